@@ -97,6 +97,14 @@ export const SUPPLY_ERRORS = {
   maxSupply: 'max_supply',
 } as const
 
+/** Values of the header `Error-Code`: why a shuffled drop is rejected. The request had no effect. */
+export const SHUFFLE_ERRORS = {
+  /** 409: the drop can't be sealed while an NFT of it is pending or a reorg can remove its mint. */
+  notFinal: 'drop_not_final',
+  /** 409: the drop is sealed, so no more of its NFTs can be minted. */
+  sealed: 'drop_sealed',
+} as const
+
 /** Values of the header `Error-Code`: why rows of a run are rejected. The request had no effect. */
 export const RUN_ERRORS = {
   /** 409: the rows may cost more than the run's remaining limit. A Retry-After means that more may be left later. */

@@ -23,7 +23,7 @@ export const POSTGRES = [
   'test/server/pipeline/{max-cost-property,max-supply,reordered-transfers}.test.ts',
   'test/cli/mcp/max-cost-property.test.ts',
   'test/server/transfers/{owner-block,receiver-names}.test.ts',
-  'test/server/updates/{burnnft,commitprovenance,nft-history,reorg,solana,updatednft}.test.ts',
+  'test/server/updates/{burnnft,commitprovenance,nft-history,reorg,seal,solana,updatednft}.test.ts',
 ]
 
 /**

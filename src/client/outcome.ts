@@ -1,4 +1,11 @@
-import { HEADERS, IDEMPOTENCY_ERRORS, REFERENCE_ERRORS, RUN_ERRORS, SUPPLY_ERRORS } from '../api/headers.ts'
+import {
+  HEADERS,
+  IDEMPOTENCY_ERRORS,
+  REFERENCE_ERRORS,
+  RUN_ERRORS,
+  SHUFFLE_ERRORS,
+  SUPPLY_ERRORS,
+} from '../api/headers.ts'
 import { GdnError } from '../core/errors.ts'
 import { isErrorForm, isForeignRefusal, isIdempotencyError, isNotNow, isNotReady } from './responses.ts'
 import { retryAfterMs } from './retry.ts'
@@ -78,6 +85,7 @@ const REFUSED: ReadonlySet<number> = new Set([400, 404, 413, 415, 422])
 const REFUSED_CODES: ReadonlySet<string | undefined> = new Set([
   ...Object.values(REFERENCE_ERRORS),
   ...Object.values(SUPPLY_ERRORS),
+  ...Object.values(SHUFFLE_ERRORS),
 ])
 
 /**

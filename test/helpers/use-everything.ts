@@ -1,3 +1,4 @@
+import { sealOf } from '../../src/api/provenance-seal.ts'
 import * as nftStates from '../../src/server/state/nfts.ts'
 import { failFreshNfts, holdFreshNfts } from '../../src/server/state/nfts.ts'
 import * as transferStates from '../../src/server/state/transfers.ts'
@@ -126,6 +127,7 @@ async function useUpdates(
   await ended([update, ...others].flatMap((one) => one ?? []))
   await ended([await call(backend, 'freezenft', { contract_address, nft_gdn_ids: [first] })])
   await ended([await call(backend, 'commitprovenance', { contract_address, provenance: `0x${'ab'.repeat(32)}` })])
+  await sealDrop(backend, contract_address)
   await call(backend, 'getprovenances', { contract_address })
   await call(backend, 'getnfthistory', { nft_gdn_id: first })
   await call(backend, 'getnftowners', { contract_address, blockchain: 'polygon', limit: 500 })
@@ -139,6 +141,25 @@ async function useUpdates(
       ({ transactions }) => transactions.every(({ status }) => status !== 'initiated'),
     )
   }
+}
+
+/** Mints an NFT of a shuffled drop, and seals the drop. */
+async function sealDrop(backend: TestBackend, contract_address: string): Promise<void> {
+  const drop = `0x${'cd'.repeat(32)}`
+  const leaves_url = await store(backend, 'leaves')
+  const commit = async (body: object) => {
+    const { response } = await call(backend, 'commitprovenance', { contract_address, ...body })
+    const { transaction_gdn_id: id } = response
+    await until(
+      () => call(backend, 'gettransactions', { transaction_gdn_ids: [id] }),
+      ({ transactions }) => transactions[0]?.status === 'deployed',
+    )
+  }
+  await commit({ provenance: drop, shuffle_margin: 1 })
+  const file_fields = [{ key: 'provenance', url: leaves_url }]
+  const metadata = [{ title: 'Slot', description: '', file_fields, provenance_row: '1' }]
+  await settled(backend, await mint(backend, { address: contract_address, blockchain: 'polygon' }, metadata))
+  await commit({ provenance: sealOf(drop), seal_of: drop, leaves_url })
 }
 
 /** Gives an NFT that fails and its replacement the same reference ID, and looks it up. */

@@ -11,6 +11,9 @@ export const provenance = z
   .regex(/^0x(?!0{64}$)[0-9a-f]{64}$/i, { error: 'must be a hash of 32 bytes: 0x and 64 hex digits, not all 0' })
   .toLowerCase()
 
+/** The longest margin of a shuffled drop in seconds: the rule line has at most 7 digits. */
+const MAX_MARGIN = 9_999_999
+
 export const commitprovenance = defineCreatingEndpoint({
   name: 'commitprovenance',
   summary: 'Commit to metadata that is revealed later',
@@ -23,8 +26,29 @@ export const commitprovenance = defineCreatingEndpoint({
     hints: { request: 'You can repeat the request: a hash is committed only once.', command: REPEAT_LATER },
   },
   request: z
-    .strictObject({ contract_address: address, provenance, reference_id: referenceId.optional() })
-    .check(checkAddresses('contract_address')),
+    .strictObject({
+      contract_address: address,
+      provenance,
+      shuffle_margin: z
+        .int({ error: 'must be a whole number of seconds' })
+        .min(1, { error: 'must be at least 1' })
+        .max(MAX_MARGIN, { error: `must be at most ${MAX_MARGIN}` })
+        .optional(),
+      seal_of: provenance.optional(),
+      leaves_url: z
+        .string()
+        .regex(/^ipfs:\/\/[a-z0-9]{1,100}$/i, { error: 'must be the ipfs URL of a file' })
+        .optional(),
+      reference_id: referenceId.optional(),
+    })
+    .check(checkAddresses('contract_address'), ({ value: { seal_of, leaves_url, shuffle_margin }, issues }) => {
+      const invalid = (field: string, message: string) =>
+        issues.push({ code: 'custom', message, input: undefined, path: [field] })
+      if ((seal_of === undefined) !== (leaves_url === undefined)) {
+        invalid(seal_of === undefined ? 'seal_of' : 'leaves_url', 'is required to seal a drop')
+      }
+      if (seal_of !== undefined && shuffle_margin !== undefined) invalid('shuffle_margin', 'is not for a seal')
+    }),
   response: z.looseObject({
     requests: z.looseObject({ contract_address: z.string(), provenance: z.string() }),
     response: transactionResponse,

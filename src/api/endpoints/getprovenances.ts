@@ -15,6 +15,12 @@ export const provenanceRecord = z.looseObject({
   block_number: z.number().nullable(),
   /** The reference ID of the request that made the commitment. Null if it had none. */
   reference_id: z.string().nullish(),
+  /** Whether a reorg can't remove the commitment anymore. */
+  is_final: z.boolean().nullish(),
+  /** The margin in the rule of a shuffled drop, in seconds. Null for other commitments. */
+  shuffle_margin: z.number().nullish(),
+  /** The hash of the drop that this commitment seals. Null for other commitments. */
+  seal_of: z.string().nullish(),
 })
 
 export type ProvenanceRecord = z.output<typeof provenanceRecord>
@@ -43,6 +49,9 @@ export const getprovenances = defineEndpoint({
           transaction_hash: '0x3f1c9a2b7d8e4f5061728394a5b6c7d8e9f0a1b2c3d4e5f60718293a4b5c6d7e',
           block_number: 65231877,
           reference_id: 'provenance-1',
+          is_final: true,
+          shuffle_margin: null,
+          seal_of: null,
         },
       ],
     },

@@ -184,7 +184,18 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     max_supply: 'How many NFTs can ever be minted, including burned ones; null for any number.',
     minted: 'Number of NFTs that were ever minted, including burned ones.',
   },
+  commitprovenance: {
+    leaves_url:
+      'The ipfs URL of the leaves file of the drop that the hash seals. The backend refuses the seal while an NFT whose metadata names this file as its provenance is pending or not final, and refuses such NFTs afterwards.',
+    seal_of:
+      'The provenance hash of the shuffled drop that the hash seals. The collection must be committed to it, with a shuffle_margin.',
+    shuffle_margin:
+      'The margin in the rule of a shuffled drop, in seconds. At least the time that a block of the network takes until finality.',
+  },
   getprovenances: {
+    is_final: 'Whether a reorg can no longer remove the commitment.',
+    seal_of: 'The hash of the shuffled drop that this hash seals; null for other hashes.',
+    shuffle_margin: 'The margin of a shuffled drop in seconds; null for other hashes.',
     reference_id: 'The reference ID of the request that made the commitment. Null if it had none.',
     transaction_hash:
       'Hash of the transaction; null while the transaction is pending, or if this backend does not know the transaction.',

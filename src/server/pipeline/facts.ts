@@ -27,6 +27,8 @@ export interface ChainFacts {
   hasAllTokens?(store: Store, collection: CollectionRow): Promise<boolean>
   /** Returns the time of a block in milliseconds; null if no node has it, and for embedded chains. */
   blockTime(block: number): Promise<number | null>
+  /** Returns the seconds that the newest blocks took until finality; null for chains without reorgs. */
+  finalitySeconds?(): Promise<number | null>
   /** Reads the settings of a collection's contract. Absent if collections have no contract. */
   readonly contract?: ContractFacts
   /** Absent if fees are fixed. Such fees aren't estimated, and runs have no limits. */

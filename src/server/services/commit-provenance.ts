@@ -2,11 +2,12 @@ import type * as z from 'zod'
 import { commitprovenance } from '../../api/endpoints/commitprovenance.ts'
 import { addUpdates } from '../state/updates.ts'
 import { lockCollection } from '../store/collections.ts'
-import { findCommitment } from '../store/updates.ts'
+import { type CommitmentTerms, findCommitment } from '../store/updates.ts'
 import { acceptChange } from './accept-change.ts'
 import { askChain } from './ask-chain.ts'
 import { badRequest } from './refusal.ts'
 import { refuseUnlessService } from './rights.ts'
+import { refuseOtherSeal, refuseShortMargin, refuseUnlessSealable } from './seal-drop.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 type Parsed = z.output<typeof commitprovenance.request>
@@ -17,7 +18,8 @@ type Parsed = z.output<typeof commitprovenance.request>
  */
 export async function commitProvenance(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
   const { store, pipeline } = deps
-  const { contract_address, provenance } = request.parsed
+  const { contract_address, provenance, shuffle_margin, seal_of, leaves_url } = request.parsed
+  const seal = seal_of === undefined || leaves_url === undefined ? null : { seal_of, leaves_url }
   return await acceptChange(deps, request, {
     operation: commitprovenance.name,
     fields: { provenance },
@@ -28,16 +30,19 @@ export async function commitProvenance(deps: ServiceDeps, request: ServiceReques
     },
     async check(collection) {
       if (collection.status === 'failed') throw badRequest('the collection failed and was not created')
+      if (shuffle_margin !== undefined) await refuseShortMargin(deps, collection, shuffle_margin)
+      await refuseOtherSeal(store.db, collection.id, provenance, seal?.seal_of)
       if (collection.status !== 'deployed' || (await findCommitment(store.db, collection.id, provenance)) !== null)
         return
       const state = await askChain(deps, collection, "the collection's state", (facts) => facts.state(collection))
       refuseUnlessService(state)
     },
     async write(db, { id, request_id, reference_id, collection: { id: collection_id, blockchain }, acceptedAt }) {
+      if (seal !== null) await refuseUnlessSealable(db, { collectionId: collection_id, blockchain }, seal)
+      const terms: CommitmentTerms | null = shuffle_margin === undefined ? seal : { shuffle_margin }
+      const files = terms === null ? null : JSON.stringify(terms)
       const row = { id, request_id, reference_id, collection_id, nft_id: null, blockchain, next_attempt_at: acceptedAt }
-      const isNew = await addUpdates(db, [
-        { ...row, kind: 'provenance', metadata: provenance, files: null, step: 'sign' },
-      ])
+      const isNew = await addUpdates(db, [{ ...row, kind: 'provenance', metadata: provenance, files, step: 'sign' }])
       if (!isNew) throw new Error('the collection was committed to the hash in the meantime')
     },
     accepted: (collectionId) => pipeline.nftsAccepted(collectionId, { files: false, mint: true }),

@@ -25,6 +25,7 @@ import { requireChain } from './require-chain.ts'
 import { requireExplained } from './require-explained.ts'
 import { reserveSupply } from './reserve-supply.ts'
 import { refuseUnlessTransferable } from './rights.ts'
+import { refuseSealed } from './seal-drop.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 import { placesOfStoredFiles } from './stored-files.ts'
 
@@ -81,6 +82,7 @@ async function acceptNfts(deps: ServiceDeps, request: Request, endpoint: MintEnd
         dynamic: asDynamic ? 1 : 0,
         next_attempt_at: acceptedAt,
       })
+      if (rows.length > 0) await refuseSealed(db, collectionId, parsed.metadata)
       if (maxSupply !== null && rows.length > 0) await reserveSupply(db, collectionId, rows.length)
       if (run !== null && rows.length > 0) {
         await joinRun(db, { account_id: accountId, run, collection_id: collectionId, started_at: acceptedAt })

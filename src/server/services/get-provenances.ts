@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import type { getprovenances } from '../../api/endpoints/getprovenances.ts'
-import { listCommitments } from '../store/updates.ts'
+import { listCommitments, termsIn } from '../store/updates.ts'
 import { findOwnCollection } from './find-collection.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
@@ -13,6 +13,14 @@ export async function getProvenances(
   const rows = await listCommitments(store.db, collection.id)
   return {
     requests: { contract_address },
-    provenances: rows.map(({ id, hash, ...row }) => ({ ...row, transaction_gdn_id: id, transaction_hash: hash })),
+    provenances: rows.map(({ id, terms, transaction, ...row }) => ({
+      ...row,
+      transaction_gdn_id: id,
+      transaction_hash: transaction?.hash ?? null,
+      block_number: transaction?.block_number ?? null,
+      is_final: row.status === 'deployed' && transaction?.watched !== 1,
+      shuffle_margin: termsIn(terms).shuffle_margin ?? null,
+      seal_of: termsIn(terms).seal_of ?? null,
+    })),
   }
 }

@@ -258,15 +258,20 @@ export async function setUnknownRevision(
   await reindexed(db, ids, () => db.updateTable('nfts').set(changed).where('id', 'in', ids).execute())
 }
 
-/** Returns the commitments of a collection that didn't fail, oldest first. */
+/** Returns the commitments of a collection that didn't fail, with their transactions, oldest first. */
 export async function listCommitments(db: Db, collectionId: string) {
-  return await commitments(db, collectionId)
-    .leftJoin('transactions', 'transactions.id', 'updates.transaction_id')
+  const rows = await commitments(db, collectionId)
     .select(['updates.metadata as provenance', 'updates.first_token_id', 'updates.status', 'updates.id'])
-    .select('updates.reference_id')
-    .select(['transactions.hash', 'transactions.block_number'])
+    .select(['updates.reference_id', 'updates.files as terms', 'updates.transaction_id'])
     .orderBy('updates.seq')
     .execute()
+  const ids = rows.flatMap(({ transaction_id }) => transaction_id ?? [])
+  // A join could read all transactions.
+  const select = ['id', 'hash', 'block_number', 'watched'] as const
+  const found =
+    ids.length === 0 ? [] : await db.selectFrom('transactions').select(select).where('id', 'in', ids).execute()
+  const transactions = new Map(found.map((one) => [one.id, one]))
+  return rows.map(({ transaction_id, ...row }) => ({ ...row, transaction: transactions.get(transaction_id ?? '') }))
 }
 
 /** Returns a collection's commitment to a hash and when it was accepted. Returns null if there is none or it failed. */
@@ -278,6 +283,24 @@ export async function findCommitment(db: Db, collectionId: string, provenance: s
     .executeTakeFirst()
   return row ?? null
 }
+
+/** Returns the terms of the collection's commitments that have any, with their hashes. */
+export async function termsOfCommitments(db: Db, collectionId: string) {
+  const rows = await commitments(db, collectionId)
+    .select(['updates.metadata as provenance', 'updates.files', 'updates.status'])
+    .where('updates.files', 'is not', null)
+    .execute()
+  return rows.map(({ files, ...row }) => ({ ...row, ...termsIn(files) }))
+}
+
+/** The terms of a commitment for a shuffled drop: the margin of the drop, or what the commitment seals. */
+export type CommitmentTerms = { shuffle_margin: number } | { seal_of: string; leaves_url: string }
+
+/** Parses the terms of a commitment. */
+export const termsIn = (terms: string | null): Partial<{ [Key in TermOf]: string } & { shuffle_margin: number }> =>
+  terms === null ? {} : JSON.parse(terms)
+
+type TermOf = 'seal_of' | 'leaves_url'
 
 const commitments = (db: Db, collectionId: string) =>
   db

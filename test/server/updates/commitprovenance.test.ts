@@ -81,6 +81,9 @@ it('commits a collection to a hash before its first token, and shows where', asy
     transaction_hash: done?.transaction_hash,
     block_number: expect.any(Number),
     reference_id: null,
+    is_final: true,
+    shuffle_margin: null,
+    seal_of: null,
   })
   expect(second).toMatchObject({ provenance: OTHER, first_token_id: '3' })
 })

@@ -61,6 +61,16 @@ export function createEvmFacts(chains: Chains, blockchain: EvmBlockchain): Chain
       return block === null ? null : Number(block.timestamp) * 1000
     },
 
+    async finalitySeconds() {
+      const opened = await network()
+      if (opened.publicNetwork === undefined) return null
+      const newest = await opened.publicNetwork.head()
+      const at = [newest, Math.max(0, newest - opened.publicNetwork.finality)]
+      const [to, from] = await Promise.all(at.map((block) => readBlock(opened, block)))
+      if (!to || !from) throw new Error(`no node of ${blockchain} has the newest blocks`)
+      return Number(to.timestamp) - Number(from.timestamp)
+    },
+
     contract: contractFacts(network),
     gas: gasFacts(chains, blockchain),
   }

@@ -1,0 +1,101 @@
+import { TITLES } from '../../api/errors.ts'
+import { HEADERS, SHUFFLE_ERRORS } from '../../api/headers.ts'
+import { sealOf } from '../../api/provenance-seal.ts'
+import { count } from '../../core/count.ts'
+import type { CollectionRow } from '../store/collections.ts'
+import { lockUntilCommit } from '../store/dialect.ts'
+import { countUnfinalNaming } from '../store/drop-nfts.ts'
+import type { Db } from '../store/schema.ts'
+import { termsOfCommitments } from '../store/updates.ts'
+import { askChain } from './ask-chain.ts'
+import { badRequest, Refusal } from './refusal.ts'
+import type { ServiceDeps } from './services.ts'
+
+/** The metadata keys of an NFT that is minted for a drop: the file with the drop's leaves, and the NFT's slot. */
+const [LEAVES, SLOT] = ['provenance', 'provenance_row'] as const
+
+interface Metadata {
+  file_fields: readonly { key: string; url: string }[]
+  [extra: string]: unknown
+}
+
+/**
+ * Seals and mints of a drop wait for each other in their transactions, because each reads what the other writes. Mints
+ * don't wait for mints.
+ */
+const lockSeals = (db: Db, collectionId: string, how: 'alone' | 'shared') =>
+  lockUntilCommit(db, `seal ${collectionId}`, how)
+
+/**
+ * Refuses new NFTs of a drop that is sealed, in the transaction that adds them. Reads nothing unless an NFT names a
+ * leaves file.
+ *
+ * @throws Refusal 409
+ */
+export async function refuseSealed(db: Db, collectionId: string, metadata: readonly Metadata[]): Promise<void> {
+  const named = new Set(
+    metadata.flatMap(({ [SLOT]: slot, file_fields: files }) =>
+      slot === undefined ? [] : (files.find(({ key }) => key === LEAVES)?.url ?? []),
+    ),
+  )
+  if (named.size === 0) return
+  await lockSeals(db, collectionId, 'shared')
+  const terms = await termsOfCommitments(db, collectionId)
+  const sealed = terms.find(({ leaves_url }) => leaves_url !== undefined && named.has(leaves_url))
+  if (sealed === undefined) return
+  throw conflict(
+    SHUFFLE_ERRORS.sealed,
+    `the drop of the leaves file ${sealed.leaves_url} is sealed, so no more of its NFTs can be minted; nothing was accepted`,
+  )
+}
+
+/**
+ * Checks in the transaction of a seal that the drop can be sealed.
+ *
+ * @throws Refusal 400, or 409 while an NFT of the drop is pending or not final
+ */
+export async function refuseUnlessSealable(
+  db: Db,
+  { collectionId, blockchain }: { collectionId: string; blockchain: string },
+  { seal_of, leaves_url }: { seal_of: string; leaves_url: string },
+): Promise<void> {
+  await lockSeals(db, collectionId, 'alone')
+  const terms = await termsOfCommitments(db, collectionId)
+  const drop = terms.find(({ provenance, shuffle_margin }) => provenance === seal_of && shuffle_margin !== undefined)
+  if (drop?.status !== 'deployed') throw badRequest(`the collection is not committed to the shuffled drop ${seal_of}`)
+  const unfinal = await countUnfinalNaming(db, { collectionId, blockchain, url: leaves_url })
+  if (unfinal === 0) return
+  const are = unfinal === 1 ? 'is' : 'are'
+  throw conflict(
+    SHUFFLE_ERRORS.notFinal,
+    `${count(unfinal, 'NFT')} of the drop ${are} pending or not final yet; nothing was accepted`,
+  )
+}
+
+/** Refuses a hash that is not the seal of the named drop, or that is the seal of a drop that isn't named. */
+export async function refuseOtherSeal(
+  db: Db,
+  collectionId: string,
+  provenance: string,
+  sealed: string | undefined,
+): Promise<void> {
+  if (sealed !== undefined) {
+    if (sealOf(sealed) !== provenance) throw badRequest('provenance is not the seal of seal_of')
+    return
+  }
+  const drops = await termsOfCommitments(db, collectionId)
+  const drop = drops.find((one) => sealOf(one.provenance) === provenance)
+  if (drop !== undefined) throw badRequest(`provenance seals the drop ${drop.provenance}: add seal_of and leaves_url`)
+}
+
+/** Refuses a margin in which the block of the seal can still move to another time. */
+export async function refuseShortMargin(deps: ServiceDeps, collection: CollectionRow, margin: number): Promise<void> {
+  const finality = await askChain(deps, collection, 'the finality', async (facts) => await facts.finalitySeconds?.())
+  if (finality == null || margin >= finality) return
+  throw badRequest(
+    `shuffle_margin is ${margin} s, but the newest blocks of ${collection.blockchain} took ${finality} s until finality`,
+  )
+}
+
+const conflict = (code: string, message: string) =>
+  new Refusal(409, TITLES.conflict, message, { [HEADERS.errorCode]: code })

@@ -1,0 +1,54 @@
+import { sql } from 'kysely'
+import type { Db } from './schema.ts'
+
+/**
+ * Counts the NFTs of a collection that name a file in their metadata, and that are pending or whose mint a reorg can
+ * remove. Reads only NFTs of these two kinds.
+ *
+ * @param of.url without wildcards of SQL
+ */
+export async function countUnfinalNaming(
+  db: Db,
+  { collectionId, blockchain, url }: { collectionId: string; blockchain: string; url: string },
+): Promise<number> {
+  const names = sql`nfts.metadata like ${`%"${url}"%`}`
+  // The expressions prevent plans that read all NFTs of the collection: databases choose them without statistics.
+  const { rows } = await sql<{ count: number | string }>`
+    select count(*) as count from nfts where step = 'files' and collection_id || '' = ${collectionId} and ${names}
+    union all
+    select count(*) from nfts where step = 'mint' and collection_id = ${collectionId} and ${names}
+    union all
+    select coalesce(sum((
+      select count(*) from nfts where nfts.transaction_id = transactions.id and nfts.step = 'chain' and ${names}
+    )), 0) from transactions where collection_id = ${collectionId} and state = 'signed'`.execute(db)
+  const pending = rows.reduce((sum, { count }) => sum + Number(count), 0)
+  return pending + (await countWatched(db, { collectionId, blockchain }, names))
+}
+
+async function countWatched(
+  db: Db,
+  { collectionId, blockchain }: { collectionId: string; blockchain: string },
+  names: ReturnType<typeof sql>,
+): Promise<number> {
+  const watched = await db
+    .selectFrom('transactions')
+    .select(['start_id', 'token_count'])
+    .where('blockchain', '=', blockchain)
+    .where('watched', '=', sql.lit(1))
+    .where('collection_id', '=', collectionId)
+    .where('start_id', 'is not', null)
+    .execute()
+  let found = 0
+  for (const { start_id, token_count } of watched) {
+    const tokens = Array.from({ length: Number(token_count) }, (_, at) => String(BigInt(start_id ?? 0) + BigInt(at)))
+    const row = await db
+      .selectFrom('nfts')
+      .select(({ fn }) => fn.countAll().as('count'))
+      .where('collection_id', '=', collectionId)
+      .where('token_id', 'in', tokens)
+      .where(sql<boolean>`${names}`)
+      .executeTakeFirst()
+    found += Number(row?.count ?? 0)
+  }
+  return found
+}
