@@ -248,11 +248,11 @@ __gdn_bundles() {
     'nft history') REPLY='server-12647a output-31b492' ;;
     'nft verify') REPLY='flags-0ea566 verifying-e7a897 server-12647a output-31b492' ;;
     'batch template') REPLY='flags-588edd server-da4928 output-d9d285' ;;
-    'batch validate') REPLY='flags-f10af4 server-12647a output-31b492' ;;
+    'batch validate') REPLY='flags-450d84 server-12647a output-31b492' ;;
     'batch rarity') REPLY='flags-ac686f server-12647a output-31b492' ;;
     'batch preview') REPLY='flags-949698 server-12647a output-31b492' ;;
     'batch rehearse') REPLY='flags-fa8e02 run-d6aedf server-da4928 output-31b492' ;;
-    'batch mint') REPLY='flags-5b2450 receivers-1d00cd run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
+    'batch mint') REPLY='flags-5b2450 receivers-1d00cd run-a248b8 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
     'batch list') REPLY='flags-adadad server-12647a output-31b492' ;;
     'batch status') REPLY='flags-eee414 server-12647a output-31b492' ;;
     'batch resume') REPLY='flags-090a66 run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
@@ -265,7 +265,7 @@ __gdn_bundles() {
     'art check') REPLY='flags-0e7774 output-31b492' ;;
     'plan') REPLY='flags-f7d028 server-12647a output-7bedd8' ;;
     'apply') REPLY='flags-e669ce cost-6f1f63 marketplace-82a320 sending-and-waiting-50fb0b server-12647a output-31b492' ;;
-    'reveal') REPLY='flags-a463d6 sending-and-waiting-ed2143 cost-6f1f63 marketplace-82a320 verifying-3d2de1 server-12647a output-31b492' ;;
+    'reveal') REPLY='flags-738901 sending-and-waiting-ed2143 cost-6f1f63 marketplace-82a320 verifying-1d3189 server-12647a output-31b492' ;;
     'cost') REPLY='flags-4b1adf cost-61e4fe verifying-3d2de1 server-12647a output-31b492' ;;
     'wallet generate') REPLY='flags-e8321b server-12647a output-31b492' ;;
     'wallet import') REPLY='flags-081201 server-da4928 output-31b492' ;;
@@ -566,7 +566,7 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-f10af4') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-450d84') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
@@ -579,6 +579,8 @@ __gdn_flags() {
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Request every file URL first, a few at a time
 --unrevealed - file Also check the placeholder and the rules of an unrevealed drop
+--shuffle - - Let a later round of drand draw the rows of the NFTs (needs --unrevealed)
+--shuffle-margin - text Time from the last mint to the round of drand (30m)
 --for - =for Check the rules of a marketplace
 --preview - - Draw the images of the first rows (terminal only)' ;;
     'flags-ac686f') REPLY='--traits - - List the number and share of each value instead of the NFTs
@@ -658,7 +660,7 @@ __gdn_flags() {
 --to-stdin - - Like --to, with the list from standard input
 --merge - - Add up the counts of receivers that are listed more than once
 --skip-contracts - - Skip receivers that are contracts or burn addresses' ;;
-    'run-83dffc') REPLY='--run - @run-names Name that identifies the run (the manifest'\''s path)
+    'run-a248b8') REPLY='--run - @run-names Name that identifies the run (the manifest'\''s path)
 --again - - Mint a finished run again, or rows that were accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --allow-duplicates - - Mint duplicate rows without a prompt
@@ -673,7 +675,9 @@ __gdn_flags() {
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait until the collection'\''s list is up to date (30s, longer if the list lags)
 --in-order - - Send rows in the manifest'\''s order
---unrevealed - file Mint with this JSON placeholder metadata, and commit to the rows for `gdn reveal`' ;;
+--unrevealed - file Mint with this JSON placeholder metadata, and commit to the rows for `gdn reveal`
+--shuffle - - Let a later round of drand draw the rows of the NFTs (needs --unrevealed)
+--shuffle-margin - text Time from the last mint to the round of drand (30m)' ;;
     'sending-and-waiting-482f1f') REPLY='--wait - - Wait until all NFTs are deployed (the default)
 --no-wait - - Return when all requests are accepted
 --timeout - text How long the command may take (5m after acceptance)
@@ -767,7 +771,7 @@ __gdn_flags() {
 --opensea-url - text URL of another server with the API of OpenSea' ;;
     'sending-and-waiting-50fb0b') REPLY='--timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don'\''t prompt' ;;
-    'flags-a463d6') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-738901') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
@@ -779,10 +783,15 @@ __gdn_flags() {
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --run - @run-names Name that identifies the run (the manifest'\''s path)
---adopt - - Use the NFTs of a manifest that was moved or renamed' ;;
+--adopt - - Use the NFTs of a manifest that was moved or renamed
+--give-up - text Number of rows of a shuffled drop that will never be minted' ;;
     'sending-and-waiting-ed2143') REPLY='--dry-run - - Check the manifest and its NFTs, and send nothing
 --timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don'\''t prompt' ;;
+    'verifying-1d3189') REPLY='--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server'\''s node)
+--gateway - text IPFS gateway (the server'\''s gateway)
+--beacon-url - text+ Relay of drand for shuffled drops (public relays); repeatable
+--beacon - file Beacon of your own instead of drand, for tests and rehearsals' ;;
     'flags-4b1adf') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection

@@ -349,7 +349,7 @@ function __gdn_bundles
     case 'batch template'
       printf '%s\n' 'flags-588edd server-da4928 output-d9d285'
     case 'batch validate'
-      printf '%s\n' 'flags-f10af4 server-12647a output-31b492'
+      printf '%s\n' 'flags-450d84 server-12647a output-31b492'
     case 'batch rarity'
       printf '%s\n' 'flags-ac686f server-12647a output-31b492'
     case 'batch preview'
@@ -357,7 +357,7 @@ function __gdn_bundles
     case 'batch rehearse'
       printf '%s\n' 'flags-fa8e02 run-d6aedf server-da4928 output-31b492'
     case 'batch mint'
-      printf '%s\n' 'flags-5b2450 receivers-1d00cd run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+      printf '%s\n' 'flags-5b2450 receivers-1d00cd run-a248b8 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
     case 'batch list'
       printf '%s\n' 'flags-adadad server-12647a output-31b492'
     case 'batch status'
@@ -383,7 +383,7 @@ function __gdn_bundles
     case 'apply'
       printf '%s\n' 'flags-e669ce cost-6f1f63 marketplace-82a320 sending-and-waiting-50fb0b server-12647a output-31b492'
     case 'reveal'
-      printf '%s\n' 'flags-a463d6 sending-and-waiting-ed2143 cost-6f1f63 marketplace-82a320 verifying-3d2de1 server-12647a output-31b492'
+      printf '%s\n' 'flags-738901 sending-and-waiting-ed2143 cost-6f1f63 marketplace-82a320 verifying-1d3189 server-12647a output-31b492'
     case 'cost'
       printf '%s\n' 'flags-4b1adf cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
     case 'wallet generate'
@@ -786,7 +786,7 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-f10af4'
+    case 'flags-450d84'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
@@ -800,6 +800,8 @@ function __gdn_flags
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--check-files - - Request every file URL first, a few at a time' \
         '--unrevealed - file Also check the placeholder and the rules of an unrevealed drop' \
+        '--shuffle - - Let a later round of drand draw the rows of the NFTs (needs --unrevealed)' \
+        '--shuffle-margin - text Time from the last mint to the round of drand (30m)' \
         '--for - =for Check the rules of a marketplace' \
         '--preview - - Draw the images of the first rows (terminal only)'
     case 'flags-ac686f'
@@ -885,7 +887,7 @@ function __gdn_flags
         '--to-stdin - - Like --to, with the list from standard input' \
         '--merge - - Add up the counts of receivers that are listed more than once' \
         '--skip-contracts - - Skip receivers that are contracts or burn addresses'
-    case 'run-83dffc'
+    case 'run-a248b8'
       printf '%s\n' '--run - @run-names Name that identifies the run (the manifest\'s path)' \
         '--again - - Mint a finished run again, or rows that were accepted in another run' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
@@ -901,7 +903,9 @@ function __gdn_flags
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
         '--listing-wait - text How long to wait until the collection\'s list is up to date (30s, longer if the list lags)' \
         '--in-order - - Send rows in the manifest\'s order' \
-        '--unrevealed - file Mint with this JSON placeholder metadata, and commit to the rows for `gdn reveal`'
+        '--unrevealed - file Mint with this JSON placeholder metadata, and commit to the rows for `gdn reveal`' \
+        '--shuffle - - Let a later round of drand draw the rows of the NFTs (needs --unrevealed)' \
+        '--shuffle-margin - text Time from the last mint to the round of drand (30m)'
     case 'sending-and-waiting-482f1f'
       printf '%s\n' '--wait - - Wait until all NFTs are deployed (the default)' \
         '--no-wait - - Return when all requests are accepted' \
@@ -1014,7 +1018,7 @@ function __gdn_flags
     case 'sending-and-waiting-50fb0b'
       printf '%s\n' '--timeout - text How long the command may take (5m after acceptance)' \
         '--yes -y - Don\'t prompt'
-    case 'flags-a463d6'
+    case 'flags-738901'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
@@ -1027,11 +1031,17 @@ function __gdn_flags
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--run - @run-names Name that identifies the run (the manifest\'s path)' \
-        '--adopt - - Use the NFTs of a manifest that was moved or renamed'
+        '--adopt - - Use the NFTs of a manifest that was moved or renamed' \
+        '--give-up - text Number of rows of a shuffled drop that will never be minted'
     case 'sending-and-waiting-ed2143'
       printf '%s\n' '--dry-run - - Check the manifest and its NFTs, and send nothing' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--yes -y - Don\'t prompt'
+    case 'verifying-1d3189'
+      printf '%s\n' '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server\'s node)' \
+        '--gateway - text IPFS gateway (the server\'s gateway)' \
+        '--beacon-url - text+ Relay of drand for shuffled drops (public relays); repeatable' \
+        '--beacon - file Beacon of your own instead of drand, for tests and rehearsals'
     case 'flags-4b1adf'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \

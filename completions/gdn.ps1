@@ -244,11 +244,11 @@ mcp Serve the commands to coding agents as MCP tools'
     'nft history' = 'server-12647a output-31b492'
     'nft verify' = 'flags-0ea566 verifying-e7a897 server-12647a output-31b492'
     'batch template' = 'flags-588edd server-da4928 output-d9d285'
-    'batch validate' = 'flags-f10af4 server-12647a output-31b492'
+    'batch validate' = 'flags-450d84 server-12647a output-31b492'
     'batch rarity' = 'flags-ac686f server-12647a output-31b492'
     'batch preview' = 'flags-949698 server-12647a output-31b492'
     'batch rehearse' = 'flags-fa8e02 run-d6aedf server-da4928 output-31b492'
-    'batch mint' = 'flags-5b2450 receivers-1d00cd run-83dffc sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+    'batch mint' = 'flags-5b2450 receivers-1d00cd run-a248b8 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
     'batch list' = 'flags-adadad server-12647a output-31b492'
     'batch status' = 'flags-eee414 server-12647a output-31b492'
     'batch resume' = 'flags-090a66 run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
@@ -261,7 +261,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'art check' = 'flags-0e7774 output-31b492'
     'plan' = 'flags-f7d028 server-12647a output-7bedd8'
     'apply' = 'flags-e669ce cost-6f1f63 marketplace-82a320 sending-and-waiting-50fb0b server-12647a output-31b492'
-    'reveal' = 'flags-a463d6 sending-and-waiting-ed2143 cost-6f1f63 marketplace-82a320 verifying-3d2de1 server-12647a output-31b492'
+    'reveal' = 'flags-738901 sending-and-waiting-ed2143 cost-6f1f63 marketplace-82a320 verifying-1d3189 server-12647a output-31b492'
     'cost' = 'flags-4b1adf cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
     'wallet generate' = 'flags-e8321b server-12647a output-31b492'
     'wallet import' = 'flags-081201 server-da4928 output-31b492'
@@ -559,7 +559,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-f10af4' = '--contract -c @collections Address or name of the drop''s collection
+    'flags-450d84' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
@@ -572,6 +572,8 @@ mcp Serve the commands to coding agents as MCP tools'
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Request every file URL first, a few at a time
 --unrevealed - file Also check the placeholder and the rules of an unrevealed drop
+--shuffle - - Let a later round of drand draw the rows of the NFTs (needs --unrevealed)
+--shuffle-margin - text Time from the last mint to the round of drand (30m)
 --for - =for Check the rules of a marketplace
 --preview - - Draw the images of the first rows (terminal only)'
     'flags-ac686f' = '--traits - - List the number and share of each value instead of the NFTs
@@ -651,7 +653,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --to-stdin - - Like --to, with the list from standard input
 --merge - - Add up the counts of receivers that are listed more than once
 --skip-contracts - - Skip receivers that are contracts or burn addresses'
-    'run-83dffc' = '--run - @run-names Name that identifies the run (the manifest''s path)
+    'run-a248b8' = '--run - @run-names Name that identifies the run (the manifest''s path)
 --again - - Mint a finished run again, or rows that were accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --allow-duplicates - - Mint duplicate rows without a prompt
@@ -666,7 +668,9 @@ mcp Serve the commands to coding agents as MCP tools'
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait until the collection''s list is up to date (30s, longer if the list lags)
 --in-order - - Send rows in the manifest''s order
---unrevealed - file Mint with this JSON placeholder metadata, and commit to the rows for `gdn reveal`'
+--unrevealed - file Mint with this JSON placeholder metadata, and commit to the rows for `gdn reveal`
+--shuffle - - Let a later round of drand draw the rows of the NFTs (needs --unrevealed)
+--shuffle-margin - text Time from the last mint to the round of drand (30m)'
     'sending-and-waiting-482f1f' = '--wait - - Wait until all NFTs are deployed (the default)
 --no-wait - - Return when all requests are accepted
 --timeout - text How long the command may take (5m after acceptance)
@@ -760,7 +764,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --opensea-url - text URL of another server with the API of OpenSea'
     'sending-and-waiting-50fb0b' = '--timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don''t prompt'
-    'flags-a463d6' = '--contract -c @collections Address or name of the drop''s collection
+    'flags-738901' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
@@ -772,10 +776,15 @@ mcp Serve the commands to coding agents as MCP tools'
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --run - @run-names Name that identifies the run (the manifest''s path)
---adopt - - Use the NFTs of a manifest that was moved or renamed'
+--adopt - - Use the NFTs of a manifest that was moved or renamed
+--give-up - text Number of rows of a shuffled drop that will never be minted'
     'sending-and-waiting-ed2143' = '--dry-run - - Check the manifest and its NFTs, and send nothing
 --timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don''t prompt'
+    'verifying-1d3189' = '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server''s node)
+--gateway - text IPFS gateway (the server''s gateway)
+--beacon-url - text+ Relay of drand for shuffled drops (public relays); repeatable
+--beacon - file Beacon of your own instead of drand, for tests and rehearsals'
     'flags-4b1adf' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection

@@ -1,7 +1,7 @@
 import { isBlockchain } from '../api/blockchains.ts'
 import type { EndpointName } from '../api/endpoints.ts'
 import { errorFormA, errorFormB } from '../api/errors.ts'
-import { HEADERS, REFERENCE_ERRORS, VALUE_ERRORS } from '../api/headers.ts'
+import { HEADERS, REFERENCE_ERRORS, SHUFFLE_ERRORS, VALUE_ERRORS } from '../api/headers.ts'
 import { GdnError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
 import { redactText } from '../core/redact.ts'
@@ -29,6 +29,12 @@ export function responseError(name: EndpointName | string, url: string, response
     return new GdnError('refused', words, {
       hint: 'Nothing was created. Use another ID, or send the content that belongs to this ID.',
       details,
+    })
+  }
+  if (response.headers[HEADERS.errorCode] === SHUFFLE_ERRORS.notFinal) {
+    return new GdnError('refused', words, {
+      hint: 'Nothing was sent to the chain. Run the command again later.',
+      details: { ...details, code: SHUFFLE_ERRORS.notFinal },
     })
   }
   if (response.headers[HEADERS.errorCode] === VALUE_ERRORS.hasValue) {

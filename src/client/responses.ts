@@ -1,4 +1,4 @@
-import { CAPABILITIES, CHAIN_ERRORS, HEADERS, IDEMPOTENCY_ERRORS } from '../api/headers.ts'
+import { CAPABILITIES, CHAIN_ERRORS, HEADERS, IDEMPOTENCY_ERRORS, SHUFFLE_ERRORS } from '../api/headers.ts'
 import { GdnError } from '../core/errors.ts'
 import { isObject } from '../core/json.ts'
 import { redactText } from '../core/redact.ts'
@@ -21,6 +21,10 @@ export function statusOf(error: unknown): number | undefined {
     ? details.status
     : undefined
 }
+
+/** Returns whether an error means that a drop can't be sealed yet. */
+export const isNotFinal = (error: unknown): boolean =>
+  error instanceof GdnError && isObject(error.details) && error.details.code === SHUFFLE_ERRORS.notFinal
 
 /** Returns whether a response, or the error for it, means that the server lacks the endpoint (404 or 405). */
 export function lacksEndpoint(response: unknown): boolean {

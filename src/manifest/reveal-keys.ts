@@ -9,5 +9,12 @@ export const PROVENANCE_SALT = 'provenance_salt'
 /** The metadata key of the signature of the round that drew the row, in revealed metadata of a shuffled drop. */
 export const PROVENANCE_SIGNATURE = 'provenance_signature'
 
+/** Returns the parts of the proof in revealed metadata: the salt, and the signature of a shuffled drop. */
+export function proofIn(metadata: unknown): Record<string, unknown> | undefined {
+  if (!isObject(metadata) || metadata[PROVENANCE_SALT] === undefined) return undefined
+  const { [PROVENANCE_SALT]: salt, [PROVENANCE_SIGNATURE]: signature } = metadata
+  return { [PROVENANCE_SALT]: salt, ...(signature === undefined ? {} : { [PROVENANCE_SIGNATURE]: signature }) }
+}
+
 /** Returns the salt of revealed metadata, or undefined. */
 export const saltIn = (metadata: unknown): unknown => (isObject(metadata) ? metadata[PROVENANCE_SALT] : undefined)

@@ -4,7 +4,7 @@ import { hasFailed } from '../api/nft-status.ts'
 import { sameAddress } from '../api/same-address.ts'
 import { type ComparedMetadata, rowMetadataChanges } from '../batch/rows/field-changes.ts'
 import type { FieldChange } from '../batch/types.ts'
-import { PROVENANCE_ROW, PROVENANCE_SALT, saltIn } from '../manifest/reveal-keys.ts'
+import { PROVENANCE_ROW, proofIn } from '../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import { ownersOf } from '../operations/reconcile/owners.ts'
 
@@ -36,8 +36,8 @@ export interface NftChange {
   transfers: number | null
   /** The reference ID of the request; null for a mint, which has the reference ID of its row. */
   reference: string | null
-  /** The salt of a revealed NFT. An update must keep it, because the row doesn't have it. */
-  salt?: unknown
+  /** The proof in the metadata of a revealed NFT. An update must keep it, because the row doesn't have it. */
+  proof?: Record<string, unknown> | undefined
   /** The ENS name of the receiver, for a transfer to a name. */
   receiverName?: string | undefined
 }
@@ -103,12 +103,12 @@ export function compareRow(row: ComparedRow, { nft, ...seen }: ObservedNft, can:
   const changes: NftChange[] = []
   if (fields.length > 0) {
     const isOurs = seen.isMetadataOurs || can.takeOver
-    const salt = saltIn(nft.request_metadata)
-    const obstacle = whyNoUpdate(nft, seen.isUpdating, can) ?? whyNoSalt(row, salt)
+    const proof = proofIn(nft.request_metadata)
+    const obstacle = whyNoUpdate(nft, seen.isUpdating, can) ?? whyNoProof(row, proof)
     const reason = isOurs ? obstacle : 'its metadata was changed elsewhere'
     const action = isOurs ? orImpossible('update', reason) : 'drift'
     const isGoingOn = action === 'update' && seen.isUpdating
-    changes.push({ ...base, action, want: 'update', fields, reason: isGoingOn ? IN_PROGRESS : reason, salt })
+    changes.push({ ...base, action, want: 'update', fields, reason: isGoingOn ? IN_PROGRESS : reason, proof })
   }
   if (receiverChange.length > 0) {
     const isOurs = seen.isOwnerOurs || can.takeOver || seen.isMoving
@@ -169,8 +169,9 @@ function whyNoUpdate(nft: NftRecord, isUpdating: boolean, { updates }: Abilities
   return isUpdating ? null : pendingChange(nft)
 }
 
-/** Returns the reason why a row can't keep the salt of its NFT; null if it can, or if there is no salt. */
-const whyNoSalt = ({ metadata }: ComparedRow, salt: unknown): string | null =>
-  salt === undefined || saltIn(metadata) !== undefined || metadataItems(metadata) < MAX_METADATA_ITEMS
-    ? null
-    : `the row has no room for ${PROVENANCE_SALT}: remove a metadata item`
+/** Returns the reason why a row can't keep the proof of its NFT; null if it can, or if there is none. */
+function whyNoProof({ metadata }: ComparedRow, proof: Record<string, unknown> | undefined): string | null {
+  const missing = Object.keys(proof ?? {}).filter((key) => metadata[key] === undefined)
+  if (missing.length === 0 || metadataItems(metadata) + missing.length <= MAX_METADATA_ITEMS) return null
+  return `the row has no room for ${missing.join(' and ')}: remove ${missing.length === 1 ? 'a metadata item' : 'two metadata items'}`
+}

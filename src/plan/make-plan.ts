@@ -319,10 +319,10 @@ class Planner {
     for (const [position, changes] of changed) {
       counts.rows++
       if (changes.length === 0) counts.unchanged++
-      for (const { action, reason, salt } of changes) {
+      for (const { action, reason, proof } of changes) {
         counts[action]++
         if (reason === BURNED) counts.burned++
-        if (action === 'update' && salt !== undefined) this.#revealed++
+        if (action === 'update' && proof !== undefined) this.#revealed++
         if (reason?.startsWith(HAS_ID) === true) counts.identified++
         if (action !== 'mint') continue
         this.#mints.push(position)

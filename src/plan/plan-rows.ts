@@ -3,7 +3,6 @@ import { keptRow } from '../batch/rows/manifest-row.ts'
 import { shownKey } from '../batch/rows/row-key.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import type { LocalContents } from '../files/local-content.ts'
-import { PROVENANCE_SALT } from '../manifest/reveal-keys.ts'
 import { shownName } from '../manifest/shown-name.ts'
 import { burnsPage, changedPage } from '../state/plan-tables.ts'
 import { pagesOf } from '../state/rows.ts'
@@ -63,7 +62,7 @@ export async function* updatesOf(store: StoredRun, contents: LocalContents): Asy
     row: { key, row },
     changes,
   } of rowsOf(store, 'JOIN')) {
-    for (const { action, nftGdnId, revision, reference, fields, salt } of changes) {
+    for (const { action, nftGdnId, revision, reference, fields, proof } of changes) {
       if (action !== 'update') continue
       if (nftGdnId === null || reference === null) throw new Error('an update without NFT or reference ID was planned')
       const changed = new Set(fields.map(({ field }) => field))
@@ -75,8 +74,7 @@ export async function* updatesOf(store: StoredRun, contents: LocalContents): Asy
         else urls.set(key, url)
       }
       const file_fields = row.metadata.file_fields.map(({ key, url }) => ({ key, url: urls.get(key) ?? url }))
-      const metadata: Update['metadata'] = { ...row.metadata, file_fields }
-      if (salt !== undefined) metadata[PROVENANCE_SALT] = salt
+      const metadata: Update['metadata'] = { ...row.metadata, file_fields, ...proof }
       yield {
         key: shownKey(key),
         line: row.line,

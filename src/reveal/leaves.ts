@@ -97,6 +97,11 @@ export class Commitment {
     this.provenance = provenanceOf(this.leaves)
   }
 
+  /** Returns the commitment to the same rows with another rule. */
+  withRule(rule: ShuffleRule | null): Commitment {
+    return new Commitment(this.#contents, rule)
+  }
+
   get rows(): number {
     return this.#contents.length / HASH_BYTES
   }

@@ -1,4 +1,4 @@
-import { hasFailed } from '../api/nft-status.ts'
+import { hasFailed, isFinal } from '../api/nft-status.ts'
 import type { StoredPair } from '../batch/identity/store-pairs.ts'
 import type { KeptRow } from '../batch/rows/manifest-row.ts'
 import { shownKey } from '../batch/rows/row-key.ts'
@@ -7,7 +7,7 @@ import type { BatchClient, BatchOptions } from '../batch/types.ts'
 import { canonicalJson } from '../core/canonical-json.ts'
 import { GdnError } from '../core/errors.ts'
 import type { ManifestItem } from '../manifest/read.ts'
-import { PROVENANCE_ROW, PROVENANCE_SALT } from '../manifest/reveal-keys.ts'
+import { PROVENANCE_ROW, PROVENANCE_SALT, PROVENANCE_SIGNATURE } from '../manifest/reveal-keys.ts'
 import { type Update, updateReference, updatesPrefix } from '../plan/apply-updates.ts'
 import { OtherLabels } from '../plan/find-labels.ts'
 import type { Candidate } from '../plan/find-nfts.ts'
@@ -17,6 +17,7 @@ import type { NftNow } from '../state/row-outcomes.ts'
 import { leavesUrlIn, rowsByMetadata } from './provenance-in.ts'
 import type { ReadCommitment } from './read-commitment.ts'
 import { type Found, withOpenRows } from './rows-with-nfts.ts'
+import { type DrawnRows, withDrawnRows } from './shuffle/drawn-rows.ts'
 
 /** A row that is not revealed, and the reason. */
 export interface LeftRow {
@@ -37,6 +38,8 @@ interface RevealCounts {
   notMinted: number
   /** The rows in `notMinted` for which the server has no NFT. */
   withoutNft: number
+  /** The rows in `notMinted` whose NFTs are accepted and not deployed yet. */
+  undeployed: number
   /** Rows whose NFTs can't be revealed or were changed elsewhere. */
   left: number
   /** The first rows of `notMinted` and `left`. */
@@ -63,6 +66,8 @@ export interface RevealDeps {
   client: BatchClient
   readManifest(): AsyncIterable<ManifestItem>
   rows: ReadCommitment
+  /** The rows that were drawn for the slots of a shuffled drop. */
+  drawn?: DrawnRows | null
   onProgress?(done: number): void
 }
 
@@ -77,14 +82,15 @@ const PAGE = 1_000
  */
 export async function withRevealPlan<Result>(
   options: BatchOptions,
-  { client, readManifest, rows, onProgress }: RevealDeps,
+  { client, readManifest, rows, drawn = null, onProgress }: RevealDeps,
   use: (plan: RevealPlan) => Promise<Result>,
 ): Promise<Result> {
   // The commitment proves that no row was edited, so a row without a pair isn't minted.
-  return await withOpenRows(options, client, readManifest(), async ({ store, source, pairs, found }) => {
+  const items = drawn === null ? readManifest() : withDrawnRows(readManifest(), drawn)
+  return await withOpenRows(options, client, items, async ({ store, source, pairs, found }) => {
     const labels = new OtherLabels(store, options.label ?? null)
     await labels.begin(pairs)
-    const commitment: Committed = { rows, rowOf: await rowsByMetadata(rows.commitment) }
+    const commitment: Committed = { rows, drawn, rowOf: await rowsByMetadata(rows.commitment) }
     const plan: RevealPlan = {
       run: plannedRun(store.drop),
       movedFrom: store.movedFrom,
@@ -98,7 +104,7 @@ export async function withRevealPlan<Result>(
         for await (const one of found()) {
           const state = stateOf(one, commitment)
           count(counts, one, state)
-          if (state.kind === 'pending') yield await updateOf(one, rows)
+          if (state.kind === 'pending') yield await updateOf(one, commitment)
         }
         Object.assign(plan, counts)
       },
@@ -140,6 +146,7 @@ const noCounts = (): RevealCounts => ({
   accepted: 0,
   notMinted: 0,
   withoutNft: 0,
+  undeployed: 0,
   left: 0,
   leftRows: [],
 })
@@ -148,6 +155,7 @@ function count(counts: RevealCounts, { candidate, nft }: Found, state: RowState)
   if (state.kind === 'pending' && nft?.pending_change?.kind === 'update') counts.accepted++
   if (state.kind !== 'moved') counts[state.kind]++
   if (nft === undefined) counts.withoutNft++
+  else if (!isFinal(nft.status)) counts.undeployed++
   if ('reason' in state && counts.leftRows.length < MAX_LEFT) {
     counts.leftRows.push({ ...nameOf(candidate), reason: state.reason })
   }
@@ -176,10 +184,12 @@ type RowState =
 
 interface Committed {
   rows: ReadCommitment
+  drawn: DrawnRows | null
   rowOf: Awaited<ReturnType<typeof rowsByMetadata>>
 }
 
-function stateOf({ candidate, nft }: Found, { rows, rowOf }: Committed): RowState {
+function stateOf({ candidate, nft }: Found, committed: Committed): RowState {
+  const { rowOf } = committed
   if (nft === undefined) return { kind: 'notMinted', reason: 'it is not minted' }
   if (nft.status !== 'deployed') {
     return { kind: 'notMinted', reason: hasFailed(nft.status) ? 'its mint failed' : 'it is not deployed yet' }
@@ -187,7 +197,7 @@ function stateOf({ candidate, nft }: Found, { rows, rowOf }: Committed): RowStat
   const metadata = Object(nft.request_metadata) as Record<string, unknown>
   if (nft.burned === true) return { kind: 'left', reason: 'it is burned' }
   if (Number(nft.revision ?? 0) > 0) {
-    if (isShown(metadata, shownMetadata(candidate.row, rows))) return { kind: 'revealed' }
+    if (isShown(metadata, shownMetadata(candidate.row, committed))) return { kind: 'revealed' }
     const isOurs = nft.revision_reference_id?.startsWith(updatesPrefix(candidate.reference)) === true
     if (!isOurs) return { kind: 'left', reason: 'its metadata was changed elsewhere' }
     // Earlier versions of `gdn apply` removed the salt, and a reveal restores it.
@@ -208,20 +218,25 @@ function stateOf({ candidate, nft }: Found, { rows, rowOf }: Committed): RowStat
 }
 
 /** Returns the metadata of a row's NFT after the reveal. */
-const shownMetadata = ({ position, row }: KeptRow, { commitment }: ReadCommitment) => ({
+const shownMetadata = ({ position, row }: KeptRow, { rows: { commitment }, drawn }: Committed) => ({
   ...row.metadata,
-  [PROVENANCE_SALT]: commitment.saltOf(position + 1).toString('hex'),
+  [PROVENANCE_SALT]: commitment.saltOf(drawn?.rows[position] ?? position + 1).toString('hex'),
+  ...(drawn === null ? {} : { [PROVENANCE_SIGNATURE]: drawn.signature }),
 })
 
 /** Returns the update that reveals a row, or that restores the salt of a revealed row. */
-async function updateOf({ candidate, nft }: Found, rows: ReadCommitment): Promise<Update> {
+async function updateOf({ candidate, nft }: Found, committed: Committed): Promise<Update> {
   const { row, reference } = candidate
   const revision = nft?.revision ?? 0
-  const files = row.row.localFiles.map(async ({ key, path }) => ({ key, path, sha256: await rows.hashOf(path) }))
+  const files = row.row.localFiles.map(async ({ key, path }) => ({
+    key,
+    path,
+    sha256: await committed.rows.hashOf(path),
+  }))
   return {
     ...nameOf(candidate),
     nftGdnId: nft?.nft_gdn_id ?? '',
-    metadata: shownMetadata(row, rows),
+    metadata: shownMetadata(row, committed),
     localFiles: await Promise.all(files),
     replacesRevision: revision,
     reference: updateReference(reference, revision),

@@ -6,6 +6,7 @@ import { lookAtStoredRun } from '../batch/runs/open-stored-run.ts'
 import type { BatchOptions, RowCounts, Run } from '../batch/types.ts'
 import { writeDurably } from '../core/durable-file.ts'
 import { GdnError, messageOf, type Place } from '../core/errors.ts'
+import { isObject } from '../core/json.ts'
 import { makePrivateFolder } from '../core/private-file.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import { PROVENANCE, PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
@@ -16,6 +17,7 @@ import { areAllRevealed } from '../state/row-outcomes.ts'
 import { leafOf, leavesIn, saltOf } from './leaves.ts'
 import { rowsByMetadata } from './provenance-in.ts'
 import { contentHashes, type ReadCommitment } from './read-commitment.ts'
+import type { ShuffleRule } from './shuffle/rule.ts'
 
 const NO_PLACEHOLDER_HINT = 'Check the path, or create a JSON file with the metadata of one NFT (docs/reveal.md).'
 
@@ -117,11 +119,23 @@ export interface KeptCommitment {
   provenance: string
   /** The seed in hex. It is needed to determine which rows differ. */
   seed: string
+  /** Null if the rows aren't shuffled. */
+  shuffle: KeptShuffle | null
+}
+
+/** The rule of a shuffled drop and its draw, as the run stores them. */
+export interface KeptShuffle extends ShuffleRule {
+  /** The number of slots. */
+  rows: number
+  /** The signature of the round in hex; absent until this machine reveals the drop. */
+  signature?: string
 }
 
 /** Returns the commitment that a run stores; null if its rows are minted revealed. */
-export function commitmentOf({ reading: { provenance, seed } }: Pick<Run, 'reading'>): KeptCommitment | null {
-  return typeof provenance === 'string' && typeof seed === 'string' ? { provenance, seed } : null
+export function commitmentOf({ reading }: Pick<Run, 'reading'>): KeptCommitment | null {
+  const { provenance, seed, shuffle } = reading
+  if (typeof provenance !== 'string' || typeof seed !== 'string') return null
+  return { provenance, seed, shuffle: isObject(shuffle) ? (shuffle as unknown as KeptShuffle) : null }
 }
 
 export interface KeptRun {

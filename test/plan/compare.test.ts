@@ -57,10 +57,17 @@ test('an update keeps the salt of a revealed NFT, for which its row needs room',
     ...{ title: 'Dusk', description: '', file_fields: [] },
     ...Object.fromEntries(Array.from({ length: count }, (_, n) => [`k${n}`, 'x'])),
   })
-  expect(compareRow(rowOf({ metadata: withExtras(7) }), seen, CAN)).toMatchObject([{ action: 'update', salt: 'ff' }])
+  expect(compareRow(rowOf({ metadata: withExtras(7) }), seen, CAN)).toMatchObject([
+    { action: 'update', proof: { provenance_salt: 'ff' } },
+  ])
   expect(compareRow(rowOf({ metadata: withExtras(8) }), seen, CAN)).toMatchObject([
     { action: 'impossible', reason: 'the row has no room for provenance_salt: remove a metadata item' },
   ])
+  const shuffled = seenOf({ request_metadata: { ...METADATA, provenance_salt: 'ff', provenance_signature: 'aa' } })
+  expect(compareRow(rowOf({ metadata: withExtras(6) }), shuffled, CAN)).toMatchObject([
+    { action: 'update', proof: { provenance_salt: 'ff', provenance_signature: 'aa' } },
+  ])
+  expect(compareRow(rowOf({ metadata: withExtras(7) }), shuffled, CAN)).toMatchObject([{ action: 'impossible' }])
 })
 
 const short = (changes: readonly NftChange[]) =>

@@ -83,6 +83,7 @@ test('reveals each row once', async () => {
     accepted: 0,
     notMinted: 0,
     withoutNft: 0,
+    undeployed: 0,
     left: 0,
     reasons: [],
   })

@@ -1,5 +1,5 @@
 import type { NftRecord } from '../../api/nft-record.ts'
-import { PROVENANCE_SALT } from '../../manifest/reveal-keys.ts'
+import { PROVENANCE_SALT, PROVENANCE_SIGNATURE } from '../../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import { metadataHash } from '../../operations/reconcile/content.ts'
 import { type RecordSource, readPages } from '../../operations/reconcile/listing.ts'
@@ -188,9 +188,9 @@ export class RowLookup {
 
   /** Returns the key of the rows that an NFT matches; null if it matches none. */
   #keyOf(metadata: Metadata, owner: string): string | null {
-    // A row of a revealed NFT has no salt, unless it was copied from the NFT.
-    const { [PROVENANCE_SALT]: salt, ...withoutSalt } = metadata
-    for (const candidate of salt === undefined ? [metadata] : [metadata, withoutSalt]) {
+    // A row of a revealed NFT has no salt and signature, unless it was copied from the NFT.
+    const { [PROVENANCE_SALT]: salt, [PROVENANCE_SIGNATURE]: _signature, ...withoutProof } = metadata
+    for (const candidate of salt === undefined ? [metadata] : [metadata, withoutProof]) {
       for (const keys of this.#localKeys.values()) {
         const key = metadataHash(blank(candidate as Metadata, new Set(keys))) + owner
         if (this.#contents.has(key)) return key

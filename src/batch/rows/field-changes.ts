@@ -1,7 +1,7 @@
 import type { NftRecord } from '../../api/nft-record.ts'
 import { textOrJson } from '../../core/excerpt.ts'
 import { isObject } from '../../core/json.ts'
-import { PROVENANCE_SALT } from '../../manifest/reveal-keys.ts'
+import { PROVENANCE_SALT, PROVENANCE_SIGNATURE } from '../../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import type { FieldChange } from '../types.ts'
 
@@ -14,6 +14,7 @@ export type ComparedMetadata = Pick<ManifestRow, 'metadata'> & {
 type Fields = Map<string, string>
 
 const SALT_FIELD = `extra:${PROVENANCE_SALT}`
+const SIGNATURE_FIELD = `extra:${PROVENANCE_SIGNATURE}`
 
 /** Returns the name of a file field in changes, which is the name of its column. */
 export const fileFieldName = (key: string): string => (key === 'image' ? key : `file:${key}`)
@@ -41,8 +42,11 @@ export function rowMetadataChanges(
     to.set(field, url ?? from.get(field) ?? 'a local file')
   }
   if (marker !== null) from.delete(`extra:${marker}`)
-  // An update keeps the NFT's salt, even if the row has a different one.
-  if (from.delete(SALT_FIELD)) to.delete(SALT_FIELD)
+  // An update keeps the NFT's salt and signature, even if the row has different ones.
+  if (from.delete(SALT_FIELD)) {
+    to.delete(SALT_FIELD)
+    if (from.delete(SIGNATURE_FIELD)) to.delete(SIGNATURE_FIELD)
+  }
   return [...new Set([...to.keys(), ...from.keys()])]
     .filter((field) => from.get(field) !== to.get(field))
     .map((field) => ({ field, from: from.get(field) ?? null, to: to.get(field) ?? null }))

@@ -3,6 +3,7 @@ import { realpath, stat } from 'node:fs/promises'
 import { basename, extname, resolve, sep } from 'node:path'
 import { sameAddress } from '../../api/same-address.ts'
 import { GdnError } from '../../core/errors.ts'
+import { isObject } from '../../core/json.ts'
 import { seemsActive } from '../../core/lock-holder.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { type Drop, listDrops, readDrop, updateDrop } from '../../state/drops.ts'
@@ -66,6 +67,17 @@ export const keptMaxCost = async (stateDir: string, id: string): Promise<bigint 
 /** Stores the cost limit of a run, in wei, so that a later command doesn't lower the limit on the server again. */
 export async function storeRunMaxCost(stateDir: string, id: string, wei: bigint): Promise<void> {
   await withState(stateDir, (state) => state.write((sql) => updateDrop(sql, id, { max_cost: String(wei) })))
+}
+
+/** Stores the signature of the round that drew the rows of a shuffled drop, so that later commands know its rows. */
+export async function storeDraw(stateDir: string, id: string, signature: string): Promise<void> {
+  await withState(stateDir, (state) =>
+    state.write((sql) => {
+      const { reading } = readDrop(sql, id) ?? {}
+      if (!isObject(reading?.shuffle)) return
+      updateDrop(sql, id, { reading: JSON.stringify({ ...reading, shuffle: { ...reading.shuffle, signature } }) })
+    }),
+  )
 }
 
 /** Returns the runs of a state directory, newest first. */

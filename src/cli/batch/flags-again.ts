@@ -38,8 +38,16 @@ export function serverFlagsAgain({ baseUrl, profile, local, stateDir }: ServerFl
   return appended(given)
 }
 
-export const unrevealedAgain = ({ unrevealed }: Pick<BatchMintFlags, 'unrevealed'>): string =>
-  appended(valuesAgain({ unrevealed }))
+export const unrevealedAgain = ({
+  unrevealed,
+  shuffle,
+  shuffleMargin,
+}: Pick<BatchMintFlags, 'unrevealed' | 'shuffle' | 'shuffleMargin'>): string =>
+  appended([
+    ...valuesAgain({ unrevealed }),
+    ...(shuffle === true ? ['--shuffle'] : []),
+    ...(shuffleMargin === undefined ? [] : [`--shuffle-margin ${shuffleMargin / 1000}s`]),
+  ])
 
 /** Formats flags for the end of a command. */
 const appended = (flags: readonly string[]): string => flags.map((flag) => ` ${flag}`).join('')

@@ -46,6 +46,9 @@ export interface BatchMintFlags extends RunOptionFlags, OutputFlags, ServerFlags
   yes?: boolean
   /** The file with the NFTs' metadata until they are revealed. */
   unrevealed?: string
+  shuffle?: boolean
+  /** The time between the seal and the round that draws the rows, in milliseconds. */
+  shuffleMargin?: number
   /** The file with the receivers of the manifest's only row. */
   to?: string
   toStdin?: boolean
@@ -111,6 +114,16 @@ export function addCheckFlag(command: GdnCommand): GdnCommand {
 
 export function addUnrevealedFlag(command: GdnCommand, about: string, group?: string): GdnCommand {
   return valueFlag(command, '--unrevealed <file>', about, { group, parse: notEmpty })
+}
+
+/** Adds the flags of a shuffled drop. */
+export function addShuffleFlags(command: GdnCommand, group?: string): GdnCommand {
+  const about = 'Let a later round of drand draw the rows of the NFTs (needs --unrevealed)'
+  switchFlag(command, '--shuffle', about, group)
+  return valueFlag(command, '--shuffle-margin <time>', 'Time from the last mint to the round of drand (30m)', {
+    group,
+    parse: duration,
+  })
 }
 
 /** Adds the flags for a list of receivers. */

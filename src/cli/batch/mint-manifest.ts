@@ -28,20 +28,22 @@ import { printEditedRows } from './print-edited-rows.ts'
 import { checkListFlags, hasList, listFlagsAgain, listRunName, type StoredList } from './receiver-list.ts'
 import { collectionOfRuns, refuseRunOfOther } from './run-collection.ts'
 import { linesOf } from './run-error.ts'
+import { checkShuffleFlags } from './shuffled.ts'
 import { summaryView } from './summary.ts'
 
 /** Mints a manifest as a run, or resumes its run, for `batch mint` and `nft mint -f`. */
 export async function mintManifest(deps: Deps, manifest: string, given: BatchMintFlags): Promise<void> {
   checkListFlags(manifest, given)
+  checkShuffleFlags(given)
   // A reveal updates the NFTs, so they must be dynamic.
   const flags = given.unrevealed === undefined ? given : { ...given, dynamic: true }
   const view = flags.dryRun ? (await import('./dry-run.ts')).DRY_RUN_VIEW : summaryView(flags.stateDir)
   const output = createOutput(deps.io, flags, view, { manifest })
   const plansOffline = flags.dryRun === true && flags.lookup === false
-  const { openUnrevealed, uncommittable } = await import('./unrevealed.ts')
+  const { openUnrevealed, checkUncommittable } = await import('./unrevealed.ts')
   const opened = await openManifest(deps, manifest, flags, {
     how: plansOffline ? 'once' : 'patiently',
-    checkRow: flags.unrevealed === undefined ? undefined : uncommittable,
+    checkRow: flags.unrevealed === undefined ? undefined : checkUncommittable(flags),
   })
   const { settings } = opened
   const { check, checkPlan, beforeSending, ...sending } = await openUnrevealed(deps, opened, flags)

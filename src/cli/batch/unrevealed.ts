@@ -8,6 +8,7 @@ import type { RunLimit } from '../../client/run-limit.ts'
 import { count } from '../../core/count.ts'
 import { GdnError, type Place } from '../../core/errors.ts'
 import { type ManifestItem, readManifest } from '../../manifest/read.ts'
+import type { ManifestRow } from '../../manifest/row.ts'
 import { leavesUrlIn, rowsByMetadata } from '../../reveal/provenance-in.ts'
 import { type ReadCommitment, readCommitment, uncommittable } from '../../reveal/read-commitment.ts'
 import {
@@ -29,8 +30,13 @@ import { applyAgain } from './flags-again.ts'
 import { manifestOptions } from './manifest-options.ts'
 import { uncommitted, whyNotAsItIs, whyNotUnrevealed } from './minted-unrevealed.ts'
 import { hasList } from './receiver-list.ts'
+import { mintedOnce, otherRule, ruleOf, sealed } from './shuffled.ts'
 
-export { uncommittable }
+/** Returns the check of rows that are committed to. */
+export const checkUncommittable =
+  ({ shuffle }: Pick<BatchMintFlags, 'shuffle'>) =>
+  (row: ManifestRow) =>
+    uncommittable(row, shuffle === true)
 
 interface Unrevealed {
   options: BatchOptions
@@ -93,13 +99,19 @@ export async function openUnrevealed(
   refuseStandardInput(options.manifestPath ?? '-')
   const placeholder = await openPlaceholder(deps, file, blockchain)
   const progress = await deps.io.progress('Hashing the rows and their files')
-  const rows = await readCommitment(read()).finally(() => progress.stop())
+  const rule = ruleOf(flags, kept)
+  const rows = await readCommitment(read(), rule).finally(() => progress.stop())
   // Reading the rows again reports their problems.
   if (rows === null) return { options, read: () => invalidItems(read()) }
   const { provenance, seed } = rows.commitment
+  if (rule !== null && flags.again === true) throw mintedOnce('--again')
+  if (kept?.commitment && kept.commitment.shuffle?.marginSeconds !== rule?.marginSeconds) {
+    throw otherRule(kept.run, kept.commitment.shuffle)
+  }
   if (kept?.commitment && kept.commitment.provenance !== provenance) {
     throw editedRows(kept, options.manifestPath, await editedLines(stateDir, kept.commitment, rows), flags)
   }
+  const shuffle = rule === null ? undefined : (kept?.commitment?.shuffle ?? { ...rule, rows: rows.commitment.rows })
   let isCommitted = false
   const reference = commitmentReference(provenance, repeats ? null : (kept?.scope ?? scopeOf(options)))
   const mayShareNew = repeats || hasSent
@@ -113,7 +125,7 @@ export async function openUnrevealed(
     options: {
       ...options,
       dynamic: true,
-      reading: { ...options.reading, provenance, seed: seed.toString('hex') },
+      reading: { ...options.reading, provenance, seed: seed.toString('hex'), shuffle },
       // Until this commitment exists, NFTs of an earlier commitment may belong to these rows, which were edited since.
       isOfOtherDrop(metadata) {
         return isCommitted && leavesUrlIn(metadata) !== undefined && committedRow(metadata) === null
@@ -271,6 +283,11 @@ async function isDeployed(
   if (onServer === undefined && isBegun) throw uncommitted(options, provenance)
   const first = onServer?.reference_id ?? ''
   const isOfOther = first.startsWith(referencePrefix(provenance)) && first !== reference
+  if (rows.commitment.rule !== null) {
+    if (isOfOther) throw mintedOnce('--run')
+    const seal = provenances.find((one) => one.seal_of === provenance)
+    if (seal !== undefined && planned.rows.pending > 0) throw sealed(options.manifestPath)
+  }
   if (isOfOther && !mayShare) {
     throw committedByOther(options, first === commitmentReference(provenance, null))
   }
@@ -300,7 +317,7 @@ async function commit(
   const { options, rows, reference } = committing
   const { blockchain, contractAddress: contract_address } = options
   const { provenance } = rows.commitment
-  const request = { contract_address, provenance }
+  const request = { contract_address, provenance, shuffle_margin: rows.commitment.rule?.marginSeconds }
   const change = {
     endpoint: 'commitprovenance' as const,
     note: 'batch mint --unrevealed',

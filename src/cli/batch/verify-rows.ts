@@ -4,7 +4,7 @@ import type { RunRow } from '../../batch/runs/run-rows.ts'
 import { readNfts } from '../../client/read-records.ts'
 import { GdnError } from '../../core/errors.ts'
 import { LocalContents } from '../../files/local-content.ts'
-import { PROVENANCE_ROW, PROVENANCE_SALT } from '../../manifest/reveal-keys.ts'
+import { PROVENANCE_ROW, PROVENANCE_SALT, proofIn } from '../../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import { asRequested, type RequestedMetadata } from '../../verify/compare-metadata.ts'
 import { type Claim, type Verification, verifyNfts } from '../../verify/verify.ts'
@@ -122,7 +122,7 @@ function presentClaim({ claim, record }: Changed): Claim | null {
 
 /**
  * Returns a claim with the owner and metadata that this machine last recorded for the row, and the current URLs of its
- * local files. Null if a file can't be read. The salt of a reveal comes from `present`, because the manifest doesn't
+ * local files. Null if a file can't be read. The proof of a reveal comes from `present`, because the manifest doesn't
  * contain it.
  */
 async function recordedClaim(row: RunRow | undefined, present: Claim, contents: LocalContents): Promise<Claim | null> {
@@ -132,9 +132,8 @@ async function recordedClaim(row: RunRow | undefined, present: Claim, contents: 
   if (urls === null) return null
   const { metadata } = recorded
   const file_fields = metadata.file_fields.map(({ key, url }) => ({ key, url: urls.get(key) ?? url }))
-  const salt = present.requested?.[PROVENANCE_SALT]
-  const salted = salt === undefined ? metadata : { [PROVENANCE_SALT]: salt, ...metadata }
-  return { ...present, owner: recorded.receiver, requested: { ...salted, file_fields } }
+  const requested = { ...proofIn(present.requested), ...metadata, file_fields }
+  return { ...present, owner: recorded.receiver, requested }
 }
 
 /** Returns the URLs of local files by their keys; null if a file can't be read. */

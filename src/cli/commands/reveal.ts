@@ -1,8 +1,9 @@
 import { isEvm } from '../../api/blockchains.ts'
-import { storeRunMaxCost } from '../../batch/runs/runs.ts'
+import { storeDraw, storeRunMaxCost } from '../../batch/runs/runs.ts'
+import type { BatchOptions } from '../../batch/types.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
 import { count } from '../../core/count.ts'
-import { GdnError } from '../../core/errors.ts'
+import { flagError, GdnError } from '../../core/errors.ts'
 import type { ManifestIssue } from '../../manifest/row.ts'
 import { DEFAULT_WAIT_MS } from '../../operations/defaults.ts'
 import { because, codeOfWait } from '../../operations/waiting.ts'
@@ -11,6 +12,7 @@ import { noOutcomes, type Outcomes, RESUME_HINT } from '../../plan/make-changes.
 import { noteNfts } from '../../plan/note-changes.ts'
 import { type RevealPlan, withRevealPlan } from '../../reveal/plan-reveal.ts'
 import { type ReadCommitment, readCommitment, uncommittable } from '../../reveal/read-commitment.ts'
+import type { DrawnRows } from '../../reveal/shuffle/drawn-rows.ts'
 import { editedLines, editedWhileRead, keptCommitment } from '../../reveal/unrevealed.ts'
 import { provenanceOfCall } from '../../verify/abi.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../batch/flags.ts'
@@ -18,6 +20,7 @@ import { type OpenedManifest, openManifest } from '../batch/mint-manifest.ts'
 import { editedRows, refuseStandardInput, updateRevealed } from '../batch/unrevealed.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import { networkText } from '../connect/is-without-value.ts'
+import { addBeaconFlags, type BeaconFlags } from '../connect/open-beacon.ts'
 import { addReaderFlags, openVerifier, type ReaderFlags } from '../connect/open-verifier.ts'
 import { costAtMost, noteCost, printNotes, shortageOfRun } from '../cost/at-most.ts'
 import { ACCEPTED_GO_ON, confirmRaise } from '../cost/confirm-spending.ts'
@@ -28,28 +31,34 @@ import { refuseAboveLimit, reservedForChanges, worstOfChanges } from '../cost/ru
 import type { Connection, Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags } from '../flags/common.ts'
 import { addRefreshFlags, type RefreshingFlags } from '../flags/opensea.ts'
-import { notEmpty } from '../flags/parse.ts'
+import { integer, notEmpty } from '../flags/parse.ts'
 import { addTimeoutFlag } from '../flags/wait.ts'
 import { safe } from '../io/io.ts'
+import type { Progress } from '../io/progress.ts'
 import { heldText, limitChanges, permitChanges, spendingOfChanges } from '../plan/change-nfts.ts'
 import { confirmNames, storeNames } from '../plan/store-names.ts'
 import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
+import { type Draw, drawRows, NOT_DRAWN } from '../reveal/draw-rows.ts'
+import type { Revealing } from '../reveal/seal-drop.ts'
+import { asCommitted, commitmentsOf } from '../reveal/shuffled-drop.ts'
 import { throwProblems } from './batch/validate.ts'
 
-export type RevealFlags = BatchMintFlags & ReaderFlags & RefreshingFlags
+export type RevealFlags = BatchMintFlags & ReaderFlags & RefreshingFlags & BeaconFlags & { giveUp?: number }
 
 const FIELDS = [
   ...['run', 'blockchain', 'contract_address', 'provenance', 'rows', 'revealed', 'to_reveal', 'pending', 'failed'],
   ...['unknown', 'not_minted', 'left'],
 ]
+const DRAW = ['seal', 'round', 'round_at']
 const ROWS = ['unrevealed_rows', 'unrevealed_rows_left_out']
 const VIEW: View = withRunPaid({
-  fields: [...FIELDS, ...ROWS],
+  fields: [...FIELDS, ...DRAW, ...ROWS],
   columns: FIELDS,
   id: 'run',
   // The rows are printed before the card. Their long headings would leave no room for the hash on a line.
-  card: (record) => FIELDS.map((field) => [field, record[field]]),
+  card: (record) =>
+    [...FIELDS, ...DRAW.filter((field) => record[field] !== null)].map((field) => [field, record[field]]),
 })
 
 export function command(deps: Deps, run = reveal): GdnCommand {
@@ -66,6 +75,9 @@ export function command(deps: Deps, run = reveal): GdnCommand {
   addTargetFlags(revealCommand)
   valueFlag(revealCommand, '--run <name>', "Name that identifies the run (the manifest's path)", { parse: notEmpty })
   switchFlag(revealCommand, '--adopt', 'Use the NFTs of a manifest that was moved or renamed')
+  valueFlag(revealCommand, '--give-up <count>', 'Number of rows of a shuffled drop that will never be minted', {
+    parse: integer(0, Number.MAX_SAFE_INTEGER),
+  })
   switchFlag(revealCommand, '--dry-run', 'Check the manifest and its NFTs, and send nothing', 'Sending and waiting')
   addMaxCostFlag(revealCommand, 'the run')
   addPriceFlag(revealCommand)
@@ -73,6 +85,7 @@ export function command(deps: Deps, run = reveal): GdnCommand {
   addTimeoutFlag(revealCommand)
   switchFlag(revealCommand, '-y, --yes', "Don't prompt", 'Sending and waiting')
   addReaderFlags(revealCommand)
+  addBeaconFlags(revealCommand, 'Verifying')
   addServerFlags(revealCommand)
   addOutputFlags(revealCommand)
   return revealCommand.action(async (manifest: string, flags: RevealFlags) => {
@@ -90,25 +103,29 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
   if (!isEvm(blockchain)) throw new GdnError('usage', `NFTs on ${blockchain} can't be revealed`)
   const marketplace = flags.refresh === true ? await import('../marketplace/refresh-updated.ts') : null
   const refresher = await marketplace?.openUpdatedRefresher(deps, flags, blockchain)
-  const rows = await hashRows(deps, opened)
+  const hashed = await hashRows(deps, opened)
   const connection = await deps.connect(opened.settings, 'bulk')
   const { client } = connection
   const progress = await io.progress('Finding the NFTs of the rows')
   try {
+    const rows = asCommitted(hashed, await commitmentsOf(deps, connection, contract_address))
     await checkCommitment(deps, connection, flags, opened, rows)
+    const checkPlan = (plan: RevealPlan) => {
+      const { provenance } = rows.commitment
+      const intent = { collection: { blockchain, contract_address }, manifest: { provenance } }
+      deps.checkPlan?.(intent, { rows: { to_reveal: plan.pending } })
+    }
+    const draw = await drawOf(deps, connection, { opened, rows, flags, checkPlan }, progress)
+    const { drawn } = draw
     const planned = { ...options, signal: signals.signal }
     const onProgress = (done: number) => progress.update(`Finding the NFTs of the rows: ${done}`)
-    await withRevealPlan(planned, { client, readManifest: read, rows, onProgress }, async (plan) => {
+    await withRevealPlan(planned, { client, readManifest: read, rows, drawn, onProgress }, async (plan) => {
       progress.stop()
       printLeft(deps, plan)
       // A given limit is set even if nothing is left to reveal.
       const hasEffect = plan.pending > 0 || (flags.maxCost !== undefined && noneMinted(plan) === null)
       const sends = hasEffect && flags.dryRun !== true
-      if (sends || flags.dryRun) {
-        const { provenance } = rows.commitment
-        const intent = { collection: { blockchain, contract_address }, manifest: { provenance } }
-        deps.checkPlan?.(intent, { rows: { to_reveal: plan.pending } })
-      }
+      if (sends || flags.dryRun) checkPlan(plan)
       const commandLimit = hasEffect ? await limitOf(deps, connection, opened, plan, flags) : null
       const nftGdnIds: string[] = []
       let outcomes = noOutcomes()
@@ -132,7 +149,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
         await storeNames(deps, connection, options, plan)
       }
       if (flags.dryRun !== true && !signals.signal.aborted) {
-        await noteNfts(options, plan.run, plan.seen()).catch((error: unknown) => {
+        await note(options, plan, drawn).catch((error: unknown) => {
           // The updates are complete. The next reveal records them.
           if (!(error instanceof GdnError)) throw error
           io.debug(`can't record the revealed rows: ${error.message}`)
@@ -152,6 +169,9 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
         unknown: unknown.count,
         not_minted: plan.notMinted,
         left: plan.left,
+        seal: draw.seal,
+        round: draw.round,
+        round_at: draw.roundAt === null ? null : new Date(draw.roundAt * 1000).toISOString(),
         unrevealed_rows: plan.leftRows,
         unrevealed_rows_left_out: plan.notMinted + plan.left - plan.leftRows.length,
         ...paid,
@@ -165,6 +185,28 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
     progress.stop()
     await Promise.all([client.close(), refresher?.close()])
   }
+}
+
+/** Draws the rows if they are shuffled. */
+async function drawOf(
+  deps: Deps,
+  connection: Connection,
+  revealing: Revealing & { flags: RevealFlags },
+  progress: Progress,
+): Promise<Draw> {
+  const { rule } = revealing.rows.commitment
+  if (rule === null) {
+    if (revealing.flags.giveUp === undefined) return NOT_DRAWN
+    throw flagError('--give-up', 'is only for shuffled drops', 'Nothing was sent. Omit the flag.')
+  }
+  progress.stop()
+  return await drawRows(deps, connection, { ...revealing, rule })
+}
+
+/** Records the revealed NFTs, and the draw of a shuffled drop. */
+async function note({ stateDir }: BatchOptions, plan: RevealPlan, drawn: DrawnRows | null): Promise<void> {
+  await noteNfts({ stateDir }, plan.run, plan.seen())
+  if (drawn !== null && plan.run.isKnown) await storeDraw(stateDir, plan.run.id, drawn.signature)
 }
 
 const MAX_ISSUES = 1_000

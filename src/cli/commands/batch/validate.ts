@@ -14,6 +14,7 @@ import { MARKETPLACES, type Marketplace } from '../../../marketplace/rules.ts'
 import { checkFiles, type FileCheck, FileUrls, printWarnings } from '../../batch/check-files.ts'
 import {
   addCheckFlag,
+  addShuffleFlags,
   addTargetFlags,
   addUnrevealedFlag,
   type BatchMintFlags,
@@ -22,6 +23,7 @@ import {
 import { flagsAgain, unrevealedAgain } from '../../batch/flags-again.ts'
 import { MappedColumns, manifestOptions, manifestSource, withEnsNames } from '../../batch/manifest-options.ts'
 import { duplicateWarnings } from '../../batch/row-warnings.ts'
+import { checkShuffleFlags } from '../../batch/shuffled.ts'
 import { configuredServer } from '../../batch/which-server.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { type ChosenCollection, whichCollection } from '../../connect/which-collection.ts'
@@ -81,6 +83,7 @@ export function command(deps: Deps, run = validate): GdnCommand {
   addTargetFlags(validateCommand)
   addCheckFlag(validateCommand)
   addUnrevealedFlag(validateCommand, 'Also check the placeholder and the rules of an unrevealed drop')
+  addShuffleFlags(validateCommand)
   valueFlag(validateCommand, '--for <marketplace>', 'Check the rules of a marketplace', {
     parse: oneOf(MARKETPLACES),
   })
@@ -97,6 +100,7 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   const { unrevealed } = flags
   const drop = unrevealed === undefined ? null : await import('../../batch/unrevealed.ts')
   drop?.refuseStandardInput(manifest)
+  checkShuffleFlags(flags)
   const settings = await deps.settings(flags)
   const given = manifestOptions(deps, { ...flags, dynamic: drop !== null }, settings)
   const source = manifestSource(deps, manifest)
@@ -115,7 +119,7 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
     {
       ...options,
       blockchain,
-      checkRow: drop?.uncommittable,
+      checkRow: drop?.checkUncommittable(flags),
       onMapped: mapped.add,
       onFileWarning,
       onUnescaped,

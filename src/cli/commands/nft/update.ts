@@ -2,7 +2,7 @@ import { updatednft } from '../../../api/endpoints/updatednft.ts'
 import type { NftMetadata } from '../../../api/metadata.ts'
 import { metadataChanges } from '../../../api/metadata-changes.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { PROVENANCE_SALT, saltIn } from '../../../manifest/reveal-keys.ts'
+import { proofIn } from '../../../manifest/reveal-keys.ts'
 import { NOT_PROVEN } from '../../../plan/plan-notes.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import { confirmSpending } from '../../cost/confirm-spending.ts'
@@ -80,9 +80,9 @@ export async function update(deps: Deps, id: string, flags: UpdateFlags): Promis
   refuseFinal(nft)
   const before = (nft.request_metadata ?? {}) as NftMetadata
   const { metadata, localFiles } = given(before)
-  const salt = saltIn(before)
-  if (salt !== undefined) {
-    metadata[PROVENANCE_SALT] ??= salt
+  const proof = proofIn(before)
+  if (proof !== undefined) {
+    for (const [key, value] of Object.entries(proof)) metadata[key] ??= value
     io.note(`${safe(id)} is already revealed. ${NOT_PROVEN}.`)
   }
   const fixed = {

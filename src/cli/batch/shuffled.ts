@@ -1,0 +1,65 @@
+import { flagError, GdnError } from '../../core/errors.ts'
+import type { ShuffleRule } from '../../reveal/shuffle/rule.ts'
+import type { KeptRun } from '../../reveal/unrevealed.ts'
+import type { BatchMintFlags } from './flags.ts'
+
+type ShuffleFlags = Pick<BatchMintFlags, 'shuffle' | 'shuffleMargin' | 'unrevealed'>
+
+const DEFAULT_MARGIN_S = 30 * 60
+
+/** @throws GdnError `usage` if the flags of a shuffled drop lack another flag, or if the margin isn't whole seconds */
+export function checkShuffleFlags({ shuffle, shuffleMargin, unrevealed }: ShuffleFlags): void {
+  if (shuffle === true && unrevealed === undefined) {
+    throw flagError('--shuffle', 'needs --unrevealed', 'Add --unrevealed <file>, so that gdn can draw the rows later.')
+  }
+  if (shuffleMargin === undefined) return
+  if (shuffle !== true) throw flagError('--shuffle-margin', 'needs --shuffle', 'Add --shuffle.')
+  if (shuffleMargin % 1000 !== 0)
+    throw flagError('--shuffle-margin', 'must be whole seconds', 'Use a time such as 30m.')
+}
+
+/**
+ * Returns the rule that draws the rows of a drop; null if they aren't shuffled. A run that has begun keeps its rule
+ * unless the flags specify another one.
+ */
+export function ruleOf({ shuffle, shuffleMargin }: ShuffleFlags, kept: KeptRun | undefined): ShuffleRule | null {
+  const rule = kept?.commitment?.shuffle ?? null
+  if (shuffle !== true || (rule !== null && shuffleMargin === undefined)) return rule
+  return { marginSeconds: shuffleMargin === undefined ? DEFAULT_MARGIN_S : shuffleMargin / 1000 }
+}
+
+const ruleText = (rule: ShuffleRule | null): string =>
+  rule === null ? 'without --shuffle' : `with --shuffle --shuffle-margin ${rule.marginSeconds}s`
+
+/** Returns the error for a run that is resumed with another rule than the one that it has committed to. */
+export const otherRule = (run: string, rule: ShuffleRule | null): GdnError =>
+  new GdnError('edited_rows', `the run ${run} committed to its rows ${ruleText(rule)}, and the rule can't change`, {
+    place: { flag: '--shuffle' },
+    hint: 'Nothing was sent. To resume the run, omit --shuffle and --shuffle-margin.',
+    details: { run, lines: [], removed: 0 },
+  })
+
+const NOTHING = 'Nothing was minted.'
+
+/** Returns the error for rows of a shuffled drop that another mint would mint a second time. */
+export const mintedOnce = (place: '--again' | '--run'): GdnError =>
+  new GdnError(
+    'refused',
+    place === '--again'
+      ? 'the rows of a shuffled drop can be minted only once'
+      : 'a run with another name has committed the collection to this shuffled drop',
+    {
+      place: { flag: place },
+      hint:
+        place === '--again'
+          ? `${NOTHING} Of two NFTs with the same slot, only the first belongs to the drop. To mint more rows, use another manifest.`
+          : `${NOTHING} Of two NFTs with the same slot, only the first belongs to the drop. To resume the drop, use the name of that run.`,
+    },
+  )
+
+/** Returns the error for rows that were given up when their drop was sealed. */
+export const sealed = (file: string | null): GdnError =>
+  new GdnError('refused', 'the drop is sealed, so its other rows can no longer be minted', {
+    place: { file: file ?? undefined },
+    hint: `${NOTHING} To reveal the NFTs, run \`gdn reveal\`. To mint more rows, use another manifest.`,
+  })

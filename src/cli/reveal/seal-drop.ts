@@ -1,0 +1,142 @@
+import { sealOf } from '../../api/provenance-seal.ts'
+import { storeRunMaxCost } from '../../batch/runs/runs.ts'
+import { isNotFinal } from '../../client/responses.ts'
+import type { RunLimit } from '../../client/run-limit.ts'
+import { count } from '../../core/count.ts'
+import { flagError, GdnError } from '../../core/errors.ts'
+import { ipfsUrlOf } from '../../files/local-content.ts'
+import { type RevealPlan, withRevealPlan } from '../../reveal/plan-reveal.ts'
+import type { ReadCommitment } from '../../reveal/read-commitment.ts'
+import type { BatchMintFlags } from '../batch/flags.ts'
+import type { OpenedManifest } from '../batch/mint-manifest.ts'
+import { networkText } from '../connect/is-without-value.ts'
+import { costAtMost, noteCost, printNotes } from '../cost/at-most.ts'
+import { enforcedLimit } from '../cost/limit.ts'
+import { refuseAboveLimit, reservedForChanges, sumOfUses, worstOfChanges } from '../cost/run-limit.ts'
+import type { Connection, Deps } from '../deps.ts'
+import { safe } from '../io/io.ts'
+import { withProgress } from '../io/progress.ts'
+import { limitChanges, permitChanges } from '../plan/change-nfts.ts'
+import { changeOnce } from '../request/change-once.ts'
+
+/** A shuffled drop to reveal. */
+export interface Revealing {
+  opened: OpenedManifest
+  rows: ReadCommitment
+  flags: BatchMintFlags & { giveUp?: number }
+  /** Throws unless the command does what the plan that was shown says. */
+  checkPlan(plan: RevealPlan): void
+}
+
+const POLL_MS = 2_000
+
+/**
+ * Seals a shuffled drop: commits to the end of its mint, after which no more of its rows can be minted.
+ *
+ * @throws GdnError `pending` if rows are not deployed yet; `refused` if rows are not minted and not given up;
+ * `not_confirmed`, `max_cost`, and as `changeOnce`
+ */
+export async function sealDrop(deps: Deps, connection: Connection, revealing: Revealing): Promise<void> {
+  const { opened, rows, flags } = revealing
+  const { options, read } = opened
+  const planned = { ...options, signal: deps.signals.signal }
+  const finding = { client: connection.client, readManifest: read, rows }
+  await withRevealPlan(planned, finding, async (plan) => {
+    if (plan.withoutNft === plan.rows) return
+    refuseUndeployed(plan)
+    await confirmGivenUp(deps, plan, flags)
+    revealing.checkPlan(plan)
+    const limit = await permitSeal(deps, connection, revealing, plan)
+    await withProgress(deps.io, 'Sealing the drop', async (progress) => {
+      for (;;) {
+        try {
+          return await commitSeal(deps, connection, revealing, limit)
+        } catch (error) {
+          if (!isNotFinal(error)) throw error
+          progress.update('Waiting until all NFTs of the drop are final')
+          await deps.sleep(POLL_MS, deps.signals.signal)
+        }
+      }
+    })
+  })
+}
+
+function refuseUndeployed({ undeployed }: RevealPlan): void {
+  if (undeployed === 0) return
+  const message = `${count(undeployed, 'NFT')} of the drop ${undeployed === 1 ? 'is' : 'are'} not deployed yet`
+  throw new GdnError('pending', message, { hint: 'Nothing was sent. Run the same command again later.' })
+}
+
+/** @throws GdnError `refused` unless exactly the rows without an NFT are given up; `not_confirmed` */
+async function confirmGivenUp({ io }: Deps, plan: RevealPlan, { giveUp, yes }: Revealing['flags']): Promise<void> {
+  const missing = plan.notMinted - plan.undeployed
+  const are = missing === 1 ? 'is' : 'are'
+  if (giveUp !== undefined && giveUp !== missing) {
+    const found = missing === 0 ? 'every row is minted' : `${count(missing, 'row')} ${are} not minted`
+    throw flagError(
+      '--give-up',
+      `${found}, so the number can't be ${giveUp}`,
+      'Nothing was sent. Check the rows first.',
+    )
+  }
+  if (missing === 0 || giveUp === missing) return
+  const what = `${count(missing, 'row')} ${are} not minted`
+  if (!io.interactive || yes === true) {
+    throw new GdnError('refused', `${what}, and the reveal would give ${missing === 1 ? 'it' : 'them'} up for good`, {
+      hint: `Nothing was sent. To mint the rows, run \`gdn batch mint\` first. To give them up, add --give-up ${missing}.`,
+    })
+  }
+  await io.confirm(`${what}. Give up ${count(missing, 'row')} for good?`, `--give-up ${missing}`)
+}
+
+/** Asks for the cost of the seal and of the updates that follow, and returns the limit that the seal carries. */
+async function permitSeal(
+  deps: Deps,
+  connection: Connection,
+  { opened: { options, settings }, flags }: Revealing,
+  { run, pending }: RevealPlan,
+): Promise<RunLimit> {
+  const { blockchain } = options
+  const commandLimit = await enforcedLimit(deps, flags, settings, blockchain, connection)
+  const worst = async () => sumOfUses([await worstOfChanges('provenance', 1), await worstOfChanges('update', pending)])
+  const stored = { run: run.id, storedLimit: run.maxCost }
+  const reserved = async () => reservedForChanges(await worst())
+  await refuseAboveLimit(deps, connection, { blockchain, commandLimit, ...stored, reserved })
+  const limit = await permitChanges(deps, connection, blockchain, { run, count: 1, commandLimit })
+  const priced = { limit: commandLimit, ...stored, worst }
+  if (flags.yes) await noteCost(deps, connection, blockchain, priced)
+  else {
+    const cost = await costAtMost(deps, connection, blockchain, priced)
+    printNotes(deps, cost.notes)
+    const question = `Seal the drop with ${count(pending, 'NFT')} on ${networkText(blockchain, connection, ',')} through ${connection.server.origin}${cost.text}? Then no more of its rows can be minted, and a later round of drand draws the rows.`
+    await deps.io.confirm(safe(question), '--yes')
+  }
+  if (commandLimit !== null && run.isKnown) await storeRunMaxCost(options.stateDir, run.id, commandLimit)
+  return await limitChanges(deps, connection, options, { limit, commandLimit })
+}
+
+async function commitSeal(
+  deps: Deps,
+  connection: Connection,
+  { opened: { options }, rows: { commitment }, flags: { timeout } }: Revealing,
+  limit: RunLimit,
+): Promise<void> {
+  const { blockchain, contractAddress: contract_address } = options
+  const { provenance: seal_of, leaves } = commitment
+  const provenance = sealOf(seal_of)
+  const request = { contract_address, provenance, seal_of, leaves_url: await ipfsUrlOf(leaves) }
+  const reference = `seal:${seal_of}`
+  const change = {
+    endpoint: 'commitprovenance' as const,
+    note: 'reveal',
+    what: 'the seal of the drop',
+    blockchain,
+    contract: contract_address,
+    content: { ...request, reference },
+    limit,
+    request: async () => request,
+    reference,
+  }
+  await changeOnce(deps, connection, { timeout }, change, async () => {})
+  deps.io.note(`The drop is sealed: ${provenance}`)
+}

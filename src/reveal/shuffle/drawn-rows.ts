@@ -1,0 +1,51 @@
+import { createHash } from 'node:crypto'
+import { GdnError } from '../../core/errors.ts'
+import type { ManifestItem } from '../../manifest/read.ts'
+import { rowsOfSlots, shuffleSeed } from './permutation.ts'
+
+/** The rows that a round has drawn for the slots of a drop. */
+export interface DrawnRows {
+  /** The signature of the round in hex. */
+  signature: string
+  /** The row of each slot, both from 1: the row of slot `s` is at index `s - 1`. */
+  rows: Uint32Array
+}
+
+/** @param signature the verified signature of the round in hex */
+export function drawnRows(provenance: `0x${string}`, rows: number, signature: string): DrawnRows {
+  const randomness = createHash('sha256').update(Buffer.from(signature, 'hex')).digest()
+  return { signature, rows: rowsOfSlots(shuffleSeed(provenance, randomness), rows) }
+}
+
+/**
+ * Yields the rows of a manifest with the metadata and the files that were drawn for them. Each keeps its receiver, its
+ * ID and its key. Rows after those of the drop are unchanged. Reads all rows into memory.
+ *
+ * @throws GdnError `edited_rows` if the manifest has fewer rows than the drop
+ */
+export async function* withDrawnRows(
+  items: AsyncIterable<ManifestItem>,
+  { rows: drawn }: Pick<DrawnRows, 'rows'>,
+): AsyncGenerator<ManifestItem> {
+  const all: ManifestItem[] = []
+  for await (const item of items) all.push(item)
+  const rows = all.flatMap((item) => ('row' in item ? [item.row] : []))
+  if (rows.length < all.length) {
+    // Reading the rows reports their problems.
+    yield* all
+    return
+  }
+  if (rows.length < drawn.length) {
+    throw new GdnError(
+      'edited_rows',
+      `the manifest has ${rows.length} rows, but its shuffled drop has ${drawn.length}`,
+      {
+        hint: 'Nothing was sent. Restore the removed rows, because the draw depends on the positions of all rows.',
+      },
+    )
+  }
+  for (const [at, row] of rows.entries()) {
+    const { metadata, localFiles } = rows[(drawn[at] ?? at + 1) - 1] ?? row
+    yield { row: { ...row, metadata, localFiles, identity: { metadata: row.metadata, localFiles: row.localFiles } } }
+  }
+}
