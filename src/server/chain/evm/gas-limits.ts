@@ -39,6 +39,8 @@ const DYNAMIC = 2 * BITMAP_SLOT
 // Worst case: no token was ever updated, so that each slot of revisions is new.
 const UPDATE_BASE = 61_000
 const UPDATE_RUN = 3_250
+/** The additional gas of a run with several tokens. */
+const UPDATE_LONG_RUN = 500
 const REVISION_TOKENS = 10n
 const REVISIONS_SLOT = 22_700
 /** Reads of the bitmaps of dynamic and frozen tokens, as in a collection that isn't dynamic as a whole. */
@@ -95,7 +97,8 @@ export const grantGas = (receivers: number): number => GRANT_BASE + GRANT_TOKEN 
 export function updateGasLimit(tokenIds: readonly bigint[]): bigint {
   const slots = REVISIONS_SLOT * distinct(tokenIds, (id) => (id - 1n) / REVISION_TOKENS)
   const reads = BITMAP_READS * distinct(tokenIds, (id) => id / BITMAP_TOKENS)
-  return withHeadroom(UPDATE_BASE + UPDATE_RUN * runsIn(tokenIds) + slots + reads, PROXY_HEADROOM)
+  const runs = UPDATE_RUN * runsIn(tokenIds) + UPDATE_LONG_RUN * longRunsIn(tokenIds)
+  return withHeadroom(UPDATE_BASE + runs + slots + reads, PROXY_HEADROOM)
 }
 
 /** Returns a sufficient gas limit for `freeze` with these tokens. */
@@ -144,6 +147,12 @@ const distinct = (tokenIds: readonly bigint[], slotOf: (id: bigint) => bigint): 
 const runsIn = (tokenIds: readonly bigint[]): number => {
   const ids = new Set(tokenIds)
   return tokenIds.filter((id) => !ids.has(id - 1n)).length
+}
+
+/** Returns the number of runs with several tokens, by their second tokens. */
+const longRunsIn = (tokenIds: readonly bigint[]): number => {
+  const ids = new Set(tokenIds)
+  return tokenIds.filter((id) => ids.has(id - 1n) && !ids.has(id - 2n)).length
 }
 
 function withHeadroom(used: number, headroom: number): bigint {

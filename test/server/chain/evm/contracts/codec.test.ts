@@ -218,8 +218,12 @@ describe('gas limits', () => {
     ['200 in half as many slots', 200, 5],
     ['200 runs in few slots', 200, 2],
     ['4 in as many bitmaps', 4, 256],
-  ])('suffice to update and freeze %s', async (_, count, step) => {
-    const tokenIds = Array.from({ length: count }, (_, index) => (BigInt(231 + index * step) % 1000n) + 1n)
+    ['2 runs of 2 in one slot', 4, 1, 2],
+    ['50 runs of 2', 100, 1, 2],
+    ['20 runs of 3', 60, 1, 3],
+  ])('suffice to update and freeze %s', async (_, count, step, run = count) => {
+    const at = (index: number) => BigInt(231 + index * step + Math.floor(index / run))
+    const tokenIds = Array.from({ length: count }, (_, index) => (at(index) % 1000n) + 1n)
     for (const dynamic of [true, false]) {
       const { address } = await withTokens(dynamic)
       const data = encodeUpdate({ sequence: 1, tokenIds, digest: dear(32) })
