@@ -263,9 +263,9 @@ __gdn_bundles() {
     'batch rm') REPLY='flags-a1e007 server-12647a output-31b492' ;;
     'art init') REPLY='output-d9d285' ;;
     'art check') REPLY='flags-0e7774 output-31b492' ;;
-    'plan') REPLY='flags-f7d028 server-12647a output-7bedd8' ;;
-    'apply') REPLY='flags-e669ce cost-6f1f63 marketplace-82a320 sending-and-waiting-50fb0b server-12647a output-31b492' ;;
-    'reveal') REPLY='flags-738901 sending-and-waiting-ed2143 cost-6f1f63 marketplace-82a320 verifying-1d3189 server-12647a output-31b492' ;;
+    'plan') REPLY='flags-d7dd5c server-12647a output-7bedd8' ;;
+    'apply') REPLY='flags-bb77a9 cost-6f1f63 marketplace-82a320 sending-and-waiting-50fb0b server-12647a output-31b492' ;;
+    'reveal') REPLY='flags-738901 sending-and-waiting-ed2143 cost-6f1f63 marketplace-82a320 verifying-e8bede server-12647a output-31b492' ;;
     'cost') REPLY='flags-4b1adf cost-61e4fe verifying-3d2de1 server-12647a output-31b492' ;;
     'wallet generate') REPLY='flags-e8321b server-12647a output-31b492' ;;
     'wallet import') REPLY='flags-081201 server-da4928 output-31b492' ;;
@@ -722,7 +722,7 @@ __gdn_flags() {
     'flags-0e7774') REPLY='--count - text Number of NFTs, with one-of-ones
 --seed - text Seed of the random choices, any text (gdn)
 --strict - - Refuse an edition that deviates from a weight' ;;
-    'flags-f7d028') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-d7dd5c') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
@@ -739,11 +739,13 @@ __gdn_flags() {
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --adopt - - Use the NFTs of a manifest that was moved or renamed
 --allow-exchanged - - Permit rows to exchange their values, content or IDs
+--beacon-url - text+ drand relay for shuffled drops; repeatable
+--beacon - file Beacon that replaces drand in tests
 --prune - - Burn NFTs of this run whose rows are no longer in the manifest
 --allow-duplicates - - Mint duplicate rows without a prompt
 --detailed-exit-code - - Exit with code 10 if there are changes, including impossible ones
 --out - file Save the plan for `gdn apply`' ;;
-    'flags-e669ce') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-bb77a9') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
@@ -760,6 +762,8 @@ __gdn_flags() {
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --adopt - - Use the NFTs of a manifest that was moved or renamed
 --allow-exchanged - - Permit rows to exchange their values, content or IDs
+--beacon-url - text+ drand relay for shuffled drops; repeatable
+--beacon - file Beacon that replaces drand in tests
 --only - =only Make only the changes of this kind: mint
 --prune - - Accept only a plan that was saved with --prune
 --max-burns - text Maximum number of NFTs to burn (0 without a prompt)
@@ -788,10 +792,10 @@ __gdn_flags() {
     'sending-and-waiting-ed2143') REPLY='--dry-run - - Check the manifest and its NFTs, and send nothing
 --timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don'\''t prompt' ;;
-    'verifying-1d3189') REPLY='--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server'\''s node)
+    'verifying-e8bede') REPLY='--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server'\''s node)
 --gateway - text IPFS gateway (the server'\''s gateway)
---beacon-url - text+ Relay of drand for shuffled drops (public relays); repeatable
---beacon - file Beacon of your own instead of drand, for tests and rehearsals' ;;
+--beacon-url - text+ drand relay for shuffled drops; repeatable
+--beacon - file Beacon that replaces drand in tests' ;;
     'flags-4b1adf') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection

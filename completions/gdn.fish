@@ -379,11 +379,11 @@ function __gdn_bundles
     case 'art check'
       printf '%s\n' 'flags-0e7774 output-31b492'
     case 'plan'
-      printf '%s\n' 'flags-f7d028 server-12647a output-7bedd8'
+      printf '%s\n' 'flags-d7dd5c server-12647a output-7bedd8'
     case 'apply'
-      printf '%s\n' 'flags-e669ce cost-6f1f63 marketplace-82a320 sending-and-waiting-50fb0b server-12647a output-31b492'
+      printf '%s\n' 'flags-bb77a9 cost-6f1f63 marketplace-82a320 sending-and-waiting-50fb0b server-12647a output-31b492'
     case 'reveal'
-      printf '%s\n' 'flags-738901 sending-and-waiting-ed2143 cost-6f1f63 marketplace-82a320 verifying-1d3189 server-12647a output-31b492'
+      printf '%s\n' 'flags-738901 sending-and-waiting-ed2143 cost-6f1f63 marketplace-82a320 verifying-e8bede server-12647a output-31b492'
     case 'cost'
       printf '%s\n' 'flags-4b1adf cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
     case 'wallet generate'
@@ -964,7 +964,7 @@ function __gdn_flags
       printf '%s\n' '--count - text Number of NFTs, with one-of-ones' \
         '--seed - text Seed of the random choices, any text (gdn)' \
         '--strict - - Refuse an edition that deviates from a weight'
-    case 'flags-f7d028'
+    case 'flags-d7dd5c'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
@@ -982,11 +982,13 @@ function __gdn_flags
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
         '--adopt - - Use the NFTs of a manifest that was moved or renamed' \
         '--allow-exchanged - - Permit rows to exchange their values, content or IDs' \
+        '--beacon-url - text+ drand relay for shuffled drops; repeatable' \
+        '--beacon - file Beacon that replaces drand in tests' \
         '--prune - - Burn NFTs of this run whose rows are no longer in the manifest' \
         '--allow-duplicates - - Mint duplicate rows without a prompt' \
         '--detailed-exit-code - - Exit with code 10 if there are changes, including impossible ones' \
         '--out - file Save the plan for `gdn apply`'
-    case 'flags-e669ce'
+    case 'flags-bb77a9'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
@@ -1004,6 +1006,8 @@ function __gdn_flags
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
         '--adopt - - Use the NFTs of a manifest that was moved or renamed' \
         '--allow-exchanged - - Permit rows to exchange their values, content or IDs' \
+        '--beacon-url - text+ drand relay for shuffled drops; repeatable' \
+        '--beacon - file Beacon that replaces drand in tests' \
         '--only - =only Make only the changes of this kind: mint' \
         '--prune - - Accept only a plan that was saved with --prune' \
         '--max-burns - text Maximum number of NFTs to burn (0 without a prompt)' \
@@ -1037,11 +1041,11 @@ function __gdn_flags
       printf '%s\n' '--dry-run - - Check the manifest and its NFTs, and send nothing' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--yes -y - Don\'t prompt'
-    case 'verifying-1d3189'
+    case 'verifying-e8bede'
       printf '%s\n' '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server\'s node)' \
         '--gateway - text IPFS gateway (the server\'s gateway)' \
-        '--beacon-url - text+ Relay of drand for shuffled drops (public relays); repeatable' \
-        '--beacon - file Beacon of your own instead of drand, for tests and rehearsals'
+        '--beacon-url - text+ drand relay for shuffled drops; repeatable' \
+        '--beacon - file Beacon that replaces drand in tests'
     case 'flags-4b1adf'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \

@@ -1,6 +1,7 @@
 import { shownLabel, shownLabels, WITHOUT_LABEL } from '../batch/identity/other-labels.ts'
 import type { StoredPair } from '../batch/identity/store-pairs.ts'
 import { whereToGetIds } from '../batch/rows/given-id.ts'
+import { count } from '../core/count.ts'
 import type { PlanCounts } from './planned.ts'
 
 /** The facts that the notes of a plan report. */
@@ -33,6 +34,8 @@ export interface NotedFacts {
   isKnown: boolean
   /** Whether new rows may be edits of rows that another machine has minted. Only a label would show this. */
   mayBeMinted: boolean
+  /** Number of rows of a shuffled drop that were not minted before it was sealed. */
+  givenUp?: number
 }
 
 interface GoneRows {
@@ -54,7 +57,10 @@ export const notesOfPlan = (facts: NotedFacts): string[] => [
   ...(facts.hasReferences || facts.isKnown ? [] : [ALL_NEW]),
   ...(facts.mayBeMinted ? [WITHOUT_LABEL] : []),
   ...notesOfKept(facts.counts),
+  ...(facts.givenUp ? [`${count(facts.givenUp, 'row')} of the shuffled drop ${GIVEN_UP}`] : []),
 ]
+
+const GIVEN_UP = 'can no longer be minted, because the drop was sealed without an NFT for each row'
 
 function notesOfKept({ drift, burned, keptBurns }: NotedFacts['counts']): string[] {
   const kept = drift - keptBurns - burned

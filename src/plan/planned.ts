@@ -21,6 +21,11 @@ export interface PlanOptions extends BatchOptions {
    * begun.
    */
   noMints(own: string | undefined): Promise<string | null>
+  /**
+   * The number of rows of a shuffled drop whose rows were drawn. Its rows without NFTs were given up and can't be
+   * minted.
+   */
+  drawnRows?: number | undefined
   /** Whether to burn NFTs of this run whose rows were removed from the manifest. */
   prune?: boolean
   /** Returns the reason why the collection doesn't permit burns; null if it does, or if that isn't known. */

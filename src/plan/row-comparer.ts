@@ -10,12 +10,14 @@ import type { PlanDeps, PlanOptions } from './planned.ts'
 export class RowComparer {
   /** Whether another machine stored the ID of an NFT whose row has none. Set by `changesOf`. */
   isIdElsewhere = false
+  /** Number of rows of a shuffled drop that were not minted. Set by `changesOf`. */
+  givenUp = 0
   readonly #store: StoredRun
-  readonly #options: Pick<PlanOptions, 'noMints'>
+  readonly #options: Pick<PlanOptions, 'noMints' | 'drawnRows'>
   readonly #contents: PlanDeps['contents']
   #noMintsReason: string | null | undefined
 
-  constructor(store: StoredRun, options: Pick<PlanOptions, 'noMints'>, contents: PlanDeps['contents']) {
+  constructor(store: StoredRun, options: Pick<PlanOptions, 'noMints' | 'drawnRows'>, contents: PlanDeps['contents']) {
     this.#store = store
     this.#options = options
     this.#contents = contents
@@ -39,6 +41,10 @@ export class RowComparer {
       return [identifiedNft(nftGdnId, id)]
     }
     const missing = nft === undefined ? mintOf(candidate) : failedMint(candidate, nft)
+    if (missing !== null && candidate.row.position < (this.#options.drawnRows ?? 0)) {
+      this.givenUp++
+      return []
+    }
     if (missing !== null) {
       if (this.#noMintsReason === undefined) this.#noMintsReason = await this.#readNoMints()
       return [

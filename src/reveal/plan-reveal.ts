@@ -9,6 +9,7 @@ import { GdnError } from '../core/errors.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import { PROVENANCE_ROW, PROVENANCE_SALT, PROVENANCE_SIGNATURE } from '../manifest/reveal-keys.ts'
 import { type Update, updateReference, updatesPrefix } from '../plan/apply-updates.ts'
+import { hasOtherOwner } from '../plan/compare.ts'
 import { OtherLabels } from '../plan/find-labels.ts'
 import type { Candidate } from '../plan/find-nfts.ts'
 import { type PlannedRun, plannedRun } from '../plan/planned.ts'
@@ -113,7 +114,10 @@ export async function withRevealPlan<Result>(
         for await (const one of found()) {
           const { candidate, nft } = one
           if (nft === undefined || stateOf(one, commitment).kind !== 'revealed') continue
-          page.push(nowOf(nft, Buffer.from(rowTexts(candidate.row.row).kept), []))
+          const { row } = candidate.row
+          // A plan keeps owners that others chose, unless it recorded that the owner is the receiver of the row.
+          const missing = hasOtherOwner(row, nft, { sendersOwn: false }) ? [{ want: 'transfer' as const }] : []
+          page.push(nowOf(nft, Buffer.from(rowTexts(row).kept), missing))
           if (page.length === PAGE) {
             if (page.length > 0) yield page
             page = []

@@ -17,6 +17,7 @@ import { areAllRevealed } from '../state/row-outcomes.ts'
 import { leafOf, leavesIn, saltOf } from './leaves.ts'
 import { rowsByMetadata } from './provenance-in.ts'
 import { contentHashes, type ReadCommitment } from './read-commitment.ts'
+import { type DrawnRows, keptDraw } from './shuffle/drawn-rows.ts'
 import type { ShuffleRule } from './shuffle/rule.ts'
 
 const NO_PLACEHOLDER_HINT = 'Check the path, or create a JSON file with the metadata of one NFT (docs/reveal.md).'
@@ -120,22 +121,14 @@ export interface KeptCommitment {
   /** The seed in hex. It is needed to determine which rows differ. */
   seed: string
   /** Null if the rows aren't shuffled. */
-  shuffle: KeptShuffle | null
-}
-
-/** The rule of a shuffled drop and its draw, as the run stores them. */
-export interface KeptShuffle extends ShuffleRule {
-  /** The number of slots. */
-  rows: number
-  /** The signature of the round in hex; absent until this machine reveals the drop. */
-  signature?: string
+  shuffle: ShuffleRule | null
 }
 
 /** Returns the commitment that a run stores; null if its rows are minted revealed. */
 export function commitmentOf({ reading }: Pick<Run, 'reading'>): KeptCommitment | null {
   const { provenance, seed, shuffle } = reading
   if (typeof provenance !== 'string' || typeof seed !== 'string') return null
-  return { provenance, seed, shuffle: isObject(shuffle) ? (shuffle as unknown as KeptShuffle) : null }
+  return { provenance, seed, shuffle: isObject(shuffle) ? (shuffle as unknown as ShuffleRule) : null }
 }
 
 export interface KeptRun {
@@ -143,6 +136,8 @@ export interface KeptRun {
   run: string
   /** Null if the run's rows are minted revealed. */
   commitment: KeptCommitment | null
+  /** The rows that were drawn, if this machine knows them. */
+  drawn: DrawnRows | null
   /** Whether all NFTs of the run are known to be revealed. */
   isRevealed: boolean
   /** Whether the run began with `--again`. */
@@ -166,6 +161,7 @@ export async function keptCommitment(options: BatchOptions): Promise<KeptRun | u
     return {
       run: drop.name,
       commitment: commitmentOf(drop),
+      drawn: keptDraw(drop.reading),
       isRevealed,
       isAgain: drop.again,
       scope: drop.referenceScope,
@@ -208,16 +204,20 @@ export async function committedRowOf(run: Run): Promise<BatchOptions['committedR
 }
 
 /**
- * Returns a function that tells whether a row is the one that a run has committed to as its row `n`. Returns null if
- * the leaves file can't be read.
+ * Returns a function that tells whether a row is the one that a run has committed to as its row `n`, or that was drawn
+ * for its slot `n`. Returns null if the leaves file can't be read.
  */
 export async function committedRows(
   stateDir: string,
   { provenance, seed }: KeptCommitment,
+  drawn: DrawnRows | null,
 ): Promise<((row: ManifestRow, n: number) => Promise<boolean>) | null> {
   const leaves = await readFile(leavesPath(stateDir, provenance)).catch(() => null)
   if (leaves === null) return null
   const all = leavesIn(leaves)
   const { contentOf } = contentHashes()
-  return async (row, n) => leafOf(saltOf(Buffer.from(seed, 'hex'), n), await contentOf(row)) === all[n - 1]
+  return async (row, slot) => {
+    const n = drawn?.rows[slot - 1] ?? slot
+    return leafOf(saltOf(Buffer.from(seed, 'hex'), n), await contentOf(row)) === all[n - 1]
+  }
 }

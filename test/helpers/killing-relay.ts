@@ -71,7 +71,8 @@ export async function startKillingRelay(backend: { url: string }): Promise<Killi
   }
 }
 
-async function forward(url: string, { method, path, headers, body }: SeenRequest) {
+/** Forwards a request to a backend, and returns its response. */
+export async function forward(url: string, { method, path, headers, body }: SeenRequest) {
   const { host: _, connection: __, 'content-length': ___, 'transfer-encoding': ____, ...kept } = headers
   const init = { method, headers: Object.fromEntries(Object.entries(kept).map(([key, value]) => [key, String(value)])) }
   const answer = await fetch(`${url}${path}`, method === 'GET' ? init : { ...init, body: new Uint8Array(body) })

@@ -1,9 +1,21 @@
 /** @module-tag slow */
 import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readFile, writeFile } from 'node:fs/promises'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { rowsOfSlots, shuffleSeed } from '../../src/reveal/shuffle/permutation.ts'
-import { call, createTestCollection, freshDataDir, startTestBackend, type TestBackend } from '../helpers/backend.ts'
-import { nftsOf, rowsOf, type ShownNft, shuffledMachine } from '../helpers/shuffled-machine.ts'
+import {
+  call,
+  createTestCollection,
+  freshDataDir,
+  settled,
+  startTestBackend,
+  type TestBackend,
+  until,
+  WALLETS,
+} from '../helpers/backend.ts'
+import { holdSettling } from '../helpers/hold.ts'
+import { nftsOf, refusingRelay, rowsOf, type ShownNft, shuffledMachine } from '../helpers/shuffled-machine.ts'
+import { ended } from '../helpers/updates.ts'
 
 let data: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
@@ -73,7 +85,176 @@ test('resumes a shuffled mint without the flag, and refuses another rule', async
   const { error } = await one.mint(rowsOf(3), '--shuffle', '--shuffle-margin', '2s')
   expect(error).toMatchObject({
     code: 'edited_rows',
-    message:
-      "the run drop committed to its rows with --shuffle --shuffle-margin 1s, and the rule can't change",
+    message: expect.stringContaining('committed to its rows with --shuffle --shuffle-margin 1s, and the rule'),
   })
+})
+
+test('plans and applies the drawn rows on each machine, and keeps receivers and IDs', {
+  tags: ['promise'],
+}, async () => {
+  const collection = await collectionOf()
+  const one = await shuffledMachine(backend, collection)
+  const rows = rowsOf(SIZE)
+  expect((await one.shuffle(rows)).code).toBe(0)
+  expect((await one.apply(rows)).error).toMatchObject({
+    code: 'refused',
+    message: expect.stringContaining('use gdn reveal'),
+  })
+  expect((await one.reveal(rows)).code).toBe(0)
+  const other = await shuffledMachine(backend, collection)
+  const before = await nftsOf(backend, collection)
+  for (const machine of [one, other]) {
+    const { stdout } = await machine.plan(rows, '--detailed-exit-code')
+    expect(JSON.parse(stdout)).toEqual([])
+    const applied = await machine.apply(rows)
+    expect(applied.code, applied.stderr).toBe(0)
+    expect(JSON.parse(applied.stdout)).toMatchObject({ updated: 0, transferred: 0, minted: 0 })
+    expect(await nftsOf(backend, collection)).toEqual(before)
+  }
+  const results = await one.cli('batch', 'results', one.path('drop.csv'), '--verify', '--json')
+  expect(JSON.parse(results.stdout).map(({ verified }: { verified: boolean }) => verified)).toEqual(
+    Array(SIZE).fill(true),
+  )
+  expect(results.stderr).not.toContain('has changed')
+  // An edit of row 3 changes the NFT of the slot that got row 3.
+  for (const [machine, title] of [
+    [one, 'Edited'],
+    [other, 'Edited again'],
+  ] as const) {
+    const edited = await machine.apply(rowsOf(SIZE, (row) => (row === 3 ? title : `Row ${row}`)))
+    expect(edited.code, edited.stderr).toBe(0)
+    expect(JSON.parse(edited.stdout), title).toMatchObject({ updated: 1, transferred: 0, minted: 0 })
+    const after = await nftsOf(backend, collection)
+    for (const [at, nft] of after.entries()) {
+      const was = before[at]?.request_metadata.title ?? ''
+      expect(nft.request_metadata.title).toBe(was === 'Row 3' ? title : was)
+      expect(nft.request_metadata.provenance_salt).toBe(before[at]?.request_metadata.provenance_salt)
+      expect(nft.request_metadata.provenance_signature).toBe(before[at]?.request_metadata.provenance_signature)
+      expect(nft.receiver_wallet_address).toBe(before[at]?.receiver_wallet_address)
+    }
+  }
+})
+
+test('mints no row of a shuffled drop twice, under any name', { tags: ['promise'] }, async () => {
+  const collection = await collectionOf()
+  const one = await shuffledMachine(backend, collection)
+  const rows = rowsOf(3)
+  expect((await one.shuffle(rows)).code).toBe(0)
+  expect((await one.shuffle(rows, '--again')).error).toMatchObject({
+    code: 'refused',
+    message: expect.stringContaining('can be minted only once'),
+  })
+  for (const more of [[], ['--adopt'], ['--no-lookup']]) {
+    const { error } = await one.shuffle(rows, '--run', 'other', ...more)
+    expect(error, more.join()).not.toBeNull()
+  }
+  const other = await shuffledMachine(backend, collection)
+  expect((await other.shuffle(rows, '--run', 'other', '--no-lookup')).error).toMatchObject({
+    code: 'refused',
+    message: expect.stringContaining('a run with another name has committed the collection to this shuffled drop'),
+  })
+  expect((await other.shuffle(rows)).code).toBe(0)
+  expect(await nftsOf(backend, collection)).toHaveLength(3)
+})
+
+test('seals nothing while an NFT of the drop is pending', async () => {
+  const collection = await collectionOf()
+  const one = await shuffledMachine(backend, collection)
+  const rows = rowsOf(2)
+  const letGo = await holdSettling(data.path, 'mint')
+  onTestFinished(async () => await letGo().catch(() => {}))
+  const minting = await one.shuffle(rows, '--no-wait')
+  expect(minting.code, minting.stderr).toBe(0)
+  const { error } = await one.reveal(rows)
+  expect(error).toMatchObject({ code: 'pending', message: '2 NFTs of the drop are not deployed yet' })
+  await letGo()
+  await settled(
+    backend,
+    (await nftsOf(backend, collection)).map(({ nft_gdn_id }) => nft_gdn_id),
+  )
+  expect((await one.reveal(rows, '--give-up', '1')).error).toMatchObject({
+    message: expect.stringContaining("every row is minted, so the number can't be 1"),
+  })
+  expect((await call(backend, 'getprovenances', { contract_address: collection.address })).provenances).toHaveLength(1)
+})
+
+test('reveals a drop with a given-up, a burned and a transferred NFT', { tags: ['promise'] }, async () => {
+  const collection = await createTestCollection(backend, { enable_burn: true, enable_transfer: true })
+  const relay = await refusingRelay(backend)
+  onTestFinished(() => relay.close())
+  const one = await shuffledMachine({ ...backend, url: relay.url }, collection)
+  const rows = rowsOf(5)
+  expect((await one.shuffle(rows)).error).toMatchObject({ code: 'batch_failed_rows' })
+  expect((await one.reveal(rows)).error).toMatchObject({
+    code: 'refused',
+    message: '1 row is not minted, and the reveal would give it up for good',
+    hint: expect.stringContaining('--give-up 1'),
+  })
+  expect((await one.reveal(rows, '--give-up', '2')).error).toMatchObject({
+    message: expect.stringContaining("1 row is not minted, so the number can't be 2"),
+  })
+  const { address: contract_address, blockchain } = collection
+  const [burned, moved] = await nftsOf(backend, collection)
+  const burn = {
+    contract_address,
+    nft_gdn_id: burned?.nft_gdn_id,
+    holder_wallet_address: burned?.receiver_wallet_address,
+  }
+  await ended(backend, (await call(backend, 'burnnft', burn)).response.transaction_gdn_id)
+  await call(backend, 'transfernft', {
+    ...{ contract_address, blockchain, nft_gdn_id: moved?.nft_gdn_id, token_id: moved?.token_id },
+    receiver_wallet_address: WALLETS[2],
+    sender_wallet_address: moved?.receiver_wallet_address,
+  })
+  await until(
+    () => nftsOf(backend, collection),
+    ([, nft]) => nft?.receiver_wallet_address === WALLETS[2],
+  )
+  const { code, stderr, stdout } = await one.reveal(rows, '--give-up', '1')
+  expect(code, stderr).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({ rows: 5, revealed: 3, not_minted: 1, left: 1 })
+  const other = await shuffledMachine(backend, collection)
+  for (const machine of [one, other]) {
+    // The given-up row can't be minted anymore, on any machine.
+    const minted = await machine.shuffle(rows, '--adopt', '--no-lookup')
+    expect(minted.code, minted.stderr).not.toBe(0)
+    expect(await nftsOf(backend, collection)).toHaveLength(4)
+    const applied = await machine.apply(rows)
+    expect(applied.code, applied.stderr).toBe(0)
+    expect(JSON.parse(applied.stdout)).toMatchObject({ updated: 0, minted: 0, transferred: 0 })
+    expect(applied.stdout).toContain('1 row of the shuffled drop can no longer be minted')
+  }
+})
+
+test('refuses flags and beacons that are of no use', async () => {
+  const collection = await collectionOf()
+  const one = await shuffledMachine(backend, collection)
+  const rows = rowsOf(2)
+  const refused = async (asking: ReturnType<typeof one.run>, message: string) =>
+    expect((await asking).error).toMatchObject({ message: expect.stringContaining(message) })
+  await refused(one.run(['batch', 'mint'], rows, '--shuffle'), 'needs --unrevealed')
+  await refused(one.mint(rows, '--shuffle-margin', '1s'), 'needs --shuffle')
+  await refused(one.mint(rows, '--shuffle', '--shuffle-margin', '1500ms'), 'must be whole seconds')
+  const solana = await one.mint(rows, '--shuffle', '-b', 'solana')
+  expect(solana.error).not.toBeNull()
+  expect((await one.shuffle(rows)).code).toBe(0)
+  await refused(
+    one.run(
+      ['reveal', '--yes'],
+      rowsOf(2, (row) => `Edited ${row}`),
+    ),
+    'were edited after the run',
+  )
+  const unread = ['--beacon-url', backend.url]
+  const sealed = await one.run(['reveal', '--yes'], rows, ...unread)
+  // The drop is sealed, and the round of quicknet is read from no relay of drand.
+  expect(sealed.error?.code, sealed.stderr).toMatch(/^(unreachable|bad_answer|pending)$/)
+  const other = JSON.parse(await readFile(one.path('beacon.json'), 'utf8'))
+  await writeFile(one.path('other.json'), JSON.stringify({ ...other, secret_key: undefined, rounds: [] }))
+  await refused(one.run(['reveal', '--yes'], rows, '--beacon', one.path('other.json')), 'has no round')
+  expect((await nftsOf(backend, collection)).every(({ revision }) => revision === 0)).toBe(true)
+  expect((await one.reveal(rows)).code).toBe(0)
+  // Without the beacon of the reveal, its signature proves nothing to a machine that did not reveal the drop.
+  const machine = await shuffledMachine(backend, collection)
+  await refused(machine.run(['plan'], rows), 'is not by drand, or of another round')
 })

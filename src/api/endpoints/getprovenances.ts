@@ -21,6 +21,8 @@ export const provenanceRecord = z.looseObject({
   shuffle_margin: z.number().nullish(),
   /** The hash of the drop that this commitment seals. Null for other commitments. */
   seal_of: z.string().nullish(),
+  /** The URL of the leaves file of the drop that this commitment seals. Null for other commitments. */
+  leaves_url: z.string().nullish(),
 })
 
 export type ProvenanceRecord = z.output<typeof provenanceRecord>
@@ -52,6 +54,7 @@ export const getprovenances = defineEndpoint({
           is_final: true,
           shuffle_margin: null,
           seal_of: null,
+          leaves_url: null,
         },
       ],
     },

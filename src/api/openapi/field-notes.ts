@@ -193,6 +193,7 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
       'The margin in the rule of a shuffled drop, in seconds. At least the time that a block of the network takes until finality.',
   },
   getprovenances: {
+    leaves_url: 'The ipfs URL of the leaves file of the sealed drop; null for other hashes.',
     is_final: 'Whether a reorg can no longer remove the commitment.',
     seal_of: 'The hash of the shuffled drop that this hash seals; null for other hashes.',
     shuffle_margin: 'The margin of a shuffled drop in seconds; null for other hashes.',

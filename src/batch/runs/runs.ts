@@ -3,7 +3,6 @@ import { realpath, stat } from 'node:fs/promises'
 import { basename, extname, resolve, sep } from 'node:path'
 import { sameAddress } from '../../api/same-address.ts'
 import { GdnError } from '../../core/errors.ts'
-import { isObject } from '../../core/json.ts'
 import { seemsActive } from '../../core/lock-holder.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { type Drop, listDrops, readDrop, updateDrop } from '../../state/drops.ts'
@@ -69,13 +68,12 @@ export async function storeRunMaxCost(stateDir: string, id: string, wei: bigint)
   await withState(stateDir, (state) => state.write((sql) => updateDrop(sql, id, { max_cost: String(wei) })))
 }
 
-/** Stores the signature of the round that drew the rows of a shuffled drop, so that later commands know its rows. */
-export async function storeDraw(stateDir: string, id: string, signature: string): Promise<void> {
+/** Stores the draw of a shuffled drop, so that later commands know its rows. */
+export async function storeDraw(stateDir: string, id: string, draw: object): Promise<void> {
   await withState(stateDir, (state) =>
     state.write((sql) => {
       const { reading } = readDrop(sql, id) ?? {}
-      if (!isObject(reading?.shuffle)) return
-      updateDrop(sql, id, { reading: JSON.stringify({ ...reading, shuffle: { ...reading.shuffle, signature } }) })
+      updateDrop(sql, id, { reading: JSON.stringify({ ...reading, draw }) })
     }),
   )
 }

@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs'
 import { type ChangesSince, changesSince } from '../../batch/manifest-changes.ts'
-import type { Run } from '../../batch/types.ts'
+import type { Items, Run } from '../../batch/types.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { readManifest } from '../../manifest/read.ts'
+import { type DrawnRows, keptDraw, withDrawnRows } from '../../reveal/shuffle/drawn-rows.ts'
 import { isName } from '../../wallet/names.ts'
 import type { Deps } from '../deps.ts'
 import { type Io, safe } from '../io/io.ts'
@@ -52,9 +53,10 @@ export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
   const mint = `gdn batch mint ${file}${mintFlags(run, list)}`
   const common = { file, mint, isList: list !== null }
   const name = safe(list?.path ?? manifestPath)
+  const drawn = keptDraw(run.reading)
   const items =
     list === null
-      ? readManifest({ path: manifestPath }, options)
+      ? rowsOf(readManifest({ path: manifestPath }, options), drawn)
       : (await import('./read-list.ts')).readList(
           deps,
           { row: manifestPath, to: list.path, list, checking: null },
@@ -64,7 +66,7 @@ export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
     const edits = await changesSince(run, { items, ensNames }, async () => {
       const { commitmentOf, committedRows } = await import('../../reveal/unrevealed.ts')
       const commitment = commitmentOf(run)
-      return commitment && (await committedRows(run.stateDir, commitment))
+      return commitment && (await committedRows(run.stateDir, commitment, drawn))
     })
     if (edits === null) return null
     const { changes, ...since } = edits
@@ -90,6 +92,8 @@ export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
     return { ...common, warnings, isRearranged: false, isInvalid, edited: undefined, failed: 0, rows: [] }
   }
 }
+
+const rowsOf = (items: Items, drawn: DrawnRows | null): Items => (drawn === null ? items : withDrawnRows(items, drawn))
 
 /** Whether a list can be read again. A deleted group is reported when it is read. */
 const isThere = (path: string | null): boolean => path !== null && (isName(path) || existsSync(path))

@@ -111,7 +111,6 @@ export async function openUnrevealed(
   if (kept?.commitment && kept.commitment.provenance !== provenance) {
     throw editedRows(kept, options.manifestPath, await editedLines(stateDir, kept.commitment, rows), flags)
   }
-  const shuffle = rule === null ? undefined : (kept?.commitment?.shuffle ?? { ...rule, rows: rows.commitment.rows })
   let isCommitted = false
   const reference = commitmentReference(provenance, repeats ? null : (kept?.scope ?? scopeOf(options)))
   const mayShareNew = repeats || hasSent
@@ -125,7 +124,7 @@ export async function openUnrevealed(
     options: {
       ...options,
       dynamic: true,
-      reading: { ...options.reading, provenance, seed: seed.toString('hex'), shuffle },
+      reading: { ...options.reading, provenance, seed: seed.toString('hex'), shuffle: rule ?? undefined },
       // Until this commitment exists, NFTs of an earlier commitment may belong to these rows, which were edited since.
       isOfOtherDrop(metadata) {
         return isCommitted && leavesUrlIn(metadata) !== undefined && committedRow(metadata) === null

@@ -57,6 +57,7 @@ import { confirmNames, idsText, storeNames } from '../plan/store-names.ts'
 import type { DataRecord } from '../render/cells.ts'
 import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
+import { withDraw } from '../reveal/with-draw.ts'
 
 export interface ApplyFlags extends PlanFlags, RefreshingFlags {
   only?: 'mint'
@@ -127,12 +128,13 @@ export function command(deps: Deps, run = apply): GdnCommand {
 export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags): Promise<void> {
   const { io } = deps
   const output = createOutput(io, typedFlags, VIEW, { manifest })
-  const opened = await openPlanSource(deps, manifest, typedFlags)
-  const flags = opened.allowDuplicates === true ? { ...typedFlags, allowDuplicates: true } : typedFlags
+  const source = await openPlanSource(deps, manifest, typedFlags)
+  const flags = source.allowDuplicates === true ? { ...typedFlags, allowDuplicates: true } : typedFlags
   const marketplace = flags.refresh === true ? await import('../marketplace/refresh-updated.ts') : null
-  const refresher = await marketplace?.openUpdatedRefresher(deps, flags, opened.options.blockchain)
-  const connection = await deps.connect(opened.settings, 'bulk')
+  const refresher = await marketplace?.openUpdatedRefresher(deps, flags, source.options.blockchain)
+  const connection = await deps.connect(source.settings, 'bulk')
   try {
+    const opened = await withDraw(deps, connection, source, flags)
     await openPlan(deps, connection, opened, opened.takeOver, async (plan) => {
       if (plan.changedSinceSaved.count > 0) throw changedSince(plan.changedSinceSaved)
       // The warnings are printed before anything is minted.

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path'
 import type { Blockchain } from '../../api/blockchains.ts'
 import { DuplicateRows } from '../../batch/rows/duplicate-rows.ts'
-import { GdnError } from '../../core/errors.ts'
+import { flagError, GdnError } from '../../core/errors.ts'
 import { EXIT } from '../../core/exit-codes.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { LocalContents } from '../../files/local-content.ts'
@@ -9,7 +9,7 @@ import { refuseOtherFile, savePlan } from '../../plan/plan-file.ts'
 import type { ChangePlan, PlanCounts, PlannedChange } from '../../plan/planned.ts'
 import { addDuplicatesFlag, TARGET_ALIASES } from '../batch/flags.ts'
 import { planFlagsAgain, serverFlagsAgain } from '../batch/flags-again.ts'
-import { openManifest } from '../batch/mint-manifest.ts'
+import { type OpenedManifest, openManifest } from '../batch/mint-manifest.ts'
 import { duplicateWarnings, printBriefly } from '../batch/row-warnings.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import { refuseAboveLimit } from '../cost/run-limit.ts'
@@ -19,7 +19,7 @@ import type { OutputMode } from '../flags/output-modes.ts'
 import { notEmpty } from '../flags/parse.ts'
 import { safe } from '../io/io.ts'
 import { obstaclesOf } from '../plan/obstacles.ts'
-import { addPlanFlags, type PlanFlags as OpenFlags, openPlan } from '../plan/open-plan.ts'
+import { addPlanFlags, type PlanFlags as OpenFlags, openPlan, type PlanSource } from '../plan/open-plan.ts'
 import { planMarkdown } from '../plan/plan-markdown.ts'
 import { reservedForPlan, typicalOfPlan } from '../plan/plan-use.ts'
 import {
@@ -36,6 +36,7 @@ import {
 import { refusePlanBeyondSupply } from '../plan/refuse-beyond-supply.ts'
 import type { DataRecord } from '../render/cells.ts'
 import { createOutput } from '../render/output.ts'
+import { withDraw } from '../reveal/with-draw.ts'
 
 export interface PlanFlags extends Omit<OpenFlags, 'output'> {
   output?: OpenFlags['output'] | 'markdown'
@@ -81,7 +82,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
   if (saveAs !== null) await refuseOtherFile(saveAs)
   const source = await openManifest(deps, manifest, flags)
   let duplicates = new DuplicateRows()
-  const opened = {
+  const manifestRows: PlanSource & OpenedManifest & { prune: boolean } = {
     ...source,
     async *read() {
       duplicates = new DuplicateRows()
@@ -93,8 +94,10 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
     contents: new LocalContents(deps.signals.signal),
     prune: flags.prune === true,
   }
-  const connection = await deps.connect(opened.settings, 'bulk')
+  const connection = await deps.connect(source.settings, 'bulk')
   try {
+    const opened = await withDraw(deps, connection, manifestRows, flags)
+    if (opened.drawn != null && saveAs !== null) throw notSaved()
     await openPlan(deps, connection, opened, flags.takeOver === true, async (found) => {
       const pending = pendingCount(found.counts)
       if (pending > 0) {
@@ -135,6 +138,13 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
     await connection.client.close()
   }
 }
+
+const notSaved = () =>
+  flagError(
+    '--out',
+    "the plan of a shuffled drop can't be saved, because its rows have the contents of others",
+    'Nothing was saved. Run `gdn apply` with the manifest.',
+  )
 
 /** Reports the cost of a plan. If the plan includes mints, `apply` limits the run in the same way as `batch mint`. */
 async function quotePlan(

@@ -12,7 +12,7 @@ import { noOutcomes, type Outcomes, RESUME_HINT } from '../../plan/make-changes.
 import { noteNfts } from '../../plan/note-changes.ts'
 import { type RevealPlan, withRevealPlan } from '../../reveal/plan-reveal.ts'
 import { type ReadCommitment, readCommitment, uncommittable } from '../../reveal/read-commitment.ts'
-import type { DrawnRows } from '../../reveal/shuffle/drawn-rows.ts'
+import { type DrawnRows, drawOf } from '../../reveal/shuffle/drawn-rows.ts'
 import { editedLines, editedWhileRead, keptCommitment } from '../../reveal/unrevealed.ts'
 import { provenanceOfCall } from '../../verify/abi.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../batch/flags.ts'
@@ -115,7 +115,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
       const intent = { collection: { blockchain, contract_address }, manifest: { provenance } }
       deps.checkPlan?.(intent, { rows: { to_reveal: plan.pending } })
     }
-    const draw = await drawOf(deps, connection, { opened, rows, flags, checkPlan }, progress)
+    const draw = await drawIfShuffled(deps, connection, { opened, rows, flags, checkPlan }, progress)
     const { drawn } = draw
     const planned = { ...options, signal: signals.signal }
     const onProgress = (done: number) => progress.update(`Finding the NFTs of the rows: ${done}`)
@@ -188,7 +188,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
 }
 
 /** Draws the rows if they are shuffled. */
-async function drawOf(
+async function drawIfShuffled(
   deps: Deps,
   connection: Connection,
   revealing: Revealing & { flags: RevealFlags },
@@ -206,7 +206,7 @@ async function drawOf(
 /** Records the revealed NFTs, and the draw of a shuffled drop. */
 async function note({ stateDir }: BatchOptions, plan: RevealPlan, drawn: DrawnRows | null): Promise<void> {
   await noteNfts({ stateDir }, plan.run, plan.seen())
-  if (drawn !== null && plan.run.isKnown) await storeDraw(stateDir, plan.run.id, drawn.signature)
+  if (drawn !== null && plan.run.isKnown) await storeDraw(stateDir, plan.run.id, drawOf(drawn))
 }
 
 const MAX_ISSUES = 1_000

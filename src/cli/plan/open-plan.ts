@@ -3,15 +3,17 @@ import { GdnError } from '../../core/errors.ts'
 import type { LocalContents } from '../../files/local-content.ts'
 import { withPlan } from '../../plan/make-plan.ts'
 import type { ChangePlan, PlanDeps, PlanOptions } from '../../plan/planned.ts'
+import type { DrawnRows } from '../../reveal/shuffle/drawn-rows.ts'
 import { addExchangedFlag, addTargetFlags, type BatchMintFlags } from '../batch/flags.ts'
 import { type OpenedManifest, withRemedy } from '../batch/mint-manifest.ts'
 import { printEditedRows } from '../batch/print-edited-rows.ts'
 import { type GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import { findCollection } from '../connect/find-collection.ts'
+import { addBeaconFlags, type BeaconFlags } from '../connect/open-beacon.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { notEmpty, positiveNumber } from '../flags/parse.ts'
 
-export interface PlanFlags extends BatchMintFlags {
+export interface PlanFlags extends BatchMintFlags, BeaconFlags {
   takeOver?: boolean
 }
 
@@ -24,6 +26,7 @@ export function addPlanFlags(command: GdnCommand): void {
   switchFlag(command, '--new-rows', 'Mint new rows even if sent rows are missing from the manifest')
   switchFlag(command, '--adopt', 'Use the NFTs of a manifest that was moved or renamed')
   addExchangedFlag(command)
+  addBeaconFlags(command)
 }
 
 /** The rows to plan: of a manifest, or of a saved plan. */
@@ -43,13 +46,15 @@ export interface PlanSource {
   warnings?: OpenedManifest['warnings']
   /** The contents of the rows' local files. */
   contents: LocalContents
+  /** The rows that were drawn for the slots of a shuffled drop. */
+  drawn?: DrawnRows | null
 }
 
 /** Compares a manifest with the server while showing progress, and passes the plan to `use`. */
 export async function openPlan<Result>(
   deps: Deps,
   connection: Connection,
-  { options, read, isSaved = false, adoptLabels, newRows, prune = false, contents }: PlanSource,
+  { options, read, isSaved = false, adoptLabels, newRows, prune = false, contents, drawn = null }: PlanSource,
   takeOver: boolean,
   use: (plan: ChangePlan) => Promise<Result>,
 ): Promise<Result> {
@@ -62,6 +67,7 @@ export async function openPlan<Result>(
     isSaved,
     adoptLabels,
     prune,
+    drawnRows: drawn?.rows.length,
     signal: signals.signal,
     noTransfers: () => noTransfers(deps, connection, options),
     async noMints(own) {

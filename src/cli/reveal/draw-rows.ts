@@ -1,16 +1,15 @@
 import type { ProvenanceRecord } from '../../api/endpoints/getprovenances.ts'
 import { GdnError } from '../../core/errors.ts'
-import { isObject } from '../../core/json.ts'
 import { type DrawnRows, drawnRows } from '../../reveal/shuffle/drawn-rows.ts'
 import type { BeaconSource } from '../../reveal/shuffle/read-beacon.ts'
 import { roundFor, type ShuffleRule, timeOfRound } from '../../reveal/shuffle/rule.ts'
-import type { ChainReader } from '../../verify/chain-reader.ts'
 import { type BeaconFlags, openBeaconOf } from '../connect/open-beacon.ts'
-import { openVerifier, type ReaderFlags } from '../connect/open-verifier.ts'
+import type { ReaderFlags } from '../connect/open-verifier.ts'
 import type { Connection, Deps } from '../deps.ts'
 import type { Progress } from '../io/progress.ts'
 import { withProgress } from '../io/progress.ts'
 import { type Revealing, sealDrop } from './seal-drop.ts'
+import { timeOfSeal } from './seal-time.ts'
 import { commitmentsOf, sealIn } from './shuffled-drop.ts'
 
 /** What is known about the draw of a drop. */
@@ -60,7 +59,7 @@ export async function drawRows(
     if (flags.dryRun === true && !beacon.isNamed && deps.now() < draw.roundAt * 1000) return { ...draw, drawn: null }
     const { signature } = await readRound(deps, beacon, round, progress)
     if (beacon.isNamed) deps.io.note(`Round ${round} is by a beacon that you named, so the draw is a simulation.`)
-    return { ...draw, drawn: drawnRows(provenance, slots, Buffer.from(signature).toString('hex')) }
+    return { ...draw, drawn: drawnRows({ provenance, slots, signature: Buffer.from(signature).toString('hex') }) }
   })
 }
 
@@ -80,47 +79,6 @@ async function finalSeal(deps: Deps, { find, waits, progress }: Finding): Promis
     await resumable(deps.sleep(POLL_MS, deps.signals.signal))
   }
 }
-
-/**
- * Returns the Unix time in seconds of the block that has the seal.
- *
- * @throws GdnError `unreachable` if no node returns it
- */
-async function timeOfSeal(
-  deps: Deps,
-  { server }: Connection,
-  blockchain: Parameters<typeof openVerifier>[2],
-  flags: ReaderFlags,
-  seal: ProvenanceRecord,
-): Promise<number> {
-  const { verifier, close } = await openVerifier(deps, flags, blockchain, server)
-  try {
-    if ('reason' in verifier) throw unread(verifier.reason)
-    return await blockTimeOf(verifier.chain, seal)
-  } finally {
-    await close()
-  }
-}
-
-async function blockTimeOf(chain: ChainReader, { transaction_hash: hash, block_number }: ProvenanceRecord) {
-  // A node that doesn't have the transaction in a block has no receipt.
-  const receipt = hash === null ? null : await resultOf(chain, 'eth_getTransactionReceipt', [hash])
-  const number = receipt?.blockNumber ?? (block_number === null ? null : `0x${block_number.toString(16)}`)
-  const block = number === null ? null : await resultOf(chain, 'eth_getBlockByNumber', [number, false])
-  const { timestamp } = block ?? {}
-  if (typeof timestamp === 'string' && /^0x[0-9a-f]{1,12}$/i.test(timestamp)) return Number(timestamp)
-  throw unread(`${chain.origin} does not return the block of the seal`)
-}
-
-async function resultOf(chain: ChainReader, method: string, params: readonly unknown[]) {
-  const response = await chain.request(method, params)
-  return 'result' in response && isObject(response.result) ? response.result : null
-}
-
-const unread = (why: string) =>
-  new GdnError('unreachable', `the block that sealed the drop can't be read: ${why}`, {
-    hint: 'Use --rpc-url <url> to read it from a node of the chain, and run the command again.',
-  })
 
 /** Reads a round, and waits until it is published. */
 async function readRound(deps: Deps, beacon: BeaconSource, round: number, progress: Progress) {

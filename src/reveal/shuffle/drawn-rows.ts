@@ -1,21 +1,38 @@
 import { createHash } from 'node:crypto'
 import { GdnError } from '../../core/errors.ts'
+import { isObject } from '../../core/json.ts'
 import type { ManifestItem } from '../../manifest/read.ts'
 import { rowsOfSlots, shuffleSeed } from './permutation.ts'
 
-/** The rows that a round has drawn for the slots of a drop. */
-export interface DrawnRows {
-  /** The signature of the round in hex. */
+/** A draw, from which the rows follow. */
+export interface Draw {
+  /** The provenance hash of the drop. */
+  provenance: string
+  /** The number of slots, and of rows. */
+  slots: number
+  /** The verified signature of the round in hex. */
   signature: string
+}
+
+/** The rows that a round has drawn for the slots of a drop. */
+export interface DrawnRows extends Draw {
   /** The row of each slot, both from 1: the row of slot `s` is at index `s - 1`. */
   rows: Uint32Array
 }
 
-/** @param signature the verified signature of the round in hex */
-export function drawnRows(provenance: `0x${string}`, rows: number, signature: string): DrawnRows {
+/** Returns the rows of a draw. */
+export function drawnRows({ provenance, slots, signature }: Draw): DrawnRows {
   const randomness = createHash('sha256').update(Buffer.from(signature, 'hex')).digest()
-  return { signature, rows: rowsOfSlots(shuffleSeed(provenance, randomness), rows) }
+  const rows = rowsOfSlots(shuffleSeed(`0x${provenance.slice(2)}`, randomness), slots)
+  return { provenance, slots, signature, rows }
 }
+
+/** Returns the rows that were drawn for a run, if this machine knows them; null otherwise. */
+export const keptDraw = ({ draw }: Readonly<Record<string, unknown>>): DrawnRows | null =>
+  isObject(draw) ? drawnRows(draw as unknown as Draw) : null
+
+/** Returns the part of the drawn rows that a run stores. */
+export const drawOf = ({ provenance, slots, signature }: DrawnRows): Draw => ({ provenance, slots, signature })
 
 /**
  * Yields the rows of a manifest with the metadata and the files that were drawn for them. Each keeps its receiver, its

@@ -21,6 +21,7 @@ export async function getProvenances(
       is_final: row.status === 'deployed' && transaction?.watched !== 1,
       shuffle_margin: termsIn(terms).shuffle_margin ?? null,
       seal_of: termsIn(terms).seal_of ?? null,
+      leaves_url: termsIn(terms).leaves_url ?? null,
     })),
   }
 }

@@ -329,7 +329,7 @@ export interface UpdatesTable extends Work {
   kind: UpdateKind
   /** The metadata as sent, JSON; an empty object for a freeze. For a commitment, the hash: 0x and 64 hex digits. */
   metadata: string
-  /** JSON object: file field key to CID, once the files are stored. For a commitment: its `CommitmentTerms`, or null. */
+  /** JSON: file field key to CID, once the files are stored; for a commitment, its `CommitmentTerms` or null. */
   files: string | null
   status: StateColumn<UpdateStatus>
   step: StateColumn<UpdateStep>

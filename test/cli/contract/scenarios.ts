@@ -552,6 +552,8 @@ const REHEARSAL = ['block', 'rows', 'minted', 'failed', 'waiting', 'seconds', 's
 const REHEARSED_COST = ['transactions', 'gas', 'gas_price_wei', 'cost_wei', 'currency']
 const RESULT_OF_ROW = ['key', 'line', 'title', 'status', 'error']
 const UNSETTLED = ['pending', 'failed', 'unknown']
+/** The fields of a shuffled drop. */
+const DRAW = ['seal', 'round', 'round_at']
 const LEFT = ['not_minted', 'left', 'unrevealed_rows', 'unrevealed_rows_left_out']
 const CHAIN_FACTS = ['currency', 'testnet', 'network', 'retired_since', 'successor']
 const CHAIN_RULES = ['fee_model', 'confirmations', 'finality', 'commitment', 'genesis_hash']
@@ -695,7 +697,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     () => withManifest(service(), ['apply'], '--yes'),
   ),
   reveal: one(
-    [...TARGETED, 'provenance', 'rows', 'revealed', 'to_reveal', ...UNSETTLED, ...LEFT, ...RUN_PAID],
+    [...TARGETED, 'provenance', 'rows', 'revealed', 'to_reveal', ...UNSETTLED, ...LEFT, ...DRAW, ...RUN_PAID],
     async () => {
       const node = rpcRoute({ eth_chainId: '0x89', eth_call: `0x${'1'.padStart(64, '0')}` })
       const mint = await withManifest({ ...service(), '/rpc/polygon': node }, ['batch', 'mint'], '--yes')

@@ -84,6 +84,7 @@ it('commits a collection to a hash before its first token, and shows where', asy
     is_final: true,
     shuffle_margin: null,
     seal_of: null,
+    leaves_url: null,
   })
   expect(second).toMatchObject({ provenance: OTHER, first_token_id: '3' })
 })

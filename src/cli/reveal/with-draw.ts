@@ -1,0 +1,22 @@
+import { drawOf, withDrawnRows } from '../../reveal/shuffle/drawn-rows.ts'
+import type { BeaconFlags } from '../connect/open-beacon.ts'
+import type { Connection, Deps } from '../deps.ts'
+import type { PlanSource } from '../plan/open-plan.ts'
+
+/** Returns the rows to plan with the contents that were drawn for them, if they are those of a shuffled drop. */
+export async function withDraw<Source extends PlanSource>(
+  deps: Deps,
+  connection: Connection,
+  source: Source,
+  flags: BeaconFlags,
+): Promise<Source> {
+  // A saved plan has no rows of a shuffled drop, and standard input can be read only once.
+  if (source.isSaved === true || source.options.manifestPath === null) return source
+  const { findDraw } = await import('./find-draw.ts')
+  const { options, read } = source
+  const readRows = () => read({ row: async () => {}, burn: async () => {} })
+  const drawn = await findDraw(deps, connection, { options, read: readRows, flags })
+  if (drawn === null) return source
+  const reading = { ...options.reading, draw: drawOf(drawn) }
+  return { ...source, drawn, options: { ...options, reading }, read: (saved) => withDrawnRows(read(saved), drawn) }
+}
