@@ -72,6 +72,7 @@ const SCHEMA = `
 const TABLES = ['archive', 'tokens', 'files', 'sources', 'reached', 'blocks', 'first_versions']
 
 const KEPT = 'CREATE TEMP TABLE IF NOT EXISTS kept (cid TEXT PRIMARY KEY) WITHOUT ROWID'
+const PREVIOUS = 'CREATE TEMP TABLE IF NOT EXISTS previous (key TEXT PRIMARY KEY, cid TEXT NOT NULL) WITHOUT ROWID'
 
 const PAGE = 500
 /** Fewer, because a token URI may have megabytes. */
@@ -117,10 +118,13 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
     })
   }
 
-  count(what: 'tokens' | 'done' | 'files' | 'problems'): number {
+  count(what: 'tokens' | 'done' | 'files' | 'readable' | 'problems'): number {
     if (what === 'tokens') return this.#sum('SELECT COUNT(*) AS n FROM tokens')
     if (what === 'done') return this.#sum('SELECT COUNT(*) AS n FROM tokens WHERE is_done = 1')
     if (what === 'files') return this.#sum('SELECT COUNT(*) AS n FROM files')
+    if (what === 'readable') {
+      return this.#sum('SELECT COUNT(*) AS n FROM files JOIN sources ON key = source WHERE sources.problem IS NULL')
+    }
     return this.#sum(
       `SELECT (SELECT COUNT(*) FROM tokens WHERE problem IS NOT NULL) +
         (SELECT COUNT(*) FROM files LEFT JOIN sources ON key = source
@@ -195,6 +199,18 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
 
   failSource(key: string, problem: string): void {
     this.run('REPLACE INTO sources VALUES (?, NULL, NULL, NULL, NULL, ?)', key, problem)
+  }
+
+  /** Notes the content that a URL had in the archive that this one replaces. */
+  addPrevious(key: string, cid: string): void {
+    this.run(PREVIOUS)
+    this.run('INSERT OR IGNORE INTO previous VALUES (?, ?)', key, cid)
+  }
+
+  /** Returns the CID of the content that a URL had in the archive that this one replaces. */
+  previous(key: string): string | null {
+    this.run(PREVIOUS)
+    return this.all<{ cid: string }>('SELECT cid FROM previous WHERE key = ?', key)[0]?.cid ?? null
   }
 
   /** Yields the CIDs of a source's blocks in order. */

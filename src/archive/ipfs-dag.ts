@@ -252,7 +252,7 @@ function linksIn(cid: CID, bytes: Uint8Array): CID[] {
 }
 
 /** Returns the CIDs of version 0 by which a block refers to others, as version 1. */
-function firstVersionsIn(text: string, bytes: Uint8Array): string[] {
+export function firstVersionsIn(text: string, bytes: Uint8Array): string[] {
   if (parseCid(text)?.code !== DAG_PB) return []
   const first = linksOf(bytes).filter(({ Hash }) => Hash.version === 0)
   return [...new Set(first.map(({ Hash }) => Hash.toV1().toString()))]

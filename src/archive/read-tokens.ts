@@ -5,6 +5,7 @@ import { contentOf } from './ipfs-dag.ts'
 import { type ArchiveLimits, MAX_FILES, MAX_METADATA_BYTES } from './limits.ts'
 import { filesIn, type NamedUrl } from './metadata-files.ts'
 import { directoryKey, type SourceReader } from './read-source.ts'
+import { keepPrevious } from './seed-store.ts'
 import { readableUrl, shownUrl, withId } from './token-uri.ts'
 
 export interface ReadTokensOptions {
@@ -20,6 +21,8 @@ export interface ReadTokensOptions {
   keepsFiles: boolean
   signal: AbortSignal
   onToken(): void
+  /** Called for a file of the existing archive that is kept, because it can't be read now. */
+  onKept?: (() => void) | undefined
 }
 
 /** Number of tokens that are read at the same time. */
@@ -77,7 +80,7 @@ async function filesOf({ token, uri }: ListedToken, options: ReadTokensOptions):
 async function readFile(
   { field, url }: NamedUrl,
   number: number,
-  { reader, limits, arweave, wholeDirectory, keepsFiles }: ReadTokensOptions,
+  { store, reader, limits, arweave, wholeDirectory, keepsFiles, signal, onKept }: ReadTokensOptions,
 ): Promise<TokenFile[]> {
   const readable = readableUrl(url, arweave)
   const shown = shownUrl(url)
@@ -85,7 +88,10 @@ async function readFile(
   const isMetadata = number === 0
   const maxBytes = isMetadata ? Math.min(MAX_METADATA_BYTES, limits.fileBytes) : limits.fileBytes
   const allowHtml = !isMetadata && !/image/i.test(field)
-  await reader.read(readable, { maxBytes, allowHtml, keeps: isMetadata || keepsFiles })
+  const content = await reader.read(readable, { maxBytes, allowHtml, keeps: isMetadata || keepsFiles })
+  if ('problem' in content && onKept !== undefined) {
+    if (await keepPrevious(store, readable.key, { maxBytes, signal })) onKept()
+  }
   const file = { number, field, url: shown, source: readable.key, problem: null }
   if (!wholeDirectory || readable.kind !== 'ipfs' || readable.path.length === 0) return [file]
   await reader.readDirectory(readable)

@@ -1,6 +1,7 @@
 import { basename } from 'node:path'
 import type { ArchiveStore } from '../../../archive/archive-store.ts'
 import { type ArchiveProblem, indexTokens, problemsOf } from '../../../archive/index-lines.ts'
+import type { OpenArchive } from '../../../archive/read-archive.ts'
 import type { WrittenArchive } from '../../../archive/write-archive.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
@@ -14,7 +15,7 @@ import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { whereTo } from '../../sheet/where-to.ts'
 import { addReadingFlags, limitsOf, type ReadingFlags } from './archive/reading-flags.ts'
-import { chainContract } from './chain-contract.ts'
+import { type ChainContract, chainContract } from './chain-contract.ts'
 
 export interface ArchiveFlags extends OutputFlags, ReadingFlags {
   to?: string
@@ -63,7 +64,7 @@ export function command(deps: Deps, run = archive): GdnCommand {
   })
   addReadingFlags(archiveCommand)
   valueFlag(archiveCommand, '--to <file>', 'File to write, such as tides.car', { parse: notEmpty })
-  switchFlag(archiveCommand, '--force', 'Overwrite an existing file, and fetch all files again')
+  switchFlag(archiveCommand, '--force', 'Overwrite an existing file, and keep its files that cannot be read now')
   switchFlag(archiveCommand, '--whole-directory', 'Also archive the files of a directory that no token names')
   addServerFlags(archiveCommand)
   addOutputFlags(archiveCommand)
@@ -77,23 +78,64 @@ export async function archive(deps: Deps, typed: string | undefined, flags: Arch
   const output = createOutput(io, flags, VIEW)
   if (flags.to === undefined) throw requiredFlag('--to', 'Add the file to write, such as --to tides.car.')
   const target = await chainContract(deps, typed, flags)
-  const { path } = await whereTo(deps, flags.to, flags)
-  const [{ openPartial }, { readCollection }, { writeArchive }] = await Promise.all([
-    import('./archive/partial.ts'),
-    import('./archive/read-collection.ts'),
-    import('../../../archive/write-archive.ts'),
-  ])
-  const { block, wholeDirectory = false } = flags
-  const written = await openPartial(path, { target, block, wholeDirectory }, async (store) => {
-    const wanted = block === undefined ? null : { number: block }
-    const options = { target, flags, store, limits: limitsOf(flags), wanted, wholeDirectory, keepsFiles: true }
-    const archived = await readCollection(deps, options)
-    const written = await writeArchive(store, archived, path, signals.signal)
-    return { ...written, problems: problemsIn(store) }
-  })
+  const { path, replace } = await whereTo(deps, flags.to, flags)
+  const previous = replace ? await previousArchive(path, target, signals.signal) : null
+  const written = await write(deps, path, { target, flags, previous }).finally(() => previous?.close())
   await output.one(recordOf(path, written))
   io.note(`Wrote ${safe(path)}`)
   if (written.unreadable > 0) throw incomplete(deps, path, written)
+}
+
+/** Returns the archive of the same collection that the new one replaces; null if there is none that can be read. */
+async function previousArchive(
+  path: string,
+  { contract, blockchain }: ChainContract,
+  signal: AbortSignal,
+): Promise<OpenArchive | null> {
+  const { openArchive } = await import('../../../archive/read-archive.ts')
+  const archive = await openArchive(path, { signal }).catch((error: unknown) => {
+    if (error instanceof GdnError && ['invalid_input', 'file_error'].includes(error.code)) return null
+    throw error
+  })
+  if (archive === null || (archive.header.contract === contract && archive.header.blockchain === blockchain)) {
+    return archive
+  }
+  await archive.close()
+  return null
+}
+
+interface Wanted {
+  target: ChainContract
+  flags: ArchiveFlags
+  previous: OpenArchive | null
+}
+
+async function write(deps: Deps, path: string, { target, flags, previous }: Wanted): Promise<Reported> {
+  const [{ openPartial }, { readCollection }, { writeArchive }, { seedStore }] = await Promise.all([
+    import('./archive/partial.ts'),
+    import('./archive/read-collection.ts'),
+    import('../../../archive/write-archive.ts'),
+    import('../../../archive/seed-store.ts'),
+  ])
+  const { signal } = deps.signals
+  const { block, wholeDirectory = false } = flags
+  return await openPartial(path, { target, block, wholeDirectory }, async (store) => {
+    const wanted = block === undefined ? null : { number: block }
+    let kept = 0
+    const onListed = async () => {
+      if (previous !== null) kept = await seedStore(store, previous, signal)
+    }
+    const rules = { limits: limitsOf(flags), wanted, wholeDirectory, keepsFiles: true }
+    const options = { target, flags, store, ...rules, onListed, hasPrevious: previous !== null }
+    const archived = await readCollection(deps, options)
+    const problems = problemsIn(store)
+    const [readable, unreadable] = [store.count('readable'), store.count('problems')]
+    if (unreadable > 0 && readable < kept) {
+      printProblems(deps, { problems, unreadable })
+      throw fewerFiles(path, kept, readable)
+    }
+    return { ...(await writeArchive(store, archived, path, signal)), problems }
+  })
 }
 
 type Reported = WrittenArchive & { problems: ArchiveProblem[] }
@@ -114,14 +156,25 @@ function recordOf(file: string, written: Reported) {
   return { ...facts, tokens, files, blocks, bytes, unreadable, problems }
 }
 
-/** Prints what could not be read. Returns the error of the command. */
-function incomplete({ io }: Deps, path: string, { unreadable, problems, tokens }: Reported): GdnError {
+const fewerFiles = (path: string, before: number, now: number) =>
+  new GdnError('unreadable_files', `${path} has ${count(before, 'file')}, but only ${now} can be read now`, {
+    place: { flag: '--to' },
+    hint: `The existing archive was kept. ${basename(path)}.partial has what could be read: run the same command again to read the rest, or use another --to.`,
+  })
+
+function printProblems({ io }: Deps, { unreadable, problems }: Pick<Reported, 'unreadable' | 'problems'>): void {
   for (const { token_id, field, url, error } of problems.slice(0, SHOWN_PROBLEMS)) {
     const place = [`token ${token_id}`, field, url].filter((part) => part !== null).join(', ')
     io.warn(safe(`${place}: ${error}`))
   }
   const more = unreadable - SHOWN_PROBLEMS
-  if (more > 0) io.warn(`${more} more are in the index.`)
+  if (more > 0) io.warn(`${more} more can't be read.`)
+}
+
+/** Prints what could not be read. Returns the error of the command. */
+function incomplete(deps: Deps, path: string, reported: Reported): GdnError {
+  const { unreadable, tokens } = reported
+  printProblems(deps, reported)
   return new GdnError(
     'unreadable_files',
     `${count(unreadable, 'file')} of ${count(tokens, 'token')} could not be read`,

@@ -23,6 +23,10 @@ export interface ReadCollectionOptions {
   wholeDirectory: boolean
   /** Whether the files stay in the store. */
   keepsFiles: boolean
+  /** Called when all tokens are in the store. */
+  onListed?: () => Promise<void>
+  /** Whether the store has the content of an existing archive, which stays if it can't be read now. */
+  hasPrevious?: boolean
 }
 
 /** Number of times that the tokens are listed, if the node forgets the state of the block meanwhile. */
@@ -37,6 +41,7 @@ export async function readCollection(deps: Deps, options: ReadCollectionOptions)
   // Checked before anything is read.
   gatewaysOf(flags, target.server)
   const archived = store.archived() ?? (await listCollection(deps, options))
+  await options.onListed?.()
   store.forgetProblems()
   await readFiles(deps, options, archived)
   return archived
@@ -98,7 +103,7 @@ async function listAt(
 
 async function readFiles(
   deps: Deps,
-  { target, flags, store, limits, wholeDirectory, keepsFiles }: ReadCollectionOptions,
+  { target, flags, store, limits, wholeDirectory, keepsFiles, hasPrevious = false }: ReadCollectionOptions,
   { standard, block }: Archived,
 ): Promise<void> {
   const { io, sleep, signals, steadyNow } = deps
@@ -120,6 +125,8 @@ async function readFiles(
   })
   const since = steadyNow()
   let done = 0
+  let kept = 0
+  const onKept = hasPrevious ? () => kept++ : undefined
   try {
     await withProgress(io, 'Reading files', async ({ update }) => {
       const onToken = () => {
@@ -130,9 +137,11 @@ async function readFiles(
         const size = `${(store.bytes / 1e6).toFixed(1)} MB`
         update(`Reading files: ${before + done} of ${count(all, 'token')}, ${size}, ${rate}/s, about ${left} left`)
       }
-      await readTokens({ store, reader, limits, standard, arweave, wholeDirectory, keepsFiles, signal, onToken })
+      const facts = { standard, arweave, wholeDirectory, keepsFiles }
+      await readTokens({ store, reader, limits, ...facts, signal, onToken, onKept })
     })
   } finally {
     await reader.close()
   }
+  if (kept > 0) io.warn(`Kept ${count(kept, 'file')} of the existing archive that can't be read now.`)
 }

@@ -1,0 +1,66 @@
+import { BoundedMap } from '../core/bounded-map.ts'
+import { FetchFailure } from '../files/failure.ts'
+import { parseCid } from '../ipfs/cid.ts'
+import type { StoredNode } from '../ipfs/unixfs.ts'
+import type { ArchiveStore } from './archive-store.ts'
+import { archivedFile, firstVersionsIn, StoredDag } from './ipfs-dag.ts'
+import type { OpenArchive } from './read-archive.ts'
+import { readableUrl } from './token-uri.ts'
+
+/**
+ * Adds the content of an existing archive to the store of its successor: its blocks, which were checked against their
+ * CIDs, and the content that its web URLs had. Content that nothing refers to isn't written again.
+ *
+ * @returns the number of files that the existing archive has
+ */
+export async function seedStore(store: ArchiveStore, archive: OpenArchive, signal: AbortSignal): Promise<number> {
+  for await (const { cid, bytes } of archive.all()) {
+    signal.throwIfAborted()
+    store.putBlock({ cid: cid.toString(), bytes }, firstVersionsIn(cid.toString(), bytes))
+  }
+  let files = 0
+  for await (const token of archive.tokens()) {
+    for (const { url, cid } of token.files) {
+      if (cid === undefined) continue
+      files++
+      const readable = readableUrl(url, '')
+      if ('kind' in readable && readable.kind === 'web') store.addPrevious(readable.key, cid)
+    }
+  }
+  return files
+}
+
+/**
+ * Stores, for a web URL that can't be read now, the content that it had in the existing archive.
+ *
+ * @returns false if the existing archive doesn't have it
+ */
+export async function keepPrevious(
+  store: ArchiveStore,
+  key: string,
+  { maxBytes, signal }: { maxBytes: number; signal: AbortSignal },
+): Promise<boolean> {
+  const root = parseCid(store.previous(key) ?? '')
+  if (root === null) return false
+  const absent = async () => {
+    throw new FetchFailure('the existing archive does not have it', { lasting: true })
+  }
+  const gateways = { block: absent, blocksOf: async () => undefined, file: absent, close: async () => undefined }
+  const source = {
+    store,
+    gateways,
+    put: () => undefined,
+    hold: () => undefined,
+    directories: new BoundedMap<StoredNode>(1),
+    signal,
+    maxBytes,
+  }
+  try {
+    const { reached, ...facts } = await archivedFile(new StoredDag(source), root, [])
+    store.finishSource({ key, ...facts, isVerifiable: false }, reached)
+    return true
+  } catch (error) {
+    if (error instanceof FetchFailure) return false
+    throw error
+  }
+}

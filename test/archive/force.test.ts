@@ -1,0 +1,77 @@
+/** @module-tag slow */
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { afterEach, expect, test } from 'vitest'
+import { rawCid } from '../../src/ipfs/cid.ts'
+import { cli, errorOf, tempHome } from '../cli/harness.ts'
+import { gdnAt } from '../helpers/gdn-at.ts'
+import { type CollectionWorld, drop, pixels } from './collection-world.ts'
+
+const worlds: CollectionWorld[] = []
+afterEach(async () => {
+  for (const world of worlds.splice(0)) await world.close()
+})
+
+async function archived(count: number) {
+  const world = await drop(count)
+  worlds.push(world)
+  const { dir, env } = await tempHome()
+  const file = join(dir, 'tides.car')
+  const archive = (...flags: string[]) =>
+    cli(['collection', 'archive', ...world.flags, '--to', file, ...flags], { env })
+  return { world, file, archive }
+}
+
+test('keeps the content of an archive that --force replaces while the gateway has none of it', async () => {
+  const { world, file, archive } = await archived(2)
+  const page = `${world.web.url}/1.png`
+  const json = (value: unknown) => `data:application/json,${encodeURIComponent(JSON.stringify(value))}`
+  world.pages.set('/1.png', { body: pixels(7), headers: { 'content-type': 'image/png' } })
+  world.uris.set(3n, json({ image: page }))
+  expect((await archive('--allow-private-files')).code).toBe(0)
+  const before = await readFile(file)
+  world.gateway.blocks.clear()
+  world.pages.clear()
+  const { code, stderr } = await archive('--allow-private-files', '--force')
+  expect([code, stderr]).toEqual([0, expect.stringContaining("Kept 1 file of the existing archive that can't be read")])
+  expect(await readFile(file)).toEqual(before)
+}, 60_000)
+
+test('refuses to replace an archive by one with fewer readable files, and resumes later', async () => {
+  const { world, file, archive } = await archived(3)
+  expect((await archive()).code).toBe(0)
+  const before = await readFile(file)
+  const lost = 'bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku'
+  for (const id of [1n, 2n]) world.uris.set(id, `ipfs://${lost}`)
+  const refused = await archive('--force', '--json')
+  expect([refused.code, errorOf(refused)]).toEqual([
+    7,
+    expect.objectContaining({
+      message: expect.stringMatching(/tides\.car has 6 files, but only 2 can be read now$/),
+      hint: expect.stringContaining('tides.car.partial has what could be read'),
+    }),
+  ])
+  expect(await readFile(file)).toEqual(before)
+  expect(existsSync(`${file}.partial`)).toBe(true)
+  // In this process, SQLite still has the unfinished archive.
+  const gdn = gdnAt({ url: 'http://127.0.0.1:9', apiKey: 'x' }, dirname(file))
+  const again = await gdn.run('collection', 'archive', ...world.flags, '--to', file, '--force')
+  expect(again).toMatchObject({ exitCode: 7, stderr: expect.stringContaining('Resuming after 1 token.') })
+  expect(await readFile(file)).toEqual(before)
+}, 60_000)
+
+test('reads only what an archive lacks if --force replaces an incomplete one', async () => {
+  const { world, archive } = await archived(3)
+  const all = new Map(world.gateway.blocks)
+  const missing = rawCid(pixels(2).subarray(1024, 2048)).toString()
+  world.gateway.blocks.delete(missing)
+  const partial = await archive('--json')
+  expect([partial.code, errorOf(partial).hint]).toEqual([7, expect.stringContaining('Add --force')])
+  world.gateway.blocks.set(missing, all.get(missing) ?? Buffer.alloc(0))
+  world.gateway.asked.length = 0
+  const { code, stdout } = await archive('--force', '--json')
+  expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ unreadable: 0, files: 6 })])
+  // The image is its root and three parts.
+  expect(world.gateway.asked).toHaveLength(4)
+}, 60_000)
