@@ -222,6 +222,8 @@ test('a Safe accepts the ownership that a wallet offered, and offers it to a wal
   const acceptance = safeTransaction(await readBatch('accept.json'))
   await execute(acceptance, await sign(acceptance))
   expect((await read<Hex>('owner')).toLowerCase()).toBe(safe)
+  const again = await set(['--accept-owner', '--safe', 'accept.json'])
+  expect(again).toMatchObject({ code: 0, stderr: expect.stringContaining('Nothing to change.') })
 
   expect((await set(['--new-owner', owner.address, '--safe', 'offer.json'])).code).toBe(0)
   const offer = safeTransaction(await readBatch('offer.json'))
@@ -329,11 +331,21 @@ test('an account that delegates to a Safe by EIP-7702 is not one', async () => {
 test.each([
   ['a wallet', ['--royalty', '5%', '--safe', 'b.json', '--wallet', '@alice'], '--safe: contradicts --wallet'],
   ['no change', ['--safe', 'b.json'], 'no setting is specified'],
-  ['ownership that was not offered', ['--accept-owner', '--safe', 'b.json'], 'was not offered'],
 ])('rejects %s with --safe', async (_, flags, message) => {
   const { code, stderr } = await set(flags)
   expect(stderr).toContain(message)
   expect(code).not.toBe(0)
+})
+
+test('refuses ownership that was not offered, and a contract that is not a gdn collection', async () => {
+  contract = await collectionOf(owner.address)
+  const refused = await set(['--accept-owner', '--safe', 'b.json'])
+  expect(refused).toMatchObject({ code: 5, stderr: expect.stringContaining('was not offered') })
+  contract = safe
+  for (const more of [[], ['--dry-run']]) {
+    const foreign = await set(['--royalty', '5%', '--safe', 'b.json', ...more])
+    expect(foreign).toMatchObject({ code: 5, stderr: expect.stringContaining('is not a gdn collection on polygon') })
+  }
 })
 
 test('rejects a node of another chain', async () => {

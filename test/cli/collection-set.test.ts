@@ -9,6 +9,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test
 import type { PermitSpending, QuoteSpending } from '../../src/cli/deps.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { encodeDeployFactory, encodeMake, predictCollection } from '../../src/server/chain/evm/factory.ts'
+import { answering } from '../helpers/answering-code.ts'
 import { until } from '../helpers/backend.ts'
 import { startEnsNode } from '../helpers/ens-node.ts'
 import { PASSWORD, writeKeystore, writePassword } from '../helpers/keystore-file.ts'
@@ -447,6 +448,8 @@ describe('gdn collection set', () => {
     const taken = await set('--accept-owner', ...as('stranger'), '--yes')
     expect(taken.code, taken.stderr).toBe(0)
     expect(await read('owner')).toBe(stranger.address)
+    const again = await set('--accept-owner', ...as('stranger'), '--yes')
+    expect(again).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('Nothing to change.') })
   })
 
   test('resolves the ENS names of a new owner and of a royalty receiver', async () => {
@@ -518,6 +521,20 @@ describe('gdn collection set', () => {
       const { code, stderr } = await cli(['collection', 'set', stranger.address, ...flags], { env: home.env })
       expect(code).toBe(5)
       expect(stderr).toContain('is not a gdn collection on polygon\n  Check the address.')
+    })
+
+    test.each([
+      ['reverts', answering({})],
+      ['returns other data', answering({ 'owner()': '0x01' })],
+    ])('a contract of another developer that %s', async (_how, code) => {
+      const address = privateKeyToAccount(generatePrivateKey()).address
+      await network.call('anvil_setCode', [address, code])
+      for (const more of [asOwner(), ['--dry-run']]) {
+        const flags = ['-b', 'polygon', '--rpc-url', network.url, '--royalty', '5%', ...more]
+        const foreign = await cli(['collection', 'set', address, ...flags], { env: home.env, cwd: home.dir })
+        expect(foreign.stderr).toContain('is not a gdn collection on polygon')
+        expect(foreign.code).toBe(5)
+      }
     })
 
     test('a node of another chain', async () => {

@@ -68,6 +68,9 @@ export async function applySettings(
       const current = await readOwnerSettings(network, contract)
       const metadata = await changeMetadata(deps, { connect, creation, uri: current.contractUri }, flags)
       const accepted = flags.maxSupply === undefined ? 0 : await acceptedNfts(deps, connect, { contract, blockchain })
+      if (flags.acceptOwner && current.pendingOwner === null && (await isOwner(deps, network, flags, current.owner))) {
+        return { current, accepted, changes: [] }
+      }
       return { current, accepted, changes: settingChanges(flags, current, metadata, accepted ?? 0) }
     }
     const { current, accepted, changes } = await compare()
@@ -250,6 +253,22 @@ async function priceChanges(
   }
   const most = [...costs.values()].reduce((sum, one) => sum + one.most, 0n)
   return { fees, costs, most, text: `${inCoins(most, 'up')} ${coinOf(network.chainId) ?? 'coins'}` }
+}
+
+/** Returns whether the account that accepts the ownership already has it, such as when a command is repeated. */
+async function isOwner(deps: Deps, network: RemoteNetwork, { wallet, safe: file }: SetFlags, owner: Hex) {
+  if (file !== undefined) {
+    const { readSafe } = await import('../../../../server/chain/evm/owner/safe.ts')
+    return await readSafe(network, owner, 'owner').then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof GdnError && error.code === 'refused') return false
+        throw error
+      },
+    )
+  }
+  const address = wallet === undefined ? null : checkKeystoreFile(await findKeystore(deps, wallet, '--wallet'))
+  return address !== null && sameAddress(address, owner)
 }
 
 /** The account that must sign the changes. */

@@ -8,6 +8,8 @@ import {
   zeroAddress,
 } from 'viem'
 import { GdnError } from '../../../../core/errors.ts'
+import { RpcError } from '../../rpc/rpc-response.ts'
+import { isExecutionError } from '../execution-error.ts'
 import type { EvmNetwork, Hex } from '../network.ts'
 
 /** The functions of our contract that change its settings, and those that read them. */
@@ -128,23 +130,26 @@ export async function readOwnerSettings(
 ): Promise<OwnerSettings> {
   const block = await network.request<Hex>('eth_blockNumber', [])
   const abi = ABI
-  const read = async (data: Hex): Promise<Hex> => {
-    const result = await network.request<Hex>('eth_call', [{ to: contract, data }, block])
-    // A call to an address without code succeeds and returns no data.
-    if (result === '0x') throw notOurs(network, contract)
-    return result
+  const read = async <Value>(data: Hex, decode: (result: Hex) => Value): Promise<Value> => {
+    try {
+      return decode(await network.request<Hex>('eth_call', [{ to: contract, data }, block]))
+    } catch (error) {
+      // The node failed, unlike a contract that reverts or returns other data. An address without code returns no data.
+      if (error instanceof GdnError || (error instanceof RpcError && !isExecutionError(error))) throw error
+      throw notOurs(network, contract)
+    }
   }
   const flag = async (functionName: 'enableApi' | 'enableTransfer' | 'isRevoked' | 'isFrozen') => {
     const call = { abi, functionName } as const
-    return decodeFunctionResult({ ...call, data: await read(encodeFunctionData(call)) })
+    return await read(encodeFunctionData(call), (data) => decodeFunctionResult({ ...call, data }))
   }
   const account = async (functionName: 'owner' | 'pendingOwner') => {
     const call = { abi, functionName } as const
-    return decodeFunctionResult({ ...call, data: await read(encodeFunctionData(call)) })
+    return await read(encodeFunctionData(call), (data) => decodeFunctionResult({ ...call, data }))
   }
   const number = async (functionName: 'maxSupply' | 'nextTokenId') => {
     const call = { abi, functionName } as const
-    return decodeFunctionResult({ ...call, data: await read(encodeFunctionData(call)) })
+    return await read(encodeFunctionData(call), (data) => decodeFunctionResult({ ...call, data }))
   }
   const owner = await account('owner')
   const asksRoyalty = { abi, functionName: 'royaltyInfo', args: [1n, BigInt(WHOLE_PRICE)] } as const
@@ -158,8 +163,8 @@ export async function readOwnerSettings(
       number('maxSupply'),
       number('nextTokenId'),
       account('pendingOwner'),
-      read(encodeFunctionData(asksRoyalty)).then((data) => decodeFunctionResult({ ...asksRoyalty, data })),
-      read(encodeFunctionData(asksUri)).then((data) => decodeFunctionResult({ ...asksUri, data })),
+      read(encodeFunctionData(asksRoyalty), (data) => decodeFunctionResult({ ...asksRoyalty, data })),
+      read(encodeFunctionData(asksUri), (data) => decodeFunctionResult({ ...asksUri, data })),
     ])
   const [receiver, basisPoints] = royalty
   return {
