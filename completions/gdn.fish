@@ -317,7 +317,7 @@ function __gdn_bundles
     case 'collection holders'
       printf '%s\n' 'flags-68dc64 reading-59e884 choosing-70530d server-12647a output-31b492'
     case 'collection archive'
-      printf '%s\n' 'flags-3c9d32 reading-713f9d limits-3cab0f server-12647a output-31b492'
+      printf '%s\n' 'flags-01089c reading-713f9d limits-3cab0f server-12647a output-31b492'
     case 'collection check'
       printf '%s\n' 'flags-db34dc reading-713f9d limits-3cab0f server-12647a output-7bedd8'
     case 'collection restore'
@@ -606,11 +606,11 @@ function __gdn_flags
         '--sample - text Draw a sample of this many holders' \
         '--seed - text Text that determines the draw (the hash of the block)' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
-    case 'flags-3c9d32'
+    case 'flags-01089c'
       printf '%s\n' '--contract -c @collections Address or name of the contract' \
         '--blockchain -b =blockchain Blockchain of the contract' \
         '--to - file File to write, such as tides.car' \
-        '--force - - Overwrite an existing file, and fetch all files again' \
+        '--force - - Overwrite an existing file, and keep its files that cannot be read now' \
         '--whole-directory - - Also archive the files of a directory that no token names'
     case 'reading-713f9d'
       printf '%s\n' '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server\'s node)' \

@@ -228,7 +228,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'collection set' = 'settings-e42cd3 flags-e692d1 sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
     'collection list' = 'server-12647a output-31b492'
     'collection holders' = 'flags-68dc64 reading-59e884 choosing-70530d server-12647a output-31b492'
-    'collection archive' = 'flags-3c9d32 reading-713f9d limits-3cab0f server-12647a output-31b492'
+    'collection archive' = 'flags-01089c reading-713f9d limits-3cab0f server-12647a output-31b492'
     'collection check' = 'flags-db34dc reading-713f9d limits-3cab0f server-12647a output-7bedd8'
     'collection restore' = 'flags-ef163f output-31b492'
     'nft mint' = 'flags-136c6d metadata-1ac195 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492'
@@ -408,10 +408,10 @@ mcp Serve the commands to coding agents as MCP tools'
 --sample - text Draw a sample of this many holders
 --seed - text Text that determines the draw (the hash of the block)
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
-    'flags-3c9d32' = '--contract -c @collections Address or name of the contract
+    'flags-01089c' = '--contract -c @collections Address or name of the contract
 --blockchain -b =blockchain Blockchain of the contract
 --to - file File to write, such as tides.car
---force - - Overwrite an existing file, and fetch all files again
+--force - - Overwrite an existing file, and keep its files that cannot be read now
 --whole-directory - - Also archive the files of a directory that no token names'
     'reading-713f9d' = '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server''s node)
 --requests-per-second - text Maximum rate of requests to the node (no limit)
