@@ -30,8 +30,8 @@ export async function answeringTokens(archive: OpenArchive): Promise<{ answering
     return node !== null && !isDirectory(node) && (await isComplete(blocks, node))
   }
   const counts = { answering: 0, elsewhere: 0 }
-  for await (const { uri } of archive.tokens()) {
-    if (uri === null) continue
+  for await (const { token_id, uri } of archive.tokens()) {
+    if (token_id === null || uri === null) continue
     const url = readableUrl(uri, '')
     if ('problem' in url || url.kind !== 'ipfs') counts.elsewhere++
     // A malformed node answers nothing. Its errors have many types.

@@ -21,7 +21,12 @@ export interface ListedToken {
   token: string
   uri: string | null
   problem: string | null
+  /** The URL of the metadata that an updated token was minted with; null if the token wasn't updated. */
+  minted?: string | null
 }
+
+/** The key of the contract's own metadata, which is stored like a token. It is before all token IDs. */
+export const COLLECTION_KEY = '!'
 
 /** The content of one URL. Several tokens may use it. */
 export interface Source {
@@ -56,7 +61,7 @@ export interface DescribedFile extends TokenFile {
 const SCHEMA = `
   CREATE TABLE IF NOT EXISTS archive (state TEXT NOT NULL);
   CREATE TABLE IF NOT EXISTS tokens (
-    token TEXT PRIMARY KEY, uri TEXT, problem TEXT, is_done INTEGER NOT NULL DEFAULT 0
+    token TEXT PRIMARY KEY, uri TEXT, problem TEXT, minted TEXT, is_done INTEGER NOT NULL DEFAULT 0
   ) WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS files (
     token TEXT, number INTEGER, field TEXT NOT NULL, url TEXT NOT NULL, source TEXT, problem TEXT,
@@ -86,7 +91,7 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
   /** @throws GdnError `run_busy` if another process writes this archive */
   constructor(path: string) {
     const busy = 'another gdn process writes this archive'
-    super(path, { schema: SCHEMA, tables: TABLES, version: 1, busy, lockFile: false })
+    super(path, { schema: SCHEMA, tables: TABLES, version: 2, busy, lockFile: false })
     this.#bytes = this.#sum('SELECT SUM(LENGTH(bytes)) AS n FROM blocks')
   }
 
@@ -119,8 +124,9 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
   }
 
   count(what: 'tokens' | 'done' | 'files' | 'readable' | 'problems'): number {
-    if (what === 'tokens') return this.#sum('SELECT COUNT(*) AS n FROM tokens')
-    if (what === 'done') return this.#sum('SELECT COUNT(*) AS n FROM tokens WHERE is_done = 1')
+    const isToken = `token != '${COLLECTION_KEY}'`
+    if (what === 'tokens') return this.#sum(`SELECT COUNT(*) AS n FROM tokens WHERE ${isToken}`)
+    if (what === 'done') return this.#sum(`SELECT COUNT(*) AS n FROM tokens WHERE is_done = 1 AND ${isToken}`)
     if (what === 'files') return this.#sum('SELECT COUNT(*) AS n FROM files')
     if (what === 'readable') {
       return this.#sum('SELECT COUNT(*) AS n FROM files JOIN sources ON key = source WHERE sources.problem IS NULL')
@@ -130,6 +136,11 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
         (SELECT COUNT(*) FROM files LEFT JOIN sources ON key = source
           WHERE files.problem IS NOT NULL OR sources.problem IS NOT NULL) AS n`,
     )
+  }
+
+  /** Notes the URL of the metadata that an updated token was minted with. */
+  setMinted(token: string, minted: string): void {
+    this.run('UPDATE tokens SET minted = ? WHERE token = ?', minted, token)
   }
 
   /** Makes a resumed command read again what could not be read before. */
@@ -148,8 +159,8 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
   *tokens(only: 'all' | 'open' = 'all'): Generator<ListedToken> {
     const where = only === 'open' ? 'AND is_done = 0' : ''
     for (let after = ''; ; ) {
-      const sql = `SELECT token, uri, problem FROM tokens WHERE token > ? ${where} ORDER BY token LIMIT ${TOKENS_PAGE}`
-      const rows = this.all<{ token: string; uri: string | null; problem: string | null }>(sql, after)
+      const sql = `SELECT token, uri, problem, minted FROM tokens WHERE token > ? ${where} ORDER BY token LIMIT ${TOKENS_PAGE}`
+      const rows = this.all<ListedToken>(sql, after)
       yield* rows
       const last = rows.at(-1)
       if (last === undefined || rows.length < TOKENS_PAGE) return

@@ -17,11 +17,12 @@ export async function* compareTokens(
   const next = async () => (await archived?.next())?.value ?? null
   let old: IndexToken | null = await next()
   for (const token of now) {
-    for (; old !== null && BigInt(old.token_id) < BigInt(token.token_id); old = await next()) yield gone(old)
+    for (; old !== null && orderOf(old) < orderOf(token); old = await next()) yield gone(old)
     for (const problem of problemsOf([token])) yield { kind: 'unreadable', ...problem }
     if (archived === undefined) continue
     if (old === null || old.token_id !== token.token_id) {
-      yield about(token, 'new', 'the token is not in the archive')
+      const what = token.token_id === null ? 'the metadata of the collection' : 'the token'
+      yield about(token, 'new', `${what} is not in the archive`)
       continue
     }
     yield* differences(old, token)
@@ -38,7 +39,13 @@ const about = ({ token_id, uri }: IndexToken, kind: Finding['kind'], error: stri
   error,
 })
 
-const gone = (token: IndexToken) => about(token, 'missing', 'nobody owns the token, which is in the archive')
+const gone = (token: IndexToken) => {
+  const what = token.token_id === null ? 'the contract has no metadata' : 'nobody owns the token'
+  return about(token, 'missing', `${what}, which is in the archive`)
+}
+
+/** The metadata of the collection is before all tokens. */
+const orderOf = ({ token_id }: IndexToken): bigint => (token_id === null ? -1n : BigInt(token_id))
 
 /** Yields how the files of a token differ from those in the archive. What can't be read now is no difference. */
 function* differences(before: IndexToken, now: IndexToken): Generator<Finding> {
@@ -50,7 +57,8 @@ function* differences(before: IndexToken, now: IndexToken): Generator<Finding> {
     url,
     error,
   })
-  if (before.uri !== now.uri) yield about(now, 'differs', `the token URI was ${before.uri ?? 'unreadable'}`)
+  if (before.uri !== now.uri)
+    yield about(now, 'differs', `the ${token_id === null ? 'contract' : 'token'} URI was ${before.uri ?? 'unreadable'}`)
   const old = new Map(before.files.map((file) => [file.field, file]))
   const isReadable = now.files[0]?.error === undefined && now.files[0]?.cid !== undefined
   for (const file of now.files) {

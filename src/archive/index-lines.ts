@@ -1,10 +1,10 @@
 import { numberOf } from '../holders/number-key.ts'
-import type { Archived, ArchiveStore, DescribedFile } from './archive-store.ts'
+import { type Archived, type ArchiveStore, COLLECTION_KEY, type DescribedFile } from './archive-store.ts'
 import { shownUrl } from './token-uri.ts'
 
-/** The format of the index: JSON Lines, one for the collection, and one for each token. */
+/** The format of the index: JSON Lines: the facts, the metadata of the collection, and each token. */
 export const INDEX_FORMAT = 'gdn collection archive'
-export const INDEX_VERSION = 1
+export const INDEX_VERSION = 2
 
 export interface IndexHeader {
   format: typeof INDEX_FORMAT
@@ -32,16 +32,21 @@ export interface IndexFile {
 }
 
 export interface IndexToken {
-  token_id: string
+  /** Null for the metadata of the collection itself (ERC-7572). */
+  token_id: string | null
   uri: string | null
-  /** The metadata first, then the files that it names. */
+  /**
+   * The metadata first, then the files that it names. For an updated token of a gdn collection, then the metadata that
+   * was minted, and its files.
+   */
   files: IndexFile[]
   error?: string | undefined
 }
 
 /** Something that could not be read. */
 export interface ArchiveProblem {
-  token_id: string
+  /** Null for the metadata of the collection itself. */
+  token_id: string | null
   field: string | null
   url: string | null
   error: string
@@ -75,11 +80,11 @@ export function indexHeader(store: ArchiveStore, archived: Archived): IndexHeade
   }
 }
 
-/** Yields the tokens with their files, in the order of their IDs. */
+/** Yields the metadata of the collection, if it has any, then the tokens in the order of their IDs. */
 export function* indexTokens(store: ArchiveStore): Generator<IndexToken> {
   for (const { token, uri, problem } of store.tokens()) {
     yield {
-      token_id: String(numberOf(token)),
+      token_id: token === COLLECTION_KEY ? null : String(numberOf(token)),
       uri: uri === null ? null : shownUrl(uri),
       files: store.filesOf(token).map(indexFile),
       error: problem ?? undefined,

@@ -118,7 +118,7 @@ async function callEach({ reader, contract, standard, block }: ListOptions, ids:
 
 const TOO_LARGE = `the token URI is larger than ${MAX_URI_BYTES / 2 ** 20} MiB`
 /** The transport rejects a response that is too large. */
-const isTooLarge = (error: unknown): error is GdnError =>
+export const isTooLarge = (error: unknown): error is GdnError =>
   error instanceof GdnError && /longer than \d+ MiB/.test(error.message)
 
 function uriIn(result: CallResult): { uri: string | null; problem: string | null } {

@@ -189,14 +189,16 @@ const isText = (value: unknown): boolean => value === undefined || typeof value 
 const isHeader = (line: unknown): line is IndexHeader =>
   isRecord(line) &&
   line.format === INDEX_FORMAT &&
-  line.version === INDEX_VERSION &&
+  // Version 1 lacks only the metadata of the collection.
+  (line.version === 1 || line.version === INDEX_VERSION) &&
   matches(line.contract, CONTRACT) &&
   typeof line.blockchain === 'string' &&
   Number.isSafeInteger(line.tokens) &&
   typeof line.whole_directory === 'boolean'
 
 function isToken(line: unknown): line is IndexToken {
-  if (!isRecord(line) || !matches(line.token_id, TOKEN_ID) || !Array.isArray(line.files)) return false
+  if (!isRecord(line) || !Array.isArray(line.files)) return false
+  if (line.token_id !== null && !matches(line.token_id, TOKEN_ID)) return false
   if (!isText(line.error) || (line.uri !== null && typeof line.uri !== 'string')) return false
   return line.files.every(
     (file: unknown) =>

@@ -1,6 +1,6 @@
 import { isRecord, parseJson } from '../core/json.ts'
 import { numberOf } from '../holders/number-key.ts'
-import type { ArchiveStore, ListedToken, TokenFile } from './archive-store.ts'
+import { type ArchiveStore, COLLECTION_KEY, type ListedToken, type TokenFile } from './archive-store.ts'
 import { contentOf } from './ipfs-dag.ts'
 import { type ArchiveLimits, MAX_FILES, MAX_METADATA_BYTES } from './limits.ts'
 import { filesIn, type NamedUrl } from './metadata-files.ts'
@@ -51,10 +51,21 @@ export async function readTokens(options: ReadTokensOptions): Promise<void> {
   for (const end of ended) if (end.status === 'rejected') throw end.reason
 }
 
-async function filesOf({ token, uri }: ListedToken, options: ReadTokensOptions): Promise<TokenFile[]> {
-  if (uri === null) return []
+async function filesOf({ token, uri, minted }: ListedToken, options: ReadTokensOptions): Promise<TokenFile[]> {
+  const files = uri === null ? [] : await filesAt(token, uri, { prefix: '', from: 0 }, options)
+  if (!minted) return files
+  return [...files, ...(await filesAt(token, minted, { prefix: 'minted ', from: files.length }, options))]
+}
+
+/** Reads metadata and the files that it names. `prefix`: of their fields. `from`: the number of the first file. */
+async function filesAt(
+  token: string,
+  uri: string,
+  { prefix, from }: { prefix: string; from: number },
+  options: ReadTokensOptions,
+): Promise<TokenFile[]> {
   const { store, standard } = options
-  const metadata = await readFile({ field: 'metadata', url: uri }, 0, options)
+  const metadata = await readFile({ field: `${prefix}metadata`, url: uri }, from, { ...options, isMetadata: true })
   const files = [...metadata]
   const [{ source } = { source: null }] = metadata
   const content = source === null ? null : store.source(source)
@@ -62,30 +73,32 @@ async function filesOf({ token, uri }: ListedToken, options: ReadTokensOptions):
   const value = parseJson(Buffer.concat(await collect(contentOf(store, content.cid))))
   if (!isRecord(value)) {
     const problem = value === undefined ? 'the metadata is not JSON' : 'the metadata is not a JSON object'
-    return files.map((file) => (file.number === 0 ? { ...file, problem } : file))
+    return files.map((file) => (file.number === from ? { ...file, problem } : file))
   }
   const { files: named, isCut } = filesIn(value)
   for (const { field, url } of named) {
-    const whole = standard === 'erc1155' ? withId(url, numberOf(token)) : url
-    files.push(...(await readFile({ field, url: whole }, files.length, options)))
+    const whole = standard === 'erc1155' && token !== COLLECTION_KEY ? withId(url, numberOf(token)) : url
+    const next = { field: `${prefix}${field}`, url: whole }
+    files.push(...(await readFile(next, from + files.length, { ...options, isMetadata: false })))
   }
   if (isCut) {
     const problem = `the metadata names more than ${MAX_FILES} files, or has too many values: the others were not read`
-    files.push({ number: files.length, field: 'metadata', url: shownUrl(uri), source: null, problem })
+    files.push({ number: from + files.length, field: `${prefix}metadata`, url: shownUrl(uri), source: null, problem })
   }
   return files
 }
+
+type ReadFileOptions = ReadTokensOptions & { isMetadata: boolean }
 
 /** Reads a file, and the directory around it if that is wanted. */
 async function readFile(
   { field, url }: NamedUrl,
   number: number,
-  { store, reader, limits, arweave, wholeDirectory, keepsFiles, signal, onKept }: ReadTokensOptions,
+  { store, reader, limits, arweave, wholeDirectory, keepsFiles, signal, onKept, isMetadata }: ReadFileOptions,
 ): Promise<TokenFile[]> {
   const readable = readableUrl(url, arweave)
   const shown = shownUrl(url)
   if ('problem' in readable) return [{ number, field, url: shown, source: null, problem: readable.problem }]
-  const isMetadata = number === 0
   const maxBytes = isMetadata ? Math.min(MAX_METADATA_BYTES, limits.fileBytes) : limits.fileBytes
   const allowHtml = !isMetadata && !/image/i.test(field)
   const content = await reader.read(readable, { maxBytes, allowHtml, keeps: isMetadata || keepsFiles })

@@ -7,7 +7,7 @@ import { logProblem } from './log-limits.ts'
 /** Number of attempts while the provider limits the rate: about five minutes. */
 const ATTEMPTS = 10
 
-type PatientReader = Pick<ChainReader, 'request' | 'call' | 'origin'>
+type PatientReader = Pick<ChainReader, 'request' | 'call' | 'storageAt' | 'origin'>
 
 /**
  * Returns a reader that waits and repeats what the provider rejects because of its rate limit, whether with HTTP 429 or
@@ -43,6 +43,17 @@ export function patientReader(
     }
   }
 
+  async function each<Item>(items: readonly Item[], ask: (some: Item[]) => Promise<CallResult[]>) {
+    const results: (CallResult | undefined)[] = items.map(() => undefined)
+    const attempt = async () => {
+      const open = items.map((item, at) => ({ item, at })).filter(({ at }) => limitIn(results[at]) !== null)
+      const found = await ask(open.map(({ item }) => item))
+      for (const [number, { at }] of open.entries()) results[at] = found[number] ?? NO_RESPONSE
+    }
+    await patiently(attempt, () => results.map(limitIn).find((message) => message !== null) ?? undefined)
+    return results.map((result) => result ?? NO_RESPONSE)
+  }
+
   return {
     origin,
     request: (method, params) =>
@@ -51,22 +62,10 @@ export function patientReader(
         (response) =>
           'error' in response && logProblem(response.error) === 'rate' ? response.error.message : undefined,
       ),
-    async call(calls, block) {
-      const results: (CallResult | undefined)[] = calls.map(() => undefined)
-      const attempt = async () => {
-        const open = calls.map((call, at) => ({ call, at })).filter(({ at }) => limitIn(results[at]) !== null)
-        const found = await reader.call(
-          open.map(({ call }) => call),
-          block,
-        )
-        for (const [number, { at }] of open.entries()) results[at] = found[number] ?? NO_RESPONSE
-      }
-      await patiently(attempt, () => results.map(limitIn).find((message) => message !== null) ?? undefined)
-      return results.map((result) => result ?? NO_RESPONSE)
-    },
+    call: (calls, block) => each(calls, (some) => reader.call(some, block)),
+    storageAt: (address, slots, block) => each(slots, (some) => reader.storageAt(address, some, block)),
   }
 }
-
 const NO_RESPONSE: CallResult = { kind: 'failed', message: 'no response' }
 
 /** Returns the message of a rate limit, '' if there is no result yet, and null for any other result. */

@@ -115,7 +115,11 @@ export async function mintedUris(
 export async function readFile(storage: StorageReader, url: string): Promise<Metadata> {
   const stored = await storage.readJson(url)
   if (stored.kind === 'failed') throw new Unreadable(stored.message)
-  if (stored.kind === 'missing') throw differs('metadata', url, null)
+  if (stored.kind === 'missing') {
+    // Either the gateway lacks the file, which says nothing about its content, or the file isn't JSON.
+    await readBytes(storage, url)
+    throw differs('metadata', 'a JSON object', null)
+  }
   const { value } = stored
   if (value === null || typeof value !== 'object' || Array.isArray(value)) {
     throw differs('metadata', 'a JSON object', JSON.stringify(value))

@@ -228,8 +228,10 @@ test('archives a collection of a backend, whose large files have no blocks of th
     const { code, stderr } = await cli(argv, { env: own })
     expect([code, stderr]).toEqual([0, expect.stringContaining('1 token at block')])
     const { tokens, content } = await opened(file)
-    expect(tokens[0]?.files.map(({ verification }) => verification)).toEqual(['cid', 'cid'])
-    expect(await content(String(tokens[0]?.files[1]?.cid))).toEqual(image)
+    const [described, token] = tokens
+    expect(described).toMatchObject({ token_id: null, files: [{ verification: 'not verifiable' }] })
+    expect(token?.files.map(({ verification }) => verification)).toEqual(['cid', 'cid'])
+    expect(await content(String(token?.files[1]?.cid))).toEqual(image)
   } finally {
     await backend.close()
     await dataDir.remove()
@@ -241,9 +243,6 @@ test('refuses an address that is no address, and a missing flag', async () => {
   const { code, stderr } = await cli(['collection', 'archive', '0x12', ...world.flags.slice(1), '--to', 'a.car'])
   expect([code, stderr]).toEqual([2, expect.stringContaining('<address>')])
   expect((await cli(['collection', 'archive', ...world.flags])).stderr).toContain('--to: is required')
-  expect((await cli(['collection', 'archive', ...world.flags.slice(0, -2), '--to', 'a.car'])).stderr).toContain(
-    '--gateway: is required',
-  )
 })
 
 test('refuses a file in a directory that does not exist, before it reads any file', async () => {
@@ -300,6 +299,52 @@ test('says that nothing is wrong, or lists what can not be read, what differs an
   expect(markdown.stdout).toContain('<td><code>2</code></td><td>unreadable</td><td><code>image</code></td>')
   expect(existsSync(join(String(env.HOME), '.local/state/gdn/checks'))).toBe(true)
   expect(await readdir(join(String(env.HOME), '.local/state/gdn/checks'))).toEqual([])
+})
+
+test('archives, checks and restores the metadata of the collection, its image and its banner', async () => {
+  const world = kept(await drop(1))
+  const banner = pixels(8)
+  const files = await world.gateway.add({ 'image.png': pixels(7), 'banner.png': banner })
+  const metadata = { name: 'Tides', image: `ipfs://${files}/image.png`, banner_image: `ipfs://${files}/banner.png` }
+  const own = await world.gateway.add({ 'collection.json': json(metadata) })
+  world.contractUri = `ipfs://${own}/collection.json`
+  const { file, code, env, stdout } = await archive(world)
+  expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ tokens: 1, files: 5 })])
+  const { tokens, header, content } = await opened(file)
+  expect(header).toMatchObject({ version: 2, tokens: 1 })
+  expect(tokens.map(({ token_id }) => token_id)).toEqual([null, '1'])
+  expect(tokens[0]?.uri).toBe(world.contractUri)
+  expect(tokens[0]?.files.map(({ field }) => field)).toEqual(['metadata', 'image', 'banner_image'])
+  expect(await content(String(tokens[0]?.files[2]?.cid))).toEqual(banner)
+  const check = ['collection', 'check', ...world.flags, '--archive', file, '-o', 'ndjson']
+  expect(await cli(check, { env })).toMatchObject({ code: 0, stdout: '' })
+  world.gateway.blocks.delete(rawCid(banner.subarray(1024, 2048)).toString())
+  const lost = await cli(check, { env })
+  expect([lost.code, JSON.parse(lost.stdout)]).toEqual([
+    7,
+    expect.objectContaining({ token_id: null, kind: 'unreadable', field: 'banner_image' }),
+  ])
+  const dataDir = await freshDataDir()
+  try {
+    const restore = ['collection', 'restore', file, '--data-dir', dataDir.path]
+    expect((await cli(restore, { env })).code).toBe(0)
+    const backend = await startTestBackend(dataDir.path)
+    try {
+      expect(await (await backend.get(`/ipfs/${own}/collection.json`)).json()).toEqual(metadata)
+    } finally {
+      await backend.close()
+    }
+  } finally {
+    await dataDir.remove()
+  }
+})
+
+test('requires --gateway only for ipfs URLs', async () => {
+  const world = await one(dataUrl({ image: 'data:image/svg+xml,<svg/>' }))
+  const check = () => cli(['collection', 'check', ...world.flags.slice(0, -2)])
+  expect((await check()).code).toBe(0)
+  world.uris.set(1n, 'ipfs://bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku')
+  expect(await check()).toMatchObject({ code: 2, stderr: expect.stringContaining('--gateway: is required') })
 })
 
 test('restores into an empty backend, where every token URI answers', async () => {

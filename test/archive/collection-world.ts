@@ -35,6 +35,8 @@ export class CollectionWorld {
   /** Replaces the result of a call. */
   result: (id: bigint) => string | undefined = () => undefined
   hash = word('16')
+  /** The URI of the contract's own metadata. */
+  contractUri: string | null = null
 
   constructor({ standard = 'erc721', uris }: WorldOptions) {
     this.standard = standard
@@ -92,6 +94,9 @@ export class CollectionWorld {
     if (selector === '6352211e') return { result: `0x${word(OWNER)}` }
     if (selector === '18160ddd' || selector === '70a08231') return { result: `0x${numberWord(BigInt(this.uris.size))}` }
     if (selector === '00fdd58e') return yes(true)
+    if (selector === 'e8a3d485' && this.contractUri !== null) {
+      return { result: encodeAbiParameters([{ type: 'string' }], [this.contractUri]) }
+    }
     if (selector !== 'c87b56dd' && selector !== '0e89341c') return REVERTED
     const token = BigInt(`0x${data.slice(-64)}`)
     const uri = this.uris.get(token)

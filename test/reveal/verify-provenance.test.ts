@@ -177,6 +177,12 @@ test.each<[string, (one: World) => void, string]>([
 
 test.each<[string, (one: World) => void]>([
   [
+    'the metadata that was minted',
+    (one) => {
+      delete one.files[`${directory}/1.json`]
+    },
+  ],
+  [
     'the leaves file',
     (one) => {
       one.bytes[LEAVES] = undefined

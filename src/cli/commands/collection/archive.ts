@@ -164,7 +164,9 @@ const fewerFiles = (path: string, before: number, now: number) =>
 
 function printProblems({ io }: Deps, { unreadable, problems }: Pick<Reported, 'unreadable' | 'problems'>): void {
   for (const { token_id, field, url, error } of problems.slice(0, SHOWN_PROBLEMS)) {
-    const place = [`token ${token_id}`, field, url].filter((part) => part !== null).join(', ')
+    const place = [token_id === null ? 'collection' : `token ${token_id}`, field, url]
+      .filter((part) => part !== null)
+      .join(', ')
     io.warn(safe(`${place}: ${error}`))
   }
   const more = unreadable - SHOWN_PROBLEMS

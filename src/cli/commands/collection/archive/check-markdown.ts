@@ -16,7 +16,13 @@ export function checkMarkdown(contract: string, tokens: number, findings: readon
   let rows = ''
   let shown = 0
   for (const { token_id, kind, field, url, error } of findings) {
-    const cells = [code(token_id), kind, code(field ?? ''), code(url ?? ''), code(error)]
+    const cells = [
+      token_id === null ? 'collection' : code(token_id),
+      kind,
+      code(field ?? ''),
+      code(url ?? ''),
+      code(error),
+    ]
     const row = `<tr>${cells.map((cell) => `<td>${cell}</td>`).join('')}</tr>\n`
     if (head.length + rows.length + row.length > MAX_CHARS) break
     rows += row

@@ -1,10 +1,12 @@
 import type { Archived, ArchiveStore } from '../../../../archive/archive-store.ts'
 import type { ArchiveLimits } from '../../../../archive/limits.ts'
+import { listContractUri, listMinted } from '../../../../archive/list-more.ts'
 import { listTokens } from '../../../../archive/list-tokens.ts'
 import { openSourceReader } from '../../../../archive/read-source.ts'
 import { readTokens } from '../../../../archive/read-tokens.ts'
 import { count } from '../../../../core/count.ts'
 import { flagError, GdnError } from '../../../../core/errors.ts'
+import { isIpfsUrl } from '../../../../core/ipfs-url.ts'
 import type { WantedBlock } from '../../../../holders/block-of.ts'
 import type { Deps } from '../../../deps.ts'
 import { withProgress } from '../../../io/progress.ts'
@@ -12,7 +14,7 @@ import { clock } from '../../../text/clock.ts'
 import { VERSION } from '../../../version.ts'
 import type { ChainContract } from '../chain-contract.ts'
 import { type ReadHolders, withHolders } from '../holders/read.ts'
-import { arweaveOf, gatewaysOf, type ReadingFlags } from './reading-flags.ts'
+import { arweaveOf, gatewaysOf, noGateway, type ReadingFlags } from './reading-flags.ts'
 
 export interface ReadCollectionOptions {
   target: ChainContract
@@ -38,13 +40,17 @@ const LISTINGS = 3
  */
 export async function readCollection(deps: Deps, options: ReadCollectionOptions): Promise<Archived> {
   const { store, flags, target } = options
-  // Checked before anything is read.
-  gatewaysOf(flags, target.server)
   const archived = store.archived() ?? (await listCollection(deps, options))
+  if (gatewaysOf(flags, target.server).length === 0 && hasIpfsUri(store)) throw noGateway()
   await options.onListed?.()
   store.forgetProblems()
   await readFiles(deps, options, archived)
   return archived
+}
+
+function hasIpfsUri(store: ArchiveStore): boolean {
+  for (const { uri } of store.tokens()) if (uri !== null && isIpfsUrl(uri)) return true
+  return false
 }
 
 /** Lists the tokens of the collection in the store. */
@@ -97,7 +103,10 @@ async function listAt(
   return await withProgress(deps.io, 'Reading token URIs', async ({ update }) => {
     const onProgress = (done: number, all: number) => update(`Reading token URIs: ${done} of ${all}`)
     const { totalBytes: maxBytes } = limits
-    return await listTokens({ reader, holders, store, contract, standard, block, maxBytes, onProgress })
+    if (!(await listTokens({ reader, holders, store, contract, standard, block, maxBytes, onProgress }))) return false
+    await listContractUri({ reader, store, contract, block })
+    if (standard === 'erc721') await listMinted({ reader, store, contract, block })
+    return true
   })
 }
 

@@ -49,16 +49,16 @@ export const limitsOf = ({ maxFileSize, maxSize }: ReadingFlags): ArchiveLimits 
   totalBytes: maxSize ?? DEFAULT_LIMITS.totalBytes,
 })
 
-/** Returns the base URLs of the gateways. @throws GdnError `usage` if there is none */
+/** Returns the base URLs of the gateways; none if the user specifies a node, but no gateway. */
 export function gatewaysOf({ gateway }: ReadingFlags, server: Pick<Server, 'baseUrl'> | null): string[] {
   const urls = gateway ?? (server === null ? [] : [server.baseUrl])
-  if (urls.length === 0) {
-    throw requiredFlag(
-      '--gateway',
-      'Add the URL of an IPFS gateway that returns blocks, such as https://trustless-gateway.link.',
-    )
-  }
   return urls.map((url) => url.replace(/\/+$/, '').replace(/\/ipfs$/, ''))
 }
+
+export const noGateway = () =>
+  requiredFlag(
+    '--gateway',
+    'Add the URL of an IPFS gateway that returns blocks, such as https://trustless-gateway.link.',
+  )
 
 export const arweaveOf = ({ arweaveGateway }: ReadingFlags): string => (arweaveGateway ?? ARWEAVE).replace(/\/+$/, '')

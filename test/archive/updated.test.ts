@@ -1,0 +1,42 @@
+/** @module-tag slow */
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { cli, tempHome } from '../cli/harness.ts'
+import { freshDataDir, startTestBackend, type TestBackend } from '../helpers/backend.ts'
+import { whenTestDone } from '../helpers/clean-up.ts'
+import { dynamicNfts, ended, update } from '../helpers/updates.ts'
+
+async function backendAt(path: string): Promise<TestBackend> {
+  const backend = await startTestBackend(path)
+  whenTestDone(() => backend.close())
+  return backend
+}
+
+async function dataDir(): Promise<string> {
+  const { path, remove } = await freshDataDir()
+  whenTestDone(remove)
+  return path
+}
+
+test('archives the metadata that an updated NFT was minted with, so that a restored backend verifies it', async () => {
+  const backend = await backendAt(await dataDir())
+  const { collection, ids, nfts } = await dynamicNfts(backend, ['Dawn', 'Noon', 'Dusk'])
+  await ended(backend, await update(backend, collection, String(ids[1]), 'Night'))
+  const { dir, env } = await tempHome()
+  const file = join(dir, 'tides.car')
+  const own = { ...env, GDN_BASE_URL: backend.url, GDN_API_KEY: backend.apiKey.reveal() }
+  const archived = await cli(['collection', 'archive', collection.address, '-b', 'polygon', '--to', file], { env: own })
+  expect(archived.code, archived.stderr).toBe(0)
+
+  const token = `${collection.address}/${nfts[1]?.token_id}`
+  const verifyAt = (gateway: string) =>
+    cli(['nft', 'verify', token, '-b', 'polygon', '--rpc-url', `${backend.url}/rpc/polygon`, '--gateway', gateway], {
+      env,
+    })
+  const restoredDir = await dataDir()
+  const empty = await verifyAt((await backendAt(await dataDir())).url)
+  expect([empty.code, empty.stderr]).toEqual([6, expect.stringContaining('is not at http')])
+  expect((await cli(['collection', 'restore', file, '--data-dir', restoredDir], { env })).code).toBe(0)
+  const restored = await verifyAt((await backendAt(restoredDir)).url)
+  expect(restored.code, restored.stderr).toBe(0)
+})
