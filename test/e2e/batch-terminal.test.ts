@@ -135,7 +135,7 @@ test('prints plain lines without a terminal, and events as they happen with -o n
   const minted = await home.run(['batch', 'mint', manifest, ...target], { env: { ...env, FORCE_COLOR: '' } })
   expect(minted.code).toBe(0)
   expect(minted.stderr).not.toMatch(/[\u001b\r]/)
-  expect(minted.stderr).toMatch(/^Run drop-[0-9a-f]{4}\n {2}3 rows to send/)
+  expect(minted.stderr).toMatch(/^Run drop-[0-9a-f]{4} in .*0x[0-9a-fA-F]{40}\)? on polygon\n {2}3 rows to send/)
   const again = await home.run(['batch', 'mint', manifest, ...target, '--again', '-o', 'ndjson'], { env })
   const events = again.stdout.trimEnd().split('\n')
   expect(JSON.parse(events[0] ?? '')).toMatchObject({ event: 'planned', total: 3 })

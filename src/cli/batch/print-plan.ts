@@ -8,11 +8,12 @@ import { changesText, exampleText } from './changes-text.ts'
 /**
  * Prints the plan of a run before it is sent, with the changes to the manifest since the run last read it.
  *
+ * @param where the collection and the blockchain, such as `Tides (0xaab8d6…0811) on polygon`
  * @param isApplied whether the run is part of `gdn apply`, which has printed the row changes
  */
-export function printPlan({ io }: Deps, planned: PlannedEvent, isApplied: boolean): void {
+export function printPlan({ io }: Deps, planned: PlannedEvent, where: string, isApplied: boolean): void {
   const { run, resumed, rows, requests, receivers, files, changes } = planned
-  io.note(`Run ${io.errPaint.bold(safe(run.name))}${resumed ? ', resumed' : ''}`)
+  io.note(`Run ${io.errPaint.bold(safe(run.name))} in ${safe(where)}${resumed ? ', resumed' : ''}`)
   const uploads = files === 0 ? '' : `, ${count(files, 'row')} with local files`
   io.note(
     rows.pending === 0

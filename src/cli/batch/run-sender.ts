@@ -13,6 +13,9 @@ import type { Settings } from '../../config/settings.ts'
 import type { ManifestItem } from '../../manifest/read.ts'
 import type { ManifestIssue } from '../../manifest/row.ts'
 import type { RowWarnings } from '../../manifest/row-warnings.ts'
+import { glanceAtState } from '../../state/glance.ts'
+import { collectionsOfServers } from '../../state/known-collections.ts'
+import { findByAddress } from '../connect/known-collections.ts'
 import type { VerifyFlags } from '../connect/open-verifier.ts'
 import { noteCost, reservedFor, shortageOfRun, sufficientLimit, type Unsent, warnOfSigned } from '../cost/at-most.ts'
 import { confirmSpending } from '../cost/confirm-spending.ts'
@@ -185,11 +188,18 @@ export class RunSender {
   async #confirm(planned: PlannedEvent, runLimit: RunLimit, mints: PlannedMints): Promise<void> {
     this.#sizes = mints.sizes
     this.#progress.stop()
-    printPlan(this.#deps, planned, this.#sending.isApplied ?? false)
+    printPlan(this.#deps, planned, this.#where(), this.#sending.isApplied ?? false)
     this.#notes = notesOf(planned, this.#sending.isApplied ?? false)
     if (planned.rows.pending > 0) this.#warnings = await this.#checkRows(planned)
     await this.#confirmCost(planned, runLimit, mints)
     this.#paidSince = await meterRun(this.#deps, this.#connection, planned.run.id)
+  }
+
+  /** Names the collection, without a request: its name is known only if this machine created or used it. */
+  #where(): string {
+    const { contractAddress, blockchain, stateDir } = this.#sending.options
+    const name = findByAddress(glanceAtState(stateDir, collectionsOfServers), contractAddress)?.name
+    return `${name === undefined ? contractAddress : `${name} (${contractAddress})`} on ${blockchain}`
   }
 
   /** Checks duplicates and files, and returns the warnings that it printed. */
