@@ -258,6 +258,19 @@ describe('missing arguments are prompted for', () => {
     for (const right of ['dynamic', 'enable_burn']) expect(no).not.toContain(`"${right}"`)
   })
 
+  test('collection create rejects a local image and a receiver without a royalty before it prompts', async () => {
+    const { env } = await home()
+    for (const [flags, message] of [
+      ['--image cover.png', /--image: .*gdn collection set <address> --image <file>/s],
+      [`--royalty-receiver ${OTHER}`, /--royalty-receiver: needs a royalty/],
+    ] as const) {
+      const { code, screen } = await atTerminal(`${NAMED} ${flags}`, env, '/dev/tty').end()
+      expect(code, screen).toBe(2)
+      expect(screen).toMatch(message)
+      expect(screen).not.toContain('Let the API')
+    }
+  })
+
   test.each([
     ['flags for it', `${NAMED} --dynamic --enable-burn --no-enable-transfer`, '/dev/tty'],
     ['--no-input', `${NAMED} --no-input`, '/dev/tty'],

@@ -1,6 +1,7 @@
 import type * as z from 'zod'
 import type { Blockchain } from '../../../api/blockchains.ts'
 import { createcollection } from '../../../api/endpoints/createcollection.ts'
+import { fileUrlProblem } from '../../../api/file-url.ts'
 import { hasFailed } from '../../../api/nft-status.ts'
 import type { Server } from '../../../config/server.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
@@ -124,6 +125,7 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
           nameOfInput(flags.file),
           deps.addresses,
         )
+  refuseWrongFlags(flags, fromFile)
   const given = {
     ...(await askForMissing(deps, flags, {
       name: flags.name ?? fromFile.name,
@@ -191,6 +193,22 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   ).catch((error: unknown) => {
     throw withWalletHint(error, connection.server)
   })
+}
+
+/** Rejects flags that are wrong regardless of the answers to the prompts. */
+function refuseWrongFlags(
+  { image, royalty, royaltyReceiver }: CreateFlags,
+  fromFile: Readonly<Record<string, unknown>>,
+): void {
+  const problem = image === undefined ? null : fileUrlProblem(image)
+  if (problem !== null) {
+    const hint =
+      'For a local file, create the collection first. Then run `gdn collection set <address> --image <file>`.'
+    throw flagError('--image', problem, hint)
+  }
+  if (royaltyReceiver !== undefined && !(royalty ?? fromFile.royalty_bps)) {
+    throw flagError('--royalty-receiver', 'needs a royalty', 'Add --royalty <percent>.')
+  }
 }
 
 /** Adds a hint to an error about the owner's address, such as an address that doesn't belong to the account. */
