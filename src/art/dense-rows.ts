@@ -58,6 +58,8 @@ class Choice {
   readonly #layers: number
   readonly #sizes: readonly number[]
   readonly #random: SeededRandom
+  /** The number of values of all layers. */
+  readonly #values: number
   readonly #chosen: Uint8Array
   readonly #balance: Balance
   /** The other combinations, and the chosen ones. */
@@ -71,6 +73,7 @@ class Choice {
     this.#all = all
     this.#layers = sizes.length
     this.#sizes = sizes
+    this.#values = sizes.reduce((sum, size) => sum + size, 0)
     this.#random = random
     const total = all.length / sizes.length
     this.#balance = new Balance(problem)
@@ -97,7 +100,7 @@ class Choice {
     while (this.#steps < MAX_STEPS && best > 0) {
       if (!this.#exchangeSample(idle)) this.#exchangeBest()
       const { total } = this.#balance
-      this.#steps += 1000
+      this.#steps += 1000 + 4 * this.#values
       idle = total < best ? 0 : idle + 1
       best = Math.min(best, total)
       if (idle > EXACT_PATIENCE || (idle > PATIENCE && this.#balance.exactErrors === 0)) break

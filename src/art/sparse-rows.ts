@@ -8,7 +8,7 @@ import type { Problem } from './problem.ts'
 /** Draws of a combination before the weights are flattened. */
 const TRIES = 60
 const FLATTENINGS = 8
-/** The limit of the search, in arcs of the diagram that are read. */
+/** The limit of the search, in arcs of the diagram and values that are read. */
 const MAX_STEPS = 6e8
 /** The search ends after this number of moves without progress, if only weights are not met, and otherwise. */
 const PATIENCE = 300
@@ -81,6 +81,8 @@ class Repair {
   readonly #buckets: Buckets
   readonly #known = new Set<string>()
   readonly #next: Int16Array
+  /** The number of values of all layers. */
+  readonly #values: number
   #steps = 0
 
   constructor(problem: Problem, diagram: Diagram, rows: Int16Array, random: SeededRandom) {
@@ -95,6 +97,7 @@ class Repair {
     this.#balance = new Balance(problem)
     this.#buckets = new Buckets(sizes, count)
     this.#next = new Int16Array(sizes.length)
+    this.#values = sizes.reduce((sum, size) => sum + size, 0)
     for (let row = 0; row < count; row++) this.#enter(row, 1)
   }
 
@@ -104,7 +107,7 @@ class Repair {
     while (this.#steps < MAX_STEPS && best > 0) {
       this.#move()
       const { total } = this.#balance
-      this.#steps += 1000
+      this.#steps += 1000 + 4 * this.#values
       idle = total < best ? 0 : idle + 1
       best = Math.min(best, total)
       if (idle > EXACT_PATIENCE || (idle > PATIENCE && this.#balance.exactErrors === 0)) break
@@ -164,7 +167,7 @@ class Repair {
 
   /** Replaces a row by the best combination for it. Of equal ones, it takes a random one that differs. */
   #changeSeveral(row: number): boolean {
-    this.#steps += this.#diagram.arcs
+    this.#steps += this.#diagram.arcs + 16 * this.#values
     const at = row * this.#layers
     const noise = this.#diagram.sizes.map((size) => Float64Array.from({ length: size }, () => this.#random.below(256)))
     const cost = (layer: number, value: number) => {
