@@ -1,27 +1,49 @@
 import { distance } from '../core/nearest.ts'
+import { tagProblem } from './traits.ts'
 
 /** Fields for which an extra key may be a typing error. `title` isn't one, because metadata without it is rejected. */
 const LONG_KEYS = ['description', 'attribute', 'file_fields']
 const MAX_EDITS = 2
 
+/** A key or tag that would be minted permanently, with its path and the fix. */
+interface Misspelled {
+  path: (string | number)[]
+  message: string
+  hint: string
+}
+
 /**
- * Returns the first extra key of a request's metadata that looks like a misspelled field, with its path. Such a key
- * would be minted permanently. Returns null if there is none.
+ * Returns the first extra key of a request's metadata that looks like a misspelled field, or the first attribute whose
+ * tag contains a type. Returns null if there is none.
  */
-export function misspelledKey(request: unknown): { path: (string | number)[]; message: string } | null {
+export function misspelledKey(request: unknown): Misspelled | null {
   const { metadata = [] } = Object(request) as { metadata?: unknown }
   for (const [index, one] of [metadata].flat().entries()) {
+    const at = ['metadata', ...(Array.isArray(metadata) ? [index] : [])]
     for (const key of Object.keys(Object(one))) {
       const meant = LONG_KEYS.find(
         (name) => name !== key && distance(key.toLowerCase().slice(0, 64), name) <= MAX_EDITS,
       )
       if (meant !== undefined) {
-        const at = Array.isArray(metadata) ? [index] : []
-        return { path: ['metadata', ...at, key], message: `is not a field of metadata: did you mean "${meant}"?` }
+        const hint = 'To mint such an extra key, use a manifest with the column extra:<key>.'
+        return { path: [...at, key], message: `is not a field of metadata: did you mean "${meant}"?`, hint }
       }
     }
+    const misplaced = misplacedType(one)
+    if (misplaced !== null) return { ...misplaced, path: [...at, ...misplaced.path] }
   }
   return null
 }
 
-export const MISSPELLED_HINT = 'To mint such an extra key, use a manifest with the column extra:<key>.'
+/** Returns the first attribute of a metadata object whose tag contains a type, or null. */
+export function misplacedType(metadata: unknown): Misspelled | null {
+  const { attribute } = Object(metadata) as { attribute?: unknown }
+  for (const [index, one] of Array.isArray(attribute) ? attribute.entries() : []) {
+    const { tag } = Object(one) as { tag?: unknown }
+    const problem = typeof tag === 'string' ? tagProblem(tag) : null
+    if (problem === null) continue
+    const hint = 'For a typed trait, add the fields display_type and max_value, and use only its name as the tag.'
+    return { path: ['attribute', index, 'tag'], message: problem, hint }
+  }
+  return null
+}

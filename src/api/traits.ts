@@ -65,6 +65,16 @@ function parseDate(given: string): Parsed {
   return { problem: `must be a Unix time in seconds, not milliseconds${meant}` }
 }
 
+/** Matches a tag such as `Level(number)`, whose type is in the wrong place. A unit has a space: `Size (number)`. */
+const TYPE_AT_END = new RegExp(`[^\\s(]\\( *(${TRAIT_TYPES.join('|')}) *(?:,[^()]*)?\\)$`, 'i')
+
+/** Returns why a tag must be a misplaced type or column name, which would be published permanently, or null. */
+export function tagProblem(tag: string): string | null {
+  if (/^attr *[(:]/i.test(tag)) return 'begins like the name of a column'
+  const [, type] = TYPE_AT_END.exec(tag) ?? []
+  return type === undefined ? null : `ends with "(${type})", but has no type`
+}
+
 /** Returns the shortest text of a maximum value, or why a trait of this type can't have it. */
 export function parseMaximum(type: TraitType, given: string): Parsed {
   if (type === 'date') return { problem: "can't be used with a date" }

@@ -1,6 +1,6 @@
 import { v5 } from 'uuid'
 import type { Blockchain } from '../api/blockchains.ts'
-import { MISSPELLED_HINT, misspelledKey } from '../api/misspelled-key.ts'
+import { misspelledKey } from '../api/misspelled-key.ts'
 import { formatPath } from '../api/validate.ts'
 import { encode } from '../client/codec.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
@@ -383,7 +383,7 @@ function checkKeys(request: unknown): void {
   throw new GdnError('invalid_input', `${field} ${message}`, {
     place: { field },
     details: [{ field, message }],
-    hint: `Nothing was sent. ${MISSPELLED_HINT}`,
+    hint: `Nothing was sent. ${misspelled.hint}`,
   })
 }
 

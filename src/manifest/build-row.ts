@@ -1,5 +1,6 @@
 import { isEnsName } from '../api/ens-name.ts'
-import type { FieldIssue } from '../api/validate.ts'
+import { misplacedType } from '../api/misspelled-key.ts'
+import { type FieldIssue, formatPath } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'
 import { type Column, IGNORED, ROW_KEYS } from './columns.ts'
 import { ContractCheck } from './contract-check.ts'
@@ -204,6 +205,11 @@ export class RowBuilder {
       report.add(field, `${field === '' ? 'the metadata' : field} ${message}`)
     }
     if (checked.ok) this.#traits.check(line, checked.value.attribute, null, report)
+    const misplaced = misplacedType(value)
+    if (misplaced !== null) {
+      const field = formatPath(misplaced.path)
+      report.add(field, `${field} ${misplaced.message}`, misplaced.hint)
+    }
     this.#target.check(undefined, undefined, report)
     const metadata = checked.ok ? checked.value : null
     const title = typeof value.title === 'string' ? value.title : null

@@ -1,5 +1,5 @@
 import { MAX_FILE_FIELDS, nftMetadata } from '../api/metadata.ts'
-import { isTraitType, parseMaximum, TRAIT_TYPES, type TraitType } from '../api/traits.ts'
+import { isTraitType, parseMaximum, TRAIT_TYPES, type TraitType, tagProblem } from '../api/traits.ts'
 import { validate } from '../api/validate.ts'
 import { nearest } from '../core/nearest.ts'
 import { quoted } from '../core/quoted.ts'
@@ -182,7 +182,17 @@ export function parseColumnName(given: string, naming: ColumnNaming): ParsedName
   if (kind === undefined && unknownColumns === IGNORED) return { role: { kind: IGNORED } }
   const key = prefixed?.[2] ?? name
   if (key === '') return { problem: `the column "${name}" needs a name after the colon` }
-  const role: ColumnRole = { kind: kind ?? (unknownColumns === 'attr' ? 'attr' : 'extra'), key }
+  const role = { kind: kind ?? (unknownColumns === 'attr' ? 'attr' : 'extra'), key }
+  return parsedKey(name, role)
+}
+
+/** Returns the role of a column with a key, or why the key is wrong. */
+function parsedKey(
+  name: string,
+  role: { kind: 'file' | 'attr' | 'extra'; key: string; trait?: ColumnTrait },
+): ParsedName {
+  const misplaced = role.kind === 'attr' ? tagProblem(role.key) : null
+  if (misplaced !== null) return { problem: `the tag of the column "${name}" ${misplaced}`, hint: TYPED_EXAMPLE }
   const problem = keyProblem(role)
   return problem === null ? { role } : { problem: `the key of the column "${name}" ${problem}` }
 }
@@ -216,9 +226,7 @@ function parseTypedName(name: string): ParsedName {
     if ('problem' in parsed) return { problem: `max in the column "${name}" ${parsed.problem}` }
     max = parsed.text
   }
-  const role = { kind: 'attr', key, trait: { type, max } } as const
-  const problem = keyProblem(role)
-  return problem === null ? { role } : { problem: `the key of the column "${name}" ${problem}` }
+  return parsedKey(name, { kind: 'attr', key, trait: { type, max } })
 }
 
 /** Returns the column with a corrected prefix, such as `attr:hour` for `atr:hour`, or null for any other name. */

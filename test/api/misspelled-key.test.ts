@@ -12,7 +12,31 @@ test.each([
   expect(misspelledKey({ metadata: [fixed, { ...fixed, [key]: 'x' }] })).toEqual({
     path: ['metadata', 1, key],
     message: `is not a field of metadata: did you mean "${meant}"?`,
+    hint: 'To mint such an extra key, use a manifest with the column extra:<key>.',
   })
+})
+
+test.each([
+  ['attr(number,max', 'begins like the name of a column'],
+  ['Attr:Level', 'begins like the name of a column'],
+  ['Level(number)', 'ends with "(number)", but has no type'],
+  ['Level(Boost_Percentage, max=5)', 'ends with "(Boost_Percentage)", but has no type'],
+])('the tag %s contains a type', (tag, message) => {
+  const attribute = [
+    { tag: 'Level', value: '5' },
+    { tag, value: '5' },
+  ]
+  expect(misspelledKey({ metadata: [fixed, { ...fixed, attribute }] })).toEqual({
+    path: ['metadata', 1, 'attribute', 1, 'tag'],
+    message,
+    hint: expect.stringContaining('display_type'),
+  })
+})
+
+test('tags with other parentheses contain no type', () => {
+  for (const tag of ['Size (cm)', 'Size(cm)', 'Level (number)', 'attribute', 'Attraction', '('.repeat(100_000)]) {
+    expect(misspelledKey({ metadata: { ...fixed, attribute: [{ tag, value: '5' }] } })).toBeNull()
+  }
 })
 
 test('other extra keys, and requests without metadata, are none', () => {

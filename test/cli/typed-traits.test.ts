@@ -132,6 +132,9 @@ describe('nft mint --attr', () => {
     ['Power(number,max=-1)=1', 'max of "Power" must be greater than 0, not "-1"'],
     ['Power(number,least=1)=1', 'must have the form Power(number,max=100)=5, not "Power(number,least=1)=1"'],
     ['Power(number,max=1,max=2)=1', 'must have the form Power(number,max=100)=5'],
+    ['attr(number,max=5):Gen=3', 'the tag "attr(number,max" begins like the name of a column'],
+    ['attr:Gen=3', 'the tag "attr:Gen" begins like the name of a column'],
+    ['attr:Gen(number)=3', 'the tag "attr:Gen" begins like the name of a column'],
     ['Born(date,max=5)=1', 'max of "Born" can\'t be used with a date'],
   ])('rejects %j', async (attr, message) => {
     expect((await metadataOf(attr)).message).toContain(`--attr: ${message}`)
@@ -149,4 +152,21 @@ describe('nft mint --attr', () => {
       metadata: [{ attribute: [{ tag: 'Power', value: '72', display_type: 'number' }] }],
     })
   })
+})
+
+test('a tag that contains a type is rejected in request files, and by nft update, before anything is sent', async () => {
+  const api = await fakeApi({})
+  const attribute = [{ tag: 'Power(number)', value: '5' }]
+  const metadata = { ...METADATA, attribute }
+  await writeFile(path('metadata.json'), JSON.stringify(metadata))
+  await writeFile(path('request.json'), JSON.stringify({ ...REQUEST, metadata: [metadata] }))
+  for (const argv of [
+    ['nft', 'mint', '-f', path('request.json')],
+    ['nft', 'update', 'id-1', '--attr', 'attr(number,max=5):Gen=3'],
+  ]) {
+    const { code, stderr } = await cli([...argv, '--base-url', api.url], options)
+    expect(code, stderr).toBe(2)
+    expect(stderr).toMatch(/ends with "\(number\)", but has no type|begins like the name of a column/)
+  }
+  expect(api.calls.filter(({ path: called }) => called.endsWith('nft'))).toEqual([])
 })

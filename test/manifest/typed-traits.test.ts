@@ -45,6 +45,10 @@ describe('the name of a column', () => {
     ['attr(number,max):Power', 'the column "attr(number,max):Power" has the unknown setting "max"'],
     ['attr(number,max=5,max=6):Power', 'the column "attr(number,max=5,max=6):Power" has two maxima'],
     ['attr(number,max=0):Power', 'max in the column "attr(number,max=0):Power" must be greater than 0, not "0"'],
+    ['attr:Level(number)', 'the tag of the column "attr:Level(number)" ends with "(number)", but has no type'],
+    ['Level(number)', 'the tag of the column "Level(number)" ends with "(number)", but has no type'],
+    ['attr:attr(number):Level', 'the tag of the column "attr:attr(number):Level" begins like the name of a column'],
+    ['attr(number):attr:Level', 'the tag of the column "attr(number):attr:Level" begins like the name of a column'],
     ['attr(date,max=5):Born', 'max in the column "attr(date,max=5):Born" can\'t be used with a date'],
   ])('%s is rejected', (name, problem) => {
     expect(parseColumnName(name, { unknownColumns: 'attr' })).toMatchObject({ problem })
@@ -179,6 +183,18 @@ describe('in a JSON manifest', () => {
       'stdin:3 (attribute[0].value) attribute[0].value must be a number such as 5 or 2.5, not "fast"',
     ])
   })
+})
+
+test('a metadata object whose tag contains a type is an error', async () => {
+  const metadata = {
+    title: 'Dawn',
+    description: '',
+    file_fields: [],
+    attribute: [{ tag: 'Level(number)', value: '5' }],
+  }
+  expect(await problems(JSON.stringify([metadata]), { receiver: ALICE })).toEqual([
+    'stdin:1 (attribute[0].tag) attribute[0].tag ends with "(number)", but has no type',
+  ])
 })
 
 describe('the text of a row', () => {

@@ -1,7 +1,7 @@
 import type * as z from 'zod/mini'
 import { blockchainHint } from '../../api/blockchain-hint.ts'
 import { isBlockchain } from '../../api/blockchains.ts'
-import { MISSPELLED_HINT, misspelledKey } from '../../api/misspelled-key.ts'
+import { misspelledKey } from '../../api/misspelled-key.ts'
 import { type FieldIssue, formatPath, validate } from '../../api/validate.ts'
 import { GdnError, type Place } from '../../core/errors.ts'
 
@@ -48,10 +48,10 @@ export function checkRequest<Schema extends z.ZodMiniType>(
   if (result.ok) {
     const misspelled = file === null ? null : misspelledKey(request)
     if (misspelled === null) return result.value
-    const { path, message } = misspelled
+    const { path, message, hint } = misspelled
     throw new GdnError('invalid_input', message, {
       place: { file: file ?? '', field: formatPath(path) },
-      hint: `Nothing was sent. ${MISSPELLED_HINT}`,
+      hint: `Nothing was sent. ${hint}`,
     })
   }
   const issues = result.issues.map((issue) => toProblem(issue, request, file))

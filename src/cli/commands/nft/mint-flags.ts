@@ -1,5 +1,5 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
-import { isTraitType, parseMaximum, parseTraitValue, type TraitType } from '../../../api/traits.ts'
+import { isTraitType, parseMaximum, parseTraitValue, type TraitType, tagProblem } from '../../../api/traits.ts'
 import { flagError } from '../../../core/errors.ts'
 import { quoted } from '../../../core/quoted.ts'
 import type { UnknownColumns } from '../../../manifest/columns.ts'
@@ -69,7 +69,13 @@ const attribute: Parse<AttributeFlag> = (raw, flag) => {
   const [, tag = '', inside = '', given = ''] = /^([^=()]+)\(([^()]*)\)=(.*)$/s.exec(raw) ?? []
   const [type, max, ...more] = inside.split(',').map((part) => part.trim().toLowerCase())
   // Other tags may have parentheses, such as `Size (cm)`.
-  if (!isTraitType(type)) return keyValue(raw, flag)
+  const pair = isTraitType(type) ? { key: tag.trim(), value: given } : keyValue(raw, flag)
+  const misplaced = tagProblem(pair.key)
+  if (misplaced !== null) {
+    const hint = "Write the type after the tag: --attr 'Power(number,max=100)=72'. Without a type: --attr Power=72."
+    throw flagError(flag, `the tag ${quoted(pair.key)} ${misplaced}`, hint)
+  }
+  if (!isTraitType(type)) return pair
   const maximum = max === undefined ? undefined : parseMaximum(type, max.replace(/^max *= */, ''))
   if ((max !== undefined && !/^max *=/.test(max)) || more.length > 0) {
     throw flagError(flag, `must have the form ${tag}(${type},max=100)=5, not ${quoted(raw)}`)
@@ -77,5 +83,5 @@ const attribute: Parse<AttributeFlag> = (raw, flag) => {
   if (maximum !== undefined && 'problem' in maximum) throw flagError(flag, `max of "${tag}" ${maximum.problem}`)
   const value = parseTraitValue(type, maximum?.text, given)
   if ('problem' in value) throw flagError(flag, `the value of "${tag}" ${value.problem}`)
-  return { key: tag.trim(), value: value.text, trait: { display_type: type, max_value: maximum?.text } }
+  return { key: pair.key, value: value.text, trait: { display_type: type, max_value: maximum?.text } }
 }
