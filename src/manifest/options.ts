@@ -61,10 +61,12 @@ export interface ManifestOptions extends ColumnNaming {
   onLocalFile?: (path: string, place: Place) => void
   /** Called for each valid row with its columns, or with null if a metadata object of the API defines it. */
   onRow?: ((row: ManifestRow, columns: readonly (Column | undefined)[] | null) => void) | undefined
+  /** Called for each row with a problem. */
+  onInvalidRow?: (() => void) | undefined
   /** Called with the cells of each row of a CSV file, including the cells of ignored columns. */
   onCells?: ((line: number, cells: readonly string[]) => void) | undefined
-  /** Called for a local file that some marketplaces may not show. */
-  onFileWarning?: ((warning: ManifestIssue) => void) | undefined
+  /** Called for a local file that may be damaged, or that some marketplaces may not show (`isOfMarketplaces`). */
+  onFileWarning?: ((warning: ManifestIssue, isOfMarketplaces: boolean) => void) | undefined
   /** Called for each CSV cell from which the `'` before a formula was removed. */
   onUnescaped?: ((place: Place) => void) | undefined
   /** Receives the columns whose name isn't the documented one, with their documented names. */

@@ -46,8 +46,8 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
   if (missing === null) return void (await reader.return?.())
   const builder = new RowBuilder(open.name, open.folder, options, missing)
   const check = createFileCheck([open.folder, ...(options.fileFolders ?? [])])
-  const { checkRow, onFileWarning, onRow } = options
-  const settling: Settling = { file: open.name, check, checkRow, onFileWarning, onRow }
+  const { checkRow, onFileWarning, onRow, onInvalidRow } = options
+  const settling: Settling = { file: open.name, check, checkRow, onFileWarning, onRow, onInvalidRow }
   const names = new NamesInRows(options, flagOf)
   const named = nameColumns(columns)
   for await (const records of continued(first, reader)) {
@@ -55,8 +55,10 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
     await names.open()
     const items: ManifestItem[] = []
     for (const record of records) {
-      if ('issue' in record) items.push({ issue: record.issue })
-      else {
+      if ('issue' in record) {
+        items.push({ issue: record.issue })
+        onInvalidRow?.()
+      } else {
         const cells = unescaped(record, columns, { file: open.name, onUnescaped: options.onUnescaped })
         options.onCells?.(record.line, cells)
         const built = builder.fromCells({ line: record.line, columns, cells, trusted: true })
@@ -213,15 +215,19 @@ export async function* jsonBlocks({ request, records }: JsonFile, open: OpenSour
   if (applied.issues.length > 0) return yield applied.issues.map((issue) => ({ issue }))
   const builder = new RowBuilder(open.name, open.folder, applied.options)
   const check = createFileCheck([open.folder, ...(applied.options.fileFolders ?? [])])
-  const { checkRow, onFileWarning, onRow } = applied.options
-  const settling: Settling = { file: open.name, check, checkRow, onFileWarning, onRow }
+  const { checkRow, onFileWarning, onRow, onInvalidRow } = applied.options
+  const settling: Settling = { file: open.name, check, checkRow, onFileWarning, onRow, onInvalidRow }
+  const addInvalid = (items: ManifestItem[], added: readonly ManifestItem[]) => {
+    items.push(...added)
+    onInvalidRow?.()
+  }
   const readKeys = createKeyReader(open.name, open.folder, applied.options)
   const names = new NamesInRows(applied.options, (kind) =>
     request === null ? flagOf(kind) : { file: open.name, line: request.line, field: `${kind}_wallet_address` },
   )
   /** Reads the keys of a record, and returns a function that builds its row. */
   const prepare = async (record: JsonRecord) => {
-    if ('issue' in record) return async (items: ManifestItem[]) => void items.push(record)
+    if ('issue' in record) return async (items: ManifestItem[]) => addInvalid(items, [record])
     const { line, value } = record
     if (request !== null || Object.hasOwn(value, 'file_fields')) {
       return async (items: ManifestItem[]) => await settle(builder.fromMetadata(line, value), null, settling, items)
@@ -230,11 +236,12 @@ export async function* jsonBlocks({ request, records }: JsonFile, open: OpenSour
     const cells = Object.values(value)
     names.add(cells, nameColumns(columns))
     return async (items: ManifestItem[]) => {
-      items.push(...issues.map((issue) => ({ issue })))
-      if (issues.length >= MAX_KEY_ISSUES) return
+      const found = issues.map((issue) => ({ issue }))
+      if (issues.length >= MAX_KEY_ISSUES) return addInvalid(items, found)
       const built = builder.fromCells({ line, columns, cells, trusted: false })
       // A row with invalid keys is only read to find its other problems.
-      if (issues.length > 0 && 'row' in built) return
+      if (issues.length > 0 && 'row' in built) return addInvalid(items, found)
+      items.push(...found)
       await settle(built, columns, settling, items)
     }
   }
@@ -316,7 +323,7 @@ function isDone(built: Built): built is Extract<Built, { row: unknown }> {
   return 'row' in built && built.row.localFiles.length === 0
 }
 
-interface Settling extends Pick<ManifestOptions, 'checkRow' | 'onFileWarning' | 'onRow'> {
+interface Settling extends Pick<ManifestOptions, 'checkRow' | 'onFileWarning' | 'onRow' | 'onInvalidRow'> {
   file: string
   check: InspectFile
 }
@@ -325,7 +332,7 @@ interface Settling extends Pick<ManifestOptions, 'checkRow' | 'onFileWarning' | 
 async function settle(
   built: Built,
   columns: readonly (Column | undefined)[] | null,
-  { file, check, checkRow, onFileWarning, onRow }: Settling,
+  { file, check, checkRow, onFileWarning, onRow, onInvalidRow }: Settling,
   items: ManifestItem[],
 ): Promise<void> {
   const { line, localFiles } = 'row' in built ? built.row : built
@@ -334,7 +341,7 @@ async function settle(
   let isGood = 'row' in built
   if ('issues' in built) for (const issue of built.issues) items.push({ issue, invalidRow })
   for (const { key, path } of localFiles) {
-    const { problem, warning } = await check(path)
+    const { problem, warning, isOfMarketplaces = false } = await check(path)
     if (problem === null) invalidRow.localFiles.push({ key, path })
     if (problem === null && warning === null) continue
     const column = columns?.find((one) => one?.role.kind === 'file' && one.role.key === key)
@@ -345,16 +352,16 @@ async function settle(
       field,
       column: column?.position,
     }
-    if (warning !== null) onFileWarning?.({ place, message: `${field} ${warning}` })
+    if (warning !== null) onFileWarning?.({ place, message: `${field} ${warning}` }, isOfMarketplaces)
     if (problem === null) continue
     isGood = false
     items.push({ issue: { place, ...problem, message: `${field} ${problem.message}` }, invalidRow })
   }
-  if (!isGood || !('row' in built)) return
+  if (!isGood || !('row' in built)) return onInvalidRow?.()
   const rejected = checkRow?.(built.row) ?? null
   if (rejected !== null) {
     items.push({ issue: rejectedIssue(rejected, columns, { file, line }), invalidRow })
-    return
+    return onInvalidRow?.()
   }
   items.push(built)
   onRow?.(built.row, columns)

@@ -18,19 +18,27 @@ export class RowWarnings {
   /** The name of the manifest in messages. */
   readonly file: string
   #rows = 0
+  #invalid = 0
   #withoutId: Affected = { rows: 0, first: 0 }
   #withoutImage: Affected = { rows: 0, first: 0 }
   #quoted: Affected = { rows: 0, first: 0 }
   #escaped: { cells: number; first: Place } | null = null
   #files: ManifestIssue[] = []
 
-  constructor(file: string) {
+  readonly #forMarketplace: boolean
+
+  /** @param forMarketplace whether the rules of a marketplace replace the general warnings about marketplaces */
+  constructor(file: string, { forMarketplace = false } = {}) {
     this.file = file
+    this.#forMarketplace = forMarketplace
   }
 
   /** Resets the warnings for a new reading of the manifest. Returns the options for that reading. */
-  begin(): { [Name in 'onRow' | 'onFileWarning' | 'onUnescaped']: NonNullable<ManifestOptions[Name]> } {
+  begin(): {
+    [Name in 'onRow' | 'onInvalidRow' | 'onFileWarning' | 'onUnescaped']: NonNullable<ManifestOptions[Name]>
+  } {
     this.#rows = 0
+    this.#invalid = 0
     this.#withoutId = { rows: 0, first: 0 }
     this.#withoutImage = { rows: 0, first: 0 }
     this.#quoted = { rows: 0, first: 0 }
@@ -41,10 +49,14 @@ export class RowWarnings {
         this.#rows++
         // A metadata object can't have an ID.
         if (row.id === null && columns !== null) count(this.#withoutId, row)
-        if (!hasImage(row)) count(this.#withoutImage, row)
+        if (!this.#forMarketplace && !hasImage(row)) count(this.#withoutImage, row)
         if (isInQuotes(row.metadata.title)) count(this.#quoted, row)
       },
-      onFileWarning: (warning) => {
+      onInvalidRow: () => {
+        this.#invalid++
+      },
+      onFileWarning: (warning, isOfMarketplaces) => {
+        if (isOfMarketplaces && this.#forMarketplace) return
         if (this.#files.length < MAX_FILE_WARNINGS) this.#files.push(warning)
       },
       onUnescaped: (place) => {
@@ -85,7 +97,7 @@ export class RowWarnings {
     const place = { file: this.file, line: isAll ? undefined : first }
     const who = isAll
       ? `no row has ${what}`
-      : `${rows} of ${this.#rows} rows ${rows === 1 ? 'is' : 'are'} without ${what}`
+      : `${rows} of ${this.#rows + this.#invalid} rows ${rows === 1 ? 'is' : 'are'} without ${what}`
     return [{ place, message: `${who}: ${why}`, hint: isAll ? hint : fill }]
   }
 

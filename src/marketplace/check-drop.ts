@@ -35,9 +35,7 @@ export class DropCheck {
     const at = (name: string, kind: 'file' | 'attr' | 'extra', key: string): FoundAt =>
       placeIn({ row, line }, this.#byKey.get(`${kind}:${key}`), name)
     this.#index(columns)
-    for (const [index, attribute] of (metadata.attribute ?? []).entries()) {
-      this.#traits.add(attribute, at(`attribute[${index}]`, 'attr', attribute.tag))
-    }
+    this.#traits.addRow(metadata.attribute ?? [], ({ tag }, index) => at(`attribute[${index}]`, 'attr', tag))
     const paths = new Map(localFiles.map(({ key, path }) => [key, path]))
     for (const { key, url } of metadata.file_fields) {
       const use = USES[key]
@@ -53,6 +51,11 @@ export class DropCheck {
       this.findings.add({ ...at('image', 'file', 'image'), rule, message, fix: 'Add an image.' })
     }
     this.#checkExtras(metadata, (key) => at(key, 'extra', key))
+  }
+
+  /** Counts a row with a problem, which isn't checked. */
+  readonly skip = (): void => {
+    this.#rows++
   }
 
   /** Reads the local files, and reports what is known only after the last row. */

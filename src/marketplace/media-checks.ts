@@ -12,6 +12,12 @@ export type MediaUse = 'image' | 'animation'
 const IMAGES: readonly FormatName[] = ['png', 'jpeg', 'gif', 'webp', 'avif', 'heif', 'svg']
 /** The extensions that OpenSea supports in animation_url. `.html` and `.htm` are pages. */
 const ANIMATIONS = ['gltf', 'glb', 'webm', 'mp4', 'm4v', 'ogv', 'ogg', 'mp3', 'wav', 'oga', 'html', 'htm']
+/** Extensions of pages that a server makes. */
+const PAGES = ['xhtml', 'php', 'asp', 'aspx', 'jsp', 'cgi']
+/** Matches what looks like the extension of a file. A URL may end in a token ID or a version after a point. */
+const EXTENSION = /^\.(?=.*[a-z])[a-z0-9]{2,5}$/
+/** Stands for the extension of a local file without one. Only a URL can lack it, because its server knows the type. */
+const NO_EXTENSION = 'none'
 const MIN_PIXELS = 3000
 const MAX_SVG_BYTES = 4 * 1024 * 1024
 /** Scripts, event handlers and animations of an SVG. */
@@ -66,7 +72,7 @@ export class MediaChecks {
       const head = Buffer.alloc(Math.min(size, IMAGE_BYTES))
       await file.read(head, 0, head.length, 0)
       const format = formatOf(head.subarray(0, SNIFF_BYTES))
-      this.#checkFormat(extname(path).toLowerCase(), format, { use, at })
+      this.#checkFormat(extname(path).toLowerCase() || NO_EXTENSION, format, { use, at })
       if (use !== 'image') return
       if (format === 'svg') {
         const text = Buffer.alloc(Math.min(size, MAX_SVG_BYTES))
@@ -87,8 +93,10 @@ export class MediaChecks {
   /** @param content the format of a file's content; null if only the extension is known */
   #checkFormat(extension: string, content: FormatName | null, { use, at }: Use): void {
     const format = content ?? (Object.hasOwn(EXPECTED, extension) ? EXPECTED[extension] : undefined)
-    // A page may have any extension, or none.
-    if (format === undefined) return
+    if (format === undefined) {
+      this.#checkUnknown(extension, { use, at })
+      return
+    }
     const { name } = FORMATS[format]
     if (use === 'image') {
       if (IMAGES.includes(format)) return
@@ -96,10 +104,20 @@ export class MediaChecks {
       this.#add('image-type', at, `is ${name}, but OpenSea shows only images here`, fix)
       return
     }
-    const shown = extension === '' ? FORMATS[format].extension : extension
+    const shown = extension === '' || extension === NO_EXTENSION ? FORMATS[format].extension : extension
     if (ANIMATIONS.includes(shown.slice(1))) return
     const fix = `Use one of the extensions ${ANIMATIONS.join(', ')}.`
     this.#add('animation-type', at, `is ${name} (${shown}), which OpenSea doesn't support as an animation`, fix)
+  }
+
+  /** Checks the extension of a file in a format that gdn doesn't know. A URL may have no extension. */
+  #checkUnknown(extension: string, { use, at }: Use): void {
+    const isNone = extension === NO_EXTENSION
+    if (!isNone && !EXTENSION.test(extension)) return
+    if (use === 'animation' && [...ANIMATIONS, ...PAGES].includes(extension.slice(1))) return
+    const message = `has ${isNone ? 'an unknown format' : `the extension ${extension}`}, which OpenSea may not show`
+    const fix = `Use a common format, such as ${use === 'image' ? 'PNG, JPEG, GIF, WebP or SVG' : ANIMATIONS.join(', ')}.`
+    this.#add(`${use}-extension`, at, message, fix)
   }
 
   #checkSvg(bytes: Buffer, at: FoundAt): void {

@@ -29,6 +29,9 @@ const CATEGORIES = {
 export const RULES = {
   'image-missing': { severity: 'warning', ...MEDIA },
   'image-type': { severity: 'error', ...MEDIA },
+  /** OpenSea lists the extensions of animations, and supports most image formats without listing them. */
+  'image-extension': { severity: 'warning', ...MEDIA },
+  'animation-extension': { severity: 'warning', ...MEDIA },
   /** OpenSea caches an SVG as PNG, which has no scripts and no motion. */
   'image-motion': { severity: 'warning', ...MEDIA },
   'image-pixels': { severity: 'hint', ...MEDIA },
@@ -36,7 +39,9 @@ export const RULES = {
   'background-color': { severity: 'error', ...MEDIA },
   'external-url': { severity: 'error', ...MEDIA },
   'trait-spelling': { severity: 'warning', ...RARITY },
+  'trait-typo': { severity: 'warning', ...RARITY },
   'trait-type': { severity: 'warning', ...CATEGORIES },
+  'trait-max': { severity: 'warning', ...MEDIA },
   'value-spelling': { severity: 'warning', ...MEDIA },
   'value-once': { severity: 'hint', ...MEDIA },
   'collection-image': { severity: 'warning', ...COLLECTION },

@@ -1,5 +1,6 @@
-import { type Attribute, parseDecimal } from '../api/traits.ts'
+import { type Attribute, isTraitType, parseDecimal } from '../api/traits.ts'
 import { count } from '../core/count.ts'
+import { distance } from '../core/nearest.ts'
 import { quoted } from '../core/quoted.ts'
 import type { Findings, FoundAt } from './finding.ts'
 
@@ -7,6 +8,12 @@ import type { Findings, FoundAt } from './finding.ts'
 const MAX_VALUES = 5_000
 const MAX_TRAITS = 5_000
 const MAX_NAMED = 3
+/** Names of traits are compared with each other only if there are fewer. */
+const MAX_COMPARED = 200
+/** Shorter names, such as Hat and Hut, often differ in one letter. */
+const MIN_COMPARED = 4
+/** A trait may be a misspelling of a trait that at least so many times as many rows have. */
+const FEW = 4
 
 interface Value {
   /** The value as it is spelled first. */
@@ -18,6 +25,12 @@ interface Value {
 interface Trait {
   tag: string
   at: FoundAt
+  /** Number of values, with or without a type. */
+  all: number
+  /** The traits of the first row that has this one, by folded name. */
+  beside: ReadonlySet<string>
+  /** The first maximum, and its place. */
+  max: { text: string | undefined; at: FoundAt } | null
   /** Number of rows with a value that has no type. */
   rows: number
   /** Values by folded text, and null if there are too many. */
@@ -27,6 +40,11 @@ interface Trait {
   /** The first place of each kind of value. */
   kinds: Map<Kind, FoundAt>
 }
+
+const NONE: ReadonlySet<string> = new Set()
+/** Longer names aren't compared. */
+const MAX_LETTERS = 64
+const lettersOf = (name: string) => name.replaceAll(/\d/g, '')
 
 type Kind = 'typed trait' | 'number' | 'text'
 
@@ -50,29 +68,45 @@ export class TraitChecks {
     this.#findings = findings
   }
 
-  add(attribute: Attribute, at: FoundAt): void {
+  /** Adds the attributes of a row. @param placeOf returns the place of an attribute by its index */
+  addRow(attributes: readonly Attribute[], placeOf: (attribute: Attribute, index: number) => FoundAt): void {
+    const beside =
+      this.#traits.size > MAX_COMPARED
+        ? NONE
+        : new Set(attributes.slice(0, MAX_COMPARED).map(({ tag }) => foldSpelling(tag)))
+    for (const [index, attribute] of attributes.entries()) this.#add(attribute, placeOf(attribute, index), beside)
+  }
+
+  #add(attribute: Attribute, at: FoundAt, beside: ReadonlySet<string>): void {
     const { tag, value, display_type: type } = attribute
-    const trait = this.#traitOf(tag, at)
+    const trait = this.#traitOf(tag, at, beside)
     if (trait === null) return
+    trait.all++
     if (tag !== trait.tag) {
       const message = `the trait ${quoted(tag)} is spelled ${quoted(trait.tag)} ${nameOf(trait.at)}, so OpenSea has two traits`
       this.#report(trait, `trait:${tag}`, { at, rule: 'trait-spelling', message, fix: 'Use one spelling.' })
     }
     this.#checkType(trait, attribute, at)
+    this.#checkMax(trait, attribute, at)
     if (type === undefined) this.#checkValue(trait, value, at)
   }
 
   /** Reports what is known only after the last row. */
   finish(): void {
     for (const trait of this.#traits.values()) this.#reportSingles(trait)
+    if (this.#traits.size > MAX_COMPARED) return
+    for (const [name, trait] of this.#traits) this.#reportTypo(name, trait)
   }
 
-  #traitOf(tag: string, at: FoundAt): Trait | null {
+  #traitOf(tag: string, at: FoundAt, beside: ReadonlySet<string>): Trait | null {
     const name = foldSpelling(tag)
     const known = this.#traits.get(name)
     if (known !== undefined) return known
     if (this.#traits.size >= MAX_TRAITS) return null
-    const trait: Trait = { tag, at, rows: 0, values: new Map(), reported: new Set(), kinds: new Map() }
+    const trait: Trait = {
+      ...{ tag, at, all: 0, beside, max: null, rows: 0 },
+      ...{ values: new Map(), reported: new Set(), kinds: new Map() },
+    }
     this.#traits.set(name, trait)
     return trait
   }
@@ -85,6 +119,37 @@ export class TraitChecks {
     if (there === undefined) return
     const message = `${quoted(attribute.value)} is ${a(kind)}, but ${quoted(trait.tag)} is ${a(other)} ${nameOf(there)}`
     this.#report(trait, 'type', { at, rule: 'trait-type', message, fix: 'Use the same type in all rows.' })
+  }
+
+  #checkMax(trait: Trait, { display_type: type, max_value: max, tag }: Attribute, at: FoundAt): void {
+    if (type === undefined) {
+      const [, named] = /\(\s*(\w+)[^()]*\)$/.exec(tag.toLowerCase()) ?? []
+      if (!isTraitType(named)) return
+      const message = `the trait ${quoted(tag)} is text, although its name ends with the type ${named}`
+      const fix = `For a typed trait, use the column attr(${named}):<name>.`
+      this.#report(trait, 'named', { at, rule: 'trait-type', message, fix })
+      return
+    }
+    trait.max ??= { text: max, at }
+    if (trait.max.text === max) return
+    const shown = (one: string | undefined) => (one === undefined ? 'no maximum' : `the maximum ${one}`)
+    const message = `${quoted(tag)} has ${shown(max)}, but ${shown(trait.max.text)} ${nameOf(trait.max.at)}`
+    this.#report(trait, 'max', { at, rule: 'trait-max', message, fix: 'Use the same maximum in all rows.' })
+  }
+
+  /** Reports a trait of few rows whose name is like that of a trait that these rows lack. */
+  #reportTypo(name: string, { tag, at, all, beside }: Trait): void {
+    if (name.length < MIN_COMPARED || name.length > MAX_LETTERS) return
+    const edits = name.length < 2 * MIN_COMPARED ? 1 : 2
+    for (const [other, { tag: meant, all: more }] of this.#traits) {
+      // Numbered traits, such as "Layer 1", often differ in one digit.
+      if (more < all * FEW || beside.has(other) || lettersOf(other) === lettersOf(name)) continue
+      if (Math.abs(other.length - name.length) > edits || distance(name, other) > edits) continue
+      const message = `the trait ${quoted(tag)} is in ${count(all, 'row')} only. Did you mean ${quoted(meant)}?`
+      const fix = `Check the spelling. OpenSea shows ${quoted(meant)} as another trait.`
+      this.#findings.add({ ...at, rule: 'trait-typo', message, fix })
+      return
+    }
   }
 
   #checkValue(trait: Trait, value: string, at: FoundAt): void {

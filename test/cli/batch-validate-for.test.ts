@@ -48,6 +48,27 @@ describe('batch validate --for opensea', () => {
     })
   })
 
+  test('numbers rows by their position if an earlier row has an error, and replaces the general warnings', async () => {
+    const rows = [`a,A,x,nobody,a.png,Cap`, `b,B,x,${OWNER},,Cap`, `c,C,x,${OWNER},a.png,cap`]
+    const { code, stderr } = await validate(`${HEADER}\n${rows.join('\n')}\n`, ['--json'])
+    expect(code).toBe(2)
+    const { warnings } = JSON.parse(stderr.trim().split('\n').at(-1) ?? '').error.details
+    const found = warnings.map(({ rule, row, line }: Record<string, unknown>) => [rule, row, line])
+    expect(found).toEqual([
+      ['image-missing', 2, 3],
+      ['value-spelling', 3, 4],
+    ])
+  })
+
+  test('counts all rows in warnings', async () => {
+    const { path, options } = await folder({
+      'drop.csv': `${HEADER}\na,A,x,nobody,a.png,Cap\nb,B,x,${OWNER},,Cap\nc,C,x,${OWNER},a.png,Cap\n`,
+      'a.png': pngNamed('a'),
+    })
+    const { stderr } = await cli(['batch', 'validate', path('drop.csv'), '-b', 'polygon', '--json'], options)
+    expect(stderr).toContain('1 of 3 rows is without an image')
+  })
+
   test('finds nothing without the flag, and offers no marketplace without public rules', async () => {
     const { path, options } = await folder({ 'drop.csv': GOOD.replace(/Cap\n$/, 'cap\n'), 'a.png': pngNamed('a') })
     const without = await cli(['batch', 'validate', path('drop.csv'), ...TARGET, '--json'], options)

@@ -98,7 +98,11 @@ test.each(Object.entries(WHOLE))('accepts a whole file: %s', async (name, conten
 
 test.each(['a.txt', 'drop.csv', 'a.json'])('warns of a text: %s', async (name) => {
   const text = `is a text file (${name.slice(name.indexOf('.'))}), which marketplaces may not show`
-  expect(await inspect(name, '{"title": 1}')).toEqual({ problem: null, warning: text })
+  expect(await inspect(name, '{"title": 1}')).toEqual({
+    problem: null,
+    warning: text,
+    isOfMarketplaces: !name.endsWith('.mp3'),
+  })
 })
 
 describe('rejects content that contradicts the extension:', () => {
@@ -166,6 +170,7 @@ test('warns of content that it does not know, and of larger files than a marketp
   expect(await inspect('a.xyz', noise(500))).toEqual({
     problem: null,
     warning: 'has an unknown type (.xyz), which marketplaces may not show',
+    isOfMarketplaces: true,
   })
   expect((await inspect('a.mp3', noise(500))).warning).toBe('does not begin like an MP3 file, despite its name')
   const [{ bytes = 0 } = {}] = MARKETPLACE_LIMITS
@@ -178,6 +183,7 @@ test('warns of content that it does not know, and of larger files than a marketp
   expect(await inspect('a.png', padded(bytes + 100_000))).toEqual({
     problem: null,
     warning: 'is 30.1 MB, more than the limit of Crypto.com NFT (30 MB)',
+    isOfMarketplaces: true,
   })
 })
 

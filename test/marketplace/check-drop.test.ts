@@ -38,6 +38,8 @@ const FILES: Readonly<Record<string, string | Uint8Array>> = {
   'paper.pdf': '%PDF-1.4\n%%EOF\n',
   'song.mp3': 'ID3\x03\0\0\0\0\0\0',
   'notes.txt': 'Only text.\n',
+  'bitmap.bmp': Buffer.from('BM\xff\xfe\0\0\x80', 'latin1'),
+  bitmap: Buffer.from('BM\xff\xfe\0\0\x80', 'latin1'),
 }
 
 let dir: string
@@ -92,6 +94,18 @@ const WRONG: readonly Wrong[] = [
   ['the URL of a video as the image', image(`${WEB}/a.mp4`), 'image-type', 2, 'image'],
   ['the URL of a model as the image', image(`${WEB}/a.GLB?v=1`), 'image-type', 2, 'image'],
   ['an ipfs path to a video as the image', image(`${CID}/a.webm`), 'image-type', 2, 'image'],
+  ...['bmp', 'tiff', 'psd', 'zip', 'mp2'].map(
+    (end): Wrong => [`the URL of a .${end} file as the image`, image(`${WEB}/a.${end}`), 'image-extension', 2, 'image'],
+  ),
+  ['a local BMP file as the image', image('../bitmap.bmp'), 'image-extension', 2, 'image'],
+  ['a local file of an unknown format as the image', image('../bitmap'), 'image-extension', 2, 'image'],
+  ...['avi', 'zip', 'exe'].map(
+    (end): Wrong => [
+      `the URL of a .${end} file as the animation`,
+      animation(`${WEB}/a.${end}`),
+      ...(['animation-extension', 2, 'file:animation_url'] as const),
+    ],
+  ),
   ['an SVG with a script', image('../script.svg'), 'image-motion', 2, 'image'],
   ['an SVG with an animation', image('../animate.svg'), 'image-motion', 2, 'image'],
   ['an SVG that sets an attribute', image('../set.svg'), 'image-motion', 2, 'image'],
@@ -129,6 +143,25 @@ const WRONG: readonly Wrong[] = [
     2,
     'attr:Back ground',
   ],
+  [
+    'a misspelled trait in one row',
+    csv('attr:Eyes,attr:Eyess', ...Array.from({ length: 8 }, () => 'Blue,'), ',Blue'),
+    ...(['trait-typo', 9, 'attr:Eyess'] as const),
+  ],
+  [
+    'a misspelled typed trait in one JSON row',
+    json(...Array.from({ length: 8 }, () => ({ image: MINI, 'attr(number):Strength': 5 })), {
+      image: MINI,
+      'attr(number):Strenght': 5,
+    }),
+    ...(['trait-typo', 9, 'attr(number):Strenght', 'drop.json'] as const),
+  ],
+  [
+    'a trait with two maxima',
+    json({ image: MINI, 'attr(number,max=10):Power': 5 }, { image: MINI, 'attr(number,max=100):Power': 5 }),
+    ...(['trait-max', 2, 'attr(number,max=100):Power', 'drop.json'] as const),
+  ],
+  ['a name that ends with a type', csv('attr:Level (number)', '5', '6'), 'trait-type', 1, 'attr:Level (number)'],
   ['traits that differ in an accent', csv('attr:Décor,attr:Decor', 'Red,', ',Blue'), 'trait-spelling', 2, 'attr:Decor'],
   [
     'traits of JSON rows that differ in case',
@@ -240,6 +273,9 @@ describe('these are good', () => {
     ['a page as the animation', animation('../page.html')],
     ['a page of a server as the animation', animation(`${WEB}/play.php?id=1`)],
     ['a number with a minus sign next to the same without', csv('attr:Level', '1', '-1')],
+    ['a URL that ends in a version', image(`${WEB}/token/1.25`)],
+    ['similar traits of the same rows', csv('attr:Left eye,attr:Left ear', 'a,b', 'a,b', 'a,', 'a,', 'a,')],
+    ['numbered traits', csv('attr:Layer 1,attr:Layer 2', ...Array.from({ length: 8 }, () => 'a,'), ',a')],
     ['times', csv('attr:Hour', '00:00', '01:00')],
     ['grades that differ in a sign', csv('attr:Grade', 'C', 'C-', 'C+')],
     ['a serial number', csv('attr:Serial', '1', '2', '3', '4', '5', '6')],

@@ -15,8 +15,10 @@ export interface FileProblem {
 export interface Inspection {
   /** If set, the file isn't minted. */
   problem: FileProblem | null
-  /** Why some marketplaces may not show the file. */
+  /** Why some marketplaces may not show the file, or why it may be damaged. */
   warning: string | null
+  /** Whether the warning is about marketplaces, and not about the file. */
+  isOfMarketplaces?: boolean
 }
 
 const HTML_NAMES = ['.html', '.htm', '.xhtml']
@@ -49,25 +51,28 @@ const problem = (message: string, hint?: string): Inspection => ({
   warning: null,
 })
 
-const warning = (text: string): Inspection => ({ problem: null, warning: text })
+const ofMarketplaces = (text: string | null): Inspection => ({ problem: null, warning: text, isOfMarketplaces: true })
 
 async function inspect(window: FileWindow, head: Buffer, extension: string): Promise<Inspection> {
   const expected = Object.hasOwn(EXPECTED, extension) ? EXPECTED[extension] : undefined
   const actual = formatOf(head)
   // Many players skip data before the first frame of an MP3, so this is only a warning.
-  if (expected === 'mp3' && actual === null) return warning('does not begin like an MP3 file, despite its name')
+  if (expected === 'mp3' && actual === null) {
+    return { problem: null, warning: 'does not begin like an MP3 file, despite its name' }
+  }
   if (expected !== undefined && !isOfFormat(head, actual, expected)) return contradiction(expected, actual)
   const format = expected ?? actual
   if (format === null || (expected === undefined && format === 'text')) {
     const type = extension === '' ? 'has an unknown type' : `has an unknown type (${extension})`
-    return warning(`${type}, which marketplaces may not show`)
+    return ofMarketplaces(`${type}, which marketplaces may not show`)
   }
   if (format === 'text' && extension !== '.gltf')
-    return warning(`is a text file (${extension}), which marketplaces may not show`)
+    return ofMarketplaces(`is a text file (${extension}), which marketplaces may not show`)
   const { name, check } = FORMATS[format]
   const broken = (await check?.(window)) ?? null
   if (broken !== null) return problem(`${name} that can't be decoded: ${broken}`, AGAIN)
-  return { problem: null, warning: marketplaceWarning(format, window.size) }
+  const limit = marketplaceWarning(format, window.size)
+  return limit === null ? { problem: null, warning: null } : ofMarketplaces(limit)
 }
 
 function contradiction(expected: FormatName, actual: FormatName | null): Inspection {

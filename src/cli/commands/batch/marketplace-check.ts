@@ -13,6 +13,8 @@ import { safe } from '../../io/io.ts'
 
 export interface MarketplaceCheck {
   add(row: ManifestRow, columns: readonly (Column | undefined)[] | null): void
+  /** Counts a row with a problem. */
+  skip(): void
   /** Checks the files and the collection, and prints warnings and hints. */
   finish(): Promise<{
     errors: ManifestIssue[]
@@ -34,6 +36,7 @@ export async function openMarketplaceCheck(
   const drop = new DropCheck(file)
   return {
     add: drop.add,
+    skip: drop.skip,
     async finish() {
       const findings = await drop.finish(deps.signals.signal)
       await checkCollection(deps, settings, findings)

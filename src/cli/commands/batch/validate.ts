@@ -110,10 +110,12 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   const blockchain =
     given.blockchain ?? settings.blockchain?.value ?? (await knownCollection(deps, settings))?.blockchain ?? null
   const options = withEnsNames(deps, settings, flags, given)
-  const rowWarnings = new RowWarnings(manifest === '-' ? 'stdin' : manifest)
+  const rowWarnings = new RowWarnings(manifest === '-' ? 'stdin' : manifest, {
+    forMarketplace: flags.for !== undefined,
+  })
   const duplicates = new DuplicateRows()
   const market = await openMarketplaceCheck(deps, settings, flags.for, rowWarnings.file)
-  const { onRow, onFileWarning, onUnescaped } = rowWarnings.begin()
+  const { onRow, onInvalidRow, onFileWarning, onUnescaped } = rowWarnings.begin()
   const found = await validateManifest(
     source,
     {
@@ -128,6 +130,10 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
         onRow(row, columns)
         duplicates.add(row)
         market?.add(row, columns)
+      },
+      onInvalidRow() {
+        onInvalidRow()
+        market?.skip()
       },
     },
     preview?.add,
