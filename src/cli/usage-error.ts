@@ -99,6 +99,8 @@ function nearestFlag(message: string, command: GdnCommand): string | undefined {
   const negates = (flag: string) => flag.startsWith('--no-')
   const known = [...names, ...Object.keys(command.text.aliases ?? {})].filter((flag) => negates(flag) === negates(word))
   const name = word.replace(/=.*$/s, '')
+  const keyFile = `${name}-file`
+  if (known.includes(keyFile)) return keyFile
   const file = FILE_FLAGS[name]
   return file !== undefined && known.includes(file) ? file : nearest(name, known)
 }

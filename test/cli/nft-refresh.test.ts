@@ -31,6 +31,38 @@ async function home() {
 }
 
 describe('nft refresh', () => {
+  test('sends nothing for an embedded chain, unless another server with the API of OpenSea is named', async () => {
+    const { refresh, path, withKey } = await home()
+    const api = await fakeApi({
+      '*': () => ({
+        headers: { 'blockchains-without-value': '*' },
+        body: { requests: {}, is_gdn_nft: false },
+      }),
+    })
+    const result = await refresh(['7', ...TARGET, '--base-url', api.url, '--json'])
+    expect([result.code, errorOf(result)]).toMatchObject([
+      5,
+      { code: 'refused', message: "the chain polygon exists only on this machine, so OpenSea can't read its NFTs" },
+    ])
+    await writeFile(path('drop.csv'), `title,description,receiver\nDawn,x,${OWNER}\n`)
+    const applied = await cli(
+      ['apply', path('drop.csv'), ...TARGET, '--base-url', api.url, '--yes', '--refresh', '--json'],
+      withKey,
+    )
+    expect([applied.code, errorOf(applied).message]).toMatchObject([5, expect.stringContaining('exists only on')])
+    expect(api.calls.filter(({ path: called }) => called.endsWith('/createnft'))).toEqual([])
+    const sea = await openSea()
+    const other = await refresh(['7', ...TARGET, '--base-url', api.url, ...sea.flags])
+    expect(other.code, other.stderr).toBe(0)
+  })
+
+  test('has a hint for --opensea-key', async () => {
+    const { refresh } = await home()
+    expect((await refresh(['7', ...TARGET, '--opensea-key', 'abc'])).stderr).toContain(
+      'Did you mean --opensea-key-file?',
+    )
+  })
+
   test('requests the refresh of each token, with the key in a header', async () => {
     const { refresh, path, options } = await home()
     const sea = await openSea()
@@ -54,6 +86,16 @@ describe('nft refresh', () => {
     expect((await cli(login, options)).code).toBe(0)
     expect((await refresh(['7', ...TARGET, ...sea.flags], options)).code).toBe(0)
     expect(sea.seen[0]?.headers['x-api-key']).toBe(KEY)
+  })
+
+  test('is suggested after the key of OpenSea was saved', async () => {
+    const { options, path } = await home()
+    const url = 'https://api.opensea.io'
+    const login = ['auth', 'login', '--base-url', url, '--no-check', '--key-file', path('opensea.key')]
+    const { code, stderr } = await cli(login, options)
+    expect(code, stderr).toBe(0)
+    expect(stderr).toContain('gdn nft refresh')
+    expect(stderr).not.toContain('config set')
   })
 
   test('sends nothing without a key, for a network that OpenSea does not list, or over http', async () => {

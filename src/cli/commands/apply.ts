@@ -131,7 +131,11 @@ export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags
   const source = await openPlanSource(deps, manifest, typedFlags)
   const flags = source.allowDuplicates === true ? { ...typedFlags, allowDuplicates: true } : typedFlags
   const marketplace = flags.refresh === true ? await import('../marketplace/refresh-updated.ts') : null
-  const refresher = await marketplace?.openUpdatedRefresher(deps, flags, source.options.blockchain)
+  const refresher = await marketplace?.openUpdatedRefresher(deps, flags, {
+    settings: source.settings,
+    blockchain: source.options.blockchain,
+    run: manifest,
+  })
   const connection = await deps.connect(source.settings, 'bulk')
   try {
     const opened = await withDraw(deps, connection, source, flags)

@@ -102,7 +102,11 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
   const { blockchain, contractAddress: contract_address } = options
   if (!isEvm(blockchain)) throw new GdnError('usage', `NFTs on ${blockchain} can't be revealed`)
   const marketplace = flags.refresh === true ? await import('../marketplace/refresh-updated.ts') : null
-  const refresher = await marketplace?.openUpdatedRefresher(deps, flags, blockchain)
+  const refresher = await marketplace?.openUpdatedRefresher(deps, flags, {
+    settings: opened.settings,
+    blockchain,
+    run: manifest,
+  })
   const hashed = await hashRows(deps, opened)
   const connection = await deps.connect(opened.settings, 'bulk')
   const { client } = connection

@@ -1,10 +1,12 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import { readNfts } from '../../client/read-records.ts'
+import type { Settings } from '../../config/settings.ts'
 import { count } from '../../core/count.ts'
+import { shellWord } from '../../core/shell-word.ts'
 import { parseTokenId } from '../../verify/abi.ts'
 import type { Connection, Deps } from '../deps.ts'
 import type { OpenSeaFlags } from '../flags/opensea.ts'
-import { openRefresher } from './refresh.ts'
+import { openRefresher, refuseEmbeddedChain } from './refresh.ts'
 
 /** Refreshes the NFTs whose metadata a command changed. */
 export interface UpdatedRefresher {
@@ -19,14 +21,23 @@ export interface UpdatedRefresher {
 
 const MAX_NAMED = 20
 
-/** Opens OpenSea's API before anything is sent. @throws GdnError as `openRefresher` */
+/** Where the changed NFTs are. */
+interface Changed {
+  settings: Settings
+  blockchain: Blockchain
+  /** The run's ID or name, which selects all of its NFTs. */
+  run: string
+}
+
+/** Opens OpenSea's API before anything is sent. @throws GdnError as `openRefresher` and `refuseEmbeddedChain` */
 export async function openUpdatedRefresher(
   deps: Deps,
   flags: OpenSeaFlags,
-  blockchain: Blockchain,
+  { settings, blockchain, run }: Changed,
 ): Promise<UpdatedRefresher> {
   const { io, signals } = deps
   const refresher = await openRefresher(deps, flags, blockchain)
+  await refuseEmbeddedChain(deps, flags, settings, blockchain)
   return {
     async refresh({ client }, contract, nftGdnIds) {
       const nfts = [...(await readNfts({ client, signal: signals.signal }, nftGdnIds)).values()]
@@ -35,10 +46,11 @@ export async function openUpdatedRefresher(
       const { records, error } = await refresher.refresh(contract, tokenIds)
       if (error === null) return io.note(`OpenSea accepted ${count(records.length, 'refresh request')}.`)
       const left = records.flatMap(({ token_id, status }) => (status === 'requested' ? [] : token_id))
-      const named = left.length > MAX_NAMED ? '<token IDs>' : left.join(' ')
+      // A refresh of NFTs that were already refreshed has no further effect.
+      const which = left.length > MAX_NAMED ? `--run ${shellWord(run)}` : left.join(' ')
       throw error.with({
         message: `all changes were made, but gdn ${error.message}`,
-        hint: `To request the others, run \`gdn nft refresh ${named} -c ${contract} -b ${blockchain}\`.`,
+        hint: `To request the others, run \`gdn nft refresh ${which} -c ${contract} -b ${blockchain}\`.`,
       })
     },
     close: () => refresher.close(),

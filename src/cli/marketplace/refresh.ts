@@ -3,6 +3,7 @@ import type { Blockchain } from '../../api/blockchains.ts'
 import { createTransport } from '../../client/create-transport.ts'
 import { proxyOf } from '../../config/proxy.ts'
 import { savedApiKey } from '../../config/saved-keys.ts'
+import type { Settings } from '../../config/settings.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import { isOnLoopback } from '../../core/parse-url.ts'
@@ -29,6 +30,35 @@ export interface Refresher {
 }
 
 const DEFAULT_RATE = 1
+
+/**
+ * Refuses an embedded chain of the server, unless the user named another server with the API of OpenSea. A server that
+ * doesn't respond isn't checked.
+ *
+ * @param settings settings that reach the server; null if there is no server
+ * @throws GdnError `refused`
+ */
+export async function refuseEmbeddedChain(
+  deps: Deps,
+  { openseaUrl }: OpenSeaFlags,
+  settings: Settings | null,
+  blockchain: Blockchain,
+): Promise<void> {
+  if (openseaUrl !== undefined || settings === null) return
+  const connection = await deps.connect(settings).catch(() => null)
+  if (connection === null) return
+  const { client, server } = connection
+  try {
+    await client.learnIdempotency({ signal: deps.signals.signal })
+    if (client.hasNoValue(blockchain) !== true) return
+  } finally {
+    await client.close()
+  }
+  const where = server.loopback ? 'on this machine' : `at ${server.origin}`
+  throw new GdnError('refused', `the chain ${blockchain} exists only ${where}, so OpenSea can't read its NFTs`, {
+    hint: 'Nothing was sent. To try the command with another server that has the API of OpenSea, add --opensea-url <url>.',
+  })
+}
 
 /**
  * Checks the network and the key, and opens the API of OpenSea. Nothing is sent yet.

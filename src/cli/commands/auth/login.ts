@@ -3,6 +3,7 @@ import type { KeptIn } from '../../../config/saved-keys.ts'
 import type { Server } from '../../../config/server.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { Secret } from '../../../core/secret.ts'
+import { OPENSEA_URL } from '../../../marketplace/opensea.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { tryKey } from '../../connect/check-key.ts'
 import { keepKey, maskedKey, placeOfKey } from '../../connect/keep-key.ts'
@@ -65,7 +66,8 @@ export async function login(deps: Deps, flags: LoginFlags): Promise<void> {
   io.note(`${checked} It is saved in ${safe(placeOfKey(deps, keptIn))}.`)
   io.note(`gdn sends it only to ${server.origin}.`)
   if (isSet(deps.env.GDN_API_KEY)) io.warn('GDN_API_KEY is set and overrides the saved key until you unset it.')
-  if (server.source !== 'profile')
+  if (server.origin === OPENSEA_URL) io.note('To ask OpenSea to read changed metadata: gdn nft refresh')
+  else if (server.source !== 'profile')
     io.note(`To make this server your default: gdn config set base_url ${server.baseUrl}`)
 }
 

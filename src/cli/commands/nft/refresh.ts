@@ -7,7 +7,7 @@ import { count } from '../../../core/count.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
 import { quoted } from '../../../core/quoted.ts'
 import { parseTokenId } from '../../../verify/abi.ts'
-import { findRun } from '../../batch/which-server.ts'
+import { findRun, settingsOfRun } from '../../batch/which-server.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import { type ChosenCollection, whichCollection } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
@@ -16,7 +16,7 @@ import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } fr
 import { addOpenSeaFlags, type OpenSeaFlags } from '../../flags/opensea.ts'
 import { blockchainName, notEmpty, positiveNumber } from '../../flags/parse.ts'
 import { addTimeoutFlag } from '../../flags/wait.ts'
-import { openRefresher } from '../../marketplace/refresh.ts'
+import { openRefresher, refuseEmbeddedChain } from '../../marketplace/refresh.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
@@ -60,6 +60,8 @@ export function command(deps: Deps, run = refresh): GdnCommand {
 
 interface Tokens extends ChosenCollection {
   tokenIds: readonly string[]
+  /** Settings that reach the server of the collection; null if there is no server. */
+  settings: Settings | null
 }
 
 export async function refresh(deps: Deps, ids: readonly string[], flags: RefreshFlags): Promise<void> {
@@ -73,10 +75,11 @@ export async function refresh(deps: Deps, ids: readonly string[], flags: Refresh
     )
   }
   if (flags.run !== undefined && ids.length > 0) throw flagError('--run', "can't be used with token IDs")
-  const { contract, blockchain, tokenIds } = await tokensOf(deps, ids, flags)
+  const { contract, blockchain, tokenIds, settings } = await tokensOf(deps, ids, flags)
   if (tokenIds.length === 0) throw new GdnError('not_found', 'there are no NFTs to refresh')
   const refresher = await openRefresher(deps, flags, blockchain)
   try {
+    await refuseEmbeddedChain(deps, flags, settings, blockchain)
     const { records, error } = await refresher.refresh(contract, tokenIds)
     const place = { contract_address: contract, blockchain, marketplace: 'opensea' }
     await output.many(records.map(({ error: reason, ...record }) => ({ ...record, ...place, error: reason })))
@@ -96,12 +99,12 @@ async function tokensOf(deps: Deps, ids: readonly string[], flags: RefreshFlags)
     if (settings.contract === null || settings.blockchain === null) throw error
     return null
   })
-  if (server !== null) return { ...(await whichCollection(deps, settings, server, deps.io)), tokenIds: ids }
+  if (server !== null) return { ...(await whichCollection(deps, settings, server, deps.io)), tokenIds: ids, settings }
   const { contract, blockchain } = settings
   if (contract === null || blockchain === null) throw new Error('the collection is not named')
   const problem = addressProblem(contract.value, blockchain.value)
   if (problem !== null) throw wrongAddress(contract.value, problem, contract.from)
-  return { contract: contract.value, blockchain: blockchain.value, tokenIds: ids }
+  return { contract: contract.value, blockchain: blockchain.value, tokenIds: ids, settings: null }
 }
 
 async function tokensOfRun(deps: Deps, name: string, flags: RefreshFlags): Promise<Tokens> {
@@ -110,7 +113,11 @@ async function tokensOfRun(deps: Deps, name: string, flags: RefreshFlags): Promi
   for await (const { status, token_id, burned } of runResults(run)) {
     if (status === 'deployed' && token_id !== null && !burned) tokenIds.push(token_id)
   }
-  return { contract: run.contractAddress, blockchain: run.blockchain, tokenIds }
+  const settings = await settingsOfRun(deps, run, flags).catch((error: unknown) => {
+    if (error instanceof GdnError && error.code === 'unreachable') return null
+    throw error
+  })
+  return { contract: run.contractAddress, blockchain: run.blockchain, tokenIds, settings }
 }
 
 async function tokensOfCollection(deps: Deps, settings: Settings): Promise<Tokens> {
@@ -128,5 +135,5 @@ async function tokensOfCollection(deps: Deps, settings: Settings): Promise<Token
         tokenIds.push(token_id ?? '')
     }
   }
-  return { contract, blockchain, tokenIds }
+  return { contract, blockchain, tokenIds, settings }
 }
