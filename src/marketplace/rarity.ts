@@ -1,4 +1,4 @@
-import type { Attribute } from '../api/traits.ts'
+import { type Attribute, parseDecimal, type TraitType } from '../api/traits.ts'
 
 /**
  * The name of the method, and its description for people. It is the information content of OpenRarity
@@ -14,15 +14,19 @@ const TOLERANCE = 1e-9
 class Trait {
   /** The name as it is spelled first. */
   readonly name: string
-  /** Whether the trait counts toward the score. Typed traits don't: OpenRarity has no score for numbers and dates. */
-  readonly isScored: boolean
+  readonly type: TraitType | undefined
   /** Values by folded text. */
   readonly values = new Map<string, Value>()
   readonly none: Value = { trait: this, text: null, count: 0, number: -1 }
 
-  constructor(name: string, isScored: boolean) {
+  constructor(name: string, type: TraitType | undefined) {
     this.name = name
-    this.isScored = isScored
+    this.type = type
+  }
+
+  /** Whether the trait counts toward the score. Typed traits don't: OpenRarity has no score for numbers and dates. */
+  get isScored(): boolean {
+    return this.type === undefined
   }
 }
 
@@ -50,9 +54,12 @@ export const RAREST = 3
 /** Formats a share for people. */
 export const percent = (share: number): string => `${(share * 100).toFixed(share < 0.01 ? 2 : 1)}%`
 
+/** Stands for the value of NFTs without a trait. Differs from the value "none". */
+export const MISSING = '(missing)'
+
 /** Formats a trait and the share of NFTs that have it. */
 export const traitText = ({ trait, value, share }: TraitShare): string =>
-  `${trait}: ${value ?? 'none'} (${percent(share)})`
+  `${trait}: ${value ?? MISSING} (${percent(share)})`
 
 /** Names and values are compared without case and outer white space, as OpenRarity does. */
 const fold = (text: string) => text.trim().toLowerCase()
@@ -77,7 +84,7 @@ export class Rarity {
   add(attributes: readonly Attribute[]): void {
     const own = new Map<Trait, number>()
     for (const { tag, value, display_type: type } of attributes) {
-      const trait = this.#traitOf(tag, type === undefined)
+      const trait = this.#traitOf(tag, type)
       own.set(trait, this.#numberOf(trait, value))
     }
     for (const number of own.values()) {
@@ -100,11 +107,11 @@ export class Rarity {
     )
   }
 
-  #traitOf(name: string, isScored: boolean): Trait {
-    const key = `${isScored}:${fold(name)}`
+  #traitOf(name: string, type: TraitType | undefined): Trait {
+    const key = `${type === undefined}:${fold(name)}`
     const known = this.#traits.get(key)
     if (known !== undefined) return known
-    const trait = new Trait(name, isScored)
+    const trait = new Trait(name, type)
     this.#traits.set(key, trait)
     return trait
   }
@@ -144,12 +151,13 @@ export class Ranking {
     this.order = this.#rank()
   }
 
-  /** Returns the number and share of each value, by trait, the rarest first. */
-  *traits(): Generator<TraitShare & { scored: boolean; bits: number }> {
-    for (const { isScored: scored, values, none } of this.#traits) {
+  /** Returns the number and share of each value, by trait. Scored traits come first, with their rarest value first. */
+  *traits(): Generator<TraitShare & { scored: boolean; bits: number; display_type: TraitType | null }> {
+    const traits = [...this.#traits.filter(({ isScored }) => isScored), ...this.#traits.filter((one) => !one.isScored)]
+    for (const { isScored: scored, type = null, values, none } of traits) {
       const all = none.count > 0 ? [...values.values(), none] : [...values.values()]
-      for (const value of all.sort((a, b) => a.count - b.count || compare(a.text, b.text))) {
-        yield { ...this.#shareOf(value), bits: this.#bits(value), scored }
+      for (const value of all.sort((a, b) => (scored ? a.count - b.count : 0) || compare(a.text, b.text))) {
+        yield { ...this.#shareOf(value), bits: this.#bits(value), scored, display_type: type }
       }
     }
   }
@@ -219,8 +227,11 @@ export class Ranking {
 
 const isClose = (a: number, b: number) => Math.abs(a - b) <= TOLERANCE * Math.max(Math.abs(a), Math.abs(b))
 
-/** Compares texts independently of the locale. Null is last. */
+/** Compares numbers by size, and other texts independently of the locale. Numbers are before texts, and null is last. */
 function compare(a: string | null, b: string | null): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null)
+  const [isNumber, isOtherNumber] = ['text' in parseDecimal(a), 'text' in parseDecimal(b)]
+  if (isNumber !== isOtherNumber) return isNumber ? -1 : 1
+  if (isNumber && Number(a) !== Number(b)) return Number(a) - Number(b)
   return a < b ? -1 : Number(a > b)
 }

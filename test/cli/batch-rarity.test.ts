@@ -49,7 +49,7 @@ describe('batch rarity', () => {
     const shown = await gdn('rarity', manifest, ...TARGET)
     expect(shown.stderr).toContain('Method: information content, as OpenRarity defines it.')
     expect(shown.stderr).toContain('Not scored, because they have a type: Power')
-    expect(shown.stdout).toContain('Eyes: none (25.0%), Hat: Crown (25.0%)')
+    expect(shown.stdout).toContain('Eyes: (missing) (25.0%), Hat: Crown (25.0%)')
     const limited = await gdn('rarity', manifest, ...TARGET, '--limit', '1', '-o', 'csv')
     expect(limited.stdout.trim().split('\n')).toHaveLength(2)
   })
@@ -144,8 +144,17 @@ test('the preview of a manifest shows the rank and the rarest traits of each row
     'rank 1 of 4',
     'rank 2 of 4',
   ])
-  expect(cards[2]).toContain('Eyes: none (25.0%), Hat: &lt;b&gt;Crown (25.0%)')
+  expect(cards[2]).toContain('Eyes: (missing) (25.0%), Hat: &lt;b&gt;Crown (25.0%)')
   const plain = await drop(`title,description,receiver\nA,x,${OWNER}\n`)
   await plain.gdn('preview', plain.manifest, '-b', 'polygon')
   expect(await readFile(plain.path('drop-preview.html'), 'utf8')).not.toContain('rank 1')
+})
+
+test('batch rarity --traits prints dates as marketplaces do, and a missing trait differs from the text none', async () => {
+  const { path, options } = await folder({
+    'drop.csv': `title,description,receiver,attr:Hat,attr(date):Born\nA,x,${OWNER},none,2026-02-17\nB,x,${OWNER},,\n`,
+  })
+  const { code, stdout, stderr } = await cli(['batch', 'rarity', path('drop.csv'), ...TARGET, '--traits'], options)
+  expect(code, stderr).toBe(0)
+  expect(stdout).toMatch(/Hat\s+none\s.*\nHat\s+\(missing\)\s.*\nBorn\s+2026-02-17\s/)
 })

@@ -126,3 +126,19 @@ describe('rare traits of an NFT', () => {
     ])
   })
 })
+
+test('values of a typed trait are listed after the scored traits, by size', () => {
+  const born = (value: string) => [
+    { tag: 'Born', value, display_type: 'date' as const },
+    { tag: 'Level', value: value.slice(0, 2) },
+  ]
+  const ranking = rankingOf([born('1000'), born('900'), born('20000')])
+  expect([...ranking.traits()].map(({ trait, value, display_type }) => [trait, value, display_type])).toEqual([
+    ['Level', '10', null],
+    ['Level', '20', null],
+    ['Level', '90', null],
+    ['Born', '900', 'date'],
+    ['Born', '1000', 'date'],
+    ['Born', '20000', 'date'],
+  ])
+})

@@ -1,4 +1,4 @@
-import { readAttribute } from '../../../api/traits.ts'
+import { readAttribute, shownValue, type TraitType } from '../../../api/traits.ts'
 import { pagesOfNfts } from '../../../client/read-records.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { count } from '../../../core/count.ts'
@@ -7,6 +7,7 @@ import { validateManifest } from '../../../manifest/read.ts'
 import {
   METHOD,
   METHOD_TEXT,
+  MISSING,
   percent,
   RAREST,
   type Ranking,
@@ -47,17 +48,19 @@ const NFTS: View = {
 }
 
 const TRAITS: View = {
-  fields: ['trait', 'value', 'count', 'share', 'bits', 'scored', 'method'],
+  fields: ['trait', 'value', 'display_type', 'count', 'share', 'bits', 'scored', 'method'],
   columns: ['trait', 'value', 'count', 'share', 'bits'],
   id: 'trait',
   plural: 'values',
   cells: (record) => ({
     ...record,
-    value: record.value ?? 'none',
+    value: typeof record.value === 'string' ? shownOf(record.value, record.display_type) : MISSING,
     share: percent(Number(record.share)),
     bits: record.scored === true ? Number(record.bits).toFixed(2) : 'not scored',
   }),
 }
+
+const shownOf = (value: string, type: unknown) => shownValue({ value, display_type: type as TraitType })
 
 export function command(deps: Deps, run = rarity): GdnCommand {
   const rarityCommand = new GdnCommand({

@@ -1,4 +1,5 @@
 import { checksumAddress } from '../../../../api/address.ts'
+import { isTraitType, readAttribute, shownValue } from '../../../../api/traits.ts'
 import { isRecord } from '../../../../core/json.ts'
 import type { RoyaltyAnswer } from '../../../../verify/contract/read-contract.ts'
 import { blockData } from '../../../connect/with-contract.ts'
@@ -88,5 +89,8 @@ function short(value: unknown): string {
 /** Returns the attributes of OpenSea's metadata standard as pairs; any other value as text. */
 function attributesOf(attributes: unknown): unknown {
   if (!Array.isArray(attributes) || !attributes.every(isRecord)) return short(attributes)
-  return attributes.map((one): CardRow => [short(one.trait_type ?? ''), short(one.value)])
+  return attributes.map((one): CardRow => {
+    const value = isTraitType(one.display_type) ? shownValue(readAttribute(one)) : one.value
+    return [short(one.trait_type ?? ''), short(value)]
+  })
 }
