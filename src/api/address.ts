@@ -7,6 +7,8 @@ const DIGITS = 40
 /** The owner of a burned token. */
 export const ZERO_ADDRESS = `0x${'0'.repeat(DIGITS)}`
 const MANGLED_NUMBER = /^\d+([.,]\d+)?[eE]\+?\d+$/
+const PRIVATE_KEY =
+  'has 64 hex digits, the length of a private key, not 40: if it is one, others may have seen it, so stop using the key'
 const MANGLED = 'is a number, not an address: a spreadsheet seems to have changed it'
 
 /** A name of a name service, such as `vitalik.eth`. */
@@ -142,6 +144,7 @@ export function evmAddressProblem(address: string): string | null {
   if (other !== null) return other
   if (/^0X/.test(address)) return 'must begin with 0x, not 0X'
   if (!/^(0x)?[0-9a-fA-F]+$/.test(address)) return 'is not an EVM address (0x and 40 hex digits)'
+  if (/^(?:0x)?[0-9a-fA-F]{64}$/.test(address)) return PRIVATE_KEY
   if (!address.startsWith('0x')) return 'must begin with 0x, followed by 40 hex digits'
   return `must have 40 hex digits after 0x, but has ${address.length - 2}`
 }

@@ -4,6 +4,7 @@ import { runLimit } from '../client/run-limit.ts'
 import { setRunLimit } from '../client/set-run-limit.ts'
 import { GdnError } from '../core/errors.ts'
 import { withNothingSent } from '../core/nothing-sent.ts'
+import { withoutKey } from '../core/quoted.ts'
 import { DEFAULT_WAIT_MS } from '../operations/defaults.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { forgetDrop, updateDrop } from '../state/drops.ts'
@@ -210,7 +211,9 @@ export function checkOptions({
   checkMarkerKey(markerKey)
   const problem = addressProblem(contractAddress, blockchain)
   if (problem !== null) {
-    throw new GdnError('usage', `the contract address ${contractAddress} ${problem}`, { place: { flag: '--contract' } })
+    throw new GdnError('usage', `the contract address ${withoutKey(contractAddress)} ${problem}`, {
+      place: { flag: '--contract' },
+    })
   }
   if (!Number.isSafeInteger(chunkSize) || chunkSize < 1) {
     throw new GdnError('usage', 'the chunk size must be a whole number of at least 1', {

@@ -1,4 +1,5 @@
 import { flagError, GdnError } from '../core/errors.ts'
+import { withoutKey } from '../core/quoted.ts'
 
 export const requiredFlag = (flag: string, hint: string) => flagError(flag, 'is required', hint)
 
@@ -10,7 +11,7 @@ export const noCollection = (flag: string, hint: string) => flagError(flag, 'no 
 export const noServerNamed = (flag: string, hint: string) => flagError(flag, 'no server is specified', hint)
 
 export const wrongAddress = (address: string, problem: string, flag: string) =>
-  new GdnError('usage', `"${address}" ${problem}`, { place: { flag } })
+  new GdnError('usage', `"${withoutKey(address)}" ${problem}`, { place: { flag } })
 
 /** Creates the error for `-c=0x…`, where the value of a short flag starts with an equals sign. */
 export const equalsAfterShort = (short: string, long: string, raw: string) =>

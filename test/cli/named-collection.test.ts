@@ -82,3 +82,27 @@ test('names of collections on another server are unknown', async () => {
   const argv = ['nft', 'list', '-c', 'Tidal Hours', '-b', 'polygon', '--base-url', url, '--json']
   expect(errorOf(await cli(argv, options)).message).toContain('neither an address nor the name')
 })
+
+test('a name of a collection on another blockchain is refused with that blockchain', async () => {
+  const { run } = await machine(['Two', 'polygon', CONTRACT])
+  expect(errorOf(await run('nft', 'list', '-c', 'two', '-b', 'base'))).toMatchObject({
+    code: 'usage',
+    message: '--contract: the collection "Two" is on polygon, not on base',
+  })
+})
+
+test('what may be a private key is refused without being printed', async () => {
+  const { run } = await machine()
+  const key = `0x${'5e'.repeat(32)}`
+  for (const argv of [
+    ['nft', 'list', '-c', key, '-b', 'polygon'],
+    ['nft', 'mint', '--title', 'Dawn', '--receiver', key, '-c', CONTRACT, '-b', 'polygon'],
+    ['nft', 'mint', '--title', 'Dawn', '--receiver', key.slice(2), '-c', CONTRACT, '-b', 'polygon'],
+    ['batch', 'validate', 'drop.csv', '--receiver', key, '-b', 'polygon'],
+  ]) {
+    const { code, stdout, stderr } = await run(...argv)
+    expect(code, stderr).toBe(2)
+    expect(stdout + stderr).toContain('the length of a private key')
+    expect(stdout + stderr).not.toContain('5e5e5e')
+  }
+})

@@ -170,3 +170,18 @@ test('a tag that contains a type is rejected in request files, and by nft update
   }
   expect(api.calls.filter(({ path: called }) => called.endsWith('nft'))).toEqual([])
 })
+
+test('nft update names the trait whose new value does not fit its type', async () => {
+  const api = await fakeApi({
+    '*': () => ({
+      body: {
+        requests: { nft_gdn_ids: ['id-1'] },
+        nfts: [nft('id-1', { is_dynamic: true, is_frozen: false, revision: 0, request_metadata: METADATA })],
+      },
+    }),
+  })
+  const argv = ['nft', 'update', 'id-1', '--attr', 'Power=high', '-b', 'polygon', '--base-url', api.url]
+  const { code, stderr } = await cli(argv, options)
+  expect(code).toBe(2)
+  expect(stderr).toContain('--attr Power: must be a number such as 5 or 2.5, not "high"')
+})

@@ -44,7 +44,7 @@ export async function addressOfCollection(deps: Deps, typed: string, flags: Flag
 /**
  * Returns the only collection with a name, in any case unless one has the exact name. Undefined if none has it.
  *
- * @throws GdnError `usage` if several collections have it
+ * @throws GdnError `usage` if several collections have it, or only collections on other blockchains
  */
 export function collectionNamed(
   typed: string,
@@ -55,6 +55,10 @@ export function collectionNamed(
   const exact = known.filter(({ name }) => name === wanted)
   const same = exact.length > 0 ? exact : known.filter(({ name }) => name.toLowerCase() === wanted.toLowerCase())
   const fitting = same.filter((one) => (blockchain ?? one.blockchain) === one.blockchain)
+  if (fitting.length === 0 && same.length > 0) {
+    const on = [...new Set(same.map((one) => one.blockchain))].join(', ')
+    throw flagError(place, `the collection ${quoted(same[0]?.name ?? wanted)} is on ${on}, not on ${blockchain}`)
+  }
   if (fitting.length <= 1) return fitting[0]
   const lines = fitting.map(
     ({ contract_address, blockchain: on }) => `  ${contract_address ?? 'not deployed'} on ${on}`,

@@ -4,6 +4,7 @@ import { isBlockchain } from '../../api/blockchains.ts'
 import { misspelledKey } from '../../api/misspelled-key.ts'
 import { type FieldIssue, formatPath, validate } from '../../api/validate.ts'
 import { GdnError, type Place } from '../../core/errors.ts'
+import { shellWord } from '../../core/shell-word.ts'
 
 /** Flags by request field. */
 const FLAG_OF: Readonly<Record<string, string>> = {
@@ -87,12 +88,20 @@ function placeOf({ path, field }: FieldIssue, request: Record<string, unknown>, 
   if (name !== 'metadata') return { flag: FLAG_OF[name ?? ''] ?? field }
   if (inMetadata === undefined) return { flag: 'the metadata' }
   if (inMetadata === 'file_fields' && index !== undefined) return { flag: mediaFlag(keyOfFile(request, Number(index))) }
+  if (inMetadata === 'attribute' && index !== undefined) return { flag: attributeFlag(tagOf(request, Number(index))) }
   return { flag: METADATA_FLAG[inMetadata] ?? `--extra ${inMetadata}` }
 }
 
 /** Returns the flag that adds a file with this key to an NFT. */
 export const mediaFlag = (key: unknown): string =>
   key === 'image' ? '--image' : `--media ${typeof key === 'string' ? key : ''}`.trimEnd()
+
+const attributeFlag = (tag: unknown): string => (typeof tag === 'string' ? `--attr ${shellWord(tag)}` : '--attr')
+
+function tagOf({ metadata }: Record<string, unknown>, index: number): unknown {
+  const [first] = (Array.isArray(metadata) ? metadata : []) as { attribute?: { tag?: unknown }[] }[]
+  return first?.attribute?.[index]?.tag
+}
 
 function keyOfFile({ metadata }: Record<string, unknown>, index: number): unknown {
   const [first] = (Array.isArray(metadata) ? metadata : []) as { file_fields?: { key?: unknown }[] }[]

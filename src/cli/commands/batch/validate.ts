@@ -6,6 +6,7 @@ import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { withoutKey } from '../../../core/quoted.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import { issuesError } from '../../../manifest/manifest-error.ts'
 import { type ManifestSummary, validateManifest } from '../../../manifest/read.ts'
@@ -69,7 +70,7 @@ export interface ValidateFlags extends BatchMintFlags {
 export function command(deps: Deps, run = validate): GdnCommand {
   const validateCommand = new GdnCommand({
     about:
-      'The command checks every row, field and local file, and reports errors and warnings with their line and column. With --json, it lists up to 1,000 errors. The exit code is 2 if there is an error. With --check-files, the command also requests every file URL and applies the rules of a gdn backend. It reports a problem that may be temporary, such as an unavailable server, as a warning. With --preview, the command draws the local images of the first rows in a terminal. To choose how gdn draws them, set GDN_IMAGES to kitty, iterm, sixel, blocks or off. To see all images in a browser, use gdn batch preview.\nWith --for, the command also checks the rules of a marketplace, and names the row, column, rule and source of each finding. If a collection is selected, the command checks its image, banner and description.',
+      'The command checks every row, field and local file, and reports errors and warnings with their line and column. With --json, it lists up to 1,000 errors. The exit code is 2 if there is an error. With --check-files, the command also requests every file URL and applies the rules of a gdn backend. It reports a problem that may be temporary, such as an unavailable server, as a warning. With --preview, the command draws the local images of the first rows in a terminal. To choose how gdn draws them, set GDN_IMAGES to kitty, iterm, sixel, blocks or off. To see all images in a browser, use gdn batch preview. To compare the rows with the remaining supply of the collection, use gdn batch mint --dry-run.\nWith --for, the command also checks the rules of a marketplace, and names the row, column, rule and source of each finding. If a collection is selected, the command checks its image, banner and description.',
     examples: [
       ['Validate a manifest', 'gdn batch validate drop.csv -b polygon'],
       ['Also check the file URLs', 'gdn batch validate drop.csv -b polygon --check-files'],
@@ -222,7 +223,9 @@ async function missingFlags(
 function refuseContract(contract: string | undefined, blockchain: Blockchain | null): void {
   const problem = contract === undefined || blockchain === null ? null : addressProblem(contract, blockchain)
   if (problem === null) return
-  throw new GdnError('usage', `the contract address ${contract} ${problem}`, { place: { flag: '--contract' } })
+  throw new GdnError('usage', `the contract address ${withoutKey(contract ?? '')} ${problem}`, {
+    place: { flag: '--contract' },
+  })
 }
 
 /** Throws one error with the problems of rows and files, if there are any. */

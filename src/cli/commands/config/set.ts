@@ -6,6 +6,7 @@ import { type ProfileSettings, parseSetting, SETTING_NAMES } from '../../../conf
 import { readUserConfig } from '../../../config/user-file.ts'
 import { writeUserConfig } from '../../../config/write-user-file.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { withoutKey } from '../../../core/quoted.ts'
 import { knowKeysIn } from '../../../core/secret.ts'
 import { GdnCommand, valueFlag, wordArgument } from '../../command.ts'
 import { keepKey, placeOfKey } from '../../connect/keep-key.ts'
@@ -96,7 +97,7 @@ async function normalized(name: string): Promise<string> {
 /** @throws GdnError `usage` if the value isn't an address on any blockchain */
 function refuseOtherThanAddress(field: string, value: string): void {
   const problem = addressProblem(value, blockchainLike(value))
-  if (problem !== null) throw new GdnError('usage', `${value} ${problem}`, { place: { field } })
+  if (problem !== null) throw new GdnError('usage', `${withoutKey(value)} ${problem}`, { place: { field } })
 }
 
 /** Prints the saved setting if a flag requests output. */
