@@ -227,7 +227,7 @@ export class Ranking {
 
 const isClose = (a: number, b: number) => Math.abs(a - b) <= TOLERANCE * Math.max(Math.abs(a), Math.abs(b))
 
-/** Compares numbers by size, and other texts independently of the locale. Numbers are before texts, and null is last. */
+/** Compares numbers by size, and other texts independently of the locale. Numbers are first, and null is last. */
 function compare(a: string | null, b: string | null): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null)
   const [isNumber, isOtherNumber] = ['text' in parseDecimal(a), 'text' in parseDecimal(b)]
