@@ -7,8 +7,7 @@ const DIGITS = 40
 /** The owner of a burned token. */
 export const ZERO_ADDRESS = `0x${'0'.repeat(DIGITS)}`
 const MANGLED_NUMBER = /^\d+([.,]\d+)?[eE]\+?\d+$/
-const PRIVATE_KEY =
-  'has 64 hex digits, the length of a private key, not 40: if it is one, others may have seen it, so stop using the key'
+const PRIVATE_KEY = 'has the length of a private key: if it is one, stop using it'
 const MANGLED = 'is a number, not an address: a spreadsheet seems to have changed it'
 
 /** A name of a name service, such as `vitalik.eth`. */
