@@ -39,7 +39,7 @@ import { heldText, limitChanges, permitChanges, spendingOfChanges } from '../pla
 import { confirmNames, storeNames } from '../plan/store-names.ts'
 import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
-import { type Draw, drawRows, NOT_DRAWN } from '../reveal/draw-rows.ts'
+import { type Draw, NOT_DRAWN } from '../reveal/draw.ts'
 import type { Revealing } from '../reveal/seal-drop.ts'
 import { asCommitted, commitmentsOf } from '../reveal/shuffled-drop.ts'
 import { throwProblems } from './batch/validate.ts'
@@ -204,6 +204,7 @@ async function drawIfShuffled(
     throw flagError('--give-up', 'is only for shuffled drops', 'Nothing was sent. Omit the flag.')
   }
   progress.stop()
+  const { drawRows } = await import('../reveal/draw-rows.ts')
   return await drawRows(deps, connection, { ...revealing, rule })
 }
 

@@ -1,6 +1,6 @@
 import type { ProvenanceRecord } from '../../api/endpoints/getprovenances.ts'
 import { GdnError } from '../../core/errors.ts'
-import { type DrawnRows, drawnRows } from '../../reveal/shuffle/drawn-rows.ts'
+import { drawnRows } from '../../reveal/shuffle/drawn-rows.ts'
 import type { BeaconSource } from '../../reveal/shuffle/read-beacon.ts'
 import { roundFor, type ShuffleRule, timeOfRound } from '../../reveal/shuffle/rule.ts'
 import { type BeaconFlags, openBeaconOf } from '../connect/open-beacon.ts'
@@ -8,23 +8,10 @@ import type { ReaderFlags } from '../connect/open-verifier.ts'
 import type { Connection, Deps } from '../deps.ts'
 import type { Progress } from '../io/progress.ts'
 import { withProgress } from '../io/progress.ts'
+import { type Draw, NOT_DRAWN } from './draw.ts'
 import { type Revealing, sealDrop } from './seal-drop.ts'
 import { timeOfSeal } from './seal-time.ts'
 import { commitmentsOf, sealIn } from './shuffled-drop.ts'
-
-/** What is known about the draw of a drop. */
-export interface Draw {
-  /** The hash that seals the drop; null if the drop isn't sealed. */
-  seal: string | null
-  /** The round that draws the rows; null until the seal is final. */
-  round: number | null
-  /** The Unix time of the round in seconds. */
-  roundAt: number | null
-  /** Null until the round is published. */
-  drawn: DrawnRows | null
-}
-
-export const NOT_DRAWN: Draw = { seal: null, round: null, roundAt: null, drawn: null }
 
 const POLL_MS = 2_000
 /** How long relays may lag behind a round. */
