@@ -95,6 +95,7 @@ export const LEFT_OUT_FLAGS: Readonly<Record<string, string>> = {
   '--beacon-url': TUNING,
   '--shuffle-margin': TUNING,
   '--chunk-size': TUNING,
+  '--rate': TUNING,
   '--upload-concurrency': TUNING,
   '--listing-wait': TUNING,
   '--give-up': 'gives up rows permanently',
