@@ -383,7 +383,7 @@ function __gdn_bundles
     case 'apply'
       printf '%s\n' 'flags-bb77a9 cost-6f1f63 marketplace-82a320 sending-and-waiting-50fb0b server-12647a output-31b492'
     case 'reveal'
-      printf '%s\n' 'flags-738901 sending-and-waiting-ed2143 cost-6f1f63 marketplace-82a320 verifying-e8bede server-12647a output-31b492'
+      printf '%s\n' 'flags-67a3a0 sending-and-waiting-ed2143 cost-6f1f63 marketplace-82a320 verifying-e8bede server-12647a output-31b492'
     case 'cost'
       printf '%s\n' 'flags-4b1adf cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
     case 'wallet generate'
@@ -1022,7 +1022,7 @@ function __gdn_flags
     case 'sending-and-waiting-50fb0b'
       printf '%s\n' '--timeout - text How long the command may take (5m after acceptance)' \
         '--yes -y - Don\'t prompt'
-    case 'flags-738901'
+    case 'flags-67a3a0'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
@@ -1036,7 +1036,7 @@ function __gdn_flags
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--run - @run-names Name that identifies the run (the manifest\'s path)' \
         '--adopt - - Use the NFTs of a manifest that was moved or renamed' \
-        '--give-up - text Number of rows of a shuffled drop that will never be minted'
+        '--abandon-rows - text Number of rows of a shuffled drop that will never be minted'
     case 'sending-and-waiting-ed2143'
       printf '%s\n' '--dry-run - - Check the manifest and its NFTs, and send nothing' \
         '--timeout - text How long the command may take (5m after acceptance)' \

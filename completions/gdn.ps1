@@ -261,7 +261,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'art check' = 'flags-0e7774 output-31b492'
     'plan' = 'flags-d7dd5c server-12647a output-7bedd8'
     'apply' = 'flags-bb77a9 cost-6f1f63 marketplace-82a320 sending-and-waiting-50fb0b server-12647a output-31b492'
-    'reveal' = 'flags-738901 sending-and-waiting-ed2143 cost-6f1f63 marketplace-82a320 verifying-e8bede server-12647a output-31b492'
+    'reveal' = 'flags-67a3a0 sending-and-waiting-ed2143 cost-6f1f63 marketplace-82a320 verifying-e8bede server-12647a output-31b492'
     'cost' = 'flags-4b1adf cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
     'wallet generate' = 'flags-e8321b server-12647a output-31b492'
     'wallet import' = 'flags-081201 server-da4928 output-31b492'
@@ -768,7 +768,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --opensea-url - text URL of another server with the API of OpenSea'
     'sending-and-waiting-50fb0b' = '--timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don''t prompt'
-    'flags-738901' = '--contract -c @collections Address or name of the drop''s collection
+    'flags-67a3a0' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
@@ -781,7 +781,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --run - @run-names Name that identifies the run (the manifest''s path)
 --adopt - - Use the NFTs of a manifest that was moved or renamed
---give-up - text Number of rows of a shuffled drop that will never be minted'
+--abandon-rows - text Number of rows of a shuffled drop that will never be minted'
     'sending-and-waiting-ed2143' = '--dry-run - - Check the manifest and its NFTs, and send nothing
 --timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don''t prompt'

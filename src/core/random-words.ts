@@ -18,17 +18,12 @@ export function wordsFrom(seed: Uint8Array): () => number {
   }
 }
 
-/** Random choices that depend only on a seed, on every machine and version of Node.js. */
-export class SeededRandom {
+/** Random choices that depend only on a key of 32 bytes, on every machine and version of Node.js. */
+export class RandomWords {
   readonly #next: () => number
 
-  /**
-   * @param seed any text
-   * @param purpose separates the choices of different steps, so that a change of one step leaves the others unchanged
-   */
-  constructor(seed: string, purpose: string) {
-    const hash = createHash('sha256').update(JSON.stringify(['gdn-random-v1', purpose, seed]))
-    this.#next = wordsFrom(hash.digest())
+  constructor(key: Uint8Array) {
+    this.#next = wordsFrom(key)
   }
 
   /** Returns a whole number from 0 up to but excluding `count`, which is at most 2 ** 32. */
@@ -55,5 +50,17 @@ export class SeededRandom {
       list[other] = item
     }
     return list
+  }
+}
+
+/** Random choices that depend only on a text. */
+export class SeededRandom extends RandomWords {
+  /**
+   * @param seed any text
+   * @param purpose separates the choices of different steps, so that a change of one step leaves the others unchanged
+   */
+  constructor(seed: string, purpose: string) {
+    const hash = createHash('sha256').update(JSON.stringify(['gdn-random-v1', purpose, seed]))
+    super(hash.digest())
   }
 }

@@ -206,7 +206,7 @@ class Planner {
         hasUpdates,
         isKnown: drop.setId !== null,
         mayBeMinted: this.#mayBeMinted(),
-        givenUp: this.#comparer.givenUp,
+        abandoned: this.#comparer.abandoned,
       }),
     )
   }

@@ -35,7 +35,7 @@ export interface NotedFacts {
   /** Whether new rows may be edits of rows that another machine has minted. Only a label would show this. */
   mayBeMinted: boolean
   /** Number of rows of a shuffled drop that were not minted before it was sealed. */
-  givenUp?: number
+  abandoned?: number
 }
 
 interface GoneRows {
@@ -57,10 +57,10 @@ export const notesOfPlan = (facts: NotedFacts): string[] => [
   ...(facts.hasReferences || facts.isKnown ? [] : [ALL_NEW]),
   ...(facts.mayBeMinted ? [WITHOUT_LABEL] : []),
   ...notesOfKept(facts.counts),
-  ...(facts.givenUp ? [`${count(facts.givenUp, 'row')} of the shuffled drop ${GIVEN_UP}`] : []),
+  ...(facts.abandoned ? [`${count(facts.abandoned, 'row')} of the shuffled drop ${ABANDONED}`] : []),
 ]
 
-const GIVEN_UP = 'can no longer be minted, because the drop was sealed without an NFT for each row'
+const ABANDONED = 'can no longer be minted, because the drop was sealed without an NFT for each row'
 
 function notesOfKept({ drift, burned, keptBurns }: NotedFacts['counts']): string[] {
   const kept = drift - keptBurns - burned

@@ -22,8 +22,7 @@ export interface PlanOptions extends BatchOptions {
    */
   noMints(own: string | undefined): Promise<string | null>
   /**
-   * The number of rows of a shuffled drop whose rows were drawn. Its rows without NFTs were given up and can't be
-   * minted.
+   * The number of rows of a shuffled drop whose rows were drawn. Its rows without NFTs can't be minted any more.
    */
   drawnRows?: number | undefined
   /** Whether to burn NFTs of this run whose rows were removed from the manifest. */

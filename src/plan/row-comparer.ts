@@ -11,7 +11,7 @@ export class RowComparer {
   /** Whether another machine stored the ID of an NFT whose row has none. Set by `changesOf`. */
   isIdElsewhere = false
   /** Number of rows of a shuffled drop that were not minted. Set by `changesOf`. */
-  givenUp = 0
+  abandoned = 0
   readonly #store: StoredRun
   readonly #options: Pick<PlanOptions, 'noMints' | 'drawnRows'>
   readonly #contents: PlanDeps['contents']
@@ -42,7 +42,7 @@ export class RowComparer {
     }
     const missing = nft === undefined ? mintOf(candidate) : failedMint(candidate, nft)
     if (missing !== null && candidate.row.position < (this.#options.drawnRows ?? 0)) {
-      this.givenUp++
+      this.abandoned++
       return []
     }
     if (missing !== null) {

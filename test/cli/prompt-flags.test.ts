@@ -44,6 +44,7 @@ const PROMPTS: Readonly<Record<string, readonly string[]>> = {
   'connect/read-key.ts': ['auth login', 'init'],
   'connect/which-collection.ts': ['nft mint', 'batch mint'],
   'plan/store-names.ts': ['apply', 'reveal'],
+  'reveal/seal-drop.ts': ['reveal'],
   'sheet/where-to.ts': ['batch preview', 'batch report'],
 }
 

@@ -98,6 +98,11 @@ const NOT_PASTED: Readonly<Record<string, string>> = {
   'npm install ./gdn-0.1.0.tgz': 'test/e2e/pack.test.ts packs and installs the package',
   'gdn collection archive 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon --to tides.car \\':
     'test/archive/archive.test.ts archives a contract from a node and a gateway',
+  'gdn collection check 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon \\':
+    'test/archive/archive.test.ts checks a contract from a node and a gateway',
+  'gdn batch mint lucky.csv --unrevealed hidden.json --shuffle':
+    'test/reveal/shuffle-backend.test.ts mints such a drop',
+  'gdn reveal lucky.csv': 'test/reveal/shuffle-backend.test.ts reveals such a drop',
   'gdn nft verify "$CONTRACT/1" --on-chain -b polygon --rpc-url https://node.example --gateway https://ipfs.io':
     'test/cli/nft-verify.test.ts verifies a token without a server',
   'gdn collection set "$CONTRACT" -b polygon --rpc-url https://node.example/KEY --royalty 5% --safe batch.json':

@@ -172,7 +172,7 @@ test('seals nothing while an NFT of the drop is pending', async () => {
     backend,
     (await nftsOf(backend, collection)).map(({ nft_gdn_id }) => nft_gdn_id),
   )
-  expect((await one.reveal(rows, '--give-up', '1')).error).toMatchObject({
+  expect((await one.reveal(rows, '--abandon-rows', '1')).error).toMatchObject({
     message: expect.stringContaining("every row is minted, so the number can't be 1"),
   })
   expect((await call(backend, 'getprovenances', { contract_address: collection.address })).provenances).toHaveLength(1)
@@ -187,10 +187,10 @@ test('reveals a drop with a given-up, a burned and a transferred NFT', { tags: [
   expect((await one.shuffle(rows)).error).toMatchObject({ code: 'batch_failed_rows' })
   expect((await one.reveal(rows)).error).toMatchObject({
     code: 'refused',
-    message: '1 row is not minted, and the reveal would give it up for good',
-    hint: expect.stringContaining('--give-up 1'),
+    message: '1 row is not minted, and the reveal would abandon it permanently',
+    hint: expect.stringContaining('--abandon-rows 1'),
   })
-  expect((await one.reveal(rows, '--give-up', '2')).error).toMatchObject({
+  expect((await one.reveal(rows, '--abandon-rows', '2')).error).toMatchObject({
     message: expect.stringContaining("1 row is not minted, so the number can't be 2"),
   })
   const { address: contract_address, blockchain } = collection
@@ -210,7 +210,7 @@ test('reveals a drop with a given-up, a burned and a transferred NFT', { tags: [
     () => nftsOf(backend, collection),
     ([, nft]) => nft?.receiver_wallet_address === WALLETS[2],
   )
-  const { code, stderr, stdout } = await one.reveal(rows, '--give-up', '1')
+  const { code, stderr, stdout } = await one.reveal(rows, '--abandon-rows', '1')
   expect(code, stderr).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({ rows: 5, revealed: 3, not_minted: 1, left: 1 })
   const other = await shuffledMachine(backend, collection)

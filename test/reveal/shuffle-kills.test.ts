@@ -66,7 +66,7 @@ test(`draws each row of ${ROWS} once, with ${KILLS} kills on two machines`, asyn
   let shown: Record<string, unknown> = {}
   for (let isDone = false; !isDone; ) {
     signal = relay.killAfter(kills < KILLS ? Math.floor(random() * (IS_LONG ? 300 : 12)) : Number.POSITIVE_INFINITY)
-    const { code, stdout, stderr } = await someMachine().reveal(rows, '--give-up', '1')
+    const { code, stdout, stderr } = await someMachine().reveal(rows, '--abandon-rows', '1')
     if (relay.isKilled) kills++
     else {
       expect(code, stderr).toBe(0)

@@ -57,7 +57,7 @@ export const mintedOnce = (place: '--again' | '--run'): GdnError =>
     },
   )
 
-/** Returns the error for rows that were given up when their drop was sealed. */
+/** Returns the error for unminted rows of a drop that is sealed. */
 export const sealed = (file: string | null): GdnError =>
   new GdnError('refused', 'the drop is sealed, so its other rows can no longer be minted', {
     place: { file: file ?? undefined },

@@ -44,7 +44,7 @@ import type { Revealing } from '../reveal/seal-drop.ts'
 import { asCommitted, commitmentsOf } from '../reveal/shuffled-drop.ts'
 import { throwProblems } from './batch/validate.ts'
 
-export type RevealFlags = BatchMintFlags & ReaderFlags & RefreshingFlags & BeaconFlags & { giveUp?: number }
+export type RevealFlags = BatchMintFlags & ReaderFlags & RefreshingFlags & BeaconFlags & { abandonRows?: number }
 
 const FIELDS = [
   ...['run', 'blockchain', 'contract_address', 'provenance', 'rows', 'revealed', 'to_reveal', 'pending', 'failed'],
@@ -75,7 +75,7 @@ export function command(deps: Deps, run = reveal): GdnCommand {
   addTargetFlags(revealCommand)
   valueFlag(revealCommand, '--run <name>', "Name that identifies the run (the manifest's path)", { parse: notEmpty })
   switchFlag(revealCommand, '--adopt', 'Use the NFTs of a manifest that was moved or renamed')
-  valueFlag(revealCommand, '--give-up <count>', 'Number of rows of a shuffled drop that will never be minted', {
+  valueFlag(revealCommand, '--abandon-rows <count>', 'Number of rows of a shuffled drop that will never be minted', {
     parse: integer(0, Number.MAX_SAFE_INTEGER),
   })
   switchFlag(revealCommand, '--dry-run', 'Check the manifest and its NFTs, and send nothing', 'Sending and waiting')
@@ -200,8 +200,8 @@ async function drawIfShuffled(
 ): Promise<Draw> {
   const { rule } = revealing.rows.commitment
   if (rule === null) {
-    if (revealing.flags.giveUp === undefined) return NOT_DRAWN
-    throw flagError('--give-up', 'is only for shuffled drops', 'Nothing was sent. Omit the flag.')
+    if (revealing.flags.abandonRows === undefined) return NOT_DRAWN
+    throw flagError('--abandon-rows', 'is only for shuffled drops', 'Nothing was sent. Omit the flag.')
   }
   progress.stop()
   const { drawRows } = await import('../reveal/draw-rows.ts')

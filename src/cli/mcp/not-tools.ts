@@ -98,7 +98,7 @@ export const LEFT_OUT_FLAGS: Readonly<Record<string, string>> = {
   '--rate': TUNING,
   '--upload-concurrency': TUNING,
   '--listing-wait': TUNING,
-  '--give-up': 'gives up rows permanently',
+  '--abandon-rows': 'abandons rows permanently',
   '--again': 'sends a request a second time, as a new plan does',
   '--no-lookup': 'skips the check that prevents minting twice',
   '--show-private-key': 'prints a private key',

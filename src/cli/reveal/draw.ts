@@ -1,6 +1,6 @@
 import type { DrawnRows } from '../../reveal/shuffle/drawn-rows.ts'
 
-/** What is known about the draw of a drop. */
+/** The draw of a drop, as far as it is known. */
 export interface Draw {
   /** The hash that seals the drop; null if the drop isn't sealed. */
   seal: string | null

@@ -23,7 +23,7 @@ import { changeOnce } from '../request/change-once.ts'
 export interface Revealing {
   opened: OpenedManifest
   rows: ReadCommitment
-  flags: BatchMintFlags & { giveUp?: number }
+  flags: BatchMintFlags & { abandonRows?: number }
   /** Throws unless the command does what the plan that was shown says. */
   checkPlan(plan: RevealPlan): void
 }
@@ -33,7 +33,7 @@ const POLL_MS = 2_000
 /**
  * Seals a shuffled drop: commits to the end of its mint, after which no more of its rows can be minted.
  *
- * @throws GdnError `pending` if rows are not deployed yet; `refused` if rows are not minted and not given up;
+ * @throws GdnError `pending` if rows are not deployed yet; `refused` if unminted rows are not abandoned;
  * `not_confirmed`, `max_cost`, and as `changeOnce`
  */
 export async function sealDrop(deps: Deps, connection: Connection, revealing: Revealing): Promise<void> {
@@ -44,7 +44,7 @@ export async function sealDrop(deps: Deps, connection: Connection, revealing: Re
   await withRevealPlan(planned, finding, async (plan) => {
     if (plan.withoutNft === plan.rows) return
     refuseUndeployed(plan)
-    await confirmGivenUp(deps, plan, flags)
+    await confirmAbandoned(deps, plan, flags)
     revealing.checkPlan(plan)
     const limit = await permitSeal(deps, connection, revealing, plan)
     await withProgress(deps.io, 'Sealing the drop', async (progress) => {
@@ -67,26 +67,34 @@ function refuseUndeployed({ undeployed }: RevealPlan): void {
   throw new GdnError('pending', message, { hint: 'Nothing was sent. Run the same command again later.' })
 }
 
-/** @throws GdnError `refused` unless exactly the rows without an NFT are given up; `not_confirmed` */
-async function confirmGivenUp({ io }: Deps, plan: RevealPlan, { giveUp, yes }: Revealing['flags']): Promise<void> {
+/** @throws GdnError `refused` unless exactly the rows without an NFT are abandoned; `not_confirmed` */
+async function confirmAbandoned(
+  { io }: Deps,
+  plan: RevealPlan,
+  { abandonRows, yes }: Revealing['flags'],
+): Promise<void> {
   const missing = plan.notMinted - plan.undeployed
   const are = missing === 1 ? 'is' : 'are'
-  if (giveUp !== undefined && giveUp !== missing) {
+  if (abandonRows !== undefined && abandonRows !== missing) {
     const found = missing === 0 ? 'every row is minted' : `${count(missing, 'row')} ${are} not minted`
     throw flagError(
-      '--give-up',
-      `${found}, so the number can't be ${giveUp}`,
+      '--abandon-rows',
+      `${found}, so the number can't be ${abandonRows}`,
       'Nothing was sent. Check the rows first.',
     )
   }
-  if (missing === 0 || giveUp === missing) return
+  if (missing === 0 || abandonRows === missing) return
   const what = `${count(missing, 'row')} ${are} not minted`
   if (!io.interactive || yes === true) {
-    throw new GdnError('refused', `${what}, and the reveal would give ${missing === 1 ? 'it' : 'them'} up for good`, {
-      hint: `Nothing was sent. To mint the rows, run \`gdn batch mint\` first. To give them up, add --give-up ${missing}.`,
-    })
+    throw new GdnError(
+      'refused',
+      `${what}, and the reveal would abandon ${missing === 1 ? 'it' : 'them'} permanently`,
+      {
+        hint: `Nothing was sent. To mint the rows, run \`gdn batch mint\` first. To abandon them, add --abandon-rows ${missing}.`,
+      },
+    )
   }
-  await io.confirm(`${what}. Give up ${count(missing, 'row')} for good?`, `--give-up ${missing}`)
+  await io.confirm(`${what}. Abandon ${count(missing, 'row')} permanently?`, `--abandon-rows ${missing}`)
 }
 
 /** Asks for the cost of the seal and of the updates that follow, and returns the limit that the seal carries. */

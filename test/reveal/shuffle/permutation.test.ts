@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
-import { rowsOfSlots, shuffleSeed, wordsFrom } from '../../../src/reveal/shuffle/permutation.ts'
+import { wordsFrom } from '../../../src/core/random-words.ts'
+import { rowsOfSlots, shuffleSeed } from '../../../src/reveal/shuffle/permutation.ts'
 import { chachaBlock, drawRows } from '../../helpers/verify-reveal.ts'
 
 const sha256 = (...parts: (string | Uint8Array)[]) =>
