@@ -13,11 +13,12 @@ import { HAS_PTY } from '../helpers/terminal.ts'
 const SVG = join(import.meta.dirname, '../../.github/media/session.svg')
 const ENTITIES: Record<string, string> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"' }
 
-/** Text without what differs from run to run: numbers, the ID of the run, and the length of progress bars. */
+/** Text without what differs from run to run: numbers, addresses, the ID of the run, the length of progress bars. */
 const shape = (text: string) =>
   text
     .trim()
     .replace(/drop-[0-9a-f]{4}/g, 'drop-…')
+    .replace(/0x[0-9a-fA-F]{40}/g, '0x…')
     .replace(/\d+/g, 'N')
     .replace(/([█▒·])\1+/g, '$1')
 

@@ -72,7 +72,7 @@ const attribute: Parse<AttributeFlag> = (raw, flag) => {
   const pair = isTraitType(type) ? { key: tag.trim(), value: given } : keyValue(raw, flag)
   const misplaced = tagProblem(pair.key)
   if (misplaced !== null) {
-    const hint = "Write the type after the tag: --attr 'Power(number,max=100)=72'. Without a type: --attr Power=72."
+    const hint = 'Write the type after the tag, as in Power(number,max=100)=72. Without a type: --attr Power=72.'
     throw flagError(flag, `the tag ${quoted(pair.key)} ${misplaced}`, hint)
   }
   if (!isTraitType(type)) return pair
