@@ -83,7 +83,11 @@ export function openSourceReader(options: SourceReaderOptions): SourceReader {
   const directories = new BoundedMap<StoredNode>(RECENT_DIRECTORIES)
   const dagFor = (blocks: Set<string>, maxBytes: number) =>
     new StoredDag({
-      ...{ store, gateways, directories, signal, maxBytes },
+      store,
+      gateways,
+      directories,
+      signal,
+      maxBytes,
       put: (...block) => put(blocks, ...block),
       hold: (cid) => blocks.add(cid),
     })

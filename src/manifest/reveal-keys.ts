@@ -12,8 +12,9 @@ export const PROVENANCE_SIGNATURE = 'provenance_signature'
 /** Returns the parts of the proof in revealed metadata: the salt, and the signature of a shuffled drop. */
 export function proofIn(metadata: unknown): Record<string, unknown> | undefined {
   if (!isObject(metadata) || metadata[PROVENANCE_SALT] === undefined) return undefined
-  const { [PROVENANCE_SALT]: salt, [PROVENANCE_SIGNATURE]: signature } = metadata
-  return { [PROVENANCE_SALT]: salt, ...(signature === undefined ? {} : { [PROVENANCE_SIGNATURE]: signature }) }
+  const proof: Record<string, unknown> = { [PROVENANCE_SALT]: metadata[PROVENANCE_SALT] }
+  if (metadata[PROVENANCE_SIGNATURE] !== undefined) proof[PROVENANCE_SIGNATURE] = metadata[PROVENANCE_SIGNATURE]
+  return proof
 }
 
 /** Returns the salt of revealed metadata, or undefined. */

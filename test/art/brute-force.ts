@@ -99,7 +99,7 @@ export const artFiles = ({ layers, traits, rules, most }: Sizes) => {
         description: 'One',
         layers: made.layers.map(({ optional, frequencies }, index) => ({
           name: `L${index}`,
-          ...(optional === undefined ? {} : { optional }),
+          optional,
           traits: Object.fromEntries(frequencies.map((one, trait) => [`T${trait}`, { file: `${trait}.png`, ...one }])),
         })),
         rules: made.rules.map(({ kind, subject, targets }) => ({ if: nameOf(subject), [kind]: targets.map(nameOf) })),

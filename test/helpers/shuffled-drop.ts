@@ -68,7 +68,9 @@ export async function shuffledDrop(backend: TestBackend) {
   expect(await mint()).toMatchObject({ code: 0 })
   const sources = ['--rpc-url', `${backend.url}/rpc/polygon`, '--gateway', backend.url]
   return {
-    ...{ collection, path, mint },
+    collection,
+    path,
+    mint,
     /** Verifies a token without a server and an API key. */
     prove: (id: number, ...more: string[]) =>
       cli(['nft', 'verify', `${collection.address}/${id}`, '-b', 'polygon', '--json', ...sources, ...more], options),
