@@ -289,6 +289,36 @@ describe('collection show', () => {
     expect(stdout).toMatch(/^SETTINGS +read from the contract$/m)
   })
 
+  test('shows the supply, the banner and the website, and which metadata is not in the contract', async () => {
+    const supply = { max_supply: 500, minted: 310, accepted: 50, supply_left: 140 }
+    const more = { has_metadata: false, banner_image: 'ipfs://banner', external_link: 'https://tides.example' }
+    const api = await fakeApi({ getcollections, getcollectionsettings: settings({ ...supply, ...more }) })
+    const { env } = await home()
+    const show = (...flags: string[]) =>
+      cli(['collection', 'show', ID, '--base-url', api.url, ...flags], { env, tty: true })
+    expect(JSON.parse((await show('--json')).stdout)).toMatchObject({ ...supply, ...more })
+    const { stdout } = await show()
+    for (const line of [
+      /^MAX SUPPLY +500$/m,
+      /^MINTED +310$/m,
+      /^ACCEPTED +50$/m,
+      /^SUPPLY LEFT +140$/m,
+      /^BANNER +ipfs:\/\/banner$/m,
+      /^EXTERNAL LINK +https:\/\/tides\.example$/m,
+      /^METADATA +only the name is in the contract/m,
+    ]) {
+      expect(stdout).toMatch(line)
+    }
+  })
+
+  test('shows the supply even while the contract cannot be read', async () => {
+    const unread = { is_read_from_chain: false, problem: 'not now', minted: 3, accepted: 0, supply_left: 7 }
+    const api = await fakeApi({ getcollections, getcollectionsettings: settings(unread) })
+    const { env } = await home()
+    const { stdout } = await cli(['collection', 'show', ID, '--base-url', api.url, '--json'], { env })
+    expect(JSON.parse(stdout)).toMatchObject({ minted: 3, accepted: 0, supply_left: 7, is_read_from_chain: false })
+  })
+
   test('as collection list does where its output has these values', async () => {
     const api = await fakeApi({ createcollection: accepts, getcollections, getcollectionsettings: settings({}) })
     const { env } = await home()

@@ -22,10 +22,20 @@ export const collectionSettings = z.looseObject({
   royalty_receiver: z.string().nullable(),
   /** How many NFTs can ever be minted, including burned ones; null for any number. */
   max_supply: z.number().nullish(),
+  /** Number of NFTs that were ever minted, including burned ones. */
+  minted: z.number().optional(),
+  /** Number of accepted NFTs that aren't minted yet, without failed ones. */
+  accepted: z.number().optional(),
+  /** How many more NFTs can be accepted; null for any number. */
+  supply_left: z.number().nullish(),
   /** The URI of the collection's metadata (ERC-7572), if its owner has set one. */
   contract_uri: z.string().nullable(),
+  /** Whether the owner has set metadata. Otherwise, it has only the name, and the next fields are of the creation. */
+  has_metadata: z.boolean().nullish(),
   description: z.string().nullable(),
   image: z.string().nullable(),
+  banner_image: z.string().nullish(),
+  external_link: z.string().nullish(),
 })
 
 export type CollectionSettings = z.output<typeof collectionSettings>
@@ -58,9 +68,15 @@ export const getcollectionsettings = defineEndpoint({
           royalty_bps: 750,
           royalty_receiver: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
           max_supply: 500,
+          minted: 310,
+          accepted: 50,
+          supply_left: 140,
           contract_uri: 'ipfs://bafkreidivzimqfqtoqxkrpge6bjyhlvxqs3rhe73owtmdulaxr5do5in7u',
+          has_metadata: true,
           description: 'Hours of the tide',
           image: 'ipfs://bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy',
+          banner_image: null,
+          external_link: 'https://tides.example',
         },
       ],
     },

@@ -177,6 +177,13 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     royalty_bps: 'Royalty in basis points of the sale price (100 = 1 %).',
     royalty_receiver: 'Wallet address that receives the royalty; null if there is none.',
     max_supply: 'How many NFTs can ever be minted, including burned ones; null for any number.',
+    minted: 'Number of NFTs that were ever minted, including burned ones.',
+    accepted: 'Number of accepted NFTs that are not minted yet. Failed NFTs are not counted.',
+    supply_left: 'How many more NFTs the collection can have; null if it has no maximum supply.',
+    has_metadata:
+      'Whether the owner has set the metadata of the collection. If not, the metadata in the contract has only the name. Null if the contract was not read, and on Solana.',
+    banner_image: 'Banner from the metadata of the collection; null if there is none.',
+    external_link: 'Website from the metadata of the collection; null if there is none.',
   },
   getsupply: {
     accepted: 'Number of accepted NFTs that are not minted yet. Failed NFTs are not counted.',

@@ -21,6 +21,8 @@ const SHORT_HEADINGS: Readonly<Record<string, string>> = {
   royalty_bps: 'ROYALTY',
   checked_files: 'URLS CHECKED',
   is_read_from_chain: 'SETTINGS',
+  banner_image: 'BANNER',
+  has_metadata: 'METADATA',
   left: 'SKIPPED',
   unrevealed_rows_left_out: 'MORE UNREVEALED ROWS',
 }

@@ -96,22 +96,31 @@ function recordedSettings(row: Row): CollectionSettings {
     royalty_receiver: row.royalty_receiver,
     max_supply: row.max_supply === null ? null : Number(row.max_supply),
     contract_uri: null,
+    has_metadata: null,
     description: row.description,
     image: row.image,
+    banner_image: null,
+    external_link: null,
   }
 }
 
 const AS_CREATED = 'so the description and image are those from the creation request'
 
+type Described = Pick<
+  CollectionSettings,
+  'has_metadata' | 'description' | 'image' | 'banner_image' | 'external_link' | 'problem'
+>
+
 /**
- * Returns the description and image in a collection's metadata. Returns the recorded values if the owner hasn't set
- * metadata, or if the metadata can't be read (then with the reason).
+ * Returns what a collection's metadata contains. Returns the recorded values if the owner hasn't set metadata, or if
+ * the metadata can't be read (then with the reason).
  */
 async function describedAt(
   { storage }: SettingsDeps,
   uri: string,
   { description, image }: Pick<CollectionSettings, 'description' | 'image'>,
-): Promise<Pick<CollectionSettings, 'description' | 'image' | 'problem'>> {
+): Promise<Described> {
+  const recorded = { has_metadata: true, description, image, banner_image: null, external_link: null }
   const content = uri.startsWith(DATA_URI)
     ? Buffer.from(uri.slice(DATA_URI.length, DATA_URI.length + MAX_METADATA_BYTES * 2), 'base64')
     : isIpfsUrl(uri)
@@ -120,12 +129,19 @@ async function describedAt(
           PATIENCE_MS,
         )
       : null
-  if (content === null) return { description, image, problem: `its metadata is not stored here, ${AS_CREATED}` }
+  if (content === null) return { ...recorded, problem: `its metadata is not stored here, ${AS_CREATED}` }
   const metadata = objectIn(content)
-  if (metadata === null) return { description, image, problem: `its metadata is not a JSON object, ${AS_CREATED}` }
-  if (isOfCreation(uri, metadata)) return { description, image, problem: null }
+  if (metadata === null) return { ...recorded, problem: `its metadata is not a JSON object, ${AS_CREATED}` }
+  if (isOfCreation(uri, metadata)) return { ...recorded, has_metadata: false, problem: null }
   const textIn = (field: string) => (typeof metadata[field] === 'string' ? metadata[field] : null)
-  return { description: textIn('description'), image: textIn('image'), problem: null }
+  return {
+    has_metadata: true,
+    description: textIn('description'),
+    image: textIn('image'),
+    banner_image: textIn('banner_image'),
+    external_link: textIn('external_link'),
+    problem: null,
+  }
 }
 
 async function storedAt(storage: SettingsDeps['storage'], uri: string): Promise<Uint8Array | null> {

@@ -1,7 +1,8 @@
 import type * as z from 'zod'
 import type { CollectionSettings, getcollectionsettings } from '../../api/endpoints/getcollectionsettings.ts'
 import { chunksOf } from '../../core/chunks-of.ts'
-import { listCollections } from '../store/collections.ts'
+import { type CollectionRow, listCollections } from '../store/collections.ts'
+import { supplyOf } from '../store/supply.ts'
 import { readCollectionSettings } from './collection-settings.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
@@ -26,9 +27,19 @@ export async function getCollectionSettings(
     const left = Math.max(0, end - performance.now())
     read.push(...(await Promise.all(chunk.map((row) => readCollectionSettings(deps, row, left)))))
   }
-  const byId = new Map(read.map((settings) => [settings.transaction_gdn_id, settings]))
+  const byId = new Map<string, CollectionSettings>()
+  for (const [at, row] of rows.entries()) {
+    const settings = read[at]
+    if (settings !== undefined) byId.set(row.id, { ...settings, ...(await supplyIn(deps, row)) })
+  }
   return {
     requests: { transaction_gdn_ids: body.transaction_gdn_ids },
     collections: ids.flatMap((id) => byId.get(id) ?? []),
   }
+}
+
+/** Returns how many NFTs a collection has and can still have. The database has counts of both. */
+async function supplyIn({ store: { db } }: Pick<ServiceDeps, 'store'>, row: CollectionRow) {
+  const { minted, accepted, left } = await supplyOf(db, row)
+  return { minted, accepted, supply_left: left === null ? null : Math.max(0, left) }
 }

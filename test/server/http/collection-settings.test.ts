@@ -77,21 +77,30 @@ describe('the settings of a collection', () => {
       ...{ transaction_gdn_id: collection.id, is_read_from_chain: true, problem: null, ...CREATION },
       ...{ wallet_address: owner.address, pending_wallet_address: null, enable_api: true, enable_transfer: false },
       ...{ is_frozen: false, royalty_bps: 100, royalty_receiver: owner.address, contract_uri: null },
-      max_supply: null,
+      ...{ max_supply: null, minted: 0, accepted: 0, supply_left: null },
+      ...{ has_metadata: false, banner_image: null, external_link: null },
     })
     expect(await show(backend, `collections/${collection.id}`)).toMatchObject({
       ...{ royalty_bps: 100, description: CREATION.description, is_read_from_chain: true, settings_problem: null },
     })
 
     const image = await store(backend, png(8, 8, 'new'))
-    const uri = await store(backend, JSON.stringify({ name: 'Test', description: 'Changed', image }))
+    const more = { banner_image: 'https://images.example/banner.png', external_link: 'https://tides.example' }
+    const uri = await store(backend, JSON.stringify({ name: 'Test', description: 'Changed', image, ...more }))
     const { send } = rpcOf(backend)
     await send(owner, collection.address, { functionName: 'setDefaultRoyalty', args: [BOB, 750n] })
     await send(owner, collection.address, { functionName: 'transferOwnership', args: [BOB] })
     await setUri(collection, uri)
     expect(await settings()).toMatchObject({
       ...{ is_read_from_chain: true, problem: null, royalty_bps: 750, royalty_receiver: BOB, contract_uri: uri },
-      ...{ description: 'Changed', image, wallet_address: owner.address, pending_wallet_address: BOB },
+      ...{
+        has_metadata: true,
+        ...more,
+        description: 'Changed',
+        image,
+        wallet_address: owner.address,
+        pending_wallet_address: BOB,
+      },
     })
     // The page reads the chain again after a while.
     const page = await until(

@@ -98,6 +98,8 @@ describe('a collection with a maximum supply', () => {
       /^the request has 1 NFT, but none is left of .* maximum supply of 5 \(5 minted and 0 accepted\); nothing was accepted$/,
     )
     expect(await supplyOf(collection)).toEqual({ max_supply: 5, minted: 5, accepted: 0, left: 0 })
+    const { collections } = await call(backend, 'getcollectionsettings', { transaction_gdn_ids: [collection.id] })
+    expect(collections).toMatchObject([{ max_supply: 5, minted: 5, accepted: 0, supply_left: 0 }])
   })
 
   it('refuses a first request that is larger than the limit', async () => {

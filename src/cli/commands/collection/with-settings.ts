@@ -10,16 +10,24 @@ import { COLLECTION_VIEW, collectionData } from '../../render/collection-view.ts
 import type { View } from '../../render/view.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 
+/** Fields of the settings, after the field of a collection that they belong to. */
+const ADDED: Readonly<Record<string, readonly string[]>> = {
+  max_supply: ['minted', 'accepted', 'supply_left'],
+  image: ['banner_image', 'external_link', 'has_metadata'],
+}
+
 /** Collections with their current settings. */
 export const SETTINGS_VIEW: View = {
   ...COLLECTION_VIEW,
   fields: [
-    ...COLLECTION_VIEW.fields,
-    'contract_uri',
-    'pending_wallet_address',
-    'is_read_from_chain',
-    'settings_problem',
+    ...COLLECTION_VIEW.fields.flatMap((field) => [field, ...(ADDED[field] ?? [])]),
+    ...['contract_uri', 'pending_wallet_address', 'is_read_from_chain', 'settings_problem'],
   ],
+  forms: {
+    ...COLLECTION_VIEW.forms,
+    has_metadata: (isSet) =>
+      isSet === false ? 'only the name is in the contract, no description and image' : isSet && 'in the contract',
+  },
 }
 
 /**
@@ -48,9 +56,13 @@ export async function withSettings(
   const shown = found.map((record) => {
     const now = settings.get(record.transaction_gdn_ids)
     const { problem, is_read_from_chain, ...current } = now ?? NOT_RETURNED
+    const { minted, accepted, supply_left } = now ?? {}
     const name = record.contract_address || record.transaction_gdn_ids
     if (problem !== null) problems.set(problem, [...(problems.get(problem) ?? []), name])
-    const data = { ...collectionData(record), ...(is_read_from_chain ? current : {}) }
+    const data = {
+      ...collectionData(record),
+      ...(is_read_from_chain ? current : { minted, accepted, supply_left }),
+    }
     return { ...data, is_read_from_chain, settings_problem: problem }
   })
   for (const [problem, [first = '', ...others]] of problems) {
