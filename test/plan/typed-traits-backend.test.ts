@@ -104,10 +104,7 @@ test('a type that is added to a column is an edit, which plan shows and apply ma
     expect(await each.plan(typed)).toMatchObject([
       {
         action: 'update',
-        changes: [
-          { field: 'type of attr:Power', from: null, to: 'number' },
-          { field: 'maximum of attr:Power', from: null, to: '9' },
-        ],
+        changes: [{ field: 'type of attr:Power', from: null, to: 'number,max=9' }],
       },
     ])
   }

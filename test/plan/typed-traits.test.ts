@@ -13,15 +13,32 @@ const TYPED = metadata({ tag: 'Power', value: '5', display_type: 'number', max_v
 test('a type that is added to a trait is a change of the row, and of nothing else', () => {
   const changes = (row: NftMetadata, nft: NftMetadata) =>
     rowMetadataChanges({ metadata: row, localFiles: [] }, { request_metadata: nft } as never, null)
-  expect(changes(TYPED, PLAIN)).toEqual([
-    { field: 'type of attr:Power', from: null, to: 'number' },
-    { field: 'maximum of attr:Power', from: null, to: '9' },
-  ])
-  expect(changes(PLAIN, TYPED)).toHaveLength(2)
+  expect(changes(TYPED, PLAIN)).toEqual([{ field: 'type of attr:Power', from: null, to: 'number,max=9' }])
+  expect(changes(PLAIN, TYPED)).toHaveLength(1)
   expect(changes(TYPED, TYPED)).toEqual([])
-  const twice = metadata({ tag: 'Power', value: '5' }, { tag: 'Power', value: '5', display_type: 'date' })
+  const twice = metadata({ tag: 'Power', value: '5' }, { tag: 'Power', value: '5', display_type: 'number' })
   expect(changes(twice, metadata({ tag: 'Power', value: '5' }, { tag: 'Power', value: '5' }))).toEqual([
-    { field: 'type of attr#2:Power', from: null, to: 'date' },
+    { field: 'type of attr#2:Power', from: null, to: 'number' },
+  ])
+})
+
+test('a change of a row spells dates and types as manifests do', () => {
+  const changes = (from: Attribute, to: Attribute) => {
+    const nft = { request_metadata: { ...PLAIN, attribute: [from] } }
+    return rowMetadataChanges({ metadata: { ...PLAIN, attribute: [to] }, localFiles: [] }, nft as never, null)
+  }
+  const born = (value: string) => ({ tag: 'Born', value, display_type: 'date' }) as const
+  expect(changes(born('1793491200'), born('1793557800'))).toEqual([
+    { field: 'attr:Born', from: '2026-11-01', to: '2026-11-01T18:30:00Z' },
+  ])
+  expect(changes(born('soon'), born('1793491200'))).toMatchObject([{ from: 'soon', to: '2026-11-01' }])
+  // The same text with another type is a change.
+  expect(changes({ tag: 'Born', value: '2026-11-01' }, born('1793491200'))).toEqual([
+    { field: 'type of attr:Born', from: null, to: 'date' },
+  ])
+  const power = { tag: 'Power', value: '5', display_type: 'number' } as const
+  expect(changes(power, { ...power, max_value: '100' })).toEqual([
+    { field: 'type of attr:Power', from: 'number', to: 'number,max=100' },
   ])
 })
 

@@ -1,4 +1,5 @@
 import type { NftRecord } from '../../api/nft-record.ts'
+import { readAttribute, shownValue } from '../../api/traits.ts'
 import { textOrJson } from '../../core/excerpt.ts'
 import { isObject } from '../../core/json.ts'
 import { PROVENANCE_SALT, PROVENANCE_SIGNATURE } from '../../manifest/reveal-keys.ts'
@@ -52,20 +53,26 @@ export function rowMetadataChanges(
     .map((field) => ({ field, from: from.get(field) ?? null, to: to.get(field) ?? null }))
 }
 
-/** Returns the fields of metadata by name. A tag may be repeated, and may contain any characters. */
+/**
+ * Returns the fields of metadata by name. A tag may be repeated, and may contain any characters. Dates and types are
+ * spelled as in manifests: `2026-11-01` and `number,max=100`.
+ */
 export function metadataFields({ file_fields, attribute, ...texts }: Readonly<Record<string, unknown>>): Fields {
   const fields: Fields = new Map()
   for (const [name, value] of Object.entries(texts)) {
     fields.set(name === 'title' || name === 'description' ? name : `extra:${name}`, textOrJson(value))
   }
   for (const { key, url } of pairsIn(file_fields)) fields.set(fileFieldName(textOrJson(key)), textOrJson(url))
-  for (const { tag, value, display_type, max_value } of pairsIn(attribute)) {
-    const name = textOrJson(tag)
+  for (const given of pairsIn(attribute)) {
+    const { display_type, max_value } = given
+    const one = readAttribute(given)
+    const name = one.tag
     let field = `attr:${name}`
     for (let copy = 2; fields.has(field); copy++) field = `attr#${copy}:${name}`
-    fields.set(field, textOrJson(value))
-    if (display_type !== undefined) fields.set(`type of ${field}`, textOrJson(display_type))
-    if (max_value !== undefined) fields.set(`maximum of ${field}`, textOrJson(max_value))
+    fields.set(field, one.display_type === 'date' ? shownValue(one) : one.value)
+    const maximum = max_value === undefined ? [] : [`max=${one.max_value}`]
+    const type = [...(display_type === undefined ? [] : [textOrJson(display_type)]), ...maximum].join()
+    if (type !== '') fields.set(`type of ${field}`, type)
   }
   return fields
 }
