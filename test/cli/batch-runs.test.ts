@@ -81,7 +81,7 @@ test('batch validate suggests a comparison for a manifest that is minted on the 
   const api = await fakeApi(service())
   const validate = async (...more: string[]) =>
     (await gdn('batch', 'validate', path('drop.csv'), ...TARGET, '--state-dir', stateDir, ...more)).stderr
-  const minting = 'no errors. Mint them: gdn batch mint '
+  const minting = 'no errors. To see what a mint would do: gdn batch mint '
   expect(await validate('--base-url', api.url)).toContain(minting)
   await mint(api.url, 'drop.csv', '--no-wait')
   expect(await validate('--base-url', api.url)).toContain(minting)
@@ -101,7 +101,7 @@ test('batch validate looks for the run in the collection of GDN_CONTRACT, as bat
   const validate = async (contract: string, ...more: string[]) =>
     await cli([...argv, ...more], { ...options, env: { ...options.env, GDN_CONTRACT: contract } })
   expect((await validate(CONTRACT)).stderr).toContain('has minted this manifest')
-  expect((await validate(OTHER_CONTRACT)).stderr).toContain('no errors. Mint them: ')
+  expect((await validate(OTHER_CONTRACT)).stderr).toContain('no errors. To see what a mint would do: ')
   expect(JSON.parse((await validate(OTHER_CONTRACT, '--json')).stdout).contract_address).toBe(OTHER_CONTRACT)
 })
 

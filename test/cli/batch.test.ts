@@ -39,16 +39,16 @@ describe('batch validate', () => {
     expect(errorOf(result)).toMatchObject({ code: 'usage', message: expect.stringContaining('--contract') })
   })
 
-  test('prints the mint command with the given flags, and names what is still missing', async () => {
+  test('prints the dry run with the given flags, because the supply may not suffice, and names what is still missing', async () => {
     const { path, options } = await folder()
     const hint = async (...argv: string[]) =>
       (await cli(['batch', 'validate', path('drop.csv'), ...argv], options)).stderr
-    const mint = `Mint them: gdn batch mint ${shellWord(path('drop.csv'))}`
+    const mint = `To see what a mint would do: gdn batch mint ${shellWord(path('drop.csv'))}`
     const bare = await hint('-b', 'polygon')
-    expect(bare).toContain(`${mint} --blockchain polygon\n`)
+    expect(bare).toContain(`${mint} --blockchain polygon --dry-run\n`)
     expect(bare).toMatch(/select a server with --local, .*\n.*select a collection with -c/)
     const whole = await hint(...TARGET, '--local')
-    expect(whole).toContain(`${mint} --contract ${CONTRACT} --blockchain polygon --local\n`)
+    expect(whole).toContain(`${mint} --contract ${CONTRACT} --blockchain polygon --local --dry-run\n`)
     expect(whole).not.toContain('also select')
   })
 
