@@ -277,14 +277,14 @@ __gdn_bundles() {
     'wallet rm') REPLY='server-da4928 output-31b492' ;;
     'wallet export') REPLY='flags-4f1d06 server-da4928 output-fdabd3' ;;
     'wallet proofs') REPLY='flags-9a6469 output-31b492' ;;
-    'local start') REPLY='flags-52d6ed output-31b492' ;;
+    'local start') REPLY='flags-959c92 output-31b492' ;;
     'local stop') REPLY='output-31b492' ;;
     'local status') REPLY='output-31b492' ;;
     'local logs') REPLY='flags-a95bc0 output-d9d285' ;;
     'local listen') REPLY='flags-409646 output-a80a99' ;;
     'local reset') REPLY='flags-799fb7 output-31b492' ;;
-    'local exec') REPLY='flags-da49b3 output-d9d285' ;;
-    'serve') REPLY='flags-3f5753 output-990dbf' ;;
+    'local exec') REPLY='flags-882869 output-d9d285' ;;
+    'serve') REPLY='flags-39b5fd output-990dbf' ;;
     'worker') REPLY='flags-276b68 output-e9ede5' ;;
     'open') REPLY='flags-5f02cc server-12647a output-3c06f6' ;;
     'chain list') REPLY='flags-ef163f output-31b492' ;;
@@ -842,9 +842,9 @@ __gdn_flags() {
 --params - file JSON file with the MintParams of SeaDrop
 --out - dir New directory for the root, the tree and the proofs
 --force - - Replace an earlier directory of proofs' ;;
-    'flags-52d6ed') REPLY='--port - text Port to listen on (the last one, or 4680); 0 selects a free port
+    'flags-959c92') REPLY='--port - text Port to listen on (the last one, or 4680); 0 selects a free port
 --rate-limits - =rate-limits Rate limits of the API (on)
---api-version - =api-version API version for keys that have none (1.1)
+--api-version - =api-version API version for keys without one (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway
@@ -863,21 +863,21 @@ __gdn_flags() {
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
     'flags-799fb7') REPLY='--yes -y - Don'\''t prompt' ;;
-    'flags-da49b3') REPLY='--rate-limits - =rate-limits Rate limits of the API (on)
---api-version - =api-version API version for keys that have none (1.1)
+    'flags-882869') REPLY='--rate-limits - =rate-limits Rate limits of the API (on)
+--api-version - =api-version API version for keys without one (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can'\''t store
 --faults - file Inject the faults that this file defines
 --fork - text Fork this network; the URL can be in a file (=@<file>) or in GDN_FORK_URL' ;;
-    'flags-3f5753') REPLY='--host - text Address to listen on (127.0.0.1)
+    'flags-39b5fd') REPLY='--host - text Address to listen on (127.0.0.1)
 --port - text Port to listen on (4680); 0 selects a free port
 --data-dir - dir Data directory of the backend
 --database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead
 --role - =role Role: api handles requests, worker processes jobs, all does both (all)
 --rate-limits - =rate-limits Rate limits of the API (on)
---api-version - =api-version API version for keys that have none (1.1)
+--api-version - =api-version API version for keys without one (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway

@@ -407,7 +407,7 @@ function __gdn_bundles
     case 'wallet proofs'
       printf '%s\n' 'flags-9a6469 output-31b492'
     case 'local start'
-      printf '%s\n' 'flags-52d6ed output-31b492'
+      printf '%s\n' 'flags-959c92 output-31b492'
     case 'local stop'
       printf '%s\n' 'output-31b492'
     case 'local status'
@@ -419,9 +419,9 @@ function __gdn_bundles
     case 'local reset'
       printf '%s\n' 'flags-799fb7 output-31b492'
     case 'local exec'
-      printf '%s\n' 'flags-da49b3 output-d9d285'
+      printf '%s\n' 'flags-882869 output-d9d285'
     case 'serve'
-      printf '%s\n' 'flags-3f5753 output-990dbf'
+      printf '%s\n' 'flags-39b5fd output-990dbf'
     case 'worker'
       printf '%s\n' 'flags-276b68 output-e9ede5'
     case 'open'
@@ -1102,10 +1102,10 @@ function __gdn_flags
         '--params - file JSON file with the MintParams of SeaDrop' \
         '--out - dir New directory for the root, the tree and the proofs' \
         '--force - - Replace an earlier directory of proofs'
-    case 'flags-52d6ed'
+    case 'flags-959c92'
       printf '%s\n' '--port - text Port to listen on (the last one, or 4680); 0 selects a free port' \
         '--rate-limits - =rate-limits Rate limits of the API (on)' \
-        '--api-version - =api-version API version for keys that have none (1.1)' \
+        '--api-version - =api-version API version for keys without one (1.1)' \
         '--allow-private-files - - Also fetch files from private addresses (for development)' \
         '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
         '--ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway' \
@@ -1128,23 +1128,23 @@ function __gdn_flags
         '--help -h - Help for this command'
     case 'flags-799fb7'
       printf '%s\n' '--yes -y - Don\'t prompt'
-    case 'flags-da49b3'
+    case 'flags-882869'
       printf '%s\n' '--rate-limits - =rate-limits Rate limits of the API (on)' \
-        '--api-version - =api-version API version for keys that have none (1.1)' \
+        '--api-version - =api-version API version for keys without one (1.1)' \
         '--allow-private-files - - Also fetch files from private addresses (for development)' \
         '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
         '--ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway' \
         '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can\'t store' \
         '--faults - file Inject the faults that this file defines' \
         '--fork - text Fork this network; the URL can be in a file (=@<file>) or in GDN_FORK_URL'
-    case 'flags-3f5753'
+    case 'flags-39b5fd'
       printf '%s\n' '--host - text Address to listen on (127.0.0.1)' \
         '--port - text Port to listen on (4680); 0 selects a free port' \
         '--data-dir - dir Data directory of the backend' \
         '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead' \
         '--role - =role Role: api handles requests, worker processes jobs, all does both (all)' \
         '--rate-limits - =rate-limits Rate limits of the API (on)' \
-        '--api-version - =api-version API version for keys that have none (1.1)' \
+        '--api-version - =api-version API version for keys without one (1.1)' \
         '--allow-private-files - - Also fetch files from private addresses (for development)' \
         '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
         '--ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway' \

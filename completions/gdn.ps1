@@ -273,14 +273,14 @@ mcp Serve the commands to coding agents as MCP tools'
     'wallet rm' = 'server-da4928 output-31b492'
     'wallet export' = 'flags-4f1d06 server-da4928 output-fdabd3'
     'wallet proofs' = 'flags-9a6469 output-31b492'
-    'local start' = 'flags-52d6ed output-31b492'
+    'local start' = 'flags-959c92 output-31b492'
     'local stop' = 'output-31b492'
     'local status' = 'output-31b492'
     'local logs' = 'flags-a95bc0 output-d9d285'
     'local listen' = 'flags-409646 output-a80a99'
     'local reset' = 'flags-799fb7 output-31b492'
-    'local exec' = 'flags-da49b3 output-d9d285'
-    'serve' = 'flags-3f5753 output-990dbf'
+    'local exec' = 'flags-882869 output-d9d285'
+    'serve' = 'flags-39b5fd output-990dbf'
     'worker' = 'flags-276b68 output-e9ede5'
     'open' = 'flags-5f02cc server-12647a output-3c06f6'
     'chain list' = 'flags-ef163f output-31b492'
@@ -835,9 +835,9 @@ mcp Serve the commands to coding agents as MCP tools'
 --params - file JSON file with the MintParams of SeaDrop
 --out - dir New directory for the root, the tree and the proofs
 --force - - Replace an earlier directory of proofs'
-    'flags-52d6ed' = '--port - text Port to listen on (the last one, or 4680); 0 selects a free port
+    'flags-959c92' = '--port - text Port to listen on (the last one, or 4680); 0 selects a free port
 --rate-limits - =rate-limits Rate limits of the API (on)
---api-version - =api-version API version for keys that have none (1.1)
+--api-version - =api-version API version for keys without one (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway
@@ -856,21 +856,21 @@ mcp Serve the commands to coding agents as MCP tools'
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
     'flags-799fb7' = '--yes -y - Don''t prompt'
-    'flags-da49b3' = '--rate-limits - =rate-limits Rate limits of the API (on)
---api-version - =api-version API version for keys that have none (1.1)
+    'flags-882869' = '--rate-limits - =rate-limits Rate limits of the API (on)
+--api-version - =api-version API version for keys without one (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can''t store
 --faults - file Inject the faults that this file defines
 --fork - text Fork this network; the URL can be in a file (=@<file>) or in GDN_FORK_URL'
-    'flags-3f5753' = '--host - text Address to listen on (127.0.0.1)
+    'flags-39b5fd' = '--host - text Address to listen on (127.0.0.1)
 --port - text Port to listen on (4680); 0 selects a free port
 --data-dir - dir Data directory of the backend
 --database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead
 --role - =role Role: api handles requests, worker processes jobs, all does both (all)
 --rate-limits - =rate-limits Rate limits of the API (on)
---api-version - =api-version API version for keys that have none (1.1)
+--api-version - =api-version API version for keys without one (1.1)
 --allow-private-files - - Also fetch files from private addresses (for development)
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway

@@ -21,7 +21,7 @@ export interface ShuffleProof {
   seal: string
   /** Null if the drop isn't sealed, so that its round isn't determined. Times are Unix times in seconds. */
   sealed: { block: number; time: number; round: number; roundTime: number } | null
-  /** Whether the user named the beacon. */
+  /** Whether the user specified the beacon. */
   isNamed: boolean
   /** Whether the chain is simulated, so that its operator chooses the times of blocks. */
   isSimulated: boolean

@@ -33,7 +33,7 @@ export async function withDatabase<Result>(
 }
 
 interface OpenOptions {
-  /** If true, creates the database of a data directory that has none, as the first start of its backend would. */
+  /** If true, creates the database if the data directory has none, as the backend does when it first starts. */
   make?: boolean
 }
 

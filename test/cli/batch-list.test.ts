@@ -167,13 +167,18 @@ describe('batch mint with a list of receivers', () => {
   })
 
   test.each([
-    ['a receiver in the row', { ...ROW, receiver: B }, [], 'row.json:1: receiver contradicts the list'],
+    [
+      'a receiver in the row',
+      { ...ROW, receiver: B },
+      [],
+      'row.json:1 (receiver): the list already names the receivers',
+    ],
     ['an ID in the row', { ...ROW, id: 'x' }, [], "row.json:1: id can't be used"],
     ['two rows', [ROW, ROW], [], 'row.json:1: is a second row'],
     ['a bad row', { ...ROW, title: '' }, [], 'title'],
-    ['--receiver', ROW, ['--receiver', B], '--receiver: contradicts --to'],
+    ['--receiver', ROW, ['--receiver', B], "--receiver: can't be used with --to"],
     ['--unrevealed', ROW, ['--unrevealed', 'x.json'], "--unrevealed: can't be used with --to"],
-    ['--to-stdin', ROW, ['--to-stdin'], '--to: contradicts --to-stdin'],
+    ['--to-stdin', ROW, ['--to-stdin'], "--to: can't be used with --to-stdin"],
   ])('rejects %s, and sends nothing', async (_what, row, flags, message) => {
     const { path, options } = await folder({ 'row.json': json(row), 'holders.csv': list(`${A},1`) })
     const api = await fakeApi({})

@@ -59,7 +59,7 @@ describe('gdn collection holders -c', () => {
   })
 
   test.each([
-    ['a contract that is given twice', [CONTRACT, '-c', CONTRACT], '--contract: contradicts <address>'],
+    ['a contract that is given twice', [CONTRACT, '-c', CONTRACT], "--contract: can't be used with <address>"],
     ['no contract', [], '<address>: no collection is specified'],
     ['a wrong address', ['-c', '0x12'], '--contract: "0x12" '],
   ])('rejects %s', async (_what, argv, said) => {

@@ -329,7 +329,7 @@ test('an account that delegates to a Safe by EIP-7702 is not one', async () => {
 })
 
 test.each([
-  ['a wallet', ['--royalty', '5%', '--safe', 'b.json', '--wallet', '@alice'], '--safe: contradicts --wallet'],
+  ['a wallet', ['--royalty', '5%', '--safe', 'b.json', '--wallet', '@alice'], "--safe: can't be used with --wallet"],
   ['no change', ['--safe', 'b.json'], 'no setting is specified'],
 ])('rejects %s with --safe', async (_, flags, message) => {
   const { code, stderr } = await set(flags)

@@ -10,7 +10,7 @@ export interface ServedApiFlags {
 
 export function addServedApiFlags(command: GdnCommand): void {
   valueFlag(command, '--rate-limits <on|off>', 'Rate limits of the API (on)', { parse: oneOf(['on', 'off']) })
-  valueFlag(command, '--api-version <version>', 'API version for keys that have none (1.1)', {
+  valueFlag(command, '--api-version <version>', 'API version for keys without one (1.1)', {
     parse: oneOf(API_VERSIONS),
   })
 }

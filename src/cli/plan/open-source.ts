@@ -70,7 +70,7 @@ export async function openPlanSource(
 /**
  * Returns the run options of a saved plan.
  *
- * @throws GdnError `usage` if a flag contradicts the plan, `unreachable`, `wrong_backend`, `refused`
+ * @throws GdnError `usage` if a flag conflicts with the plan, `unreachable`, `wrong_backend`, `refused`
  */
 async function optionsOf(
   deps: Deps,

@@ -78,8 +78,8 @@ export async function getApiKeys({ db }: Store, now: number): Promise<ApiKeyReco
 }
 
 /**
- * Revokes a key by its ID, its prefix, or the key itself (for a leaked one). A running backend rejects the key from its
- * next request on. Revoking a key twice isn't an error.
+ * Revokes a key by its ID or prefix, or by the key itself, for example after a leak. A running backend rejects the key
+ * from its next request on. Revoking a key twice isn't an error.
  *
  * @throws GdnError `not_found_locally`; `usage` if a prefix matches several keys
  */

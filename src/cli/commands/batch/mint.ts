@@ -22,7 +22,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
       ['Show what the command would send, and how long it would take', 'gdn batch mint drop.csv --dry-run'],
       ['Mint a drop that is revealed later', 'gdn batch mint drop.csv --unrevealed hidden.json'],
       ['Let chance draw the row of each NFT', 'gdn batch mint drop.csv --unrevealed hidden.json --shuffle'],
-      ['Mint one NFT to each receiver of a list', 'gdn batch mint row.json --to holders.csv'],
+      ['Mint one NFT to each receiver in a list', 'gdn batch mint row.json --to holders.csv'],
       ['Mint a manifest from standard input', 'make-rows | gdn batch mint - --run spring --json'],
     ],
     aliases: { ...TARGET_ALIASES, ...PACE_ALIASES },

@@ -65,7 +65,7 @@ export async function chainContract(
 /** Returns the contract of the argument, of `--contract`, or of the configuration. @throws GdnError `usage` */
 async function contractOf(deps: Deps, typed: string | undefined, flags: ChainContractFlags): Promise<string> {
   if (typed !== undefined && flags.contract !== undefined) {
-    throw flagError('--contract', 'contradicts <address>', 'Use one of them.')
+    throw flagError('--contract', "can't be used with <address>", 'Use one of them.')
   }
   const { contract: configured } = typed === undefined ? await deps.settings(flags) : { contract: null }
   const { value, from } = configured ?? { value: typed, from: '<address>' }

@@ -129,7 +129,7 @@ const withoutTokens = (view: View): View => {
 function wantedBlock({ block, at, sample, seed }: HoldersFlags): WantedBlock {
   if (seed !== undefined && sample === undefined) throw flagError('--seed', 'is for --sample', 'Add --sample <n>.')
   if (block !== undefined && at !== undefined) {
-    throw flagError('--at', 'contradicts --block', 'Use one of them.')
+    throw flagError('--at', "can't be used with --block", 'Use one of them.')
   }
   return block !== undefined ? { number: block } : at !== undefined ? { at } : null
 }

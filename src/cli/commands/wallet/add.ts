@@ -77,7 +77,7 @@ export async function add(
     if (isAskedFor(flags)) await output.one({ ...one })
     return io.note(`@${one.name} is ${one.address}.`)
   }
-  if (typed !== undefined) throw flagError('--from', 'contradicts <name>', 'Use one of them.')
+  if (typed !== undefined) throw flagError('--from', "can't be used with <name>", 'Use one of them.')
   const { readContacts } = await import('../../../wallet/contacts.ts')
   const found = await readContacts(from === '-' ? { stdin: io.stdin } : { path: from })
   const { contacts, issues } = found

@@ -120,7 +120,7 @@ type Change = (before: readonly string[]) => string[]
 function replaceAll(book: AddressBook, given: readonly string[], { add, remove }: GroupFlags): Change {
   const flag = add === undefined ? '--remove' : '--add'
   if (add !== undefined || remove !== undefined) {
-    throw flagError(flag, 'contradicts <member>, which replaces all members', 'Use one of them.')
+    throw flagError(flag, "can't be used with <member>, which replaces all members", 'Use one of them.')
   }
   const members = checkedMembers(book, given, [])
   return () => members

@@ -94,7 +94,11 @@ export function checkSetFlags(flags: SetFlags): void {
     ['--password-file', flags.passwordFile],
   ] as const) {
     if (safe === undefined || value === undefined) continue
-    throw flagError('--safe', `contradicts ${flag}, because the owners of the Safe sign the changes`, `Omit ${flag}.`)
+    throw flagError(
+      '--safe',
+      `can't be used with ${flag}, because the owners of the Safe sign the changes`,
+      `Omit ${flag}.`,
+    )
   }
   if (contractUri !== undefined && [image, banner, description, externalLink].some((value) => value !== undefined)) {
     throw new GdnError('usage', 'replaces the metadata that the other settings change', {
