@@ -17,7 +17,7 @@ import { manPageFile, schemaFiles } from './reference.mjs'
 import { defineSheetScript } from './sheet-script.mjs'
 
 /** Packages with native code are not bundled; see `optionalDependencies`. */
-export const NATIVE_PACKAGES = ['libsql', '@foundry-rs/*', 'litesvm-*', '@napi-rs/keyring']
+export const NATIVE_PACKAGES = ['libsql', '@foundry-rs/*', 'litesvm-*', '@napi-rs/keyring', 'sharp']
 
 /**
  * fastify requires these for features that we don't use: custom schemas, and requests without a socket. Without them

@@ -1,0 +1,157 @@
+import type { BlendMode } from '../types.ts'
+
+/** An image or a part of one: RGBA, 8 bits each, alpha not premultiplied. */
+export interface Pixels {
+  width: number
+  height: number
+  data: Uint8Array
+}
+
+/** The visible part of a layer's image, at its place in the output. */
+export interface PlacedPixels extends Pixels {
+  left: number
+  top: number
+}
+
+/** Rows of the output: RGBA from 0 to 1, alpha premultiplied. */
+export interface Strip {
+  width: number
+  /** The first row. */
+  top: number
+  height: number
+  data: Float32Array
+}
+
+/** Mixes a channel of the backdrop and of the source, 0 to 1 and not premultiplied: B(cb, cs) of the specification. */
+type Mix = (backdrop: number, source: number) => number
+
+const multiply: Mix = (b, s) => b * s
+const screen: Mix = (b, s) => b + s - b * s
+const hardLight: Mix = (b, s) => (s <= 0.5 ? multiply(b, 2 * s) : screen(b, 2 * s - 1))
+
+const softLight: Mix = (b, s) => {
+  if (s <= 0.5) return b - (1 - 2 * s) * b * (1 - b)
+  const d = b <= 0.25 ? ((16 * b - 12) * b + 4) * b : Math.sqrt(b)
+  return b + (2 * s - 1) * (d - b)
+}
+
+/** The formulas of https://www.w3.org/TR/compositing-1/#blending. */
+const MIXES: Record<Exclude<BlendMode, 'normal'>, Mix> = {
+  multiply,
+  screen,
+  overlay: (b, s) => hardLight(s, b),
+  darken: Math.min,
+  lighten: Math.max,
+  'color-dodge': (b, s) => (b === 0 ? 0 : s === 1 ? 1 : Math.min(1, b / (1 - s))),
+  'color-burn': (b, s) => (b === 1 ? 1 : s === 0 ? 0 : 1 - Math.min(1, (1 - b) / s)),
+  'hard-light': hardLight,
+  'soft-light': softLight,
+  difference: (b, s) => Math.abs(b - s),
+  exclusion: (b, s) => b + s - 2 * b * s,
+}
+
+/**
+ * Blends an image over the rows of a strip. All numbers are rounded to 32-bit floats when they are stored, and nowhere
+ * else, so that the result is the same on every machine.
+ *
+ * @param opacity 0 to 1
+ */
+export function blendOver(
+  strip: Strip,
+  image: PlacedPixels,
+  { opacity, blend }: { opacity: number; blend: BlendMode },
+): void {
+  const first = Math.max(strip.top, image.top)
+  const end = Math.min(strip.top + strip.height, image.top + image.height)
+  const blendRow = blend === 'normal' ? blendNormal : mixRow(MIXES[blend])
+  for (let row = first; row < end; row++) {
+    blendRow(
+      strip.data,
+      ((row - strip.top) * strip.width + image.left) * 4,
+      image.data,
+      (row - image.top) * image.width * 4,
+      image.width * 4,
+      opacity,
+    )
+  }
+}
+
+type BlendRow = (
+  target: Float32Array,
+  targetAt: number,
+  source: Uint8Array,
+  sourceAt: number,
+  length: number,
+  opacity: number,
+) => void
+
+const blendNormal: BlendRow = (target, targetAt, source, sourceAt, length, opacity) => {
+  const scale = opacity / 255
+  for (let i = 0; i < length; i += 4) {
+    const at = sourceAt + i
+    const alpha = (source[at + 3] as number) * scale
+    if (alpha === 0) continue
+    const to = targetAt + i
+    const rest = 1 - alpha
+    const color = alpha / 255
+    target[to] = (source[at] as number) * color + (target[to] as number) * rest
+    target[to + 1] = (source[at + 1] as number) * color + (target[to + 1] as number) * rest
+    target[to + 2] = (source[at + 2] as number) * color + (target[to + 2] as number) * rest
+    target[to + 3] = alpha + (target[to + 3] as number) * rest
+  }
+}
+
+const mixRow =
+  (mix: Mix): BlendRow =>
+  (target, targetAt, source, sourceAt, length, opacity) => {
+    const scale = opacity / 255
+    for (let i = 0; i < length; i += 4) {
+      const at = sourceAt + i
+      const alpha = (source[at + 3] as number) * scale
+      if (alpha === 0) continue
+      const to = targetAt + i
+      const below = target[to + 3] as number
+      for (let channel = 0; channel < 3; channel++) {
+        const own = (source[at + channel] as number) / 255
+        const premultiplied = target[to + channel] as number
+        const backdrop = below === 0 ? 0 : Math.min(1, premultiplied / below)
+        target[to + channel] =
+          alpha * (1 - below) * own + alpha * below * mix(backdrop, own) + (1 - alpha) * premultiplied
+      }
+      target[to + 3] = alpha + below * (1 - alpha)
+    }
+  }
+
+/** Fills a strip with one color. @param color RGBA, 0 to 255 */
+export function fillStrip({ data }: Strip, [red, green, blue, alpha]: readonly [number, number, number, number]): void {
+  const opacity = alpha / 255
+  const values = [(red / 255) * opacity, (green / 255) * opacity, (blue / 255) * opacity, opacity] as const
+  if (alpha === 0) {
+    data.fill(0)
+    return
+  }
+  for (let at = 0; at < data.length; at += 4) data.set(values, at)
+}
+
+/**
+ * Writes the strip's rows into an image, rounded to 8 bits. Transparent pixels are black, so that equal images have
+ * equal bytes.
+ */
+export function copyStrip({ data, width, top, height }: Strip, image: Pixels): void {
+  const length = width * height * 4
+  const to = top * width * 4
+  const out = image.data
+  for (let at = 0; at < length; at += 4) {
+    const alpha = data[at + 3] as number
+    const rounded = Math.min(255, Math.floor(alpha * 255 + 0.5))
+    if (rounded === 0) {
+      out.fill(0, to + at, to + at + 4)
+      continue
+    }
+    const scale = 255 / alpha
+    out[to + at] = Math.min(255, (data[at] as number) * scale + 0.5)
+    out[to + at + 1] = Math.min(255, (data[at + 1] as number) * scale + 0.5)
+    out[to + at + 2] = Math.min(255, (data[at + 2] as number) * scale + 0.5)
+    out[to + at + 3] = rounded
+  }
+}

@@ -1,0 +1,48 @@
+import type sharpModule from 'sharp'
+import { GdnError, messageOf, systemCode } from '../../core/errors.ts'
+import { isExecutable } from '../../core/own-command.ts'
+
+export type Sharp = typeof sharpModule
+
+/** The installed version is exactly this one, because another one could decode or scale to other pixels. */
+export const SHARP_VERSION = '0.35.5'
+
+const PLATFORMS = 'sharp has builds for Linux, macOS and Windows, on x64 and arm64.'
+
+/**
+ * Loads sharp, an optional dependency. Only the decoders of the formats that layers can have are enabled.
+ *
+ * @param load Default: imports the installed package
+ * @throws GdnError `native_missing`, with the command that installs it
+ */
+export async function loadSharp(load: () => Promise<unknown> = importSharp, isPacked = isExecutable()): Promise<Sharp> {
+  if (isPacked) {
+    throw new GdnError('native_missing', "the gdn executable doesn't contain sharp, which makes the images", {
+      hint: 'Install gdn with npm to make images.',
+    })
+  }
+  try {
+    const { default: sharp } = (await load()) as { default: Sharp }
+    sharp.block({ operation: ['VipsForeignLoad'] })
+    sharp.unblock({ operation: LOADERS })
+    // Each thread makes one image at a time, and never reads the same file twice within a short time.
+    sharp.concurrency(1)
+    sharp.cache(false)
+    return sharp
+  } catch (cause) {
+    const isMissing = ['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'].includes(systemCode(cause) ?? '')
+    const reason = isMissing
+      ? "the package sharp, which makes the images, isn't installed"
+      : `sharp can't run on this machine: ${firstLine(cause)}`
+    throw new GdnError('native_missing', reason, {
+      hint: `Run \`npm install --include=optional sharp@${SHARP_VERSION} @img/sharp-wasm32@${SHARP_VERSION}\` in the folder of gdn. The second package runs on every machine. ${PLATFORMS}`,
+      cause,
+    })
+  }
+}
+
+const LOADERS = ['Png', 'Jpeg', 'Webp'].map((format) => `VipsForeignLoad${format}Buffer`)
+
+const importSharp = async (): Promise<unknown> => await import('sharp')
+
+const firstLine = (cause: unknown): string => messageOf(cause).split('\n', 1)[0] ?? ''

@@ -1,0 +1,142 @@
+import { open } from 'node:fs/promises'
+import { GdnError, messageOf, type Place, systemCode } from '../../core/errors.ts'
+import { fileError } from '../../core/file-error.ts'
+import { formatBytes } from '../../core/format-bytes.ts'
+import { quoted } from '../../core/quoted.ts'
+import { sniffContentType } from '../../files/content-type.ts'
+import type { PlacedPixels } from './blend.ts'
+import type { Sharp } from './load-sharp.ts'
+
+/** How an image of another size than the output is scaled, as sharp names it. */
+export const FITS = ['contain', 'cover', 'fill'] as const
+export type Fit = (typeof FITS)[number]
+
+export interface Size {
+  width: number
+  height: number
+}
+
+/** An image that `art.yaml` names. */
+export interface ImageFile {
+  /** As `art.yaml` spells it. */
+  file: string
+  /** The absolute path. */
+  path: string
+  /** The location in `art.yaml`. */
+  place: Place
+}
+
+/** The largest image that is decoded: 8,192 × 8,192 pixels take 256 MiB. */
+const MAX_PIXELS = 8192 * 8192
+const MAX_BYTES = 256 * 1024 * 1024
+
+const TYPES = ['image/png', 'image/webp', 'image/jpeg']
+
+/** Reads the bytes of an image. @throws GdnError `invalid_input` with the location in `art.yaml` */
+export async function readImageFile(image: ImageFile): Promise<Buffer> {
+  try {
+    const handle = await open(image.path, 'r')
+    try {
+      const found = await handle.stat()
+      if (!found.isFile()) throw problem(image, 'is not a file')
+      if (found.size > MAX_BYTES) throw problem(image, `is larger than ${formatBytes(MAX_BYTES)}`)
+      return await handle.readFile()
+    } finally {
+      await handle.close()
+    }
+  } catch (cause) {
+    if (cause instanceof GdnError) throw cause
+    if (systemCode(cause) === 'ENOENT') throw problem(image, 'does not exist')
+    throw fileError(cause) ?? cause
+  }
+}
+
+/**
+ * Returns the size of an image, as it is shown.
+ *
+ * @throws GdnError `invalid_input` with the location in `art.yaml`: not a PNG, WebP or JPEG image, animated, too large,
+ *   or damaged
+ */
+export async function sizeOf(sharp: Sharp, image: ImageFile, bytes: Buffer): Promise<Size> {
+  // The name's extension doesn't count.
+  const type = sniffContentType(bytes, '')
+  if (!TYPES.includes(type)) {
+    const found = type.startsWith('image/') ? `is ${type}` : 'is not an image'
+    throw problem(image, `${found}, and layers need PNG, WebP or JPEG`)
+  }
+  const { autoOrient: size, pages = 1 } = await decoding(image, async () => await source(sharp, bytes).metadata())
+  if (pages > 1) throw problem(image, 'is animated')
+  if (size.width * size.height > MAX_PIXELS) {
+    throw problem(image, `has ${size.width} × ${size.height} pixels, more than ${MAX_PIXELS} in all`)
+  }
+  return { width: size.width, height: size.height }
+}
+
+/**
+ * Decodes an image, scales it to the size of the output, and crops it to its visible part.
+ *
+ * @param fit how to scale an image of another size; null to refuse it
+ * @throws GdnError `invalid_input` with the location in `art.yaml`
+ */
+export async function decodeImage(
+  sharp: Sharp,
+  image: ImageFile,
+  { width, height, fit }: Size & { fit: Fit | null },
+): Promise<PlacedPixels> {
+  const bytes = await readImageFile(image)
+  const size = await sizeOf(sharp, image, bytes)
+  const isScaled = size.width !== width || size.height !== height
+  if (isScaled && fit === null) throw wrongSize(image, size, { width, height })
+  const { data } = await decoding(image, async () => {
+    const decoder = source(sharp, bytes).autoOrient().toColourspace('srgb').ensureAlpha()
+    const scaled = isScaled
+      ? decoder.resize({ width, height, fit: fit ?? 'contain', background: { r: 0, g: 0, b: 0, alpha: 0 } })
+      : decoder
+    return await scaled.raw({ depth: 'uchar' }).toBuffer({ resolveWithObject: true })
+  })
+  return crop({ width, height, data })
+}
+
+export const wrongSize = (image: ImageFile, own: Size, output: Size): GdnError =>
+  problem(
+    image,
+    `has ${own.width} × ${own.height} pixels, but the output has ${output.width} × ${output.height}`,
+    'Add --fit contain, cover or fill to scale such images.',
+  )
+
+const source = (sharp: Sharp, bytes: Buffer) => sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'warning' })
+
+/** Returns the part of an image that isn't transparent. */
+function crop({ width, height, data }: Size & { data: Uint8Array }): PlacedPixels {
+  let [left, right, top, bottom] = [width, -1, height, -1]
+  for (let y = 0, at = 3; y < height; y++) {
+    for (let x = 0; x < width; x++, at += 4) {
+      if (data[at] === 0) continue
+      if (x < left) left = x
+      if (x > right) right = x
+      if (y < top) top = y
+      bottom = y
+    }
+  }
+  if (right === -1) return { left: 0, top: 0, width: 0, height: 0, data: new Uint8Array(0) }
+  const own = { left, top, width: right - left + 1, height: bottom - top + 1 }
+  if (own.width === width && own.height === height) return { ...own, data }
+  const cropped = new Uint8Array(own.width * own.height * 4)
+  for (let row = 0; row < own.height; row++) {
+    const from = ((top + row) * width + left) * 4
+    cropped.set(data.subarray(from, from + own.width * 4), row * own.width * 4)
+  }
+  return { ...own, data: cropped }
+}
+
+async function decoding<Value>(image: ImageFile, act: () => Promise<Value>): Promise<Value> {
+  try {
+    return await act()
+  } catch (cause) {
+    throw problem(image, `can't be decoded: ${messageOf(cause).split('\n', 1)[0]}`, undefined, cause)
+  }
+}
+
+function problem(image: ImageFile, message: string, hint?: string, cause?: unknown): GdnError {
+  return new GdnError('invalid_input', `${quoted(image.file)} ${message}`, { place: image.place, hint, cause })
+}

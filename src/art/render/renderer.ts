@@ -1,0 +1,129 @@
+import { createHash } from 'node:crypto'
+import type { Art, ArtFormat, ArtTrait, EditionItem } from '../types.ts'
+import { blendOver, copyStrip, fillStrip, type Pixels, type PlacedPixels } from './blend.ts'
+import { loadSharp, type Sharp } from './load-sharp.ts'
+import { decodeImage, type Fit, readImageFile, type Size, sizeOf, wrongSize } from './read-image.ts'
+
+/** Decoded images that a renderer keeps. */
+const CACHE_BYTES = 128 * 1024 * 1024
+/** Bytes of a strip, which the processor's cache holds. */
+const STRIP_BYTES = 1024 * 1024
+
+export interface RenderOptions {
+  /** How images of another size than the output are scaled; null to refuse them. */
+  fit: Fit | null
+  /** Default: the installed package. */
+  sharp?: Sharp
+}
+
+/** Makes the images of an edition, one at a time. */
+export interface Renderer extends Size {
+  /** Returns the decoded image of an NFT that is made from layers. */
+  render(item: Pick<EditionItem, 'traits'>): Promise<Pixels>
+  /** Returns the bytes of an image in the output format. */
+  encode(pixels: Pixels): Promise<Buffer>
+}
+
+/**
+ * Opens a renderer for the images of `art.yaml`. Reads the size of the first image if `art.yaml` states no size.
+ *
+ * @throws GdnError `native_missing` without sharp; `invalid_input` with the location in `art.yaml`
+ */
+export async function openRenderer(art: Art, { fit, sharp }: RenderOptions): Promise<Renderer> {
+  const loaded = sharp ?? (await loadSharp())
+  const size = art.output.size ?? (await sizeOfTrait(loaded, art.layers[0]?.traits[0] as ArtTrait))
+  const images = new ImageCache((trait) => decodeImage(loaded, trait, { ...size, fit }))
+  const background = colorOf(art)
+  const rows = Math.max(1, Math.floor(STRIP_BYTES / (size.width * 16)))
+  const buffer = new Float32Array(size.width * rows * 4)
+  return {
+    ...size,
+    async render({ traits }) {
+      const layers: { trait: ArtTrait; image: PlacedPixels }[] = []
+      for (const [layer, index] of traits.entries()) {
+        const trait = index === -1 ? undefined : art.layers[layer]?.traits[index]
+        if (trait !== undefined) layers.push({ trait, image: await images.get(trait) })
+      }
+      const pixels = { ...size, data: new Uint8Array(size.width * size.height * 4) }
+      for (let top = 0; top < size.height; top += rows) {
+        const height = Math.min(rows, size.height - top)
+        const strip = { width: size.width, top, height, data: buffer.subarray(0, size.width * height * 4) }
+        fillStrip(strip, background)
+        for (const { trait, image } of layers) blendOver(strip, image, trait)
+        copyStrip(strip, pixels)
+      }
+      return pixels
+    },
+    encode: async ({ width, height, data }) => {
+      const raw = loaded(data, { raw: { width, height, channels: 4 }, limitInputPixels: false })
+      return await ENCODERS[art.output.format](raw).toBuffer()
+    },
+  }
+}
+
+type Pipeline = ReturnType<Sharp>
+
+const ENCODERS: Record<ArtFormat, (image: Pipeline) => Pipeline> = {
+  png: (image) => image.png({ compressionLevel: 6, adaptiveFiltering: false }),
+  webp: (image) => image.webp({ lossless: true, exact: true, effort: 4 }),
+  jpeg: (image) => image.removeAlpha().jpeg({ quality: 90, chromaSubsampling: '4:4:4' }),
+}
+
+/**
+ * Checks the type and size of every image that an edition can use, before any image is made.
+ *
+ * @throws GdnError `invalid_input` with the location in `art.yaml`
+ */
+export async function checkImages(
+  sharp: Sharp,
+  art: Art,
+  { fit, ...output }: Size & { fit: Fit | null },
+): Promise<void> {
+  for (const trait of art.layers.flatMap(({ traits }) => traits)) {
+    const own = await sizeOfTrait(sharp, trait)
+    const isScaled = own.width !== output.width || own.height !== output.height
+    if (isScaled && fit === null) throw wrongSize(trait, own, output)
+  }
+}
+
+const sizeOfTrait = async (sharp: Sharp, trait: ArtTrait): Promise<Size> =>
+  await sizeOf(sharp, trait, await readImageFile(trait))
+
+/** Returns the SHA-256 of an image's size and pixels, as lower-case hex. It doesn't depend on the image's encoding. */
+export function pixelsHash({ width, height, data }: Pixels): string {
+  return createHash('sha256').update(`${width}x${height} rgba8\n`).update(data).digest('hex')
+}
+
+/** The decoded images that were used last. */
+class ImageCache {
+  readonly #images = new Map<ArtTrait, PlacedPixels>()
+  readonly #decode: (trait: ArtTrait) => Promise<PlacedPixels>
+  #bytes = 0
+
+  constructor(decode: (trait: ArtTrait) => Promise<PlacedPixels>) {
+    this.#decode = decode
+  }
+
+  async get(trait: ArtTrait): Promise<PlacedPixels> {
+    const cached = this.#images.get(trait)
+    const image = cached ?? (await this.#decode(trait))
+    if (cached === undefined) this.#bytes += image.data.byteLength
+    this.#images.delete(trait)
+    this.#images.set(trait, image)
+    for (const [oldest, { data }] of this.#images) {
+      if (this.#bytes <= CACHE_BYTES || oldest === trait) break
+      this.#images.delete(oldest)
+      this.#bytes -= data.byteLength
+    }
+    return image
+  }
+}
+
+/** Returns the color below all layers. JPEG has no transparency, so white is its default. */
+function colorOf({ output: { background, format } }: Art): readonly [number, number, number, number] {
+  const text = background ?? (format === 'jpeg' ? '#ffffff' : '#00000000')
+  const [red = 0, green = 0, blue = 0, alpha = 255] = (text.slice(1).match(/../g) ?? []).map((hex) =>
+    Number.parseInt(hex, 16),
+  )
+  return [red, green, blue, format === 'jpeg' ? 255 : alpha]
+}
