@@ -6,7 +6,7 @@ const LINGER_MS = 2000
 
 const lingering = new WeakSet<Socket>()
 
-/** Checks whether a connection has received its response, so that only the rest of the request body is read and discarded. */
+/** Checks whether a connection has received its response, and only discards the rest of the request body. */
 export const isLingering = (socket: Socket): boolean => lingering.has(socket)
 
 /**
