@@ -28,8 +28,8 @@ import type { KeptRow } from './rows/manifest-row.ts'
 import { isSharedScope, shownKey } from './rows/row-key.ts'
 import { refuseFinished } from './runs/open-stored-run.ts'
 import type { StoredRun } from './runs/stored-run.ts'
-import { refuseBeyondSupply } from './supply.ts'
-import type { BatchOptions, CheckDeps, Duplicates, ManifestChanges, PlannedEvent } from './types.ts'
+import { beyondSupply, LEFT_OVER, refuseBeyondSupply } from './supply.ts'
+import type { BatchClient, BatchOptions, CheckDeps, Duplicates, ManifestChanges, PlannedEvent } from './types.ts'
 
 /** A run that passed every check and whose rows can be entered. */
 export interface PreparedRun {
@@ -88,12 +88,29 @@ export async function prepare(
     if (isNew && (options.label ?? null) === null && plan.rows > 0) mints.notes.push(WITHOUT_LABEL)
   }
   if (!isNew && sends) await refuseReplacedFiles(store, await store.rowsAt(gathered.rows, plan.withFiles.slice(0, 1)))
-  if (sends && deps.client !== null) await refuseBeyondSupply(deps.client, options, plan.rows)
+  if (sends && deps.client !== null) await checkSupply(deps.client, store, options, { gathered, plan, mints })
   const duplicates = sends && plan.rows > 0 ? await duplicatesOf(store, gathered, mints) : { count: 0, rows: [] }
   const { changes } = gathered
   const planned: PlannedEvent = { ...plannedOf(store, plan), changes, notes: mints.notes, duplicates }
   const left = new Set(own.map(({ sent }) => sent))
   return { gathered, plan, mints, pairs: allPairs, replaced: replaced.filter((id) => !left.has(id)), planned }
+}
+
+/**
+ * Refuses rows that exceed the maximum supply. If the run was interrupted after it had sent rows, other machines used
+ * up the supply. Like without the interruption, the rows that no longer fit then fail, with a note.
+ */
+async function checkSupply(
+  client: BatchClient,
+  { counts: { unknown, accepted, deployed } }: StoredRun,
+  options: BatchOptions,
+  { gathered, plan, mints }: Pick<PreparedRun, 'gathered' | 'plan' | 'mints'>,
+): Promise<void> {
+  const { added, changed } = gathered.changes
+  const isChosen = options.retryFailed === true || options.retryAbsent === true || added + changed > 0
+  if (isChosen || unknown + accepted + deployed === 0) return await refuseBeyondSupply(client, options, plan.rows)
+  const problem = await beyondSupply(client, options, plan.rows)
+  if (problem !== null) mints.notes.push(`${problem}. ${LEFT_OVER}`)
 }
 
 const keptRows = (some: readonly { row: KeptRow }[]): KeptRow[] => some.map(({ row }) => row)

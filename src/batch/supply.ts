@@ -6,51 +6,67 @@ import type { BatchClient, BatchOptions } from './types.ts'
 
 type Target = Pick<BatchOptions, 'contractAddress' | 'blockchain' | 'manifestPath' | 'signal'>
 
+type SupplyClient = Pick<BatchClient, 'call' | 'learnIdempotency' | 'supports'>
+
 /**
  * Refuses rows that exceed the maximum supply of their collection. The server refuses them too, but some time after
  * other rows of the run were minted.
  *
  * @param rows number of rows to mint, without those that the server has accepted
- * @param accepted returns how many of the rows the server may have accepted, because their outcome is unknown
  * @throws GdnError `refused`
  */
-export async function refuseBeyondSupply(
-  client: Pick<BatchClient, 'call' | 'learnIdempotency' | 'supports'>,
-  { contractAddress: contract_address, blockchain, manifestPath, signal }: Target,
+export async function refuseBeyondSupply(client: SupplyClient, target: Target, rows: number): Promise<void> {
+  const problem = await beyondSupply(client, target, rows)
+  if (problem !== null) throw beyondSupplyError(problem, target)
+}
+
+export const beyondSupplyError = (problem: string, { manifestPath }: Pick<Target, 'manifestPath'>): GdnError =>
+  new GdnError('refused', problem, {
+    place: manifestPath === null ? {} : { file: manifestPath },
+    hint: 'Nothing was sent. Remove rows from the manifest, or mint them in another collection.',
+  })
+
+/**
+ * Returns how the rows exceed the maximum supply of their collection, or null if they don't.
+ *
+ * @param rows number of rows to mint, without those that the server has accepted
+ * @param accepted returns how many of the rows the server may have accepted, because their outcome is unknown
+ */
+export async function beyondSupply(
+  client: SupplyClient,
+  { contractAddress: contract_address, blockchain, signal }: Target,
   rows: number,
   accepted: () => Promise<number> = async () => 0,
-): Promise<void> {
-  if (rows === 0) return
+): Promise<string | null> {
+  if (rows === 0) return null
   if (client.supports('maxSupply') === null) await client.learnIdempotency({ signal })
-  if (client.supports('maxSupply') !== true) return
+  if (client.supports('maxSupply') !== true) return null
   const supply = await client.call('getsupply', { contract_address, blockchain }, { signal })
   const { left, max_supply } = supply
-  if (left === null || rows <= left) return
+  if (left === null || rows <= left) return null
   const toMint = rows - (await accepted())
-  if (toMint <= left) return
+  if (toMint <= left) return null
   const used = `${supply.minted} minted and ${supply.accepted} accepted`
   const most = left === 0 ? 'none is left' : `only ${left} ${left === 1 ? 'is' : 'are'} left`
-  throw new GdnError(
-    'refused',
-    `${count(toMint, 'row')} to mint, but ${most} of the collection's maximum supply of ${max_supply} (${used})`,
-    {
-      place: manifestPath === null ? {} : { file: manifestPath },
-      hint: 'Nothing was sent. Remove rows from the manifest, or mint them in another collection.',
-    },
-  )
+  return `${count(toMint, 'row')} to mint, but ${most} of the collection's maximum supply of ${max_supply} (${used})`
 }
+
+/** The note about rows of an interrupted run that exceed the maximum supply. */
+export const LEFT_OVER = "The rows that don't fit will fail"
+
+/** Returns whether a request was refused because it exceeds the maximum supply of its collection. */
+export const isBeyondSupply = (sent: Sent): boolean =>
+  sent.kind === 'answered' && sent.headers[HEADERS.errorCode] === SUPPLY_ERRORS.maxSupply
 
 /**
  * Returns how many rows of a refused request fit into the maximum supply of their collection, which other machines use
- * up as well. Returns 0 if none do, or if the request was refused for another reason.
+ * up as well.
  */
 export async function rowsThatFit(
   client: Pick<BatchClient, 'call'>,
   { contractAddress: contract_address, blockchain, signal }: Target,
-  sent: Sent,
   rows: number,
 ): Promise<number> {
-  if (sent.kind !== 'answered' || sent.headers[HEADERS.errorCode] !== SUPPLY_ERRORS.maxSupply) return 0
   const { left } = await client.call('getsupply', { contract_address, blockchain }, { signal })
   // NFTs that failed since may leave more, so that the request gets smaller in any case.
   return Math.min(left ?? 0, rows - 1)

@@ -2,4 +2,4 @@
  * The version of the newest schema: `FIRST_VERSION`, plus one for each later migration. It has its own file, because
  * shell completion loads it, but not the schema.
  */
-export const SCHEMA_VERSION = 12
+export const SCHEMA_VERSION = 13

@@ -4,7 +4,7 @@
  * Until version 0.1.0 is tagged, a schema change replaces the first migration and gets the next version. States with
  * another version are refused. After that, each schema change is a new migration.
  */
-export const FIRST_VERSION = 12
+export const FIRST_VERSION = 13
 
 /**
  * The migrations of the client database, oldest first. IDs are text, because libsql rounds large integers. Times are
@@ -235,8 +235,8 @@ CREATE INDEX operations_by_name ON operations (server_id, kind, identity);
 CREATE TRIGGER allowed_transitions BEFORE UPDATE OF state ON operations
 WHEN NEW.state <> OLD.state AND (OLD.state || ' ' || NEW.state) NOT IN (
   'planned intended', 'planned accepted', 'intended sent', 'intended planned', 'intended failed', 'sent accepted',
-  'sent intended', 'sent unknown', 'unknown accepted', 'unknown absent', 'accepted deployed', 'accepted failed',
-  'accepted unknown', 'accepted planned', 'absent accepted', 'absent unknown', 'failed accepted', 'failed unknown',
+  'sent intended', 'sent unknown', 'unknown accepted', 'unknown absent', 'unknown failed', 'accepted deployed',
+  'accepted failed', 'accepted unknown', 'accepted planned', 'absent accepted', 'absent unknown', 'failed accepted', 'failed unknown',
   'deployed accepted', 'deployed unknown')
 BEGIN SELECT raise(ABORT, 'this transition of an operation is not allowed'); END;
 CREATE TRIGGER first_state BEFORE INSERT ON operations WHEN NEW.state <> 'planned'

@@ -137,6 +137,30 @@ export function refuseRows(sql: Sql, requestId: number, message: string, now: nu
   moveRequest(sql, requestId, 'intended', 'failed', message)
 }
 
+/**
+ * Records that the repetition of a request with an unknown outcome was refused, and that the server has NFTs for only
+ * some of its rows.
+ *
+ * @param nfts the NFTs by the row's index in the request. Rows without an NFT have failed
+ */
+export function refuseRepeated(
+  sql: Sql,
+  requestId: number,
+  nfts: ReadonlyMap<number, string>,
+  { message, now }: { message: string; now: number },
+): void {
+  endAttemptOf(sql, requestId, 'refused', now)
+  sql.run("UPDATE requests SET outcome = 'refused' WHERE id = ?", requestId)
+  for (const { id, position } of sql.all<{ id: string; position: number }>(
+    "SELECT id, position FROM operations WHERE request_id = ? AND state = 'unknown' AND released_at IS NULL",
+    requestId,
+  )) {
+    const nft = nfts.get(position)
+    if (nft === undefined) moveOperation(sql, id, 'failed', message)
+    else giveNft(sql, id, nft, { now, by: 'found' })
+  }
+}
+
 /** Records that the outcome of a request is unknown. */
 export function doubtRows(sql: Sql, runId: string, requestId: number, reason: string, now: number): void {
   endAttemptOf(sql, requestId, 'unknown', now)

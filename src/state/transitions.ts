@@ -16,8 +16,9 @@ export const TRANSITIONS: Readonly<Record<OperationState, readonly OperationStat
   intended: ['sent', 'planned', 'failed'],
   // Back to intended: the request certainly had no effect, and may be sent again.
   sent: ['accepted', 'intended', 'unknown'],
-  // A refusal of a second attempt proves nothing about the first.
-  unknown: ['accepted', 'absent'],
+  // A refusal of a second attempt proves nothing about the first. To failed: the server refused the second attempt
+  // because of the maximum supply, and has no NFT with the reference ID of the row.
+  unknown: ['accepted', 'absent', 'failed'],
   // To unknown: the backend was restored and no longer knows it. To planned: a local backend was emptied.
   accepted: ['deployed', 'failed', 'unknown', 'planned'],
   // It was found later, or a later check couldn't decide.

@@ -6,16 +6,25 @@ import { type ReceivedResponse, type Sent, UNKNOWN } from '../../client/outcome.
 import { type ClassifiedAttempt, classify, type NoEffectAttempt } from '../../operations/classify.ts'
 import { referencesOf } from '../../operations/reconcile/by-reference.ts'
 import { updateDrop } from '../../state/drops.ts'
-import { notNew } from '../../state/known-nfts.ts'
-import { acceptRows, doubtRows, forgetRequest, noEffectOfRows, refuseRows } from '../../state/send-rows.ts'
+import { givenNfts, notNew } from '../../state/known-nfts.ts'
+import {
+  acceptRows,
+  doubtRows,
+  forgetRequest,
+  noEffectOfRows,
+  refuseRepeated,
+  refuseRows,
+} from '../../state/send-rows.ts'
+import { otherLabelOf } from '../identity/other-labels.ts'
+import { ServerNames } from '../identity/server-names.ts'
 import type { RunContext } from '../runs/run-context.ts'
-import { rowsThatFit } from '../supply.ts'
+import { isBeyondSupply, rowsThatFit } from '../supply.ts'
 
 /**
- * The outcome of an attempt. If it was accepted, `created` has the IDs of its NFTs. `fits` is the number of rows that
- * the server would accept, if the request exceeded the maximum supply.
+ * The outcome of an attempt. If it was accepted, `created` has the IDs of its NFTs. `isBeyondSupply` tells whether the
+ * request exceeded the maximum supply, and `fits` is the number of rows that the server would then accept.
  */
-export type AttemptResult = ClassifiedAttempt<string[]> & { fits?: number }
+export type AttemptResult = ClassifiedAttempt<string[]> & { isBeyondSupply?: boolean; fits?: number }
 
 /** A request to send. Every attempt sends the same bytes. */
 export interface Job {
@@ -73,11 +82,39 @@ export class Attempts {
 
   /** Makes a request have no effect if it was refused, but some of its rows fit into the maximum supply. */
   async #fit({ rows }: Job, result: Sent, verdict: AttemptResult): Promise<AttemptResult> {
-    if (verdict.outcome !== 'refused') return verdict
+    if (verdict.outcome !== 'refused' || !isBeyondSupply(result)) return verdict
     const { client, options } = this.#context
-    const fits = await rowsThatFit(client, options, result, rows).catch(() => 0)
-    if (fits === 0) return verdict
-    return { ...verdict, outcome: 'no_effect', cause: 'too_large', retryAfterMs: null, fits }
+    const fits = await rowsThatFit(client, options, rows).catch(() => 0)
+    if (fits === 0) return { ...verdict, isBeyondSupply: true }
+    return { ...verdict, outcome: 'no_effect', cause: 'too_large', retryAfterMs: null, fits, isBeyondSupply: true }
+  }
+
+  /**
+   * Resolves a request whose repetition was refused because of the maximum supply. The server accepts a request as a
+   * whole or not at all, so it has accepted no row for whose reference ID it has no NFT. Returns false if that isn't
+   * certain.
+   */
+  async settleRefused(job: Job, verdict: AttemptResult & { message: string }): Promise<boolean> {
+    const { client, store, options, halt: signal } = this.#context
+    const references = referencesOf(job.body)
+    if (references.length !== job.rows || client.supports('references') !== true) return false
+    const mints = await new ServerNames(client, { ...options, signal }).mintsOf(references).catch(() => null)
+    if (mints === null || [...mints.values()].some((mint) => otherLabelOf(mint, options.label) !== null)) return false
+    const nfts = new Map<number, string>()
+    for (const [position, reference] of references.entries()) {
+      const mint = mints.get(reference)
+      if (mint !== undefined) nfts.set(position, mint.nft_gdn_id)
+    }
+    const isSettled = await store.write((sql) => {
+      if (givenNfts(sql, [...nfts.values()]).size > 0) return false
+      refuseRepeated(sql, job.id, nfts, { message: verdict.message, now: Date.now() })
+      return true
+    })
+    if (!isSettled) return false
+    store.countMove('unknown', 'accepted', nfts.size)
+    store.countMove('unknown', 'failed', job.rows - nfts.size)
+    this.report(job, 'refused', verdict)
+    return true
   }
 
   /** Makes the outcome unknown if a response has the ID of an NFT that existed before. */

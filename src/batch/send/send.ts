@@ -163,7 +163,10 @@ export class Sender {
     }
   }
 
-  /** Repeats the stored bytes of a request with an unknown outcome. Only success changes the recorded outcome. */
+  /**
+   * Repeats the stored bytes of a request with an unknown outcome. Only success changes the recorded outcome, or a
+   * refusal because of the maximum supply.
+   */
   async #sendAgain(repetition: Repetition): Promise<void> {
     const context = this.#context
     const { store } = context
@@ -180,6 +183,7 @@ export class Sender {
     if (slot === null) return
     const verdict = await this.#attempts.make(job, slot, attempts)
     if (verdict.outcome === 'accepted') return await this.#record(job, verdict, 'unknown')
+    if (verdict.isBeyondSupply === true && (await this.#attempts.settleRefused(job, verdict))) return this.#onAttempt()
     this.#attempts.report(job, 'unknown', verdict)
     const isOpen =
       verdict.outcome === 'unknown' ||

@@ -297,7 +297,7 @@ async function confirmPlan(
   if (counts.mint > 0) {
     // A saved plan includes the rows to mint. Without this check, the mint would refuse edited rows after the prompt.
     await plan.refuseEdited()
-    await refusePlanBeyondSupply(connection, { options }, plan)
+    await refusePlanBeyondSupply(deps, connection, { options }, plan)
     refuseDuplicates(deps, flags.allowDuplicates, await plan.duplicates(), warnings?.file)
   }
   const pending = flags.only === 'mint' ? counts.mint : pendingCount(counts)

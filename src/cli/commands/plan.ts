@@ -123,7 +123,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
       printPlanNotes(io, found, obstacles, { allText, onlyMint: onlyMintOf(apply, found.counts, flags.newRows) })
       // A plan whose edited rows `apply` would refuse isn't saved.
       if (found.counts.mint > 0) await found.refuseEdited()
-      await refusePlanBeyondSupply(connection, opened, found)
+      await refusePlanBeyondSupply(deps, connection, opened, found)
       if (saveAs !== null) {
         const allowDuplicates = flags.allowDuplicates === true
         await savePlan(saveAs, found, { ...opened, takeOver: flags.takeOver === true, allowDuplicates })

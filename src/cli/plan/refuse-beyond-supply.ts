@@ -1,18 +1,28 @@
-import { refuseBeyondSupply } from '../../batch/supply.ts'
+import { beyondSupply, beyondSupplyError, LEFT_OVER } from '../../batch/supply.ts'
 import { UNRESOLVED } from '../../plan/mint-changes.ts'
 import type { ChangePlan } from '../../plan/planned.ts'
-import type { Connection } from '../deps.ts'
+import type { Connection, Deps } from '../deps.ts'
+import { safe } from '../io/io.ts'
 import type { PlanSource } from './open-plan.ts'
 
-/** Refuses a plan whose mints exceed the maximum supply of the collection. @throws GdnError `refused` */
+/**
+ * Refuses a plan whose mints exceed the maximum supply of the collection. A plan with rows whose outcome is unknown
+ * continues with a note, because `apply` must resolve these rows.
+ *
+ * @throws GdnError `refused`
+ */
 export async function refusePlanBeyondSupply(
+  { io }: Pick<Deps, 'io'>,
   { client }: Connection,
   { options }: Pick<PlanSource, 'options'>,
   plan: Pick<ChangePlan, 'counts' | 'changes'>,
 ): Promise<void> {
-  await refuseBeyondSupply(client, options, plan.counts.mint, async () => {
-    let accepted = 0
-    for await (const { action, reason } of plan.changes()) if (action === 'mint' && reason === UNRESOLVED) accepted++
-    return accepted
+  let unresolved = 0
+  const problem = await beyondSupply(client, options, plan.counts.mint, async () => {
+    for await (const { action, reason } of plan.changes()) if (action === 'mint' && reason === UNRESOLVED) unresolved++
+    return unresolved
   })
+  if (problem === null) return
+  if (unresolved === 0) throw beyondSupplyError(problem, options)
+  io.note(safe(`${problem}. ${LEFT_OVER}.`))
 }
