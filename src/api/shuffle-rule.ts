@@ -26,11 +26,15 @@ const LINE = /^shuffle drand-quicknet-v1 ([1-9][0-9]{0,6})$/
 /** The length of the longest line. A hostile file could consist of one line of megabytes. */
 const MAX_LINE = 64
 
+const lineOf = (marginSeconds: number): string => `${BEGINNING}drand-quicknet-v1 ${marginSeconds}`
+
+/** Returns whether a rule can have a margin. */
+export const isMargin = (seconds: number): boolean => LINE.test(lineOf(seconds))
+
 /** Returns the first line of the leaves file of a shuffled drop. */
 export function ruleLine({ marginSeconds }: ShuffleRule): string {
-  const line = `${BEGINNING}drand-quicknet-v1 ${marginSeconds}`
-  if (!LINE.test(line)) throw new Error(`${marginSeconds} is not a margin in seconds`)
-  return `${line}\n`
+  if (!isMargin(marginSeconds)) throw new Error(`${marginSeconds} is not a margin in seconds`)
+  return `${lineOf(marginSeconds)}\n`
 }
 
 /**

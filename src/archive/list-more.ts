@@ -1,11 +1,9 @@
-import { CID } from 'multiformats/cid'
-import { create as createDigest } from 'multiformats/hashes/digest'
 import { chunksOf } from '../core/chunks-of.ts'
-import { GdnError } from '../core/errors.ts'
 import { hex } from '../holders/log-ranges.ts'
 import { numberKey, numberOf } from '../holders/number-key.ts'
-import { CONTRACT_URI_CALL, decodeString, digestSlot, metadataState } from '../verify/abi.ts'
+import { CONTRACT_URI_CALL, decodeString, metadataState } from '../verify/abi.ts'
 import type { CallResult, ChainReader } from '../verify/chain-reader.ts'
+import { mintedUris } from '../verify/minted-uris.ts'
 import { type ArchiveStore, COLLECTION_KEY } from './archive-store.ts'
 import { isTooLarge, type ListOptions } from './list-tokens.ts'
 
@@ -28,8 +26,6 @@ export async function listContractUri({ reader, store, contract, block }: Option
 
 const MAX_MESSAGE = 200
 const CALLS_AT_ONCE = 50
-/** Maximum number of tokens that a gdn backend mints with one metadata directory. */
-const MAX_BATCH = 200n
 
 /**
  * Stores, for each updated token of a gdn collection, the URL of the metadata that it was minted with. The proof of a
@@ -57,27 +53,6 @@ const isState = (state: CallResult | undefined): state is CallResult & { kind: '
 const isUpdated = (state: CallResult | undefined): boolean => isState(state) && BigInt(state.data.slice(0, 66)) > 0n
 
 async function addMinted({ reader, store, contract, block }: Options, updated: readonly bigint[]): Promise<void> {
-  const heads = new Set<bigint>()
-  for (const id of updated) for (let head = id; head > 0n && head > id - MAX_BATCH; head--) heads.add(head)
-  const asked = [...heads]
-  const words = await reader.storageAt(contract, asked.map(digestSlot), hex(block.number))
-  const digests = new Map(asked.map((head, at) => [head, digestIn(words[at])]))
-  for (const id of updated) {
-    for (let head = id; head > 0n && head > id - MAX_BATCH; head--) {
-      const digest = digests.get(head)
-      if (digest === undefined || digest === '0'.repeat(64)) continue
-      const cid = CID.createV1(DAG_PB, createDigest(SHA_256, Buffer.from(digest, 'hex')))
-      store.setMinted(numberKey(id), `ipfs://${cid}/${id - head}.json`)
-      break
-    }
-  }
-}
-
-const [DAG_PB, SHA_256] = [0x70, 0x12]
-
-function digestIn(word: CallResult | undefined): string {
-  if (word?.kind === 'value' && /^0x[0-9a-f]{64}$/i.test(word.data)) return word.data.slice(2)
-  throw new GdnError('bad_answer', "the node does not return the contract's storage, which names the minted metadata", {
-    hint: 'Use the URL of another node.',
-  })
+  const uris = await mintedUris(reader, contract, updated, { block: hex(block.number) })
+  for (const [id, uri] of uris) store.setMinted(numberKey(id), uri)
 }

@@ -1,6 +1,6 @@
 import type { StoredPair } from '../batch/identity/store-pairs.ts'
 import type { KeptRow } from '../batch/rows/manifest-row.ts'
-import type { BatchClient, BatchOptions, Duplicates, FieldChange, Items, RunRef } from '../batch/types.ts'
+import type { BatchClient, BatchOptions, Duplicates, FieldChange, Items, Run, RunRef } from '../batch/types.ts'
 import type { LocalContents } from '../files/local-content.ts'
 import type { Drop } from '../state/drops.ts'
 import type { Relabeling } from '../state/plan-tables.ts'
@@ -17,10 +17,11 @@ export interface PlanOptions extends BatchOptions {
   noTransfers(): Promise<string | null>
   /**
    * Returns why rows without NFTs can't be minted with their own metadata, if rows of the manifest are minted
-   * unrevealed; null if they can. `own` is the hash to which the run is committed, and undefined if the run has not
-   * begun.
+   * unrevealed; null if they can.
+   *
+   * @param reading the options that the run stores; null if the run has not begun
    */
-  noMints(own: string | undefined): Promise<string | null>
+  noMints(reading: Run['reading'] | null): Promise<string | null>
   /**
    * The number of rows of a shuffled drop whose rows were drawn. Its rows without NFTs can't be minted any more.
    */

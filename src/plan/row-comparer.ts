@@ -82,7 +82,8 @@ export class RowComparer {
    */
   async #readNoMints(): Promise<string | null> {
     const { reading, setId } = this.#store.drop
-    const own = typeof reading.provenance === 'string' ? reading.provenance : undefined
-    return setId !== null && own === undefined ? null : await this.#options.noMints(own)
+    const isUnrevealed = typeof reading.provenance === 'string'
+    if (setId !== null && !isUnrevealed) return null
+    return await this.#options.noMints(isUnrevealed ? reading : null)
   }
 }

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto'
-import { CID } from 'multiformats/cid'
-import { create as createDigest } from 'multiformats/hashes/digest'
 import { GdnError } from '../core/errors.ts'
 import { PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
-import { digestSlot, provenanceOfCall } from '../verify/abi.ts'
+import { provenanceOfCall } from '../verify/abi.ts'
 import type { CallResult, ChainReader } from '../verify/chain-reader.ts'
 import type { Difference } from '../verify/compare-metadata.ts'
+import { mintedUris } from '../verify/minted-uris.ts'
 import type { StorageReader } from '../verify/storage-reader.ts'
 import { sha256InUrl } from './provenance-in.ts'
 import type { BeaconSource } from './shuffle/read-beacon.ts'
@@ -20,9 +19,6 @@ export interface ProofSources {
   openBeacon: () => Promise<BeaconSource>
   signal: AbortSignal
 }
-
-/** Maximum number of tokens in a batch. The search for the batch of a token reads at most this many IDs. */
-const MAX_BATCH = 200
 
 export type Metadata = Readonly<Record<string, unknown>>
 
@@ -77,39 +73,11 @@ export function rowIn({ [PROVENANCE_ROW]: text }: Metadata): number | null {
   return typeof text === 'string' && /^[1-9][0-9]{0,9}$/.test(text) ? Number(text) : null
 }
 
-/**
- * Returns the URL of the metadata that a token was minted with, from the digest of its batch in the contract's storage.
- */
+/** Returns the URL of the metadata that a token was minted with. */
 export async function mintedUri(chain: Pick<ChainReader, 'storageAt'>, to: string, id: bigint): Promise<string> {
-  const first = id > BigInt(MAX_BATCH) ? id - BigInt(MAX_BATCH) + 1n : 1n
-  const uri = (await mintedUris(chain, to, first, id)).get(id)
+  const uri = (await readable(() => mintedUris(chain, to, [id]))).get(id)
   if (uri === undefined) throw new Unreadable('the contract has no metadata directory for this token')
   return uri
-}
-
-/**
- * Returns the URLs of the metadata that tokens were minted with, from the first ID to the last one. Tokens whose batch
- * begins before the first ID are left out.
- */
-export async function mintedUris(
-  chain: Pick<ChainReader, 'storageAt'>,
-  to: string,
-  first: bigint,
-  last: bigint,
-): Promise<Map<bigint, string>> {
-  const ids = Array.from({ length: Number(last - first) + 1 }, (_, at) => first + BigInt(at))
-  const words = await readable(() => chain.storageAt(to, ids.map(digestSlot)))
-  const uris = new Map<bigint, string>()
-  let batch: { head: bigint; cid: CID } | null = null
-  for (const [at, id] of ids.entries()) {
-    const digest = dataOf(words[at] ?? { kind: 'failed', message: 'no response' }) ?? ''
-    if (!/^0x[0-9a-f]{64}$/i.test(digest)) throw new Unreadable('the storage of the contract is not readable')
-    if (BigInt(digest) !== 0n) {
-      batch = { head: id, cid: CID.createV1(0x70, createDigest(0x12, Buffer.from(digest.slice(2), 'hex'))) }
-    }
-    if (batch !== null) uris.set(id, `ipfs://${batch.cid}/${id - batch.head}.json`)
-  }
-  return uris
 }
 
 export async function readFile(storage: StorageReader, url: string): Promise<Metadata> {

@@ -1,3 +1,4 @@
+import type { ProvenanceRecord } from '../api/endpoints/getprovenances.ts'
 import { extraKeys, MAX_METADATA_ITEMS, metadataItems } from '../api/metadata.ts'
 import { isIpfsUrl } from '../core/ipfs-url.ts'
 import { sha256Of } from '../core/sha256-of.ts'
@@ -5,7 +6,7 @@ import type { ManifestItem } from '../manifest/read.ts'
 import { PROVENANCE, PROVENANCE_ROW, PROVENANCE_SALT, PROVENANCE_SIGNATURE } from '../manifest/reveal-keys.ts'
 import type { ManifestRow, RowProblem } from '../manifest/row.ts'
 import { Commitment, rowContentHash } from './leaves.ts'
-import type { ShuffleRule } from './shuffle/rule.ts'
+import { isMargin, type ShuffleRule } from './shuffle/rule.ts'
 
 /** A manifest with the commitment to its rows. */
 export interface ReadCommitment {
@@ -37,6 +38,27 @@ export async function readCommitment(
     lines.push(item.row.line)
   }
   return { commitment: new Commitment(Buffer.concat(contents), rule), lines, contentOf, hashOf }
+}
+
+/**
+ * Returns the rows of a manifest with the first commitment that the collection has to them, which may have the rule of
+ * a shuffle. Returns null if it has none.
+ *
+ * @param commitments oldest first
+ */
+export function asCommitted(
+  rows: ReadCommitment,
+  commitments: readonly Pick<ProvenanceRecord, 'provenance' | 'shuffle_margin'>[],
+): ReadCommitment | null {
+  const byMargin = new Map<number | null, Commitment>()
+  for (const { provenance, shuffle_margin: marginSeconds = null } of commitments) {
+    if (marginSeconds !== null && !isMargin(marginSeconds)) continue
+    const rule = marginSeconds === null ? null : { marginSeconds }
+    const commitment = byMargin.get(marginSeconds) ?? rows.commitment.withRule(rule)
+    byMargin.set(marginSeconds, commitment)
+    if (commitment.provenance === provenance) return { ...rows, commitment }
+  }
+  return null
 }
 
 /** Returns functions that hash rows and their files. Each file is read once. */

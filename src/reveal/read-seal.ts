@@ -18,15 +18,32 @@ export interface Seal {
   isSimulated: boolean
 }
 
-/** Reads the seal of a shuffled drop from the chain; null if the drop isn't sealed. @throws Unreadable */
-export async function readSeal(chain: Chain, contract: string, seal: string): Promise<Seal | null> {
+/**
+ * Reads the seal of a shuffled drop from the chain; null if the drop isn't sealed.
+ *
+ * @param expected the block that probably has the seal. Many nodes search events only in a few blocks
+ * @throws Unreadable
+ */
+export async function readSeal(
+  chain: Chain,
+  contract: string,
+  seal: string,
+  expected: number | null = null,
+): Promise<Seal | null> {
   const firstTokenId = await committedBefore(chain, contract, seal)
   if (firstTokenId === 0n) return null
   return await readable(async () => {
     const isSimulated = await isDevelopmentNode(chain)
-    const number = (await loggedBlock(chain, contract, seal)) ?? (await searchBlock(chain, contract, seal))
+    const logged =
+      (expected === null ? null : await loggedBlock(chain, contract, seal, expected)) ??
+      (await loggedBlock(chain, contract, seal))
+    const number = logged?.number ?? (await searchBlock(chain, contract, seal))
     const block = await blockAt(chain, number)
     if (block === null) throw new Unreadable(`${chain.origin} does not have block ${number}, which sealed the drop`)
+    // A reorg, or nodes behind a load balancer.
+    if (logged !== null && logged.hash !== block.hash) {
+      throw new Unreadable(`${chain.origin} returned two blocks ${number}, so the seal of the drop may move`)
+    }
     // A network without a notion of finality doesn't know the tag.
     const final = isSimulated ? null : await blockAt(chain, 'finalized')
     const isFinal = final === null || number <= final.number
@@ -34,9 +51,19 @@ export async function readSeal(chain: Chain, contract: string, seal: string): Pr
   })
 }
 
-/** Returns the block of the event; null if the node doesn't return it, as many limit the number of blocks. */
-async function loggedBlock(chain: Chain, address: string, seal: string): Promise<number | null> {
-  const filter = { address, topics: [PROVENANCE_COMMITTED, seal], fromBlock: '0x0', toBlock: 'latest' }
+/**
+ * Returns the block of the event; null if the node doesn't return it, as many limit the number of blocks.
+ *
+ * @param only the block to search. Default: all blocks
+ */
+async function loggedBlock(
+  chain: Chain,
+  address: string,
+  seal: string,
+  only?: number,
+): Promise<Pick<Block, 'number' | 'hash'> | null> {
+  const [fromBlock, toBlock] = only === undefined ? ['0x0', 'latest'] : [hexOf(only), hexOf(only)]
+  const filter = { address, topics: [PROVENANCE_COMMITTED, seal], fromBlock, toBlock }
   const response = await chain.request('eth_getLogs', [filter])
   if (!('result' in response) || !Array.isArray(response.result)) return null
   const [log, ...others] = response.result
@@ -45,8 +72,11 @@ async function loggedBlock(chain: Chain, address: string, seal: string): Promise
     String(log.address).toLowerCase() === address.toLowerCase() &&
     String(log.topics[0]).toLowerCase() === PROVENANCE_COMMITTED &&
     String(log.topics[1]).toLowerCase() === seal
-  return isOurs && /^0x[0-9a-f]{1,13}$/i.test(String(log.blockNumber)) ? Number(log.blockNumber) : null
+  if (!isOurs || !/^0x[0-9a-f]{1,13}$/i.test(String(log.blockNumber))) return null
+  return { number: Number(log.blockNumber), hash: String(log.blockHash).toLowerCase() }
 }
+
+const hexOf = (block: number): string => `0x${block.toString(16)}`
 
 /** Finds the first block in which the seal is committed. This needs a node with old states. */
 async function searchBlock(chain: Chain, contract: string, seal: string): Promise<number> {
@@ -55,7 +85,7 @@ async function searchBlock(chain: Chain, contract: string, seal: string): Promis
   let [low, high] = [0, newest.number]
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
-    const found = await committedBefore(chain, contract, seal, `0x${middle.toString(16)}`).catch((error: unknown) => {
+    const found = await committedBefore(chain, contract, seal, hexOf(middle)).catch((error: unknown) => {
       if (!(error instanceof Unreadable)) throw error
       throw new Unreadable(
         `${chain.origin} returns neither the event that sealed the drop nor old states (${error.message}): use another --rpc-url`,

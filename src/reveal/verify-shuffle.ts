@@ -2,8 +2,9 @@ import { chunksOf } from '../core/chunks-of.ts'
 import { GdnError } from '../core/errors.ts'
 import { isObject } from '../core/json.ts'
 import { PROVENANCE, PROVENANCE_SIGNATURE } from '../manifest/reveal-keys.ts'
+import { mintedUris } from '../verify/minted-uris.ts'
 import { provenanceOf } from './leaves.ts'
-import { differs, type Metadata, mintedUris, type ProofSources, readBytes, rowIn, Unreadable } from './proof-reads.ts'
+import { differs, type Metadata, type ProofSources, readable, readBytes, rowIn, Unreadable } from './proof-reads.ts'
 import { readSeal } from './read-seal.ts'
 import { type Beacon, verifyBeacon } from './shuffle/beacon.ts'
 import { rowsOfSlots, shuffleSeed } from './shuffle/permutation.ts'
@@ -97,8 +98,20 @@ async function beaconOf(
   }
 }
 
+/** Maximum number of earlier tokens. A hostile contract can return any numbers. */
+const MAX_EARLIER = 1_000_000n
+/** Number of tokens whose URLs are read with one call. */
+const PAGE = 1_000n
 /** Number of metadata files that are read at the same time. */
-const AT_ONCE = 16
+const AT_ONCE = 32
+
+/** Yields the URLs of the metadata that earlier tokens of a drop were minted with, a few at a time. */
+async function* earlierUris(chain: ProofSources['chain'], to: string, first: bigint, id: bigint) {
+  for (let next = first; next < id; next += PAGE) {
+    const ids = Array.from({ length: Number(id - next < PAGE ? id - next : PAGE) }, (_, at) => next + BigInt(at))
+    yield* chunksOf([...(await readable(() => mintedUris(chain, to, ids, { from: first })))], AT_ONCE)
+  }
+}
 
 /** Rejects a token if an earlier token of the drop has the same slot. Such a token could choose between two rows. */
 async function refuseTakenSlot(
@@ -106,9 +119,9 @@ async function refuseTakenSlot(
   { to, first, hash, leavesUrl }: Drop,
   { id, slot }: { id: bigint; slot: number },
 ): Promise<void> {
-  if (id === first) return
+  if (id - first > MAX_EARLIER) throw new Unreadable(`${id - first} tokens were minted before it, which are too many`)
   const isOfDrop = new Map([[leavesUrl, true]])
-  for (const some of chunksOf([...(await mintedUris(chain, to, first, id - 1n))], AT_ONCE)) {
+  for await (const some of earlierUris(chain, to, first, id)) {
     const files = await Promise.all(some.map(async ([other, uri]) => ({ other, stored: await storage.readJson(uri) })))
     for (const { other, stored } of files) {
       if (stored.kind !== 'json')

@@ -58,6 +58,8 @@ interface World {
   newest: number
   client: string
   logs: 'all' | 'none' | 'refused'
+  /** The hash of the block in the event, if it isn't that of the block. */
+  logHash?: string
   hasOldStates: boolean
   signsRounds: boolean
 }
@@ -99,7 +101,8 @@ const world = (): World => ({
   signsRounds: true,
 })
 
-const HEADS = [3, 4, 8, 9]
+const FAR = 5_000_000
+const HEADS = [3, 4, 8, 9, FAR]
 const digestOf = (head: number) => sha256(`batch ${head}`)
 const uriOf = (id: number) => {
   const head = HEADS.filter((first) => first <= id).at(-1) ?? 0
@@ -152,7 +155,9 @@ function check(one: World, tokenId: number) {
           const found = one.committed.get(SEAL)
           if (one.logs === 'none' || found === undefined) return respond([])
           const blockNumber = `0x${found.block.toString(16)}`
-          return respond([{ address: CONTRACT, topics: [PROVENANCE_COMMITTED, SEAL], blockNumber, removed: false }])
+          const blockHash = one.logHash ?? `0x${word(found.block)}`
+          const log = { address: CONTRACT, topics: [PROVENANCE_COMMITTED, SEAL], blockNumber, blockHash }
+          return respond([{ ...log, removed: false }])
         },
       },
       storage: {
@@ -387,6 +392,13 @@ test.each<[string, (one: World) => void, string]>([
     'is not final yet',
   ],
   [
+    'if a node returns two blocks of the seal, as in a reorg',
+    (one) => {
+      one.logHash = `0x${word(99)}`
+    },
+    'returned two blocks 20, so the seal of the drop may move',
+  ],
+  [
     'without the metadata of an earlier token, which could have the same slot',
     (one) => {
       one.minted.delete(4)
@@ -403,6 +415,18 @@ test.each<[string, (one: World) => void, string]>([
   ],
 ])('decides nothing %s', async (_, edit, reason) => {
   expect(await check(edited(edit), 5)).toMatchObject({ kind: 'unknown', reason: expect.stringContaining(reason) })
+})
+
+test('reads no millions of tokens that a hostile contract claims', async () => {
+  const one = edited(({ committed, minted, shown }) => {
+    committed.set(SEAL, { next: FAR + 1, block: 20 })
+    minted.set(FAR, placeholder(3))
+    shown.set(FAR, shownAt(3))
+  })
+  expect(await check(one, FAR)).toEqual({
+    kind: 'unknown',
+    reason: `${FAR - 3} tokens were minted before it, which are too many`,
+  })
 })
 
 test('the slot belongs to the first token, even if a later one has it as well', async () => {

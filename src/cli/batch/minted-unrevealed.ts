@@ -10,11 +10,14 @@ import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { ManifestItem } from '../../manifest/read.ts'
 import { OTHERS_UNREVEALED, UNREVEALED } from '../../plan/mint-changes.ts'
-import { readCommitment } from '../../reveal/read-commitment.ts'
+import { asCommitted, type ReadCommitment, readCommitment } from '../../reveal/read-commitment.ts'
 import { countUnrevealed, type UnrevealedMints } from '../../reveal/rows-with-nfts.ts'
+import type { ShuffleRule } from '../../reveal/shuffle/rule.ts'
+import type { KeptCommitment } from '../../reveal/unrevealed.ts'
 import type { Connection, Deps } from '../deps.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { applyAgain } from './flags-again.ts'
+import { committedWith, mintedOnce, ruleText } from './shuffled.ts'
 
 /** A manifest to mint, and its collection. */
 interface Minting {
@@ -22,20 +25,23 @@ interface Minting {
   read: () => AsyncIterable<ManifestItem>
 }
 
-/** Whether the collection is committed to this manifest, only to others, or to none. */
-type Committed = 'this' | 'others' | 'none'
+/**
+ * Whether the collection is committed to this manifest, to its rows with another rule of a shuffle, only to other
+ * manifests, or to none.
+ */
+type Committed = { to: 'none' | 'others' } | { to: 'this' | 'other rule'; rule: ShuffleRule | null }
 
-/** @param own the hash of the manifest's commitment, if it is known */
+/** @param own the rows with their commitment, if its rule is known. Default: the collection's rule */
 async function committedTo(
   { signals: { signal } }: Deps,
   { client }: Connection,
   { options: { blockchain, contractAddress: contract_address, manifestPath }, read }: Minting,
-  own?: string,
+  own?: ReadCommitment,
 ): Promise<Committed> {
   // Standard input can't be read again, so a commitment never covers it.
-  if (!isEvm(blockchain) || manifestPath === null) return 'none'
+  if (!isEvm(blockchain) || manifestPath === null) return { to: 'none' }
   await client.learnIdempotency({ signal })
-  if (client.supports('updates') !== true) return 'none'
+  if (client.supports('updates') !== true) return { to: 'none' }
   const { provenances } = await client
     .call('getprovenances', { contract_address }, { signal })
     .catch((error: unknown) => {
@@ -44,9 +50,21 @@ async function committedTo(
       return { provenances: [] }
     })
   const valid = provenances.filter(({ status }) => !hasFailed(status))
-  if (valid.length === 0) return 'none'
-  const wanted = own ?? (await readCommitment(read()))?.commitment.provenance
-  return valid.some(({ provenance }) => provenance === wanted) ? 'this' : 'others'
+  if (valid.length === 0) return { to: 'none' }
+  const rows = own ?? (await readCommitment(read()))
+  const found = rows === null ? null : asCommitted(rows, valid)
+  if (found === null) return { to: 'others' }
+  const { provenance, rule } = found.commitment
+  return { to: own === undefined || own.commitment.provenance === provenance ? 'this' : 'other rule', rule }
+}
+
+/**
+ * Returns the error for rows that the collection has committed to as a shuffled drop, and that `--again` would mint a
+ * second time; null for other rows.
+ */
+export async function whyNotAgain(deps: Deps, connection: Connection, minting: Minting): Promise<GdnError | null> {
+  const found = await committedTo(deps, connection, minting)
+  return found.to === 'this' && found.rule !== null ? mintedOnce('--again') : null
 }
 
 /**
@@ -61,16 +79,18 @@ export async function whyNotAsItIs(
   flags: BatchMintFlags,
 ): Promise<GdnError | null> {
   const found = await committedTo(deps, connection, minting)
-  if (found === 'none') return null
+  if (found.to === 'none') return null
   const mints = await unrevealedOf(minting, connection)
-  if (found === 'this') return mints.revealed > 0 ? alreadyRevealed(mints, minting.options, flags) : committed()
+  if (found.to === 'this') {
+    return mints.revealed > 0 ? alreadyRevealed(mints, minting.options, flags) : committed(found.rule)
+  }
   return mints.hidden + mints.revealed > 0 ? otherManifest(mints) : null
 }
 
 /** An unrevealed drop to mint. */
 interface MintingUnrevealed extends Minting {
-  /** The hash of the manifest's commitment. */
-  provenance: string
+  /** The manifest's rows with their commitment. */
+  rows: ReadCommitment
   /** Whether this machine has begun the run. */
   isKnown: boolean
   flags: BatchMintFlags
@@ -85,8 +105,8 @@ export async function whyNotUnrevealed(
   connection: Connection,
   minting: MintingUnrevealed,
 ): Promise<{ refusal: GdnError | null; isCommitted: boolean }> {
-  const found = await committedTo(deps, connection, minting, minting.provenance)
-  return { refusal: await refusalOf(deps, connection, minting, found), isCommitted: found === 'this' }
+  const found = await committedTo(deps, connection, minting, minting.rows)
+  return { refusal: await refusalOf(deps, connection, minting, found), isCommitted: found.to === 'this' }
 }
 
 async function refusalOf(
@@ -95,16 +115,18 @@ async function refusalOf(
   minting: MintingUnrevealed,
   found: Committed,
 ): Promise<GdnError | null> {
-  const { options, read, provenance, isKnown, flags } = minting
+  const { options, read, rows, isKnown, flags } = minting
+  if (found.to === 'other rule') return committedWith(found.rule)
   const ids = new Set<string>()
   const mints = await countUnrevealed(options, connection.client, read(), ids)
-  if (found === 'others' && mints.hidden + mints.revealed > 0) return uncommitted(options, provenance)
-  const isRefused = found === 'this' && mints.revealed > 0 && options.adopt !== true && !isKnown
+  if (found.to === 'others' && mints.hidden + mints.revealed > 0)
+    return uncommitted(options, rows.commitment.provenance)
+  const isRefused = found.to === 'this' && mints.revealed > 0 && options.adopt !== true && !isKnown
   if (isRefused) return alreadyRevealed(mints, options, flags)
   // A server that doesn't support commitments refuses the mint.
   const isChecked = options.lookup !== false && connection.client.supports('updates') === true
   if (mints.others === 0 || !isChecked) return null
-  return await mintedAsTheyAre(deps, connection, minting, { known: ids, isCommitted: found === 'this' })
+  return await mintedAsTheyAre(deps, connection, minting, { known: ids, isCommitted: found.to === 'this' })
 }
 
 /**
@@ -141,19 +163,21 @@ async function* keptRows(items: AsyncIterable<ManifestItem>): AsyncGenerator<Kep
 /**
  * Returns why a plan's rows without NFTs can't be minted with their real metadata; null if they can.
  *
- * @param own the hash to which the run is committed; undefined if the run has not begun
+ * @param own the commitment of the run; null if the run has not begun
  */
 export async function whyNoMints(
   deps: Deps,
   connection: Connection,
   minting: Minting,
-  own: string | undefined,
+  own: KeptCommitment | null,
 ): Promise<string | null> {
-  if (own !== undefined) {
-    return (await readCommitment(minting.read()))?.commitment.provenance === own ? UNREVEALED : OTHERS_UNREVEALED
+  if (own !== null) {
+    const rows = await readCommitment(minting.read(), own.shuffle)
+    return rows?.commitment.provenance === own.provenance ? UNREVEALED : OTHERS_UNREVEALED
   }
   const found = await committedTo(deps, connection, minting)
-  if (found !== 'others') return found === 'this' ? UNREVEALED : null
+  if (found.to === 'none') return null
+  if (found.to !== 'others') return UNREVEALED
   const { hidden, revealed } = await unrevealedOf(minting, connection)
   return hidden + revealed > 0 ? OTHERS_UNREVEALED : null
 }
@@ -177,10 +201,12 @@ const NOTHING = 'Nothing was sent.'
 const refused = (message: string, hint: string) =>
   new GdnError('refused', message, { place: { flag: '--unrevealed' }, hint: `${NOTHING} ${hint}` })
 
-const committed = () =>
+const committed = (rule: ShuffleRule | null) =>
   refused(
-    'the collection is committed to the rows of this manifest',
-    'To mint them unrevealed, or to resume their mint, add --unrevealed <file>. To also mint them with their real metadata, add --again.',
+    `the collection is committed to the rows of this manifest${rule === null ? '' : ` ${ruleText(rule)}`}`,
+    rule === null
+      ? 'To mint them unrevealed, or to resume their mint, add --unrevealed <file>. To also mint them with their real metadata, add --again.'
+      : `To mint them, or to resume their mint, add --unrevealed <file> and these flags.`,
   )
 
 function otherManifest({ hidden, revealed, isFormer = false }: UnrevealedMints & { isFormer?: boolean }): GdnError {

@@ -28,7 +28,8 @@ export function ruleOf({ shuffle, shuffleMargin }: ShuffleFlags, kept: KeptRun |
   return { marginSeconds: shuffleMargin === undefined ? DEFAULT_MARGIN_S : shuffleMargin / 1000 }
 }
 
-const ruleText = (rule: ShuffleRule | null): string =>
+/** Returns the flags of a rule for a sentence. */
+export const ruleText = (rule: ShuffleRule | null): string =>
   rule === null ? 'without --shuffle' : `with --shuffle --shuffle-margin ${rule.marginSeconds}s`
 
 /** Returns the error for a run that is resumed with another rule than the one that it has committed to. */
@@ -40,6 +41,13 @@ export const otherRule = (run: string, rule: ShuffleRule | null): GdnError =>
   })
 
 const NOTHING = 'Nothing was minted.'
+
+/** Returns the error for rows that the collection has committed to with another rule, or without one. */
+export const committedWith = (rule: ShuffleRule | null): GdnError =>
+  new GdnError('refused', `the collection is committed to the rows of this manifest ${ruleText(rule)}`, {
+    place: { flag: '--shuffle' },
+    hint: `${NOTHING} To mint them, ${rule === null ? 'omit --shuffle' : 'use the same flags'}. To draw rows by another rule, use another manifest or collection.`,
+  })
 
 /** Returns the error for rows of a shuffled drop that another mint would mint a second time. */
 export const mintedOnce = (place: '--again' | '--run'): GdnError =>

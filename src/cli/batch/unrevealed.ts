@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
+import { hasFailed } from '../../api/nft-status.ts'
 import { RENAMED } from '../../batch/minted/seems-minted.ts'
 import { referenceScope } from '../../batch/rows/row-key.ts'
 import type { BatchOptions, PlannedEvent } from '../../batch/types.ts'
@@ -10,7 +11,7 @@ import { GdnError, type Place } from '../../core/errors.ts'
 import { type ManifestItem, readManifest } from '../../manifest/read.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import { leavesUrlIn, rowsByMetadata } from '../../reveal/provenance-in.ts'
-import { type ReadCommitment, readCommitment, uncommittable } from '../../reveal/read-commitment.ts'
+import { asCommitted, type ReadCommitment, readCommitment, uncommittable } from '../../reveal/read-commitment.ts'
 import {
   editedLines,
   editedWhileRead,
@@ -28,9 +29,9 @@ import { changeOnce } from '../request/change-once.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { applyAgain } from './flags-again.ts'
 import { manifestOptions } from './manifest-options.ts'
-import { uncommitted, whyNotAsItIs, whyNotUnrevealed } from './minted-unrevealed.ts'
+import { uncommitted, whyNotAgain, whyNotAsItIs, whyNotUnrevealed } from './minted-unrevealed.ts'
 import { hasList } from './receiver-list.ts'
-import { mintedOnce, otherRule, ruleOf, sealed } from './shuffled.ts'
+import { committedWith, mintedOnce, otherRule, ruleOf, sealed } from './shuffled.ts'
 
 /** Returns the check of rows that are committed to. */
 export const checkUncommittable =
@@ -77,9 +78,14 @@ export async function openUnrevealed(
         )
   }
   const repeats = flags.again === true || kept?.isAgain === true
+  const refuseAgain = async (connection: Connection) => {
+    const refusal = await whyNotAgain(deps, connection, { options, read })
+    if (refusal !== null) throw refusal
+  }
   if (file === undefined) {
     // A run that has sent rows, or that --again started, mints them with their real metadata on purpose.
-    if (hasSent || repeats) return { options, read }
+    if (hasSent) return { options, read }
+    if (repeats) return { options, read, check: refuseAgain }
     let isUnchecked = false
     return {
       options,
@@ -135,10 +141,11 @@ export async function openUnrevealed(
     // The transaction that commits to the rows.
     others: 1,
     check: async (connection) => {
+      if (repeats && !hasSent && rule === null) await refuseAgain(connection)
       // Another machine may have minted rows that this machine's run has not sent.
       if (repeats || kept?.counts.pending === 0) return
       const isKnown = kept !== undefined
-      const minting = { options, read, provenance, isKnown, flags }
+      const minting = { options, read, rows, isKnown, flags }
       const found = await whyNotUnrevealed(deps, connection, minting)
       if (found.refusal !== null) throw found.refusal
       isCommitted = found.isCommitted
@@ -258,8 +265,9 @@ const commitmentReference = (provenance: string, scope: string | null): string =
 /**
  * Returns whether the commitment is on chain.
  *
- * @throws GdnError `refused` if the server doesn't support commitments, or if rows were minted without this one;
- * `seems_minted` if a run with another name made it
+ * @throws GdnError `refused` if the server doesn't support commitments, if rows were minted without this one, or if the
+ * collection first committed to the rows with another rule of a shuffle; `seems_minted` if a run with another name made
+ * it
  */
 async function isDeployed(
   deps: Deps,
@@ -277,18 +285,22 @@ async function isDeployed(
         hint: 'Nothing was sent. Use a gdn backend.',
       })
     })
+  // Of two machines that commit to the rows with different rules, only the first one mints them.
+  const valid = provenances.filter(({ status }) => !hasFailed(status))
+  const first = asCommitted(rows, valid)?.commitment
+  if (first !== undefined && first.provenance !== provenance) throw committedWith(first.rule)
   const onServer = provenances.find((one) => one.provenance === provenance)
   const isBegun = planned.rows.total > planned.rows.pending
   if (onServer === undefined && isBegun) throw uncommitted(options, provenance)
-  const first = onServer?.reference_id ?? ''
-  const isOfOther = first.startsWith(referencePrefix(provenance)) && first !== reference
+  const committedBy = onServer?.reference_id ?? ''
+  const isOfOther = committedBy.startsWith(referencePrefix(provenance)) && committedBy !== reference
   if (rows.commitment.rule !== null) {
     if (isOfOther) throw mintedOnce('--run')
     const seal = provenances.find((one) => one.seal_of === provenance)
     if (seal !== undefined && planned.rows.pending > 0) throw sealed(options.manifestPath)
   }
   if (isOfOther && !mayShare) {
-    throw committedByOther(options, first === commitmentReference(provenance, null))
+    throw committedByOther(options, committedBy === commitmentReference(provenance, null))
   }
   return onServer?.status === 'deployed'
 }

@@ -142,8 +142,8 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
 const notSaved = () =>
   flagError(
     '--out',
-    "the plan of a shuffled drop can't be saved, because its rows have the contents of others",
-    'Nothing was saved. Run `gdn apply` with the manifest.',
+    "the plan of a shuffled drop can't be saved, because a saved plan doesn't contain the draw",
+    'Nothing was saved. Run `gdn apply` with the manifest, which shows the plan before it prompts.',
   )
 
 /** Reports the cost of a plan. If the plan includes mints, `apply` limits the run in the same way as `batch mint`. */

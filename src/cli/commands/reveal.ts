@@ -11,7 +11,7 @@ import { applyUpdates, type Update } from '../../plan/apply-updates.ts'
 import { noOutcomes, type Outcomes, RESUME_HINT } from '../../plan/make-changes.ts'
 import { noteNfts } from '../../plan/note-changes.ts'
 import { type RevealPlan, withRevealPlan } from '../../reveal/plan-reveal.ts'
-import { type ReadCommitment, readCommitment, uncommittable } from '../../reveal/read-commitment.ts'
+import { asCommitted, type ReadCommitment, readCommitment, uncommittable } from '../../reveal/read-commitment.ts'
 import { type DrawnRows, drawOf } from '../../reveal/shuffle/drawn-rows.ts'
 import { editedLines, editedWhileRead, keptCommitment } from '../../reveal/unrevealed.ts'
 import { provenanceOfCall } from '../../verify/abi.ts'
@@ -41,7 +41,7 @@ import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
 import { type Draw, NOT_DRAWN } from '../reveal/draw.ts'
 import type { Revealing } from '../reveal/seal-drop.ts'
-import { asCommitted, commitmentsOf } from '../reveal/shuffled-drop.ts'
+import { commitmentsOf } from '../reveal/shuffled-drop.ts'
 import { throwProblems } from './batch/validate.ts'
 
 export type RevealFlags = BatchMintFlags & ReaderFlags & RefreshingFlags & BeaconFlags & { abandonRows?: number }
@@ -112,7 +112,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
   const { client } = connection
   const progress = await io.progress('Finding the NFTs of the rows')
   try {
-    const rows = asCommitted(hashed, await commitmentsOf(deps, connection, contract_address))
+    const rows = asCommitted(hashed, await commitmentsOf(deps, connection, contract_address)) ?? hashed
     await checkCommitment(deps, connection, flags, opened, rows)
     const checkPlan = (plan: RevealPlan) => {
       const { provenance } = rows.commitment
@@ -129,6 +129,8 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
       // A given limit is set even if nothing is left to reveal.
       const hasEffect = plan.pending > 0 || (flags.maxCost !== undefined && noneMinted(plan) === null)
       const sends = hasEffect && flags.dryRun !== true
+      // Rows may have been minted since the draw found none.
+      if (sends && rows.commitment.rule !== null && drawn === null) throw notDrawn()
       if (sends || flags.dryRun) checkPlan(plan)
       const commandLimit = hasEffect ? await limitOf(deps, connection, opened, plan, flags) : null
       const nftGdnIds: string[] = []
@@ -207,6 +209,11 @@ async function drawIfShuffled(
   const { drawRows } = await import('../reveal/draw-rows.ts')
   return await drawRows(deps, connection, { ...revealing, rule })
 }
+
+const notDrawn = () =>
+  new GdnError('pending', 'the rows of the drop are not drawn yet', {
+    hint: 'No NFT was updated. Run the same command again.',
+  })
 
 /** Records the revealed NFTs, and the draw of a shuffled drop. */
 async function note({ stateDir }: BatchOptions, plan: RevealPlan, drawn: DrawnRows | null): Promise<void> {

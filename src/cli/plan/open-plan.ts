@@ -70,8 +70,10 @@ export async function openPlan<Result>(
     drawnRows: drawn?.rows.length,
     signal: signals.signal,
     noTransfers: () => noTransfers(deps, connection, options),
-    async noMints(own) {
+    async noMints(reading) {
       const { whyNoMints } = await import('../batch/minted-unrevealed.ts')
+      const { commitmentOf } = await import('../../reveal/unrevealed.ts')
+      const own = reading === null ? null : commitmentOf({ reading })
       const readRows = () => read({ row: async () => {}, burn: async () => {} })
       return await whyNoMints(deps, connection, { options, read: readRows }, own)
     },

@@ -1,5 +1,7 @@
 import type { ProvenanceRecord } from '../../api/endpoints/getprovenances.ts'
 import { GdnError } from '../../core/errors.ts'
+import { isTimeUp } from '../../core/time-up.ts'
+import type { Seal } from '../../reveal/read-seal.ts'
 import { drawnRows } from '../../reveal/shuffle/drawn-rows.ts'
 import type { BeaconSource } from '../../reveal/shuffle/read-beacon.ts'
 import { roundFor, type ShuffleRule, timeOfRound } from '../../reveal/shuffle/rule.ts'
@@ -10,7 +12,7 @@ import type { Progress } from '../io/progress.ts'
 import { withProgress } from '../io/progress.ts'
 import { type Draw, NOT_DRAWN } from './draw.ts'
 import { type Revealing, sealDrop } from './seal-drop.ts'
-import { timeOfSeal } from './seal-time.ts'
+import { sealOnChain } from './seal-on-chain.ts'
 import { commitmentsOf, sealIn } from './shuffled-drop.ts'
 
 const POLL_MS = 2_000
@@ -34,43 +36,73 @@ export async function drawRows(
   }
   const beacon = await openBeaconOf(deps, flags)
   if ((await find()) === undefined) {
-    if (flags.dryRun === true) return NOT_DRAWN
-    await sealDrop(deps, connection, revealing)
+    if (flags.dryRun === true || !(await sealDrop(deps, connection, revealing))) return NOT_DRAWN
   }
+  const onChain = (record: ProvenanceRecord) => sealOnChain(deps, connection, { ...opened.options, flags }, record)
+  const waiting: Waiting = { for: 'the drop is sealed, and its seal is not final yet' }
   return await withProgress(deps.io, 'Reading the seal of the drop', async (progress) => {
-    const seal = await finalSeal(deps, { find, waits: flags.dryRun !== true, progress })
-    if (seal === null) return { ...NOT_DRAWN, seal: (await find())?.provenance ?? null }
-    const time = await timeOfSeal(deps, connection, opened.options.blockchain, flags, seal)
-    const round = roundFor(beacon.chain, time + rule.marginSeconds)
-    const draw = { seal: seal.provenance, round, roundAt: timeOfRound(beacon.chain, round) }
-    if (flags.dryRun === true && !beacon.isNamed && deps.now() < draw.roundAt * 1000) return { ...draw, drawn: null }
-    const { signature } = await readRound(deps, beacon, round, progress)
-    if (beacon.isNamed) deps.io.note(`Round ${round} is by a beacon that you named, so the draw is a simulation.`)
-    return { ...draw, drawn: drawnRows({ provenance, slots, signature: Buffer.from(signature).toString('hex') }) }
+    for (;;) {
+      waiting.for = 'the drop is sealed, and its seal is not final yet'
+      const found = await finalSeal(deps, { find, onChain, waits: flags.dryRun !== true, progress })
+      if (found === null) return { ...NOT_DRAWN, seal: (await find())?.provenance ?? null }
+      const { record, seal } = found
+      const round = roundFor(beacon.chain, seal.time + rule.marginSeconds)
+      const draw = { seal: record.provenance, round, roundAt: timeOfRound(beacon.chain, round) }
+      if (flags.dryRun === true && !beacon.isNamed && deps.now() < draw.roundAt * 1000) return { ...draw, drawn: null }
+      waiting.for = `the drop is sealed, and round ${round} that draws its rows is not read yet`
+      const { signature } = await readRound(deps, beacon, round, progress)
+      // Between the reads, a node may have caught up, or a reorg may have moved the seal to another time.
+      const again = await onChain(record)
+      if (again?.time !== seal.time || again.block !== seal.block) {
+        await deps.sleep(POLL_MS, deps.signals.signal)
+        continue
+      }
+      if (beacon.isNamed) deps.io.note(`Round ${round} is by a beacon that you named, so the draw is a simulation.`)
+      return { ...draw, drawn: drawnRows({ provenance, slots, signature: Buffer.from(signature).toString('hex') }) }
+    }
+  }).catch((error: unknown) => {
+    throw resumable(error, waiting)
   })
 }
 
 interface Finding {
   find(): Promise<ProvenanceRecord | undefined>
+  onChain(record: ProvenanceRecord): Promise<Seal | null>
   waits: boolean
   progress: Progress
 }
 
-/** Returns the seal once it is final. Returns null if there is none, or if it isn't final and `waits` is false. */
-async function finalSeal(deps: Deps, { find, waits, progress }: Finding): Promise<ProvenanceRecord | null> {
+/**
+ * Returns the seal once it is final for the server and for the node. Returns null if it isn't and `waits` is false.
+ *
+ * @throws GdnError `refused` if the seal failed
+ */
+async function finalSeal(
+  deps: Deps,
+  { find, onChain, waits, progress }: Finding,
+): Promise<{ record: ProvenanceRecord; seal: Seal } | null> {
   for (;;) {
-    const seal = await find()
-    if (seal === undefined || seal.is_final === true) return seal ?? null
+    const record = await find()
+    if (record === undefined) throw unsealed()
+    const seal = record.is_final === true ? await onChain(record) : null
+    if (seal?.isFinal === true) return { record, seal }
     if (!waits) return null
     progress.update('Waiting until the seal of the drop is final')
-    await resumable(deps.sleep(POLL_MS, deps.signals.signal))
+    await deps.sleep(POLL_MS, deps.signals.signal)
   }
 }
 
+const unsealed = () =>
+  new GdnError('refused', 'the seal of the drop failed, so its rows are not drawn', {
+    hint: 'No NFT was updated. Run the same command again to seal the drop.',
+  })
+
 /** Reads a round, and waits until it is published. */
 async function readRound(deps: Deps, beacon: BeaconSource, round: number, progress: Progress) {
-  const { now, sleep, signals } = deps
+  const { io, now, sleep, signals } = deps
   const at = timeOfRound(beacon.chain, round) * 1000
+  const what = `Waiting for round ${round} of drand at ${new Date(at).toISOString().replace('.000Z', 'Z')}`
+  let isShown = false
   for (;;) {
     try {
       return await beacon.read(round, signals.signal)
@@ -79,8 +111,12 @@ async function readRound(deps: Deps, beacon: BeaconSource, round: number, progre
       const mayLag = error instanceof GdnError && error.code === 'unreachable' && now() < at + RELAY_LAG_MS
       if (!isEarly && !mayLag) throw error
       const left = Math.max(0, at - now())
-      progress.update(`Waiting for round ${round} of drand at ${new Date(at).toISOString()} (${leftText(left)} left)`)
-      await resumable(sleep(Math.min(Math.max(left, POLL_MS), POLL_MS * 5), signals.signal))
+      const text = `${what} (${leftText(left)} left)`
+      if (io.stderrTty) progress.update(text)
+      // A log gets one line, not one for each minute.
+      else if (!isShown) io.note(text)
+      isShown = true
+      await sleep(Math.min(Math.max(left, POLL_MS), POLL_MS * 5), signals.signal)
     }
   }
 }
@@ -90,10 +126,16 @@ const leftText = (ms: number): string => {
   return seconds < 60 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`
 }
 
-/** Adds a hint to the error of a wait that was interrupted. */
-const resumable = (waiting: Promise<void>): Promise<void> =>
-  waiting.catch((error: unknown) => {
-    throw error instanceof GdnError ? error.withHint(RESUME) : error
-  })
+/** The reason why the command waits, as a sentence. */
+interface Waiting {
+  for: string
+}
 
-const RESUME = 'The drop is sealed. Run the same command again to keep waiting.'
+/** Returns the error for a wait that was interrupted, or that exceeded --timeout; any other error unchanged. */
+function resumable(error: unknown, waiting: Waiting): unknown {
+  if (isTimeUp(error)) return new GdnError('pending', waiting.for, { hint: RESUME })
+  const isStopped = error instanceof GdnError && (error.code === 'interrupted' || error.code === 'terminated')
+  return isStopped ? error.withHint(`${waiting.for[0]?.toUpperCase()}${waiting.for.slice(1)}. ${RESUME}`) : error
+}
+
+const RESUME = 'Run the same command again to keep waiting.'

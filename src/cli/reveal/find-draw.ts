@@ -2,30 +2,35 @@ import { isEvm } from '../../api/blockchains.ts'
 import type { ProvenanceRecord } from '../../api/endpoints/getprovenances.ts'
 import type { BatchOptions } from '../../batch/types.ts'
 import { GdnError } from '../../core/errors.ts'
+import type { LocalContents } from '../../files/local-content.ts'
 import type { ManifestItem } from '../../manifest/read.ts'
-import { PROVENANCE_SIGNATURE, proofIn } from '../../manifest/reveal-keys.ts'
-import { leavesIn, provenanceOf } from '../../reveal/leaves.ts'
+import { PROVENANCE_SALT, PROVENANCE_SIGNATURE, proofIn } from '../../manifest/reveal-keys.ts'
+import { Commitment, leavesIn, provenanceOf, rowContentHash } from '../../reveal/leaves.ts'
 import { withOpenRows } from '../../reveal/rows-with-nfts.ts'
 import { verifyBeacon } from '../../reveal/shuffle/beacon.ts'
 import { type DrawnRows, drawnRows } from '../../reveal/shuffle/drawn-rows.ts'
-import { roundFor } from '../../reveal/shuffle/rule.ts'
+import { isMargin, roundFor } from '../../reveal/shuffle/rule.ts'
+import { isSaltOf, type MovedRow, movedRows, type ShownRow } from '../../reveal/slots-shown.ts'
 import { keptCommitment } from '../../reveal/unrevealed.ts'
 import { type BeaconFlags, openBeaconOf } from '../connect/open-beacon.ts'
 import { openVerifier } from '../connect/open-verifier.ts'
 import type { Connection, Deps } from '../deps.ts'
-import { timeOfSeal } from './seal-time.ts'
+import { sealOnChain } from './seal-on-chain.ts'
 import { commitmentsOf, sealIn } from './shuffled-drop.ts'
 
 /** A manifest, and the flags that select a beacon for tests. */
 interface Drawing {
   options: BatchOptions
   read: () => AsyncIterable<ManifestItem>
+  /** The contents of the manifest's local files. */
+  contents: LocalContents
   flags: BeaconFlags
 }
 
 interface SealedDrop {
   drop: ProvenanceRecord
   seal: ProvenanceRecord
+  rule: { marginSeconds: number }
 }
 
 /**
@@ -34,7 +39,7 @@ interface SealedDrop {
  * round of the drop.
  *
  * @returns null if the rows aren't shuffled, or none is revealed yet
- * @throws GdnError `refused` if the signature is of no round of a drop
+ * @throws GdnError `refused` if the signature is of no round of a drop; `edited_rows` if rows aren't at their positions
  */
 export async function findDraw(deps: Deps, connection: Connection, drawing: Drawing): Promise<DrawnRows | null> {
   const { client } = connection
@@ -42,61 +47,113 @@ export async function findDraw(deps: Deps, connection: Connection, drawing: Draw
   const kept = await keptCommitment(options)
   const own = kept?.commitment ?? null
   if (!isEvm(options.blockchain) || own?.shuffle === null) return null
-  if (kept?.drawn != null) return kept.drawn
+  if (own !== null && kept?.drawn != null) {
+    const { rows } = await shownRows(deps, connection, drawing)
+    return inOrder(drawing, kept.drawn, movedRows(kept.drawn, { seed: Buffer.from(own.seed, 'hex') }, rows))
+  }
   await client.learnIdempotency({ signal: deps.signals.signal })
   if (client.supports('updates') !== true) return null
   const commitments = await commitmentsOf(deps, connection, options.contractAddress)
   const drops = commitments.flatMap((drop): SealedDrop[] => {
     const seal = sealIn(commitments, drop.provenance)
     const isOther = own !== null && own.provenance !== drop.provenance
-    return drop.shuffle_margin == null || seal?.status !== 'deployed' || isOther ? [] : [{ drop, seal }]
+    const margin = drop.shuffle_margin ?? 0
+    const isSealed = isMargin(margin) && seal?.status === 'deployed'
+    return !isSealed || isOther ? [] : [{ drop, seal, rule: { marginSeconds: margin } }]
   })
   if (drops.length === 0) return null
-  const signature = await signatureOf(deps, connection, drawing)
-  if (signature === null) return null
+  const shown = await shownRows(deps, connection, drawing)
+  if (shown.signature === null) return null
+  const contents = await contentsOf(drawing)
   for (const one of drops) {
-    const drawn = await drawnIn(deps, connection, drawing, one, signature)
-    if (drawn !== null) return drawn
+    if (!(await isDrawnBy(deps, connection, drawing, one, shown.signature))) continue
+    const { provenance } = one.drop
+    const leaves = leavesIn(await leavesOf(deps, connection, options.blockchain, one))
+    const drawn = drawnRows({ provenance, slots: leaves.length, signature: shown.signature })
+    if (contents === null) return drawn
+    const commitment = new Commitment(Buffer.concat(contents), one.rule)
+    const isUnedited = commitment.provenance === provenance
+    // Drops that were sealed at about the same time have the same round.
+    const isOfDrop = isUnedited || shown.rows.some(({ salt }) => isSaltOf(leaves, contents, salt))
+    if (!isOfDrop && drops.length > 1) continue
+    const seed = isUnedited ? commitment.seed : own && Buffer.from(own.seed, 'hex')
+    return inOrder(drawing, drawn, movedRows(drawn, seed === null ? { leaves, contents } : { seed }, shown.rows))
   }
   throw new GdnError('refused', `the ${PROVENANCE_SIGNATURE} of an NFT is not by drand, or of another round`, {
     hint: 'Nothing was sent. If the drop was revealed with --beacon, add the same flag. Otherwise, restore the metadata with `gdn reveal`.',
   })
 }
 
-/** Returns the signature in the metadata of the first revealed NFT of a manifest; null if none is revealed. */
-async function signatureOf(
-  { signals: { signal } }: Deps,
-  { client }: Connection,
-  { options, read }: Drawing,
-): Promise<string | null> {
-  return await withOpenRows({ ...options, signal }, client, read(), async ({ found }) => {
-    for await (const { nft } of found()) {
-      const signature = proofIn(nft?.request_metadata)?.[PROVENANCE_SIGNATURE]
-      if (typeof signature === 'string' && /^[0-9a-f]{96}$/.test(signature)) return signature
-    }
-    return null
+/** Returns the content hashes of the rows; null if the manifest has problems, which planning reports. */
+async function contentsOf({ read, contents }: Drawing): Promise<Buffer[] | null> {
+  const hashes: Buffer[] = []
+  for await (const item of read()) {
+    if ('issue' in item) return null
+    const files = new Map<string, string>()
+    for (const { key, path } of item.row.localFiles) files.set(key, (await contents.of(path)).sha256)
+    hashes.push(rowContentHash(item.row, files))
+  }
+  return hashes
+}
+
+const MAX_NAMED = 10
+
+/** @throws GdnError `edited_rows` if rows aren't at the positions of their slots */
+function inOrder({ options: { manifestPath } }: Drawing, drawn: DrawnRows, moved: readonly MovedRow[]): DrawnRows {
+  const [first] = moved
+  if (first === undefined) return drawn
+  const named = moved.slice(0, MAX_NAMED).map(({ line, slot }) => `line ${line} was minted as row ${slot}`)
+  const more = moved.length > MAX_NAMED ? ', …' : ''
+  throw new GdnError('edited_rows', `rows of the shuffled drop have other positions: ${named.join(', ')}${more}`, {
+    place: { file: manifestPath ?? undefined, line: first.line },
+    hint: 'Nothing was sent. Restore the order of the rows, because the draw depends on their positions. To mint more rows, use another manifest.',
+    details: { rows: moved.slice(0, 100), count: moved.length },
   })
 }
 
-/** Returns the draw of a drop if the signature is of its round; null otherwise. */
-async function drawnIn(
+interface Shown {
+  rows: ShownRow[]
+  /** The signature of the first revealed NFT; null if none is revealed. */
+  signature: string | null
+}
+
+/** Returns the rows whose NFTs are revealed. */
+async function shownRows(
+  { signals: { signal } }: Deps,
+  { client }: Connection,
+  { options, read }: Drawing,
+): Promise<Shown> {
+  return await withOpenRows({ ...options, signal }, client, read(), async ({ found }) => {
+    const shown: Shown = { rows: [], signature: null }
+    for await (const { candidate, nft } of found()) {
+      const { [PROVENANCE_SALT]: salt, [PROVENANCE_SIGNATURE]: signature } = proofIn(nft?.request_metadata) ?? {}
+      if (typeof signature !== 'string' || !/^[0-9a-f]{96}$/.test(signature)) continue
+      shown.signature ??= signature
+      const { position, row } = candidate.row
+      if (typeof salt === 'string' && /^[0-9a-f]{64}$/.test(salt)) shown.rows.push({ position, line: row.line, salt })
+    }
+    return shown
+  })
+}
+
+/** Returns whether a signature is of the round of a drop. */
+async function isDrawnBy(
   deps: Deps,
   connection: Connection,
-  { options: { blockchain }, flags }: Drawing,
-  { drop, seal }: SealedDrop,
+  { options, flags }: Drawing,
+  { rule, seal }: SealedDrop,
   signature: string,
-): Promise<DrawnRows | null> {
+): Promise<boolean> {
   const beacon = await openBeaconOf(deps, flags)
-  const time = await timeOfSeal(deps, connection, blockchain, {}, seal)
-  const round = roundFor(beacon.chain, time + (drop.shuffle_margin ?? 0))
+  const found = await sealOnChain(deps, connection, { ...options, flags: {} }, seal)
+  if (found === null) return false
   try {
-    verifyBeacon(beacon.chain, round, Buffer.from(signature, 'hex'))
+    verifyBeacon(beacon.chain, roundFor(beacon.chain, found.time + rule.marginSeconds), Buffer.from(signature, 'hex'))
+    return true
   } catch (error) {
-    if (error instanceof GdnError && error.code === 'verify_failed') return null
+    if (error instanceof GdnError && error.code === 'verify_failed') return false
     throw error
   }
-  const leaves = await leavesOf(deps, connection, blockchain, { drop, seal })
-  return drawnRows({ provenance: drop.provenance, slots: leavesIn(leaves).length, signature })
 }
 
 /** Returns the leaves file of a drop. @throws GdnError `unreachable`, or `bad_answer` if it is another file */

@@ -31,26 +31,28 @@ export interface Revealing {
 const POLL_MS = 2_000
 
 /**
- * Seals a shuffled drop: commits to the end of its mint, after which no more of its rows can be minted.
+ * Seals a shuffled drop: commits to the end of its mint, after which no more of its rows can be minted. Returns false
+ * if no row is minted, so that there is nothing to seal.
  *
  * @throws GdnError `pending` if rows are not deployed yet; `refused` if unminted rows are not abandoned;
  * `not_confirmed`, `max_cost`, and as `changeOnce`
  */
-export async function sealDrop(deps: Deps, connection: Connection, revealing: Revealing): Promise<void> {
+export async function sealDrop(deps: Deps, connection: Connection, revealing: Revealing): Promise<boolean> {
   const { opened, rows, flags } = revealing
   const { options, read } = opened
   const planned = { ...options, signal: deps.signals.signal }
   const finding = { client: connection.client, readManifest: read, rows }
-  await withRevealPlan(planned, finding, async (plan) => {
-    if (plan.withoutNft === plan.rows) return
+  return await withRevealPlan(planned, finding, async (plan) => {
+    if (plan.withoutNft === plan.rows) return false
     refuseUndeployed(plan)
     await confirmAbandoned(deps, plan, flags)
     revealing.checkPlan(plan)
     const limit = await permitSeal(deps, connection, revealing, plan)
-    await withProgress(deps.io, 'Sealing the drop', async (progress) => {
+    return await withProgress(deps.io, 'Sealing the drop', async (progress) => {
       for (;;) {
         try {
-          return await commitSeal(deps, connection, revealing, limit)
+          await commitSeal(deps, connection, revealing, limit)
+          return true
         } catch (error) {
           if (!isNotFinal(error)) throw error
           progress.update('Waiting until all NFTs of the drop are final')

@@ -1,0 +1,46 @@
+import type { Blockchain } from '../../api/blockchains.ts'
+import type { ProvenanceRecord } from '../../api/endpoints/getprovenances.ts'
+import { GdnError } from '../../core/errors.ts'
+import { Unreadable } from '../../reveal/proof-reads.ts'
+import { readSeal, type Seal } from '../../reveal/read-seal.ts'
+import { openVerifier, type ReaderFlags } from '../connect/open-verifier.ts'
+import type { Connection, Deps } from '../deps.ts'
+
+interface Place {
+  blockchain: Blockchain
+  contractAddress: string
+  flags: ReaderFlags
+}
+
+/**
+ * Reads the seal of a drop from the chain; null if the node doesn't have it yet.
+ *
+ * @param record the seal as the server knows it
+ * @throws GdnError `unreachable` if no node returns it; `bad_answer` if it is in another block than the server says
+ */
+export async function sealOnChain(
+  deps: Deps,
+  { server }: Connection,
+  { blockchain, contractAddress, flags }: Place,
+  { provenance, block_number }: ProvenanceRecord,
+): Promise<Seal | null> {
+  const { verifier, close } = await openVerifier(deps, flags, blockchain, server)
+  try {
+    if ('reason' in verifier) throw unread(verifier.reason)
+    const seal = await readSeal(verifier.chain, contractAddress, provenance, block_number)
+    if (seal === null || !seal.isFinal || block_number === null || seal.block === block_number) return seal
+    const origins = `${verifier.chain.origin} has the seal of the drop in block ${seal.block}, but ${server.origin} in block ${block_number}`
+    throw new GdnError('bad_answer', origins, {
+      hint: 'No NFT was updated. Use --rpc-url <url> to read the seal from another node of the chain.',
+    })
+  } catch (error) {
+    throw error instanceof Unreadable ? unread(error.message) : error
+  } finally {
+    await close()
+  }
+}
+
+const unread = (why: string) =>
+  new GdnError('unreachable', `the block that sealed the drop can't be read: ${why}`, {
+    hint: 'Use --rpc-url <url> to read it from a node of the chain, and run the command again.',
+  })

@@ -1,0 +1,50 @@
+import { CID } from 'multiformats/cid'
+import { create as createDigest } from 'multiformats/hashes/digest'
+import { GdnError } from '../core/errors.ts'
+import { digestSlot } from './abi.ts'
+import type { CallResult, ChainReader } from './chain-reader.ts'
+
+/** Maximum number of tokens that a gdn backend mints with one metadata directory. */
+const MAX_BATCH = 200n
+const [DAG_PB, SHA_256] = [0x70, 0x12]
+
+/**
+ * Returns the URLs of the metadata that tokens of a gdn collection were minted with. The contract's storage has the
+ * digest of each metadata directory at the first token of its batch. Leaves out tokens without such a digest.
+ *
+ * @param at.block default: the newest one
+ * @param at.from leaves out tokens whose batch begins before this one. Default: 1
+ * @throws GdnError `bad_answer` if the node doesn't return the storage
+ */
+export async function mintedUris(
+  chain: Pick<ChainReader, 'storageAt'>,
+  contract: string,
+  ids: readonly bigint[],
+  { block, from = 1n }: { block?: string; from?: bigint } = {},
+): Promise<Map<bigint, string>> {
+  const heads = new Set<bigint>()
+  for (const id of ids) for (let head = id; head >= from && head > id - MAX_BATCH; head--) heads.add(head)
+  const asked = [...heads]
+  const words = await chain.storageAt(contract, asked.map(digestSlot), block)
+  const digests = new Map(asked.map((head, at) => [head, digestIn(words[at])]))
+  const uris = new Map<bigint, string>()
+  for (const id of ids) {
+    for (let head = id; head >= from && head > id - MAX_BATCH; head--) {
+      const digest = digests.get(head)
+      if (digest == null) continue
+      uris.set(id, `ipfs://${CID.createV1(DAG_PB, createDigest(SHA_256, digest))}/${id - head}.json`)
+      break
+    }
+  }
+  return uris
+}
+
+/** Returns the digest in a word; null if the word is 0. */
+function digestIn(word: CallResult | undefined): Buffer | null {
+  if (word?.kind === 'value' && /^0x[0-9a-f]{64}$/i.test(word.data)) {
+    return /^0x0+$/.test(word.data) ? null : Buffer.from(word.data.slice(2), 'hex')
+  }
+  throw new GdnError('bad_answer', "the node does not return the contract's storage, which names the minted metadata", {
+    hint: 'Use the URL of another node.',
+  })
+}
