@@ -4,9 +4,9 @@
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { paletteOf } from './art/colour.mjs'
-import { PIECES, RECEIVERS, TECHNIQUES } from './art/pieces.mjs'
-import { shore } from './art/shore.mjs'
+import { paletteOf } from './media-source/colour.mjs'
+import { PIECES, RECEIVERS, TECHNIQUES } from './media-source/pieces.mjs'
+import { shore } from './media-source/shore.mjs'
 
 const SIZE = 480
 
