@@ -65,7 +65,8 @@ results Show the outcome of every row in a run
 report Write an HTML report of the NFTs that a run minted
 rm Delete a run and its rows from this machine' ;;
     'art') REPLY='init Print an art.yaml for a folder of layers
-check Check whether an edition of art is possible' ;;
+check Check whether an edition of art is possible
+import Turn the output of HashLips or sugar into a manifest' ;;
     'wallet') REPLY='generate Generate a wallet and store its key in an encrypted file
 import Import a key into an encrypted file
 url Print a signed URL that generates a wallet
@@ -184,6 +185,7 @@ __gdn_arguments() {
     'batch rm') REPLY='@runs' ;;
     'art init') REPLY='text' ;;
     'art check') REPLY='text' ;;
+    'art import') REPLY='text' ;;
     'plan') REPLY='file' ;;
     'apply') REPLY='file' ;;
     'reveal') REPLY='file' ;;
@@ -263,6 +265,7 @@ __gdn_bundles() {
     'batch rm') REPLY='flags-a1e007 server-12647a output-31b492' ;;
     'art init') REPLY='output-d9d285' ;;
     'art check') REPLY='flags-0e7774 output-31b492' ;;
+    'art import') REPLY='flags-685e02 output-31b492' ;;
     'plan') REPLY='flags-d7dd5c server-12647a output-7bedd8' ;;
     'apply') REPLY='flags-bb77a9 cost-6f1f63 marketplace-82a320 sending-and-waiting-50fb0b server-12647a output-31b492' ;;
     'reveal') REPLY='flags-67a3a0 sending-and-waiting-ed2143 cost-6f1f63 marketplace-82a320 verifying-e8bede server-12647a output-31b492' ;;
@@ -722,6 +725,8 @@ __gdn_flags() {
     'flags-0e7774') REPLY='--count - text Number of NFTs, with one-of-ones
 --seed - text Seed of the random choices, any text (gdn)
 --strict - - Refuse an edition that deviates from a weight' ;;
+    'flags-685e02') REPLY='--out - file Manifest to write (manifest.csv)
+--force - - Overwrite an existing file' ;;
     'flags-d7dd5c') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection

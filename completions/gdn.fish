@@ -70,7 +70,8 @@ function __gdn_words
         'rm Delete a run and its rows from this machine'
     case 'art'
       printf '%s\n' 'init Print an art.yaml for a folder of layers' \
-        'check Check whether an edition of art is possible'
+        'check Check whether an edition of art is possible' \
+        'import Turn the output of HashLips or sugar into a manifest'
     case 'wallet'
       printf '%s\n' 'generate Generate a wallet and store its key in an encrypted file' \
         'import Import a key into an encrypted file' \
@@ -227,6 +228,8 @@ function __gdn_arguments
       printf '%s\n' 'text'
     case 'art check'
       printf '%s\n' 'text'
+    case 'art import'
+      printf '%s\n' 'text'
     case 'plan'
       printf '%s\n' 'file'
     case 'apply'
@@ -378,6 +381,8 @@ function __gdn_bundles
       printf '%s\n' 'output-d9d285'
     case 'art check'
       printf '%s\n' 'flags-0e7774 output-31b492'
+    case 'art import'
+      printf '%s\n' 'flags-685e02 output-31b492'
     case 'plan'
       printf '%s\n' 'flags-d7dd5c server-12647a output-7bedd8'
     case 'apply'
@@ -964,6 +969,9 @@ function __gdn_flags
       printf '%s\n' '--count - text Number of NFTs, with one-of-ones' \
         '--seed - text Seed of the random choices, any text (gdn)' \
         '--strict - - Refuse an edition that deviates from a weight'
+    case 'flags-685e02'
+      printf '%s\n' '--out - file Manifest to write (manifest.csv)' \
+        '--force - - Overwrite an existing file'
     case 'flags-d7dd5c'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \

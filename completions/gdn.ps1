@@ -67,7 +67,8 @@ results Show the outcome of every row in a run
 report Write an HTML report of the NFTs that a run minted
 rm Delete a run and its rows from this machine'
     'art' = 'init Print an art.yaml for a folder of layers
-check Check whether an edition of art is possible'
+check Check whether an edition of art is possible
+import Turn the output of HashLips or sugar into a manifest'
     'wallet' = 'generate Generate a wallet and store its key in an encrypted file
 import Import a key into an encrypted file
 url Print a signed URL that generates a wallet
@@ -183,6 +184,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'batch rm' = '@runs'
     'art init' = 'text'
     'art check' = 'text'
+    'art import' = 'text'
     'plan' = 'file'
     'apply' = 'file'
     'reveal' = 'file'
@@ -259,6 +261,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'batch rm' = 'flags-a1e007 server-12647a output-31b492'
     'art init' = 'output-d9d285'
     'art check' = 'flags-0e7774 output-31b492'
+    'art import' = 'flags-685e02 output-31b492'
     'plan' = 'flags-d7dd5c server-12647a output-7bedd8'
     'apply' = 'flags-bb77a9 cost-6f1f63 marketplace-82a320 sending-and-waiting-50fb0b server-12647a output-31b492'
     'reveal' = 'flags-67a3a0 sending-and-waiting-ed2143 cost-6f1f63 marketplace-82a320 verifying-e8bede server-12647a output-31b492'
@@ -715,6 +718,8 @@ mcp Serve the commands to coding agents as MCP tools'
     'flags-0e7774' = '--count - text Number of NFTs, with one-of-ones
 --seed - text Seed of the random choices, any text (gdn)
 --strict - - Refuse an edition that deviates from a weight'
+    'flags-685e02' = '--out - file Manifest to write (manifest.csv)
+--force - - Overwrite an existing file'
     'flags-d7dd5c' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection

@@ -1,10 +1,10 @@
-import { randomBytes } from 'node:crypto'
-import { type FileHandle, link, open, rename, rm, stat } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
-import { flagError, GdnError, messageOf, systemCode } from '../../core/errors.ts'
+import { type FileHandle, open, rm } from 'node:fs/promises'
+import { GdnError } from '../../core/errors.ts'
 import { redactSecrets } from '../../core/secret.ts'
+import { cantWrite, draftOf, putFile } from '../io/put-file.ts'
 import { CARDS_PER_SECTION } from './sections.ts'
 
+const FLAG = '--to'
 const CHUNK_CHARS = 256 * 1024
 /** Tags around a section. The browser parses the cards in `noscript` as text. A card can't contain these tags. */
 const [SECTION, SECTION_END] = ['<noscript><section>\n', '</section></noscript>\n']
@@ -33,7 +33,7 @@ export class SheetFile {
     try {
       return new SheetFile(path, bodyPath, await open(bodyPath, 'wx+'))
     } catch (error) {
-      throw cantWrite(path, error)
+      throw cantWrite(path, error, FLAG)
     }
   }
 
@@ -70,9 +70,9 @@ export class SheetFile {
       } finally {
         await file.close()
       }
-      await put(draft, this.#path, replace)
+      await putFile(draft, this.#path, { replace, flag: FLAG })
     } catch (error) {
-      throw error instanceof GdnError ? error : cantWrite(this.#path, error)
+      throw error instanceof GdnError ? error : cantWrite(this.#path, error, FLAG)
     } finally {
       await rm(draft, { force: true })
     }
@@ -100,43 +100,7 @@ export class SheetFile {
     try {
       await this.#body.appendFile(redactSecrets(text, 'plain'))
     } catch (error) {
-      throw cantWrite(this.#path, error)
+      throw cantWrite(this.#path, error, FLAG)
     }
   }
-}
-
-const draftOf = (path: string) => join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}`)
-
-/**
- * Moves the draft to its path. Without `replace`, keeps an existing file. Where hard links aren't supported, this check
- * isn't atomic.
- */
-async function put(draft: string, path: string, replace: boolean): Promise<void> {
-  if (!replace) {
-    try {
-      return await link(draft, path)
-    } catch (error) {
-      if (systemCode(error) === 'EEXIST' || (await isThere(path))) throw existsAlready(path)
-    }
-  }
-  await rename(draft, path)
-}
-
-/** Returns whether a path exists. A dangling symbolic link doesn't count. */
-export async function isThere(path: string): Promise<boolean> {
-  return await stat(path).then(
-    () => true,
-    () => false,
-  )
-}
-
-const existsAlready = (path: string) =>
-  flagError('--to', `${path} was created in the meantime`, 'Use another name, or add --force.')
-
-function cantWrite(path: string, error: unknown): GdnError {
-  return new GdnError('usage', `can't write ${path}: ${messageOf(error)}`, {
-    place: { flag: '--to' },
-    hint: 'Use a file in an existing folder that you can write to.',
-    cause: error,
-  })
 }

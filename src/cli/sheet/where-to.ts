@@ -7,7 +7,7 @@ import { type GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { notEmpty } from '../flags/parse.ts'
 import { safe } from '../io/io.ts'
-import { isThere } from './sheet-file.ts'
+import { isThere } from '../io/put-file.ts'
 
 export interface SheetFlags {
   to?: string
@@ -22,24 +22,28 @@ export function addSheetFlags(command: GdnCommand, usual: string): GdnCommand {
 }
 
 /**
- * Returns the path of the page, and whether to overwrite an existing file. Without --force, prompts before overwriting.
+ * Returns the path of the file to write, and whether to overwrite an existing one. Without --force, prompts before
+ * overwriting.
+ *
+ * @param flag the flag that specifies the path
  */
 export async function whereTo(
-  { io, cwd }: Deps,
+  { io, cwd }: Pick<Deps, 'io' | 'cwd'>,
   usual: string,
-  { to, force }: SheetFlags,
+  { to, force }: { to?: string | undefined; force?: boolean | undefined },
+  flag = '--to',
 ): Promise<{ path: string; replace: boolean }> {
   const path = resolve(cwd, to ?? usual)
-  if (to === '-') throw flagError('--to', 'must be a file, not standard output', 'Use the path of a file.')
+  if (to === '-') throw flagError(flag, 'must be a file, not standard output', 'Use the path of a file.')
   const found = await stat(path).catch(() => null)
   if (found?.isDirectory()) {
-    throw flagError('--to', `${path} is a directory`, 'Use the path of a file in the directory.')
+    throw flagError(flag, `${path} is a directory`, 'Use the path of a file in the directory.')
   }
-  if (found !== null && !found.isFile()) throw flagError('--to', `${path} is not a regular file`, 'Use another file.')
+  if (found !== null && !found.isFile()) throw flagError(flag, `${path} is not a regular file`, 'Use another file.')
   if (force === true || !(await isThere(path))) return { path, replace: force === true }
   await io.confirm(`${safe(path)} already exists. Overwrite it?`, '--force', {
     message: 'nothing was written',
-    hint: 'Use --to <file> to write another file.',
+    hint: `Use ${flag} <file> to write another file.`,
   })
   return { path, replace: true }
 }

@@ -659,6 +659,12 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
       return { argv: ['art', 'check', path('art.yaml'), '--count', '2'], options }
     },
   ),
+  'art import': one(['file', 'format', 'rows', 'images', 'columns', 'omitted_fields'], async () => {
+    const { path, options } = await folder({
+      'build/1.json': JSON.stringify({ name: 'One', description: 'D', image: 'https://example.com/1.png' }),
+    })
+    return { argv: ['art', 'import', path('build'), '--out', path('manifest.csv'), '--force'], options }
+  }),
   'batch preview': one([...MANIFEST, 'file', 'errors', 'run', 'minted'], () =>
     withManifest({}, ['batch', 'preview'], '--force'),
   ),

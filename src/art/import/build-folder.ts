@@ -1,0 +1,118 @@
+import { readdir } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { GdnError, systemCode } from '../../core/errors.ts'
+import { fileError } from '../../core/file-error.ts'
+import { shellWord } from '../../core/shell-word.ts'
+
+/** The folders of a build, and the names of their files. Paths are as messages show them. */
+export interface BuildFolder {
+  /** The folder that the user named. */
+  path: string
+  format: 'hashlips' | 'sugar'
+  /** The folder of the metadata files. */
+  metadata: string
+  /** The folder of the images. It is the one of the metadata, unless there is a folder named `images`. */
+  images: string
+  /** Metadata files in ascending order. Several names can have the same number, such as 1.json and 01.json. */
+  numbered: readonly { number: number; name: string }[]
+  /** Names of JSON files that have no number. */
+  others: readonly string[]
+  /** The list of all metadata, which HashLips writes last. */
+  hasList: boolean
+  /** The metadata of the collection, which sugar uses. */
+  hasCollection: boolean
+  /** All other files in the folder of the images. */
+  imageNames: ReadonlySet<string>
+}
+
+const NUMBERED = /^(\d{1,9})\.json$/
+export const LIST = '_metadata.json'
+export const COLLECTION = 'collection.json'
+const WANTED = 'Pass the folder build of HashLips, or the folder assets of sugar.'
+
+/**
+ * Finds the metadata and the images that HashLips or sugar wrote.
+ *
+ * @throws GdnError `invalid_input` if the folder has no metadata; the hint names the folder or command that is meant
+ */
+export async function openBuildFolder(path: string, cwd: string): Promise<BuildFolder> {
+  const top = await entriesOf(path, cwd)
+  const metadata = top.folders.includes('json') ? join(path, 'json') : path
+  const images = top.folders.includes('images') ? join(path, 'images') : metadata
+  const inMetadata = metadata === path ? top : await entriesOf(metadata, cwd)
+  const inImages = images === metadata ? inMetadata : await entriesOf(images, cwd)
+  const json = inMetadata.files.filter((name) => /\.json$/i.test(name))
+  const numbered = json
+    .flatMap((name) => {
+      const [, digits] = NUMBERED.exec(name) ?? []
+      return digits === undefined ? [] : [{ number: Number(digits), name }]
+    })
+    .sort((a, b) => a.number - b.number)
+  const hasList = json.includes(LIST)
+  if (numbered.length === 0 && !hasList) throw await notABuild(path, cwd, top)
+  if (images === metadata && basename(resolve(cwd, path)) === 'json' && (await isFolder(path, '../images', cwd))) {
+    throw refuse(path, 'has no images', `Pass the folder that contains it: ${importOf(dirname(resolve(cwd, path)))}`)
+  }
+  return {
+    path,
+    format: metadata === path && images === path && !hasList ? 'sugar' : 'hashlips',
+    metadata,
+    images,
+    numbered,
+    // Forks of HashLips write other lists, whose names begin with an underscore.
+    others: json.filter((name) => !NUMBERED.test(name) && !name.startsWith('_') && name !== COLLECTION),
+    hasList,
+    hasCollection: json.includes(COLLECTION),
+    imageNames: new Set(inImages.files.filter((name) => !/\.json$/i.test(name))),
+  }
+}
+
+const importOf = (folder: string) => `gdn art import ${shellWord(folder)}`
+
+interface Entries {
+  files: string[]
+  folders: string[]
+}
+
+async function entriesOf(folder: string, cwd: string): Promise<Entries> {
+  const entries = await readdir(resolve(cwd, folder), { withFileTypes: true }).catch((error: unknown) => {
+    const code = systemCode(error)
+    if (code === 'ENOENT') throw refuse(folder, "doesn't exist", WANTED)
+    if (code === 'ENOTDIR') throw refuse(folder, 'is not a folder', WANTED)
+    throw fileError(error) ?? error
+  })
+  const visible = entries.filter(({ name }) => !name.startsWith('.'))
+  return {
+    files: visible.filter((entry) => !entry.isDirectory()).map(({ name }) => name),
+    folders: visible.filter((entry) => entry.isDirectory()).map(({ name }) => name),
+  }
+}
+
+const isFolder = async (path: string, name: string, cwd: string): Promise<boolean> =>
+  (await filesIn(resolve(cwd, path, name))) !== null
+
+const filesIn = async (path: string): Promise<string[] | null> => await readdir(path).catch(() => null)
+
+/** Returns the error for a folder without metadata. */
+async function notABuild(path: string, cwd: string, { files, folders }: Entries): Promise<GdnError> {
+  const message = 'has no metadata files such as 1.json'
+  if (folders.includes('json')) return refuse(join(path, 'json'), message, 'Generate the NFTs with HashLips first.')
+  for (const name of ['build', 'assets']) {
+    if (folders.includes(name)) return refuse(path, message, `Try: ${importOf(join(path, name))}`)
+  }
+  if (files.length === 0 && folders.length > 0) {
+    const [first = ''] = folders
+    const inside = (await filesIn(resolve(cwd, path, first))) ?? []
+    if (inside.some((name) => /\.(?:png|jpe?g|webp|gif)$/i.test(name))) {
+      return refuse(
+        path,
+        `${message}, and seems to contain layers`,
+        `For layers, run: gdn art init ${shellWord(path)} > art.yaml`,
+      )
+    }
+  }
+  return refuse(path, message, WANTED)
+}
+
+const refuse = (file: string, message: string, hint: string): GdnError =>
+  new GdnError('invalid_input', message, { place: { file }, hint })

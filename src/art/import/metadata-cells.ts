@@ -1,0 +1,101 @@
+import { isTraitType, TRAIT_TYPES } from '../../api/traits.ts'
+import { isObject } from '../../core/json.ts'
+import { quoted } from '../../core/quoted.ts'
+
+/** The row of a manifest that metadata becomes. */
+export interface MetadataCells {
+  /** Cells by the name of their column. */
+  cells: Map<string, string>
+  /** The field of the metadata that each column comes from. */
+  fields: Map<string, string>
+  /** Fields that a manifest has no column for. */
+  omitted: string[]
+  /** Number of attributes without a value. */
+  emptyTraits: number
+}
+
+export type Report = (field: string, message: string, hint?: string) => void
+
+/** Fields that HashLips and sugar add, which are no metadata of an NFT on EVM networks. */
+const OMITTED = new Set([
+  ...['dna', 'edition', 'date', 'compiler'],
+  ...['symbol', 'seller_fee_basis_points', 'properties', 'collection', 'creators'],
+])
+/** Fields that become other columns, or files. */
+const NAMED = new Set(['name', 'description', 'attributes', 'image', 'animation_url'])
+
+/** Returns the cells of metadata, without its files. Reports values that a manifest can't have. */
+export function metadataCells(metadata: Readonly<Record<string, unknown>>, report: Report): MetadataCells {
+  const result: MetadataCells = { cells: new Map(), fields: new Map(), omitted: [], emptyTraits: 0 }
+  const set = (column: string, field: string, text: string) => {
+    result.cells.set(column, text)
+    result.fields.set(column, field)
+  }
+  for (const [field, column] of [
+    ['name', 'title'],
+    ['description', 'description'],
+  ] as const) {
+    const value = metadata[field]
+    if (typeof value === 'string' && value.trim() !== '') set(column, field, value)
+    else if (value === undefined || value === '') report(field, 'is missing', `Add a ${field}.`)
+    else report(field, 'must be a text')
+  }
+  attributeCells(metadata.attributes, result, set, report)
+  for (const [key, value] of Object.entries(metadata)) {
+    if (NAMED.has(key) || value === '') continue
+    const isScalar = ['string', 'number', 'boolean'].includes(typeof value)
+    if (OMITTED.has(key) || !isScalar) result.omitted.push(key)
+    else set(`extra:${key}`, key, String(value))
+  }
+  return result
+}
+
+function attributeCells(
+  given: unknown,
+  result: MetadataCells,
+  set: (column: string, field: string, text: string) => void,
+  report: Report,
+): void {
+  if (given === undefined || given === null) return
+  if (!Array.isArray(given)) {
+    report('attributes', 'must be a list')
+    return
+  }
+  const tags = new Map<string, number>()
+  for (const [index, attribute] of given.entries()) {
+    const field = `attributes[${index}]`
+    if (!isObject(attribute)) {
+      report(field, 'must be an object with trait_type and value')
+      continue
+    }
+    const { trait_type: tag, value, display_type: display, max_value: max } = attribute
+    if (typeof tag !== 'string' || tag.trim() === '') {
+      report(`${field}.trait_type`, tag === undefined ? 'is missing' : 'must be a text')
+      continue
+    }
+    if (value === '' || value === null) {
+      result.emptyTraits++
+      continue
+    }
+    if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') {
+      report(`${field}.value`, value === undefined ? 'is missing' : 'must be a text or a number')
+      continue
+    }
+    const earlier = tags.get(tag.trim())
+    if (earlier !== undefined) {
+      report(`${field}.trait_type`, `is ${quoted(tag)}, like that of attributes[${earlier}]`, 'Rename or delete one.')
+      continue
+    }
+    tags.set(tag.trim(), index)
+    // Marketplaces show a number without a type as they show the type "number".
+    const type = display === undefined || display === null || display === '' ? typeOf(value) : display
+    if (type !== 'string' && !isTraitType(type)) {
+      report(`${field}.display_type`, `must be ${TRAIT_TYPES.join(', ')} or missing`)
+      continue
+    }
+    const limit = typeof max === 'number' || typeof max === 'string' ? `,max=${max}` : ''
+    set(type === 'string' ? `attr:${tag.trim()}` : `attr(${type}${limit}):${tag.trim()}`, field, String(value))
+  }
+}
+
+const typeOf = (value: unknown): string => (typeof value === 'number' ? 'number' : 'string')

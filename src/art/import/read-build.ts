@@ -1,0 +1,307 @@
+import { stat } from 'node:fs/promises'
+import { isAbsolute, join, resolve } from 'node:path'
+import { fileUrlProblem } from '../../api/file-url.ts'
+import { GdnError, type Place } from '../../core/errors.ts'
+import { isObject } from '../../core/json.ts'
+import { quoted } from '../../core/quoted.ts'
+import { parseStrictJson } from '../../core/strict-json.ts'
+import { type BuildFolder, COLLECTION, LIST, openBuildFolder } from './build-folder.ts'
+import { type MetadataCells, metadataCells } from './metadata-cells.ts'
+
+/** An NFT of a build. */
+export interface BuildNft extends Pick<MetadataCells, 'cells' | 'fields'> {
+  number: number
+  /** The metadata file, as messages show it. */
+  file: string
+  /** What precedes its fields in messages: `[3].` in a list, and otherwise nothing. */
+  within: string
+  /** Files by their column: `image` or `file:animation_url`. */
+  files: Map<string, BuildFile>
+}
+
+/** A file of an NFT: a path that is relative to the folder of the command, or a URL. */
+export type BuildFile = { path: string } | { url: string }
+
+export interface BuildIssue {
+  place: Place
+  message: string
+  hint?: string | undefined
+}
+
+/** What HashLips or sugar wrote. */
+export interface Build {
+  folder: BuildFolder
+  /** Ordered by number. Those with a problem are missing. */
+  nfts: readonly BuildNft[]
+  issues: readonly BuildIssue[]
+  /** The number of NFTs with each field that a manifest has no column for. */
+  omitted: ReadonlyMap<string, number>
+  emptyTraits: number
+  /** Numbers of images that were taken from the folder, although the metadata has a valid URL. */
+  localInsteadOfUrl: number
+  /** The name in `collection.json`. */
+  collection: string | null
+}
+
+/** Reads a text file of limited size. @throws GdnError `invalid_input` */
+export type ReadText = (path: string, maxBytes: number) => Promise<string>
+
+export interface ReadBuildOptions {
+  cwd: string
+  readText: ReadText
+  /** Called after each metadata file. It can throw to stop. */
+  onNft: (done: number) => void
+}
+
+const MAX_BYTES = 1024 * 1024
+const MAX_LIST_BYTES = 256 * 1024 * 1024
+const URL = /^[a-z][a-z0-9+.-]+:/i
+
+/**
+ * Reads the metadata in a folder that HashLips or sugar wrote, and finds the images.
+ *
+ * @throws GdnError `invalid_input` if the folder isn't such a folder. Problems of NFTs are in `issues`.
+ */
+export async function readBuild(path: string, options: ReadBuildOptions): Promise<Build> {
+  const folder = await openBuildFolder(path, options.cwd)
+  const reader = new BuildReader(folder, options)
+  await reader.read()
+  return reader.build()
+}
+
+interface Metadata {
+  number: number
+  file: string
+  within: string
+  value: unknown
+}
+
+class BuildReader {
+  readonly #folder: BuildFolder
+  readonly #options: ReadBuildOptions
+  readonly #nfts: BuildNft[] = []
+  readonly #issues: BuildIssue[] = []
+  readonly #omitted = new Map<string, number>()
+  readonly #byDna = new Map<string, string>()
+  /** The names of images by their number. */
+  readonly #numbered = new Map<number, string[]>()
+  #emptyTraits = 0
+  #localInsteadOfUrl = 0
+  #collection: string | null = null
+
+  constructor(folder: BuildFolder, options: ReadBuildOptions) {
+    this.#folder = folder
+    this.#options = options
+    for (const name of folder.imageNames) {
+      const [, digits] = /^(\d{1,9})\.[^.]+$/.exec(name) ?? []
+      if (digits === undefined || !isImageName(name)) continue
+      const number = Number(digits)
+      this.#numbered.set(number, [...(this.#numbered.get(number) ?? []), name])
+    }
+  }
+
+  async read(): Promise<void> {
+    const { numbered, others, metadata, hasCollection } = this.#folder
+    for (const name of others) {
+      this.#report(
+        { file: join(metadata, name) },
+        'is not named by the number of an NFT',
+        'Rename it, such as 1.json, or move it away.',
+      )
+    }
+    const numbers = new Map<number, string>()
+    const add = async (one: Metadata) => {
+      const earlier = numbers.get(one.number)
+      numbers.set(one.number, one.within === '' ? one.file : `${one.file}: ${one.within.slice(0, -1)}`)
+      if (earlier === undefined) await this.#add(one)
+      else this.#report({ file: one.file, field: one.within.slice(0, -1) || undefined }, `has the number of ${earlier}`)
+      this.#options.onNft(numbers.size)
+    }
+    if (numbered.length > 0) {
+      for (const { number, name } of numbered) {
+        const file = join(metadata, name)
+        const value = await this.#json(file, MAX_BYTES)
+        if (value !== undefined) await add({ number, file, within: '', value })
+        else numbers.set(number, file)
+      }
+      await this.#compareList(numbers.size)
+    } else {
+      for (const one of await this.#list()) await add(one)
+    }
+    if (hasCollection) await this.#readCollection()
+    for (const [number, [name = '']] of this.#numbered) {
+      if (numbers.has(number)) continue
+      const hint = `Add ${number}.json, or move the image away.`
+      this.#report({ file: join(this.#folder.images, name) }, 'has no metadata file', hint)
+    }
+  }
+
+  build(): Build {
+    return {
+      folder: this.#folder,
+      nfts: this.#nfts.sort((a, b) => a.number - b.number),
+      issues: this.#issues,
+      omitted: this.#omitted,
+      emptyTraits: this.#emptyTraits,
+      localInsteadOfUrl: this.#localInsteadOfUrl,
+      collection: this.#collection,
+    }
+  }
+
+  #report(place: Place, message: string, hint?: string): void {
+    this.#issues.push({ place, message, hint })
+  }
+
+  /** Returns undefined after a problem, which is reported. */
+  async #json(file: string, maxBytes: number): Promise<unknown> {
+    try {
+      const text = await this.#options.readText(resolve(this.#options.cwd, file), maxBytes)
+      return parseStrictJson(text, file, 'invalid_input')
+    } catch (error) {
+      if (!(error instanceof GdnError)) throw error
+      this.#report({ ...error.place, file }, error.message, error.hint)
+      return undefined
+    }
+  }
+
+  /** Returns the entries of the list of all metadata. */
+  async #list(): Promise<Metadata[]> {
+    const file = join(this.#folder.metadata, LIST)
+    const list = await this.#json(file, MAX_LIST_BYTES)
+    if (list === undefined) return []
+    if (!Array.isArray(list) || list.length === 0) {
+      this.#report({ file }, Array.isArray(list) ? 'has no NFTs' : 'must be a list of metadata')
+      return []
+    }
+    return list.flatMap((value: unknown, index) => {
+      const number: unknown = Object(value).edition
+      const within = `[${index}].`
+      if (Number.isSafeInteger(number) && Number(number) >= 0) return [{ number: Number(number), file, within, value }]
+      this.#report({ file, field: `${within}edition` }, 'must be the number of the NFT')
+      return []
+    })
+  }
+
+  /** HashLips writes the list last, so another number of NFTs means that it was interrupted. */
+  async #compareList(found: number): Promise<void> {
+    if (!this.#folder.hasList) return
+    const file = join(this.#folder.metadata, LIST)
+    const list = await this.#json(file, MAX_LIST_BYTES)
+    if (list === undefined || (Array.isArray(list) && list.length === found)) return
+    const listed = Array.isArray(list) ? `has ${list.length} NFTs` : 'is not a list'
+    const hint = `Generate the NFTs again, or delete ${LIST} to import the files as they are.`
+    this.#report({ file }, `${listed}, but there are ${found} metadata files`, hint)
+  }
+
+  async #readCollection(): Promise<void> {
+    const metadata = await this.#json(join(this.#folder.metadata, COLLECTION), MAX_BYTES)
+    const { name }: { name?: unknown } = Object(metadata)
+    if (typeof name === 'string' && name.trim() !== '') this.#collection = name.trim()
+  }
+
+  async #add({ number, file, within, value }: Metadata): Promise<void> {
+    const before = this.#issues.length
+    const report = (field: string, message: string, hint?: string) =>
+      this.#report({ file, field: `${within}${field}` }, message, hint)
+    if (!isObject(value) || Array.isArray(value)) {
+      this.#report({ file, field: within.slice(0, -1) || undefined }, 'must be an object')
+      return
+    }
+    const { cells, fields, omitted, emptyTraits } = metadataCells(value, report)
+    for (const key of omitted) this.#omitted.set(key, (this.#omitted.get(key) ?? 0) + 1)
+    this.#emptyTraits += emptyTraits
+    this.#checkDna(value.dna, within === '' ? file : `${file}: ${within.slice(0, -1)}`, report)
+    const files = new Map<string, BuildFile>()
+    const image = await this.#fileOf(value.image, 'image', number, report)
+    if (image !== null) files.set('image', image)
+    if (value.animation_url !== undefined && value.animation_url !== null && value.animation_url !== '') {
+      const animation = await this.#fileOf(value.animation_url, 'animation_url', null, report)
+      if (animation !== null) files.set('file:animation_url', animation)
+    }
+    for (const column of files.keys()) fields.set(column, column.replace('file:', ''))
+    if (this.#issues.length === before) this.#nfts.push({ number, file, within, cells, fields, files })
+  }
+
+  #checkDna(dna: unknown, where: string, report: (field: string, message: string, hint?: string) => void): void {
+    if (typeof dna !== 'string' || dna === '') return
+    const earlier = this.#byDna.get(dna)
+    if (earlier === undefined) this.#byDna.set(dna, where)
+    else
+      report(
+        'dna',
+        `is the one of ${earlier}, so both have the same traits`,
+        'Generate one of them again, or delete it.',
+      )
+  }
+
+  /**
+   * Returns the file that a field names. Without one, returns the image with the number of the NFT.
+   *
+   * @param number null if only the field counts
+   */
+  async #fileOf(
+    value: unknown,
+    field: string,
+    number: number | null,
+    report: (field: string, message: string, hint?: string) => void,
+  ): Promise<BuildFile | null> {
+    const { images } = this.#folder
+    if (value !== undefined && value !== null && typeof value !== 'string') {
+      report(field, 'must be a text')
+      return null
+    }
+    const text = value ?? ''
+    const isUrl = URL.test(text)
+    const named = isUrl ? this.#namedByUrl(text) : await this.#namedByPath(text, field, report)
+    if (named === 'refused') return null
+    const candidates = named !== null ? [named] : this.#withNumber(number)
+    if (candidates.length > 1) {
+      report(field, `could be ${candidates.join(' or ')}`, 'Delete the image that is not used.')
+      return null
+    }
+    const isUsable = isUrl && fileUrlProblem(text) === null
+    const [path] = candidates
+    if (path !== undefined) {
+      if (isUsable) this.#localInsteadOfUrl++
+      return { path }
+    }
+    if (isUsable) return { url: text }
+    const missing = number === null ? '' : `, and ${images} has no image with the number ${number}`
+    if (text === '') report(field, `is missing${missing}`, `Add the image to ${images}.`)
+    else report(field, `is ${quoted(text)}, which doesn't exist${missing}`, `Add the file to ${images}.`)
+    return null
+  }
+
+  #withNumber(number: number | null): string[] {
+    if (number === null) return []
+    return (this.#numbered.get(number) ?? []).map((name) => join(this.#folder.images, name))
+  }
+
+  /** Returns the image whose name ends a URL, such as `ipfs://NewUriToReplace/1.png`. */
+  #namedByUrl(url: string): string | null {
+    const [, last = ''] = /\/([^/?#]+)(?:[?#].*)?$/.exec(url) ?? []
+    return this.#folder.imageNames.has(last) ? join(this.#folder.images, last) : null
+  }
+
+  /** Returns the file at a path in the folder; null if there is none. */
+  async #namedByPath(
+    text: string,
+    field: string,
+    report: (field: string, message: string, hint?: string) => void,
+  ): Promise<string | null | 'refused'> {
+    if (text === '') return null
+    const leavesFolder = isAbsolute(text) || text.includes('\\') || text.split('/').includes('..')
+    if (leavesFolder || /\p{Cc}/u.test(text)) {
+      report(field, `must be a file in the folder, not ${quoted(text)}`, 'Use the name of the file, such as 1.png.')
+      return 'refused'
+    }
+    const { images, metadata, path } = this.#folder
+    for (const folder of new Set([metadata, images, path])) {
+      const found = await stat(resolve(this.#options.cwd, folder, text)).catch(() => null)
+      if (found?.isFile()) return join(folder, text)
+    }
+    return null
+  }
+}
+
+const isImageName = (name: string): boolean => /\.(?:png|jpe?g|gif|webp|avif|svg|bmp|tiff?)$/i.test(name)

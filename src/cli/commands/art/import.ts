@@ -1,0 +1,201 @@
+import { realpath } from 'node:fs/promises'
+import { dirname, relative, resolve, sep } from 'node:path'
+import type { Build, BuildNft } from '../../../art/import/read-build.ts'
+import { readText } from '../../../config/read-text.ts'
+import { count } from '../../../core/count.ts'
+import { flagError } from '../../../core/errors.ts'
+import { shellWord } from '../../../core/shell-word.ts'
+import { escapeCell, unescapeCell } from '../../../core/spreadsheet-text.ts'
+import { validateManifest } from '../../../manifest/read.ts'
+import type { ManifestIssue } from '../../../manifest/row.ts'
+import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { notEmpty } from '../../flags/parse.ts'
+import { safe } from '../../io/io.ts'
+import { writeWhole } from '../../io/put-file.ts'
+import { csvLine } from '../../render/cells.ts'
+import { createOutput } from '../../render/output.ts'
+import type { View } from '../../render/view.ts'
+import { whereTo } from '../../sheet/where-to.ts'
+import { throwProblems } from '../batch/validate.ts'
+
+const USUAL = 'manifest.csv'
+const FLAG = '--out'
+const MAX_COLUMNS = 1000
+/** Columns that come first, if they are used. */
+const FIRST = ['id', 'title', 'description', 'image', 'file:animation_url']
+/** Missing numbers and fields that a note lists. */
+const LISTED = 5
+
+const FIELDS = ['file', 'format', 'rows', 'images', 'columns', 'omitted_fields']
+const VIEW: View = {
+  fields: FIELDS,
+  columns: FIELDS,
+  id: 'file',
+  card: ({ columns: _columns, omitted_fields: _omitted, ...record }) => Object.entries(record),
+}
+
+export interface ArtImportFlags extends OutputFlags {
+  out?: string
+  force?: boolean
+}
+
+export function command(deps: Deps, run = importBuild): GdnCommand {
+  const importCommand = new GdnCommand({
+    about:
+      'The folder is the folder build of HashLips with json and images, or the folder assets of Metaplex sugar with 0.json and 0.png. The command writes a manifest that links to the images, checks it like gdn batch validate, and writes nothing if there is an error. The image of an NFT is the one that its metadata names, even by a placeholder such as ipfs://NewUriToReplace/1.png, or else the one with its number. Without an image in the folder, the manifest gets the URL. A number becomes a typed trait. The command leaves out the fields dna, edition, date, compiler, symbol, seller_fee_basis_points, properties, creators and collection, and fields that are lists or objects. Other fields become extra keys. The manifest must be in a folder that contains the images.',
+    examples: [
+      ['Import the output of HashLips', 'gdn art import build'],
+      ['Import the assets of sugar', 'gdn art import assets --out drop.csv'],
+      ['Check the manifest', 'gdn batch validate manifest.csv -b polygon --receiver @alice'],
+    ],
+  })
+  importCommand.argument('<folder>')
+  valueFlag(importCommand, '--out <file>', `Manifest to write (${USUAL})`, { parse: notEmpty })
+  switchFlag(importCommand, '--force', 'Overwrite an existing file')
+  addOutputFlags(importCommand)
+  return importCommand.action(async (folder: string, flags: ArtImportFlags) => await run(deps, folder, flags))
+}
+
+export async function importBuild(deps: Deps, folder: string, flags: ArtImportFlags): Promise<void> {
+  const { io, cwd, signals } = deps
+  const output = createOutput(io, flags, VIEW)
+  const { path, replace } = await whereTo(deps, USUAL, { to: flags.out, force: flags.force }, FLAG)
+  if (!/\.csv$/i.test(path)) throw flagError(FLAG, 'must be a file whose name ends with .csv')
+  const { readBuild } = await import('../../../art/import/read-build.ts')
+  const progress = await io.progress('Reading the metadata')
+  let written: Written
+  let build: Build
+  try {
+    build = await readBuild(folder, {
+      cwd,
+      readText: (file, maxBytes) => readText(file, maxBytes, 'invalid_input'),
+      onNft(done) {
+        signals.signal.throwIfAborted()
+        progress.update(`Reading the metadata: ${count(done, 'NFT')}`)
+      },
+    })
+    throwProblems({ issues: [...build.issues], issueCount: build.issues.length }, null)
+    await refuseOutside(deps, folder, path)
+    progress.update(`Checking ${count(build.nfts.length, 'NFT')}`)
+    written = await writeManifest(build, { path, replace, cwd })
+  } finally {
+    progress.stop()
+  }
+  const omitted = [...build.omitted.keys()].sort()
+  const { format } = build.folder
+  const rows = build.nfts.length
+  await output.one({
+    file: path,
+    format,
+    rows,
+    images: written.images,
+    columns: written.columns,
+    omitted_fields: omitted,
+  })
+  for (const note of notesOf(build, omitted)) io.note(safe(note))
+  const shown = shellWord(safe(relative(cwd, path) || path))
+  io.note(`Check the manifest: gdn batch validate ${shown} -b <blockchain> --receiver <address>`)
+}
+
+/** A manifest can only name files below its own folder, because files become public. */
+async function refuseOutside({ cwd }: Deps, folder: string, path: string): Promise<void> {
+  const [real, base] = await Promise.all([
+    realpath(resolve(cwd, folder)),
+    realpath(dirname(path)).catch(() => dirname(path)),
+  ])
+  if (real === base || real.startsWith(base.endsWith(sep) ? base : `${base}${sep}`)) return
+  throw flagError(
+    FLAG,
+    `must be in a folder that contains ${folder}`,
+    `Use ${FLAG} ${shellWord(`${folder}/${USUAL}`)}.`,
+  )
+}
+
+interface Written {
+  images: number
+  columns: readonly string[]
+}
+
+async function writeManifest(
+  { nfts }: Build,
+  { path, replace, cwd }: { path: string; replace: boolean; cwd: string },
+): Promise<Written> {
+  const found = new Set(nfts.flatMap(({ cells, files }) => [...cells.keys(), ...files.keys()]))
+  const columns = [
+    ...FIRST.filter((name) => name === 'id' || found.has(name)),
+    ...[...found].filter((name) => !FIRST.includes(name)),
+  ]
+  if (columns.length > MAX_COLUMNS) {
+    const message = `has ${columns.length} different traits and fields, more than ${MAX_COLUMNS}`
+    throwProblems({ issues: [{ place: { file: nfts[0]?.file }, message }], issueCount: 1 }, null)
+  }
+  let images = 0
+  const lines = nfts.map(({ number, cells, files }) =>
+    columns.map((column) => {
+      if (column === 'id') return String(number)
+      const file = files.get(column)
+      if (file === undefined) return asCell(cells.get(column) ?? '')
+      if ('url' in file) return file.url
+      images++
+      return relative(dirname(path), resolve(cwd, file.path)).split(sep).join('/')
+    }),
+  )
+  const text = [columns, ...lines].map((cells) => csvLine(cells)).join('')
+  const check = async (draft: string) => {
+    // The receiver and the blockchain are chosen later. Without a blockchain, the address isn't checked.
+    const options = { blockchain: null, mayLackBlockchain: true, receiver: 'later', localFiles: true }
+    const { issues, issueCount } = await validateManifest({ path: draft }, options)
+    throwProblems({ issues: issues.map((issue) => atMetadata(issue, columns, nfts)), issueCount }, null)
+  }
+  await writeWhole(path, text, { replace, flag: FLAG, check })
+  return { images, columns }
+}
+
+/** Escapes a text only if reading the manifest would change it. */
+const asCell = (text: string): string => (unescapeCell(text) === text ? text : escapeCell(text))
+
+/** Returns a problem of the manifest with the location of the metadata that it comes from. */
+function atMetadata(
+  { place, message, hint }: ManifestIssue,
+  columns: readonly string[],
+  nfts: readonly BuildNft[],
+): ManifestIssue {
+  const { line = 1, column: position = 0, field = '' } = place
+  const column = columns[position - 1] ?? field
+  // The header is line 1. A column is wrong in the first NFT that has it.
+  const nft = line === 1 ? nfts.find(({ fields }) => fields.has(column)) : nfts[line - 2]
+  const source = nft?.fields.get(column)
+  return {
+    place: { file: nft?.file, field: source === undefined ? undefined : `${nft?.within}${source}` },
+    message,
+    hint,
+  }
+}
+
+function notesOf(build: Build, omitted: readonly string[]): string[] {
+  const notes: string[] = []
+  const { nfts, emptyTraits, localInsteadOfUrl, collection } = build
+  const numbers = new Set(nfts.map(({ number }) => number))
+  const [first = 0, last = 0] = [nfts[0]?.number, nfts.at(-1)?.number]
+  const missing = last - first + 1 - numbers.size
+  if (missing > 0) {
+    const some: number[] = []
+    for (let number = first; number <= last && some.length < LISTED; number++)
+      if (!numbers.has(number)) some.push(number)
+    notes.push(
+      `Missing numbers: ${some.join(', ')}${missing > some.length ? ` and ${missing - some.length} more` : ''}`,
+    )
+  }
+  if (omitted.length > 0) notes.push(`Left out: ${omitted.join(', ')}`)
+  if (emptyTraits > 0) notes.push(`Left out ${count(emptyTraits, 'trait')} without a value.`)
+  if (localInsteadOfUrl > 0) {
+    notes.push(
+      `For ${count(localInsteadOfUrl, 'file')}, the manifest has the file in the folder instead of the URL in the metadata.`,
+    )
+  }
+  if (collection !== null)
+    notes.push(`Create the collection: gdn collection create --name ${shellWord(safe(collection))} …`)
+  return notes
+}

@@ -1,0 +1,75 @@
+import { randomBytes } from 'node:crypto'
+import { link, open, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { flagError, GdnError, messageOf, systemCode } from '../../core/errors.ts'
+
+/** Returns a hidden name beside a file, for its draft. */
+export const draftOf = (path: string) => join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}`)
+
+/**
+ * Moves the draft to its path. Without `replace`, keeps an existing file. Where hard links aren't supported, this check
+ * isn't atomic.
+ *
+ * @param flag the flag that specifies the path, for the error
+ */
+export async function putFile(
+  draft: string,
+  path: string,
+  { replace, flag }: { replace: boolean; flag: string },
+): Promise<void> {
+  if (!replace) {
+    try {
+      return await link(draft, path)
+    } catch (error) {
+      if (systemCode(error) === 'EEXIST' || (await isThere(path))) {
+        throw flagError(flag, `${path} was created in the meantime`, 'Use another name, or add --force.')
+      }
+    }
+  }
+  await rename(draft, path)
+}
+
+/**
+ * Writes a whole file, which appears only when it is complete.
+ *
+ * @param check reads the draft before it is moved, and can throw to discard it
+ * @throws GdnError `usage` if the file can't be written
+ */
+export async function writeWhole(
+  path: string,
+  text: string,
+  { check, ...how }: { replace: boolean; flag: string; check?: (draft: string) => Promise<void> },
+): Promise<void> {
+  const draft = draftOf(path)
+  try {
+    const file = await open(draft, 'wx')
+    try {
+      await file.writeFile(text)
+      await file.sync()
+    } finally {
+      await file.close()
+    }
+    await check?.(draft)
+    await putFile(draft, path, how)
+  } catch (error) {
+    throw error instanceof GdnError || systemCode(error) === undefined ? error : cantWrite(path, error, how.flag)
+  } finally {
+    await rm(draft, { force: true })
+  }
+}
+
+/** Returns whether a path exists. A dangling symbolic link doesn't count. */
+export async function isThere(path: string): Promise<boolean> {
+  return await stat(path).then(
+    () => true,
+    () => false,
+  )
+}
+
+export function cantWrite(path: string, error: unknown, flag: string): GdnError {
+  return new GdnError('usage', `can't write ${path}: ${messageOf(error)}`, {
+    place: { flag },
+    hint: 'Use a file in an existing folder that you can write to.',
+    cause: error,
+  })
+}

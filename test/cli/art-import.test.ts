@@ -1,0 +1,347 @@
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import Papa from 'papaparse'
+import { describe, expect, test } from 'vitest'
+import { readManifest } from '../../src/manifest/read.ts'
+import { folder } from './drop.ts'
+import { cli } from './harness.ts'
+
+const PNG = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+)
+type Files = Readonly<Record<string, unknown>>
+
+/** Makes a home with these files: images, texts, and values that are written as JSON. */
+async function withFiles(files: Files) {
+  const { path, options } = await folder({})
+  for (const [name, content] of Object.entries(files)) {
+    await mkdir(dirname(path(name)), { recursive: true })
+    const isRaw = typeof content === 'string' || Buffer.isBuffer(content)
+    await writeFile(path(name), isRaw ? content : JSON.stringify(content, null, 2))
+  }
+  const run = (...argv: string[]) => cli(argv, { ...options, cwd: path('.') })
+  const rows = async (name = 'manifest.csv') =>
+    Papa.parse<Record<string, string>>(await readFile(path(name), 'utf8'), { header: true, skipEmptyLines: true }).data
+  return { path, run, rows }
+}
+
+/** Metadata as HashLips writes it. */
+const hashlips = (edition: number, changes: object = {}) => ({
+  name: `Your Collection #${edition}`,
+  description: 'Remember to replace this description',
+  image: `ipfs://NewUriToReplace/${edition}.png`,
+  dna: `dna${edition}`,
+  edition,
+  date: 1_632_219_001_470,
+  attributes: [
+    { trait_type: 'Background', value: 'Black' },
+    { trait_type: 'Eye color', value: `Color ${edition}` },
+  ],
+  compiler: 'HashLips Art Engine',
+  ...changes,
+})
+
+function hashlipsBuild(editions: readonly number[], changes: Readonly<Record<number, object>> = {}): Files {
+  const all = editions.map((edition) => hashlips(edition, changes[edition]))
+  return Object.fromEntries<unknown>([
+    ...all.map((one): [string, unknown] => [`build/json/${one.edition}.json`, one]),
+    ...editions.map((edition): [string, unknown] => [`build/images/${edition}.png`, PNG]),
+    ['build/json/_metadata.json', all],
+  ])
+}
+
+/** Metadata as sugar expects it. */
+const sugar = (number: number, changes: object = {}) => ({
+  name: `Number #${number}`,
+  symbol: 'NB',
+  description: 'A number',
+  seller_fee_basis_points: 500,
+  image: `${number}.png`,
+  external_url: 'https://example.com',
+  attributes: [{ trait_type: 'Parity', value: number % 2 === 0 ? 'Even' : 'Odd' }],
+  properties: { files: [{ uri: `${number}.png`, type: 'image/png' }], category: 'image', creators: [] },
+  ...changes,
+})
+
+const sugarAssets = (count: number): Files => ({
+  ...Object.fromEntries(Array.from({ length: count }, (_, i) => [`assets/${i}.json`, sugar(i)])),
+  ...Object.fromEntries(Array.from({ length: count }, (_, i) => [`assets/${i}.png`, PNG])),
+  'assets/collection.json': { name: 'Numbers', symbol: 'NB', image: 'collection.png' },
+  'assets/collection.png': PNG,
+})
+
+describe('gdn art import', () => {
+  test('turns a HashLips build with placeholder URLs into a manifest that gdn batch validate accepts', async () => {
+    const { run, rows, path } = await withFiles(hashlipsBuild([1, 2, 10]))
+    const { code, stdout, stderr } = await run('art', 'import', 'build', '--json')
+    expect(code, stderr).toBe(0)
+    expect(JSON.parse(stdout)).toMatchObject({
+      format: 'hashlips',
+      rows: 3,
+      images: 3,
+      omitted_fields: ['compiler', 'date', 'dna', 'edition'],
+    })
+    expect((await rows())[2]).toEqual({
+      id: '10',
+      title: 'Your Collection #10',
+      description: 'Remember to replace this description',
+      image: 'build/images/10.png',
+      'attr:Background': 'Black',
+      'attr:Eye color': 'Color 10',
+    })
+    const checked = await run(
+      'batch',
+      'validate',
+      path('manifest.csv'),
+      '-b',
+      'polygon',
+      '--receiver',
+      `0x${'1'.repeat(40)}`,
+    )
+    expect(checked.code, checked.stderr).toBe(0)
+  })
+
+  test('names missing numbers and omitted fields for people', async () => {
+    const { run } = await withFiles(hashlipsBuild([1, 2, 10]))
+    const { stderr } = await run('art', 'import', 'build')
+    expect(stderr).toContain('Missing numbers: 3, 4, 5, 6, 7 and 2 more')
+    expect(stderr).toContain('Left out: compiler, date, dna, edition')
+  })
+
+  test('reads the list of all metadata if there are no single files', async () => {
+    const { run, rows } = await withFiles({
+      'build/json/_metadata.json': [hashlips(2), hashlips(1)],
+      'build/images/1.png': PNG,
+      'build/images/2.png': PNG,
+    })
+    expect((await run('art', 'import', 'build')).code).toBe(0)
+    expect((await rows()).map(({ id, image }) => [id, image])).toEqual([
+      ['1', 'build/images/1.png'],
+      ['2', 'build/images/2.png'],
+    ])
+  })
+
+  test('turns the assets of sugar into a manifest beside them, from 0 and without the collection', async () => {
+    const { run, rows } = await withFiles(sugarAssets(3))
+    const { code, stderr } = await run('art', 'import', 'assets', '--out', 'assets/drop.csv')
+    expect(code, stderr).toBe(0)
+    expect(stderr).toContain('gdn collection create --name Numbers')
+    expect(await rows('assets/drop.csv')).toEqual(
+      [0, 1, 2].map((number) => ({
+        id: String(number),
+        title: `Number #${number}`,
+        description: 'A number',
+        image: `${number}.png`,
+        'attr:Parity': number === 1 ? 'Odd' : 'Even',
+        'extra:external_url': 'https://example.com',
+      })),
+    )
+  })
+
+  test('turns numbers and display types into typed traits, and leaves out traits without a value', async () => {
+    const attributes = [
+      { trait_type: 'Level', value: 5 },
+      { trait_type: 'Power', value: '12.5', display_type: 'boost_percentage' },
+      { trait_type: 'Stamina', value: 3, max_value: 10, display_type: 'number' },
+      { trait_type: 'Hat', value: '' },
+      { trait_type: 'Alive', value: true },
+    ]
+    const { run, rows } = await withFiles(hashlipsBuild([1], { 1: { attributes } }))
+    const { code, stderr } = await run('art', 'import', 'build')
+    expect(code, stderr).toBe(0)
+    expect((await rows())[0]).toMatchObject({
+      'attr(number):Level': '5',
+      'attr(boost_percentage):Power': '12.5',
+      'attr(number,max=10):Stamina': '3',
+      'attr:Alive': 'true',
+    })
+    expect(stderr).toContain('Left out 1 trait without a value.')
+  })
+
+  test('keeps texts that a spreadsheet would change, and texts with quotes and line breaks', async () => {
+    const texts = [`'=1+1`, '=1+1', 'a "b", c\nd']
+    const changes = Object.fromEntries(texts.map((description, index) => [index + 1, { description }]))
+    const { run, path } = await withFiles(hashlipsBuild([1, 2, 3], changes))
+    expect((await run('art', 'import', 'build')).code).toBe(0)
+    const read = readManifest(
+      { path: path('manifest.csv') },
+      { blockchain: null, mayLackBlockchain: true, receiver: 'later', localFiles: true },
+    )
+    const found: string[] = []
+    for await (const item of read) if ('row' in item) found.push(item.row.metadata.description)
+    expect(found).toEqual(texts)
+  })
+
+  test('keeps a URL if the folder has no image, and prefers an image in the folder', async () => {
+    const cid = 'bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi'
+    const files = hashlipsBuild([1, 2], {
+      1: { image: `ipfs://${cid}/1.png` },
+      2: { image: `ipfs://${cid}/2.png` },
+    })
+    const { run, rows, path } = await withFiles(files)
+    await rm(path('build/images/2.png'))
+    const { code, stderr } = await run('art', 'import', 'build')
+    expect(code, stderr).toBe(0)
+    expect((await rows()).map(({ image }) => image)).toEqual(['build/images/1.png', `ipfs://${cid}/2.png`])
+    expect(stderr).toContain('For 1 file, the manifest has the file in the folder')
+  })
+
+  const BUILD = hashlipsBuild([1, 2])
+  test.each<[string, Files, string]>([
+    [
+      'a missing image',
+      { 'build/images/2.png': null },
+      'build/json/2.json (image): is "ipfs://NewUriToReplace/2.png", which',
+    ],
+    ['JSON that is no JSON', { 'build/json/2.json': '{"name": "x",' }, 'build/json/2.json:1:14: '],
+    [
+      'a number that JSON has twice',
+      { 'build/json/02.json': hashlips(2) },
+      'build/json/2.json: has the number of build/json/02.json',
+    ],
+    [
+      'two NFTs with the same DNA',
+      { 'build/json/2.json': hashlips(2, { dna: 'dna1' }) },
+      'build/json/2.json (dna): is the one of build/json/1.json',
+    ],
+    [
+      'a list with other NFTs',
+      { 'build/json/_metadata.json': [hashlips(1)] },
+      'build/json/_metadata.json: has 1 NFTs, but there are 2',
+    ],
+    ['an image without metadata', { 'build/images/3.png': PNG }, 'build/images/3.png: has no metadata file'],
+    [
+      'two images with a number',
+      { 'build/images/2.jpg': PNG, 'build/json/2.json': hashlips(2, { image: 'x' }) },
+      'build/json/2.json (image): could be',
+    ],
+    ['a file that is no image', { 'build/images/2.png': 'text' }, 'build/json/2.json: image '],
+    [
+      'a missing name',
+      { 'build/json/2.json': hashlips(2, { name: undefined }) },
+      'build/json/2.json (name): is missing',
+    ],
+    [
+      'a description that is no text',
+      { 'build/json/2.json': hashlips(2, { description: 5 }) },
+      'build/json/2.json (description): must be a text',
+    ],
+    [
+      'attributes that are no list',
+      { 'build/json/2.json': hashlips(2, { attributes: {} }) },
+      'build/json/2.json (attributes): must be a list',
+    ],
+    [
+      'a trait without a name',
+      { 'build/json/2.json': hashlips(2, { attributes: [{ value: 'x' }] }) },
+      'build/json/2.json (attributes[0].trait_type): is missing',
+    ],
+    [
+      'a trait twice',
+      {
+        'build/json/2.json': hashlips(2, {
+          attributes: [
+            { trait_type: 'A', value: 'x' },
+            { trait_type: 'A', value: 'y' },
+          ],
+        }),
+      },
+      'build/json/2.json (attributes[1].trait_type): is "A"',
+    ],
+    [
+      'an unknown display type',
+      { 'build/json/2.json': hashlips(2, { attributes: [{ trait_type: 'A', value: 1, display_type: 'x' }] }) },
+      'build/json/2.json (attributes[0].display_type): must be',
+    ],
+    [
+      'a typed trait that is no number',
+      { 'build/json/2.json': hashlips(2, { attributes: [{ trait_type: 'A', value: 'x', display_type: 'number' }] }) },
+      'build/json/2.json (attributes[0]): ',
+    ],
+    [
+      'a trait name that no column has',
+      { 'build/json/2.json': hashlips(2, { attributes: [{ trait_type: 'A\u200b', value: 'x' }] }) },
+      'build/json/2.json (attributes[0]): ',
+    ],
+    ['metadata that is no object', { 'build/json/2.json': [] }, 'build/json/2.json: must be an object'],
+    [
+      'a file without a number',
+      { 'build/json/one.json': hashlips(1) },
+      'build/json/one.json: is not named by the number',
+    ],
+    [
+      'an image in a parent folder',
+      { 'build/json/2.json': hashlips(2, { image: '../../secret.png' }), 'secret.png': PNG },
+      'build/json/2.json (image): must be a file in the folder',
+    ],
+    [
+      'an absolute path',
+      { 'build/json/2.json': hashlips(2, { image: '/etc/hostname' }) },
+      'build/json/2.json (image): must be a file in the folder',
+    ],
+    [
+      'a hidden image',
+      { 'build/json/2.json': hashlips(2, { image: '.secret.png' }), 'build/images/.secret.png': PNG },
+      'build/json/2.json: image ',
+    ],
+  ])('rejects %s with its file and field, and writes nothing', async (_, changes, message) => {
+    const files = Object.fromEntries(Object.entries({ ...BUILD, ...changes }).filter(([, content]) => content !== null))
+    const { run, path } = await withFiles(files)
+    const { code, stdout, stderr } = await run('art', 'import', 'build')
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain(`error: ${message}`)
+    expect(existsSync(path('manifest.csv'))).toBe(false)
+  })
+
+  test('rejects a link that leads out of the folder', async () => {
+    const { run, path } = await withFiles({ ...hashlipsBuild([1]), 'build/images/1.png': PNG })
+    const outside = await withFiles({ 'secret.png': PNG })
+    await symlink(outside.path('secret.png'), path('build/images/2.png'))
+    await writeFile(path('build/json/2.json'), JSON.stringify(hashlips(2)))
+    await writeFile(path('build/json/_metadata.json'), JSON.stringify([1, 2]))
+    const { code, stderr } = await run('art', 'import', 'build')
+    expect(code).toBe(2)
+    expect(stderr).toContain("build/json/2.json: image is outside of the manifest's folder")
+  })
+
+  test.each<[string, Files, string, string]>([
+    ['layers', { 'layers/Eyes/Red#3.png': PNG, 'layers/Hat/Cap.png': PNG }, 'layers', 'gdn art init layers > art.yaml'],
+    ['the folder of HashLips itself', { ...BUILD, 'layers/Eyes/Red.png': PNG }, '.', 'gdn art import build'],
+    ['the folder json', BUILD, 'build/json', 'Pass the folder that contains it: gdn art import '],
+    ['a missing folder', {}, 'build', 'Pass the folder build of HashLips'],
+    ['a file', { build: 'x' }, 'build', 'Pass the folder build of HashLips'],
+    [
+      'an empty build',
+      { 'build/json/.gitkeep': '', 'build/images/.gitkeep': '' },
+      'build',
+      'Generate the NFTs with HashLips first',
+    ],
+  ])('suggests a fix for %s', async (_, files, name, hint) => {
+    const { run } = await withFiles(files)
+    const { code, stderr } = await run('art', 'import', name)
+    expect(code).toBe(2)
+    expect(stderr).toContain(hint)
+  })
+
+  test('overwrites a manifest only with --force, and keeps it after an error', async () => {
+    const { run, path, rows } = await withFiles({ ...BUILD, 'manifest.csv': 'mine' })
+    const refused = await run('art', 'import', 'build')
+    expect(refused.code).toBe(3)
+    expect(await readFile(path('manifest.csv'), 'utf8')).toBe('mine')
+    await writeFile(path('build/images/1.png'), 'text')
+    expect((await run('art', 'import', 'build', '--force')).code).toBe(2)
+    expect(await readFile(path('manifest.csv'), 'utf8')).toBe('mine')
+    await writeFile(path('build/images/1.png'), PNG)
+    expect((await run('art', 'import', 'build', '--force')).code).toBe(0)
+    expect(await rows()).toHaveLength(2)
+  })
+
+  test('refuses a manifest in a folder that does not contain the images', async () => {
+    const { run } = await withFiles({ ...BUILD, 'other/x': '' })
+    const { code, stderr } = await run('art', 'import', 'build', '--out', 'other/manifest.csv')
+    expect(code).toBe(2)
+    expect(stderr).toContain('Use --out build/manifest.csv.')
+  })
+})
