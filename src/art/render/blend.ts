@@ -7,20 +7,7 @@ export interface Pixels {
   data: Uint8Array
 }
 
-/** The visible part of a layer's image, at its place in the output. */
-export interface PlacedPixels extends Pixels {
-  left: number
-  top: number
-}
-
-/** Rows of the output: RGBA from 0 to 1, alpha premultiplied. */
-export interface Strip {
-  width: number
-  /** The first row. */
-  top: number
-  height: number
-  data: Float32Array
-}
+export type Rgba = readonly [red: number, green: number, blue: number, alpha: number]
 
 /** Mixes a channel of the backdrop and of the source, 0 to 1 and not premultiplied: B(cb, cs) of the specification. */
 type Mix = (backdrop: number, source: number) => number
@@ -51,32 +38,15 @@ const MIXES: Record<Exclude<BlendMode, 'normal'>, Mix> = {
 }
 
 /**
- * Blends an image over the rows of a strip. All numbers are rounded to 32-bit floats when they are stored, and nowhere
- * else, so that the result is the same on every machine.
+ * Blends pixels over others. All numbers are rounded to 32-bit floats when they are stored, and nowhere else, so that
+ * the result is the same on every machine.
  *
+ * @param target RGBA from 0 to 1, alpha premultiplied
+ * @param source RGBA, 8 bits each, alpha not premultiplied
+ * @param length the number of values: 4 for each pixel
  * @param opacity 0 to 1
  */
-export function blendOver(
-  strip: Strip,
-  image: PlacedPixels,
-  { opacity, blend }: { opacity: number; blend: BlendMode },
-): void {
-  const first = Math.max(strip.top, image.top)
-  const end = Math.min(strip.top + strip.height, image.top + image.height)
-  const blendRow = blend === 'normal' ? blendNormal : mixRow(MIXES[blend])
-  for (let row = first; row < end; row++) {
-    blendRow(
-      strip.data,
-      ((row - strip.top) * strip.width + image.left) * 4,
-      image.data,
-      (row - image.top) * image.width * 4,
-      image.width * 4,
-      opacity,
-    )
-  }
-}
-
-type BlendRow = (
+export type BlendRow = (
   target: Float32Array,
   targetAt: number,
   source: Uint8Array,
@@ -84,6 +54,8 @@ type BlendRow = (
   length: number,
   opacity: number,
 ) => void
+
+export const blendRowOf = (mode: BlendMode): BlendRow => (mode === 'normal' ? blendNormal : mixRow(MIXES[mode]))
 
 const blendNormal: BlendRow = (target, targetAt, source, sourceAt, length, opacity) => {
   const scale = opacity / 255
@@ -122,36 +94,33 @@ const mixRow =
     }
   }
 
-/** Fills a strip with one color. @param color RGBA, 0 to 255 */
-export function fillStrip({ data }: Strip, [red, green, blue, alpha]: readonly [number, number, number, number]): void {
+/** Writes pixels of one color, 0 to 255, in the form of a target. */
+export function fillRow(target: Float32Array, length: number, [red, green, blue, alpha]: Rgba): void {
   const opacity = alpha / 255
-  const values = [(red / 255) * opacity, (green / 255) * opacity, (blue / 255) * opacity, opacity] as const
-  if (alpha === 0) {
-    data.fill(0)
-    return
+  for (let at = 0; at < length; at += 4) {
+    target[at] = (red / 255) * opacity
+    target[at + 1] = (green / 255) * opacity
+    target[at + 2] = (blue / 255) * opacity
+    target[at + 3] = opacity
   }
-  for (let at = 0; at < data.length; at += 4) data.set(values, at)
 }
 
 /**
- * Writes the strip's rows into an image, rounded to 8 bits. Transparent pixels are black, so that equal images have
+ * Writes pixels of a target into an image, rounded to 8 bits. Transparent pixels are black, so that equal images have
  * equal bytes.
  */
-export function copyStrip({ data, width, top, height }: Strip, image: Pixels): void {
-  const length = width * height * 4
-  const to = top * width * 4
-  const out = image.data
+export function roundRow(target: Float32Array, length: number, out: Uint8Array, to: number): void {
   for (let at = 0; at < length; at += 4) {
-    const alpha = data[at + 3] as number
+    const alpha = target[at + 3] as number
     const rounded = Math.min(255, Math.floor(alpha * 255 + 0.5))
     if (rounded === 0) {
       out.fill(0, to + at, to + at + 4)
       continue
     }
     const scale = 255 / alpha
-    out[to + at] = Math.min(255, (data[at] as number) * scale + 0.5)
-    out[to + at + 1] = Math.min(255, (data[at + 1] as number) * scale + 0.5)
-    out[to + at + 2] = Math.min(255, (data[at + 2] as number) * scale + 0.5)
+    out[to + at] = Math.min(255, (target[at] as number) * scale + 0.5)
+    out[to + at + 1] = Math.min(255, (target[at + 1] as number) * scale + 0.5)
+    out[to + at + 2] = Math.min(255, (target[at + 2] as number) * scale + 0.5)
     out[to + at + 3] = rounded
   }
 }

@@ -4,8 +4,8 @@ import { fileError } from '../../core/file-error.ts'
 import { formatBytes } from '../../core/format-bytes.ts'
 import { quoted } from '../../core/quoted.ts'
 import { sniffContentType } from '../../files/content-type.ts'
-import type { PlacedPixels } from './blend.ts'
 import type { Sharp } from './load-sharp.ts'
+import { type LayerImage, layerImage } from './spans.ts'
 
 /** How an image of another size than the output is scaled, as sharp names it. */
 export const FITS = ['contain', 'cover', 'fill'] as const
@@ -73,7 +73,7 @@ export async function sizeOf(sharp: Sharp, image: ImageFile, bytes: Buffer): Pro
 }
 
 /**
- * Decodes an image, scales it to the size of the output, and crops it to its visible part.
+ * Decodes an image, scales it to the size of the output, and finds its visible part.
  *
  * @param fit how to scale an image of another size; null to refuse it
  * @throws GdnError `invalid_input` with the location in `art.yaml`
@@ -82,7 +82,7 @@ export async function decodeImage(
   sharp: Sharp,
   image: ImageFile,
   { width, height, fit }: Size & { fit: Fit | null },
-): Promise<PlacedPixels> {
+): Promise<LayerImage> {
   const bytes = await readImageFile(image)
   const size = await sizeOf(sharp, image, bytes)
   const isScaled = size.width !== width || size.height !== height
@@ -94,7 +94,7 @@ export async function decodeImage(
       : decoder
     return await scaled.raw({ depth: 'uchar' }).toBuffer({ resolveWithObject: true })
   })
-  return crop({ width, height, data })
+  return layerImage({ width, height, data })
 }
 
 export const wrongSize = (image: ImageFile, own: Size, output: Size): GdnError =>
@@ -105,29 +105,6 @@ export const wrongSize = (image: ImageFile, own: Size, output: Size): GdnError =
   )
 
 const source = (sharp: Sharp, bytes: Buffer) => sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'warning' })
-
-/** Returns the part of an image that isn't transparent. */
-function crop({ width, height, data }: Size & { data: Uint8Array }): PlacedPixels {
-  let [left, right, top, bottom] = [width, -1, height, -1]
-  for (let y = 0, at = 3; y < height; y++) {
-    for (let x = 0; x < width; x++, at += 4) {
-      if (data[at] === 0) continue
-      if (x < left) left = x
-      if (x > right) right = x
-      if (y < top) top = y
-      bottom = y
-    }
-  }
-  if (right === -1) return { left: 0, top: 0, width: 0, height: 0, data: new Uint8Array(0) }
-  const own = { left, top, width: right - left + 1, height: bottom - top + 1 }
-  if (own.width === width && own.height === height) return { ...own, data }
-  const cropped = new Uint8Array(own.width * own.height * 4)
-  for (let row = 0; row < own.height; row++) {
-    const from = ((top + row) * width + left) * 4
-    cropped.set(data.subarray(from, from + own.width * 4), row * own.width * 4)
-  }
-  return { ...own, data: cropped }
-}
 
 async function decoding<Value>(image: ImageFile, act: () => Promise<Value>): Promise<Value> {
   try {

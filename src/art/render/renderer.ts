@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto'
 import type { Art, ArtFormat, ArtTrait, EditionItem } from '../types.ts'
-import { blendOver, copyStrip, fillStrip, type Pixels, type PlacedPixels } from './blend.ts'
+import type { Pixels, Rgba } from './blend.ts'
+import { composite, type Layer } from './composite.ts'
 import { loadSharp, type Sharp } from './load-sharp.ts'
 import { decodeImage, type Fit, readImageFile, type Size, sizeOf, wrongSize } from './read-image.ts'
+import type { LayerImage } from './spans.ts'
 
 /** Decoded images that a renderer keeps. */
 const CACHE_BYTES = 128 * 1024 * 1024
-/** Bytes of a strip, which the processor's cache holds. */
-const STRIP_BYTES = 1024 * 1024
 
 export interface RenderOptions {
   /** How images of another size than the output are scaled; null to refuse them. */
@@ -34,25 +34,15 @@ export async function openRenderer(art: Art, { fit, sharp }: RenderOptions): Pro
   const size = art.output.size ?? (await sizeOfTrait(loaded, art.layers[0]?.traits[0] as ArtTrait))
   const images = new ImageCache((trait) => decodeImage(loaded, trait, { ...size, fit }))
   const background = colorOf(art)
-  const rows = Math.max(1, Math.floor(STRIP_BYTES / (size.width * 16)))
-  const buffer = new Float32Array(size.width * rows * 4)
   return {
     ...size,
     async render({ traits }) {
-      const layers: { trait: ArtTrait; image: PlacedPixels }[] = []
+      const layers: Layer[] = []
       for (const [layer, index] of traits.entries()) {
         const trait = index === -1 ? undefined : art.layers[layer]?.traits[index]
-        if (trait !== undefined) layers.push({ trait, image: await images.get(trait) })
+        if (trait !== undefined) layers.push({ ...trait, image: await images.get(trait) })
       }
-      const pixels = { ...size, data: new Uint8Array(size.width * size.height * 4) }
-      for (let top = 0; top < size.height; top += rows) {
-        const height = Math.min(rows, size.height - top)
-        const strip = { width: size.width, top, height, data: buffer.subarray(0, size.width * height * 4) }
-        fillStrip(strip, background)
-        for (const { trait, image } of layers) blendOver(strip, image, trait)
-        copyStrip(strip, pixels)
-      }
-      return pixels
+      return composite(size, background, layers)
     },
     encode: async ({ width, height, data }) => {
       const raw = loaded(data, { raw: { width, height, channels: 4 }, limitInputPixels: false })
@@ -96,15 +86,15 @@ export function pixelsHash({ width, height, data }: Pixels): string {
 
 /** The decoded images that were used last. */
 class ImageCache {
-  readonly #images = new Map<ArtTrait, PlacedPixels>()
-  readonly #decode: (trait: ArtTrait) => Promise<PlacedPixels>
+  readonly #images = new Map<ArtTrait, LayerImage>()
+  readonly #decode: (trait: ArtTrait) => Promise<LayerImage>
   #bytes = 0
 
-  constructor(decode: (trait: ArtTrait) => Promise<PlacedPixels>) {
+  constructor(decode: (trait: ArtTrait) => Promise<LayerImage>) {
     this.#decode = decode
   }
 
-  async get(trait: ArtTrait): Promise<PlacedPixels> {
+  async get(trait: ArtTrait): Promise<LayerImage> {
     const cached = this.#images.get(trait)
     const image = cached ?? (await this.#decode(trait))
     if (cached === undefined) this.#bytes += image.data.byteLength
@@ -120,7 +110,7 @@ class ImageCache {
 }
 
 /** Returns the color below all layers. JPEG has no transparency, so white is its default. */
-function colorOf({ output: { background, format } }: Art): readonly [number, number, number, number] {
+function colorOf({ output: { background, format } }: Art): Rgba {
   const text = background ?? (format === 'jpeg' ? '#ffffff' : '#00000000')
   const [red = 0, green = 0, blue = 0, alpha = 255] = (text.slice(1).match(/../g) ?? []).map((hex) =>
     Number.parseInt(hex, 16),
