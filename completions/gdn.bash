@@ -66,6 +66,7 @@ report Write an HTML report of the NFTs that a run minted
 rm Delete a run and its rows from this machine' ;;
     'art') REPLY='init Print an art.yaml for a folder of layers
 check Check whether an edition of art is possible
+generate Generate the images and manifest of an edition
 import Turn the output of HashLips or sugar into a manifest' ;;
     'wallet') REPLY='generate Generate a wallet and store its key in an encrypted file
 import Import a key into an encrypted file
@@ -185,6 +186,7 @@ __gdn_arguments() {
     'batch rm') REPLY='@runs' ;;
     'art init') REPLY='text' ;;
     'art check') REPLY='text' ;;
+    'art generate') REPLY='text' ;;
     'art import') REPLY='text' ;;
     'plan') REPLY='file' ;;
     'apply') REPLY='file' ;;
@@ -265,6 +267,7 @@ __gdn_bundles() {
     'batch rm') REPLY='flags-a1e007 server-12647a output-31b492' ;;
     'art init') REPLY='output-d9d285' ;;
     'art check') REPLY='flags-0e7774 output-31b492' ;;
+    'art generate') REPLY='flags-9635a9 output-31b492' ;;
     'art import') REPLY='flags-685e02 output-31b492' ;;
     'plan') REPLY='flags-d7dd5c server-12647a output-7bedd8' ;;
     'apply') REPLY='flags-bb77a9 cost-6f1f63 marketplace-82a320 sending-and-waiting-50fb0b server-12647a output-31b492' ;;
@@ -725,6 +728,14 @@ __gdn_flags() {
     'flags-0e7774') REPLY='--count - text Number of NFTs, with one-of-ones
 --seed - text Seed of the random choices, any text (gdn)
 --strict - - Refuse an edition that deviates from a weight' ;;
+    'flags-9635a9') REPLY='--count - text Number of NFTs, with one-of-ones
+--seed - text Seed of the random choices, any text (gdn)
+--out - text Folder to write
+--strict - - Refuse an edition that deviates from a weight
+--from - text Number of the first NFT to generate (1)
+--only - text Number of NFTs to generate (all)
+--fit - =fit How to scale images of another size than the output
+--threads - text Images to make at the same time (one per core, at most 8)' ;;
     'flags-685e02') REPLY='--out - file Manifest to write (manifest.csv)
 --force - - Overwrite an existing file' ;;
     'flags-d7dd5c') REPLY='--contract -c @collections Address or name of the drop'\''s collection
@@ -1122,6 +1133,9 @@ deployed
 failed
 unknown
 burned' ;;
+    'fit') REPLY='contain
+cover
+fill' ;;
     'only') REPLY='mint' ;;
     'format-2') REPLY='keystore
 private-key

@@ -71,6 +71,7 @@ function __gdn_words
     case 'art'
       printf '%s\n' 'init Print an art.yaml for a folder of layers' \
         'check Check whether an edition of art is possible' \
+        'generate Generate the images and manifest of an edition' \
         'import Turn the output of HashLips or sugar into a manifest'
     case 'wallet'
       printf '%s\n' 'generate Generate a wallet and store its key in an encrypted file' \
@@ -228,6 +229,8 @@ function __gdn_arguments
       printf '%s\n' 'text'
     case 'art check'
       printf '%s\n' 'text'
+    case 'art generate'
+      printf '%s\n' 'text'
     case 'art import'
       printf '%s\n' 'text'
     case 'plan'
@@ -381,6 +384,8 @@ function __gdn_bundles
       printf '%s\n' 'output-d9d285'
     case 'art check'
       printf '%s\n' 'flags-0e7774 output-31b492'
+    case 'art generate'
+      printf '%s\n' 'flags-9635a9 output-31b492'
     case 'art import'
       printf '%s\n' 'flags-685e02 output-31b492'
     case 'plan'
@@ -969,6 +974,15 @@ function __gdn_flags
       printf '%s\n' '--count - text Number of NFTs, with one-of-ones' \
         '--seed - text Seed of the random choices, any text (gdn)' \
         '--strict - - Refuse an edition that deviates from a weight'
+    case 'flags-9635a9'
+      printf '%s\n' '--count - text Number of NFTs, with one-of-ones' \
+        '--seed - text Seed of the random choices, any text (gdn)' \
+        '--out - text Folder to write' \
+        '--strict - - Refuse an edition that deviates from a weight' \
+        '--from - text Number of the first NFT to generate (1)' \
+        '--only - text Number of NFTs to generate (all)' \
+        '--fit - =fit How to scale images of another size than the output' \
+        '--threads - text Images to make at the same time (one per core, at most 8)'
     case 'flags-685e02'
       printf '%s\n' '--out - file Manifest to write (manifest.csv)' \
         '--force - - Overwrite an existing file'
@@ -1433,6 +1447,10 @@ function __gdn_values
         'failed' \
         'unknown' \
         'burned'
+    case 'fit'
+      printf '%s\n' 'contain' \
+        'cover' \
+        'fill'
     case 'only'
       printf '%s\n' 'mint'
     case 'format-2'

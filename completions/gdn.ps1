@@ -68,6 +68,7 @@ report Write an HTML report of the NFTs that a run minted
 rm Delete a run and its rows from this machine'
     'art' = 'init Print an art.yaml for a folder of layers
 check Check whether an edition of art is possible
+generate Generate the images and manifest of an edition
 import Turn the output of HashLips or sugar into a manifest'
     'wallet' = 'generate Generate a wallet and store its key in an encrypted file
 import Import a key into an encrypted file
@@ -184,6 +185,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'batch rm' = '@runs'
     'art init' = 'text'
     'art check' = 'text'
+    'art generate' = 'text'
     'art import' = 'text'
     'plan' = 'file'
     'apply' = 'file'
@@ -261,6 +263,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'batch rm' = 'flags-a1e007 server-12647a output-31b492'
     'art init' = 'output-d9d285'
     'art check' = 'flags-0e7774 output-31b492'
+    'art generate' = 'flags-9635a9 output-31b492'
     'art import' = 'flags-685e02 output-31b492'
     'plan' = 'flags-d7dd5c server-12647a output-7bedd8'
     'apply' = 'flags-bb77a9 cost-6f1f63 marketplace-82a320 sending-and-waiting-50fb0b server-12647a output-31b492'
@@ -718,6 +721,14 @@ mcp Serve the commands to coding agents as MCP tools'
     'flags-0e7774' = '--count - text Number of NFTs, with one-of-ones
 --seed - text Seed of the random choices, any text (gdn)
 --strict - - Refuse an edition that deviates from a weight'
+    'flags-9635a9' = '--count - text Number of NFTs, with one-of-ones
+--seed - text Seed of the random choices, any text (gdn)
+--out - text Folder to write
+--strict - - Refuse an edition that deviates from a weight
+--from - text Number of the first NFT to generate (1)
+--only - text Number of NFTs to generate (all)
+--fit - =fit How to scale images of another size than the output
+--threads - text Images to make at the same time (one per core, at most 8)'
     'flags-685e02' = '--out - file Manifest to write (manifest.csv)
 --force - - Overwrite an existing file'
     'flags-d7dd5c' = '--contract -c @collections Address or name of the drop''s collection
@@ -1112,6 +1123,9 @@ deployed
 failed
 unknown
 burned'
+    'fit' = 'contain
+cover
+fill'
     'only' = 'mint'
     'format-2' = 'keystore
 private-key

@@ -36,6 +36,7 @@ const INPUT = {
   main: join(root, 'src/cli/main.ts'),
   help: join(root, 'src/cli/help/root-help.ts'),
   run: join(root, 'src/cli/process.ts'),
+  'art-worker': join(root, 'src/art/generate/worker.ts'),
 }
 
 /** The typed client, which shares no files with the command line. */
@@ -54,7 +55,7 @@ const SMALL = {
 /** CommonJS, because loading ES modules on Node 20 adds a quarter of the start time of bare node to a command. */
 const OUTPUT = {
   format: 'cjs',
-  entryFileNames: ({ name }) => (name === 'main' ? '[name].cjs' : 'chunks/[name]-[hash].cjs'),
+  entryFileNames: ({ name }) => (name === 'main' || name === 'art-worker' ? '[name].cjs' : 'chunks/[name]-[hash].cjs'),
   chunkFileNames: 'chunks/[name]-[hash].cjs',
   dynamicImportInCjs: false,
   codeSplitting: { groups: chunkGroups },

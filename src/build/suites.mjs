@@ -76,7 +76,7 @@ export const PARTS = {
 /** More files of parts of `npm run soak`: other suites run their short forms, or they have none. */
 export const LONG_FORMS = {
   crash: [
-    'test/archive/kill.test.ts',
+    'test/{archive,art}/kill.test.ts',
     'test/batch/{crash,list-kill,state}.test.ts',
     'test/operations/crash.test.ts',
     'test/soak/kill-{backend,batch}.soak.test.ts',

@@ -13,7 +13,7 @@ export interface BuildNft extends Pick<MetadataCells, 'cells' | 'fields'> {
   number: number
   /** The metadata file, as messages show it. */
   file: string
-  /** What precedes its fields in messages: `[3].` in a list, and otherwise nothing. */
+  /** The prefix of its fields in messages: `[3].` in a list, and otherwise nothing. */
   within: string
   /** Files by their column: `image` or `file:animation_url`. */
   files: Map<string, BuildFile>
@@ -28,7 +28,7 @@ export interface BuildIssue {
   hint?: string | undefined
 }
 
-/** What HashLips or sugar wrote. */
+/** The output of HashLips or sugar. */
 export interface Build {
   folder: BuildFolder
   /** Ordered by number. Those with a problem are missing. */

@@ -59,21 +59,28 @@ const ENCODERS: Record<ArtFormat, (image: Pipeline) => Pipeline> = {
   jpeg: (image) => image.removeAlpha().jpeg({ quality: 90, chromaSubsampling: '4:4:4' }),
 }
 
+export const EXTENSIONS: Record<ArtFormat, string> = { png: 'png', webp: 'webp', jpeg: 'jpg' }
+
 /**
- * Checks the type and size of every image that an edition can use, before any image is made.
+ * Checks the type and size of every image of a layer, before any image is made.
  *
+ * @returns the SHA-256 of each file, in the order of the traits
  * @throws GdnError `invalid_input` with the location in `art.yaml`
  */
 export async function checkImages(
   sharp: Sharp,
   art: Art,
   { fit, ...output }: Size & { fit: Fit | null },
-): Promise<void> {
+): Promise<string[]> {
+  const hashes: string[] = []
   for (const trait of art.layers.flatMap(({ traits }) => traits)) {
-    const own = await sizeOfTrait(sharp, trait)
+    const bytes = await readImageFile(trait)
+    const own = await sizeOf(sharp, trait, bytes)
     const isScaled = own.width !== output.width || own.height !== output.height
     if (isScaled && fit === null) throw wrongSize(trait, own, output)
+    hashes.push(createHash('sha256').update(bytes).digest('hex'))
   }
+  return hashes
 }
 
 const sizeOfTrait = async (sharp: Sharp, trait: ArtTrait): Promise<Size> =>

@@ -22,6 +22,7 @@ export const NOT_TOOLS: Readonly<Record<string, string>> = {
   'collection restore': BACKEND,
   'art init': 'reads folders that the agent names',
   'art import': 'reads folders that the agent names',
+  'art generate': 'writes folders on this machine',
   'art check': 'searches for minutes if an edition is hard to find',
   'wallet proofs': 'prints or writes proofs that can take gigabytes',
   'nft refresh': 'uses the API key of a marketplace',

@@ -245,6 +245,9 @@ async function withOwnCollection(...argv: string[]): Promise<Prepared> {
   return { argv: [...argv, '--rpc-url', url, ...wallet], options }
 }
 
+/** A PNG image with one pixel. */
+const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
 /** A run that `mintFlags` started. */
 async function withRun(handlers: Handlers, mintFlags: readonly string[], ...argv: string[]): Promise<Prepared> {
   const mint = await withManifest(handlers, ['batch', 'mint'], '--rate', '1000', '-q', '-o', 'ids', ...mintFlags)
@@ -657,6 +660,16 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
       const text = `title: T\ndescription: D\nlayers: [{ name: Sky, traits: ${traits} }]\n`
       const { path, options } = await folder({ 'art.yaml': text })
       return { argv: ['art', 'check', path('art.yaml'), '--count', '2'], options }
+    },
+  ),
+  'art generate': one(
+    ['folder', 'manifest', 'images', 'made', 'kept', 'seed', 'deviations', 'former_folder'],
+    async () => {
+      const traits = '{ Blue: { file: blue.png } }'
+      const text = `title: T\ndescription: D\nlayers: [{ name: Sky, traits: ${traits} }]\n`
+      const { path, options } = await folder({ 'art.yaml': text })
+      await writeFile(path('blue.png'), Buffer.from(PIXEL, 'base64'))
+      return { argv: ['art', 'generate', path('art.yaml'), '--count', '1', '--out', path('drop')], options }
     },
   ),
   'art import': one(['file', 'format', 'rows', 'images', 'columns', 'omitted_fields'], async () => {

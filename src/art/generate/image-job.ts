@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto'
+import { open, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { namingFile } from '../../core/file-error.ts'
+import { loadSharp } from '../render/load-sharp.ts'
+import { type Fit, readImageFile } from '../render/read-image.ts'
+import { openRenderer, pixelsHash } from '../render/renderer.ts'
+import type { Art, EditionItem } from '../types.ts'
+
+/** The settings that all images of an edition share. */
+export interface ImageSetup {
+  art: Art
+  fit: Fit | null
+  /** The absolute path of the folder to which the paths of images are relative. */
+  folder: string
+}
+
+/** An image to make. */
+export interface ImageJob {
+  item: EditionItem
+  /** Relative to the folder. */
+  file: string
+  /** An image that an earlier command made for this number; null if there is none. */
+  earlier: { path: string; sha256: string; pixels: string } | null
+}
+
+/** An image that was made. */
+export interface MadeImage {
+  number: number
+  file: string
+  /** SHA-256 of the file, as lower-case hex. */
+  sha256: string
+  /** SHA-256 of the pixels before encoding; null for a one-of-one, which is copied. */
+  pixels: string | null
+}
+
+export type MakeImage = (job: ImageJob) => Promise<MadeImage>
+
+/**
+ * Returns a function that makes one image at a time, and writes and syncs its file.
+ *
+ * @throws GdnError `native_missing`; `invalid_input` with the location in `art.yaml`; `file_error`
+ */
+export async function imageMaker({ art, fit, folder }: ImageSetup): Promise<MakeImage> {
+  const renderer = await openRenderer(art, { fit, sharp: await loadSharp() })
+  return async ({ item, file, earlier }) => {
+    const one = item.oneOfOne === null ? undefined : art.oneOfOnes[item.oneOfOne]
+    let bytes: Buffer | null
+    let pixels: string | null = null
+    if (one !== undefined) {
+      bytes = await readImageFile({ ...one, file: one.image })
+    } else {
+      const image = await renderer.render(item)
+      pixels = pixelsHash(image)
+      // The encoders of other processors can return other bytes for the same pixels.
+      bytes = pixels === earlier?.pixels ? await readUnchanged(earlier) : null
+      bytes ??= await renderer.encode(image)
+    }
+    await writeSynced(join(folder, file), bytes)
+    return { number: item.number, file, sha256: sha256(bytes), pixels }
+  }
+}
+
+/** Writes and syncs a file. @throws errors of the file system with the path */
+export async function writeSynced(path: string, content: string | Buffer): Promise<void> {
+  await namingFile(path, async () => {
+    const handle = await open(path, 'w')
+    try {
+      await handle.writeFile(content)
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+  })
+}
+
+/** Reads a file with a known hash. Returns null if it is missing or has changed. */
+export async function readUnchanged({ path, sha256: expected }: { path: string; sha256: string }) {
+  const bytes = await readFile(path).catch(() => null)
+  return bytes !== null && sha256(bytes) === expected ? bytes : null
+}
+
+const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')

@@ -1,0 +1,48 @@
+import { escapeCell, unescapeCell } from '../../core/spreadsheet-text.ts'
+import type { Art, ArtLayer, EditionItem } from '../types.ts'
+
+/** The rows of the manifest of an edition: a header, and a row for each NFT. */
+export function manifestRows(
+  art: Art,
+  items: readonly EditionItem[],
+  fileOf: (item: EditionItem) => string,
+): string[][] {
+  const layers = art.layers.filter(({ traits }) => traits.some(({ hidden }) => !hidden))
+  const columns = new Map(layers.map((layer) => [layer.name, columnOf(layer)]))
+  for (const { attributes } of art.oneOfOnes) {
+    for (const { tag } of attributes) if (!columns.has(tag)) columns.set(tag, `attr:${tag}`)
+  }
+  const rows = items.map((item) => {
+    const values = attributesOf(art, item)
+    const cells = [...columns.keys()].map((tag) => asCell(values.get(tag) ?? ''))
+    return [String(item.number), ...textsOf(art, item).map(asCell), fileOf(item), ...cells]
+  })
+  return [['id', 'title', 'description', 'image', ...columns.values()], ...rows]
+}
+
+/** Returns the attributes that an NFT shows, by layer or tag. */
+export function attributesOf(art: Art, { traits, oneOfOne }: EditionItem): Map<string, string> {
+  const one = oneOfOne === null ? undefined : art.oneOfOnes[oneOfOne]
+  if (one !== undefined) return new Map(one.attributes.map(({ tag, value }) => [tag, value]))
+  return new Map(
+    art.layers.flatMap(({ name, traits: all }, layer) => {
+      const trait = all[traits[layer] ?? -1]
+      return trait === undefined || trait.hidden ? [] : [[name, trait.value] as const]
+    }),
+  )
+}
+
+/** Returns the title and the description of an NFT. */
+export function textsOf({ title, description, oneOfOnes }: Art, { number, oneOfOne }: EditionItem): [string, string] {
+  const one = oneOfOne === null ? undefined : oneOfOnes[oneOfOne]
+  const fill = (template: string) => template.replaceAll('{number}', String(number))
+  return [fill(one?.title ?? title), fill(one?.description ?? description)]
+}
+
+function columnOf({ name, type, max }: ArtLayer): string {
+  if (type === null) return `attr:${name}`
+  return `attr(${type}${max === null ? '' : `,max=${max}`}):${name}`
+}
+
+/** Escapes a text only if reading the manifest would change it. */
+const asCell = (text: string): string => (unescapeCell(text) === text ? text : escapeCell(text))

@@ -1,0 +1,178 @@
+import { appendFile, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import * as z from 'zod'
+import { syncFolder } from '../../core/durable-file.ts'
+import { GdnError, systemCode } from '../../core/errors.ts'
+import { namingFile } from '../../core/file-error.ts'
+import { quoted } from '../../core/quoted.ts'
+import { type MadeImage, readUnchanged, writeSynced } from './image-job.ts'
+
+/** The file in an output folder that lists the images with their hashes. */
+export const EDITION_FILE = 'edition.json'
+export const MANIFEST_FILE = 'manifest.csv'
+export const IMAGE_FOLDER = 'images'
+
+const JOURNAL = 'journal.jsonl'
+
+const hash = z.string().regex(/^[0-9a-f]{64}$/)
+const madeImage = z.object({
+  number: z.int().positive(),
+  file: z.string().regex(/^images\/[\w.-]+$/),
+  sha256: hash,
+  pixels: hash.nullable(),
+})
+
+/** The content of `edition.json`. */
+export interface EditionFile {
+  gdn: string
+  /** The digest of everything that the files depend on. */
+  inputs: string
+  sharp: string
+  seed: string
+  count: number
+  images: readonly MadeImage[]
+}
+
+/**
+ * The folder in which the images are made, beside the output folder. Its name depends on everything that the images
+ * depend on, so that a repeated command finds the images that it made before, and no others.
+ */
+export class DraftFolder {
+  readonly path: string
+  readonly #out: string
+
+  private constructor(out: string, path: string) {
+    this.#out = out
+    this.path = path
+  }
+
+  /** @param inputs the digest of everything that the files depend on */
+  static async open(out: string, inputs: string): Promise<DraftFolder> {
+    const path = join(dirname(out), `.${basename(out)}.${inputs.slice(0, 12)}.partial`)
+    await mkdir(join(path, IMAGE_FOLDER), { recursive: true })
+    return new DraftFolder(out, path)
+  }
+
+  /** Returns the complete images that an earlier command made, by number. */
+  async made(): Promise<Map<number, MadeImage>> {
+    const images = new Map<number, MadeImage>()
+    for (const line of (await readText(join(this.path, JOURNAL))).split('\n')) {
+      const image = parse(madeImage, line)
+      if (image === null) continue
+      if ((await readUnchanged({ path: join(this.path, image.file), sha256: image.sha256 })) !== null) {
+        images.set(image.number, image)
+      }
+    }
+    return images
+  }
+
+  /** Records a complete image. */
+  async record(image: MadeImage): Promise<void> {
+    const path = join(this.path, JOURNAL)
+    await namingFile(path, () => appendFile(path, `${JSON.stringify(image)}\n`))
+  }
+
+  async write(name: string, text: string): Promise<void> {
+    await writeSynced(join(this.path, name), text)
+  }
+
+  /**
+   * Renames the folder to the output folder. An existing folder is renamed first, and remains beside it.
+   *
+   * @returns the path of the former folder; null if there was none
+   */
+  async publish(): Promise<string | null> {
+    await syncFolder(join(this.path, IMAGE_FOLDER))
+    await rm(join(this.path, JOURNAL), { force: true })
+    await syncFolder(this.path)
+    const former = await moveAside(this.#out)
+    try {
+      await rename(this.path, this.#out)
+    } catch (error) {
+      if (former !== null) await rename(former, this.#out)
+      throw error
+    }
+    await syncFolder(dirname(this.#out))
+    return former
+  }
+}
+
+/** Renames a folder to the first free name such as `drop.before-2`. Returns null if there is none. */
+async function moveAside(out: string): Promise<string | null> {
+  if (!(await isThere(out))) return null
+  for (let number = 1; ; number++) {
+    const former = `${out}.before-${number}`
+    if (await isThere(former)) continue
+    await rename(out, former)
+    return former
+  }
+}
+
+/**
+ * Checks that an output folder can be written: it is missing, empty, or an output of this command.
+ *
+ * @throws GdnError `usage`
+ */
+export async function checkOutput(out: string): Promise<void> {
+  const refuse = (message: string, hint: string) => new GdnError('usage', message, { place: { flag: '--out' }, hint })
+  if (!(await isFolder(dirname(out)))) {
+    throw refuse(`the folder ${quoted(dirname(out))} does not exist`, 'Create it, or use a path in an existing folder.')
+  }
+  if (!(await isThere(out))) return
+  if (!(await isFolder(out))) throw refuse(`${quoted(out)} is not a folder`, 'Use another name.')
+  const names = await readdir(out)
+  if (names.length === 0 || names.includes(EDITION_FILE)) return
+  throw refuse(`${quoted(out)} is not an output of gdn art generate`, 'Use the name of a new folder.')
+}
+
+const isFolder = async (path: string): Promise<boolean> =>
+  await stat(path).then(
+    (found) => found.isDirectory(),
+    () => false,
+  )
+
+const editionFile = z.object({ inputs: hash, images: z.array(madeImage) })
+
+/** An output folder that an earlier command made. */
+export interface EarlierOutput {
+  inputs: string
+  /** By number. */
+  images: Map<number, MadeImage>
+}
+
+/** Reads an output folder. Returns null if there is none. */
+export async function readOutput(out: string): Promise<EarlierOutput | null> {
+  const found = parse(editionFile, await readText(join(out, EDITION_FILE)))
+  return found && { inputs: found.inputs, images: new Map(found.images.map((image) => [image.number, image])) }
+}
+
+/** Whether an output folder has all images, unchanged. */
+export async function isComplete(out: string, images: Iterable<MadeImage>): Promise<boolean> {
+  for (const { file, sha256 } of images) {
+    if ((await readUnchanged({ path: join(out, file), sha256 })) === null) return false
+  }
+  return await isThere(join(out, MANIFEST_FILE))
+}
+
+const isThere = async (path: string): Promise<boolean> =>
+  await stat(path).then(
+    () => true,
+    () => false,
+  )
+
+async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (error) {
+    if (systemCode(error) === 'ENOENT' || systemCode(error) === 'ENOTDIR') return ''
+    throw error
+  }
+}
+
+function parse<Value>(schema: z.ZodType<Value>, text: string): Value | null {
+  try {
+    return schema.safeParse(JSON.parse(text)).data ?? null
+  } catch {
+    return null
+  }
+}

@@ -1,0 +1,153 @@
+import { availableParallelism } from 'node:os'
+import { dirname, relative, resolve, sep } from 'node:path'
+import { deviationText } from '../../../art/describe.ts'
+import { makeEdition } from '../../../art/edition.ts'
+import { EDITION_FILE, MANIFEST_FILE } from '../../../art/generate/output-folder.ts'
+import { FITS, type Fit } from '../../../art/render/read-image.ts'
+import { type Art, DEFAULT_SEED, MAX_COUNT } from '../../../art/types.ts'
+import { count as counted } from '../../../core/count.ts'
+import { flagError, GdnError } from '../../../core/errors.ts'
+import { shellWord } from '../../../core/shell-word.ts'
+import { readArt } from '../../art/read-art.ts'
+import { roughly } from '../../batch/progress-text.ts'
+import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { requiredFlag } from '../../flag-errors.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { integer, notEmpty, oneOf } from '../../flags/parse.ts'
+import { safe } from '../../io/io.ts'
+import { withProgress } from '../../io/progress.ts'
+import { csvLine } from '../../render/cells.ts'
+import { createOutput } from '../../render/output.ts'
+import type { View } from '../../render/view.ts'
+import { addEditionFlags } from './check.ts'
+
+const MAX_THREADS = 64
+/** More threads than this need much memory, and seldom help. */
+const DEFAULT_THREADS = 8
+/** Images before a rate is shown. */
+const FEW = 5
+/** Deviations that are printed as text. */
+const LISTED = 10
+
+const VIEW: View = {
+  fields: ['folder', 'manifest', 'images', 'made', 'kept', 'seed', 'deviations', 'former_folder'],
+  columns: ['folder', 'manifest', 'images', 'made', 'kept'],
+  id: 'manifest',
+  card: ({ deviations: _deviations, ...record }) => Object.entries(record),
+}
+
+export interface ArtGenerateFlags extends OutputFlags {
+  count?: number
+  seed?: string
+  strict?: boolean
+  out?: string
+  from?: number
+  only?: number
+  fit?: Fit
+  threads?: number
+}
+
+export function command(deps: Deps, run = generateArt): GdnCommand {
+  const generateCommand = new GdnCommand({
+    about:
+      'The output folder contains the images, manifest.csv for `gdn batch mint`, and edition.json with the SHA-256 of each file and of its pixels. The same art.yaml, images, count and seed result in the same manifest and pixels on every machine, with the same versions of gdn and sharp. The folder appears only when it is complete, and a former folder is renamed. If you stop the command, the same command continues. Images whose pixels have not changed are not encoded again.',
+    examples: [
+      ['Generate an edition of 9,000 NFTs', 'gdn art generate art.yaml --count 9000 --seed spring-2027 --out drop'],
+      ['Generate 100 of its images', 'gdn art generate art.yaml --count 9000 --from 5000 --only 100 --out sample'],
+    ],
+  })
+  generateCommand.argument('<art.yaml>')
+  addEditionFlags(generateCommand)
+  valueFlag(generateCommand, '--out <folder>', 'Folder to write', { parse: notEmpty, required: true })
+  switchFlag(generateCommand, '--strict', 'Refuse an edition that deviates from a weight')
+  valueFlag(generateCommand, '--from <n>', 'Number of the first NFT to generate (1)', { parse: integer(1, MAX_COUNT) })
+  valueFlag(generateCommand, '--only <n>', 'Number of NFTs to generate (all)', { parse: integer(1, MAX_COUNT) })
+  valueFlag(generateCommand, '--fit <how>', 'How to scale images of another size than the output', {
+    parse: oneOf(FITS),
+  })
+  valueFlag(
+    generateCommand,
+    '--threads <n>',
+    `Images to make at the same time (one per core, at most ${DEFAULT_THREADS})`,
+    {
+      parse: integer(1, MAX_THREADS),
+    },
+  )
+  addOutputFlags(generateCommand)
+  return generateCommand.action(async (path: string, flags: ArtGenerateFlags) => await run(deps, path, flags))
+}
+
+export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFlags): Promise<void> {
+  const { io, cwd } = deps
+  const output = createOutput(io, flags, VIEW)
+  const { count, seed = DEFAULT_SEED, strict } = flags
+  if (count === undefined) throw requiredFlag('--count', 'Add --count <n>, the number of NFTs.')
+  if (flags.out === undefined) throw requiredFlag('--out', 'Add --out <folder>.')
+  const out = resolve(cwd, flags.out)
+  const { from = 1, only = count } = flags
+  if (from > count) throw flagError('--from', `is above the count of ${count}`, `Use a number from 1 to ${count}.`)
+  const art = await readArt(deps, path)
+  refuseInputs(art, { path, out, cwd })
+  const { generate } = await import('../../../art/generate/generate.ts')
+  const { edition, result } = await withProgress(io, 'Choosing the traits', async ({ update }) => {
+    const edition = makeEdition(art, { count, seed, strict })
+    update('Checking the images')
+    const startedAt = performance.now()
+    const result = await generate(edition, {
+      out,
+      items: edition.items.slice(from - 1, from - 1 + only),
+      fit: flags.fit ?? null,
+      threads: flags.threads ?? Math.min(DEFAULT_THREADS, availableParallelism()),
+      signal: deps.signals.signal,
+      csvLine,
+      onProgress: (progress) => update(progressText(progress, performance.now() - startedAt)),
+    }).catch((error: unknown) => {
+      const isStopped = error instanceof GdnError && ['interrupted', 'terminated'].includes(error.code)
+      throw isStopped ? error.withHint('Run the same command again to continue.') : error
+    })
+    return { edition, result }
+  })
+  const shown = (full: string | null) => (full === null ? null : relative(cwd, full) || '.')
+  const manifest = shown(resolve(out, MANIFEST_FILE)) as string
+  await output.one({
+    folder: shown(out),
+    manifest,
+    images: result.images.length,
+    made: result.images.length - result.kept,
+    kept: result.kept,
+    seed,
+    deviations: edition.deviations.map((deviation) => deviationText(art, deviation)),
+    former_folder: shown(result.former),
+  })
+  for (const one of edition.deviations.slice(0, LISTED)) io.note(safe(deviationText(art, one)))
+  const more = edition.deviations.length - LISTED
+  if (more > 0) io.note(`… and ${counted(more, 'trait')} more. Add \`-o json\`.`)
+  if (result.former !== null) io.note(`The former folder is now ${safe(shown(result.former) as string)}.`)
+  io.note(`Check the manifest: gdn batch validate ${shellWord(safe(manifest))} -b <blockchain> --receiver <address>`)
+}
+
+/** The output folder is replaced whole, so it can't contain the inputs or the current folder. */
+function refuseInputs(art: Art, { path, out, cwd }: { path: string; out: string; cwd: string }): void {
+  const contains = (inside: string) => inside === out || inside.startsWith(out.endsWith(sep) ? out : `${out}${sep}`)
+  const inputs = [
+    [cwd, 'the current folder'],
+    [dirname(resolve(cwd, path)), path],
+    ...art.layers.map(({ folder, name }) => [folder, `the images of ${name}`]),
+    ...art.oneOfOnes.map((one) => [one.path, one.image]),
+  ] as const
+  const inside = inputs.find(([full]) => contains(full))
+  if (inside === undefined) return
+  throw flagError(
+    '--out',
+    `the folder contains ${inside[1]}`,
+    `Use another folder. ${EDITION_FILE} and all other files of the folder are replaced.`,
+  )
+}
+
+function progressText({ made, kept, of }: { made: number; kept: number; of: number }, elapsedMs: number): string {
+  const text = `Making images: ${made + kept} of ${of}`
+  if (made < FEW) return text
+  const perMs = made / elapsedMs
+  return `${text}, ${(perMs * 1000).toFixed(1)}/s, about ${roughly((of - made - kept) / perMs)} left`
+}

@@ -1,0 +1,230 @@
+/** @module-tag slow */
+import { createHash } from 'node:crypto'
+import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
+import Papa from 'papaparse'
+import sharp from 'sharp'
+import { describe, expect, test } from 'vitest'
+import { validateManifest } from '../../src/manifest/read.ts'
+import { cli, errorOf } from '../cli/harness.ts'
+import { createSmallDisk } from '../helpers/small-disk.ts'
+import { type ArtFolder, artFolder, layerImage } from './generated.ts'
+
+/** Runs `gdn art generate` in this process, in the folder. */
+const generateTo = async ({ path }: ArtFolder, out: string, ...flags: string[]) =>
+  await cli(['art', 'generate', 'art.yaml', '--count', '12', '--out', out, '--threads', '1', ...flags], {
+    cwd: path('.'),
+  })
+
+const generate = async (folder: ArtFolder, ...flags: string[]) => await generateTo(folder, 'drop', ...flags)
+
+const names = async ({ path }: ArtFolder) => (await readdir(path('.'))).filter((name) => name.includes('drop')).sort()
+
+const rowsOf = async ({ path }: ArtFolder) =>
+  Papa.parse<Record<string, string>>(await readFile(path('drop/manifest.csv'), 'utf8'), {
+    header: true,
+    skipEmptyLines: true,
+  }).data
+
+test('writes images, a manifest that gdn reads, and the hashes of files and pixels', async () => {
+  const folder = await artFolder()
+  expect(await generate(folder, '--json')).toMatchObject({ code: 0 })
+  const rows = await rowsOf(folder)
+  expect(rows.length).toBe(12)
+  expect(rows[1]).toEqual({
+    id: '2',
+    title: 'The Whale',
+    description: 'One of many',
+    image: 'images/2.gif',
+    'attr:Sky': 'Whale',
+    'attr(number,max=9):Level': '',
+    'attr:Hat': '',
+    'attr:Special': '=cmd',
+  })
+  const hats = rows.map((row) => row['attr:Hat'])
+  expect(new Set(hats)).toEqual(new Set(['', 'Cap', 'Crown']))
+  const options = { blockchain: 'polygon', receiver: `0x${'1'.repeat(40)}`, localFiles: true } as const
+  expect(await validateManifest({ path: folder.path('drop/manifest.csv') }, options)).toMatchObject({
+    issueCount: 0,
+    rows: 12,
+  })
+  const { images } = JSON.parse(await readFile(folder.path('drop/edition.json'), 'utf8'))
+  expect(images[0]).toEqual({
+    number: 1,
+    file: 'images/1.png',
+    sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+    pixels: expect.stringMatching(/^[0-9a-f]{64}$/),
+  })
+  expect(images[1].pixels).toBe(null)
+  expect(await names(folder)).toEqual(['drop'])
+})
+
+test('an image shows the layers of its row, from the bottom to the top', async () => {
+  const folder = await artFolder()
+  await folder.write('art.yaml', (await readFile(folder.path('art.yaml'), 'utf8')).replaceAll('multiply', 'normal'))
+  await generate(folder)
+  const [row] = await rowsOf(folder)
+  const sky = ['Blue', 'Red', 'Gray'].indexOf(row?.['attr:Sky'] ?? '')
+  const level = ['1', '2', '3'].indexOf(row?.['attr(number,max=9):Level'] ?? '')
+  const below = await sharp(await layerImage(0, sky))
+    .raw()
+    .toBuffer()
+  const above = await sharp(await layerImage(1, level))
+    .raw()
+    .toBuffer()
+  const made = await sharp(await readFile(folder.path('drop/images/1.png')))
+    .raw()
+    .toBuffer()
+  // Pixels where the hat is transparent.
+  const hat = new Set<number>()
+  for (let trait = 0; trait < 3; trait++) {
+    const pixels = await sharp(await layerImage(2, trait))
+      .raw()
+      .toBuffer()
+    for (let at = 0; at < pixels.length; at += 4) if (pixels[at + 3] !== 0) hat.add(at)
+  }
+  let compared = 0
+  for (let at = 0; at < made.length; at += 4) {
+    if (hat.has(at)) continue
+    const source = above[at + 3] === 0 ? below : above
+    expect([...made.subarray(at, at + 4)]).toEqual([...source.subarray(at, at + 4)])
+    compared++
+  }
+  expect(compared).toBeGreaterThan(100)
+})
+
+test('--from and --only make those images of the whole edition', async () => {
+  const folder = await artFolder()
+  await generate(folder)
+  const whole = await folder.files('drop')
+  await rename(folder.path('drop'), folder.path('whole'))
+  await generate(folder, '--from', '5', '--only', '3')
+  const part = await folder.files('drop')
+  expect([...part.keys()].filter((name) => name.startsWith('images'))).toEqual(
+    [5, 6, 7].map((number) => `images/${number}.png`),
+  )
+  for (const [name, bytes] of part) if (name.startsWith('images')) expect(bytes).toBe(whole.get(name))
+})
+
+test('replaces its own folder whole, and keeps the former one beside it', async () => {
+  const folder = await artFolder()
+  await generate(folder)
+  const before = await folder.files('drop')
+  const { stdout } = await generate(folder, '--seed', 'other', '--json')
+  expect(JSON.parse(stdout).former_folder).toBe('drop.before-1')
+  expect(await folder.files('drop.before-1')).toEqual(before)
+  expect(await folder.files('drop')).not.toEqual(before)
+})
+
+test('leaves a complete folder of the same edition unchanged, and repairs a damaged one', async () => {
+  const folder = await artFolder()
+  await generate(folder)
+  const before = await folder.files('drop')
+  expect(JSON.parse((await generate(folder, '--json')).stdout)).toMatchObject({
+    made: 0,
+    kept: 12,
+    former_folder: null,
+  })
+  await writeFile(folder.path('drop/images/3.png'), 'damaged')
+  expect(JSON.parse((await generate(folder, '--json')).stdout)).toMatchObject({
+    made: 12,
+    former_folder: 'drop.before-1',
+  })
+  expect(await folder.files('drop')).toEqual(before)
+})
+
+test('keeps the bytes of an image whose pixels are the same', async () => {
+  const folder = await artFolder()
+  await generate(folder)
+  // As another encoder would write it.
+  const path = folder.path('drop/images/1.png')
+  const other = await sharp(await readFile(path))
+    .png({ compressionLevel: 1, adaptiveFiltering: true })
+    .toBuffer()
+  const edition = JSON.parse(await readFile(folder.path('drop/edition.json'), 'utf8'))
+  expect(other.equals(await readFile(path))).toBe(false)
+  await writeFile(path, other)
+  edition.images[0].sha256 = createHash('sha256').update(other).digest('hex')
+  await writeFile(folder.path('drop/edition.json'), JSON.stringify(edition))
+  await folder.write('art.yaml', (await readFile(folder.path('art.yaml'), 'utf8')).replace('One of many', 'New text'))
+  expect(await generate(folder)).toMatchObject({ code: 0 })
+  expect((await readFile(path)).equals(other)).toBe(true)
+})
+
+describe('refuses an output folder, and changes nothing', () => {
+  test.each([
+    ['that contains art.yaml', '.', 'the folder contains'],
+    ['whose parent is missing', 'none/drop', 'does not exist'],
+    ['that is a file', 'gdn', 'is not a folder'],
+  ])('%s', async (_, out, message) => {
+    const folder = await artFolder()
+    await folder.write('gdn', 'a file')
+    const before = await folder.files('.')
+    const result = await generateTo(folder, out, '--json')
+    expect(result.code).toBe(2)
+    expect(errorOf(result).message).toContain(message)
+    expect(await folder.files('.')).toEqual(before)
+  })
+
+  test("that isn't an output of this command", async () => {
+    const folder = await artFolder()
+    await mkdir(folder.path('drop'))
+    await writeFile(folder.path('drop/thesis.txt'), 'years of work')
+    const result = await generate(folder, '--json')
+    expect(result.code).toBe(2)
+    expect(errorOf(result).message).toContain('is not an output of gdn art generate')
+    expect(await names(folder)).toEqual(['drop'])
+  })
+})
+
+describe('leaves nothing half-written', () => {
+  test('if an image of a layer is damaged', async () => {
+    const folder = await artFolder()
+    await generate(folder)
+    const before = await folder.files('drop')
+    const bytes = await readFile(folder.path('1-2.png'))
+    await folder.write('1-2.png', bytes.subarray(0, bytes.length - 40))
+    const result = await generate(folder, '--json')
+    expect(result.code).toBe(2)
+    expect(errorOf(result).message).toContain('art.yaml:9:68: "1-2.png" can\'t be decoded')
+    expect(await folder.files('drop')).toEqual(before)
+  })
+
+  test('if the disk is full, and continues when there is room', async (context) => {
+    const disk = await createSmallDisk(600)
+    if (typeof disk === 'string') return context.skip(disk)
+    try {
+      const folder = await artFolder()
+      const out = `${disk.path}/drop`
+      await disk.fill()
+      await disk.leave(40)
+      const result = await generateTo(folder, out, '--json')
+      expect([result.code, errorOf(result).code]).toEqual([2, 'file_error'])
+      expect((await readdir(disk.path)).includes('drop')).toBe(false)
+      await disk.makeRoom()
+      expect(await generateTo(folder, out)).toMatchObject({ code: 0 })
+      expect(await readdir(`${disk.path}/drop/images`)).toHaveLength(12)
+    } finally {
+      await disk.remove()
+    }
+  })
+})
+
+test('the pixels and the manifest are the same with 1 and 4 threads, in any format', async () => {
+  const folder = await artFolder()
+  const { gdn, path } = folder
+  for (const threads of ['1', '4']) {
+    const flags = ['--count', '12', '--threads', threads, '--out', path(`drop-${threads}`)]
+    expect(await gdn.run('art', 'generate', path('art.yaml'), ...flags)).toMatchObject({ exitCode: 0 })
+  }
+  expect(await folder.files('drop-4')).toEqual(await folder.files('drop-1'))
+})
+
+test('an error in a thread is the error of the command', async () => {
+  const { gdn, path, write } = await artFolder()
+  const bytes = await readFile(path('1-2.png'))
+  // The header is whole, so that only decoding finds the damage.
+  await write('1-2.png', bytes.subarray(0, bytes.length - 40))
+  const flags = ['--count', '12', '--threads', '2', '--out', path('drop')]
+  const { exitCode, stderr } = await gdn.run('art', 'generate', path('art.yaml'), ...flags)
+  expect([exitCode, stderr]).toEqual([2, expect.stringContaining(`"1-2.png" can't be decoded`)])
+})
