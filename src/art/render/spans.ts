@@ -1,6 +1,6 @@
 import type { Pixels } from './blend.ts'
 
-/** What a run of pixels has in common. `MIXED` makes no statement. */
+/** The property that all pixels of a span share. `MIXED` makes no statement. */
 export const TRANSPARENT = 0
 export const MIXED = 1
 export const OPAQUE = 2
