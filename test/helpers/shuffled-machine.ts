@@ -99,12 +99,20 @@ export async function shuffledMachine(
     })
     return { ...result, error: result.code === 0 ? null : errorOf(result) }
   }
+  /** Runs a command on the run of the manifest, which has its collection. */
+  const resume = async (verb: 'resume' | 'retry', manifest: string) => {
+    await writeFile(path('drop.csv'), manifest)
+    const argv = ['batch', verb, path('drop.csv'), '--yes', '--base-url', backend.url, '--json']
+    const result = await cli(argv, { ...all, signal: signalOf() })
+    return { ...result, error: result.code === 0 ? null : errorOf(result) }
+  }
   const beacon = ['--beacon', path('beacon.json')]
   return {
     path,
     options: all,
     target,
     run,
+    resume,
     mint: (manifest: string, ...more: string[]) =>
       run(['batch', 'mint'], manifest, '--unrevealed', path('hidden.json'), ...more),
     shuffle: (manifest: string, ...more: string[]) =>
