@@ -56,6 +56,10 @@ function sink(tty: boolean, columns: number, colors: boolean, onText: (text: str
     isTTY: tty,
     columns,
     getColorDepth: () => (colors ? 4 : 1),
+    // For spinners.
+    cursorTo: () => true,
+    clearLine: () => true,
+    moveCursor: () => true,
     write(chunk: string) {
       text += chunk
       onText(chunk)

@@ -1,6 +1,16 @@
 import { createHash } from 'node:crypto'
 import { bls12_381 } from '@noble/curves-2/bls12-381.js'
-import { type Address, createPublicClient, decodeFunctionData, http, parseAbi, parseAbiItem, zeroAddress } from 'viem'
+import {
+  type Address,
+  type BaseError,
+  ContractFunctionRevertedError,
+  createPublicClient,
+  decodeFunctionData,
+  http,
+  parseAbi,
+  parseAbiItem,
+  zeroAddress,
+} from 'viem'
 
 // What a stranger needs to verify a reveal: a node, an IPFS gateway, and nothing of gdn.
 const batch = '(uint256 startId, address[] receivers, uint256[] counts, bytes32 digest)'
@@ -136,7 +146,14 @@ export async function verifyReveal(rpc: string, gateway: string, address: Addres
     const slot = `${hash} ${number}`
     if (isShuffled && taken.has(slot)) continue
     taken.add(slot)
-    const uri = await client.readContract({ address, abi, functionName: 'tokenURI', args: [id] })
+    const uri = await client
+      .readContract({ address, abi, functionName: 'tokenURI', args: [id] })
+      .catch((error: BaseError) => {
+        if (error.walk((one) => one instanceof ContractFunctionRevertedError) === null) throw error
+        return null
+      })
+    // A burned token keeps its slot, and shows no row.
+    if (uri === null) continue
     const { provenance_salt: salt = '', ...file } = JSON.parse(String(await get(uri)))
     const signature = String(file.provenance_signature)
     if (isShuffled) delete file.provenance_signature

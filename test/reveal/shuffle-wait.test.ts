@@ -1,0 +1,258 @@
+/** @module-tag slow */
+import { afterAll, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest'
+import { GdnError } from '../../src/core/errors.ts'
+import { isObject } from '../../src/core/json.ts'
+import type { Clock } from '../../src/core/time.ts'
+import { timeUp } from '../../src/core/time-up.ts'
+import { QUICKNET } from '../../src/reveal/shuffle/beacon.ts'
+import { timeOfRound } from '../../src/reveal/shuffle/rule.ts'
+import { cli, errorOf } from '../cli/harness.ts'
+import {
+  createTestCollection,
+  freshDataDir,
+  startTestBackend,
+  type TestBackend,
+  type TestCollection,
+} from '../helpers/backend.ts'
+import { type Reply, startHttpServer } from '../helpers/http-server.ts'
+import { hurriedClock } from '../helpers/hurried-clock.ts'
+import { forward } from '../helpers/killing-relay.ts'
+import { ROUNDS } from '../helpers/quicknet-rounds.ts'
+import { nftsOf, rowsOf, type ShuffledMachine, shuffledMachine } from '../helpers/shuffled-machine.ts'
+
+const [, , { round, signature }] = ROUNDS
+const ROUND_TIME = timeOfRound(QUICKNET, round)
+const MARGIN_S = 1
+const ROWS = rowsOf(3)
+
+let data: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+beforeAll(async () => {
+  data = await freshDataDir()
+  backend = await startTestBackend(data.path)
+})
+afterAll(async () => {
+  await backend.close()
+  await data.remove()
+})
+
+/** A clock of a machine that begins some seconds before the round, and is moved on by each sleep. */
+function clockBefore(seconds: number, onSleep: (left: number) => void = () => {}): Clock & { now: () => number } {
+  const clock = hurriedClock()
+  let now = (ROUND_TIME - seconds) * 1000
+  return {
+    ...clock,
+    now: () => now,
+    async sleep(ms, signal) {
+      if (now < ROUND_TIME * 1000) onSleep(ROUND_TIME - now / 1000)
+      await clock.sleep(Math.min(ms, 100), signal)
+      now += ms
+    },
+  }
+}
+
+interface Call {
+  method: string
+  result?: unknown
+}
+
+/** Starts a node that returns what the backend's node returns, with edited results. */
+async function nodeThat(edit: (call: Call) => unknown) {
+  const server = await startHttpServer(async (request) => {
+    const { body, ...reply } = await forward(backend.url, { ...request, path: '/rpc/polygon' })
+    const asked: unknown = JSON.parse(String(request.body))
+    const answered: unknown = JSON.parse(String(body))
+    const one = (question: unknown, answer: unknown) => {
+      if (!isObject(question) || !isObject(answer) || !('result' in answer)) return answer
+      return { ...answer, result: edit({ method: String(question.method), result: answer.result }) }
+    }
+    const idOf = (value: unknown) => (isObject(value) ? value.id : null)
+    const edited = Array.isArray(answered)
+      ? answered.map((answer) =>
+          one(
+            (asked as unknown[]).find((question) => idOf(question) === idOf(answer)),
+            answer,
+          ),
+        )
+      : one(asked, answered)
+    return { ...reply, json: edited }
+  })
+  onTestFinished(() => server.close())
+  return server.url
+}
+
+const atTime =
+  (time: (reads: number) => number) =>
+  (reads = 0) =>
+  ({ method, result }: Call) =>
+    method === 'eth_getBlockByNumber' && isObject(result)
+      ? { ...result, timestamp: `0x${time(reads++).toString(16)}` }
+      : result
+
+/** Whatever the block of the seal is, the recorded round draws the rows. */
+const sealedInTime = atTime(() => ROUND_TIME - MARGIN_S)
+
+async function relayThat(reply: Reply | (() => Reply | Promise<Reply>)) {
+  const server = await startHttpServer(async () => (typeof reply === 'function' ? await reply() : reply))
+  onTestFinished(() => server.close())
+  return server
+}
+const PUBLISHED: Reply = { json: { round, signature } }
+
+let collection: TestCollection
+let machine: ShuffledMachine
+beforeEach(async () => {
+  collection = await createTestCollection(backend)
+  machine = await shuffledMachine(backend, collection)
+  expect((await machine.shuffle(ROWS)).code).toBe(0)
+})
+
+async function reveal(urls: string[], node: string, options: Parameters<typeof cli>[1] = {}, ...more: string[]) {
+  const relays = urls.flatMap((url) => ['--beacon-url', url])
+  const argv = ['reveal', machine.path('drop.csv'), '--yes', ...machine.target, ...relays, '--rpc-url', node, ...more]
+  return await cli(argv, { ...machine.options, ...options })
+}
+const revisions = async () => (await nftsOf(backend, collection)).map(({ revision }) => revision)
+
+test('waits for the round of quicknet, and says until when: once in a log, and until the end in a terminal', async () => {
+  const relay = await relayThat(PUBLISHED)
+  const node = await nodeThat(sealedInTime())
+  const at = new Date(ROUND_TIME * 1000).toISOString().replace('.000Z', 'Z')
+  const log = await reveal([relay.url], node, { clock: clockBefore(600) })
+  expect(log.code, log.stderr).toBe(0)
+  const lines = log.stderr.split('\n').filter((line) => line.includes('Waiting for round'))
+  const waiting = `Waiting for round ${round} of drand at ${at} (`
+  expect(lines).toEqual([expect.stringMatching(/^.*\d+ min left\)$/)])
+  expect(lines[0]).toContain(waiting)
+  expect((await revisions()).every((revision) => revision > 0)).toBe(true)
+  for (const { request_metadata } of await nftsOf(backend, collection)) {
+    expect(request_metadata.provenance_signature).toBe(signature)
+  }
+  const { seen } = relay
+  expect(seen.map(({ path }) => path)).toEqual([`/${QUICKNET.hash}/public/${round}`])
+
+  collection = await createTestCollection(backend)
+  machine = await shuffledMachine(backend, collection)
+  expect((await machine.shuffle(ROWS)).code).toBe(0)
+  const shown = await reveal([relay.url], node, { clock: clockBefore(600), stderrTty: true, columns: 120 })
+  expect(shown.code, shown.stderr).toBe(0)
+  for (const left of ['min left)', ' s left)']) expect(shown.stderr).toContain(left)
+  expect(shown.stderr).toContain(waiting)
+})
+
+test('a wait that exceeds --timeout or is interrupted says how to go on, and the next command goes on', async () => {
+  const relay = await relayThat(PUBLISHED)
+  const node = await nodeThat(sealedInTime())
+  const ended = async (reason: GdnError) => {
+    const stop = new AbortController()
+    const clock = clockBefore(1_000, (left) => left < 970 && stop.abort(reason))
+    return await reveal([relay.url], node, { clock, signal: stop.signal }, '--json')
+  }
+  const waiting = `the drop is sealed, and round ${round} that draws its rows is not read yet`
+  const late = await ended(timeUp(30_000))
+  expect(late.code).toBe(8)
+  expect(errorOf(late)).toMatchObject({
+    ...{ code: 'pending', message: waiting },
+    hint: 'Run the same command again to keep waiting.',
+  })
+  const stopped = await ended(new GdnError('interrupted', 'interrupted'))
+  expect(stopped.code).toBe(130)
+  expect(errorOf(stopped)).toMatchObject({
+    code: 'interrupted',
+    hint: expect.stringContaining(`${waiting.replace('the', 'The')}. Run the same command again to keep waiting.`),
+  })
+  expect(relay.seen).toEqual([])
+  expect(await revisions()).toEqual([0, 0, 0])
+  const done = await reveal([relay.url], node, { clock: clockBefore(20) }, '--json')
+  expect(done.code, done.stderr).toBe(0)
+  expect(JSON.parse(done.stdout)).toMatchObject({ revealed: 3, round })
+})
+
+const never = () => new Promise<Reply>(() => {})
+const forged = `${signature.slice(0, -1)}${signature.endsWith('0') ? '1' : '0'}`
+const FLAWED: [string, Reply | (() => Promise<Reply>), string][] = [
+  ['has not published the round', { status: 425, json: {} }, "doesn't have the round yet"],
+  ['returns HTML', { text: '<h1>Welcome</h1>' }, 'returned no round of quicknet'],
+  ['returns 5 MB', { body: Buffer.alloc(5_000_000, 'x') }, ''],
+  ['redirects to a private address', { status: 302, headers: { location: 'http://10.0.0.1/' } }, 'HTTP 302'],
+  ['flips one bit', { json: { round, signature: forged } }, "is not by drand's quicknet"],
+  ['returns another round', { json: { round: round + 1, signature } }, 'returned another round'],
+  ['closes the connection', 'drop', ''],
+]
+
+test('a relay that fails or lies reveals nothing, and another one replaces it', async () => {
+  const node = await nodeThat(sealedInTime())
+  for (const [what, reply, why] of FLAWED) {
+    const relay = await relayThat(reply)
+    const url = relay.url.replace('http://', 'http://alice:s3cr3t-pass@')
+    // Relays may lag for 15 s.
+    const failed = await reveal([`${url}/k3y-in-path`], node, { clock: clockBefore(-16) }, '--debug')
+    expect([4, 5, 6], `${what}: ${failed.stderr}`).toContain(failed.code)
+    expect(failed.stderr, what).toContain(`can't read round ${round} of drand (${relay.url}: `)
+    expect(failed.stderr, what).toContain(why)
+    expect(failed.stderr, what).not.toContain('s3cr3t-pass')
+    expect(await revisions(), what).toEqual([0, 0, 0])
+  }
+  const urls: string[] = []
+  for (const [, reply] of FLAWED) urls.push((await relayThat(reply)).url)
+  urls.push((await relayThat(PUBLISHED)).url)
+  const done = await reveal(urls, node, { clock: clockBefore(-16) }, '--json')
+  expect(done.code, done.stderr).toBe(0)
+  expect(JSON.parse(done.stdout)).toMatchObject({ revealed: 3, round })
+})
+
+test('--timeout ends the wait for a relay that never responds', async () => {
+  const relay = await relayThat(never)
+  const node = await nodeThat(sealedInTime())
+  const stop = new AbortController()
+  const revealing = reveal([relay.url], node, { clock: clockBefore(-16), signal: stop.signal }, '--json')
+  await expect.poll(() => relay.seen.length).toBe(1)
+  stop.abort(timeUp(30_000))
+  const late = await revealing
+  expect(late.code).toBe(8)
+  expect(errorOf(late)).toMatchObject({ code: 'pending', message: expect.stringContaining('is not read yet') })
+  expect(await revisions()).toEqual([0, 0, 0])
+})
+
+test('reveals nothing by a block of the seal that moves while the command waits for the round', async () => {
+  const [early, late] = [1_750_000_000, 1_760_000_001]
+  let reads = 0
+  const node = await nodeThat(atTime(() => (reads++ === 0 ? early : late))())
+  const argv = ['reveal', machine.path('drop.csv'), '--yes', ...machine.target, '--rpc-url', node, '--json']
+  const done = await cli([...argv, '--beacon', machine.path('beacon.json')], machine.options)
+  expect(done.code, done.stderr).toBe(0)
+  // The first round of the beacon file that is not before the later time plus the margin.
+  expect(JSON.parse(done.stdout).round).toBe(Math.ceil((late + MARGIN_S - 1_700_000_000) / 3) + 1)
+  expect(reads).toBeGreaterThan(2)
+})
+
+test('waits for a node that lags behind the server', async () => {
+  let answers = 0
+  // The node has neither the commitment nor its event at first.
+  const node = await nodeThat(({ method, result }) => {
+    if (method !== 'eth_call' || answers++ > 3) return result
+    return answers === 1 ? result : `0x${'0'.repeat(64)}`
+  })
+  const argv = ['reveal', machine.path('drop.csv'), '--yes', ...machine.target, '--rpc-url', node, '--json']
+  const done = await cli([...argv, '--beacon', machine.path('beacon.json')], machine.options)
+  expect(done.code, done.stderr).toBe(0)
+  expect(JSON.parse(done.stdout)).toMatchObject({ revealed: 3 })
+  expect(answers).toBeGreaterThan(4)
+})
+
+test('refuses a node that has the seal in another block than the server', async () => {
+  const node = await nodeThat(({ method, result }) => {
+    if (method === 'eth_getLogs' && Array.isArray(result)) {
+      return result.map((log) => ({ ...log, blockNumber: '0x1', blockHash: `0x${'ab'.repeat(32)}` }))
+    }
+    if (method !== 'eth_getBlockByNumber' || !isObject(result)) return result
+    return { ...result, number: '0x1', hash: `0x${'ab'.repeat(32)}` }
+  })
+  const argv = ['reveal', machine.path('drop.csv'), '--yes', ...machine.target, '--rpc-url', node, '--json']
+  const refused = await cli([...argv, '--beacon', machine.path('beacon.json')], machine.options)
+  expect(errorOf(refused)).toMatchObject({
+    code: 'bad_answer',
+    message: expect.stringContaining('has the seal of the drop in block 1, but http://'),
+  })
+  expect(await revisions()).toEqual([0, 0, 0])
+})
