@@ -203,7 +203,7 @@ async function live(commands: Command[]): Promise<void> {
     }
     const by = machines[one.machine] ?? (await machine())
     const isMint = (MINTS as readonly string[]).includes(kind)
-    const isDry = flag === '--dry-run' && kind !== 'apply' && kind !== 'plan'
+    const isDry = flag === '--dry-run' && (isMint || kind === 'reveal')
     const ownFlags = isMint ? [flag] : [flag === '--adopt' || (kind === 'reveal' && isDry) ? flag : null]
     const flags = [...ownFlags.flatMap((given) => given ?? []), ...(run === null ? [] : ['--run', run])]
     const before = nfts
@@ -276,6 +276,10 @@ async function live(commands: Command[]): Promise<void> {
       if (was === undefined || was.revision === nft.revision) continue
       const { title: shown } = nft.request_metadata
       if (kind === 'apply') {
+        const rowIn = (text: string | undefined) => text?.replace(' edited', '')
+        if (known.get(id) !== null) {
+          expect(rowIn(shown), `an edit gave an NFT another row: ${what}`).toBe(rowIn(titleOf(nft)))
+        }
         edited.add(id)
         continue
       }

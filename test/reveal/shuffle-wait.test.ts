@@ -89,7 +89,7 @@ const atTime =
       ? { ...result, timestamp: `0x${time(reads++).toString(16)}` }
       : result
 
-/** Whatever the block of the seal is, the recorded round draws the rows. */
+/** The time of each block is the one for which the recorded round draws the rows. */
 const sealedInTime = atTime(() => ROUND_TIME - MARGIN_S)
 
 async function relayThat(reply: Reply | (() => Reply | Promise<Reply>)) {

@@ -31,7 +31,7 @@ export async function sealOnChain(
     if (seal === null || !seal.isFinal || block_number === null || seal.block === block_number) return seal
     const origins = `${verifier.chain.origin} has the seal of the drop in block ${seal.block}, but ${server.origin} in block ${block_number}`
     throw new GdnError('bad_answer', origins, {
-      hint: 'No NFT was updated. Use --rpc-url <url> to read the seal from another node of the chain.',
+      hint: 'No NFT was updated. Set GDN_RPC_URL to another node of the chain, and run the command again.',
     })
   } catch (error) {
     throw error instanceof Unreadable ? unread(error.message) : error
@@ -42,5 +42,5 @@ export async function sealOnChain(
 
 const unread = (why: string) =>
   new GdnError('unreachable', `the block that sealed the drop can't be read: ${why}`, {
-    hint: 'Use --rpc-url <url> to read it from a node of the chain, and run the command again.',
+    hint: 'Set GDN_RPC_URL to a node of the chain, and run the command again.',
   })

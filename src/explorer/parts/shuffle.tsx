@@ -42,9 +42,10 @@ export function Shuffle({ shuffle, token }: { shuffle: ExplorerShuffle; token: s
         </li>
       </ul>
       <p class="faint">
-        This page shows what this server knows. To check it with a node and a gateway of your choice, run{' '}
-        <code>gdn nft verify {token ?? '<contract>/<token ID>'}</code> (docs/reveal.md). The command proves that the NFT
-        shows the row that was drawn for it.
+        This server checked the hash of the leaves file and the commitments to it, and computed the round from the time
+        of the block. It did not check the signature of the round, or whether the NFT shows the row that was drawn for
+        its slot. To check both with a node and a gateway of your choice, run{' '}
+        <code>gdn nft verify {token ?? '<contract>/<token ID>'} --on-chain</code> (docs/reveal.md).
       </p>
     </section>
   )
@@ -58,7 +59,7 @@ function stateOf({ seal, round, is_revealed: isRevealed }: ExplorerShuffle): str
   if (round === null) return `A round of drand, a public source of random numbers, draws what each NFT shows, ${after}.`
   const name = `round ${count(round.number)} of drand, a public source of random numbers`
   return isRevealed
-    ? `Nobody chose which NFT shows what: by the rule of the drop, ${name}, drew it. The round was published at ${when(round.time)} UTC, ${after}.`
+    ? `By the rule of the drop, ${name}, draws what this NFT shows, so that nobody chooses it. The round was published at ${when(round.time)} UTC, ${after}.`
     : `Nobody can choose what this NFT will show: by the rule of the drop, ${name}, draws it. The time of the round is ${when(round.time)} UTC, ${after}.`
 }
 
