@@ -1,13 +1,15 @@
 /** @module-tag slow */
 import { createHash } from 'node:crypto'
 import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
 import Papa from 'papaparse'
 import sharp from 'sharp'
 import { describe, expect, test } from 'vitest'
 import { validateManifest } from '../../src/manifest/read.ts'
 import { cli, errorOf } from '../cli/harness.ts'
+import { gdnAt } from '../helpers/gdn-at.ts'
 import { createSmallDisk } from '../helpers/small-disk.ts'
-import { type ArtFolder, artFolder, layerImage } from './generated.ts'
+import { type ArtFolder, artFolder, layerImage, NO_SERVER } from './generated.ts'
 
 /** Runs `gdn art generate` in this process, in the folder. */
 const generateTo = async ({ path }: ArtFolder, out: string, ...flags: string[]) =>
@@ -209,14 +211,42 @@ describe('leaves nothing half-written', () => {
   })
 })
 
-test('the pixels and the manifest are the same with 1 and 4 threads, in any format', async () => {
-  const folder = await artFolder()
-  const { gdn, path } = folder
-  for (const threads of ['1', '4']) {
-    const flags = ['--count', '12', '--threads', threads, '--out', path(`drop-${threads}`)]
-    expect(await gdn.run('art', 'generate', path('art.yaml'), ...flags)).toMatchObject({ exitCode: 0 })
+describe('the manifest and the pixels are the same', () => {
+  const WASM = fileURLToPath(new URL('../helpers/sharp-wasm.cjs', import.meta.url))
+
+  /** Returns the manifest, and a digest of the pixels of all images. */
+  async function made({ gdn, path }: ArtFolder, out: string, ...flags: string[]): Promise<[string, string]> {
+    const argv = ['art', 'generate', path('art.yaml'), '--count', '12', '--out', path(out), ...flags]
+    expect(await gdn.run(...argv)).toMatchObject({ exitCode: 0 })
+    const { images } = JSON.parse(await readFile(path(`${out}/edition.json`), 'utf8'))
+    const pixels = createHash('sha256').update(JSON.stringify(images.map((image: { pixels: string }) => image.pixels)))
+    return [await readFile(path(`${out}/manifest.csv`), 'utf8'), pixels.digest('hex')]
   }
-  expect(await folder.files('drop-4')).toEqual(await folder.files('drop-1'))
+
+  test('on every machine and version of Node.js', async () => {
+    expect((await made(await artFolder(), 'drop'))[1]).toBe(
+      '36561d793b621d53eebce1de8792beff0892bfa0f08b2d5d6035f125676a3957',
+    )
+  })
+
+  test('with 1 and 4 threads', async () => {
+    const folder = await artFolder()
+    expect(await made(folder, 'four', '--threads', '4')).toEqual(await made(folder, 'one', '--threads', '1'))
+    expect(await folder.files('four')).toEqual(await folder.files('one'))
+  })
+
+  test.each([
+    ['png', []],
+    ['webp', ['--fit', 'contain']],
+  ])('with the native and the WebAssembly build of sharp, as %s', async (format, flags) => {
+    const folder = await artFolder()
+    const art = await readFile(folder.path('art.yaml'), 'utf8')
+    // The images have 64 × 64 pixels, and are scaled.
+    const size = flags.length === 0 ? '' : 'width: 50, height: 40, '
+    await folder.write('art.yaml', art.replace('layers:', `output: { ${size}format: ${format} }\nlayers:`))
+    const wasm = { ...folder, gdn: gdnAt(NO_SERVER, folder.path('home'), { NODE_OPTIONS: `--require ${WASM}` }) }
+    expect(await made(wasm, 'wasm', ...flags, '--threads', '1')).toEqual(await made(folder, 'native', ...flags))
+  })
 })
 
 test('an error in a thread is the error of the command', async () => {

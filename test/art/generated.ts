@@ -6,6 +6,8 @@ import { whenTestDone } from '../helpers/clean-up.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
 
 const SIDE = 64
+/** Art needs no server. */
+export const NO_SERVER = { url: 'http://127.0.0.1:9', apiKey: 'x' }
 
 export interface ArtFolder {
   path(name: string): string
@@ -62,7 +64,7 @@ export async function artFolder(art = ART): Promise<ArtFolder> {
   await mkdir(home)
   return {
     path,
-    gdn: gdnAt({ url: 'http://127.0.0.1:9', apiKey: 'x' }, home),
+    gdn: gdnAt(NO_SERVER, home),
     write: (name, content) => writeFile(path(name), content),
     async files(name) {
       const names = (await readdir(path(name), { recursive: true, withFileTypes: true })).filter((entry) =>

@@ -14,7 +14,7 @@ export interface Run {
 }
 
 /** The built gdn as in a script: no terminal, a separate home directory, server and key from the environment. */
-export function gdnAt(backend: { url: string; apiKey: string }, home: string) {
+export function gdnAt(backend: { url: string; apiKey: string }, home: string, more: Record<string, string> = {}) {
   const env = {
     PATH: process.env.PATH ?? '',
     HOME: home,
@@ -22,6 +22,7 @@ export function gdnAt(backend: { url: string; apiKey: string }, home: string) {
     GDN_BASE_URL: backend.url,
     GDN_API_KEY: backend.apiKey,
     GDN_BLOCKCHAIN: 'polygon',
+    ...more,
   }
   const start = (argv: readonly string[]) =>
     execa(process.env.GDN_TEST_NODE ?? process.execPath, [GDN, ...argv], {
