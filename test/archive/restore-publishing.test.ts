@@ -11,8 +11,11 @@ import { drop } from './collection-world.ts'
 
 const TOKEN = 'token-of-the-service'
 
-/** Archives a drop, and prepares an empty data directory whose configuration has an IPFS node and a pinning service. */
-async function archived() {
+/**
+ * Archives a drop, and prepares an empty data directory whose configuration has a pinning service and, unless
+ * `withNode` is false, an IPFS node.
+ */
+async function archived({ withNode = true } = {}) {
   const world = await drop(3)
   whenTestDone(() => world.close())
   const { dir, env } = await tempHome()
@@ -28,7 +31,8 @@ async function archived() {
   const token = (text: string) => write('pin-token', `${text}\n`)
   await token(TOKEN)
   const pinning = `pinning: { endpoint: "${service.url}", token_file: pin-token }`
-  await write('backend.yaml', `storage: { kind: ipfs, api: "${node.url}" }\n${pinning}\n`)
+  const storage = withNode ? `storage: { kind: ipfs, api: "${node.url}" }\n` : ''
+  await write('backend.yaml', `${storage}${pinning}\n`)
   const restore = async () => {
     const { code, stdout, stderr } = await cli(['collection', 'restore', file, '--data-dir', dataDir.path, '--json'], {
       env,
@@ -100,4 +104,23 @@ test('says that the service rejects the token, or the node fails, and publishes 
   node.refuse = () => null
   expect((await restore()).code).toBe(0)
   await publish(dataDir, node, service, blocks)
+})
+
+test('has a pinning service pin the files without an IPFS node, which fetches them from the backend', async () => {
+  const { node, service, restore, dataDir, blocks } = await archived({ withNode: false })
+  expect(await restore()).toMatchObject({ code: 0, result: { publishes: true } })
+  const backend = await startTestBackend(dataDir, { publishRetryMs: () => 0 })
+  try {
+    const pins = await until(
+      () => service.pins.filter(({ status }) => status === 'pinned'),
+      (pinned) => pinned.length === 2,
+    )
+    expect(node.pinned.size).toBe(0)
+    for (const { pin } of pins) {
+      const root = await backend.get(`/ipfs/${pin.cid}?format=raw`)
+      expect([root.status, Buffer.from(await root.arrayBuffer())]).toEqual([200, blocks.get(pin.cid)])
+    }
+  } finally {
+    await backend.close()
+  }
 })

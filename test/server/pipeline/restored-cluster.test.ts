@@ -4,6 +4,7 @@ import { mintAddress } from '../../../src/server/chain/solana/mint-address.ts'
 import { readMint } from '../../../src/server/chain/solana/read-mint.ts'
 import { openMintsOf } from '../../../src/server/store/unknown-mints.ts'
 import {
+  call,
   createTestCollection,
   mint,
   plainMetadata,
@@ -171,6 +172,33 @@ describe('a restored database of a Solana cluster', () => {
     const ids = await mint(backend, collection, plainMetadata(1), receive)
     expect(await settled(backend, ids)).toMatchObject([{ status: 'deployed' }])
     expect(await membersOf(collection)).toBe(5)
+  })
+
+  it('counts unknown tokens toward the maximum supply of the collection', async () => {
+    const collection = await createTestCollection(backend, { ...SOLANA_COLLECTION, max_supply: 4 })
+    const first = await mint(backend, collection, plainMetadata(1, 'first'), receive)
+    expect(await settled(backend, first)).toMatchObject([{ status: 'deployed' }])
+    const backup = await stopAndBackUp()
+    await start()
+    await settled(backend, await mint(backend, collection, plainMetadata(2), receive))
+    await startFrom(backup)
+    const target = { contract_address: collection.address, blockchain: 'solana' as const }
+    const ask = (count: number) =>
+      backend.post('/api/v1/createnft', {
+        ...target,
+        receiver_wallet_address: receive.receiver,
+        metadata: plainMetadata(count),
+      })
+    expect((await ask(1)).status).toBe(503)
+    await until(() => openMints(collection), isStopped)
+    await withStore(place.dataDir, (store) => releaseCollection(store, collection.id, { failPending: false }))
+    const refused = await ask(2)
+    expect([refused.status, refused.headers.get('error-code')]).toEqual([409, 'max_supply'])
+    expect(await call(backend, 'getsupply', target)).toMatchObject({ max_supply: 4, minted: 3, left: 1 })
+    const last = await mint(backend, collection, plainMetadata(1), receive)
+    expect(await settled(backend, last)).toMatchObject([{ status: 'deployed' }])
+    expect(await membersOf(collection)).toBe(4)
+    expect((await ask(1)).headers.get('error-code')).toBe('max_supply')
   })
 
   it('signs nothing while tokens are unknown, even for requests accepted before they were found', async () => {
