@@ -1,4 +1,4 @@
-import { parseCid } from '../ipfs/cid.ts'
+import { cidText, parseCid } from '../ipfs/cid.ts'
 import { blocksBelow } from './ipfs-dag.ts'
 import { MAX_DIRECTORY_BLOCKS } from './limits.ts'
 import type { OpenArchive } from './read-archive.ts'
@@ -19,15 +19,21 @@ export async function* archivedRoots(archive: OpenArchive): AsyncGenerator<strin
   for await (const { files } of archive.tokens()) {
     for (const { url, cid } of files) {
       if (cid === undefined) continue
-      const file = parseCid(cid)?.toString()
+      const file = textOf(cid)
       const readable = readableUrl(url, '')
-      const directory = 'kind' in readable && readable.kind === 'ipfs' ? parseCid(readable.cid)?.toString() : undefined
+      const directory = 'kind' in readable && readable.kind === 'ipfs' ? textOf(readable.cid) : undefined
       const root = directory !== undefined && (await isComplete(directory)) ? directory : file
       if (root === undefined || seen.has(root)) continue
       seen.add(root)
       yield root
     }
   }
+}
+
+/** Returns the text of a CID as version 1; undefined if it isn't one. */
+function textOf(text: string): string | undefined {
+  const cid = parseCid(text)
+  return cid === null ? undefined : cidText(cid)
 }
 
 async function hasAllBelow(archive: OpenArchive, text: string): Promise<boolean> {

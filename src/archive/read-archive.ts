@@ -4,7 +4,7 @@ import type { CID } from 'multiformats/cid'
 import { GdnError, messageOf, systemCode } from '../core/errors.ts'
 import { isRecord, parseJson } from '../core/json.ts'
 import { MAX_BLOCK_BYTES } from '../ipfs/block.ts'
-import { matchesCid, parseCid } from '../ipfs/cid.ts'
+import { cidText, matchesCid, parseCid } from '../ipfs/cid.ts'
 import { isDirectory, readNode, streamNode } from '../ipfs/nodes.ts'
 import { INDEX_FORMAT, INDEX_VERSION, type IndexHeader, type IndexToken } from './index-lines.ts'
 
@@ -62,7 +62,7 @@ export async function openArchive(
       const { cid, place } = await readSection(path, file, offset, size)
       const bytes = await read(file, place.offset, place.length)
       if (!matchesCid(cid, bytes)) throw invalid(path, offset, `block ${cid} has other bytes than those of its CID`)
-      places.set(cid.toString(), place)
+      places.set(cidText(cid), place)
       offset = place.offset + place.length
       onBlock?.(offset, size)
     }

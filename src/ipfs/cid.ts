@@ -48,6 +48,12 @@ export function parseCid(text: string): CID | null {
   }
 }
 
+/**
+ * Returns the text of a CID, to be kept. `toString()` joins it from single characters, and V8 keeps all of these parts:
+ * 2 KB for each text, instead of 80 bytes.
+ */
+export const cidText = (cid: CID): string => Buffer.from(cid.toString(), 'latin1').toString('latin1')
+
 /** Returns whether a text is a valid CID of any kind, stored here or not. */
 export function isCid(text: string): boolean {
   if (text.length > MAX_LENGTH) return false
