@@ -277,6 +277,21 @@ test('reveals nothing if the seal fails, and seals the drop afterwards', async (
   expect((await one.plan(rows)).code).toBe(0)
 })
 
+test('seals nothing if no NFT of the drop can be revealed', async () => {
+  const collection = await createTestCollection(backend)
+  const machine = await shuffledMachine(backend, collection)
+  const rows = rowsOf(3)
+  await commitOnly(collection, rows)
+  // Another manifest mints rows with the same IDs as they are.
+  const others = moved(rows, (lines) => lines.slice(1))
+  expect((await machine.run(['batch', 'mint'], others, '--dynamic')).code).toBe(0)
+  const other = await shuffledMachine(backend, collection)
+  const { code, stdout, stderr } = await other.reveal(rows, '--abandon-rows', '1')
+  expect(code, stderr).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({ seal: null, round: null, revealed: 0, not_minted: 1, left: 2 })
+  expect(await provenancesOf(collection)).toHaveLength(1)
+})
+
 test('reveals no row without a draw, even if the rows are minted while the command runs', async () => {
   const collection = await createTestCollection(backend)
   const one = await shuffledMachine(backend, collection)

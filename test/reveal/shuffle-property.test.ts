@@ -87,7 +87,7 @@ const CHANGES = ['mint', 'update', 'transfer', 'burn', 'impossible']
 /** Errors with which a command refuses to change anything. */
 const REFUSED = [
   ...['refused', 'seems_minted', 'already_accepted', 'edited_rows', 'not_found', 'usage', 'not_found_locally'],
-  ...['run_finished', 'batch_failed_rows'],
+  ...['run_busy', 'run_finished', 'batch_failed_rows'],
 ]
 
 const title = (row: number, edit: Edit) => (row === 2 && edit === 'title' ? 'Row 2 edited' : `Row ${row}`)
@@ -291,7 +291,8 @@ async function live(commands: Command[]): Promise<void> {
     }
 
     const drop = [...committed.values()].find((other) => other.edit === edit)
-    if (kind === 'reveal' && error === null && !isDry && drop?.isShuffled === true && edited.size === 0) {
+    const hasDrawn = kind === 'reveal' && error === null && !isDry && JSON.parse(stdout).round !== null
+    if (hasDrawn && drop?.isShuffled === true && edited.size === 0) {
       const planned = await (await machine()).plan(manifest, ...(run === null ? [] : ['--run', run]))
       const changes = JSON.parse(planned.stdout).filter(({ action }: { action: string }) => CHANGES.includes(action))
       expect(changes, `a plan after the reveal is not empty: ${what}${planned.stderr}`).toEqual([])

@@ -32,7 +32,7 @@ const POLL_MS = 2_000
 
 /**
  * Seals a shuffled drop: commits to the end of its mint, after which no more of its rows can be minted. Returns false
- * if no row is minted, so that there is nothing to seal.
+ * if no NFT can be revealed, so that there is nothing to seal.
  *
  * @throws GdnError `pending` if rows are not deployed yet; `refused` if unminted rows are not abandoned;
  * `not_confirmed`, `max_cost`, and as `changeOnce`
@@ -43,8 +43,8 @@ export async function sealDrop(deps: Deps, connection: Connection, revealing: Re
   const planned = { ...options, signal: deps.signals.signal }
   const finding = { client: connection.client, readManifest: read, rows }
   return await withRevealPlan(planned, finding, async (plan) => {
-    if (plan.withoutNft === plan.rows) return false
     refuseUndeployed(plan)
+    if (plan.pending === 0) return false
     await confirmAbandoned(deps, plan, flags)
     revealing.checkPlan(plan)
     const limit = await permitSeal(deps, connection, revealing, plan)
