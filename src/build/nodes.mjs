@@ -1,5 +1,5 @@
-// `npm run test:nodes [version…]`: runs the tests of databases and images, and the end-to-end tests of the built gdn, on
-// other Node versions.
+// `npm run test:nodes [version…]`: runs the tests of databases and images, and the end-to-end tests of the built gdn,
+// on other Node versions.
 import { cachedNode } from './cached-package.mjs'
 import { run } from './run.mjs'
 import { setUpForTests } from './setup.mjs'
