@@ -1,17 +1,23 @@
-// Generates examples/media and the three manifests of "Tidal Hours", an image for every hour of the day:
+// Generates examples/media and the three manifests of "Tidal Hours", an image for every hour of the day, and the
+// images of the layers in examples/art:
 //   node examples/generate.mjs
 // The output is deterministic, and `npm run check` compares it with the committed files.
 import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { paletteOf } from './media-source/colour.mjs'
+import { artLayers } from './media-source/layers.mjs'
 import { PIECES, RECEIVERS, TECHNIQUES } from './media-source/pieces.mjs'
 import { shore } from './media-source/shore.mjs'
 
 const SIZE = 480
+const LAYER_SIZE = 320
 
 /** The hour whose row shows every feature of a row: 10 metadata items, including 3 files. */
 const FULL_ROW = 12
+
+/** The folders of examples/art that are generated. */
+const ART_FOLDERS = ['layers', 'special']
 
 /** Writes examples/ under `dir`. */
 export async function generateExamples(dir) {
@@ -27,6 +33,11 @@ export async function generateExamples(dir) {
   await writeFile(join(examples, 'drop.csv'), toCsv(rows))
   await writeFile(join(examples, 'drop.json'), `${JSON.stringify(rows, null, 2)}\n`)
   await writeFile(join(examples, 'drop.jsonl'), rows.map((row) => `${JSON.stringify(row)}\n`).join(''))
+  for (const folder of ART_FOLDERS) await rm(join(examples, 'art', folder), { recursive: true, force: true })
+  for (const [name, content] of Object.entries(artLayers(LAYER_SIZE))) {
+    await mkdir(dirname(join(examples, 'art', name)), { recursive: true })
+    await writeFile(join(examples, 'art', name), content)
+  }
 }
 
 function draw({ hour, title, description }) {

@@ -23,7 +23,9 @@ const tool = (name, ...args) => run(toolPath(name), args, { cwd: root })
 const GENERATORS = [
   {
     name: 'examples',
-    paths: ['examples/media', 'examples/drop.csv', 'examples/drop.json', 'examples/drop.jsonl'],
+    paths: ['media', 'drop.csv', 'drop.json', 'drop.jsonl', 'art/layers', 'art/special'].map(
+      (name) => `examples/${name}`,
+    ),
     generate: generateExamples,
     command: 'node examples/generate.mjs',
   },
