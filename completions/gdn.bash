@@ -66,6 +66,7 @@ report Write an HTML report of the NFTs that a run minted
 rm Delete a run and its rows from this machine' ;;
     'art') REPLY='init Print an art.yaml for a folder of layers
 check Check whether an edition of art is possible
+preview Show a sample of an edition of art
 generate Generate the images and manifest of an edition
 import Turn the output of HashLips or sugar into a manifest' ;;
     'wallet') REPLY='generate Generate a wallet and store its key in an encrypted file
@@ -186,6 +187,7 @@ __gdn_arguments() {
     'batch rm') REPLY='@runs' ;;
     'art init') REPLY='text' ;;
     'art check') REPLY='text' ;;
+    'art preview') REPLY='text' ;;
     'art generate') REPLY='text' ;;
     'art import') REPLY='text' ;;
     'plan') REPLY='file' ;;
@@ -267,6 +269,7 @@ __gdn_bundles() {
     'batch rm') REPLY='flags-a1e007 server-12647a output-31b492' ;;
     'art init') REPLY='output-d9d285' ;;
     'art check') REPLY='flags-0e7774 output-31b492' ;;
+    'art preview') REPLY='flags-fd6da8 output-31b492' ;;
     'art generate') REPLY='flags-9635a9 output-31b492' ;;
     'art import') REPLY='flags-685e02 output-31b492' ;;
     'plan') REPLY='flags-d7dd5c server-12647a output-7bedd8' ;;
@@ -728,6 +731,13 @@ __gdn_flags() {
     'flags-0e7774') REPLY='--count - text Number of NFTs, with one-of-ones
 --seed - text Seed of the random choices, any text (gdn)
 --strict - - Refuse an edition that deviates from a weight' ;;
+    'flags-fd6da8') REPLY='--count - text Number of NFTs, with one-of-ones
+--seed - text Seed of the random choices, any text (gdn)
+--sample - text Number of NFTs in the sample (12)
+--fit - =fit How to scale images of another size than the output
+--out - file Write a page to this file (art-preview.html with --open)
+--force - - Overwrite an existing file
+--open - - Open the page in the browser' ;;
     'flags-9635a9') REPLY='--count - text Number of NFTs, with one-of-ones
 --seed - text Seed of the random choices, any text (gdn)
 --out - text Folder to write

@@ -71,6 +71,7 @@ function __gdn_words
     case 'art'
       printf '%s\n' 'init Print an art.yaml for a folder of layers' \
         'check Check whether an edition of art is possible' \
+        'preview Show a sample of an edition of art' \
         'generate Generate the images and manifest of an edition' \
         'import Turn the output of HashLips or sugar into a manifest'
     case 'wallet'
@@ -229,6 +230,8 @@ function __gdn_arguments
       printf '%s\n' 'text'
     case 'art check'
       printf '%s\n' 'text'
+    case 'art preview'
+      printf '%s\n' 'text'
     case 'art generate'
       printf '%s\n' 'text'
     case 'art import'
@@ -384,6 +387,8 @@ function __gdn_bundles
       printf '%s\n' 'output-d9d285'
     case 'art check'
       printf '%s\n' 'flags-0e7774 output-31b492'
+    case 'art preview'
+      printf '%s\n' 'flags-fd6da8 output-31b492'
     case 'art generate'
       printf '%s\n' 'flags-9635a9 output-31b492'
     case 'art import'
@@ -974,6 +979,14 @@ function __gdn_flags
       printf '%s\n' '--count - text Number of NFTs, with one-of-ones' \
         '--seed - text Seed of the random choices, any text (gdn)' \
         '--strict - - Refuse an edition that deviates from a weight'
+    case 'flags-fd6da8'
+      printf '%s\n' '--count - text Number of NFTs, with one-of-ones' \
+        '--seed - text Seed of the random choices, any text (gdn)' \
+        '--sample - text Number of NFTs in the sample (12)' \
+        '--fit - =fit How to scale images of another size than the output' \
+        '--out - file Write a page to this file (art-preview.html with --open)' \
+        '--force - - Overwrite an existing file' \
+        '--open - - Open the page in the browser'
     case 'flags-9635a9'
       printf '%s\n' '--count - text Number of NFTs, with one-of-ones' \
         '--seed - text Seed of the random choices, any text (gdn)' \

@@ -68,6 +68,7 @@ report Write an HTML report of the NFTs that a run minted
 rm Delete a run and its rows from this machine'
     'art' = 'init Print an art.yaml for a folder of layers
 check Check whether an edition of art is possible
+preview Show a sample of an edition of art
 generate Generate the images and manifest of an edition
 import Turn the output of HashLips or sugar into a manifest'
     'wallet' = 'generate Generate a wallet and store its key in an encrypted file
@@ -185,6 +186,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'batch rm' = '@runs'
     'art init' = 'text'
     'art check' = 'text'
+    'art preview' = 'text'
     'art generate' = 'text'
     'art import' = 'text'
     'plan' = 'file'
@@ -263,6 +265,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'batch rm' = 'flags-a1e007 server-12647a output-31b492'
     'art init' = 'output-d9d285'
     'art check' = 'flags-0e7774 output-31b492'
+    'art preview' = 'flags-fd6da8 output-31b492'
     'art generate' = 'flags-9635a9 output-31b492'
     'art import' = 'flags-685e02 output-31b492'
     'plan' = 'flags-d7dd5c server-12647a output-7bedd8'
@@ -721,6 +724,13 @@ mcp Serve the commands to coding agents as MCP tools'
     'flags-0e7774' = '--count - text Number of NFTs, with one-of-ones
 --seed - text Seed of the random choices, any text (gdn)
 --strict - - Refuse an edition that deviates from a weight'
+    'flags-fd6da8' = '--count - text Number of NFTs, with one-of-ones
+--seed - text Seed of the random choices, any text (gdn)
+--sample - text Number of NFTs in the sample (12)
+--fit - =fit How to scale images of another size than the output
+--out - file Write a page to this file (art-preview.html with --open)
+--force - - Overwrite an existing file
+--open - - Open the page in the browser'
     'flags-9635a9' = '--count - text Number of NFTs, with one-of-ones
 --seed - text Seed of the random choices, any text (gdn)
 --out - text Folder to write

@@ -44,10 +44,23 @@ const over =
   }
 
 const ORBS = {
-  'High Sun': over(disc(0.29, 0.2, '#fff6d6', 0.075), disc(0.29, 0.2, '#fff6d63c', 0.115), disc(0.29, 0.2, '#fff6d620', 0.155)),
-  'Low Sun': over(disc(0.31, 0.56, '#ffd27a', 0.12), disc(0.31, 0.56, '#ffd27a3c', 0.17), disc(0.31, 0.56, '#ffd27a20', 0.22)),
-  Moon: over(disc(0.27, 0.215, '#cfc9ad', 0.014), disc(0.315, 0.18, '#cfc9ad', 0.02), disc(0.29, 0.2, '#efe9cf', 0.075)),
-  Crescent: (x, y) => (disc(0.325, 0.185, '#000000', 0.068)(x, y) === null ? disc(0.29, 0.2, '#efe9cf', 0.075)(x, y) : null),
+  'High Sun': over(
+    disc(0.29, 0.2, '#fff6d6', 0.075),
+    disc(0.29, 0.2, '#fff6d63c', 0.115),
+    disc(0.29, 0.2, '#fff6d620', 0.155),
+  ),
+  'Low Sun': over(
+    disc(0.31, 0.56, '#ffd27a', 0.12),
+    disc(0.31, 0.56, '#ffd27a3c', 0.17),
+    disc(0.31, 0.56, '#ffd27a20', 0.22),
+  ),
+  Moon: over(
+    disc(0.27, 0.215, '#cfc9ad', 0.014),
+    disc(0.315, 0.18, '#cfc9ad', 0.02),
+    disc(0.29, 0.2, '#efe9cf', 0.075),
+  ),
+  Crescent: (x, y) =>
+    disc(0.325, 0.185, '#000000', 0.068)(x, y) === null ? disc(0.29, 0.2, '#efe9cf', 0.075)(x, y) : null,
 }
 
 const wave = (bands) => (x, y) => {
@@ -97,7 +110,8 @@ const tower = (stripe) => (x, y) => {
   const up = (0.69 - y) / (0.69 - 0.345)
   if (Math.abs(dx) < 0.013 && y < 0.225 && y > 0.195) return '#2b2d3a'
   if (y > 0.222 && y < 0.268 && Math.abs(dx) < (y - 0.222) * 1.05) return '#b23a34'
-  if (y >= 0.268 && y < 0.328 && Math.abs(dx) < 0.034) return Math.abs(Math.abs(dx) - 0.017) < 0.0035 ? '#2b2d3a' : '#ffe9a8'
+  if (y >= 0.268 && y < 0.328 && Math.abs(dx) < 0.034)
+    return Math.abs(Math.abs(dx) - 0.017) < 0.0035 ? '#2b2d3a' : '#ffe9a8'
   if (y >= 0.328 && y < 0.348 && Math.abs(dx) < 0.062) return '#2b2d3a'
   if (up < 0 || up > 1) return null
   const half = 0.078 - 0.032 * up
@@ -135,8 +149,14 @@ const hull = (x, y, width, height, colour) => (px, py) => {
   return down >= 0 && down <= 1 && Math.abs(px - x) < width * (1 - 0.35 * down) ? colour : null
 }
 const triangle = (x, top, bottom, width, colour) => (px, py) =>
-  py > top && py < bottom && (px - x) * Math.sign(width) > 0 && Math.abs(px - x) < Math.abs(width) * ((py - top) / (bottom - top)) ? colour : null
-const box = (left, top, right, bottom, colour) => (px, py) => (px > left && px < right && py > top && py < bottom ? colour : null)
+  py > top &&
+  py < bottom &&
+  (px - x) * Math.sign(width) > 0 &&
+  Math.abs(px - x) < Math.abs(width) * ((py - top) / (bottom - top))
+    ? colour
+    : null
+const box = (left, top, right, bottom, colour) => (px, py) =>
+  px > left && px < right && py > top && py < bottom ? colour : null
 
 const BOATS = {
   Sail: over(
@@ -145,7 +165,11 @@ const BOATS = {
     triangle(0.254, 0.56, 0.69, -0.05, '#e2d6c0'),
     box(0.255, 0.52, 0.261, 0.705, '#4a3328'),
   ),
-  Dinghy: over(hull(0.25, 0.72, 0.05, 0.026, '#c8433a'), box(0.23, 0.7, 0.244, 0.725, '#2b2d3a'), disc(0.237, 0.693, '#2b2d3a', 0.011)),
+  Dinghy: over(
+    hull(0.25, 0.72, 0.05, 0.026, '#c8433a'),
+    box(0.23, 0.7, 0.244, 0.725, '#2b2d3a'),
+    disc(0.237, 0.694, '#2b2d3a', 0.011),
+  ),
   Ferry: over(
     box(0.2, 0.645, 0.22, 0.68, '#c8433a'),
     box(0.17, 0.675, 0.31, 0.7, '#f4efe6'),
@@ -163,7 +187,11 @@ const BOATS = {
 function aurora() {
   const random = randomFrom(13)
   const noise = noiseFrom(13)
-  const stars = Array.from({ length: 60 }, () => ({ x: random.next(), y: random.next() * 0.5, r: random.between(0.0015, 0.004) }))
+  const stars = Array.from({ length: 60 }, () => ({
+    x: random.next(),
+    y: random.next() * 0.5,
+    r: random.between(0.0015, 0.004),
+  }))
   const base = sky('#070b1c', '#25406f')
   const parts = over(
     BOATS.Sail,

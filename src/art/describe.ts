@@ -29,8 +29,8 @@ export function reasonsOf(art: Art, { count: wanted }: Problem, { rules, counts,
     const { traits = [], place = {}, name = '' } = art.layers[layer] ?? {}
     const trait = traits[value]
     if (trait === undefined) return reason('count', place, `${count(exact, 'NFT')} without ${quoted(name)}`)
-    const isWeight = 'weight' in trait.frequency
-    const text = isWeight ? `the weight 0 of` : `${count(exact, 'NFT')} with`
+    const isZeroWeight = 'weight' in trait.frequency && exact === 0
+    const text = isZeroWeight ? `the weight 0 of` : `${count(exact, 'NFT')} with`
     return reason('count', trait.place, `${text} ${quoted(`${name}/${trait.name}`)}`)
   })
   const given = `${count(wanted, 'NFT')} from layers`
@@ -46,7 +46,8 @@ const VERBS: Readonly<Record<ArtRule['kind'], string>> = {
   only_with: 'is only used with',
 }
 
-const ruleText = ({ kind, subject, sets }: ArtRule): string =>
+/** Returns a sentence about a rule. */
+export const ruleText = ({ kind, subject, sets }: ArtRule): string =>
   `${quoted(subject.name)} ${VERBS[kind]} ${sets.map(({ name }) => quoted(name)).join(kind === 'requires' ? ' and ' : ' or ')}`
 
 /** Returns a sentence about the number of NFTs with a trait. */

@@ -89,6 +89,7 @@ const batch = noun('batch', 'Mint drops from CSV, JSON or JSONL manifests', [
 const art = noun('art', 'Generate art from layers', [
   read('init', 'Print an art.yaml for a folder of layers', () => import('./commands/art/init.ts')),
   read('check', 'Check whether an edition of art is possible', () => import('./commands/art/check.ts')),
+  write('preview', 'Show a sample of an edition of art', () => import('./commands/art/preview.ts')),
   write('generate', 'Generate the images and manifest of an edition', () => import('./commands/art/generate.ts')),
   write('import', 'Turn the output of HashLips or sugar into a manifest', () => import('./commands/art/import.ts')),
 ])

@@ -1,3 +1,4 @@
+import { count } from '../../core/count.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import type { Deps } from '../deps.ts'
 import { graphicsOf } from './terminal.ts'
@@ -12,22 +13,31 @@ export interface Preview {
   draw(): Promise<void>
 }
 
-/** Returns a preview, or null if stdout can't draw images or is too narrow. */
-export function previewOf(deps: Pick<Deps, 'io' | 'env'>): Preview | null {
+/** Returns how to draw images side by side, or null if stdout can't draw images or is too narrow. */
+export function tilesOf(deps: Pick<Deps, 'io' | 'env'>) {
   const way = graphicsOf(deps)
   const perLine = Math.floor((deps.io.columns + GAP) / (TILE.columns + GAP))
-  if (way === null || perLine < 1) return null
+  return way === null || perLine < 1 ? null : { way, tile: TILE, gap: GAP, perLine }
+}
+
+/** Returns a preview, or null if stdout can't draw images or is too narrow. */
+export function previewOf(deps: Pick<Deps, 'io' | 'env'>): Preview | null {
+  const how = tilesOf(deps)
+  if (how === null) return null
   const rows: ManifestRow[] = []
   let total = 0
   return {
     add(row) {
       total++
-      if (rows.length < perLine * MAX_LINES) rows.push(row)
+      if (rows.length < how.perLine * MAX_LINES) rows.push(row)
     },
     async draw() {
       if (rows.length === 0) return
-      const { drawTiles } = await import('./tiles.ts')
-      await drawTiles(deps, rows, { way, tile: TILE, gap: GAP, perLine, more: total - rows.length })
+      const { drawTiles, rowTile } = await import('./tiles.ts')
+      await drawTiles(deps, rows.map(rowTile), how)
+      const more = total - rows.length
+      if (more > 0)
+        deps.io.note(`${count(more, 'more row')}. Run \`gdn batch preview\` to show all of them in a browser.`)
     },
   }
 }

@@ -1,4 +1,3 @@
-import { count } from '../../core/count.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
@@ -16,9 +15,17 @@ interface Tiles {
   tile: Room
   gap: number
   perLine: number
-  /** Number of rows that aren't drawn. */
-  more: number
 }
+
+/** An image with its title. */
+export interface TileSource {
+  title: string
+  /** @throws ImageError if the image can't be drawn */
+  read(): Promise<Pixels>
+}
+
+/** Returns the image of a row. */
+export const rowTile = (row: ManifestRow): TileSource => ({ title: row.metadata.title, read: () => imageOf(row) })
 
 interface Tile {
   image: Pixels
@@ -32,12 +39,12 @@ const FRAME_COLOR = [104, 104, 104, 255]
 /** Thickness of the frame as a fraction of its width. It is at least one pixel. */
 const FRAME_PART = 1 / 100
 
-/** Draws the images of rows side by side, with their titles below. Each line of tiles is sent as a single image. */
-export async function drawTiles({ io }: Pick<Deps, 'io'>, rows: readonly ManifestRow[], how: Tiles): Promise<void> {
-  const { way, tile, gap, perLine, more } = how
+/** Draws images side by side, with their titles below. Each line of tiles is sent as a single image. */
+export async function drawTiles({ io }: Pick<Deps, 'io'>, sources: readonly TileSource[], how: Tiles): Promise<void> {
+  const { way, tile, gap, perLine } = how
   const space = boxOf({ columns: gap, rows: 0 }, way).width
-  for (let at = 0; at < rows.length; at += perLine) {
-    const tiles = await Promise.all(rows.slice(at, at + perLine).map((row) => tileOf(row, tile, way)))
+  for (let at = 0; at < sources.length; at += perLine) {
+    const tiles = await Promise.all(sources.slice(at, at + perLine).map((one) => tileOf(one, tile, way)))
     const images = tiles.map(({ image }) => image)
     const image = await drawn(sideBySide(images, boxOf(tile, way), space), way)
     const captions = Array.from({ length: Math.max(...tiles.map(({ title }) => title.length)) }, (_, line) =>
@@ -47,13 +54,12 @@ export async function drawTiles({ io }: Pick<Deps, 'io'>, rows: readonly Manifes
     if (why !== '') captions.push(io.outPaint.dim(why))
     await io.read(`${image}${captions.join('\n')}\n\n`)
   }
-  if (more > 0) io.note(`${count(more, 'more row')}. Run \`gdn batch preview\` to show all of them in a browser.`)
 }
 
-async function tileOf(row: ManifestRow, room: Room, way: Way): Promise<Tile> {
-  const title = titleLines(row.metadata.title, room.columns)
+async function tileOf(source: TileSource, room: Room, way: Way): Promise<Tile> {
+  const title = titleLines(source.title, room.columns)
   try {
-    return { image: inRoom(await imageOf(row), room, way), title, why: '' }
+    return { image: inRoom(await source.read(), room, way), title, why: '' }
   } catch (error) {
     if (!(error instanceof ImageError)) throw error
     return { image: frame(boxOf(room, way)), title, why: error.inShort }

@@ -21,6 +21,7 @@ export const NOT_TOOLS: Readonly<Record<string, string>> = {
   'collection check': 'fetches files that can take gigabytes',
   'collection restore': BACKEND,
   'art init': 'reads folders that the agent names',
+  'art preview': 'searches for minutes if an edition is hard to find',
   'art import': 'reads folders that the agent names',
   'art generate': 'writes folders on this machine',
   'art check': 'searches for minutes if an edition is hard to find',

@@ -31,17 +31,22 @@ export interface PageHead {
   title: string
   /** Permitted image sources, in the syntax of a content security policy. */
   images: string
+  /** Styles that only this kind of page has. */
+  style?: string
+  /** Whether the page contains the script. */
+  hasScript?: boolean
 }
 
 const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
-const OWN = `style-src ${hashOf(SHEET_STYLE)}; script-src ${hashOf(SCRIPT)}`
 
 /**
  * Returns the HTML before the header of a page. Its content security policy prevents injected content from running
  * scripts or sending data, and permits images only from the given sources.
  */
-export function pageHead({ title, images }: PageHead): string {
-  const policy = `default-src 'none'; img-src ${images}; ${OWN}; base-uri 'none'; form-action 'none'`
+export function pageHead({ title, images, style = '', hasScript = true }: PageHead): string {
+  const styles = `${SHEET_STYLE}${style}`
+  const own = `style-src ${hashOf(styles)}; script-src ${hasScript ? hashOf(SCRIPT) : "'none'"}`
+  const policy = `default-src 'none'; img-src ${images}; ${own}; base-uri 'none'; form-action 'none'`
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -52,7 +57,7 @@ export function pageHead({ title, images }: PageHead): string {
 <meta name="robots" content="noindex">
 <meta name="generator" content="gdn ${VERSION}">
 <title>${escapeHtml(title)}</title>
-<style>${SHEET_STYLE}</style>
+<style>${styles}</style>
 </head>
 <body>
 `

@@ -672,6 +672,12 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
       return { argv: ['art', 'generate', path('art.yaml'), '--count', '1', '--out', path('drop')], options }
     },
   ),
+  'art preview': list(['number', 'title', 'group', 'rank', 'score', 'rarest', 'attributes', 'one_of_one'], async () => {
+    const traits = '{ Blue: { file: blue.png }, Red: { file: red.png } }'
+    const text = `title: T\ndescription: D\nlayers: [{ name: Sky, traits: ${traits} }]\n`
+    const { path, options } = await folder({ 'art.yaml': text })
+    return { argv: ['art', 'preview', path('art.yaml'), '--count', '2'], options }
+  }),
   'art import': one(['file', 'format', 'rows', 'images', 'columns', 'omitted_fields'], async () => {
     const { path, options } = await folder({
       'build/1.json': JSON.stringify({ name: 'One', description: 'D', image: 'https://example.com/1.png' }),

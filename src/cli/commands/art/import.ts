@@ -95,7 +95,8 @@ export async function importBuild(deps: Deps, folder: string, flags: ArtImportFl
     omitted_fields: omitted,
   })
   for (const note of notesOf(build, omitted)) io.note(safe(note))
-  const shown = shellWord(safe(relative(cwd, path) || path))
+  const below = relative(cwd, path)
+  const shown = shellWord(safe(below.startsWith('..') ? path : below))
   io.note(`Check the manifest: gdn batch validate ${shown} -b <blockchain> --receiver <address>`)
 }
 

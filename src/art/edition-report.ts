@@ -1,0 +1,102 @@
+import { clausesOf } from './clauses.ts'
+import { type Reason, reasonsOf, ruleText } from './describe.ts'
+import { diagramOf } from './diagram.ts'
+import { problemOf } from './problem.ts'
+import { prove } from './prove.ts'
+import type { Deviation, Edition } from './types.ts'
+
+/** The largest number of traits whose numbers a proof explains, because it takes longer with more of them. */
+const MAX_EXPLAINED = 200
+
+/** The wanted and the actual number of NFTs with a value of a layer. */
+export interface ValueReport {
+  /** Null for "not shown". */
+  trait: string | null
+  isExact: boolean
+  wanted: number
+  made: number
+}
+
+export interface LayerReport {
+  layer: string
+  values: readonly ValueReport[]
+}
+
+export interface RuleReport {
+  text: string
+  line: number | null
+  /** The share of all combinations that the rule forbids on its own, from 0 to 1. */
+  forbidden: number
+  /** The number of NFTs that the rule applies to. */
+  applies: number
+  /** Whether the rule is part of the reason why a weight isn't met. */
+  isBinding: boolean
+}
+
+/** How an edition compares with its `art.yaml`. */
+export interface EditionReport {
+  /** The number of NFTs that are made from layers. */
+  generated: number
+  layers: readonly LayerReport[]
+  /** Rules that bind first, and then those that forbid most. */
+  rules: readonly RuleReport[]
+  /** Rules and weights that contradict each other. Empty if all weights are met, or if no proof was found. */
+  reasons: readonly Reason[]
+}
+
+export function reportOf(edition: Edition): EditionReport {
+  const { art, items, deviations } = edition
+  const generated = items.filter(({ oneOfOne }) => oneOfOne === null)
+  const problem = problemOf(art, generated.length)
+  const made = problem.sizes.map((size) => new Array<number>(size).fill(0))
+  for (const { traits } of generated) {
+    for (const [layer, trait] of traits.entries()) {
+      const own = made[layer] as number[]
+      const value = trait === -1 ? own.length - 1 : trait
+      own[value] = (own[value] ?? 0) + 1
+    }
+  }
+  const layers = art.layers.map(({ name, traits, optional }, layer): LayerReport => {
+    const value = (index: number, trait: string | null, isExact: boolean): ValueReport => ({
+      ...{ trait, isExact },
+      wanted: problem.wanted[layer]?.[index] ?? 0,
+      made: made[layer]?.[index] ?? 0,
+    })
+    const values = traits.map((trait, index) => value(index, trait.name, 'count' in trait.frequency))
+    if (optional !== null) values.push(value(traits.length, null, 'count' in optional))
+    return { layer: name, values }
+  })
+  const { binding, reasons } = causesOf(edition, generated.length, deviations)
+  const all = problem.sizes.reduce((product, size) => product * BigInt(size), 1n)
+  const clauses = clausesOf(art)
+  const rules = art.rules.map((rule, index): RuleReport => {
+    const own = clauses.filter((clause) => clause.rule === index)
+    const isSubject = new Set(rule.subject.members.map(({ layer, trait }) => `${layer}/${trait}`))
+    return {
+      text: ruleText(rule),
+      line: rule.place.line ?? null,
+      forbidden: Number(((all - diagramOf(problem.sizes, own).total) * 1_000_000n) / all) / 1_000_000,
+      applies: generated.filter(({ traits }) => traits.some((trait, layer) => isSubject.has(`${layer}/${trait}`)))
+        .length,
+      isBinding: binding.has(index),
+    }
+  })
+  rules.sort((a, b) => Number(b.isBinding) - Number(a.isBinding) || b.forbidden - a.forbidden)
+  return { generated: generated.length, layers, rules, reasons }
+}
+
+/**
+ * Proves that deviations are necessary: no edition has the wanted numbers in the layers with deviations and in the
+ * layers to which rules connect them.
+ */
+function causesOf({ art }: Edition, count: number, deviations: readonly Deviation[]) {
+  const problem = problemOf(art, count)
+  const deviating = new Set(deviations.map(({ layer }) => layer))
+  const connected = problem.clauses.filter(({ layers }) => layers.some((layer) => deviating.has(layer)))
+  const involved = new Set([...deviating, ...connected.flatMap(({ layers }) => layers)])
+  const exact = problem.exact.map((own, layer) => (involved.has(layer) ? (problem.wanted[layer] ?? own) : own))
+  const isSmall = [...involved].reduce((sum, layer) => sum + (problem.sizes[layer] ?? 0), 0) <= MAX_EXPLAINED
+  const wanted = { ...problem, exact }
+  const proof = deviations.length > 0 && isSmall ? prove(wanted) : null
+  return { binding: new Set(proof?.rules), reasons: proof === null ? [] : reasonsOf(art, wanted, proof) }
+}

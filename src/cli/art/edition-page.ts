@@ -1,0 +1,176 @@
+import type { EditionReport, LayerReport, RuleReport, ValueReport } from '../../art/edition-report.ts'
+import { count } from '../../core/count.ts'
+import { METHOD_TEXT, percent } from '../../marketplace/rarity.ts'
+import { badge, card } from '../sheet/card.ts'
+import { beginningOf, definitions, escapeHtml, ownDirection } from '../sheet/html.ts'
+import { image, inItsPlace } from '../sheet/image-of.ts'
+import { PAGE_END, pageHead, stats } from '../sheet/page.ts'
+import { VERSION } from '../version.ts'
+import { ART_STYLE } from './page-style.ts'
+
+/** An NFT on the page. */
+export interface PageNft {
+  number: number
+  title: string
+  attributes: readonly (readonly [tag: string, value: string])[]
+  /** A data URL; null if the page shows no image of it. */
+  image: string | null
+  isOneOfOne: boolean
+  /** Its rank and rarest traits; null if no trait counts toward rarity. */
+  rarity: { rank: number; score: number; rarest: readonly string[] } | null
+}
+
+export interface EditionPage {
+  /** The name of the collection, or of the file. */
+  name: string
+  /** The path of `art.yaml`. */
+  file: string
+  seed: string
+  size: number
+  report: EditionReport
+  /** Groups of NFTs with images, such as the rarest. */
+  groups: readonly { heading: string; nfts: readonly PageNft[] }[]
+  oneOfOnes: readonly PageNft[]
+  /** The rarest NFTs, first the rarest. */
+  rarest: readonly PageNft[]
+}
+
+const MAX_NAME = 300
+const MAX_VALUE = 200
+/** One-of-ones that the page lists. */
+const LISTED = 100
+
+/** Returns a page about an edition. It contains its images, runs no script and loads nothing. */
+export function editionPage(page: EditionPage): string {
+  const { name, file, seed, size, report, groups, oneOfOnes } = page
+  const values = report.layers.flatMap((layer) => layer.values)
+  const deviating = values.filter(({ wanted, made }) => wanted !== made).length
+  const figures = stats([
+    [number(size), size === 1 ? 'NFT' : 'NFTs'],
+    [number(report.layers.length), report.layers.length === 1 ? 'layer' : 'layers'],
+    [number(report.rules.length), report.rules.length === 1 ? 'rule' : 'rules'],
+    [number(oneOfOnes.length), oneOfOnes.length === 1 ? 'one-of-one' : 'one-of-ones'],
+    deviating === 0 ? ['All', 'weights met', 'good'] : [number(deviating), 'traits deviate from the weight', 'busy'],
+  ])
+  const facts = definitions([
+    ['File', `<code>${escapeHtml(beginningOf(file, MAX_NAME))}</code>`],
+    ['Seed', `<code>${escapeHtml(beginningOf(seed, MAX_NAME))}</code>`],
+    ['Made by', escapeHtml(`gdn ${VERSION}`)],
+  ])
+  return `${pageHead({ title: `${name}: art`, images: 'data:', style: ART_STYLE, hasScript: false })}<header>
+<p class="kicker">Art from layers</p>
+<h1 dir="auto">${escapeHtml(beginningOf(name, MAX_NAME))}</h1>
+${figures}${facts}
+</header>
+<main>
+${groups.map(groupPart).join('')}${traitsPart(report)}${rulesPart(report)}${onesPart(oneOfOnes)}${rarityPart(page)}${PAGE_END}`
+}
+
+const number = (value: number) => value.toLocaleString('en')
+const text = (value: string) => ownDirection(beginningOf(value, MAX_VALUE))
+
+function groupPart({ heading, nfts }: EditionPage['groups'][number], index: number): string {
+  if (nfts.length === 0) return ''
+  const cards = nfts.map((nft) => nftCard(nft, `g${index}-${nft.number}`))
+  return `<h2>${escapeHtml(heading)}</h2>\n<section aria-label="${escapeHtml(heading)}">${cards.join('')}</section>\n`
+}
+
+function nftCard({ number: own, title, attributes, image: source, isOneOfOne, rarity }: PageNft, id: string): string {
+  const rank = rarity === null ? '' : badge(`Rank ${number(rarity.rank)}`, '')
+  return card({
+    ...{ id, classes: '', title, description: '', problems: '' },
+    image: source === null ? inItsPlace('No image') : image(source, title),
+    where: `<span>#${own}</span>${isOneOfOne ? badge('One-of-one', 'good') : ''}${rank}`,
+    tags: attributes,
+    more: rarity === null ? [] : [['Rarest traits', escapeHtml(rarity.rarest.join(', '))]],
+  })
+}
+
+interface Column {
+  name: string
+  isNumber?: boolean
+}
+
+const numeric = (name: string): Column => ({ name, isNumber: true })
+
+/** Returns a table. The cells are HTML, and the first cell of each row is its heading. */
+function table(caption: string, columns: readonly Column[], rows: readonly (readonly string[])[]): string {
+  const kind = (index: number) => (columns[index]?.isNumber === true ? ' class="number"' : '')
+  const head = columns.map(({ name }, index) => `<th scope="col"${kind(index)}>${escapeHtml(name)}</th>`)
+  const body = rows.map(([first = '', ...cells]) => {
+    const others = cells.map((cell, index) => `<td${kind(index + 1)}>${cell}</td>`)
+    return `<tr><th scope="row"${kind(0)}>${first}</th>${others.join('')}</tr>`
+  })
+  return `<div class="panel" tabindex="0" role="group" aria-label="${escapeHtml(caption)}"><table><caption>${text(caption)}</caption><thead><tr>${head.join('')}</tr></thead><tbody>${body.join('')}</tbody></table></div>\n`
+}
+
+function traitsPart({ generated, layers }: EditionReport): string {
+  const columns = [{ name: 'Trait' }, numeric('Wanted'), numeric('Made'), numeric('Share'), { name: 'Distribution' }]
+  const rowOf = (value: ValueReport): string[] => {
+    const { trait, isExact, wanted, made } = value
+    const share = generated === 0 ? 0 : made / generated
+    const difference = made - wanted
+    const off =
+      difference === 0 ? '' : ` ${badge(difference > 0 ? `+${number(difference)}` : number(difference), 'busy')}`
+    return [
+      trait === null ? '<i>Not shown</i>' : text(trait),
+      `${number(wanted)}${isExact ? ` ${badge('exact', '')}` : ''}`,
+      `${number(made)}${off}`,
+      percent(share),
+      shareCell(share),
+    ]
+  }
+  const tables = layers.map(({ layer, values }: LayerReport) => table(layer, columns, values.map(rowOf)))
+  return `<h2>Traits</h2>
+<p class="note">The wanted and the actual number of NFTs with each trait, of ${count(generated, 'NFT')} from layers.</p>
+<div class="tables">${tables.join('')}</div>
+`
+}
+
+/** Returns a bar that shows a share. The number beside it says the same. */
+const shareCell = (share: number): string =>
+  `<div class="bar" aria-hidden="true"><svg viewBox="0 0 100 1" preserveAspectRatio="none"><rect class="some" width="${(share * 100).toFixed(2)}" height="1"/></svg></div>`
+
+function rulesPart({ rules, reasons }: EditionReport): string {
+  if (rules.length === 0) return ''
+  const rows = rules.map(({ text: rule, line, forbidden, applies, isBinding }: RuleReport) => [
+    `${text(rule)}${isBinding ? ` ${badge('binds', 'busy')}` : ''}`,
+    line === null ? '' : number(line),
+    number(applies),
+    percent(forbidden),
+  ])
+  const columns = [{ name: 'Rule' }, numeric('Line'), numeric('Applies to'), numeric('Forbids')]
+  const items = reasons.map((reason) => `<li>${text(reason.text)}</li>`)
+  const why =
+    reasons.length === 0
+      ? ''
+      : `<div class="reasons"><p>Why weights are not met: these contradict each other</p><ul>${items.join('')}</ul></div>\n`
+  return `<h2>Rules</h2>
+<p class="note">A rule applies to the NFTs that have a trait in its <code>if</code>. The last column shows the share of all combinations that the rule forbids on its own.</p>
+${why}<div class="tables wide">${table('Rules of this edition', columns, rows)}</div>
+`
+}
+
+function onesPart(ones: readonly PageNft[]): string {
+  if (ones.length === 0) return ''
+  const cards = ones.slice(0, LISTED).map((nft) => nftCard(nft, `one-${nft.number}`))
+  const more = ones.length > LISTED ? `<p class="note">and ${count(ones.length - LISTED, 'more one-of-one')}</p>\n` : ''
+  return `<h2>One-of-ones</h2>\n<section aria-label="One-of-ones">${cards.join('')}</section>\n${more}`
+}
+
+function rarityPart({ rarest }: EditionPage): string {
+  const ranked = rarest.flatMap((nft) => (nft.rarity === null ? [] : [{ ...nft, rarity: nft.rarity }]))
+  if (ranked.length === 0) return ''
+  const rows = ranked.map(({ number: own, title, rarity }) => [
+    number(rarity.rank),
+    `#${own}`,
+    text(title),
+    rarity.score.toFixed(2),
+    text(rarity.rarest.join(', ')),
+  ])
+  const columns = [numeric('Rank'), numeric('NFT'), { name: 'Title' }, numeric('Score'), { name: 'Rarest traits' }]
+  return `<h2>Rarity</h2>
+<p class="note">${escapeHtml(METHOD_TEXT)} Typed traits are not scored.</p>
+<div class="tables wide">${table('The rarest NFTs', columns, rows)}</div>
+`
+}

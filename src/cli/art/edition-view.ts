@@ -1,0 +1,100 @@
+import { type EditionReport, reportOf } from '../../art/edition-report.ts'
+import { attributesOf, textsOf } from '../../art/generate/manifest-rows.ts'
+import type { Edition, EditionItem } from '../../art/types.ts'
+import { SeededRandom } from '../../core/random-words.ts'
+import { RAREST, type Ranking, Rarity, traitText } from '../../marketplace/rarity.ts'
+import { editionPage, type PageNft } from './edition-page.ts'
+
+/** NFTs in the lists of the rarest and the commonest. */
+const EXTREMES = 4
+/** NFTs in the table of the rarest. */
+const RANKED = 20
+
+/** NFTs of an edition that represent it. No NFT is in two groups. */
+export interface Picked {
+  rarest: readonly EditionItem[]
+  commonest: readonly EditionItem[]
+  /** Chosen by the seed. */
+  sample: readonly EditionItem[]
+}
+
+/** An edition with the rarity of its NFTs, for people. */
+export class EditionView {
+  readonly edition: Edition
+  readonly #ranking: Ranking
+
+  constructor(edition: Edition) {
+    this.edition = edition
+    const rarity = new Rarity()
+    for (const item of edition.items) rarity.add(rarityOf(edition, item))
+    this.#ranking = rarity.rank()
+  }
+
+  /** @param items those to choose from, in the order of their numbers */
+  pick(size: number, items: readonly EditionItem[] = this.edition.items): Picked {
+    const chosen = new Set(items.map(({ number }) => number - 1))
+    const order = this.#ranking.hasScores ? this.#ranking.order.filter((index) => chosen.has(index)) : []
+    const at = (index: number) => this.edition.items[index] as EditionItem
+    const each = Math.min(EXTREMES, Math.floor(order.length / 2))
+    const [rarest, commonest] = [order.slice(0, each), each === 0 ? [] : order.slice(-each).reverse()]
+    for (const index of [...rarest, ...commonest]) chosen.delete(index)
+    const rest = new SeededRandom(this.edition.seed, 'sample').shuffle([...chosen]).slice(0, size)
+    return {
+      rarest: rarest.map(at),
+      commonest: commonest.map(at),
+      sample: rest.sort((a, b) => a - b).map(at),
+    }
+  }
+
+  /** @param image a data URL */
+  nft(item: EditionItem, image: string | null): PageNft {
+    const { art } = this.edition
+    const index = item.number - 1
+    return {
+      number: item.number,
+      title: textsOf(art, item)[0],
+      attributes: [...attributesOf(art, item)],
+      image,
+      isOneOfOne: item.oneOfOne !== null,
+      rarity: this.#ranking.hasScores
+        ? {
+            rank: this.#ranking.ranks[index] ?? 0,
+            score: this.#ranking.scores[index] ?? 0,
+            rarest: this.#ranking.rarest(index, RAREST).map(traitText),
+          }
+        : null,
+    }
+  }
+
+  /**
+   * Returns the HTML of a page about the edition.
+   *
+   * @param picked the NFTs that it shows
+   * @param imageOf returns a data URL; null if there is no image
+   */
+  async page(picked: Picked, imageOf: (item: EditionItem) => Promise<string | null>): Promise<string> {
+    const { art, seed, items } = this.edition
+    const shown = async (list: readonly EditionItem[]) => {
+      const nfts: PageNft[] = []
+      for (const item of list) nfts.push(this.nft(item, await imageOf(item)))
+      return nfts
+    }
+    const report: EditionReport = reportOf(this.edition)
+    return editionPage({
+      ...{ file: art.file, seed, report, name: art.collection ?? art.file, size: items.length },
+      groups: [
+        { heading: 'Sample', nfts: await shown(picked.sample) },
+        { heading: 'The rarest', nfts: await shown(picked.rarest) },
+        { heading: 'The commonest', nfts: await shown(picked.commonest) },
+      ],
+      oneOfOnes: await shown(items.filter(({ oneOfOne }) => oneOfOne !== null)),
+      rarest: this.#ranking.order.slice(0, RANKED).map((index) => this.nft(items[index] as EditionItem, null)),
+    })
+  }
+}
+
+/** Returns the attributes of an NFT with the types of their layers. */
+function rarityOf({ art }: Edition, item: EditionItem) {
+  const types = new Map(art.layers.map(({ name, type }) => [name, type]))
+  return [...attributesOf(art, item)].map(([tag, value]) => ({ tag, value, display_type: types.get(tag) ?? undefined }))
+}

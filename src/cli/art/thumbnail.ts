@@ -1,0 +1,30 @@
+import type { Sharp } from '../../art/render/load-sharp.ts'
+import { readImageFile } from '../../art/render/read-image.ts'
+import type { OneOfOne } from '../../art/types.ts'
+import { ImageError, type Pixels } from '../image/pixels.ts'
+import { dataUrl } from '../sheet/embedded.ts'
+
+const SIDE = 320
+const QUALITY = 82
+
+/** Returns pixels as a small image in a data URL. */
+export async function thumbnail(sharp: Sharp, { width, height, data }: Pixels): Promise<string> {
+  return await asUrl(sharp(data, { raw: { width, height, channels: 4 }, limitInputPixels: false }))
+}
+
+/** Returns a one-of-one as a small image in a data URL; null if it can't be shown. */
+export async function fileThumbnail(sharp: Sharp, one: OneOfOne): Promise<string | null> {
+  const bytes = await readImageFile({ ...one, file: one.image })
+  // sharp reads only the formats that layers can have.
+  return await asUrl(sharp(bytes)).catch(() =>
+    dataUrl(bytes).catch((error: unknown) => {
+      if (error instanceof ImageError) return null
+      throw error
+    }),
+  )
+}
+
+async function asUrl(image: ReturnType<Sharp>): Promise<string> {
+  const small = image.resize(SIDE, SIDE, { fit: 'inside', withoutEnlargement: true }).webp({ quality: QUALITY })
+  return `data:image/webp;base64,${(await small.toBuffer()).toString('base64')}`
+}

@@ -1,0 +1,166 @@
+import { deviationText } from '../../../art/describe.ts'
+import { makeEdition } from '../../../art/edition.ts'
+import { FITS, type Fit, readImageFile } from '../../../art/render/read-image.ts'
+import type { Renderer } from '../../../art/render/renderer.ts'
+import { type Art, DEFAULT_SEED, type EditionItem } from '../../../art/types.ts'
+import { count as counted } from '../../../core/count.ts'
+import { shellWord } from '../../../core/shell-word.ts'
+import type { EditionView, Picked } from '../../art/edition-view.ts'
+import { readArt } from '../../art/read-art.ts'
+import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import type { Deps } from '../../deps.ts'
+import { requiredFlag } from '../../flag-errors.ts'
+import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { integer, notEmpty, oneOf } from '../../flags/parse.ts'
+import { tilesOf } from '../../image/preview.ts'
+import type { TileSource } from '../../image/tiles.ts'
+import { safe } from '../../io/io.ts'
+import { withProgress } from '../../io/progress.ts'
+import { writeWhole } from '../../io/put-file.ts'
+import type { DataRecord } from '../../render/cells.ts'
+import { createOutput } from '../../render/output.ts'
+import type { View } from '../../render/view.ts'
+import { openSheet, whereTo } from '../../sheet/where-to.ts'
+import { addEditionFlags } from './check.ts'
+
+const USUAL = 'art-preview.html'
+const FLAG = '--out'
+const SAMPLE = 12
+const MAX_SAMPLE = 500
+/** Lines of images in a terminal. */
+const TILE_LINES = 3
+
+const VIEW: View = {
+  fields: ['number', 'title', 'group', 'rank', 'score', 'rarest', 'attributes', 'one_of_one'],
+  columns: ['number', 'title', 'group', 'rank', 'rarest'],
+  id: 'number',
+  cells: ({ rarest, ...record }) => ({ ...record, rarest: (rarest as readonly string[]).join(', ') }),
+}
+
+export interface ArtPreviewFlags extends OutputFlags {
+  count?: number
+  seed?: string
+  sample?: number
+  fit?: Fit
+  out?: string
+  force?: boolean
+  open?: boolean
+}
+
+export function command(deps: Deps, run = preview): GdnCommand {
+  const previewCommand = new GdnCommand({
+    about:
+      'The command chooses the traits of the whole edition, and shows a sample, the rarest and the commonest NFTs. It makes only their images. In a terminal that can draw, it also draws images of the sample. With --out or --open, it writes a page with the images, the wanted and the actual number of each trait, the rules, the one-of-ones and the rarity. The same count and seed show the same NFTs as gdn art generate makes.',
+    examples: [
+      ['Show a sample of an edition', 'gdn art preview art.yaml --count 9000'],
+      ['Show it in the browser', 'gdn art preview art.yaml --count 9000 --open'],
+      ['Compare with another seed', 'gdn art preview art.yaml --count 9000 --seed summer --out summer.html'],
+    ],
+  })
+  previewCommand.argument('<art.yaml>')
+  addEditionFlags(previewCommand)
+  valueFlag(previewCommand, '--sample <n>', `Number of NFTs in the sample (${SAMPLE})`, {
+    parse: integer(1, MAX_SAMPLE),
+  })
+  valueFlag(previewCommand, '--fit <how>', 'How to scale images of another size than the output', {
+    parse: oneOf(FITS),
+  })
+  valueFlag(previewCommand, '--out <file>', `Write a page to this file (${USUAL} with --open)`, { parse: notEmpty })
+  switchFlag(previewCommand, '--force', 'Overwrite an existing file')
+  switchFlag(previewCommand, '--open', 'Open the page in the browser')
+  addOutputFlags(previewCommand)
+  return previewCommand.action(async (path: string, flags: ArtPreviewFlags) => await run(deps, path, flags))
+}
+
+export async function preview(deps: Deps, path: string, flags: ArtPreviewFlags): Promise<void> {
+  const { io } = deps
+  const output = createOutput(io, flags, VIEW)
+  const { count, seed = DEFAULT_SEED, sample = SAMPLE } = flags
+  if (count === undefined) throw requiredFlag('--count', 'Add --count <n>, the number of NFTs.')
+  const hasPage = flags.out !== undefined || flags.open === true
+  const where = hasPage ? await whereTo(deps, USUAL, { to: flags.out, force: flags.force }, FLAG) : null
+  const art = await readArt(deps, path)
+  const edition = await withProgress(io, 'Choosing the traits', async () => makeEdition(art, { count, seed }))
+  const { EditionView } = await import('../../art/edition-view.ts')
+  const view = new EditionView(edition)
+  const picked = view.pick(sample)
+  if (where !== null) await writePage(deps, view, picked, { ...where, fit: flags.fit ?? null })
+  await output.many(recordsOf(view, picked))
+  await drawSample(deps, view, picked, flags.fit ?? null, output.mode === 'table')
+  for (const one of edition.deviations.slice(0, 5)) io.note(safe(deviationText(art, one)))
+  if (edition.deviations.length > 5) io.note(`… and ${edition.deviations.length - 5} more. gdn art check lists them.`)
+  if (where !== null) io.note(`Wrote ${safe(where.path)}`)
+  if (flags.open === true && where !== null) await openSheet(deps, where.path)
+  const again = `${shellWord(safe(path))} --count ${count}${flags.seed === undefined ? '' : ` --seed ${shellWord(safe(flags.seed))}`}`
+  if (where === null) io.note(`To see all images and numbers in the browser: gdn art preview ${again} --open`)
+  io.note(`Generate the edition: gdn art generate ${again} --out drop`)
+}
+
+async function* recordsOf(view: EditionView, picked: Picked): AsyncGenerator<DataRecord> {
+  for (const group of ['rarest', 'commonest', 'sample'] as const) {
+    for (const item of picked[group]) {
+      const { number, title, attributes, isOneOfOne, rarity } = view.nft(item, null)
+      yield {
+        ...{ number, title, group, rank: rarity?.rank ?? null, score: rarity?.score ?? null },
+        rarest: rarity?.rarest ?? [],
+        attributes: attributes.map(([tag, value]) => ({ tag, value })),
+        one_of_one: isOneOfOne,
+      }
+    }
+  }
+}
+
+/** Opens a renderer for few images, and checks only these. */
+async function renderer(art: Art, fit: Fit | null): Promise<Renderer> {
+  const { openRenderer } = await import('../../../art/render/renderer.ts')
+  return await openRenderer(art, { fit })
+}
+
+async function writePage(
+  { io, signals }: Deps,
+  view: EditionView,
+  picked: Picked,
+  { path, replace, fit }: { path: string; replace: boolean; fit: Fit | null },
+): Promise<void> {
+  const { art } = view.edition
+  const [{ loadSharp }, { thumbnail, fileThumbnail }] = await Promise.all([
+    import('../../../art/render/load-sharp.ts'),
+    import('../../art/thumbnail.ts'),
+  ])
+  const sharp = await loadSharp()
+  const { render } = await renderer(art, fit)
+  let made = 0
+  const html = await withProgress(io, 'Making images', ({ update }) =>
+    view.page(picked, async (item: EditionItem) => {
+      signals.signal.throwIfAborted()
+      made++
+      update(`Making images: ${made}`)
+      const one = item.oneOfOne === null ? undefined : art.oneOfOnes[item.oneOfOne]
+      return one === undefined ? await thumbnail(sharp, await render(item)) : await fileThumbnail(sharp, one)
+    }),
+  )
+  await writeWhole(path, html, { replace, flag: FLAG })
+}
+
+/** Draws images of the sample if stdout is a terminal that can draw. */
+async function drawSample(deps: Deps, view: EditionView, picked: Picked, fit: Fit | null, isTable: boolean) {
+  const how = isTable ? tilesOf(deps) : null
+  if (how === null) return
+  const { art } = view.edition
+  const [{ drawTiles }, { decodeImage }] = await Promise.all([
+    import('../../image/tiles.ts'),
+    import('../../image/decode.ts'),
+  ])
+  const { render } = await renderer(art, fit)
+  const items = [...picked.rarest, ...picked.sample].slice(0, how.perLine * TILE_LINES)
+  const sources = items.map((item): TileSource => {
+    const one = item.oneOfOne === null ? undefined : art.oneOfOnes[item.oneOfOne]
+    const read = async () =>
+      one === undefined ? await render(item) : await decodeImage(await readImageFile({ ...one, file: one.image }))
+    return { title: view.nft(item, null).title, read }
+  })
+  await drawTiles(deps, sources, how)
+  if (picked.sample.length + picked.rarest.length > items.length) {
+    deps.io.note(`The images of ${counted(items.length, 'NFT')} are shown.`)
+  }
+}

@@ -1,0 +1,62 @@
+import { describe, expect, test } from 'vitest'
+import { parseArt } from '../../src/art/art-file.ts'
+import { makeEdition } from '../../src/art/edition.ts'
+import { reportOf } from '../../src/art/edition-report.ts'
+
+const layer = (name: string, weights: Readonly<Record<string, string>>, more = '') =>
+  `{ name: ${name}, ${more} traits: { ${Object.entries(weights)
+    .map(([trait, how]) => `${trait}: { file: x.png, ${how} }`)
+    .join(', ')} } }`
+
+const report = (text: string, count: number) => {
+  const edition = makeEdition(parseArt(`title: T\ndescription: D\n${text}`, 'art.yaml', '/'), { count, seed: 'a' })
+  return { edition, ...reportOf(edition) }
+}
+
+const SKY = layer('Sky', { Day: 'weight: 5', Night: 'weight: 5' })
+const ORB = layer('Orb', { Sun: 'weight: 7', Moon: 'weight: 3' })
+const SHELL = layer('Shell', { A: 'weight: 1', B: 'weight: 1', C: 'weight: 1', D: 'weight: 1', E: 'weight: 1' })
+
+describe('the report of an edition', () => {
+  test('counts the wanted and the actual number of each trait, without one-of-ones', () => {
+    const hat = layer('Hat', { Cap: 'count: 2', Crown: 'weight: 1' }, 'optional: 50%,')
+    const ones = 'one_of_ones: [{ at: 3, image: x.png, attributes: { Sky: Day } }]'
+    const { layers, generated, rules, reasons } = report(`layers: [${SKY}, ${SHELL}, ${hat}]\n${ones}`, 21)
+    expect(generated).toBe(20)
+    expect(layers[0]?.values).toEqual([
+      { trait: 'Day', isExact: false, wanted: 10, made: 10 },
+      { trait: 'Night', isExact: false, wanted: 10, made: 10 },
+    ])
+    expect(layers[2]?.values).toEqual([
+      { trait: 'Cap', isExact: true, wanted: 2, made: 2 },
+      { trait: 'Crown', isExact: false, wanted: 8, made: 8 },
+      { trait: null, isExact: false, wanted: 10, made: 10 },
+    ])
+    expect({ rules, reasons }).toEqual({ rules: [], reasons: [] })
+  })
+
+  test('says what share of the combinations each rule forbids, and how many NFTs it applies to', () => {
+    const { rules, edition } = report(
+      `layers: [${SKY}, ${ORB}, ${SHELL}]\nrules: [{ if: Orb/Moon, excludes: Sky/Day }]`,
+      10,
+    )
+    expect(edition.deviations).toEqual([])
+    expect(rules).toEqual([
+      { text: '"Orb/Moon" excludes "Sky/Day"', line: 4, forbidden: 0.25, applies: 3, isBinding: false },
+    ])
+  })
+
+  test('names the rule and the weights that contradict each other, and not the other rules', () => {
+    const rules = 'rules: [{ if: Sky/Night, requires: Orb/Moon }, { if: Shell/A, excludes: Orb/Sun }]'
+    const { rules: found, reasons, edition } = report(`layers: [${SKY}, ${ORB}, ${SHELL}]\n${rules}`, 10)
+    expect(edition.deviations).not.toEqual([])
+    expect(found.map(({ text, isBinding }) => [text, isBinding])).toEqual([
+      ['"Sky/Night" requires "Orb/Moon"', true],
+      ['"Shell/A" excludes "Orb/Sun"', false],
+    ])
+    const texts = reasons.map(({ text }) => text).join('\n')
+    expect(texts).toContain('"Sky/Night" requires "Orb/Moon"')
+    expect(texts).toContain('NFTs with "')
+    expect(texts).not.toContain('Shell')
+  })
+})

@@ -1,0 +1,122 @@
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { pathToFileURL } from 'node:url'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { seriousViolations } from '../helpers/axe.ts'
+import { CHROMIUM, NO_CHROMIUM, startChromium } from '../helpers/chromium.ts'
+import { png, QUARTERS } from '../helpers/images.ts'
+import { folder } from './drop.ts'
+import { cli } from './harness.ts'
+
+const EVIL = '<script>document.title = 1</script><img src="http://127.0.0.1:1/x">'
+
+/** Makes a home with an art.yaml of two layers whose names try to run scripts, and a one-of-one. */
+async function art(count = 4) {
+  const { path, options } = await folder({})
+  await mkdir(path('layers'))
+  await writeFile(path('layers/x.png'), png(QUARTERS))
+  await writeFile(path('one.png'), png(QUARTERS))
+  const traits = (letter: string) =>
+    Array.from(
+      { length: count },
+      (_, i) => `      ${JSON.stringify(`${letter}${i} ${EVIL}`)}: { file: x.png, weight: ${i + 1} }`,
+    )
+  const layer = (name: string, letter: string) =>
+    `  - name: ${JSON.stringify(name)}\n    folder: layers\n    traits:\n${traits(letter).join('\n')}\n`
+  const name = `Eyes ${EVIL}`.replaceAll('/', '∕')
+  await writeFile(
+    path('art.yaml'),
+    `title: ${JSON.stringify(`{number} ${EVIL}`)}\ndescription: D\ncollection: ${JSON.stringify(EVIL)}\nlayers:\n${layer(name, 'a')}${layer('Hat', 'b')}rules:\n  - { if: ${JSON.stringify(`Hat/b0 ${EVIL}`)}, excludes: ${JSON.stringify(`${name}/a0 ${EVIL}`)} }\none_of_ones:\n  - { at: 2, image: one.png, attributes: { Hat: none } }\n`,
+  )
+  const run = (...argv: string[]) => cli(['art', 'preview', path('art.yaml'), ...argv], { ...options, cwd: path('.') })
+  return { path, run }
+}
+
+let browser: Browser | undefined
+
+beforeAll(async () => {
+  if (CHROMIUM !== undefined) browser = await startChromium()
+})
+afterAll(async () => {
+  await browser?.close()
+})
+
+describe('gdn art preview', () => {
+  test('shows the rarest, the commonest and a sample of the edition, each NFT once', async () => {
+    const { run } = await art()
+    const { code, stdout, stderr } = await run('--count', '12', '--sample', '3', '-o', 'json')
+    expect(code, stderr).toBe(0)
+    const records = JSON.parse(stdout).map(({ group, number }: { group: string; number: number }) => ({
+      group,
+      number,
+    }))
+    expect(records.map(({ group }: { group: string }) => group)).toEqual([
+      ...['rarest', 'rarest', 'rarest', 'rarest', 'commonest', 'commonest', 'commonest', 'commonest'],
+      ...['sample', 'sample', 'sample'],
+    ])
+    expect(new Set(records.map(({ number }: { number: number }) => number)).size).toBe(11)
+  })
+
+  test('shows the same NFTs again for the same seed, and others for another seed', async () => {
+    const { run } = await art()
+    const one = await run('--count', '12', '--json')
+    expect((await run('--count', '12', '--json')).stdout).toBe(one.stdout)
+    expect((await run('--count', '12', '--seed', 'other', '--json')).stdout).not.toBe(one.stdout)
+  })
+
+  test('writes no page without --out, and overwrites one only with --force', async () => {
+    const { run, path } = await art()
+    const { code, stderr } = await run('--count', '12')
+    expect(code, stderr).toBe(0)
+    expect(existsSync(path('art-preview.html'))).toBe(false)
+    await writeFile(path('p.html'), 'mine')
+    expect((await run('--count', '12', '--out', 'p.html')).code).toBe(3)
+    expect(await readFile(path('p.html'), 'utf8')).toBe('mine')
+    expect((await run('--count', '12', '--out', 'p.html', '--force')).code).toBe(0)
+  })
+
+  test('writes a page that contains its images and escapes texts', async () => {
+    const { run, path } = await art()
+    const { code, stderr } = await run('--count', '12', '--out', 'p.html')
+    expect(code, stderr).toBe(0)
+    const html = await readFile(path('p.html'), 'utf8')
+    expect(html).toContain(`img-src data:`)
+    expect(html).toContain(`script-src 'none'`)
+    expect(html).not.toMatch(/<script|<img src="http/)
+    expect(html.match(/<img src="data:image\/webp/g)?.length).toBeGreaterThanOrEqual(12)
+  })
+
+  test('writes nothing if an image is missing, and names its line', async () => {
+    const { run, path } = await art()
+    const text = await readFile(path('art.yaml'), 'utf8')
+    await writeFile(path('art.yaml'), text.replace('image: one.png', 'image: none.png'))
+    const { code, stderr } = await run('--count', '12', '--out', 'p.html')
+    expect(code).toBe(2)
+    expect(stderr).toMatch(/art\.yaml:\d+/)
+    expect(existsSync(path('p.html'))).toBe(false)
+  })
+
+  test.skipIf(CHROMIUM === undefined)(
+    'writes a page without serious accessibility problems, in both color schemes and widths',
+    async () => {
+      const { run, path } = await art()
+      await run('--count', '12', '--out', 'p.html')
+      for (const [width, colorScheme] of [
+        [400, 'dark'],
+        [1280, 'light'],
+      ] as const) {
+        if (browser === undefined) throw new Error(NO_CHROMIUM)
+        const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme })
+        const requests: string[] = []
+        page.on('request', (request) => requests.push(request.url()))
+        await page.goto(pathToFileURL(path('p.html')).href)
+        expect(await seriousViolations(page)).toEqual([])
+        expect(await page.title()).toContain('<script>')
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width)
+        expect(requests.filter((url) => /^https?:/.test(url))).toEqual([])
+        await page.close()
+      }
+    },
+  )
+})
