@@ -105,6 +105,10 @@ test('--from and --only make those images of the whole edition', async () => {
     [5, 6, 7].map((number) => `images/${number}.png`),
   )
   for (const [name, bytes] of part) if (name.startsWith('images')) expect(bytes).toBe(whole.get(name))
+  const html = await readFile(folder.path('drop/art.html'), 'utf8')
+  const shown = [...html.matchAll(/id="g\d-(\d+)"/g)].map(([, number]) => Number(number)).sort()
+  expect(shown).toEqual([5, 6, 7])
+  expect(html).not.toMatch(/<script|No image/)
 })
 
 test('replaces its own folder whole, and keeps the former one beside it', async () => {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
-import { extname } from 'node:path'
+import { readFile } from 'node:fs/promises'
+import { extname, join } from 'node:path'
 import { GdnError } from '../../core/errors.ts'
 import { quoted } from '../../core/quoted.ts'
 import { VERSION } from '../../core/version.ts'
@@ -19,6 +20,7 @@ import {
   IMAGE_FOLDER,
   isComplete,
   MANIFEST_FILE,
+  PAGE_FILE,
   readOutput,
 } from './output-folder.ts'
 
@@ -32,6 +34,12 @@ export interface GenerateOptions {
   signal: AbortSignal
   /** Formats a line of CSV. */
   csvLine(cells: readonly string[]): string
+  /**
+   * Returns the HTML of the page about the edition.
+   *
+   * @param readImage returns the bytes of an NFT's image
+   */
+  page(readImage: (item: EditionItem) => Promise<Buffer>): Promise<string>
   /** Called before and after each image. `kept` images were complete before. */
   onProgress(progress: { made: number; kept: number; of: number }): void
 }
@@ -91,6 +99,7 @@ export async function generate(edition: Edition, options: GenerateOptions): Prom
       .map((cells) => options.csvLine(cells))
       .join(''),
   )
+  await draft.write(PAGE_FILE, await options.page((item) => readFile(join(draft.path, fileOf(item)))))
   await draft.write(EDITION_FILE, editionText(edition, { inputs: digest, images }))
   signal.throwIfAborted()
   return { images, kept, former: await draft.publish() }

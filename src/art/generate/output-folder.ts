@@ -11,6 +11,7 @@ import { type MadeImage, readUnchanged, writeSynced } from './image-job.ts'
 export const EDITION_FILE = 'edition.json'
 export const MANIFEST_FILE = 'manifest.csv'
 export const IMAGE_FOLDER = 'images'
+export const PAGE_FILE = 'art.html'
 
 const JOURNAL = 'journal.jsonl'
 
@@ -151,7 +152,7 @@ export async function isComplete(out: string, images: Iterable<MadeImage>): Prom
   for (const { file, sha256 } of images) {
     if ((await readUnchanged({ path: join(out, file), sha256 })) === null) return false
   }
-  return await isThere(join(out, MANIFEST_FILE))
+  return (await isThere(join(out, MANIFEST_FILE))) && (await isThere(join(out, PAGE_FILE)))
 }
 
 const isThere = async (path: string): Promise<boolean> =>

@@ -30,15 +30,13 @@ export interface EditionPage {
   report: EditionReport
   /** Groups of NFTs with images, such as the rarest. */
   groups: readonly { heading: string; nfts: readonly PageNft[] }[]
-  oneOfOnes: readonly PageNft[]
+  oneOfOnes: { total: number; nfts: readonly PageNft[] }
   /** The rarest NFTs, first the rarest. */
   rarest: readonly PageNft[]
 }
 
 const MAX_NAME = 300
 const MAX_VALUE = 200
-/** One-of-ones that the page lists. */
-const LISTED = 100
 
 /** Returns a page about an edition. It contains its images, runs no script and loads nothing. */
 export function editionPage(page: EditionPage): string {
@@ -49,7 +47,7 @@ export function editionPage(page: EditionPage): string {
     [number(size), size === 1 ? 'NFT' : 'NFTs'],
     [number(report.layers.length), report.layers.length === 1 ? 'layer' : 'layers'],
     [number(report.rules.length), report.rules.length === 1 ? 'rule' : 'rules'],
-    [number(oneOfOnes.length), oneOfOnes.length === 1 ? 'one-of-one' : 'one-of-ones'],
+    [number(oneOfOnes.total), oneOfOnes.total === 1 ? 'one-of-one' : 'one-of-ones'],
     deviating === 0 ? ['All', 'weights met', 'good'] : [number(deviating), 'traits deviate from the weight', 'busy'],
   ])
   const facts = definitions([
@@ -151,10 +149,11 @@ ${why}<div class="tables wide">${table('Rules of this edition', columns, rows)}<
 `
 }
 
-function onesPart(ones: readonly PageNft[]): string {
-  if (ones.length === 0) return ''
-  const cards = ones.slice(0, LISTED).map((nft) => nftCard(nft, `one-${nft.number}`))
-  const more = ones.length > LISTED ? `<p class="note">and ${count(ones.length - LISTED, 'more one-of-one')}</p>\n` : ''
+function onesPart({ total, nfts }: EditionPage['oneOfOnes']): string {
+  if (nfts.length === 0) return ''
+  const cards = nfts.map((nft) => nftCard(nft, `one-${nft.number}`))
+  const left = total - nfts.length
+  const more = left > 0 ? `<p class="note">and ${count(left, 'more one-of-one')}</p>\n` : ''
   return `<h2>One-of-ones</h2>\n<section aria-label="One-of-ones">${cards.join('')}</section>\n${more}`
 }
 

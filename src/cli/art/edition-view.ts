@@ -9,6 +9,8 @@ import { editionPage, type PageNft } from './edition-page.ts'
 const EXTREMES = 4
 /** NFTs in the table of the rarest. */
 const RANKED = 20
+/** One-of-ones that a page shows. */
+const ONES = 24
 
 /** NFTs of an edition that represent it. No NFT is in two groups. */
 export interface Picked {
@@ -71,8 +73,13 @@ export class EditionView {
    *
    * @param picked the NFTs that it shows
    * @param imageOf returns a data URL; null if there is no image
+   * @param among the NFTs that have an image
    */
-  async page(picked: Picked, imageOf: (item: EditionItem) => Promise<string | null>): Promise<string> {
+  async page(
+    picked: Picked,
+    imageOf: (item: EditionItem) => Promise<string | null>,
+    among: readonly EditionItem[] = this.edition.items,
+  ): Promise<string> {
     const { art, seed, items } = this.edition
     const shown = async (list: readonly EditionItem[]) => {
       const nfts: PageNft[] = []
@@ -80,6 +87,7 @@ export class EditionView {
       return nfts
     }
     const report: EditionReport = reportOf(this.edition)
+    const ones = among.filter(({ oneOfOne }) => oneOfOne !== null).slice(0, ONES)
     return editionPage({
       ...{ file: art.file, seed, report, name: art.collection ?? art.file, size: items.length },
       groups: [
@@ -87,7 +95,7 @@ export class EditionView {
         { heading: 'The rarest', nfts: await shown(picked.rarest) },
         { heading: 'The commonest', nfts: await shown(picked.commonest) },
       ],
-      oneOfOnes: await shown(items.filter(({ oneOfOne }) => oneOfOne !== null)),
+      oneOfOnes: { total: art.oneOfOnes.length, nfts: await shown(ones) },
       rarest: this.#ranking.order.slice(0, RANKED).map((index) => this.nft(items[index] as EditionItem, null)),
     })
   }

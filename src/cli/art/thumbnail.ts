@@ -1,6 +1,4 @@
 import type { Sharp } from '../../art/render/load-sharp.ts'
-import { readImageFile } from '../../art/render/read-image.ts'
-import type { OneOfOne } from '../../art/types.ts'
 import { ImageError, type Pixels } from '../image/pixels.ts'
 import { dataUrl } from '../sheet/embedded.ts'
 
@@ -12,9 +10,8 @@ export async function thumbnail(sharp: Sharp, { width, height, data }: Pixels): 
   return await asUrl(sharp(data, { raw: { width, height, channels: 4 }, limitInputPixels: false }))
 }
 
-/** Returns a one-of-one as a small image in a data URL; null if it can't be shown. */
-export async function fileThumbnail(sharp: Sharp, one: OneOfOne): Promise<string | null> {
-  const bytes = await readImageFile({ ...one, file: one.image })
+/** Returns an image file as a small image in a data URL; null if it can't be shown. */
+export async function fileThumbnail(sharp: Sharp, bytes: Uint8Array): Promise<string | null> {
   // sharp reads only the formats that layers can have.
   return await asUrl(sharp(bytes)).catch(() =>
     dataUrl(bytes).catch((error: unknown) => {

@@ -3,8 +3,9 @@ import { dirname, relative, resolve, sep } from 'node:path'
 import { deviationText } from '../../../art/describe.ts'
 import { makeEdition } from '../../../art/edition.ts'
 import { EDITION_FILE, MANIFEST_FILE } from '../../../art/generate/output-folder.ts'
+import { loadSharp } from '../../../art/render/load-sharp.ts'
 import { FITS, type Fit } from '../../../art/render/read-image.ts'
-import { type Art, DEFAULT_SEED, MAX_COUNT } from '../../../art/types.ts'
+import { type Art, DEFAULT_SEED, type Edition, type EditionItem, MAX_COUNT } from '../../../art/types.ts'
 import { count as counted } from '../../../core/count.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
 import { shellWord } from '../../../core/shell-word.ts'
@@ -51,7 +52,7 @@ export interface ArtGenerateFlags extends OutputFlags {
 export function command(deps: Deps, run = generateArt): GdnCommand {
   const generateCommand = new GdnCommand({
     about:
-      'The output folder contains the images, manifest.csv for `gdn batch mint`, and edition.json with the SHA-256 of each file and of its pixels. The same art.yaml, images, count and seed result in the same manifest and pixels on every machine, with the same versions of gdn and sharp. The folder appears only when it is complete, and a former folder is renamed. If you stop the command, the same command continues. Images whose pixels have not changed are not encoded again.',
+      'The output folder contains the images, manifest.csv for `gdn batch mint`, art.html with the distribution of the traits, and edition.json with the SHA-256 of each file and of its pixels. The same art.yaml, images, count and seed result in the same manifest and pixels on every machine, with the same versions of gdn and sharp. The folder appears only when it is complete, and a former folder is renamed. If you stop the command, the same command continues. Images whose pixels have not changed are not encoded again.',
     examples: [
       ['Generate an edition of 9,000 NFTs', 'gdn art generate art.yaml --count 9000 --seed spring-2027 --out drop'],
       ['Generate 100 of its images', 'gdn art generate art.yaml --count 9000 --from 5000 --only 100 --out sample'],
@@ -92,15 +93,17 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
   const { generate } = await import('../../../art/generate/generate.ts')
   const { edition, result } = await withProgress(io, 'Choosing the traits', async ({ update }) => {
     const edition = makeEdition(art, { count, seed, strict })
+    const items = edition.items.slice(from - 1, from - 1 + only)
     update('Checking the images')
     const startedAt = performance.now()
     const result = await generate(edition, {
       out,
-      items: edition.items.slice(from - 1, from - 1 + only),
+      items,
       fit: flags.fit ?? null,
       threads: flags.threads ?? Math.min(DEFAULT_THREADS, availableParallelism()),
       signal: deps.signals.signal,
       csvLine,
+      page: (readImage) => pageOf(edition, items, readImage),
       onProgress: (progress) => update(progressText(progress, performance.now() - startedAt)),
     }).catch((error: unknown) => {
       const isStopped = error instanceof GdnError && ['interrupted', 'terminated'].includes(error.code)
@@ -125,6 +128,28 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
   if (more > 0) io.note(`… and ${counted(more, 'trait')} more. Add \`-o json\`.`)
   if (result.former !== null) io.note(`The former folder is now ${safe(shown(result.former) as string)}.`)
   io.note(`Check the manifest: gdn batch validate ${shellWord(safe(manifest))} -b <blockchain> --receiver <address>`)
+}
+
+/** NFTs in the sample on the page. */
+const SAMPLE = 12
+
+/** Returns the page about an edition, with images of a few of the NFTs that were made. */
+async function pageOf(
+  edition: Edition,
+  items: readonly EditionItem[],
+  readImage: (item: EditionItem) => Promise<Buffer>,
+): Promise<string> {
+  const [{ EditionView }, { fileThumbnail }] = await Promise.all([
+    import('../../art/edition-view.ts'),
+    import('../../art/thumbnail.ts'),
+  ])
+  const sharp = await loadSharp()
+  const view = new EditionView(edition)
+  return await view.page(
+    view.pick(SAMPLE, items),
+    async (item) => await fileThumbnail(sharp, await readImage(item)),
+    items,
+  )
 }
 
 /** The output folder is replaced whole, so it can't contain the inputs or the current folder. */

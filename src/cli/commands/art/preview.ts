@@ -136,7 +136,8 @@ async function writePage(
       made++
       update(`Making images: ${made}`)
       const one = item.oneOfOne === null ? undefined : art.oneOfOnes[item.oneOfOne]
-      return one === undefined ? await thumbnail(sharp, await render(item)) : await fileThumbnail(sharp, one)
+      if (one === undefined) return await thumbnail(sharp, await render(item))
+      return await fileThumbnail(sharp, await readImageFile({ ...one, file: one.image }))
     }),
   )
   await writeWhole(path, html, { replace, flag: FLAG })
