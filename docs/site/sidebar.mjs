@@ -20,6 +20,7 @@ const GROUPS = {
     ['Plan and apply', 'plan-and-apply'],
     ['Reveal', 'reveal'],
     ['Collections', 'collections'],
+    ['Art from layers', 'art'],
     ['Marketplaces', 'marketplaces'],
     ['Archives', 'archives'],
     ['Wallets', 'wallets'],

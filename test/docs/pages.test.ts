@@ -100,6 +100,9 @@ const NOT_PASTED: Readonly<Record<string, string>> = {
     'test/archive/archive.test.ts archives a contract from a node and a gateway',
   'gdn collection check 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon \\':
     'test/archive/archive.test.ts checks a contract from a node and a gateway',
+  'gdn art import build --out build/manifest.csv': 'test/cli/art-import.test.ts imports such folders',
+  'gdn batch validate build/manifest.csv -b polygon --receiver @alice':
+    'test/cli/art-import.test.ts reads the manifest as batch validate does',
   'gdn batch mint lucky.csv --unrevealed hidden.json --shuffle':
     'test/reveal/shuffle-backend.test.ts mints such a drop',
   'gdn reveal lucky.csv': 'test/reveal/shuffle-backend.test.ts reveals such a drop',
