@@ -57,6 +57,9 @@ export function ruleIn(leaves: Uint8Array): ShuffleRule | null {
 export const roundFor = ({ genesisTime, period }: RoundTimes, seconds: number): number =>
   Math.max(1, Math.ceil((seconds - genesisTime) / period) + 1)
 
+/** Returns a Unix time in seconds as an ISO 8601 text. */
+export const isoTime = (seconds: number): string => new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
+
 /** Returns the Unix time in seconds at which a round is published. */
 export const timeOfRound = ({ genesisTime, period }: RoundTimes, round: number): number =>
   genesisTime + (round - 1) * period

@@ -2,6 +2,7 @@ import { chunksOf } from '../core/chunks-of.ts'
 import { GdnError } from '../core/errors.ts'
 import { isObject } from '../core/json.ts'
 import { PROVENANCE, PROVENANCE_SIGNATURE } from '../manifest/reveal-keys.ts'
+import { isDevelopmentNode } from '../verify/block-at.ts'
 import { mintedUris } from '../verify/minted-uris.ts'
 import { provenanceOf } from './leaves.ts'
 import { differs, type Metadata, type ProofSources, readable, readBytes, rowIn, Unreadable } from './proof-reads.ts'
@@ -57,7 +58,8 @@ export async function verifyShuffle(
   const found = await readSeal(sources.chain, to, seal)
   const source = await sources.openBeacon()
   const { isNamed, chain } = source
-  const proof = { slot, row: null, marginSeconds: rule.marginSeconds, seal, isNamed, isSimulated: false }
+  const isSimulated = found?.isSimulated ?? (await readable(() => isDevelopmentNode(sources.chain)))
+  const proof = { slot, row: null, marginSeconds: rule.marginSeconds, seal, isNamed, isSimulated }
   if (found === null && revealed !== null) throw differs('the seal', `${seal} on the chain`, null, NOT_SEALED)
   if (found !== null && id >= found.firstTokenId) {
     const before = `before token ${found.firstTokenId} was minted`
@@ -65,14 +67,14 @@ export async function verifyShuffle(
   }
   await refuseTakenSlot(sources, drop, token)
   if (found === null) return { ...proof, sealed: null }
-  const { block, time, isSimulated, isFinal } = found
+  const { block, time, isFinal } = found
   const round = roundFor(chain, time + rule.marginSeconds)
   const sealed = { block, time, round, roundTime: timeOfRound(chain, round) }
-  if (revealed === null) return { ...proof, isSimulated, sealed }
+  if (revealed === null) return { ...proof, sealed }
   if (!isFinal) throw new Unreadable(`block ${block}, which sealed the drop, is not final yet`)
   const { randomness } = await beaconOf(sources, source, round, revealed)
   const row = rowsOfSlots(shuffleSeed(hash, randomness), rows)[slot - 1] ?? null
-  return { ...proof, row, isSimulated, sealed }
+  return { ...proof, row, sealed }
 }
 
 const NOT_SEALED = 'It was revealed before its drop was sealed, so that its row was chosen and not drawn.'

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { publicKeyOf } from '../../src/reveal/shuffle/beacon.ts'
 import { rowsOfSlots, shuffleSeed } from '../../src/reveal/shuffle/permutation.ts'
 import {
   call,
@@ -14,6 +15,8 @@ import {
   WALLETS,
 } from '../helpers/backend.ts'
 import { holdSettling } from '../helpers/hold.ts'
+import { startHttpServer } from '../helpers/http-server.ts'
+import { forward } from '../helpers/killing-relay.ts'
 import { nftsOf, refusingRelay, rowsOf, type ShownNft, shuffledMachine } from '../helpers/shuffled-machine.ts'
 import { ended } from '../helpers/updates.ts'
 
@@ -224,6 +227,60 @@ test('reveals a drop with a given-up, a burned and a transferred NFT', { tags: [
     expect(JSON.parse(applied.stdout)).toMatchObject({ updated: 0, minted: 0, transferred: 0 })
     expect(applied.stdout).toContain('1 row of the shuffled drop can no longer be minted')
   }
+})
+
+test('keeps the draw that revealed NFTs show, and reads no round again', async () => {
+  const collection = await collectionOf()
+  const one = await shuffledMachine(backend, collection)
+  const rows = rowsOf(SIZE)
+  expect((await one.shuffle(rows)).code).toBe(0)
+  expect((await one.reveal(rows)).code).toBe(0)
+  const before = await nftsOf(backend, collection)
+  const beacon = JSON.parse(await readFile(one.path('beacon.json'), 'utf8'))
+  const secret = Buffer.alloc(32, 8)
+  const other = {
+    public_key: Buffer.from(publicKeyOf(secret) ?? []).toString('hex'),
+    secret_key: secret.toString('hex'),
+  }
+  // A machine that did not reveal the drop.
+  const two = await shuffledMachine(backend, collection)
+  for (const machine of [one, two]) {
+    await writeFile(machine.path('other.json'), JSON.stringify({ ...beacon, ...other }))
+    const byOther = await machine.run(['reveal', '--yes'], rows, '--beacon', machine.path('other.json'))
+    expect([byOther.code, byOther.stdout]).toEqual([5, ''])
+    expect(byOther.error?.message).toContain('the NFTs were revealed with a round of another beacon')
+    const byDrand = await machine.run(['reveal', '--yes'], rows)
+    expect(byDrand.error).toMatchObject({ code: 'refused', hint: expect.stringContaining('add --beacon <file>') })
+    await writeFile(machine.path('key.json'), JSON.stringify({ ...beacon, secret_key: undefined }))
+    const again = await machine.run(['reveal', '--yes'], rows, '--beacon', machine.path('key.json'))
+    expect(again.code, again.stderr).toBe(0)
+    expect(JSON.parse(again.stdout)).toMatchObject({ revealed: SIZE, to_reveal: 0 })
+  }
+  // The refused commands stored nothing of the other beacons.
+  expect(JSON.parse((await one.run(['plan'], rows)).stdout)).toEqual([])
+  expect(await nftsOf(backend, collection)).toEqual(before)
+})
+
+test('refuses to draw a drop of a public network by a beacon file, before it seals the drop', async () => {
+  const collection = await collectionOf()
+  const one = await shuffledMachine(backend, collection)
+  expect((await one.shuffle(rowsOf(2))).code).toBe(0)
+  // A node that isn't known to simulate a chain.
+  const node = await startHttpServer(async (request) => {
+    const body = String(request.body)
+    if (body.includes('web3_clientVersion')) {
+      const { id } = JSON.parse(body)
+      return { json: { jsonrpc: '2.0', id, result: 'Geth/v1.14.0' } }
+    }
+    return await forward(backend.url, { ...request, path: '/rpc/polygon' })
+  })
+  onTestFinished(() => node.close())
+  const refused = await one.reveal(rowsOf(2), '--rpc-url', node.url)
+  expect([refused.code, refused.error?.message]).toEqual([
+    5,
+    expect.stringContaining('polygon is a public network, and a beacon file is only for rehearsals'),
+  ])
+  expect((await call(backend, 'getprovenances', { contract_address: collection.address })).provenances).toHaveLength(1)
 })
 
 test('refuses flags and beacons that are of no use', async () => {

@@ -212,6 +212,21 @@ test('proves which row was drawn for each token, without a request for the round
   expect([...rows].sort()).toEqual([1, 2, 3, 4, 5])
 })
 
+test.each([
+  ['anvil/v1.0.0', true],
+  ['Geth/v1.14.0', false],
+])('before the seal, a proof from %s is a simulation: %s', async (client, isSimulated) => {
+  const found = await check(
+    edited((one) => {
+      one.client = client
+      one.committed.delete(SEAL)
+      one.shown.clear()
+    }),
+    3,
+  )
+  expect(found).toMatchObject({ provenance: { shuffle: { sealed: null, isSimulated } } })
+})
+
 test('reads the round from the beacon if the metadata has no signature', async () => {
   const one = world()
   one.shown.set(5, { ...shownAt(3), provenance_signature: undefined })

@@ -13,6 +13,7 @@ import { noteNfts } from '../../plan/note-changes.ts'
 import { type RevealPlan, withRevealPlan } from '../../reveal/plan-reveal.ts'
 import { asCommitted, type ReadCommitment, readCommitment, uncommittable } from '../../reveal/read-commitment.ts'
 import { type DrawnRows, drawOf } from '../../reveal/shuffle/drawn-rows.ts'
+import { isoTime } from '../../reveal/shuffle/rule.ts'
 import { editedLines, editedWhileRead, keptCommitment } from '../../reveal/unrevealed.ts'
 import { provenanceOfCall } from '../../verify/abi.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../batch/flags.ts'
@@ -177,7 +178,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
         left: plan.left,
         seal: draw.seal,
         round: draw.round,
-        round_at: draw.roundAt === null ? null : new Date(draw.roundAt * 1000).toISOString(),
+        round_at: draw.roundAt === null ? null : isoTime(draw.roundAt),
         unrevealed_rows: plan.leftRows,
         unrevealed_rows_left_out: plan.notMinted + plan.left - plan.leftRows.length,
         ...paid,

@@ -2,15 +2,18 @@ import type { ProvenanceRecord } from '../../api/endpoints/getprovenances.ts'
 import { GdnError } from '../../core/errors.ts'
 import { isTimeUp } from '../../core/time-up.ts'
 import type { Seal } from '../../reveal/read-seal.ts'
+import { type BeaconChain, QUICKNET, verifyBeacon } from '../../reveal/shuffle/beacon.ts'
 import { drawnRows } from '../../reveal/shuffle/drawn-rows.ts'
 import type { BeaconSource } from '../../reveal/shuffle/read-beacon.ts'
-import { roundFor, type ShuffleRule, timeOfRound } from '../../reveal/shuffle/rule.ts'
+import { isoTime, roundFor, type ShuffleRule, timeOfRound } from '../../reveal/shuffle/rule.ts'
 import { type BeaconFlags, openBeaconOf } from '../connect/open-beacon.ts'
 import type { ReaderFlags } from '../connect/open-verifier.ts'
 import type { Connection, Deps } from '../deps.ts'
 import type { Progress } from '../io/progress.ts'
 import { withProgress } from '../io/progress.ts'
 import { type Draw, NOT_DRAWN } from './draw.ts'
+import { refuseNamedBeacon } from './named-beacon.ts'
+import { revealedSignature } from './revealed-signature.ts'
 import { type Revealing, sealDrop } from './seal-drop.ts'
 import { sealOnChain } from './seal-on-chain.ts'
 import { commitmentsOf, sealIn } from './shuffled-drop.ts'
@@ -21,7 +24,10 @@ const RELAY_LAG_MS = 15_000
 
 /**
  * Draws the rows of a shuffled drop: seals the drop unless it is sealed, waits until the seal is final and the round is
- * published, and reads the round. A dry run neither seals nor waits.
+ * published, and reads the round. A dry run neither seals nor waits. If NFTs are revealed already, their signature is
+ * that of the round.
+ *
+ * @throws GdnError `refused` if NFTs are revealed with a round of another beacon
  */
 export async function drawRows(
   deps: Deps,
@@ -35,7 +41,10 @@ export async function drawRows(
     return sealIn(await commitmentsOf(deps, connection, contractAddress), provenance)
   }
   const beacon = await openBeaconOf(deps, flags)
-  if ((await find()) === undefined) {
+  const isSealed = (await find()) !== undefined
+  const revealed = isSealed ? await revealedSignature(deps, connection, revealing) : null
+  if (beacon.isNamed && revealed === null) await refuseNamedBeacon(deps, connection, { ...opened.options, flags })
+  if (!isSealed) {
     if (flags.dryRun === true || !(await sealDrop(deps, connection, revealing))) return NOT_DRAWN
   }
   const onChain = (record: ProvenanceRecord) => sealOnChain(deps, connection, { ...opened.options, flags }, record)
@@ -48,6 +57,10 @@ export async function drawRows(
       const { record, seal } = found
       const round = roundFor(beacon.chain, seal.time + rule.marginSeconds)
       const draw = { seal: record.provenance, round, roundAt: timeOfRound(beacon.chain, round) }
+      if (revealed !== null) {
+        if (!isSignedBy(beacon.chain, round, revealed)) throw otherBeacon(beacon, seal, rule, revealed)
+        return { ...draw, drawn: drawnRows({ provenance, slots, signature: revealed }) }
+      }
       if (flags.dryRun === true && !beacon.isNamed && deps.now() < draw.roundAt * 1000) return { ...draw, drawn: null }
       waiting.for = `the drop is sealed, and round ${round} that draws its rows is not read yet`
       const { signature } = await readRound(deps, beacon, round, progress)
@@ -62,6 +75,27 @@ export async function drawRows(
     }
   }).catch((error: unknown) => {
     throw resumable(error, waiting)
+  })
+}
+
+function isSignedBy(chain: BeaconChain, round: number, signature: string): boolean {
+  try {
+    verifyBeacon(chain, round, Buffer.from(signature, 'hex'))
+    return true
+  } catch (error) {
+    if (error instanceof GdnError && error.code === 'verify_failed') return false
+    throw error
+  }
+}
+
+/** Returns the error for NFTs that were revealed with a round of another beacon than the one of the flags. */
+function otherBeacon({ isNamed }: BeaconSource, seal: Seal, { marginSeconds }: ShuffleRule, signature: string) {
+  const round = roundFor(QUICKNET, seal.time + marginSeconds)
+  const isDrand = isNamed && isSignedBy(QUICKNET, round, signature)
+  const by = isDrand ? `round ${round} of drand` : isNamed ? 'a round of another beacon' : 'a beacon other than drand'
+  return new GdnError('refused', `the NFTs were revealed with ${by}, which determines the rows of the drop`, {
+    place: isNamed ? { flag: '--beacon' } : {},
+    hint: `Nothing was sent. ${isDrand ? 'Omit --beacon.' : 'To use that beacon, add --beacon <file> with its file.'}`,
   })
 }
 
@@ -101,7 +135,8 @@ const unsealed = () =>
 async function readRound(deps: Deps, beacon: BeaconSource, round: number, progress: Progress) {
   const { io, now, sleep, signals } = deps
   const at = timeOfRound(beacon.chain, round) * 1000
-  const what = `Waiting for round ${round} of drand at ${new Date(at).toISOString().replace('.000Z', 'Z')}`
+  const of = beacon.isNamed ? 'the beacon that you named' : 'drand'
+  const what = `Waiting for round ${round} of ${of} at ${isoTime(at / 1000)}`
   let isShown = false
   for (;;) {
     try {

@@ -112,16 +112,16 @@ function inOrder({ options: { manifestPath } }: Drawing, drawn: DrawnRows, moved
 }
 
 interface Shown {
-  rows: ShownRow[]
+  rows: (ShownRow & { signature: string })[]
   /** The signature of the first revealed NFT; null if none is revealed. */
   signature: string | null
 }
 
 /** Returns the rows whose NFTs are revealed. */
-async function shownRows(
+export async function shownRows(
   { signals: { signal } }: Deps,
   { client }: Connection,
-  { options, read }: Drawing,
+  { options, read }: Pick<Drawing, 'options' | 'read'>,
 ): Promise<Shown> {
   return await withOpenRows({ ...options, signal }, client, read(), async ({ found }) => {
     const shown: Shown = { rows: [], signature: null }
@@ -130,7 +130,9 @@ async function shownRows(
       if (typeof signature !== 'string' || !/^[0-9a-f]{96}$/.test(signature)) continue
       shown.signature ??= signature
       const { position, row } = candidate.row
-      if (typeof salt === 'string' && /^[0-9a-f]{64}$/.test(salt)) shown.rows.push({ position, line: row.line, salt })
+      if (typeof salt === 'string' && /^[0-9a-f]{64}$/.test(salt)) {
+        shown.rows.push({ position, line: row.line, salt, signature })
+      }
     }
     return shown
   })

@@ -1,2 +1,2 @@
 export { sealOf } from '../../api/provenance-seal.ts'
-export { isMargin, roundFor, ruleIn, ruleLine, type ShuffleRule, timeOfRound } from '../../api/shuffle-rule.ts'
+export { isMargin, isoTime, roundFor, ruleIn, ruleLine, type ShuffleRule, timeOfRound } from '../../api/shuffle-rule.ts'

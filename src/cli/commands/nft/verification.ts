@@ -1,6 +1,7 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
+import { isoTime } from '../../../reveal/shuffle/rule.ts'
 import type { Provenance } from '../../../reveal/verify-provenance.ts'
 import type { ShuffleProof } from '../../../reveal/verify-shuffle.ts'
 import type { Verification } from '../../../verify/verify.ts'
@@ -69,8 +70,6 @@ const shuffleData = ({ slot, marginSeconds, seal, sealed, isNamed, isSimulated }
   is_simulated: isSimulated,
 })
 
-const isoTime = (seconds: number): string => new Date(seconds * 1000).toISOString().replace('.000Z', 'Z')
-
 export function provenanceText(provenance: Provenance, tokenId: string): string {
   const { hash, row, rows, firstTokenId, isRevealed, shuffle } = provenance
   const before = `in commitment ${hash}, made before token ${firstTokenId} was minted.`
@@ -89,13 +88,22 @@ function shuffleText({ row, rows }: Provenance, { sealed, isNamed, isSimulated }
     return ['More tokens can be minted: the drop is not sealed yet. The seal determines the round that draws the rows.']
   }
   const { block, time, round, roundTime } = sealed
-  const beacon = `round ${round} of ${isNamed ? 'a beacon that you named' : 'drand'}, published at ${isoTime(roundTime)}`
+  const of = isNamed ? 'a beacon that you named' : 'drand'
+  const beacon = `round ${round} of ${of}, ${row === null ? 'due' : 'published'} at ${isoTime(roundTime)}`
   const after = `after all tokens were minted (block ${block}, ${isoTime(time)})`
-  return [
+  // The key of a named beacon signs any round at any time.
+  const [chooses, chose] = isNamed
+    ? ['', '']
+    : ['Nobody chooses which token gets which row: ', 'Nobody chose which token got which row: ']
+  const sentence =
     row === null
-      ? `Nobody chooses which token gets which row: its row is drawn by ${beacon}, ${after}.`
-      : `Nobody chose which token got which row: row ${row} of ${rows} was drawn for token ${tokenId} by ${beacon}, ${after}.`,
-    ...(isNamed ? ['Anyone with the key of that beacon could choose the rows.'] : []),
+      ? `${chooses}its row is drawn by ${beacon}, ${after}.`
+      : `${chose}row ${row} of ${rows} was drawn for token ${tokenId} by ${beacon}, ${after}.`
+  return [
+    `${sentence[0]?.toUpperCase()}${sentence.slice(1)}`,
+    ...(isNamed
+      ? ["This doesn't prove that nobody chose the rows: anyone with the key of that beacon could choose them."]
+      : []),
     ...(isSimulated
       ? ['This is a simulation: the operator of an embedded chain chooses the times of its blocks.']
       : []),

@@ -1,0 +1,30 @@
+import { type Blockchain, isTestnet } from '../../api/blockchains.ts'
+import { GdnError } from '../../core/errors.ts'
+import { isDevelopmentNode } from '../../verify/block-at.ts'
+import { openVerifier, type ReaderFlags } from '../connect/open-verifier.ts'
+import type { Connection, Deps } from '../deps.ts'
+
+/**
+ * Refuses to draw the rows of a drop on a public network with a beacon of the user. Buyers could not prove the draw,
+ * and an NFT is revealed only once.
+ *
+ * @throws GdnError `refused`
+ */
+export async function refuseNamedBeacon(
+  deps: Deps,
+  { server }: Connection,
+  { blockchain, flags }: { blockchain: Blockchain; flags: ReaderFlags },
+): Promise<void> {
+  if (isTestnet(blockchain)) return
+  const { verifier, close } = await openVerifier(deps, flags, blockchain, server)
+  try {
+    // Without a node, the seal can't be read either, and reading it reports the reason.
+    if ('reason' in verifier || (await isDevelopmentNode(verifier.chain))) return
+  } finally {
+    await close()
+  }
+  throw new GdnError('refused', `${blockchain} is a public network, and a beacon file is only for rehearsals`, {
+    place: { flag: '--beacon' },
+    hint: 'Nothing was sent. Omit the flag, so that drand draws the rows and buyers can prove it.',
+  })
+}
