@@ -28,7 +28,7 @@ const only = <Value extends string | number>(value: Value) =>
   z.literal(value, { error: `must be ${JSON.stringify(value)}` })
 
 const count = z.int({ error: 'must be a whole number' })
-// Only the two halves of a 32-byte derived key are used.
+// The two halves of the derived key are used separately: one decrypts, and the other authenticates.
 const dklen = only(32)
 
 const ofCipher = {

@@ -26,7 +26,9 @@ export const SETTINGS_VIEW: View = {
   forms: {
     ...COLLECTION_VIEW.forms,
     has_metadata: (isSet) =>
-      isSet === false ? 'only the name is in the contract, no description and image' : isSet && 'in the contract',
+      isSet === false
+        ? 'only the name is in the contract, not the description or the image'
+        : isSet && 'in the contract',
   },
 }
 
