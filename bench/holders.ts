@@ -2,10 +2,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { execPath } from 'node:process'
-import { execa } from 'execa'
 import { TOPICS } from '../src/holders/transfers.ts'
 import { withFolder } from './backend.ts'
 import type { Figure } from './figures.ts'
+import { timeWithPeak } from './processes.ts'
 
 const EVENTS = 1_000_000
 const PER_BLOCK = 5
@@ -131,21 +131,12 @@ const counts = new Map()
 for (const owner of owners.values()) counts.set(owner, (counts.get(owner) ?? 0) + 1)
 process.stdout.write('receiver,count\\n' + [...counts].map((row) => row.join()).join('\\n') + '\\n')`
 
-/** Linux counts the parent's memory in the maximum of a new process, but not in VmHWM. */
-const PEAK = `data:text/javascript,${encodeURIComponent(`
-import { readFileSync } from 'node:fs'
-const peak = () => process.platform === 'linux'
-  ? /VmHWM:\\s+(\\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1]
-  : process.resourceUsage().maxRSS
-process.on('exit', () => process.stderr.write('peak ' + peak()))`)}`
-
 async function run(args: readonly string[], home: string, holders: number) {
-  const since = performance.now()
   const env = { HOME: home, PATH: process.env.PATH ?? '' }
-  const { stdout, stderr } = await execa(execPath, ['--import', PEAK, ...args], { env, extendEnv: false })
+  const { ms, mib, stdout, stderr } = await timeWithPeak(execPath, args, env)
   const lines = stdout.trim().split('\n').length - 1
   if (lines !== holders) throw new Error(`found ${lines} holders, not ${holders}: ${stderr}`)
-  return { ms: performance.now() - since, mib: Number(/peak (\d+)/.exec(stderr)?.[1]) / 1024 }
+  return { ms, mib }
 }
 
 /** Holders of a contract with a million transfers, compared with a script that uses viem. */

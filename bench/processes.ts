@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
+import { execa } from 'execa'
 import { findAnvil } from '../src/server/chain/evm/embedded/anvil-binary.ts'
 
 type Environment = NodeJS.ProcessEnv
@@ -18,6 +19,24 @@ export async function timeToEnd(command: string, args: readonly string[], env: E
   const time = performance.now() - since
   if (code !== 0) throw new Error(`${command} ${args.join(' ')} exited with ${code}: ${stderr}`)
   return time
+}
+
+/** Linux counts the parent's memory in the maximum of a new process, but not in VmHWM. */
+const PEAK = `data:text/javascript,${encodeURIComponent(`
+import { readFileSync } from 'node:fs'
+const peak = () => process.platform === 'linux'
+  ? /VmHWM:\\s+(\\d+)/.exec(readFileSync('/proc/self/status', 'utf8'))[1]
+  : process.resourceUsage().maxRSS
+process.on('exit', () => process.stderr.write('peak ' + peak() + '\\n'))`)}`
+
+/** Runs a program of Node.js, and returns its time and its peak RSS, with all its threads. */
+export async function timeWithPeak(node: string, args: readonly string[], env: Environment) {
+  const since = performance.now()
+  const { stdout, stderr } = await execa(node, ['--import', PEAK, ...args], { env, extendEnv: false })
+  const ms = performance.now() - since
+  // Worker threads print the peak of the process as well.
+  const peaks = [...stderr.matchAll(/^peak (\d+)$/gm)].map(([, kib]) => Number(kib))
+  return { ms, mib: Math.max(...peaks) / 1024, stdout, stderr }
 }
 
 export interface Running {

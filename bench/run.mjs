@@ -31,6 +31,7 @@ const PARTS = [
   'gallery',
   'holders',
   'postgres',
+  'art',
 ]
 
 const FLAGS = ['--all', '--long', '--write']
