@@ -18,6 +18,7 @@ interface Cursor {
   hides: boolean
   span: number
   kind: number
+  start: number
   end: number
 }
 
@@ -34,14 +35,11 @@ export function composite(size: { width: number; height: number }, background: R
   new Uint32Array(data.buffer).fill(new Uint32Array(data.buffer)[0] as number)
   const cursors = layers.map(({ image, opacity, blend }): Cursor => {
     const hides = blend === 'normal' && opacity === 1
-    return { image, opacity, blendRow: blendRowOf(blend), hides, span: 0, kind: TRANSPARENT, end: 0 }
+    return { image, opacity, blendRow: blendRowOf(blend), hides, span: 0, kind: TRANSPARENT, start: 0, end: 0 }
   })
   for (let y = 0; y < height; y++) {
-    // The span of copied pixels that isn't written yet.
-    let copied: Cursor | null = null
-    let copiedFrom = 0
-    const active = cursors.filter(({ image }) => y >= image.top && y < image.top + image.height)
-    for (const cursor of active) startRow(cursor, y)
+    for (const cursor of cursors) startRow(cursor, y)
+    const active = cursors.filter(({ kind, end }) => kind !== TRANSPARENT || end < width)
     for (let x = 0; x < width; ) {
       let end = width
       let base = -1
@@ -56,40 +54,34 @@ export function composite(size: { width: number; height: number }, background: R
         }
         if (cursor.kind !== TRANSPARENT) isBlended = true
       }
-      const source: Cursor | null = isBlended ? null : (active[base] ?? null)
-      if (copied !== null && copied !== source) {
-        copy(copied.image, y, copiedFrom, x, data, width)
-        copied = null
-      }
-      if (isBlended) blend(row, active, base, background, y, x, end, data, width)
-      else if (source !== null && copied === null) {
-        copied = source
-        copiedFrom = x
+      if (isBlended) blend(row, active, base, background, x, end, data, (y * width + x) * 4)
+      else if (base !== -1) {
+        const cursor = active[base] as Cursor
+        const at = offsetOf(cursor, x)
+        data.set(cursor.image.data.subarray(at, at + (end - x) * 4), (y * width + x) * 4)
       }
       x = end
     }
-    if (copied !== null) copy(copied.image, y, copiedFrom, width, data, width)
   }
   return { width, height, data }
 }
 
 function startRow(cursor: Cursor, y: number): void {
   cursor.span = (cursor.image.rows[y] as number) - 1
+  cursor.end = 0
   nextSpan(cursor)
 }
 
 function nextSpan(cursor: Cursor): void {
   cursor.span += 1
+  cursor.start = cursor.end
   cursor.kind = cursor.image.kinds[cursor.span] ?? MIXED
   cursor.end = cursor.image.ends[cursor.span] as number
 }
 
-const offset = ({ left, top, width }: LayerImage, y: number, x: number): number => ((y - top) * width + x - left) * 4
-
-function copy(image: LayerImage, y: number, from: number, to: number, data: Uint8Array, width: number): void {
-  const at = offset(image, y, from)
-  data.set(image.data.subarray(at, at + (to - from) * 4), (y * width + from) * 4)
-}
+/** Where a pixel of the current span is in the data of the image. */
+const offsetOf = ({ image, span, start }: Cursor, x: number): number =>
+  (image.offsets[span] as number) + (x - start) * 4
 
 /** Blends the layers from an opaque one up, or from the background. */
 function blend(
@@ -97,19 +89,19 @@ function blend(
   active: readonly Cursor[],
   base: number,
   background: Rgba,
-  y: number,
   from: number,
   to: number,
   data: Uint8Array,
-  width: number,
+  at: number,
 ): void {
   const length = (to - from) * 4
   const bottom = active[base]
   if (bottom === undefined) fillRow(row, length, background)
-  else bottom.blendRow(row, 0, bottom.image.data, offset(bottom.image, y, from), length, 1)
+  else bottom.blendRow(row, 0, bottom.image.data, offsetOf(bottom, from), length, 1)
   for (let index = base + 1; index < active.length; index++) {
-    const { image, opacity, blendRow, kind } = active[index] as Cursor
-    if (kind !== TRANSPARENT) blendRow(row, 0, image.data, offset(image, y, from), length, opacity)
+    const cursor = active[index] as Cursor
+    if (cursor.kind === TRANSPARENT) continue
+    cursor.blendRow(row, 0, cursor.image.data, offsetOf(cursor, from), length, cursor.opacity)
   }
-  roundRow(row, length, data, (y * width + from) * 4)
+  roundRow(row, length, data, at)
 }

@@ -73,7 +73,7 @@ export async function sizeOf(sharp: Sharp, image: ImageFile, bytes: Buffer): Pro
 }
 
 /**
- * Decodes an image, scales it to the size of the output, and finds its visible part.
+ * Decodes an image, scales it to the size of the output, and finds its visible pixels.
  *
  * @param fit how to scale an image of another size; null to refuse it
  * @throws GdnError `invalid_input` with the location in `art.yaml`

@@ -8,46 +8,52 @@ export const OPAQUE = 2
 /** Shorter runs of equal pixels are a part of mixed ones, so that no image has more spans than are worth it. */
 const SHORTEST = 16
 
-/** The visible part of a layer's image, at its place in the output. */
-export interface LayerImage extends Pixels {
-  left: number
-  top: number
-  /** The index of each row's first span in `kinds`, and the number of spans at the end. */
+/** The image of a layer, by the spans of its rows. Only their visible pixels are stored. */
+export interface LayerImage {
+  /** The index of each row's first span, and the number of spans at the end. */
   rows: Uint32Array
   kinds: Uint8Array
-  /** The end of each span, from the left of the output. */
+  /** The end of each span in its row. */
   ends: Uint32Array
+  /** Where the pixels of each span begin in `data`. */
+  offsets: Uint32Array
+  /** RGBA, 8 bits each, alpha not premultiplied. */
+  data: Uint8Array
 }
 
-/** Finds the part of an image that isn't transparent, and the spans of its rows. */
 export function layerImage({ width, height, data }: Pixels): LayerImage {
   const kinds: number[] = []
   const ends: number[] = []
   const rows = new Uint32Array(height + 1)
-  let [left, right, top, bottom] = [width, 0, height, 0]
   for (let y = 0; y < height; y++) {
-    const first = ends.length
-    rows[y] = first
+    rows[y] = ends.length
     findSpans(data.subarray(y * width * 4, (y + 1) * width * 4), kinds, ends)
-    for (let span = first; span < ends.length; span++) {
-      if (kinds[span] === TRANSPARENT) continue
-      left = Math.min(left, span === first ? 0 : (ends[span - 1] as number))
-      right = Math.max(right, ends[span] as number)
-      top = Math.min(top, y)
-      bottom = y + 1
-    }
   }
   rows[height] = ends.length
-  const spans = { rows, kinds: Uint8Array.from(kinds), ends: Uint32Array.from(ends) }
-  if (right === 0) return { left: 0, top: 0, width: 0, height: 0, data: new Uint8Array(0), ...spans }
-  const own = { left, top, width: right - left, height: bottom - top }
-  if (own.width === width && own.height === height) return { ...own, data, ...spans }
-  const cropped = new Uint8Array(own.width * own.height * 4)
-  for (let row = 0; row < own.height; row++) {
-    const from = ((top + row) * width + left) * 4
-    cropped.set(data.subarray(from, from + own.width * 4), row * own.width * 4)
+  const { packed, offsets } = pack({ width, height, data }, rows, kinds, ends)
+  return { rows, kinds: Uint8Array.from(kinds), ends: Uint32Array.from(ends), offsets, data: packed }
+}
+
+/** Copies the visible pixels. */
+function pack({ width, height, data }: Pixels, rows: Uint32Array, kinds: readonly number[], ends: readonly number[]) {
+  const offsets = new Uint32Array(ends.length)
+  const sources: { from: number; to: number; at: number }[] = []
+  let size = 0
+  for (let y = 0; y < height; y++) {
+    let start = 0
+    for (let span = rows[y] as number; span < (rows[y + 1] as number); span++) {
+      const end = ends[span] as number
+      offsets[span] = size
+      if (kinds[span] !== TRANSPARENT) {
+        sources.push({ from: (y * width + start) * 4, to: (y * width + end) * 4, at: size })
+        size += (end - start) * 4
+      }
+      start = end
+    }
   }
-  return { ...own, data: cropped, ...spans }
+  const packed = new Uint8Array(size)
+  for (const { from, to, at } of sources) packed.set(data.subarray(from, to), at)
+  return { packed, offsets }
 }
 
 /** Appends the spans of a row, which are as long as they can be. */
