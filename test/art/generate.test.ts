@@ -132,7 +132,8 @@ test('leaves a complete folder of the same edition unchanged, and repairs a dama
   })
   await writeFile(folder.path('drop/images/3.png'), 'damaged')
   expect(JSON.parse((await generate(folder, '--json')).stdout)).toMatchObject({
-    made: 12,
+    made: 2,
+    kept: 10,
     former_folder: 'drop.before-1',
   })
   expect(await folder.files('drop')).toEqual(before)

@@ -46,7 +46,7 @@ export interface GenerateOptions {
 
 export interface Generated {
   images: readonly MadeImage[]
-  /** Images that an earlier command made. */
+  /** Images whose files an earlier command made. */
   kept: number
   /** The folder that was at this path before; null if there was none. */
   former: string | null
@@ -79,6 +79,7 @@ export async function generate(edition: Edition, options: GenerateOptions): Prom
   const draft = await DraftFolder.open(out, digest)
   const made = await draft.made()
   const kept = made.size
+  let unchanged = 0
   const jobs = items
     .filter(({ number }) => !made.has(number))
     .map((item): ImageJob => ({ item, file: fileOf(item), earlier: earlierOf(earlier?.images.get(item.number), out) }))
@@ -86,9 +87,10 @@ export async function generate(edition: Edition, options: GenerateOptions): Prom
   await makeImages({ art, fit, folder: draft.path }, jobs, {
     threads: options.threads,
     signal,
-    async onMade(image) {
+    async onMade({ image, isUnchanged }) {
       await draft.record(image)
       made.set(image.number, image)
+      if (isUnchanged) unchanged++
       onProgress({ made: made.size - kept, kept, of: items.length })
     },
   })
@@ -102,7 +104,7 @@ export async function generate(edition: Edition, options: GenerateOptions): Prom
   await draft.write(PAGE_FILE, await options.page((item) => readFile(join(draft.path, fileOf(item)))))
   await draft.write(EDITION_FILE, editionText(edition, { inputs: digest, images }))
   signal.throwIfAborted()
-  return { images, kept, former: await draft.publish() }
+  return { images, kept: kept + unchanged, former: await draft.publish() }
 }
 
 function earlierOf(image: MadeImage | undefined, out: string): ImageJob['earlier'] {

@@ -34,7 +34,14 @@ export interface MadeImage {
   pixels: string | null
 }
 
-export type MakeImage = (job: ImageJob) => Promise<MadeImage>
+/** A finished job. */
+export interface JobResult {
+  image: MadeImage
+  /** Whether the file is the one that an earlier command made. */
+  isUnchanged: boolean
+}
+
+export type MakeImage = (job: ImageJob) => Promise<JobResult>
 
 /**
  * Returns a function that makes one image at a time, and writes and syncs its file.
@@ -46,6 +53,7 @@ export async function imageMaker({ art, fit, folder }: ImageSetup): Promise<Make
   return async ({ item, file, earlier }) => {
     const one = item.oneOfOne === null ? undefined : art.oneOfOnes[item.oneOfOne]
     let bytes: Buffer | null
+    let isUnchanged = false
     let pixels: string | null = null
     if (one !== undefined) {
       bytes = await readImageFile({ ...one, file: one.image })
@@ -54,10 +62,11 @@ export async function imageMaker({ art, fit, folder }: ImageSetup): Promise<Make
       pixels = pixelsHash(image)
       // The encoders of other processors can return other bytes for the same pixels.
       bytes = pixels === earlier?.pixels ? await readUnchanged(earlier) : null
+      isUnchanged = bytes !== null
       bytes ??= await renderer.encode(image)
     }
     await writeSynced(join(folder, file), bytes)
-    return { number: item.number, file, sha256: sha256(bytes), pixels }
+    return { image: { number: item.number, file, sha256: sha256(bytes), pixels }, isUnchanged }
   }
 }
 

@@ -1,13 +1,13 @@
 import { Worker } from 'node:worker_threads'
 import { GdnError } from '../../core/errors.ts'
-import { type ImageJob, type ImageSetup, imageMaker, type MadeImage } from './image-job.ts'
+import { type ImageJob, type ImageSetup, imageMaker, type JobResult } from './image-job.ts'
 import type { WorkerAnswer } from './worker.ts'
 
 export interface MakeImagesOptions {
   threads: number
   /** Stops after the images in progress. */
   signal: AbortSignal
-  onMade(image: MadeImage): Promise<void>
+  onMade(result: JobResult): Promise<void>
 }
 
 /**
@@ -66,7 +66,7 @@ class ImageWorker {
     this.#worker.on('exit', () => this.#settle?.(new Error('a thread that makes images ended unexpectedly')))
   }
 
-  async make(job: ImageJob): Promise<MadeImage> {
+  async make(job: ImageJob): Promise<JobResult> {
     const answer = await new Promise<WorkerAnswer | Error>((resolve) => {
       this.#settle = resolve
       this.#worker.postMessage(job)

@@ -2,9 +2,9 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { GdnError } from '../../core/errors.ts'
 import { fileError } from '../../core/file-error.ts'
-import { type ImageJob, type ImageSetup, imageMaker, type MadeImage } from './image-job.ts'
+import { type ImageJob, type ImageSetup, imageMaker, type JobResult } from './image-job.ts'
 
-export type WorkerAnswer = { made: MadeImage } | { error: WorkerError }
+export type WorkerAnswer = { made: JobResult } | { error: WorkerError }
 
 /** A GdnError as it passes between threads; null if it is unexpected. */
 export type WorkerError = Pick<GdnError, 'code' | 'message' | 'hint' | 'place'>
