@@ -164,7 +164,7 @@ describe('gdn help --json', () => {
       for (const { name: flag } of flags.filter(({ required }) => required)) {
         const others = flags
           .filter((one) => one.required && one.name !== flag)
-          .flatMap((one) => [one.name, 'a@b.example'])
+          .flatMap((one) => [one.name, one.type === 'integer' ? '1' : 'a@b.example'])
         const { code, stderr } = await cli([...name.split(' '), ...others, '--json'])
         expect({ code, stderr }, flag).toMatchObject({
           code: 2,

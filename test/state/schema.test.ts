@@ -44,6 +44,7 @@ const DIGESTS: Readonly<Record<number, string>> = {
   10: '318ce98ebaaddf4a1c68dfa3f0831560491de1cb8f49fb30e3a095cc2eadb1c3',
   11: '0928acb285bfb959ddc039f09aeb68ae09a2012139efe0a165c32b2ce7060b33',
   12: '1224330f28bb025b2484dc2008c7f11ce5e51a92c78e6fdb12a6da8217d602b1',
+  13: '29841ef33c24f55dcab9d2f95d9343e91d6422d45e55357625ff14ff2bd39537',
 }
 
 const COLUMN = 'ALTER TABLE servers ADD COLUMN made_up TEXT'
