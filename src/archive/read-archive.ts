@@ -92,7 +92,7 @@ async function openFile(path: string): Promise<FileHandle> {
 const invalid = (file: string, offset: number, problem: string) =>
   new GdnError('invalid_input', `${problem} (byte ${offset})`, {
     place: { file },
-    hint: 'The file is damaged or no archive. Use another copy, or archive the collection again.',
+    hint: 'The file is damaged or no archive. Use another copy, or archive the collection again to another file.',
   })
 
 const noIndex = (path: string) => invalid(path, 0, 'its root is not the index of an archive')

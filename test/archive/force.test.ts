@@ -1,6 +1,6 @@
 /** @module-tag slow */
 import { existsSync } from 'node:fs'
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { rawCid } from '../../src/ipfs/cid.ts'
@@ -20,7 +20,7 @@ async function archived(count: number) {
   const file = join(dir, 'tides.car')
   const archive = (...flags: string[]) =>
     cli(['collection', 'archive', ...world.flags, '--to', file, ...flags], { env })
-  return { world, file, archive }
+  return { world, file, env, archive }
 }
 
 test('keeps the content of an archive that --force replaces while the gateway has none of it', async () => {
@@ -60,6 +60,30 @@ test('refuses to replace an archive by one with fewer readable files, and resume
   const again = await gdn.run(...force)
   expect(again).toMatchObject({ exitCode: 7, stderr: expect.stringContaining('Resuming after 1 token.') })
   expect(await readFile(file)).toEqual(before)
+}, 60_000)
+
+test('never replaces a damaged archive, that of another collection, or another file', async () => {
+  const { world, file, env, archive } = await archived(2)
+  expect((await archive()).code).toBe(0)
+  const whole = await readFile(file)
+  const damaged = Buffer.from(whole)
+  damaged[damaged.length - 20] = (damaged[damaged.length - 20] as number) ^ 1
+  const [contract = '', ...rest] = world.flags
+  const other = `0x${'9'.repeat(40)}`
+  for (const [content, flags, message] of [
+    [damaged, world.flags, 'has other bytes than those of its CID'],
+    [whole.subarray(0, whole.length / 2), world.flags, 'tides.car'],
+    [Buffer.from('my thesis'), world.flags, 'tides.car'],
+    [whole, [other, ...rest], `is an archive of ${contract} on polygon`],
+  ] as const) {
+    await writeFile(file, content)
+    const result = await cli(['collection', 'archive', ...flags, '--to', file, '--force', '--json'], { env })
+    expect([result.code, errorOf(result).message]).toEqual([2, expect.stringContaining(message)])
+    expect(errorOf(result).hint).toBe(
+      'The file was not changed. Use the name of another file, or delete this one first.',
+    )
+    expect(await readFile(file)).toEqual(content)
+  }
 }, 60_000)
 
 test('reads only what an archive lacks if --force replaces an incomplete one', async () => {

@@ -90,7 +90,10 @@ test('batch validate checks the placeholder, and names the mint with it', async 
   const { validate } = await drop(URLS.replaceAll(REMOTE, 'a.txt'), { 'two.json': `[${PLACEHOLDER},${PLACEHOLDER}]` })
   expect((await validate('--unrevealed', 'two.json')).stderr).toContain('error: two.json: has 2 NFTs')
   const { code, stderr } = await validate(...UNREVEALED)
-  expect([code, stderr]).toEqual([0, expect.stringMatching(/gdn batch mint drop\.csv .*--unrevealed hidden\.json\n/)])
+  expect([code, stderr]).toEqual([
+    0,
+    expect.stringMatching(/gdn batch mint drop\.csv .*--unrevealed hidden\.json --dry-run\n/),
+  ])
 })
 
 test('the hint for a missing placeholder says what to create', async () => {

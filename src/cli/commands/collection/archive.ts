@@ -11,10 +11,12 @@ import { requiredFlag } from '../../flag-errors.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags } from '../../flags/common.ts'
 import { notEmpty } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
+import { isThere } from '../../io/put-file.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { whereTo } from '../../sheet/where-to.ts'
 import { addReadingFlags, limitsOf, type ReadingFlags } from './archive/reading-flags.ts'
+import { refuseOther } from './archive/refuse-other.ts'
 import { type ChainContract, chainContract } from './chain-contract.ts'
 
 export interface ArchiveFlags extends OutputFlags, ReadingFlags {
@@ -79,30 +81,33 @@ export async function archive(deps: Deps, typed: string | undefined, flags: Arch
   if (flags.to === undefined) throw requiredFlag('--to', 'Add the file to write, such as --to tides.car.')
   const target = await chainContract(deps, typed, flags)
   const { path, replace } = await whereTo(deps, flags.to, flags)
-  const previous = replace ? await previousArchive(path, target, signals.signal) : null
+  const previous = replace && (await isThere(path)) ? await previousArchive(path, target, signals.signal) : null
   const written = await write(deps, path, { target, flags, previous }).finally(() => previous?.close())
   await output.one(recordOf(path, written))
   io.note(`Wrote ${safe(path)}`)
   if (written.unreadable > 0) throw incomplete(deps, path, written)
 }
 
-/** Returns the archive of the same collection that the new one replaces; null if there is none that can be read. */
-async function previousArchive(
-  path: string,
-  { contract, blockchain }: ChainContract,
-  signal: AbortSignal,
-): Promise<OpenArchive | null> {
+/**
+ * Returns the archive that the new one replaces.
+ *
+ * @throws GdnError if the file is damaged, no archive, or an archive of another collection, so that nothing in it is lost
+ */
+async function previousArchive(path: string, target: ChainContract, signal: AbortSignal): Promise<OpenArchive> {
   const { openArchive } = await import('../../../archive/read-archive.ts')
   const archive = await openArchive(path, { signal }).catch((error: unknown) => {
-    if (error instanceof GdnError && ['invalid_input', 'file_error'].includes(error.code)) return null
-    throw error
+    throw error instanceof GdnError ? error.with({ hint: KEPT }) : error
   })
-  if (archive === null || (archive.header.contract === contract && archive.header.blockchain === blockchain)) {
-    return archive
+  try {
+    refuseOther(archive, target, { flag: '--to', hint: KEPT })
+  } catch (error) {
+    await archive.close()
+    throw error
   }
-  await archive.close()
-  return null
+  return archive
 }
+
+const KEPT = 'The file was not changed. Use the name of another file, or delete this one first.'
 
 interface Wanted {
   target: ChainContract

@@ -3,7 +3,7 @@ import { join, resolve } from 'node:path'
 import type { Finding } from '../../../archive/compare.ts'
 import type { OpenArchive } from '../../../archive/read-archive.ts'
 import { count } from '../../../core/count.ts'
-import { flagError, GdnError } from '../../../core/errors.ts'
+import { GdnError } from '../../../core/errors.ts'
 import { makePrivateFolder } from '../../../core/private-file.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -14,6 +14,7 @@ import type { DataRecord } from '../../render/cells.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { addReadingFlags, limitsOf, type ReadingFlags } from './archive/reading-flags.ts'
+import { refuseOther } from './archive/refuse-other.ts'
 import { type ChainContract, chainContract } from './chain-contract.ts'
 
 export interface CheckFlags extends Omit<OutputFlags, 'output'>, ReadingFlags {
@@ -58,7 +59,9 @@ export async function check(deps: Deps, typed: string | undefined, { output: mod
   const archive =
     flags.archive === undefined ? null : await openArchive(resolve(cwd, flags.archive), { signal: signals.signal })
   try {
-    if (archive !== null) refuseOther(archive, target)
+    if (archive !== null) {
+      refuseOther(archive, target, { flag: '--archive', hint: 'Use the archive of this collection.' })
+    }
     const findings = await findingsOf(deps, target, flags, archive)
     const { list, tokens } = findings
     if (isMarkdown) {
@@ -109,13 +112,4 @@ async function findingsOf(deps: Deps, target: ChainContract, flags: ReadingFlags
   } finally {
     store.close({ remove: true })
   }
-}
-
-function refuseOther({ header }: OpenArchive, { contract, blockchain }: ChainContract): void {
-  if (header.contract === contract && header.blockchain === blockchain) return
-  throw flagError(
-    '--archive',
-    `is an archive of ${header.contract} on ${header.blockchain}`,
-    'Use the archive of this collection.',
-  )
 }

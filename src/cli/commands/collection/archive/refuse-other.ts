@@ -1,0 +1,13 @@
+import type { OpenArchive } from '../../../../archive/read-archive.ts'
+import { flagError } from '../../../../core/errors.ts'
+import type { ChainContract } from '../chain-contract.ts'
+
+/** Refuses an archive of another collection. @throws GdnError `usage` at the flag */
+export function refuseOther(
+  { header }: Pick<OpenArchive, 'header'>,
+  { contract, blockchain }: ChainContract,
+  { flag, hint }: { flag: string; hint: string },
+): void {
+  if (header.contract === contract && header.blockchain === blockchain) return
+  throw flagError(flag, `is an archive of ${header.contract} on ${header.blockchain}`, hint)
+}
