@@ -94,6 +94,10 @@ const NEED_STATISTICS = [
   / nfts\.seq\) < \(\?, \?\) and exists \(select 1 from requests /,
   /^select nfts\.seq, .* from \(select seq from nfts where \(collection_id, owner, seq\)/,
   /^select page\.transaction_id as id, count\(\*\) as count from/,
+  // The index of titles, for the explorer's search.
+  /^select page\.seq, page\.files, page\.metadata, /,
+  // The commitments of a collection.
+  /^select updates\.metadata as provenance, /,
   // The history of an NFT.
   /^with requested as \(/,
   /^select number, timestamp from chain_blocks where/,
