@@ -91,7 +91,8 @@ export async function archive(deps: Deps, typed: string | undefined, flags: Arch
 /**
  * Returns the archive that the new one replaces.
  *
- * @throws GdnError if the file is damaged, no archive, or an archive of another collection, so that nothing in it is lost
+ * @throws GdnError if the file is damaged or no archive, or if it is the archive of another collection: its content
+ *   would be lost
  */
 async function previousArchive(path: string, target: ChainContract, signal: AbortSignal): Promise<OpenArchive> {
   const { openArchive } = await import('../../../archive/read-archive.ts')
