@@ -58,7 +58,8 @@ export function reportOf(edition: Edition): EditionReport {
   }
   const layers = art.layers.map(({ name, traits, optional }, layer): LayerReport => {
     const value = (index: number, trait: string | null, isExact: boolean): ValueReport => ({
-      ...{ trait, isExact },
+      trait,
+      isExact,
       wanted: problem.wanted[layer]?.[index] ?? 0,
       made: made[layer]?.[index] ?? 0,
     })

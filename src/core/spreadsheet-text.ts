@@ -22,3 +22,6 @@ export function unescapeCell(cell: string): string {
   const isEscaped = cell.startsWith("'") && RUNS_AT_START.test(cell.slice(1))
   return (isEscaped ? cell.slice(1) : cell).replace(ESCAPED_INSIDE, '$1')
 }
+
+/** Returns the cell of a manifest for a text. It is escaped only if reading the manifest would change it. */
+export const manifestCell = (text: string): string => (unescapeCell(text) === text ? text : escapeCell(text))

@@ -45,7 +45,9 @@ async function mintedDrop() {
     return result
   }
   return {
-    ...{ collection, machine, at },
+    collection,
+    machine,
+    at,
     backUp: () => whileStopped(() => backUp(dataDir)),
     restore: (backup: string) => whileStopped(() => restore(dataDir, backup)),
     /** Returns the row of each token that an independent program proves. */

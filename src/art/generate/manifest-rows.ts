@@ -1,4 +1,4 @@
-import { escapeCell, unescapeCell } from '../../core/spreadsheet-text.ts'
+import { manifestCell } from '../../core/spreadsheet-text.ts'
 import type { Art, ArtLayer, EditionItem } from '../types.ts'
 
 /** The rows of the manifest of an edition: a header, and a row for each NFT. */
@@ -14,8 +14,8 @@ export function manifestRows(
   }
   const rows = items.map((item) => {
     const values = attributesOf(art, item)
-    const cells = [...columns.keys()].map((tag) => asCell(values.get(tag) ?? ''))
-    return [String(item.number), ...textsOf(art, item).map(asCell), fileOf(item), ...cells]
+    const cells = [...columns.keys()].map((tag) => manifestCell(values.get(tag) ?? ''))
+    return [String(item.number), ...textsOf(art, item).map(manifestCell), fileOf(item), ...cells]
   })
   return [['id', 'title', 'description', 'image', ...columns.values()], ...rows]
 }
@@ -43,6 +43,3 @@ function columnOf({ name, type, max }: ArtLayer): string {
   if (type === null) return `attr:${name}`
   return `attr(${type}${max === null ? '' : `,max=${max}`}):${name}`
 }
-
-/** Escapes a text only if reading the manifest would change it. */
-const asCell = (text: string): string => (unescapeCell(text) === text ? text : escapeCell(text))

@@ -6,7 +6,7 @@ import { type ImageJob, type ImageSetup, imageMaker, type JobResult } from './im
 
 export type WorkerAnswer = { made: JobResult } | { error: WorkerError }
 
-/** A GdnError as it passes between threads; null if it is unexpected. */
+/** The parts of a GdnError that pass between threads. */
 export type WorkerError = Pick<GdnError, 'code' | 'message' | 'hint' | 'place'>
 
 const maker = imageMaker(workerData as ImageSetup)

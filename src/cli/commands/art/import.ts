@@ -5,7 +5,7 @@ import { readText } from '../../../config/read-text.ts'
 import { count } from '../../../core/count.ts'
 import { flagError } from '../../../core/errors.ts'
 import { shellWord } from '../../../core/shell-word.ts'
-import { escapeCell, unescapeCell } from '../../../core/spreadsheet-text.ts'
+import { manifestCell } from '../../../core/spreadsheet-text.ts'
 import { validateManifest } from '../../../manifest/read.ts'
 import type { ManifestIssue } from '../../../manifest/row.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
@@ -137,7 +137,7 @@ async function writeManifest(
     columns.map((column) => {
       if (column === 'id') return String(number)
       const file = files.get(column)
-      if (file === undefined) return asCell(cells.get(column) ?? '')
+      if (file === undefined) return manifestCell(cells.get(column) ?? '')
       if ('url' in file) return file.url
       images++
       return relative(dirname(path), resolve(cwd, file.path)).split(sep).join('/')
@@ -153,9 +153,6 @@ async function writeManifest(
   await writeWhole(path, text, { replace, flag: FLAG, check })
   return { images, columns }
 }
-
-/** Escapes a text only if reading the manifest would change it. */
-const asCell = (text: string): string => (unescapeCell(text) === text ? text : escapeCell(text))
 
 /** Returns a problem of the manifest with the location of the metadata that it comes from. */
 function atMetadata(
