@@ -60,7 +60,9 @@ test('copying opaque pixels and skipping transparent ones results in the same pi
     }))
     for (const { image } of layers) for (const kind of image.kinds) kinds.add(kind)
     const all = layers.map((one) => ({ ...one, image: withoutSpans(one.image, size.width, size.height) }))
-    expect(composite(size, background, layers)).toEqual(composite(size, background, all))
+    // The memory of an earlier image, as renderers use it.
+    const data = Uint8Array.from({ length: size.width * size.height * 4 }, () => random.below(256))
+    expect(composite(size, background, layers, data)).toEqual(composite(size, background, all))
   }
   expect([...kinds].sort()).toEqual([TRANSPARENT, MIXED, OPAQUE])
 })

@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import Papa from 'papaparse'
 import sharp from 'sharp'
 import { describe, expect, test } from 'vitest'
+import { pixelsHash } from '../../src/art/render/renderer.ts'
 import { validateManifest } from '../../src/manifest/read.ts'
 import { cli, errorOf } from '../cli/harness.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
@@ -137,6 +138,21 @@ test('leaves a complete folder of the same edition unchanged, and repairs a dama
     former_folder: 'drop.before-1',
   })
   expect(await folder.files('drop')).toEqual(before)
+})
+
+test('each file has the pixels whose hash is recorded, also if several images are made at once', async () => {
+  const folder = await artFolder()
+  expect(await generate(folder)).toMatchObject({ code: 0 })
+  const { images } = JSON.parse(await readFile(folder.path('drop/edition.json'), 'utf8'))
+  const drawn = images.filter((image: { pixels: string | null }) => image.pixels !== null)
+  expect(drawn.length).toBe(11)
+  for (const { file, pixels } of drawn) {
+    const decoded = sharp(folder.path(`drop/${file}`))
+      .ensureAlpha()
+      .raw()
+    const { data, info } = await decoded.toBuffer({ resolveWithObject: true })
+    expect(pixelsHash({ ...info, data }), file).toBe(pixels)
+  }
 })
 
 test('keeps the bytes of an image whose pixels are the same', async () => {

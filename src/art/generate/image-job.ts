@@ -44,27 +44,33 @@ export interface JobResult {
 export type MakeImage = (job: ImageJob) => Promise<JobResult>
 
 /**
- * Returns a function that makes one image at a time, and writes and syncs its file.
+ * Returns a function that makes an image, and writes and syncs its file.
  *
  * @throws GdnError `native_missing`; `invalid_input` with the location in `art.yaml`; `file_error`
  */
 export async function imageMaker({ art, fit, folder }: ImageSetup): Promise<MakeImage> {
   const renderer = await openRenderer(art, { fit, sharp: await loadSharp() })
-  return async ({ item, file, earlier }) => {
-    const one = item.oneOfOne === null ? undefined : art.oneOfOnes[item.oneOfOne]
-    let bytes: Buffer | null
-    let isUnchanged = false
-    let pixels: string | null = null
-    if (one !== undefined) {
-      bytes = await readImageFile({ ...one, file: one.image })
-    } else {
-      const image = await renderer.render(item)
-      pixels = pixelsHash(image)
+  // Several images are made at the same time. New memory for each would cost more than drawing some layers.
+  const free: Uint8Array[] = []
+  const draw = async ({ item, earlier }: ImageJob) => {
+    const data = free.pop() ?? new Uint8Array(renderer.width * renderer.height * 4)
+    try {
+      const image = await renderer.render(item, data)
+      const pixels = pixelsHash(image)
       // The encoders of other processors can return other bytes for the same pixels.
-      bytes = pixels === earlier?.pixels ? await readUnchanged(earlier) : null
-      isUnchanged = bytes !== null
-      bytes ??= await renderer.encode(image)
+      const unchanged = pixels === earlier?.pixels ? await readUnchanged(earlier) : null
+      return { bytes: unchanged ?? (await renderer.encode(image)), pixels, isUnchanged: unchanged !== null }
+    } finally {
+      free.push(data)
     }
+  }
+  return async (job) => {
+    const { item, file } = job
+    const one = item.oneOfOne === null ? undefined : art.oneOfOnes[item.oneOfOne]
+    const { bytes, pixels, isUnchanged } =
+      one === undefined
+        ? await draw(job)
+        : { bytes: await readImageFile({ ...one, file: one.image }), pixels: null, isUnchanged: false }
     await writeSynced(join(folder, file), bytes)
     return { image: { number: item.number, file, sha256: sha256(bytes), pixels }, isUnchanged }
   }

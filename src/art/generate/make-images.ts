@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { GdnError } from '../../core/errors.ts'
-import { type ImageJob, type ImageSetup, imageMaker, type JobResult } from './image-job.ts'
+import { type ImageJob, type ImageSetup, imageMaker, type JobResult, type MakeImage } from './image-job.ts'
 import type { WorkerAnswer } from './worker.ts'
 
 export interface MakeImagesOptions {
@@ -9,6 +9,9 @@ export interface MakeImagesOptions {
   signal: AbortSignal
   onMade(result: JobResult): Promise<void>
 }
+
+/** One image is drawn while another is encoded, so that no processor waits. */
+const JOBS_PER_THREAD = 2
 
 /**
  * Makes images in worker threads. A single thread is the calling one.
@@ -25,60 +28,61 @@ export async function makeImages(
     signal.throwIfAborted()
     return queue.next().value
   }
-  const count = Math.min(threads, jobs.length)
-  if (count <= 1) {
-    const make = await imageMaker(setup)
-    for (let job = take(); job !== undefined; job = take()) await onMade(await make(job))
-    return
-  }
-  const workers = Array.from({ length: count }, () => new ImageWorker(setup))
-  try {
-    const work = async (worker: ImageWorker) => {
-      for (let job = take(); job !== undefined; job = take()) await onMade(await worker.make(job))
+  const work = async (make: MakeImage) => {
+    try {
+      for (let job = take(); job !== undefined; job = take()) await onMade(await make(job))
+    } catch (error) {
+      // Nothing else begins another image.
+      while (!queue.next().done);
+      throw error
     }
-    const results = await Promise.allSettled(
-      workers.map(async (worker) => {
-        try {
-          await work(worker)
-        } catch (error) {
-          // No other thread begins another image.
-          while (!queue.next().done);
-          throw error
-        }
-      }),
-    )
-    for (const result of results) if (result.status === 'rejected') throw result.reason
+  }
+  const count = Math.min(threads, jobs.length)
+  const workers = count <= 1 ? [] : Array.from({ length: count }, () => new ImageWorker(setup))
+  const makers: MakeImage[] =
+    count <= 1 ? [await imageMaker(setup)] : workers.map((worker) => (job) => worker.make(job))
+  try {
+    const working = makers.flatMap((make) => Array.from({ length: JOBS_PER_THREAD }, () => work(make)))
+    for (const result of await Promise.allSettled(working)) if (result.status === 'rejected') throw result.reason
   } finally {
     await Promise.all(workers.map((worker) => worker.end()))
   }
 }
 
-/** A worker thread that makes one image at a time. */
+type Settle = (result: WorkerAnswer['result'] | Error) => void
+
+/** A worker thread that makes images. */
 class ImageWorker {
   readonly #worker: Worker
-  #settle: ((answer: WorkerAnswer | Error) => void) | null = null
+  /** By the number of the job. */
+  readonly #settles = new Map<number, Settle>()
 
   constructor(setup: ImageSetup) {
     // The program is a file of its own in the bundle, one folder above the chunk with this function.
     this.#worker = new Worker(new URL('../art-worker.cjs', import.meta.url), { workerData: setup })
-    this.#worker.on('message', (answer: WorkerAnswer) => this.#settle?.(answer))
-    this.#worker.on('error', (error) => this.#settle?.(error instanceof Error ? error : new Error(String(error))))
-    this.#worker.on('exit', () => this.#settle?.(new Error('a thread that makes images ended unexpectedly')))
+    this.#worker.on('message', ({ number, result }: WorkerAnswer) => this.#settles.get(number)?.(result))
+    this.#worker.on('error', (error) => this.#fail(error instanceof Error ? error : new Error(String(error))))
+    this.#worker.on('exit', () => this.#fail(new Error('a thread that makes images ended unexpectedly')))
   }
 
   async make(job: ImageJob): Promise<JobResult> {
-    const answer = await new Promise<WorkerAnswer | Error>((resolve) => {
-      this.#settle = resolve
+    const { number } = job.item
+    const result = await new Promise<Parameters<Settle>[0]>((resolve) => {
+      this.#settles.set(number, resolve)
       this.#worker.postMessage(job)
     })
-    this.#settle = null
-    if (answer instanceof Error) throw answer
-    if ('made' in answer) return answer.made
-    const { code, message, hint, place } = answer.error
+    this.#settles.delete(number)
+    if (result instanceof Error) throw result
+    if ('image' in result) return result
+    const { code, message, hint, place } = result
     throw new GdnError(code, message, { hint, place })
   }
 
   async end(): Promise<void> {
     await this.#worker.terminate()
+  }
+
+  #fail(error: Error): void {
+    for (const settle of this.#settles.values()) settle(error)
   }
 }

@@ -4,7 +4,11 @@ import { GdnError } from '../../core/errors.ts'
 import { fileError } from '../../core/file-error.ts'
 import { type ImageJob, type ImageSetup, imageMaker, type JobResult } from './image-job.ts'
 
-export type WorkerAnswer = { made: JobResult } | { error: WorkerError }
+export interface WorkerAnswer {
+  /** The job's. */
+  number: number
+  result: JobResult | WorkerError
+}
 
 /** The parts of a GdnError that pass between threads. */
 export type WorkerError = Pick<GdnError, 'code' | 'message' | 'hint' | 'place'>
@@ -14,17 +18,18 @@ const maker = imageMaker(workerData as ImageSetup)
 maker.catch(() => {})
 
 parentPort?.on('message', async (job: ImageJob) => {
-  parentPort?.postMessage(await answer(job))
+  const answer: WorkerAnswer = { number: job.item.number, result: await resultOf(job) }
+  parentPort?.postMessage(answer)
 })
 
-async function answer(job: ImageJob): Promise<WorkerAnswer> {
+async function resultOf(job: ImageJob): Promise<WorkerAnswer['result']> {
   try {
     const make = await maker
-    return { made: await make(job) }
+    return await make(job)
   } catch (error) {
     const found = error instanceof GdnError ? error : fileError(error)
     if (found === null) throw error
     const { code, message, hint, place } = found
-    return { error: { code, message, hint, place } }
+    return { code, message, hint, place }
   }
 }

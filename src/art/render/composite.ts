@@ -25,14 +25,21 @@ interface Cursor {
 /**
  * Draws layers over a background, the first at the bottom. Where an opaque pixel hides everything below it, it is
  * copied, which is what blending it would result in.
+ *
+ * @param data where the pixels are written. Default: new memory
  */
-export function composite(size: { width: number; height: number }, background: Rgba, layers: readonly Layer[]): Pixels {
+export function composite(
+  size: { width: number; height: number },
+  background: Rgba,
+  layers: readonly Layer[],
+  data: Uint8Array = new Uint8Array(size.width * size.height * 4),
+): Pixels {
   const { width, height } = size
-  const data = new Uint8Array(width * height * 4)
   const row = new Float32Array(width * 4)
   fillRow(row, 4, background)
   roundRow(row, 4, data, 0)
-  new Uint32Array(data.buffer).fill(new Uint32Array(data.buffer)[0] as number)
+  const words = new Uint32Array(data.buffer, data.byteOffset, width * height)
+  words.fill(words[0] as number)
   const cursors = layers.map(({ image, opacity, blend }): Cursor => {
     const hides = blend === 'normal' && opacity === 1
     return { image, opacity, blendRow: blendRowOf(blend), hides, span: 0, kind: TRANSPARENT, start: 0, end: 0 }

@@ -25,7 +25,7 @@ export async function loadSharp(load: () => Promise<unknown> = importSharp, isPa
     const { default: sharp } = (await load()) as { default: Sharp }
     sharp.block({ operation: ['VipsForeignLoad'] })
     sharp.unblock({ operation: LOADERS })
-    // Each thread makes one image at a time, and never reads the same file twice within a short time.
+    // Images are made at the same time, each by one thread, and no file is read twice within a short time.
     sharp.concurrency(1)
     sharp.cache(false)
     return sharp

@@ -18,8 +18,12 @@ export interface RenderOptions {
 
 /** Makes the images of an edition, one at a time. */
 export interface Renderer extends Size {
-  /** Returns the decoded image of an NFT that is made from layers. */
-  render(item: Pick<EditionItem, 'traits'>): Promise<Pixels>
+  /**
+   * Returns the decoded image of an NFT that is made from layers.
+   *
+   * @param data where the pixels are written, four bytes each. Default: new memory
+   */
+  render(item: Pick<EditionItem, 'traits'>, data?: Uint8Array): Promise<Pixels>
   /** Returns the bytes of an image in the output format. */
   encode(pixels: Pixels): Promise<Buffer>
 }
@@ -36,13 +40,13 @@ export async function openRenderer(art: Art, { fit, sharp }: RenderOptions): Pro
   const background = colorOf(art)
   return {
     ...size,
-    async render({ traits }) {
+    async render({ traits }, data) {
       const layers: Layer[] = []
       for (const [layer, index] of traits.entries()) {
         const trait = index === -1 ? undefined : art.layers[layer]?.traits[index]
         if (trait !== undefined) layers.push({ ...trait, image: await images.get(trait) })
       }
-      return composite(size, background, layers)
+      return composite(size, background, layers, data)
     },
     encode: async ({ width, height, data }) => {
       const raw = loaded(data, { raw: { width, height, channels: 4 }, limitInputPixels: false })
@@ -91,9 +95,9 @@ export function pixelsHash({ width, height, data }: Pixels): string {
   return createHash('sha256').update(`${width}x${height} rgba8\n`).update(data).digest('hex')
 }
 
-/** The decoded images that were used last. */
+/** The decoded images that were used last. An image that several NFTs need at the same time is decoded once. */
 class ImageCache {
-  readonly #images = new Map<ArtTrait, LayerImage>()
+  readonly #images = new Map<ArtTrait, CachedImage>()
   readonly #decode: (trait: ArtTrait) => Promise<LayerImage>
   #bytes = 0
 
@@ -102,18 +106,29 @@ class ImageCache {
   }
 
   async get(trait: ArtTrait): Promise<LayerImage> {
-    const cached = this.#images.get(trait)
-    const image = cached ?? (await this.#decode(trait))
-    if (cached === undefined) this.#bytes += image.data.byteLength
+    const cached = this.#images.get(trait) ?? { image: this.#decode(trait), bytes: 0 }
     this.#images.delete(trait)
-    this.#images.set(trait, image)
-    for (const [oldest, { data }] of this.#images) {
-      if (this.#bytes <= CACHE_BYTES || oldest === trait) break
-      this.#images.delete(oldest)
-      this.#bytes -= data.byteLength
-    }
+    this.#images.set(trait, cached)
+    const image = await cached.image
+    if (cached.bytes === 0 && this.#images.get(trait) === cached) this.#count(cached, image)
     return image
   }
+
+  #count(cached: CachedImage, { data }: LayerImage): void {
+    cached.bytes = data.byteLength
+    this.#bytes += cached.bytes
+    for (const [oldest, { bytes }] of this.#images) {
+      if (this.#bytes <= CACHE_BYTES) break
+      this.#images.delete(oldest)
+      this.#bytes -= bytes
+    }
+  }
+}
+
+interface CachedImage {
+  image: Promise<LayerImage>
+  /** Its size in memory; 0 while it is decoded. */
+  bytes: number
 }
 
 /** Returns the color below all layers. JPEG has no transparency, so white is its default. */
