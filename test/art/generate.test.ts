@@ -147,7 +147,7 @@ test('each file has the pixels whose hash is recorded, also if several images ar
   const drawn = images.filter((image: { pixels: string | null }) => image.pixels !== null)
   expect(drawn.length).toBe(11)
   for (const { file, pixels } of drawn) {
-    const decoded = sharp(folder.path(`drop/${file}`))
+    const decoded = sharp(await readFile(folder.path(`drop/${file}`)))
       .ensureAlpha()
       .raw()
     const { data, info } = await decoded.toBuffer({ resolveWithObject: true })
