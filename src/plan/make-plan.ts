@@ -91,10 +91,10 @@ export async function withPlan<Result>(
       },
       seen: () => planner.seen(),
       duplicates: () => planner.duplicates(),
-      changes: () => plannedChanges(store, deps.contents),
+      changes: () => plannedChanges(store, deps.contents, options.drawnRows),
       rows: () => rowsOf(store),
       burns: () => burnsIn(store),
-      updates: () => updatesOf(store, deps.contents),
+      updates: () => updatesOf(store, deps.contents, options.drawnRows),
     })
   })
 }

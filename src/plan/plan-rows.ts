@@ -1,17 +1,35 @@
 import { fileFieldName, isFileField } from '../batch/rows/field-changes.ts'
-import { keptRow } from '../batch/rows/manifest-row.ts'
+import { type KeptRow, keptRow } from '../batch/rows/manifest-row.ts'
 import { shownKey } from '../batch/rows/row-key.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import type { LocalContents } from '../files/local-content.ts'
 import { shownName } from '../manifest/shown-name.ts'
 import { burnsPage, changedPage } from '../state/plan-tables.ts'
-import { pagesOf } from '../state/rows.ts'
+import { nameAt, pagesOf } from '../state/rows.ts'
 import type { Update } from './apply-updates.ts'
 import type { NftChange } from './compare.ts'
 import type { PlannedChange, RowChanges } from './planned.ts'
 
-/** Yields all changes in the order of the manifest, followed by burns. */
-export async function* plannedChanges(store: StoredRun, contents: LocalContents): AsyncGenerator<PlannedChange> {
+/**
+ * Returns the name of the row from which an NFT gets its metadata: in a shuffled drop, the row that was drawn for its
+ * slot. The receiver is that of the slot.
+ */
+async function nameOfContent(store: StoredRun, { position, key, row: { line } }: KeptRow, drawn?: Uint32Array) {
+  const from = drawn?.[position]
+  const name = from === undefined ? null : await store.read((sql) => nameAt(sql, 'draft', from - 1))
+  return { key: shownKey(name?.key ?? key), line: name?.line ?? line }
+}
+
+/**
+ * Yields all changes in the order of the manifest, followed by burns.
+ *
+ * @param drawn the row that was drawn for each slot of a shuffled drop
+ */
+export async function* plannedChanges(
+  store: StoredRun,
+  contents: LocalContents,
+  drawn?: Uint32Array,
+): AsyncGenerator<PlannedChange> {
   const { manifest } = store.drop
   for await (const { row, changes } of rowsOf(store, 'JOIN')) {
     const { line, metadata, localFiles, receiver, receiverName } = row.row
@@ -25,8 +43,7 @@ export async function* plannedChanges(store: StoredRun, contents: LocalContents)
       }))
       yield {
         ...change,
-        key: shownKey(row.key),
-        line,
+        ...(change.want === 'update' ? await nameOfContent(store, row, drawn) : { key: shownKey(row.key), line }),
         title: metadata.title,
         shown,
         receiver: change.action === 'mint' ? named : undefined,
@@ -57,11 +74,13 @@ export async function* rowsOf(store: StoredRun, join: 'JOIN' | 'LEFT JOIN' = 'LE
 }
 
 /** Yields the updates. An unchanged file keeps its URL, so that it isn't uploaded again. */
-export async function* updatesOf(store: StoredRun, contents: LocalContents): AsyncGenerator<Update> {
-  for await (const {
-    row: { key, row },
-    changes,
-  } of rowsOf(store, 'JOIN')) {
+export async function* updatesOf(
+  store: StoredRun,
+  contents: LocalContents,
+  drawn?: Uint32Array,
+): AsyncGenerator<Update> {
+  for await (const { row: kept, changes } of rowsOf(store, 'JOIN')) {
+    const { row } = kept
     for (const { action, nftGdnId, revision, reference, fields, proof } of changes) {
       if (action !== 'update') continue
       if (nftGdnId === null || reference === null) throw new Error('an update without NFT or reference ID was planned')
@@ -76,8 +95,7 @@ export async function* updatesOf(store: StoredRun, contents: LocalContents): Asy
       const file_fields = row.metadata.file_fields.map(({ key, url }) => ({ key, url: urls.get(key) ?? url }))
       const metadata: Update['metadata'] = { ...row.metadata, file_fields, ...proof }
       yield {
-        key: shownKey(key),
-        line: row.line,
+        ...(await nameOfContent(store, kept, drawn)),
         nftGdnId,
         reference,
         localFiles,

@@ -23,9 +23,9 @@ export interface PlanOptions extends BatchOptions {
    */
   noMints(reading: Run['reading'] | null): Promise<string | null>
   /**
-   * The number of rows of a shuffled drop whose rows were drawn. Its rows without NFTs can't be minted any more.
+   * The row that was drawn for each slot of a shuffled drop, from 1. Its slots without NFTs can't be minted any more.
    */
-  drawnRows?: number | undefined
+  drawnRows?: Uint32Array | undefined
   /** Whether to burn NFTs of this run whose rows were removed from the manifest. */
   prune?: boolean
   /** Returns the reason why the collection doesn't permit burns; null if it does, or if that isn't known. */

@@ -41,7 +41,7 @@ export class RowComparer {
       return [identifiedNft(nftGdnId, id)]
     }
     const missing = nft === undefined ? mintOf(candidate) : failedMint(candidate, nft)
-    if (missing !== null && candidate.row.position < (this.#options.drawnRows ?? 0)) {
+    if (missing !== null && candidate.row.position < (this.#options.drawnRows?.length ?? 0)) {
       this.abandoned++
       return []
     }

@@ -15,6 +15,7 @@ import type { Candidate } from '../plan/find-nfts.ts'
 import { type PlannedRun, plannedRun } from '../plan/planned.ts'
 import { nowOf } from '../plan/seen-nfts.ts'
 import type { NftNow } from '../state/row-outcomes.ts'
+import { nameAt } from '../state/rows.ts'
 import { leavesUrlIn, rowsByMetadata } from './provenance-in.ts'
 import type { ReadCommitment } from './read-commitment.ts'
 import { type Found, withOpenRows } from './rows-with-nfts.ts'
@@ -22,8 +23,11 @@ import { type DrawnRows, withDrawnRows } from './shuffle/drawn-rows.ts'
 
 /** A row that is not revealed, and the reason. */
 export interface LeftRow {
-  key: string
-  line: number
+  /** Null for a slot of a shuffled drop whose row is not drawn yet. */
+  key: string | null
+  line: number | null
+  /** The slot of a shuffled drop that has the row. */
+  slot?: number
   reason: string
 }
 
@@ -43,7 +47,10 @@ interface RevealCounts {
   undeployed: number
   /** Rows whose NFTs can't be revealed or were changed elsewhere. */
   left: number
-  /** The first rows of `notMinted` and `left`. */
+  /**
+   * The first rows of `notMinted` and `left`. Before the draw of a shuffled drop, only of `left`, because it isn't
+   * known which rows the slots that aren't minted would get.
+   */
   leftRows: LeftRow[]
 }
 
@@ -92,6 +99,20 @@ export async function withRevealPlan<Result>(
     const labels = new OtherLabels(store, options.label ?? null)
     await labels.begin(pairs)
     const commitment: Committed = { rows, drawn, rowOf: await rowsByMetadata(rows.commitment) }
+    /** Returns the row that an NFT shows or will show. In a shuffled drop, that row was drawn for the slot. */
+    const nameOf = async ({ row: { key, row, position } }: Candidate): Promise<Named> => {
+      if (rows.commitment.rule === null) return { key: shownKey(key), line: row.line }
+      const slot = position + 1
+      const name =
+        drawn === null ? null : await store.read((sql) => nameAt(sql, 'draft', (drawn.rows[position] ?? slot) - 1))
+      return { key: name === null ? null : shownKey(name.key), line: name?.line ?? null, slot }
+    }
+    const count = async (counts: RevealCounts, one: Found, state: RowState) => {
+      const isListed = rows.commitment.rule === null || drawn !== null || state.kind === 'left'
+      const reason = 'reason' in state && isListed && counts.leftRows.length < MAX_LEFT ? state.reason : null
+      if (reason !== null) counts.leftRows.push({ ...(await nameOf(one.candidate)), reason })
+      countState(counts, one, state)
+    }
     const plan: RevealPlan = {
       run: plannedRun(store.drop),
       movedFrom: store.movedFrom,
@@ -104,8 +125,10 @@ export async function withRevealPlan<Result>(
         const counts = noCounts()
         for await (const one of found()) {
           const state = stateOf(one, commitment)
-          count(counts, one, state)
-          if (state.kind === 'pending') yield await updateOf(one, commitment)
+          await count(counts, one, state)
+          if (state.kind !== 'pending') continue
+          const { key, line } = await nameOf(one.candidate)
+          yield { ...(await updateOf(one, commitment)), key: key ?? '', line: line ?? 0 }
         }
         Object.assign(plan, counts)
       },
@@ -132,7 +155,7 @@ export async function withRevealPlan<Result>(
       plan.rows++
       const state = stateOf(one, commitment)
       if (state.kind === 'moved') moved.push({ line: candidate.row.row.line, row: state.row })
-      count(plan, one, state)
+      await count(plan, one, state)
       if (plan.rows % PAGE === 0) onProgress?.(plan.rows)
     }
     labels.refuseUnlessAdopted(options.adopt === true)
@@ -155,17 +178,14 @@ const noCounts = (): RevealCounts => ({
   leftRows: [],
 })
 
-function count(counts: RevealCounts, { candidate, nft }: Found, state: RowState): void {
+function countState(counts: RevealCounts, { nft }: Found, state: RowState): void {
   if (state.kind === 'pending' && nft?.pending_change?.kind === 'update') counts.accepted++
   if (state.kind !== 'moved') counts[state.kind]++
   if (nft === undefined) counts.withoutNft++
   else if (!isFinal(nft.status)) counts.undeployed++
-  if ('reason' in state && counts.leftRows.length < MAX_LEFT) {
-    counts.leftRows.push({ ...nameOf(candidate), reason: state.reason })
-  }
 }
 
-const nameOf = ({ row }: Candidate) => ({ key: shownKey(row.key), line: row.row.line })
+type Named = Omit<LeftRow, 'reason'>
 
 const MAX_NAMED = 10
 const MAX_LEFT = 100
@@ -194,9 +214,11 @@ interface Committed {
 
 function stateOf({ candidate, nft }: Found, committed: Committed): RowState {
   const { rowOf } = committed
-  if (nft === undefined) return { kind: 'notMinted', reason: 'it is not minted' }
-  if (nft.status !== 'deployed') {
-    return { kind: 'notMinted', reason: hasFailed(nft.status) ? 'its mint failed' : 'it is not deployed yet' }
+  const isDrawn = committed.drawn !== null
+  if (nft === undefined || nft.status !== 'deployed') {
+    const isPending = nft !== undefined && !hasFailed(nft.status)
+    const reason = isPending ? 'it is not deployed yet' : nft === undefined ? 'it is not minted' : 'its mint failed'
+    return { kind: 'notMinted', reason: isDrawn && !isPending ? 'its slot was not minted' : reason }
   }
   const metadata = Object(nft.request_metadata) as Record<string, unknown>
   if (nft.burned === true) return { kind: 'left', reason: 'it is burned' }
@@ -229,7 +251,7 @@ const shownMetadata = ({ position, row }: KeptRow, { rows: { commitment }, drawn
 })
 
 /** Returns the update that reveals a row, or that restores the salt of a revealed row. */
-async function updateOf({ candidate, nft }: Found, committed: Committed): Promise<Update> {
+async function updateOf({ candidate, nft }: Found, committed: Committed): Promise<Omit<Update, 'key' | 'line'>> {
   const { row, reference } = candidate
   const revision = nft?.revision ?? 0
   const files = row.row.localFiles.map(async ({ key, path }) => ({
@@ -238,7 +260,6 @@ async function updateOf({ candidate, nft }: Found, committed: Committed): Promis
     sha256: await committed.rows.hashOf(path),
   }))
   return {
-    ...nameOf(candidate),
     nftGdnId: nft?.nft_gdn_id ?? '',
     metadata: shownMetadata(row, committed),
     localFiles: await Promise.all(files),

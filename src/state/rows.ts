@@ -138,6 +138,13 @@ export function pageOf(sql: Sql, rows: RowsIn, after: number, limit: number): Ro
   return sql.all(`SELECT ${COLUMNS} FROM ${tableOf(rows)} WHERE position > ? ORDER BY position LIMIT ?`, after, limit)
 }
 
+/** The key of a row, and its line in the manifest. */
+export type RowName = Pick<RowRecord, 'key' | 'line'>
+
+/** Returns the name of the row at a position; null if there is none. */
+export const nameAt = (sql: Sql, rows: RowsIn, position: number): RowName | null =>
+  sql.get<RowName>(`SELECT key, line FROM ${tableOf(rows)} WHERE position = ?`, position) ?? null
+
 /** Returns whether the draft differs from a run's rows in the key or line of any position. */
 export const areOnOtherLines = (sql: Sql, { setId }: Pick<Drop, 'setId'>): boolean =>
   sql.get(

@@ -3,14 +3,16 @@ import { chunksOf } from '../../core/chunks-of.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import { sentMetadata } from '../../operations/reconcile/content.ts'
+import type { Sql } from '../../sqlite/shared-database.ts'
 import { type Drop, readDrop } from '../../state/drops.ts'
 import { openStateIfThere, type StateReader } from '../../state/open-state.ts'
 import { type ChangedRow, changedRows } from '../../state/row-outcomes.ts'
 import { bodyOfKey } from '../../state/row-requests.ts'
 import { outcomeOfKey } from '../../state/row-results.ts'
-import { pageOf, pagesOf } from '../../state/rows.ts'
+import { nameAt, pageOf, pagesOf } from '../../state/rows.ts'
 import { ManifestColumns } from '../rows/manifest-cells.ts'
 import { keptRow, RowNamer } from '../rows/manifest-row.ts'
+import { shownKey } from '../rows/row-key.ts'
 import { rowOfParts, splitRowText } from '../rows/row-text.ts'
 import type { ResultRow, Run } from '../types.ts'
 import { resultsOutside, resultsPage, rowResult, unsentResult } from './results.ts'
@@ -24,6 +26,8 @@ export interface RunRow {
   row: ManifestRow | null
   /** A removed row as it was last applied or sent, if the state has it. */
   removed: ManifestRow | null
+  /** The row that was drawn for a slot of a shuffled drop, and that its NFT shows. Null if it isn't known. */
+  drawn: { key: string; line: number } | null
   /**
    * Returns the metadata as sent, with URLs instead of local files. For an adopted row, local files have their paths.
    */
@@ -32,13 +36,20 @@ export interface RunRow {
 
 type Json = Readonly<Record<string, unknown>>
 
-/** Yields results with their rows, in the manifest's order, even while a process works on the run. */
-export async function* runRows(run: Run): AsyncGenerator<RunRow> {
-  for await (const page of runRowPages(run)) yield* page
+/**
+ * Yields results with their rows, in the manifest's order, even while a process works on the run.
+ *
+ * @param drawn the row that was drawn for each slot of a shuffled drop, from 1
+ */
+export async function* runRows(run: Run, drawn?: Uint32Array): AsyncGenerator<RunRow> {
+  for await (const page of runRowPages(run, { drawn })) yield* page
 }
 
 /** Like `runRows`, in pages of at most `limit` rows. */
-export async function* runRowPages(run: Run, limit?: number): AsyncGenerator<RunRow[]> {
+export async function* runRowPages(
+  run: Run,
+  { limit, drawn }: { limit?: number; drawn?: Uint32Array | undefined } = {},
+): AsyncGenerator<RunRow[]> {
   const { state, drop } = await openDrop(run)
   try {
     const pages = pagesOf(
@@ -47,9 +58,11 @@ export async function* runRowPages(run: Run, limit?: number): AsyncGenerator<Run
       limit,
     )
     for await (const page of pages) {
-      yield page.map(({ key, result, parts }) => {
+      const names = drawn === undefined ? null : await state.read((sql) => drawnNames(sql, drop, page, drawn))
+      yield page.map(({ key, result, parts, position }) => {
         const row = rowOf(key, result.line, parts)
-        return { result, row, removed: null, sentMetadata: () => metadataOf(state, drop, key) }
+        const shown = names?.get(position) ?? null
+        return { result, row, removed: null, drawn: shown, sentMetadata: () => metadataOf(state, drop, key) }
       })
     }
     const outside = await state.read((sql) => resultsOutside(sql, drop, run.running))
@@ -59,12 +72,23 @@ export async function* runRowPages(run: Run, limit?: number): AsyncGenerator<Run
         result,
         row: null,
         removed: parts === null ? null : rowOf(key, result.line, parts),
+        drawn: null,
         sentMetadata: async () => null,
       }))
     }
   } finally {
     state.close()
   }
+}
+
+/** Returns the names of the rows that were drawn for slots, by the position of the slot. */
+function drawnNames(sql: Sql, { setId }: Drop, slots: readonly { position: number }[], drawn: Uint32Array) {
+  const names = slots.flatMap(({ position }) => {
+    const row = drawn[position]
+    const name = row === undefined ? null : nameAt(sql, { set: setId ?? -1 }, row - 1)
+    return name === null ? [] : [[position, { key: shownKey(name.key), line: name.line }] as const]
+  })
+  return new Map(names)
 }
 
 const rowOf = (key: string, line: number, parts: readonly string[]): ManifestRow => ({

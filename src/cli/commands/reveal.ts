@@ -10,7 +10,7 @@ import { because, codeOfWait } from '../../operations/waiting.ts'
 import { applyUpdates, type Update } from '../../plan/apply-updates.ts'
 import { noOutcomes, type Outcomes, RESUME_HINT } from '../../plan/make-changes.ts'
 import { noteNfts } from '../../plan/note-changes.ts'
-import { type RevealPlan, withRevealPlan } from '../../reveal/plan-reveal.ts'
+import { type LeftRow, type RevealPlan, withRevealPlan } from '../../reveal/plan-reveal.ts'
 import { asCommitted, type ReadCommitment, readCommitment, uncommittable } from '../../reveal/read-commitment.ts'
 import { type DrawnRows, drawOf } from '../../reveal/shuffle/drawn-rows.ts'
 import { isoTime } from '../../reveal/shuffle/rule.ts'
@@ -126,7 +126,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
     const onProgress = (done: number) => progress.update(`Finding the NFTs of the rows: ${done}`)
     await withRevealPlan(planned, { client, readManifest: read, rows, drawn, onProgress }, async (plan) => {
       progress.stop()
-      printLeft(deps, plan)
+      printLeft(deps, plan, rows.commitment.rule !== null && drawn === null)
       // A given limit is set even if nothing is left to reveal.
       const hasEffect = plan.pending > 0 || (flags.maxCost !== undefined && noneMinted(plan) === null)
       const sends = hasEffect && flags.dryRun !== true
@@ -283,12 +283,29 @@ async function checkCommitment(
 
 const MAX_NAMED = 5
 
-function printLeft({ io }: Deps, { notMinted, left, leftRows }: RevealPlan): void {
-  const all = notMinted + left
+/** @param isUndrawn whether the rows of a shuffled drop aren't drawn yet, so that only its slots are known */
+function printLeft({ io }: Deps, plan: RevealPlan, isUndrawn: boolean): void {
+  const { notMinted, undeployed, left, leftRows } = plan
+  if (isUndrawn) printSlots(io, { missing: notMinted - undeployed, undeployed })
+  const all = isUndrawn ? left : notMinted + left
   if (all === 0) return
-  io.note(`${count(all, 'row')} not revealed:`)
-  for (const { line, reason } of leftRows.slice(0, MAX_NAMED)) io.note(`  line ${line}: ${safe(reason)}`)
+  io.note(`${isUndrawn ? count(all, 'NFT') : count(all, 'row')} not revealed:`)
+  for (const row of leftRows.slice(0, MAX_NAMED)) io.note(`  ${placeOf(row)}: ${safe(row.reason)}`)
   if (all > MAX_NAMED) io.note(`  and ${all - MAX_NAMED} more`)
+}
+
+/** Returns the line of a row. In a shuffled drop, also its key or, before the draw, only its slot. */
+function placeOf({ line, key, slot }: LeftRow): string {
+  if (line === null) return `slot ${slot}`
+  return slot === undefined || key === null ? `line ${line}` : `line ${line} (${safe(key)})`
+}
+
+function printSlots(io: Deps['io'], { missing, undeployed }: { missing: number; undeployed: number }): void {
+  const are = (n: number) => (n === 1 ? 'is' : 'are')
+  if (undeployed > 0) io.note(`${count(undeployed, 'NFT')} ${are(undeployed)} not deployed yet.`)
+  if (missing === 0) return
+  const rows = missing === 1 ? 'which row it' : 'which rows they'
+  io.note(`${count(missing, 'slot')} ${are(missing)} not minted; ${rows} would have drawn is known after the reveal.`)
 }
 
 /**

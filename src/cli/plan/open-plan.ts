@@ -67,7 +67,7 @@ export async function openPlan<Result>(
     isSaved,
     adoptLabels,
     prune,
-    drawnRows: drawn?.rows.length,
+    drawnRows: drawn?.rows,
     signal: signals.signal,
     noTransfers: () => noTransfers(deps, connection, options),
     async noMints(reading) {

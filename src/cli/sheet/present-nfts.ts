@@ -75,7 +75,7 @@ export class PresentNfts {
 
   /** Yields the rows of a run with their NFTs, in manifest order. */
   async *of(run: Run): AsyncGenerator<ReportRow> {
-    for await (const page of runRowPages(run, IDS_PER_REQUEST)) yield* this.#ofPage(page)
+    for await (const page of runRowPages(run, { limit: IDS_PER_REQUEST })) yield* this.#ofPage(page)
   }
 
   async *#ofPage(page: readonly RunRow[]): AsyncGenerator<ReportRow> {

@@ -8,6 +8,7 @@ import { GdnError } from '../../../core/errors.ts'
 import type { ColumnNaming } from '../../../manifest/columns.ts'
 import { type CsvHeader, readCsvHeader } from '../../../manifest/csv-header.ts'
 import type { ManifestOptions } from '../../../manifest/options.ts'
+import { keptDraw } from '../../../reveal/shuffle/drawn-rows.ts'
 import { editsSince, warnOfEdits } from '../../batch/edits-since.ts'
 import { cellsOfFile } from '../../batch/ignored-cells.ts'
 import { manifestOptions } from '../../batch/manifest-options.ts'
@@ -68,10 +69,17 @@ const VERIFIED_VIEW: View = {
   columns: ['line', 'title', 'status', 'verified', 'token_id', 'receiver_wallet_address', 'verify_error'],
 }
 
+/** Returns the view of a shuffled drop, which also shows the row that was drawn for each NFT. */
+const withDrawn = (view: View): View => ({
+  ...view,
+  fields: [...view.fields, 'drawn_key', 'drawn_line'],
+  columns: view.columns.flatMap((column) => (column === 'title' ? ['drawn_line', column] : column)),
+})
+
 export function command(deps: Deps, run = results): GdnCommand {
   const resultsCommand = new GdnCommand({
     about:
-      "The command shows the rows in the order of the manifest, even while the run is in progress. Titles, owners and URLs have the values that this machine last minted or applied, and so do the manifest's own columns in CSV output. Ignored columns have the cells of the current file. To compare the rows with the current NFTs, use gdn plan. A row that was removed from the manifest has no line number. A warning shows how many rows were added or edited after the run read the manifest. Without --status, JSON output ends with these rows, with the status new or edited. The status is the outcome of the mint. The field burned shows whether the NFT was burned later.\nCSV output contains the manifest's own columns in their order, without columns that are empty in every row (except ignored ones), then key, line, status, nft_gdn_id, token_id, contract_address, receiver_wallet_address, metadata_url, error and burned. The manifest's cells are unchanged, even if a spreadsheet would execute them as formulas. --for-spreadsheet escapes such cells, uses the headers and the separator of the manifest file, and shows the status of a burned NFT as burned. In CSV output, --fields also accepts the names of the manifest's columns.",
+      "The command shows the rows in the order of the manifest, even while the run is in progress. Titles, owners and URLs have the values that this machine last minted or applied, and so do the manifest's own columns in CSV output. Ignored columns have the cells of the current file. To compare the rows with the current NFTs, use gdn plan. A row that was removed from the manifest has no line number. A warning shows how many rows were added or edited after the run read the manifest. Without --status, JSON output ends with these rows, with the status new or edited. The status is the outcome of the mint. The field burned shows whether the NFT was burned later. After the reveal of a shuffled drop, drawn_key and drawn_line show which row was drawn for the NFT.\nCSV output contains the manifest's own columns in their order, without columns that are empty in every row (except ignored ones), then key, line, status, nft_gdn_id, token_id, contract_address, receiver_wallet_address, metadata_url, error and burned. The manifest's cells are unchanged, even if a spreadsheet would execute them as formulas. --for-spreadsheet escapes such cells, uses the headers and the separator of the manifest file, and shows the status of a burned NFT as burned. In CSV output, --fields also accepts the names of the manifest's columns.",
     examples: [
       ['Show a table', 'gdn batch results drop.csv'],
       ['Write the manifest with the outcome of each row', 'gdn batch results drop.csv -o csv > results.csv'],
@@ -95,8 +103,10 @@ export function command(deps: Deps, run = results): GdnCommand {
 export async function results(deps: Deps, given: string | undefined, flags: ResultsFlags): Promise<void> {
   const name = await whichRun(deps, given, flags)
   const { io } = deps
-  const view = flags.verify ? VERIFIED_VIEW : VIEW
   const run = await findRun(deps, name, flags)
+  const drawn = keptDraw(run.reading)?.rows
+  const usual = flags.verify ? VERIFIED_VIEW : VIEW
+  const view = drawn === undefined ? usual : withDrawn(usual)
   const isCsv = flags.output === 'csv'
   // Manifest columns aren't fields of the view.
   const output = createOutput(io, isCsv ? withoutFields(flags) : flags, view, { manifest: run.manifestPath })
@@ -108,7 +118,7 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
       ? await output.many(recordsOf(wanted, { fields: view.fields, rows: outside }))
       : await printResultsCsv(io, wanted, inCsv)
   let found = 0
-  const rows = counted(inStatus(runRows(run), flags.status), () => found++)
+  const rows = counted(inStatus(runRows(run, drawn), flags.status), () => found++)
   try {
     if (flags.verify) await printVerified(deps, run, rows, flags, print)
     else await print(plainRecords(rows))
@@ -216,7 +226,11 @@ const noRowIs = (statuses: readonly ShownStatus[]): string =>
   statuses.join() === 'failed' ? 'No row has failed.' : `No row has the status ${statuses.join(' or ')}.`
 
 /** A row that was removed from the manifest has no line, because another row may be on that line now. */
-const recordOf = ({ result, row }: RunRow): DataRecord => (row === null ? { ...result, line: null } : { ...result })
+const recordOf = ({ result, row, drawn }: RunRow): DataRecord => ({
+  ...result,
+  ...(row === null ? { line: null } : {}),
+  ...(drawn === null ? {} : { drawn_key: drawn.key, drawn_line: drawn.line }),
+})
 
 async function* plainRecords(rows: AsyncIterable<RunRow>): AsyncGenerator<ResultRecord> {
   for await (const one of rows) yield { record: recordOf(one), row: one.row ?? one.removed }

@@ -1,0 +1,78 @@
+/** @module-tag slow */
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { cli } from '../cli/harness.ts'
+import { createTestCollection, freshDataDir, startTestBackend, type TestBackend, WALLETS } from '../helpers/backend.ts'
+import { nftsOf, refusingRelay, rowsOf, shuffledMachine } from '../helpers/shuffled-machine.ts'
+
+let data: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+beforeAll(async () => {
+  data = await freshDataDir()
+  backend = await startTestBackend(data.path)
+})
+afterAll(async () => {
+  await backend.close()
+  await data.remove()
+})
+
+const SIZE = 7
+
+/** Mints a drop of which the slot `REFUSED_ROW` is never minted. */
+async function dropWithoutSlot() {
+  const collection = await createTestCollection(backend, { enable_transfer: true })
+  const relay = await refusingRelay(backend)
+  onTestFinished(() => relay.close())
+  const machine = await shuffledMachine({ ...backend, url: relay.url }, collection)
+  const rows = rowsOf(SIZE)
+  expect((await machine.shuffle(rows)).error).toMatchObject({ code: 'batch_failed_rows' })
+  return { collection, machine, rows }
+}
+
+test('lists the rows that no NFT shows after the reveal, and only counts slots before it', async () => {
+  const { collection, machine, rows } = await dropWithoutSlot()
+  const inText = async (...more: string[]) => {
+    const beacon = ['--beacon', machine.path('beacon.json')]
+    return (await cli(['reveal', machine.path('drop.csv'), ...machine.target, ...beacon, ...more], machine.options))
+      .stderr
+  }
+  const before = await machine.reveal(rows, '--dry-run')
+  expect(await inText('--dry-run')).toContain(
+    '1 slot is not minted; which row it would have drawn is known after the reveal.',
+  )
+  expect(JSON.parse(before.stdout)).toMatchObject({ not_minted: 1, unrevealed_rows: [], unrevealed_rows_left_out: 1 })
+  for (const one of [machine, await shuffledMachine(backend, collection)]) {
+    const { stdout } = await one.reveal(rows, '--abandon-rows', '1')
+    const titles = (await nftsOf(backend, collection)).map(({ request_metadata: { title } }) => title)
+    const missing = Array.from({ length: SIZE }, (_, at) => at + 1).find((row) => !titles.includes(`Row ${row}`)) ?? 0
+    expect(JSON.parse(stdout).unrevealed_rows).toEqual([
+      { key: `r${missing}`, line: missing + 1, slot: 3, reason: 'its slot was not minted' },
+    ])
+    expect(await inText('--yes')).toContain(`  line ${missing + 1} (r${missing}): its slot was not minted`)
+  }
+})
+
+test('names the edited row and its NFT in plans, and the drawn row of each NFT in results', async () => {
+  const { collection, machine, rows } = await dropWithoutSlot()
+  expect((await machine.reveal(rows, '--abandon-rows', '1')).code).toBe(0)
+  const nfts = await nftsOf(backend, collection)
+  const titleOf = new Map(nfts.map(({ nft_gdn_id, request_metadata: { title } }) => [nft_gdn_id, title]))
+  const results = await machine.cli('batch', 'results', machine.path('drop.csv'), '--json')
+  for (const { nft_gdn_id, drawn_key, drawn_line } of JSON.parse(results.stdout)) {
+    if (nft_gdn_id === null) continue
+    expect([titleOf.get(nft_gdn_id), drawn_line]).toEqual([
+      drawn_key.replace('r', 'Row '),
+      Number(drawn_key.slice(1)) + 1,
+    ])
+  }
+  const csv = await machine.cli('batch', 'results', machine.path('drop.csv'), '-o', 'csv')
+  expect(csv.stdout.split('\n')[0]).toMatch(/,drawn_key,drawn_line\r?$/)
+  const row = Number(titleOf.values().next().value?.slice('Row '.length))
+  const nft = nfts.find(({ request_metadata: { title } }) => title === `Row ${row}`)
+  const edited = rowsOf(SIZE, (at) => (at === row ? 'Edited' : `Row ${at}`))
+  const [change] = JSON.parse((await machine.plan(edited)).stdout)
+  const { token_id } = nft ?? {}
+  expect(change).toMatchObject({ action: 'update', key: `r${row}`, line: row + 1, title: 'Edited', token_id })
+  // A receiver belongs to the slot.
+  const moved = rows.replace(/^(r1,.*),0x\w+$/m, `$1,${WALLETS[1]}`)
+  expect(JSON.parse((await machine.plan(moved)).stdout)[0]).toMatchObject({ action: 'transfer', key: 'r1', line: 2 })
+})
