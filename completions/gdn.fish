@@ -386,11 +386,11 @@ function __gdn_bundles
     case 'art init'
       printf '%s\n' 'output-d9d285'
     case 'art check'
-      printf '%s\n' 'flags-0e7774 output-31b492'
+      printf '%s\n' 'flags-bfc79d output-31b492'
     case 'art preview'
       printf '%s\n' 'flags-fd6da8 output-31b492'
     case 'art generate'
-      printf '%s\n' 'flags-9635a9 output-31b492'
+      printf '%s\n' 'flags-e0335d output-31b492'
     case 'art import'
       printf '%s\n' 'flags-685e02 output-31b492'
     case 'plan'
@@ -975,10 +975,11 @@ function __gdn_flags
       printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
         '--finished - - Delete all finished runs, or only those on the selected server or in the selected collection' \
         '--yes -y - Delete without a prompt'
-    case 'flags-0e7774'
+    case 'flags-bfc79d'
       printf '%s\n' '--count - text Number of NFTs, with one-of-ones' \
         '--seed - text Seed of the random choices, any text (gdn)' \
-        '--strict - - Refuse an edition that deviates from a weight'
+        '--strict - - Refuse an edition that deviates from a weight' \
+        '--fit - =fit How to scale images of another size than the output'
     case 'flags-fd6da8'
       printf '%s\n' '--count - text Number of NFTs, with one-of-ones' \
         '--seed - text Seed of the random choices, any text (gdn)' \
@@ -987,7 +988,7 @@ function __gdn_flags
         '--out - file Write a page to this file (art-preview.html with --open)' \
         '--force - - Overwrite an existing file' \
         '--open - - Open the page in the browser'
-    case 'flags-9635a9'
+    case 'flags-e0335d'
       printf '%s\n' '--count - text Number of NFTs, with one-of-ones' \
         '--seed - text Seed of the random choices, any text (gdn)' \
         '--out - text Folder to write' \
@@ -995,7 +996,8 @@ function __gdn_flags
         '--from - text Number of the first NFT to generate (1)' \
         '--only - text Number of NFTs to generate (all)' \
         '--fit - =fit How to scale images of another size than the output' \
-        '--threads - text Images to make at the same time (one per core, at most 8)'
+        '--threads - text Images to make at the same time (one per core, at most 8)' \
+        '--clean - - Delete unfinished folders of other settings'
     case 'flags-685e02'
       printf '%s\n' '--out - file Manifest to write (manifest.csv)' \
         '--force - - Overwrite an existing file'

@@ -2,7 +2,7 @@ import { count } from '../core/count.ts'
 import { formatPlace, type Place } from '../core/errors.ts'
 import { quoted } from '../core/quoted.ts'
 import type { Problem } from './problem.ts'
-import type { Proof } from './prove.ts'
+import type { Proof, Sum } from './prove.ts'
 import type { Art, ArtRule, Deviation } from './types.ts'
 
 /** A member of a proof, or the fact that follows from the others. */
@@ -13,31 +13,76 @@ export interface Reason {
   text: string
 }
 
-/** Returns the rules and counts of a proof, and why they contradict each other if a sentence can say it. */
-export function reasonsOf(art: Art, { count: wanted }: Problem, { rules, counts, combinations }: Proof): Reason[] {
+/**
+ * Returns the rules and counts of a proof, and the sum or the number of combinations by which they contradict.
+ *
+ * @param total the number of combinations that all rules allow
+ */
+export function reasonsOf(
+  art: Art,
+  { count: wanted }: Problem,
+  { rules, counts, sum, ...proof }: Proof,
+  total: bigint,
+): Reason[] {
   const reason = (kind: Reason['kind'], place: Place, text: string): Reason => ({
     kind,
     file: art.file,
     line: place.line ?? null,
-    text: `${formatPlace({ file: art.file, line: place.line })}: ${text}`,
+    text: `${lineOf(art, place)}: ${text}`,
   })
   const ofRules = rules.flatMap((index) => {
     const rule = art.rules[index]
     return rule === undefined ? [] : [reason('rule', rule.place, ruleText(rule))]
   })
   const ofCounts = counts.map(({ layer, value, count: exact }) => {
-    const { traits = [], place = {}, name = '' } = art.layers[layer] ?? {}
-    const trait = traits[value]
-    if (trait === undefined) return reason('count', place, `${count(exact, 'NFT')} without ${quoted(name)}`)
-    const isZeroWeight = 'weight' in trait.frequency && exact === 0
-    const text = isZeroWeight ? `the weight 0 of` : `${count(exact, 'NFT')} with`
-    return reason('count', trait.place, `${text} ${quoted(`${name}/${trait.name}`)}`)
+    const { name, place, trait } = valueAt(art, layer, value)
+    const isZeroWeight = trait !== undefined && 'weight' in trait.frequency && exact === 0
+    const text = isZeroWeight ? 'the weight 0 of' : `${count(exact, 'NFT')} ${trait === undefined ? 'without' : 'with'}`
+    return reason('count', place, `${text} ${name}`)
   })
   const given = `${count(wanted, 'NFT')} from layers`
+  // If these rules allow too few, so do all rules. Then it is the number that `art check` prints.
+  const combinations = proof.combinations < BigInt(wanted) && total < BigInt(wanted) ? total : proof.combinations
   const allowed = `${combinations} ${combinations === 1n ? 'combination' : 'combinations'}`
   const last =
-    combinations < BigInt(wanted) ? `${given} need more than the ${allowed} that are possible` : `${given} are wanted`
+    combinations < BigInt(wanted)
+      ? `${given} need more than the ${allowed} that are possible`
+      : sum === null
+        ? `${given} are wanted`
+        : sumText(art, wanted, sum)
   return [...ofRules, ...ofCounts, reason('combinations', {}, last)]
+}
+
+const lineOf = ({ file }: Art, { line }: Place): string => formatPlace({ file, line })
+
+/** Returns the name of a value of a layer, in quotes, and its location. Without a trait, the layer is not shown. */
+function valueAt({ layers }: Art, layer: number, value: number) {
+  const { traits = [], place: own = {}, name = '' } = layers[layer] ?? {}
+  const trait = traits[value]
+  return { trait, place: trait?.place ?? own, name: quoted(trait === undefined ? name : `${name}/${trait.name}`) }
+}
+
+/** Returns a sentence about counts of a proof that are too large or too small together. */
+function sumText(art: Art, wanted: number, { terms, most }: Sum): string {
+  const side = (sign: 1 | -1) => {
+    const own = terms.filter(({ points }) => points * sign > 0)
+    const total = own.reduce((sum, { points, count: exact }) => sum + Math.abs(points) * exact, 0)
+    const listed = own.map(({ layer, value, points, count: exact }) => {
+      const { trait, name, place } = valueAt(art, layer, value)
+      const times = Math.abs(points) === 1 ? '' : `${Math.abs(points)} × `
+      return `${times}${exact} ${trait === undefined ? 'without' : 'with'} ${name} (${lineOf(art, place)})`
+    })
+    const text = listed.length === 1 ? (listed[0] as string) : `${listed.join(' + ')} = ${total}`
+    return { total, text, isEmpty: listed.length === 0 }
+  }
+  const [more, fewer] = [side(1), side(-1)]
+  const given = `${count(wanted, 'NFT')} from layers`
+  if (fewer.isEmpty) return `${more.text} is more than ${most}, the most that ${given} can have`
+  if (more.isEmpty) return `${fewer.text} is less than ${-most}, the least that ${given} can have`
+  if (most === 0) return `${more.text} is more than ${fewer.text}, but can't be, for ${given}`
+  return most > 0
+    ? `${more.text} is more than ${fewer.text} by more than ${most}, the most that is possible for ${given}`
+    : `${more.text} is not less than ${fewer.text} by ${-most}, the least that is possible for ${given}`
 }
 
 const VERBS: Readonly<Record<ArtRule['kind'], string>> = {

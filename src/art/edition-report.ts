@@ -99,5 +99,8 @@ function causesOf({ art }: Edition, count: number, deviations: readonly Deviatio
   const isSmall = [...involved].reduce((sum, layer) => sum + (problem.sizes[layer] ?? 0), 0) <= MAX_EXPLAINED
   const wanted = { ...problem, exact }
   const proof = deviations.length > 0 && isSmall ? prove(wanted) : null
-  return { binding: new Set(proof?.rules), reasons: proof === null ? [] : reasonsOf(art, wanted, proof) }
+  return {
+    binding: new Set(proof?.rules),
+    reasons: proof === null ? [] : reasonsOf(art, wanted, proof, proof.combinations),
+  }
 }

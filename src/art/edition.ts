@@ -3,6 +3,7 @@ import { GdnError } from '../core/errors.ts'
 import { SeededRandom } from '../core/random-words.ts'
 import { deviationText, reasonsOf } from './describe.ts'
 import { type Diagram, diagramOf } from './diagram.ts'
+import { largestOf } from './largest.ts'
 import { type Problem, problemOf } from './problem.ts'
 import { type Proof, prove } from './prove.ts'
 import { findRows, type Rows } from './rows.ts'
@@ -28,20 +29,24 @@ export interface EditionOptions {
  */
 export function makeEdition(art: Art, { count, seed, strict = false }: EditionOptions): Edition {
   const problem = generatedPart(art, count)
-  const solution = solve(problem, diagramOf(problem.sizes, problem.clauses), seed)
+  const diagram = diagramOf(problem.sizes, problem.clauses)
+  const solution = solve(problem, diagram, seed)
+  const smaller = () => {
+    const { largest } = largestOf(art, diagram, { seed, made: null })
+    return largest === null ? '' : `\nTry --count ${largest + art.oneOfOnes.length}.`
+  }
   if (solution.kind === 'impossible') {
+    const reasons = reasonsOf(art, problem, solution.proof, diagram.total)
     throw new GdnError('art_impossible', `an edition of ${counted(count, 'NFT')} is impossible`, {
       place: { file: art.file },
-      hint: `These contradict each other:\n${reasonsOf(art, problem, solution.proof)
-        .map(({ text }) => text)
-        .join('\n')}`,
-      details: { reasons: reasonsOf(art, problem, solution.proof) },
+      hint: `These contradict each other:\n${reasons.map(({ text }) => text).join('\n')}${smaller()}`,
+      details: { reasons },
     })
   }
   if (solution.kind === 'undecided') {
     throw new GdnError('art_undecided', `found no edition of ${counted(count, 'NFT')}, and no proof against one`, {
       place: { file: art.file },
-      hint: 'Try another --seed or fewer NFTs, or relax a rule or an exact count.',
+      hint: `Try another --seed or fewer NFTs, or relax a rule or an exact count.${smaller()}`,
     })
   }
   const deviations = deviationsOf(art, problem, solution.rows)

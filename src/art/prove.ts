@@ -17,6 +17,15 @@ export interface Proof {
   counts: readonly ExactCount[]
   /** The number of combinations that these rules allow. */
   combinations: bigint
+  /** The sum by which the counts contradict the rules; null if there is none. */
+  sum: Sum | null
+}
+
+/** Exact counts, of which each NFT with the value adds points. */
+export interface Sum {
+  terms: readonly (ExactCount & { points: number })[]
+  /** The largest sum of points that the NFTs can have. The counts have more. */
+  most: number
 }
 
 /** The limit of one attempt, in arcs of the diagram that are read. */
@@ -39,7 +48,15 @@ export function prove(problem: Problem): Proof | null {
   }
   // The points that prove it may differ without a member, so each is left out once more.
   members = reduced(members, (fewer) => contradiction(problem, fewer) !== null)
-  return { ...members, combinations: diagramWith(problem, members.rules).total }
+  const diagram = diagramWith(problem, members.rules)
+  return { ...members, combinations: diagram.total, sum: sumOf(problem, members, diagram) }
+}
+
+function sumOf(problem: Problem, members: Members, diagram: Diagram): Sum | null {
+  const points = contradiction(problem, members)
+  if (points === null || points === 'searched' || diagram.total < BigInt(problem.count)) return null
+  const terms = members.counts.map((one) => ({ ...one, points: points[one.layer]?.[one.value] ?? 0 }))
+  return { terms: terms.filter((one) => one.points !== 0), most: topSum(diagram, points, problem.count) }
 }
 
 interface Members {

@@ -140,6 +140,51 @@ test('leaves a complete folder of the same edition unchanged, and repairs a dama
   expect(await folder.files('drop')).toEqual(before)
 })
 
+test('an edited manifest stays if the edition is the same, and is named with its new place if another one replaces it', async () => {
+  const folder = await artFolder()
+  await generate(folder)
+  const text = (await readFile(folder.path('drop/manifest.csv'), 'utf8')).replace('The Whale', 'Moby')
+  await writeFile(folder.path('drop/manifest.csv'), text)
+  const same = await generate(folder)
+  expect(same.stderr).toContain('drop/manifest.csv was changed after it was generated. It is unchanged.')
+  expect(await readFile(folder.path('drop/manifest.csv'), 'utf8')).toBe(text)
+  const other = await generate(folder, '--seed', 'other')
+  expect(other.stderr).toContain(
+    'drop/manifest.csv was changed after it was generated. The changed file is drop.before-1/manifest.csv.',
+  )
+  expect(await readFile(folder.path('drop.before-1/manifest.csv'), 'utf8')).toBe(text)
+  expect((await generate(folder, '--seed', 'third')).stderr).not.toContain('was changed')
+})
+
+test('names unfinished folders of other settings with their size, and deletes only these with --clean', async () => {
+  const folder = await artFolder()
+  const left = '.drop.0123456789ab.partial'
+  for (const name of [left, '.drop.0123456789ab.partial2', '.other.0123456789ab.partial']) {
+    await mkdir(folder.path(`${name}/images`), { recursive: true })
+    await writeFile(folder.path(`${name}/images/1.png`), Buffer.alloc(2048))
+  }
+  const { stderr } = await generate(folder)
+  expect(stderr).toContain(`Unfinished folder of other settings: ${left} (2 KiB)`)
+  expect(stderr).toContain('To delete it, run the same command with --clean.')
+  expect((await generate(folder, '--clean')).stderr).toContain(`Deleted ${left} (2 KiB).`)
+  expect(
+    (await readdir(folder.path('.'))).filter((name) => name.endsWith('.partial2') || name.endsWith('.partial')),
+  ).toEqual(['.drop.0123456789ab.partial2', '.other.0123456789ab.partial'])
+})
+
+test('a complete folder that was not renamed yet is found by the next command, which makes no image', async () => {
+  const folder = await artFolder()
+  await generate(folder)
+  const { inputs } = JSON.parse(await readFile(folder.path('drop/edition.json'), 'utf8')) as { inputs: string }
+  const before = await folder.files('drop')
+  // As after a kill between the last two renames.
+  await mkdir(folder.path('drop.before-1'))
+  await rename(folder.path('drop'), folder.path(`.drop.${inputs.slice(0, 12)}.partial`))
+  const { stdout } = await generate(folder, '--json')
+  expect(JSON.parse(stdout)).toMatchObject({ made: 0, kept: 12, unfinished_folders: [] })
+  expect(await folder.files('drop')).toEqual(before)
+})
+
 test('each file has the pixels whose hash is recorded, also if several images are made at once', async () => {
   const folder = await artFolder()
   expect(await generate(folder)).toMatchObject({ code: 0 })

@@ -1,7 +1,10 @@
 /** @module-tag slow */
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import sharp from 'sharp'
 import { describe, expect, test } from 'vitest'
+import { reportImages } from '../../src/cli/art/check-images.ts'
+import { GdnError } from '../../src/core/errors.ts'
 import { folder } from './drop.ts'
 import { cli } from './harness.ts'
 
@@ -19,6 +22,7 @@ async function layers(paths: readonly string[], others: Readonly<Record<string, 
   }
   for (const name of paths) await write(`layers/${name}`, PNG)
   for (const [name, text] of Object.entries(others)) await write(name, text)
+  if ('art.yaml' in others) for (const letter of 'bcdr') await write(`${letter}.png`, PNG)
   const gdn = (...argv: string[]) => cli(['art', ...argv], { ...options, cwd: path('.') })
   return { path, gdn, write }
 }
@@ -83,7 +87,7 @@ describe('gdn art check', () => {
     expect(code).toBe(0)
     expect(JSON.parse(stdout)).toMatchObject({
       ...{ verdict: 'possible', count: 5, combinations: '6', combinations_exact: true },
-      ...{ largest_edition: 5, upper_bound: '5', reasons: [] },
+      ...{ largest_edition: 5, upper_bound: '5', images: 6, reasons: [] },
     })
   })
 
@@ -102,6 +106,7 @@ describe('gdn art check', () => {
     const shown = await gdn('check', 'art.yaml', '--count', '3')
     expect(shown.stderr).toContain('art.yaml:11: "Hat/Crown" requires "Body/Dog"')
     expect(shown.stderr).toContain('art.yaml:9: 2 NFTs with "Hat/Crown"')
+    expect(shown.stderr).toContain('2 with "Hat/Crown" (art.yaml:9) is more than 1 with "Body/Dog" (art.yaml:7)')
   })
 
   test('lists deviations from weights, and refuses them with --strict', async () => {
@@ -128,5 +133,67 @@ describe('gdn art check', () => {
     const { code, stderr } = await gdn('check', 'art.yaml', '--count', '5')
     expect(code).toBe(2)
     expect(stderr).toContain('art.yaml:14:5')
+  })
+
+  test.each([
+    ['is missing', (path: string) => rm(path), '"r.png" does not exist'],
+    ['is no image', (path: string) => writeFile(path, 'text'), '"r.png" is not an image, and layers need PNG'],
+    [
+      'has another size',
+      (path: string) => sharp(PNG).resize(2, 2).png().toFile(path),
+      '"r.png" has 2 × 2 pixels, but the output has 1 × 1',
+    ],
+  ])('check, preview and generate reject an image that %s, with the same message', async (_, spoil, message) => {
+    const { gdn, path } = await layers([], { 'art.yaml': ART })
+    await spoil(path('r.png'))
+    for (const argv of [['check'], ['preview'], ['generate', '--threads', '1', '--out', 'drop']]) {
+      const { code, stderr } = await gdn(...argv, 'art.yaml', '--count', '5')
+      expect([argv[0], code, stderr]).toEqual([argv[0], 2, expect.stringContaining(`error: art.yaml:5:54: ${message}`)])
+    }
+  })
+
+  test('checks scaled images with --fit', async () => {
+    const { gdn, path } = await layers([], { 'art.yaml': ART })
+    await sharp(PNG).resize(2, 2).png().toFile(path('r.png'))
+    expect(await gdn('check', 'art.yaml', '--count', '5', '--fit', 'contain')).toMatchObject({ code: 0 })
+  })
+
+  test('an impossible edition stays one if an image is missing too', async () => {
+    const { gdn, path } = await layers([], { 'art.yaml': ART.replace('count: 3', 'count: 1') })
+    await rm(path('r.png'))
+    const { code, stderr } = await gdn('check', 'art.yaml', '--count', '3')
+    expect(code).toBe(5)
+    expect(stderr).toContain('"r.png" does not exist')
+  })
+
+  test('says that images were not checked without sharp', () => {
+    const warnings: string[] = []
+    const error = new GdnError('native_missing', "sharp isn't installed", { hint: 'Install it.' })
+    reportImages({ warn: (line) => warnings.push(line) }, { checked: null, error })
+    expect(warnings).toEqual(["The images were not checked: sharp isn't installed. Install it."])
+  })
+
+  test('warns about two traits with one image file, with both locations', async () => {
+    const { gdn } = await layers([], { 'art.yaml': ART })
+    for (const argv of [['check'], ['preview'], ['generate', '--threads', '1', '--out', 'drop']]) {
+      const { code, stderr } = await gdn(...argv, 'art.yaml', '--count', '5')
+      expect(code, stderr).toBe(0)
+      expect(stderr).toContain('art.yaml:9: "Hat/Cap" has the same image as "Body/Cat" (art.yaml:7): "c.png"')
+    }
+  })
+
+  test('generate names the same number of combinations as check, and the largest edition that it found', async () => {
+    const { gdn } = await layers([], { 'art.yaml': ART })
+    const checked = await gdn('check', 'art.yaml', '--count', '40', '--json')
+    const { combinations, reasons } = JSON.parse(checked.stdout) as {
+      combinations: string
+      reasons: { text: string }[]
+    }
+    const text = `40 NFTs from layers need more than the ${combinations} combinations that are possible`
+    expect(reasons.at(-1)?.text).toContain(text)
+    const { code, stderr } = await gdn('generate', 'art.yaml', '--count', '40', '--out', 'drop')
+    expect(code).toBe(5)
+    expect(stderr).toContain(text)
+    expect(stderr).toMatch(/^ {2}Try --count 5\.$/m)
   })
 })

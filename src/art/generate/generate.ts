@@ -1,27 +1,28 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { extname, join } from 'node:path'
-import { GdnError } from '../../core/errors.ts'
-import { quoted } from '../../core/quoted.ts'
+import { join } from 'node:path'
 import { VERSION } from '../../core/version.ts'
-import { sniffContentType } from '../../files/content-type.ts'
-import { loadSharp, SHARP_VERSION } from '../render/load-sharp.ts'
-import { type Fit, readImageFile } from '../render/read-image.ts'
-import { checkImages, EXTENSIONS, openRenderer } from '../render/renderer.ts'
-import type { Edition, EditionItem, OneOfOne } from '../types.ts'
+import { SHARP_VERSION } from '../render/load-sharp.ts'
+import type { Fit } from '../render/read-image.ts'
+import { EXTENSIONS } from '../render/renderer.ts'
+import type { Edition, EditionItem } from '../types.ts'
+import { checkFiles } from './check-files.ts'
 import type { ImageJob, MadeImage } from './image-job.ts'
 import { makeImages } from './make-images.ts'
 import { manifestRows } from './manifest-rows.ts'
 import {
+  changesOf,
   checkOutput,
   DraftFolder,
   EDITION_FILE,
   type EditionFile,
   IMAGE_FOLDER,
-  isComplete,
   MANIFEST_FILE,
+  type OutputChanges,
   PAGE_FILE,
   readOutput,
+  type Unfinished,
+  unfinishedFolders,
 } from './output-folder.ts'
 
 export interface GenerateOptions {
@@ -48,8 +49,12 @@ export interface Generated {
   images: readonly MadeImage[]
   /** Images whose files an earlier command made. */
   kept: number
-  /** The folder that was at this path before; null if there was none. */
+  /** The folder that was at this path before; null if there was none, or if it is unchanged. */
   former: string | null
+  /** Files of the earlier output folder that were changed after they were made, relative to the folder. */
+  edited: readonly string[]
+  /** Unfinished folders of commands with other settings. */
+  unfinished: readonly Unfinished[]
 }
 
 /**
@@ -62,10 +67,7 @@ export async function generate(edition: Edition, options: GenerateOptions): Prom
   const { art } = edition
   const { out, items, fit, signal, onProgress } = options
   await checkOutput(out)
-  const sharp = await loadSharp()
-  const { width, height } = await openRenderer(art, { fit, sharp })
-  const hashes = await checkImages(sharp, art, { width, height, fit })
-  const ones = await Promise.all(art.oneOfOnes.map(checkOneOfOne))
+  const { hashes, ones } = await checkFiles(art, fit)
   const fileOf = ({ number, oneOfOne }: EditionItem) =>
     `${IMAGE_FOLDER}/${number}.${oneOfOne === null ? EXTENSIONS[art.output.format] : ones[oneOfOne]?.extension}`
   const inputs = [VERSION, SHARP_VERSION, describe(edition, items), ...hashes, ...ones.map(({ sha256 }) => sha256)]
@@ -73,10 +75,22 @@ export async function generate(edition: Edition, options: GenerateOptions): Prom
     .update(JSON.stringify([...inputs, String(fit)]))
     .digest('hex')
   const earlier = await readOutput(out)
-  if (earlier?.inputs === digest && (await isComplete(out, earlier.images.values()))) {
-    return { images: [...earlier.images.values()], kept: earlier.images.size, former: null }
+  const { edited, isIncomplete } = earlier === null ? UNCHANGED : await changesOf(out, earlier)
+  const done = async (images: readonly MadeImage[], rest: Pick<Generated, 'kept' | 'former'>): Promise<Generated> => ({
+    ...{ images, edited, ...rest },
+    unfinished: await unfinishedFolders(out),
+  })
+  const isKept = !isIncomplete && edited.every((file) => file === MANIFEST_FILE || file === PAGE_FILE)
+  if (earlier?.inputs === digest && isKept) {
+    return await done([...earlier.images.values()], { kept: earlier.images.size, former: null })
   }
   const draft = await DraftFolder.open(out, digest)
+  // An earlier command can have been stopped just before it renamed the complete folder.
+  const complete = await readOutput(draft.path)
+  if (complete?.inputs === digest && isUnchanged(await changesOf(draft.path, complete))) {
+    const images = [...complete.images.values()]
+    return await done(images, { kept: images.length, former: await draft.publish() })
+  }
   const made = await draft.made()
   const kept = made.size
   let unchanged = 0
@@ -87,41 +101,30 @@ export async function generate(edition: Edition, options: GenerateOptions): Prom
   await makeImages({ art, fit, folder: draft.path }, jobs, {
     threads: options.threads,
     signal,
-    async onMade({ image, isUnchanged }) {
+    async onMade({ image, isUnchanged: isSame }) {
       await draft.record(image)
       made.set(image.number, image)
-      if (isUnchanged) unchanged++
+      if (isSame) unchanged++
       onProgress({ made: made.size - kept, kept, of: items.length })
     },
   })
   const images = items.flatMap(({ number }) => made.get(number) ?? [])
-  await draft.write(
-    MANIFEST_FILE,
-    manifestRows(art, items, fileOf)
-      .map((cells) => options.csvLine(cells))
-      .join(''),
-  )
-  await draft.write(PAGE_FILE, await options.page((item) => readFile(join(draft.path, fileOf(item)))))
-  await draft.write(EDITION_FILE, editionText(edition, { inputs: digest, images }))
+  const rows = manifestRows(art, items, fileOf).map((cells) => options.csvLine(cells))
+  const files = {
+    [MANIFEST_FILE]: await draft.write(MANIFEST_FILE, rows.join('')),
+    [PAGE_FILE]: await draft.write(PAGE_FILE, await options.page((item) => readFile(join(draft.path, fileOf(item))))),
+  }
+  await draft.write(EDITION_FILE, editionText(edition, { inputs: digest, files, images }))
   signal.throwIfAborted()
-  return { images, kept: kept + unchanged, former: await draft.publish() }
+  return await done(images, { kept: kept + unchanged, former: await draft.publish() })
 }
+
+const UNCHANGED: OutputChanges = { edited: [], isIncomplete: false }
+const isUnchanged = ({ edited, isIncomplete }: OutputChanges): boolean => edited.length === 0 && !isIncomplete
 
 function earlierOf(image: MadeImage | undefined, out: string): ImageJob['earlier'] {
   if (image?.pixels === undefined || image.pixels === null) return null
   return { path: `${out}/${image.file}`, sha256: image.sha256, pixels: image.pixels }
-}
-
-/** Checks that a one-of-one is an image, which is copied unchanged. */
-async function checkOneOfOne(one: OneOfOne): Promise<{ extension: string; sha256: string }> {
-  const bytes = await readImageFile({ ...one, file: one.image })
-  const type = sniffContentType(bytes, '')
-  if (!type.startsWith('image/')) {
-    throw new GdnError('invalid_input', `${quoted(one.image)} is not an image`, { place: one.place })
-  }
-  const own = extname(one.image).slice(1).toLowerCase()
-  const extension = /^[a-z0-9]{1,5}$/.test(own) ? own : (type.split('/')[1] as string)
-  return { extension, sha256: createHash('sha256').update(bytes).digest('hex') }
 }
 
 /** Returns what the files of an edition depend on, except the images of its layers. */
@@ -133,7 +136,10 @@ function describe({ art, items, seed }: Edition, chosen: readonly EditionItem[])
   )
 }
 
-function editionText({ items, seed }: Edition, { images, ...rest }: Pick<EditionFile, 'inputs' | 'images'>): string {
+function editionText(
+  { items, seed }: Edition,
+  { images, ...rest }: Pick<EditionFile, 'inputs' | 'files' | 'images'>,
+): string {
   const head: Omit<EditionFile, 'images'> = { gdn: VERSION, sharp: SHARP_VERSION, ...rest, seed, count: items.length }
   // One line for each image, for diffs.
   const lines = images.map((image) => `    ${JSON.stringify(image)}`).join(',\n')

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { appendFile, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import * as z from 'zod'
@@ -25,6 +26,8 @@ const madeImage = z.object({
 
 /** The content of `edition.json`. */
 export interface EditionFile {
+  /** The SHA-256 of the manifest and of the page, as lower-case hex. */
+  files: Readonly<Record<string, string>>
   gdn: string
   /** The digest of everything that the files depend on. */
   inputs: string
@@ -33,6 +36,10 @@ export interface EditionFile {
   count: number
   images: readonly MadeImage[]
 }
+
+/** Digits of the digest in the name of a draft. */
+const DIGITS = 12
+const draftName = (out: string, digits: string): string => `.${basename(out)}.${digits}.partial`
 
 /**
  * The folder in which the images are made, beside the output folder. Its name depends on everything that the images
@@ -49,7 +56,7 @@ export class DraftFolder {
 
   /** @param inputs the digest of everything that the files depend on */
   static async open(out: string, inputs: string): Promise<DraftFolder> {
-    const path = join(dirname(out), `.${basename(out)}.${inputs.slice(0, 12)}.partial`)
+    const path = join(dirname(out), draftName(out, inputs.slice(0, DIGITS)))
     await mkdir(join(path, IMAGE_FOLDER), { recursive: true })
     return new DraftFolder(out, path)
   }
@@ -73,8 +80,10 @@ export class DraftFolder {
     await namingFile(path, () => appendFile(path, `${JSON.stringify(image)}\n`))
   }
 
-  async write(name: string, text: string): Promise<void> {
+  /** Writes a file. @returns its SHA-256, as lower-case hex */
+  async write(name: string, text: string): Promise<string> {
     await writeSynced(join(this.path, name), text)
+    return createHash('sha256').update(text).digest('hex')
   }
 
   /**
@@ -132,27 +141,82 @@ const isFolder = async (path: string): Promise<boolean> =>
     () => false,
   )
 
-const editionFile = z.object({ inputs: hash, images: z.array(madeImage) })
+const editionFile = z.object({
+  inputs: hash,
+  images: z.array(madeImage),
+  files: z.partialRecord(z.enum([MANIFEST_FILE, PAGE_FILE]), hash),
+})
 
 /** An output folder that an earlier command made. */
 export interface EarlierOutput {
   inputs: string
   /** By number. */
   images: Map<number, MadeImage>
+  /** The SHA-256 of the manifest and of the page. */
+  files: ReadonlyMap<string, string>
 }
 
 /** Reads an output folder. Returns null if there is none. */
 export async function readOutput(out: string): Promise<EarlierOutput | null> {
   const found = parse(editionFile, await readText(join(out, EDITION_FILE)))
-  return found && { inputs: found.inputs, images: new Map(found.images.map((image) => [image.number, image])) }
+  if (found === null) return null
+  const { inputs, images, files } = found
+  return {
+    inputs,
+    images: new Map(images.map((image) => [image.number, image])),
+    files: new Map(Object.entries(files)),
+  }
 }
 
-/** Whether an output folder has all images, unchanged. */
-export async function isComplete(out: string, images: Iterable<MadeImage>): Promise<boolean> {
-  for (const { file, sha256 } of images) {
-    if ((await readUnchanged({ path: join(out, file), sha256 })) === null) return false
+/** What was changed in an output folder after it was made. */
+export interface OutputChanges {
+  /** Files with other content, relative to the folder. */
+  edited: readonly string[]
+  /** Whether a file is missing. */
+  isIncomplete: boolean
+}
+
+/** Compares the files of an output folder with their recorded hashes. */
+export async function changesOf(out: string, { files, images }: EarlierOutput): Promise<OutputChanges> {
+  const edited: string[] = []
+  let isIncomplete = false
+  const recorded = [...files, ...[...images.values()].map(({ file, sha256 }) => [file, sha256] as const)]
+  for (const [file, sha256] of recorded) {
+    const path = join(out, file)
+    if ((await readUnchanged({ path, sha256 })) !== null) continue
+    if (await isThere(path)) edited.push(file)
+    else isIncomplete = true
   }
-  return (await isThere(join(out, MANIFEST_FILE))) && (await isThere(join(out, PAGE_FILE)))
+  return { edited, isIncomplete }
+}
+
+/** An unfinished folder of a command with other settings or images. */
+export interface Unfinished {
+  path: string
+  bytes: number
+}
+
+/** Finds the folders that other unfinished commands for the same output folder left. */
+export async function unfinishedFolders(out: string): Promise<Unfinished[]> {
+  const parent = dirname(out)
+  const start = `.${basename(out)}.`
+  const entries = await readdir(parent, { withFileTypes: true })
+  const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
+  const drafts = names.filter((name) => name.startsWith(start) && DRAFT_END.test(name.slice(start.length)))
+  return await Promise.all(
+    drafts.sort().map(async (name) => ({ path: join(parent, name), bytes: await sizeOf(join(parent, name)) })),
+  )
+}
+
+const DRAFT_END = new RegExp(`^[0-9a-f]{${DIGITS}}\\.partial$`)
+
+async function sizeOf(folder: string): Promise<number> {
+  const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => [])
+  let bytes = 0
+  for (const entry of entries) {
+    if (entry.isFile()) bytes += (await stat(join(entry.parentPath, entry.name)).catch(() => null))?.size ?? 0
+  }
+  return bytes
 }
 
 const isThere = async (path: string): Promise<boolean> =>

@@ -241,6 +241,10 @@ export function refuseFinished(store: StoredRun, { keptAccepted, removed }: Mani
   const outcome = failed === 0 ? rows : `${rows}, ${failed} failed`
   throw new GdnError('run_finished', `the run ${drop.name} is finished: ${outcome}`, {
     hint: 'To mint all rows of this manifest a second time, add --again.',
-    details: { run: drop.name, run_id: drop.id, deployed, failed, kept_accepted: keptAccepted, removed },
+    details: {
+      ...{ run: drop.name, run_id: drop.id, deployed, failed, kept_accepted: keptAccepted, removed },
+      // Without a fingerprint, the files were too many to record.
+      has_local_files: drop.localFiles.length > 0 || (drop.fingerprint === null && drop.manifest !== null),
+    },
   })
 }

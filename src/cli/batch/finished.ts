@@ -4,6 +4,7 @@ import { type NamedRows, nameRows } from '../../batch/runs/summary.ts'
 import type { BatchOptions, RunStatus } from '../../batch/types.ts'
 import type { Settings } from '../../config/settings.ts'
 import { GdnError } from '../../core/errors.ts'
+import { shellWord } from '../../core/shell-word.ts'
 import { isOfList } from '../../state/drops.ts'
 import { NOTHING_KNOWN } from '../cost/paid.ts'
 import type { Deps } from '../deps.ts'
@@ -11,6 +12,7 @@ import { safe } from '../io/io.ts'
 import { keptText, removedReceiversText, removedText } from '../render/kept-text.ts'
 import type { Output } from '../render/output.ts'
 import type { BatchMintFlags } from './flags.ts'
+import { planFlagsAgain } from './flags-again.ts'
 import { runCommands } from './run-commands.ts'
 import { detailsOfRun, retryStep } from './run-error.ts'
 import { writeJobSummary } from './send-run.ts'
@@ -24,6 +26,8 @@ export interface FinishedRun {
   kept: number
   /** Number of rows that were removed from the manifest. */
   removed: number
+  /** Whether rows name local files. */
+  hasLocalFiles: boolean
   /** The rows that need attention. */
   rows: NamedRows
 }
@@ -31,12 +35,16 @@ export interface FinishedRun {
 /** Returns the finished run that a `run_finished` error reports. @throws any other error */
 export async function finishedRun(error: unknown, { stateDir }: Pick<BatchOptions, 'stateDir'>): Promise<FinishedRun> {
   if (!(error instanceof GdnError) || error.code !== 'run_finished') throw error
-  const { run_id, kept_accepted, removed } = error.details as Record<'kept_accepted' | 'removed', number> & {
+  const { run_id, kept_accepted, removed, has_local_files } = error.details as {
     run_id: string
+    kept_accepted: number
+    removed: number
+    has_local_files: boolean
   }
   const run = await openRun(stateDir, run_id)
   const status = await runStatus(run)
-  return { status, kept: kept_accepted, removed, rows: await nameRows(runResults(run), status.counts, 0) }
+  const rows = await nameRows(runResults(run), status.counts, 0)
+  return { status, kept: kept_accepted, removed, hasLocalFiles: has_local_files, rows }
 }
 
 /** The commands that can encounter a finished run. */
@@ -75,7 +83,7 @@ export async function printFinished(
       options,
       verified?.counts ?? null,
       [],
-      [...withoutEffect, ...notesOf(finished, by)],
+      [...withoutEffect, ...notesOf(finished, by, flags)],
     ),
     ...NOTHING_KNOWN,
   }
@@ -98,8 +106,12 @@ const NOTHING_TO_DO: Readonly<Record<FinishedBy, string>> = {
 }
 
 /** Returns the notes on a finished run. A run with failed rows ends with an error instead of the last notes. */
-function notesOf({ status, kept, removed }: FinishedRun, by: FinishedBy): string[] {
-  const { name, counts, burned } = status
+function notesOf(
+  { status, kept, removed, hasLocalFiles }: FinishedRun,
+  by: FinishedBy,
+  flags: BatchMintFlags,
+): string[] {
+  const { name, counts, burned, manifestPath } = status
   const { failed, total } = counts
   const isList = isOfList(status)
   const gone = isList ? removedReceiversText : removedText
@@ -109,6 +121,11 @@ function notesOf({ status, kept, removed }: FinishedRun, by: FinishedBy): string
   const lost = burned === 0 ? '' : `, and ${burned} of them ${burned === 1 ? 'has' : 'have'} since been burned`
   notes.push(`${NOTHING_TO_DO[by]}: ${deployed}${total === 1 && burned === 1 ? ', and has since been burned' : lost}.`)
   if (by !== 'mint') return notes
+  if (hasLocalFiles && manifestPath !== null && !isList && flags.unrevealed === undefined) {
+    notes.push(
+      `The contents of files were not compared. If you changed a file, run \`gdn plan ${shellWord(safe(manifestPath))}${planFlagsAgain(flags)}\` to compare the manifest with the NFTs.`,
+    )
+  }
   const again = burned === 0 || isList ? '' : ' To mint a burned row again, give it another id.'
   return [...notes, `With --again, gdn mints every row a second time.${again}`]
 }
@@ -117,14 +134,14 @@ function notesOf({ status, kept, removed }: FinishedRun, by: FinishedBy): string
 export function noteFinished(
   { io }: Deps,
   finished: FinishedRun,
-  { by, stateDir }: Pick<BatchMintFlags, 'stateDir'> & { by: FinishedBy },
+  { by, ...flags }: BatchMintFlags & { by: FinishedBy },
 ): void {
   const { status, rows } = finished
   const { name, counts, manifestPath } = status
-  for (const note of notesOf(finished, by)) io.note(safe(note))
+  for (const note of notesOf(finished, by, flags)) io.note(safe(note))
   const { failed, total } = counts
   if (failed === 0) return
-  const commands = runCommands(name, stateDir)
+  const commands = runCommands(name, flags.stateDir)
   throw new GdnError('batch_failed_rows', `the run is finished; ${failed} of ${total} rows failed`, {
     hint: `Run \`${commands('results', '--status failed')}\` to list them.\n${retryStep(commands)}`,
     details: detailsOfRun({ ...rows, run: status, counts }, manifestPath),

@@ -1,14 +1,16 @@
 import type { ArtCheck } from '../../../art/check.ts'
+import { FITS, type Fit } from '../../../art/render/read-image.ts'
 import { type Art, DEFAULT_SEED, MAX_COUNT } from '../../../art/types.ts'
 import { count as counted } from '../../../core/count.ts'
 import { EXIT, type ExitCode } from '../../../core/exit-codes.ts'
 import { shellWord } from '../../../core/shell-word.ts'
+import { checkImages, type ImagesCheck, reportImages, warnOfSharedImages } from '../../art/check-images.ts'
 import { readArt } from '../../art/read-art.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { requiredFlag } from '../../flag-errors.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
-import { integer, notEmpty } from '../../flags/parse.ts'
+import { integer, notEmpty, oneOf } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
@@ -19,7 +21,7 @@ const LISTED = 10
 const VIEW: View = {
   fields: [
     ...['verdict', 'count', 'seed', 'combinations', 'combinations_exact', 'omitted_rules'],
-    ...['largest_edition', 'upper_bound', 'reasons', 'deviations'],
+    ...['largest_edition', 'upper_bound', 'images', 'reasons', 'deviations'],
   ],
   columns: ['verdict', 'count', 'combinations', 'largest_edition', 'upper_bound'],
   id: 'verdict',
@@ -34,12 +36,13 @@ export interface ArtCheckFlags extends OutputFlags {
   count?: number
   seed?: string
   strict?: boolean
+  fit?: Fit
 }
 
 export function command(deps: Deps, run = check): GdnCommand {
   const checkCommand = new GdnCommand({
     about:
-      'The command searches for an edition of distinct combinations that follows all rules and exact counts. The verdict is possible if it found one, impossible if it has a proof, and undecided otherwise, with the exit code 11. The reasons of an impossible edition are rules and counts that contradict each other: without any one of them, there is no proof. A weight that the rules do not allow is a deviation, and --strict refuses it with the exit code 5, like an impossible edition. combinations is the number of combinations that the rules allow. If there are too many rules to count it, it is an upper bound without the omitted rules. largest_edition was found by the search, and no edition can be larger than upper_bound.',
+      'The command searches for an edition of distinct combinations that follows all rules and exact counts. The verdict is possible if it found one, impossible if it has a proof, and undecided otherwise, with the exit code 11. The reasons of an impossible edition are rules and counts that contradict each other: without any one of them, there is no proof. A weight that the rules do not allow is a deviation, and --strict refuses it with the exit code 5, like an impossible edition. combinations is the number of combinations that the rules allow. If there are too many rules to count it, it is an upper bound without the omitted rules. largest_edition was found by the search, and no edition can be larger than upper_bound. The command also checks every image like gdn art generate: images is their number.',
     examples: [
       ['Check an edition of 9,000 NFTs', 'gdn art check art.yaml --count 9000'],
       ['Accept no deviation from the weights', 'gdn art check art.yaml --count 9000 --strict'],
@@ -49,6 +52,7 @@ export function command(deps: Deps, run = check): GdnCommand {
   checkCommand.argument('<art.yaml>')
   addEditionFlags(checkCommand)
   switchFlag(checkCommand, '--strict', 'Refuse an edition that deviates from a weight')
+  addFitFlag(checkCommand)
   addOutputFlags(checkCommand)
   return checkCommand.action(async (path: string, flags: ArtCheckFlags) => await run(deps, path, flags))
 }
@@ -62,6 +66,11 @@ export function addEditionFlags(command: GdnCommand): void {
   valueFlag(command, '--seed <text>', `Seed of the random choices, any text (${DEFAULT_SEED})`, { parse: notEmpty })
 }
 
+/** Adds the flag for images of another size. */
+export function addFitFlag(command: GdnCommand): void {
+  valueFlag(command, '--fit <how>', 'How to scale images of another size than the output', { parse: oneOf(FITS) })
+}
+
 export async function check(deps: Deps, path: string, flags: ArtCheckFlags): Promise<void> {
   const { io } = deps
   const output = createOutput(io, flags, VIEW)
@@ -73,15 +82,19 @@ export async function check(deps: Deps, path: string, flags: ArtCheckFlags): Pro
     import('../../../art/describe.ts'),
   ])
   const found = checkArt(art, { count, seed })
-  await output.one(recordOf(art, found, seed))
+  const images = await checkImages(deps, art, flags.fit ?? null)
+  await output.one(recordOf(art, found, { seed, images }))
   for (const { text } of found.reasons) io.note(safe(text))
   for (const one of found.deviations.slice(0, LISTED)) io.note(safe(deviationText(art, one)))
   if (found.deviations.length > LISTED) io.note(`… and ${found.deviations.length - LISTED} more. Add \`-o json\`.`)
   io.note(conclusion(found, { path, isStrict: flags.strict === true }))
-  deps.setExitCode(exitCodeOf(found, flags.strict === true))
+  warnOfSharedImages(io, art)
+  const exitCode = exitCodeOf(found, flags.strict === true)
+  deps.setExitCode(exitCode)
+  reportImages(io, images, exitCode === EXIT.ok)
 }
 
-function recordOf({ layers }: Art, found: ArtCheck, seed: string) {
+function recordOf({ layers }: Art, found: ArtCheck, { seed, images }: { seed: string; images: ImagesCheck }) {
   return {
     verdict: found.verdict,
     count: found.count,
@@ -91,6 +104,7 @@ function recordOf({ layers }: Art, found: ArtCheck, seed: string) {
     omitted_rules: found.omittedRules.map((line) => ({ line })),
     largest_edition: found.largest,
     upper_bound: String(found.upperBound),
+    images: images.checked,
     reasons: found.reasons,
     deviations: found.deviations.map(({ layer, trait, wanted, made }) => ({
       layer: layers[layer]?.name ?? '',

@@ -1,27 +1,30 @@
+import { rm } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
-import { dirname, relative, resolve, sep } from 'node:path'
+import { dirname, join, relative, resolve, sep } from 'node:path'
 import { deviationText } from '../../../art/describe.ts'
 import { makeEdition } from '../../../art/edition.ts'
 import { EDITION_FILE, MANIFEST_FILE } from '../../../art/generate/output-folder.ts'
 import { loadSharp } from '../../../art/render/load-sharp.ts'
-import { FITS, type Fit } from '../../../art/render/read-image.ts'
+import type { Fit } from '../../../art/render/read-image.ts'
 import { type Art, DEFAULT_SEED, type Edition, type EditionItem, MAX_COUNT } from '../../../art/types.ts'
 import { count as counted } from '../../../core/count.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
+import { formatBytes } from '../../../core/format-bytes.ts'
 import { shellWord } from '../../../core/shell-word.ts'
+import { warnOfSharedImages } from '../../art/check-images.ts'
 import { readArt } from '../../art/read-art.ts'
 import { roughly } from '../../batch/progress-text.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { requiredFlag } from '../../flag-errors.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
-import { integer, notEmpty, oneOf } from '../../flags/parse.ts'
+import { integer, notEmpty } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
 import { withProgress } from '../../io/progress.ts'
 import { csvLine } from '../../render/cells.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
-import { addEditionFlags } from './check.ts'
+import { addEditionFlags, addFitFlag } from './check.ts'
 
 const MAX_THREADS = 64
 /** More threads than this need much memory, and seldom help. */
@@ -32,10 +35,23 @@ const FEW = 5
 const LISTED = 10
 
 const VIEW: View = {
-  fields: ['folder', 'manifest', 'images', 'made', 'kept', 'seed', 'deviations', 'former_folder'],
+  fields: [
+    'folder',
+    'manifest',
+    'images',
+    'made',
+    'kept',
+    'seed',
+    'deviations',
+    'former_folder',
+    'edited_files',
+    'unfinished_folders',
+  ],
   columns: ['folder', 'manifest', 'images', 'made', 'kept'],
   id: 'manifest',
-  card: ({ deviations: _deviations, ...record }) => Object.entries(record),
+  // Deviations, changed files and unfinished folders are printed as sentences.
+  card: ({ deviations: _deviations, edited_files: _files, unfinished_folders: _folders, ...record }) =>
+    Object.entries(record),
 }
 
 export interface ArtGenerateFlags extends OutputFlags {
@@ -47,12 +63,13 @@ export interface ArtGenerateFlags extends OutputFlags {
   only?: number
   fit?: Fit
   threads?: number
+  clean?: boolean
 }
 
 export function command(deps: Deps, run = generateArt): GdnCommand {
   const generateCommand = new GdnCommand({
     about:
-      'The output folder contains the images, manifest.csv for `gdn batch mint`, art.html with the distribution of the traits, and edition.json with the SHA-256 of each file and of its pixels. The same art.yaml, images, count and seed result in the same manifest and pixels on every machine, with the same versions of gdn and sharp. The folder appears only when it is complete, and a former folder is renamed. If you stop the command, the same command continues. Images whose pixels have not changed are not encoded again.',
+      'The output folder contains the images, manifest.csv for `gdn batch mint`, art.html with the distribution of the traits, and edition.json with the SHA-256 of each file and of its pixels. The same art.yaml, images, count and seed result in the same manifest and pixels on every machine, with the same versions of gdn and sharp. The folder appears only when it is complete, and a former folder is renamed. If you stop the command, the same command continues. With other settings or images, it starts again, and --clean deletes the unfinished folders. Images whose pixels have not changed are not encoded again.',
     examples: [
       ['Generate an edition of 9,000 NFTs', 'gdn art generate art.yaml --count 9000 --seed spring-2027 --out drop'],
       ['Generate 100 of its images', 'gdn art generate art.yaml --count 9000 --from 5000 --only 100 --out sample'],
@@ -64,9 +81,7 @@ export function command(deps: Deps, run = generateArt): GdnCommand {
   switchFlag(generateCommand, '--strict', 'Refuse an edition that deviates from a weight')
   valueFlag(generateCommand, '--from <n>', 'Number of the first NFT to generate (1)', { parse: integer(1, MAX_COUNT) })
   valueFlag(generateCommand, '--only <n>', 'Number of NFTs to generate (all)', { parse: integer(1, MAX_COUNT) })
-  valueFlag(generateCommand, '--fit <how>', 'How to scale images of another size than the output', {
-    parse: oneOf(FITS),
-  })
+  addFitFlag(generateCommand)
   valueFlag(
     generateCommand,
     '--threads <n>',
@@ -75,6 +90,7 @@ export function command(deps: Deps, run = generateArt): GdnCommand {
       parse: integer(1, MAX_THREADS),
     },
   )
+  switchFlag(generateCommand, '--clean', 'Delete unfinished folders of other settings')
   addOutputFlags(generateCommand)
   return generateCommand.action(async (path: string, flags: ArtGenerateFlags) => await run(deps, path, flags))
 }
@@ -90,6 +106,7 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
   if (from > count) throw flagError('--from', `is above the count of ${count}`, `Use a number from 1 to ${count}.`)
   const art = await readArt(deps, path)
   refuseInputs(art, { path, out, cwd })
+  warnOfSharedImages(io, art)
   const { generate } = await import('../../../art/generate/generate.ts')
   const { edition, result } = await withProgress(io, 'Choosing the traits', async ({ update }) => {
     const edition = makeEdition(art, { count, seed, strict })
@@ -113,6 +130,8 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
   })
   const shown = (full: string | null) => (full === null ? null : relative(cwd, full) || '.')
   const manifest = shown(resolve(out, MANIFEST_FILE)) as string
+  const { unfinished } = result
+  if (flags.clean === true) for (const { path } of unfinished) await rm(path, { recursive: true, force: true })
   await output.one({
     folder: shown(out),
     manifest,
@@ -122,11 +141,30 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
     seed,
     deviations: edition.deviations.map((deviation) => deviationText(art, deviation)),
     former_folder: shown(result.former),
+    edited_files: result.edited,
+    unfinished_folders: unfinished.map(({ path, bytes }) => ({
+      folder: shown(path),
+      bytes,
+      deleted: flags.clean === true,
+    })),
   })
   for (const one of edition.deviations.slice(0, LISTED)) io.note(safe(deviationText(art, one)))
   const more = edition.deviations.length - LISTED
   if (more > 0) io.note(`… and ${counted(more, 'trait')} more. Add \`-o json\`.`)
-  if (result.former !== null) io.note(`The former folder is now ${safe(shown(result.former) as string)}.`)
+  const former = shown(result.former)
+  if (former !== null) io.note(`The former folder is now ${safe(former)}.`)
+  for (const file of result.edited.slice(0, LISTED)) {
+    const kept = former === null ? 'It is unchanged.' : `The changed file is ${former}/${file}.`
+    io.warn(safe(`${shown(join(out, file))} was changed after it was generated. ${kept}`))
+  }
+  if (result.edited.length > LISTED) io.warn(`… and ${result.edited.length - LISTED} more changed files.`)
+  for (const { path, bytes } of unfinished) {
+    const text = `${shown(path)} (${formatBytes(bytes)})`
+    io.note(safe(flags.clean === true ? `Deleted ${text}.` : `Unfinished folder of other settings: ${text}`))
+  }
+  if (unfinished.length > 0 && flags.clean !== true) {
+    io.note(`To delete ${unfinished.length === 1 ? 'it' : 'them'}, run the same command with --clean.`)
+  }
   io.note(`Check the manifest: gdn batch validate ${shellWord(safe(manifest))} -b <blockchain> --receiver <address>`)
 }
 

@@ -1,17 +1,18 @@
 import { deviationText } from '../../../art/describe.ts'
 import { makeEdition } from '../../../art/edition.ts'
-import { FITS, type Fit, readImageFile } from '../../../art/render/read-image.ts'
+import { type Fit, readImageFile } from '../../../art/render/read-image.ts'
 import type { Renderer } from '../../../art/render/renderer.ts'
 import { type Art, DEFAULT_SEED, type EditionItem } from '../../../art/types.ts'
 import { count as counted } from '../../../core/count.ts'
 import { shellWord } from '../../../core/shell-word.ts'
+import { checkImages, reportImages, warnOfSharedImages } from '../../art/check-images.ts'
 import type { EditionView, Picked } from '../../art/edition-view.ts'
 import { readArt } from '../../art/read-art.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { requiredFlag } from '../../flag-errors.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
-import { integer, notEmpty, oneOf } from '../../flags/parse.ts'
+import { integer, notEmpty } from '../../flags/parse.ts'
 import { tilesOf } from '../../image/preview.ts'
 import type { TileSource } from '../../image/tiles.ts'
 import { safe } from '../../io/io.ts'
@@ -21,7 +22,7 @@ import type { DataRecord } from '../../render/cells.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { openSheet, whereTo } from '../../sheet/where-to.ts'
-import { addEditionFlags } from './check.ts'
+import { addEditionFlags, addFitFlag } from './check.ts'
 
 const USUAL = 'art-preview.html'
 const FLAG = '--out'
@@ -50,7 +51,7 @@ export interface ArtPreviewFlags extends OutputFlags {
 export function command(deps: Deps, run = preview): GdnCommand {
   const previewCommand = new GdnCommand({
     about:
-      'The command chooses the traits of the whole edition, and shows a sample, the rarest and the commonest NFTs. It makes only their images. In a terminal that can draw, it also draws images of the sample. With --out or --open, it writes a page with the images, the wanted and the actual number of each trait, the rules, the one-of-ones and the rarity. The same count and seed show the same NFTs as gdn art generate makes.',
+      'The command chooses the traits of the whole edition, and shows a sample, the rarest and the commonest NFTs. It checks all images like gdn art generate, and makes only those of the NFTs that it shows. In a terminal that can draw, it also draws images of the sample. With --out or --open, it writes a page with the images, the wanted and the actual number of each trait, the rules, the one-of-ones and the rarity. The same count and seed show the same NFTs as gdn art generate makes.',
     examples: [
       ['Show a sample of an edition', 'gdn art preview art.yaml --count 9000'],
       ['Show it in the browser', 'gdn art preview art.yaml --count 9000 --open'],
@@ -62,9 +63,7 @@ export function command(deps: Deps, run = preview): GdnCommand {
   valueFlag(previewCommand, '--sample <n>', `Number of NFTs in the sample (${SAMPLE})`, {
     parse: integer(1, MAX_SAMPLE),
   })
-  valueFlag(previewCommand, '--fit <how>', 'How to scale images of another size than the output', {
-    parse: oneOf(FITS),
-  })
+  addFitFlag(previewCommand)
   valueFlag(previewCommand, '--out <file>', `Write a page to this file (${USUAL} with --open)`, { parse: notEmpty })
   switchFlag(previewCommand, '--force', 'Overwrite an existing file')
   switchFlag(previewCommand, '--open', 'Open the page in the browser')
@@ -81,6 +80,8 @@ export async function preview(deps: Deps, path: string, flags: ArtPreviewFlags):
   const where = hasPage ? await whereTo(deps, USUAL, { to: flags.out, force: flags.force }, FLAG) : null
   const art = await readArt(deps, path)
   const edition = await withProgress(io, 'Choosing the traits', async () => makeEdition(art, { count, seed }))
+  reportImages(io, await checkImages(deps, art, flags.fit ?? null))
+  warnOfSharedImages(io, art)
   const { EditionView } = await import('../../art/edition-view.ts')
   const view = new EditionView(edition)
   const picked = view.pick(sample)
@@ -110,7 +111,7 @@ async function* recordsOf(view: EditionView, picked: Picked): AsyncGenerator<Dat
   }
 }
 
-/** Opens a renderer for few images, and checks only these. */
+/** Opens a renderer for few images. */
 async function renderer(art: Art, fit: Fit | null): Promise<Renderer> {
   const { openRenderer } = await import('../../../art/render/renderer.ts')
   return await openRenderer(art, { fit })
