@@ -168,7 +168,7 @@ export async function readOutput(out: string): Promise<EarlierOutput | null> {
   }
 }
 
-/** What was changed in an output folder after it was made. */
+/** The differences between an output folder and its recorded hashes. */
 export interface OutputChanges {
   /** Files with other content, relative to the folder. */
   edited: readonly string[]
