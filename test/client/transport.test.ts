@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import { createTransport } from '../../src/client/create-transport.ts'
+import { createTransport, growingTransport } from '../../src/client/create-transport.ts'
 import { createLightTransport } from '../../src/client/light-transport.ts'
 import { createPoolTransport } from '../../src/client/pool-transport.ts'
 import { type Transport, TransportError, type TransportRequest } from '../../src/client/transport.ts'
@@ -296,6 +296,45 @@ describe.each([
     const answer = await transport().request(post(server.url, { body: Buffer.alloc(8 * 1024 * 1024) }))
     expect(answer.status).toBe(413)
   })
+})
+
+test('a growing transport sends a few requests by the first one, and then all others by one that it creates once', async () => {
+  const server = kept(await startHttpServer(() => ({ json: {} })))
+  const used: string[] = []
+  const ended: string[] = []
+  const listeners: (() => void)[] = []
+  const noted = (name: string, transport: Transport): Transport => ({
+    request(request) {
+      used.push(name)
+      return transport.request(request)
+    },
+    onDisconnect: (listener) => void listeners.push(listener),
+    async close() {
+      ended.push(name)
+      await transport.close()
+    },
+  })
+  let created = 0
+  const growing = kept(
+    growingTransport(noted('light', createLightTransport()), 2, async () => {
+      created += 1
+      return noted('pool', createPoolTransport())
+    }),
+  )
+  let disconnects = 0
+  growing.onDisconnect?.(() => {
+    disconnects += 1
+  })
+  await growing.request(post(server.url))
+  expect(created).toBe(0)
+  await Promise.all(Array.from({ length: 5 }, () => growing.request(post(server.url))))
+  expect(used.filter((name) => name === 'light').length).toBe(2)
+  expect(used.filter((name) => name === 'pool').length).toBe(4)
+  expect(created).toBe(1)
+  for (const listener of listeners) listener()
+  expect(disconnects).toBe(2)
+  await growing.close()
+  expect(ended).toEqual(['light', 'pool'])
 })
 
 test('uses a proxy for hosts that noProxy does not name', async () => {
