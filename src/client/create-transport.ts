@@ -14,8 +14,8 @@ export interface TransportOptions {
 const FEW_REQUESTS = 100
 
 /**
- * Creates the transport for a command that sends a few requests (`single`), or possibly many (`bulk`). Loads undici only
- * once there are many, or for a proxy, because loading it takes half of the run time of a short command.
+ * Creates the transport for a command that sends a few requests (`single`), or possibly many (`bulk`). Loads undici
+ * only once there are many, or for a proxy, because loading it takes half of the run time of a short command.
  *
  * @example
  * const transport = await createTransport('single')
@@ -36,7 +36,7 @@ async function bareTransport(kind: TransportKind, proxy: ProxyOptions | undefine
   return kind === 'single' ? createLightTransport() : growingTransport(createLightTransport(), FEW_REQUESTS, loadPool)
 }
 
-/** Passes the first `few` requests to one transport, and the others to another, which is created for the first of them. */
+/** Passes the first `few` requests to one transport, and all others to another, which is created when it is needed. */
 export function growingTransport(first: Transport, few: number, create: () => Promise<Transport>): Transport {
   let left = few
   let other: Promise<Transport> | undefined
