@@ -49,22 +49,28 @@ export class Balance {
 
   #sum(counts: (penalty: number) => boolean): number {
     let sum = 0
-    for (const [layer, own] of this.over.entries()) {
-      for (const [value, one] of own.entries()) {
-        const penalty = this.#penalty[layer]?.[value] as number
-        if (counts(penalty)) sum += Math.abs(one) * penalty
+    for (let layer = 0; layer < this.over.length; layer++) {
+      const own = this.over[layer] as Int32Array
+      const penalties = this.#penalty[layer] as Int32Array
+      for (let value = 0; value < own.length; value++) {
+        const penalty = penalties[value] as number
+        if (counts(penalty)) sum += Math.abs(own[value] as number) * penalty
       }
     }
     return sum
   }
 
-  /** Returns the values with too many (1) or too few (-1) NFTs. */
+  /** Returns the values with too many (1) or too few (-1) NFTs. Every move of a search calls it. */
   values(sign: 1 | -1): { layer: number; value: number; isExact: boolean }[] {
-    return this.over.flatMap((own, layer) =>
-      [...own].flatMap((one, value) =>
-        one * sign > 0 ? [{ layer, value, isExact: (this.#penalty[layer]?.[value] as number) > 1 }] : [],
-      ),
-    )
+    const found: { layer: number; value: number; isExact: boolean }[] = []
+    for (let layer = 0; layer < this.over.length; layer++) {
+      const own = this.over[layer] as Int32Array
+      for (let value = 0; value < own.length; value++) {
+        if ((own[value] as number) * sign <= 0) continue
+        found.push({ layer, value, isExact: (this.#penalty[layer]?.[value] as number) > 1 })
+      }
+    }
+    return found
   }
 }
 

@@ -76,7 +76,7 @@ function buildLevels(
   maxArcs: number,
 ): Level[] | null {
   const levels: Level[] = []
-  let states = new Map<bigint, number>([[0n, 0]])
+  let states = [0n]
   let arcs = 0
   const position = new Map(order.map((layer, index) => [layer, index]))
   const ends = clauses.map(({ layers }) => layers.map((layer) => position.get(layer) ?? 0).sort((a, b) => a - b))
@@ -86,18 +86,25 @@ function buildLevels(
     const begun = bitsWhere((index) => ends[index]?.[0] === depth)
     const ended = bitsWhere((index) => ends[index]?.at(-1) === depth)
     const { classes, classOf } = classesOf(clauses, layer, sizes[layer] ?? 0)
-    const next = new Map<bigint, number>()
+    const next: bigint[] = []
+    const numbers = new Map<bigint | string, number>()
     const child: number[] = []
-    for (const state of states.keys()) {
-      for (const followed of classes.keys()) {
+    for (const state of states) {
+      // A level can have many times more arcs than the limit, so that it ends before the level does.
+      if (arcs + child.length > maxArcs) return null
+      for (const { followed } of classes.values()) {
         const open = (state | begun) & ~followed
         if ((open & ended) !== 0n) {
           child.push(-1)
           continue
         }
-        const known = next.get(open)
-        if (known === undefined) next.set(open, next.size)
-        child.push(known ?? next.size - 1)
+        const key = keyOf(open, clauses)
+        const known = numbers.get(key)
+        if (known === undefined) {
+          numbers.set(key, next.length)
+          next.push(open)
+        }
+        child.push(known ?? next.length - 1)
       }
     }
     arcs += child.length
@@ -106,7 +113,7 @@ function buildLevels(
       layer,
       classes: [...classes.values()].map(({ members }) => members),
       classOf,
-      nodes: states.size,
+      nodes: states.length,
       child: Int32Array.from(child),
     })
     states = next
@@ -114,18 +121,23 @@ function buildLevels(
   return levels
 }
 
+/** Returns bits as a key of a map. V8 hashes only the lowest 64 bits of a bigint, so larger ones are slow keys. */
+const keyOf = (bits: bigint, clauses: readonly Clause[]): bigint | string =>
+  clauses.length <= 64 ? bits : bits.toString(32)
+
 /** Groups the values of a layer by the clauses that they follow, as bits. */
 function classesOf(clauses: readonly Clause[], layer: number, size: number) {
   const inScope = clauses.flatMap(({ layers, allowed }, index) => {
     const own = allowed[layers.indexOf(layer)]
     return own === undefined ? [] : [{ bit: 1n << BigInt(index), own }]
   })
-  const classes = new Map<bigint, { index: number; members: number[] }>()
+  const classes = new Map<bigint | string, { followed: bigint; index: number; members: number[] }>()
   const classOf = new Int32Array(size)
   for (let value = 0; value < size; value++) {
     const followed = inScope.reduce((bits, { bit, own }) => (own[value] === 1 ? bits | bit : bits), 0n)
-    const known = classes.get(followed) ?? { index: classes.size, members: [] }
-    classes.set(followed, known)
+    const key = keyOf(followed, clauses)
+    const known = classes.get(key) ?? { followed, index: classes.size, members: [] }
+    classes.set(key, known)
     known.members.push(value)
     classOf[value] = known.index
   }

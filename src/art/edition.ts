@@ -74,7 +74,7 @@ export function generatedPart(art: Art, count: number): Problem {
 export type Solution = { kind: 'possible'; rows: Rows } | { kind: 'impossible'; proof: Proof } | { kind: 'undecided' }
 
 export function solve(problem: Problem, diagram: Diagram, seed: string): Solution {
-  const proof = prove(problem)
+  const proof = prove(problem, diagram)
   if (proof !== null) return { kind: 'impossible', proof }
   const rows = findRows(problem, diagram, seed)
   return rows === null ? { kind: 'undecided' } : { kind: 'possible', rows }

@@ -28,7 +28,7 @@ export interface Sum {
   most: number
 }
 
-/** The limit of one attempt, in arcs of the diagram that are read. */
+/** The limit of one attempt, in arcs of the diagram and values that are read. */
 const MAX_STEPS = 3e8
 const ROUNDS = 400
 /** A space with more combinations is not searched completely. */
@@ -37,10 +37,14 @@ const SCALES = [1, 2, 3, 4]
 
 type Points = Int32Array[]
 
-/** Finds a proof that a problem has no solution, or null. A problem without a proof may be impossible as well. */
-export function prove(problem: Problem): Proof | null {
+/**
+ * Finds a proof that a problem has no solution, or null. A problem without a proof may be impossible as well.
+ *
+ * @param all the diagram of all rules, if there is one
+ */
+export function prove(problem: Problem, all?: Diagram): Proof | null {
   let members = allMembers(problem)
-  const points = contradiction(problem, members)
+  const points = contradiction(problem, members, all)
   if (points === null) return null
   if (points !== 'searched') {
     members = { ...members, counts: members.counts.filter(({ layer, value }) => points[layer]?.[value] !== 0) }
@@ -111,15 +115,18 @@ const diagramWith = ({ sizes, clauses }: Problem, rules: readonly number[]): Dia
  * Finds points for values with an exact count, such that the counts give more points than any choice of distinct
  * combinations can have. Without points, the combinations are too few.
  */
-function contradiction(problem: Problem, { rules, counts }: Members): Points | 'searched' | null {
-  const diagram = diagramWith(problem, rules)
+function contradiction(
+  problem: Problem,
+  { rules, counts }: Members,
+  diagram = diagramWith(problem, rules),
+): Points | 'searched' | null {
   const exact = problem.sizes.map((size) => new Array<number | null>(size).fill(null))
   for (const { layer, value, count } of counts) (exact[layer] as (number | null)[])[value] = count
   const limited = { ...problem, exact, clauses: problem.clauses.filter(({ rule }) => rules.includes(rule)) }
   const none = pointsOf(problem.sizes, () => 0)
   if (diagram.total < BigInt(problem.count)) return none
   let left = MAX_STEPS
-  for (const points of [...simplePoints(limited, diagram, counts)]) {
+  for (const points of simplePoints(limited, diagram, counts)) {
     left -= costOf(diagram, points)
     if (left < 0) break
     if (exceeds(diagram, limited, points)) return points
@@ -141,7 +148,9 @@ const pointsOf = (sizes: readonly number[], of: (layer: number, value: number) =
 const widthOf = (points: Points): number =>
   points.reduce((sum, own) => sum + own.reduce((a, b) => Math.max(a, b)) - own.reduce((a, b) => Math.min(a, b)), 1)
 
-const costOf = (diagram: Diagram, points: Points): number => diagram.arcs * widthOf(points)
+/** Reading the points of a value takes as long as reading about 16 arcs. */
+const costOf = ({ arcs, sizes }: Diagram, points: Points): number =>
+  arcs * widthOf(points) + 16 * sizes.reduce((sum, size) => sum + size, 0)
 
 function exceeds(diagram: Diagram, { exact, count }: Problem, points: Points): boolean {
   let sum = 0
