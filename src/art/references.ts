@@ -48,7 +48,9 @@ export class References {
   }
 
   #refuse(name: string, at: Path): void {
-    const near = nearest(name, [...this.#sets.keys()])
+    const known = [...this.#sets.keys()]
+    const inLayer = known.find((one) => one.endsWith(`/${name}`))
+    const near = inLayer ?? nearest(name, known)
     const meant = near === undefined ? 'write "Layer/Trait" for a trait' : `did you mean ${quoted(near)}?`
     this.#report(at, `${quoted(name)} is not a layer, trait or group: ${meant}`)
   }

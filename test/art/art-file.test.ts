@@ -70,6 +70,7 @@ describe('rejects with the location', () => {
       '15:11',
       'did you mean "Hat/Crown"?',
     ],
+    ['a trait without its layer', `${LAYERS}rules:\n  - { if: Crown, excludes: Sky }`, '15:11', 'mean "Hat/Crown"?'],
     ['an unknown layer in a group', `${LAYERS}groups: { warm: [Sku] }`, '14:18', 'did you mean "Sky"?'],
     ['an empty layer', 'layers: [{ name: Sky, traits: {} }]', '3:31', 'is empty'],
     [
