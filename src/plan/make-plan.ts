@@ -112,6 +112,7 @@ class Planner {
     burn: 0,
     drift: 0,
     impossible: 0,
+    abandoned: 0,
     identified: 0,
     burned: 0,
     keptBurns: 0,
@@ -181,6 +182,8 @@ class Planner {
       await this.#comparePage(page, { source, scope, can })
       onProgress?.(this.counts.rows)
     }
+    this.counts.abandoned = this.#comparer.abandoned
+    this.counts.unchanged -= this.counts.abandoned
     const { adoptLabels, adopt = false } = this.#options
     this.#labels.refuseUnlessAdopted(adoptLabels ?? adopt)
     const others = new NftsWithoutRow(this.#store, source, this.#options)
@@ -223,9 +226,9 @@ class Planner {
    */
   async #refuseDoubtful(): Promise<void> {
     const { drop, state } = this.#store
-    const { unchanged, rows, mint } = this.counts
+    const { unchanged, abandoned, rows, mint } = this.counts
     const { adopt = false, allowExchanged: isAllowed = false } = this.#options
-    if (unchanged === rows) return
+    if (unchanged + abandoned === rows) return
     if (!isAllowed) {
       await refuseExchangedContents(this.#store)
       if (drop.setId !== null) await this.#store.read((sql) => refuseRenumbered(sql, drop, 'draft'))

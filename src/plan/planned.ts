@@ -54,6 +54,8 @@ export type PlanCounts = Record<Action, number> & {
   rows: number
   /** Rows that match their NFTs. */
   unchanged: number
+  /** Slots of a sealed drop that weren't minted. */
+  abandoned: number
   /** Rows without an ID whose NFTs got one. They count as impossible. */
   identified: number
   /** Rows whose NFT was burned. They count as drift, which `takeOver` doesn't resolve. */

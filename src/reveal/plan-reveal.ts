@@ -3,6 +3,7 @@ import type { StoredPair } from '../batch/identity/store-pairs.ts'
 import type { KeptRow } from '../batch/rows/manifest-row.ts'
 import { shownKey } from '../batch/rows/row-key.ts'
 import { rowTexts } from '../batch/rows/row-text.ts'
+import { notesOfRenamed } from '../batch/runs/moved-run.ts'
 import type { BatchClient, BatchOptions } from '../batch/types.ts'
 import { canonicalJson } from '../core/canonical-json.ts'
 import { GdnError } from '../core/errors.ts'
@@ -60,6 +61,8 @@ export interface RevealPlan extends RevealCounts {
   rows: number
   /** The earlier path of a moved manifest; null if it wasn't moved. */
   movedFrom: string | null
+  /** If no row has an NFT: notes on runs whose manifest may have been renamed to this one. */
+  renamed: readonly string[]
   /** The NFTs with labels that the label of the run replaces. */
   relabeled: Pick<OtherLabels, 'count' | 'pages'>
   /** Rows that got an ID after their mint, and whose pairs must be stored. */
@@ -116,6 +119,7 @@ export async function withRevealPlan<Result>(
     const plan: RevealPlan = {
       run: plannedRun(store.drop),
       movedFrom: store.movedFrom,
+      renamed: [],
       relabeled: labels,
       paired: pairs.map((pair) => ({ ...pair, key: pair.row.key })),
       rows: 0,
@@ -158,6 +162,7 @@ export async function withRevealPlan<Result>(
       await count(plan, one, state)
       if (plan.rows % PAGE === 0) onProgress?.(plan.rows)
     }
+    if (plan.withoutNft === plan.rows) plan.renamed = await store.read((sql) => notesOfRenamed(sql, options))
     labels.refuseUnlessAdopted(options.adopt === true)
     if (moved.length > 0) throw otherRows(options.manifestPath, moved)
     if (plan.pending > 0 && !source.hasUpdates) {

@@ -1,4 +1,5 @@
 /** @module-tag slow */
+import { rename } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { cli } from '../cli/harness.ts'
 import { createTestCollection, freshDataDir, startTestBackend, type TestBackend, WALLETS } from '../helpers/backend.ts'
@@ -75,4 +76,42 @@ test('names the edited row and its NFT in plans, and the drawn row of each NFT i
   // A receiver belongs to the slot.
   const moved = rows.replace(/^(r1,.*),0x\w+$/m, `$1,${WALLETS[1]}`)
   expect(JSON.parse((await machine.plan(moved)).stdout)[0]).toMatchObject({ action: 'transfer', key: 'r1', line: 2 })
+})
+
+test('neither resumes nor retries a sealed drop, and counts its abandoned rows', async () => {
+  const { collection, machine, rows } = await dropWithoutSlot()
+  expect((await machine.reveal(rows, '--abandon-rows', '1')).code).toBe(0)
+  for (const verb of ['resume', 'retry'] as const) {
+    expect((await machine.resume(verb, rows)).error, verb).toMatchObject({
+      code: 'refused',
+      message: expect.stringContaining('the drop is sealed'),
+    })
+  }
+  expect(await nftsOf(backend, collection)).toHaveLength(SIZE - 1)
+  const [file, { options }] = [machine.path('drop.csv'), machine]
+  const status = await cli(['batch', 'status', file], options)
+  expect(status.stderr).toContain('The drop is sealed: 6 of 7 rows are minted, 1 abandoned.')
+  const beacon = ['--beacon', machine.path('beacon.json')]
+  const plan = await cli(['plan', file, ...machine.target, ...beacon], options)
+  expect(plan.stderr).toContain('7 rows: 6 unchanged, 1 abandoned.')
+})
+
+test('says how a mint is revealed, that its manifest is needed, and nothing of --again', async () => {
+  const collection = await createTestCollection(backend)
+  const machine = await shuffledMachine(backend, collection)
+  expect((await machine.shuffle(rowsOf(2))).code).toBe(0)
+  const [file, { options }] = [machine.path('drop.csv'), machine]
+  const mint = ['batch', 'mint', file, ...machine.target, '--unrevealed', machine.path('hidden.json')]
+  const { stderr } = await cli(mint, options)
+  expect(stderr).toMatch(/Next: gdn reveal .*drop\.csv --contract 0x/)
+  expect(stderr).toContain('Back up drop.csv and its files: without them, no one can reveal the drop.')
+  expect(stderr).not.toContain('--again')
+  const beacon = ['--beacon', machine.path('beacon.json')]
+  const dry = await cli(['reveal', file, ...machine.target, ...beacon, '--dry-run'], options)
+  expect(dry.stderr).toContain('seals it permanently. The rows are drawn at least 1 s later')
+  await rename(file, machine.path('ren.csv'))
+  const renamed = await cli(['reveal', machine.path('ren.csv'), ...machine.target, ...beacon], options)
+  expect(renamed.stderr).toContain('add --run drop.csv --adopt')
+  const lost = await cli(['reveal', file, ...machine.target, ...beacon], options)
+  expect(lost.stderr).toContain('Only the manifest that was minted can reveal the drop.')
 })

@@ -222,7 +222,7 @@ function refuseUnfinished(sql: Sql, drop: Drop): void {
   if (open === 0) return
   const rows = open === 1 ? '1 row is' : `${open} rows are`
   throw new GdnError('run_busy', `the run ${drop.name} is not finished: ${rows} neither deployed nor failed`, {
-    hint: 'To resume the run, omit --again. To start another run now, add --run <name>.',
+    hint: `To resume the run, omit --again.${drop.reading.shuffle === undefined ? ' To start another run now, add --run <name>.' : ''}`,
   })
 }
 
@@ -240,7 +240,8 @@ export function refuseFinished(store: StoredRun, { keptAccepted, removed }: Mani
   const rows = deployed === 1 ? '1 row is deployed' : `${failed === 0 ? 'all ' : ''}${deployed} rows are deployed`
   const outcome = failed === 0 ? rows : `${rows}, ${failed} failed`
   throw new GdnError('run_finished', `the run ${drop.name} is finished: ${outcome}`, {
-    hint: 'To mint all rows of this manifest a second time, add --again.',
+    hint:
+      drop.reading.shuffle === undefined ? 'To mint all rows of this manifest a second time, add --again.' : undefined,
     details: {
       ...{ run: drop.name, run_id: drop.id, deployed, failed, kept_accepted: keptAccepted, removed },
       // Without a fingerprint, the files were too many to record.

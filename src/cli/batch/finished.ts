@@ -13,6 +13,7 @@ import { keptText, removedReceiversText, removedText } from '../render/kept-text
 import type { Output } from '../render/output.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { planFlagsAgain } from './flags-again.ts'
+import { isShuffled, stepsToReveal } from './next-reveal.ts'
 import { runCommands } from './run-commands.ts'
 import { detailsOfRun, retryStep } from './run-error.ts'
 import { writeJobSummary } from './send-run.ts'
@@ -94,6 +95,7 @@ export async function printFinished(
   if (verified !== null) refuseDiffering(verified, counts)
   for (const note of withoutEffect) io.note(note)
   noteFinished(deps, finished, { ...flags, by })
+  if (by === 'mint') for (const step of stepsToReveal(status, flags, deps.cwd)) io.note(step)
 }
 
 const NOTHING_SENT = { requests: 0, attempts: 0, reconciled: null }
@@ -126,6 +128,7 @@ function notesOf(
       `The contents of files were not compared. If you changed a file, run \`gdn plan ${shellWord(safe(manifestPath))}${planFlagsAgain(flags)}\` to compare the manifest with the NFTs.`,
     )
   }
+  if (isShuffled(status)) return notes
   const again = burned === 0 || isList ? '' : ' To mint a burned row again, give it another id.'
   return [...notes, `With --again, gdn mints every row a second time.${again}`]
 }

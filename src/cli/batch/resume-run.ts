@@ -4,7 +4,7 @@ import type { BatchOptions, RunStatus } from '../../batch/types.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import { isUnrevealed } from '../../state/drops.ts'
-import type { Deps } from '../deps.ts'
+import type { Connection, Deps } from '../deps.ts'
 import { createOutput } from '../render/output.ts'
 import { DRY_RUN_VIEW, printBatchDryRun } from './dry-run.ts'
 import { editsSince } from './edits-since.ts'
@@ -12,7 +12,9 @@ import { finishedRun, printFinished } from './finished.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { serverFlagsAgain } from './flags-again.ts'
 import { labelOf } from './mint-manifest.ts'
+import { isShuffled } from './next-reveal.ts'
 import { sendAndPrint } from './send-run.ts'
+import { sealed } from './shuffled.ts'
 import { summaryView } from './summary.ts'
 import { findRun, settingsOfRun } from './which-server.ts'
 
@@ -50,13 +52,25 @@ export async function resumeRun(
   if (mayPrompt && sends) await confirmPlanned(deps)
   const by = more.retryAbsent === true ? 'retry --absent' : more.retryFailed === true ? 'retry' : 'resume'
   const backend = await deps.identify(await settings.server())
-  const sending = { settings, options: { ...options, backend, editedRows }, read: null, flags }
+  const check = async (connection: Connection) => {
+    const { deployed, total } = status.counts
+    if (more.reconcileOnly !== true && deployed < total) await refuseSealed(deps, connection, run)
+  }
+  const sending = { settings, options: { ...options, backend, editedRows }, read: null, flags, check }
   try {
     if (flags.dryRun) return await printBatchDryRun(deps, { ...sending, by, output })
     await sendAndPrint(deps, { ...sending, output, run: runBatch, known: status })
   } catch (error) {
     await printFinished(deps, await finishedRun(error, options), { by, settings, options, output, flags })
   }
+}
+
+/** @throws GdnError `refused` for the run of a shuffled drop that is sealed, whose other rows can't be minted */
+async function refuseSealed(deps: Deps, connection: Connection, run: Run): Promise<void> {
+  if (!isShuffled(run)) return
+  const { commitmentsOf, sealIn } = await import('../reveal/shuffled-drop.ts')
+  const commitments = await commitmentsOf(deps, connection, run.contractAddress)
+  if (sealIn(commitments, String(run.reading.provenance)) !== undefined) throw sealed(run.manifestPath)
 }
 
 /**

@@ -66,8 +66,11 @@ const WIDE = 100
 const shortPath = (path: string): string => path.split(/[\\/]/).slice(-2).join('/')
 
 /** Returns the state of a run in one word. */
-function stateOf({ running, counts }: RunStatus): string {
+function stateOf({ running, counts, reading }: RunStatus): string {
   if (running) return 'running'
+  // After the draw, the rows that weren't minted are abandoned.
+  if (reading.draw !== undefined && counts.unknown + counts.accepted === 0 && counts.deployed < counts.total)
+    return 'sealed'
   if (counts.unknown > 0) return 'unknown'
   if (counts.pending + counts.accepted > 0) return 'unfinished'
   return counts.failed > 0 ? 'failed' : 'finished'

@@ -8,6 +8,7 @@ import type { JobSummary } from '../render/github-actions.ts'
 import type { Output } from '../render/output.ts'
 import { isV12 } from '../request/api-version.ts'
 import { EventLines } from './event-lines.ts'
+import { stepsToReveal } from './next-reveal.ts'
 import { BatchProgress } from './progress.ts'
 import { runCommands } from './run-commands.ts'
 import { errorOfRun } from './run-error.ts'
@@ -28,6 +29,10 @@ export async function sendAndPrint(deps: Deps, { output, ...sending }: RunSendin
     else await events.end(output.pick(data))
     await refuseFailure(deps, sent, sending)
     if (!io.stdoutTty || output.mode !== 'table') printNextSteps(io, sent.summary, flags.stateDir)
+    if (sending.options.reconcileOnly !== true) {
+      const { manifestPath, reading = sending.known?.reading ?? {} } = options
+      for (const step of stepsToReveal({ reading, manifestPath }, flags, deps.cwd)) io.note(step)
+    }
   } finally {
     await events?.written()
   }

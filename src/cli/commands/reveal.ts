@@ -5,6 +5,7 @@ import type { RunLimit } from '../../client/run-limit.ts'
 import { count } from '../../core/count.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
 import type { ManifestIssue } from '../../manifest/row.ts'
+import { NO_MANIFEST_HINT } from '../../manifest/source.ts'
 import { DEFAULT_WAIT_MS } from '../../operations/defaults.ts'
 import { because, codeOfWait } from '../../operations/waiting.ts'
 import { applyUpdates, type Update } from '../../plan/apply-updates.ts'
@@ -98,7 +99,10 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
   const { io, signals } = deps
   const output = createOutput(io, flags, VIEW, { manifest })
   refuseStandardInput(manifest)
-  const opened = await openManifest(deps, manifest, flags, { checkRow: uncommittable })
+  const opened = await openManifest(deps, manifest, flags, { checkRow: uncommittable }).catch((error: unknown) => {
+    const isMissing = error instanceof GdnError && error.hint === NO_MANIFEST_HINT
+    throw isMissing ? error.with({ hint: ONLY_MANIFEST }) : error
+  })
   const { options, read } = opened
   const { blockchain, contractAddress: contract_address } = options
   if (!isEvm(blockchain)) throw new GdnError('usage', `NFTs on ${blockchain} can't be revealed`)
@@ -222,6 +226,9 @@ async function note({ stateDir }: BatchOptions, plan: RevealPlan, drawn: DrawnRo
   if (drawn !== null && plan.run.isKnown) await storeDraw(stateDir, plan.run.id, drawOf(drawn))
 }
 
+const ONLY_MANIFEST =
+  'Check the path, or restore the file from a backup. Only the manifest that was minted can reveal the drop.'
+
 const MAX_ISSUES = 1_000
 
 async function hashRows({ io }: Deps, { read }: OpenedManifest): Promise<ReadCommitment> {
@@ -312,10 +319,13 @@ function printSlots(io: Deps['io'], { missing, undeployed }: { missing: number; 
  * Returns an error if no row of the manifest has an NFT; null otherwise. After an interrupted mint, some rows have
  * NFTs, and the other rows can be minted and revealed later.
  */
-function noneMinted({ rows, withoutNft, run }: RevealPlan): GdnError | null {
+function noneMinted({ rows, withoutNft, run, renamed }: RevealPlan): GdnError | null {
   if (withoutNft < rows) return null
   return new GdnError('not_found', `no NFT of the run ${run.name} is minted`, {
-    hint: 'Nothing was sent. If the file was renamed since the mint, add --run with its former file name, such as --run drop.csv.',
+    hint:
+      renamed.length > 0
+        ? safe(['Nothing was sent', ...renamed, ''].join('. ').trim())
+        : 'Nothing was sent. If the file was renamed since the mint, add --run with its former file name, such as --run drop.csv.',
   })
 }
 

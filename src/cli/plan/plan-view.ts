@@ -157,7 +157,7 @@ export function appliedText(counts: PlanCounts): string {
   const others = mint + update + transfer
   const burning = burn === 0 ? '' : `Permanently burn ${count(burn, 'NFT')}`
   if (others === 0) return burning
-  const changes = `${count(others, burn === 0 ? 'change' : 'other change')} (${countsText({ ...counts, burn: 0, drift: 0, impossible: 0, unchanged: 0 })})`
+  const changes = `${count(others, burn === 0 ? 'change' : 'other change')} (${countsText({ ...counts, burn: 0, drift: 0, impossible: 0, unchanged: 0, abandoned: 0 })})`
   return burn === 0 ? `Apply ${changes}` : `${burning}, and apply ${changes}`
 }
 
@@ -178,6 +178,7 @@ export function countsText(counts: PlanCounts): string {
     [counts.drift, 'drift'],
     [counts.impossible, 'impossible'],
     [counts.unchanged, 'unchanged'],
+    [counts.abandoned, 'abandoned'],
   ] as const
   return parts.flatMap(([n, what]) => (n === 0 ? [] : [`${n} ${what}`])).join(', ')
 }
@@ -196,12 +197,12 @@ export const countsOfRows = (counts: PlanCounts): PlanCounts => ({
  */
 export function summaryText(counts: PlanCounts): string {
   const ofRows = countsOfRows(counts)
-  const { rows, mint, update, transfer, drift, impossible, unchanged } = ofRows
-  const twoChanges = mint + update + transfer + drift + impossible + unchanged - rows
+  const { rows, mint, update, transfer, drift, impossible, unchanged, abandoned } = ofRows
+  const twoChanges = mint + update + transfer + drift + impossible + unchanged + abandoned - rows
   const overlap =
     twoChanges <= 0 ? '' : ` (${count(twoChanges, 'row')} ${twoChanges === 1 ? 'has' : 'have'} two changes)`
   const { keptBurns, impossibleBurns } = counts
-  const none = { transfer: 0, update: 0, mint: 0, unchanged: 0 }
+  const none = { transfer: 0, update: 0, mint: 0, unchanged: 0, abandoned: 0 }
   const removed = countsText({ ...counts, ...none, drift: keptBurns, impossible: impossibleBurns })
   return `${count(rows, 'row')}: ${countsText(ofRows) || 'none'}${overlap}.${removed === '' ? '' : ` Removed rows: ${removed}.`}`
 }

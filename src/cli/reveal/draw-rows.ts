@@ -14,7 +14,7 @@ import { withProgress } from '../io/progress.ts'
 import { type Draw, NOT_DRAWN } from './draw.ts'
 import { refuseNamedBeacon } from './named-beacon.ts'
 import { revealedSignature } from './revealed-signature.ts'
-import { type Revealing, sealDrop } from './seal-drop.ts'
+import { leftText, type Revealing, sealDrop, waitAfterSeal } from './seal-drop.ts'
 import { sealOnChain } from './seal-on-chain.ts'
 import { commitmentsOf, sealIn } from './shuffled-drop.ts'
 
@@ -45,7 +45,13 @@ export async function drawRows(
   const revealed = isSealed ? await revealedSignature(deps, connection, revealing) : null
   if (beacon.isNamed && revealed === null) await refuseNamedBeacon(deps, connection, { ...opened.options, flags })
   if (!isSealed) {
-    if (flags.dryRun === true || !(await sealDrop(deps, connection, revealing))) return NOT_DRAWN
+    if (flags.dryRun === true) {
+      deps.io.note(
+        `The drop is not sealed yet. Without --dry-run, the command seals it permanently. ${waitAfterSeal(rule)}`,
+      )
+      return NOT_DRAWN
+    }
+    if (!(await sealDrop(deps, connection, { ...revealing, rule, isNamed: beacon.isNamed }))) return NOT_DRAWN
   }
   const onChain = (record: ProvenanceRecord) => sealOnChain(deps, connection, { ...opened.options, flags }, record)
   const waiting: Waiting = { for: 'the drop is sealed, and its seal is not final yet' }
@@ -154,11 +160,6 @@ async function readRound(deps: Deps, beacon: BeaconSource, round: number, progre
       await sleep(Math.min(Math.max(left, POLL_MS), POLL_MS * 5), signals.signal)
     }
   }
-}
-
-const leftText = (ms: number): string => {
-  const seconds = Math.ceil(ms / 1000)
-  return seconds < 60 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`
 }
 
 /** The reason why the command waits, as a sentence. */

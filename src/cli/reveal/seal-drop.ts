@@ -7,8 +7,10 @@ import { flagError, GdnError } from '../../core/errors.ts'
 import { ipfsUrlOf } from '../../files/local-content.ts'
 import { type RevealPlan, withRevealPlan } from '../../reveal/plan-reveal.ts'
 import type { ReadCommitment } from '../../reveal/read-commitment.ts'
+import type { ShuffleRule } from '../../reveal/shuffle/rule.ts'
 import type { BatchMintFlags } from '../batch/flags.ts'
 import type { OpenedManifest } from '../batch/mint-manifest.ts'
+import { backUpText } from '../batch/next-reveal.ts'
 import { networkText } from '../connect/is-without-value.ts'
 import { costAtMost, noteCost, printNotes } from '../cost/at-most.ts'
 import { enforcedLimit } from '../cost/limit.ts'
@@ -28,7 +30,23 @@ export interface Revealing {
   checkPlan(plan: RevealPlan): void
 }
 
+/** A drop to seal, with the rule that draws its rows. */
+export interface Sealing extends Revealing {
+  rule: ShuffleRule
+  /** Whether the rows are drawn by a beacon that the user named. */
+  isNamed: boolean
+}
+
 const POLL_MS = 2_000
+
+export const leftText = (ms: number): string => {
+  const seconds = Math.ceil(ms / 1000)
+  return seconds < 60 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`
+}
+
+/** Returns a sentence about the time between the seal and the draw. */
+export const waitAfterSeal = ({ marginSeconds }: ShuffleRule): string =>
+  `The rows are drawn at least ${leftText(marginSeconds * 1000)} later, and gdn waits for that.`
 
 /**
  * Seals a shuffled drop: commits to the end of its mint, after which no more of its rows can be minted. Returns false
@@ -37,7 +55,7 @@ const POLL_MS = 2_000
  * @throws GdnError `pending` if rows are not deployed yet; `refused` if unminted rows are not abandoned;
  * `not_confirmed`, `max_cost`, and as `changeOnce`
  */
-export async function sealDrop(deps: Deps, connection: Connection, revealing: Revealing): Promise<boolean> {
+export async function sealDrop(deps: Deps, connection: Connection, revealing: Sealing): Promise<boolean> {
   const { opened, rows, flags } = revealing
   const { options, read } = opened
   const planned = { ...options, signal: deps.signals.signal }
@@ -96,14 +114,18 @@ async function confirmAbandoned(
       },
     )
   }
-  await io.confirm(`${what}. Abandon ${count(missing, 'row')} permanently?`, `--abandon-rows ${missing}`)
+  const [them, rows] = missing === 1 ? ['it', 'which row'] : ['them', `which ${missing} rows`]
+  await io.confirm(
+    `${missing} of ${count(plan.rows, 'slot')} ${are} not minted. Abandon ${them} permanently? The draw decides ${rows} no NFT will show.`,
+    `--abandon-rows ${missing}`,
+  )
 }
 
 /** Asks for the cost of the seal and of the updates that follow, and returns the limit that the seal carries. */
 async function permitSeal(
   deps: Deps,
   connection: Connection,
-  { opened: { options, settings }, flags }: Revealing,
+  { opened: { options, settings }, flags, rule, isNamed }: Sealing,
   { run, pending }: RevealPlan,
 ): Promise<RunLimit> {
   const { blockchain } = options
@@ -118,7 +140,7 @@ async function permitSeal(
   else {
     const cost = await costAtMost(deps, connection, blockchain, priced)
     printNotes(deps, cost.notes)
-    const question = `Seal the drop with ${count(pending, 'NFT')} on ${networkText(blockchain, connection, ',')} through ${connection.server.origin}${cost.text}? Then no more of its rows can be minted, and a later round of drand draws the rows.`
+    const question = `Seal the drop with ${count(pending, 'NFT')} on ${networkText(blockchain, connection, ',')} through ${connection.server.origin}${cost.text}? This is permanent: no more of its rows can be minted, and a later round of ${isNamed ? 'the beacon that you named' : 'drand'} draws the rows. ${waitAfterSeal(rule)}`
     await deps.io.confirm(safe(question), '--yes')
   }
   if (commandLimit !== null && run.isKnown) await storeRunMaxCost(options.stateDir, run.id, commandLimit)
@@ -149,4 +171,5 @@ async function commitSeal(
   }
   await changeOnce(deps, connection, { timeout }, change, async () => {})
   deps.io.note(`The drop is sealed: ${provenance}`)
+  deps.io.note(backUpText(options.manifestPath))
 }

@@ -57,6 +57,11 @@ export async function status(deps: Deps, given: string | undefined, flags: Statu
     if (seen === null) return
     await output.one(seen.data)
     if (seen.problem !== null) deps.io.warn(safe(seen.problem))
+    if (seen.data.state === 'sealed') {
+      const { deployed, total } = seen.data
+      const abandoned = Number(total) - Number(deployed)
+      deps.io.note(`The drop is sealed: ${deployed} of ${total} rows are minted, ${abandoned} abandoned.`)
+    }
     return
   }
   // A single command has no rows to show.
