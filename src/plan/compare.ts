@@ -8,6 +8,12 @@ import { PROVENANCE_ROW, proofIn } from '../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import { ownersOf } from '../operations/reconcile/owners.ts'
 
+/** The reason for a row whose NFT still has the placeholder. */
+export const NOT_REVEALED = 'it is not revealed: use gdn reveal'
+/** The reason for such a row that isn't the one of its position in the committed manifest. */
+export const NOT_COMMITTED =
+  'it is not revealed, and it differs from the committed row of its position: restore it, or gdn reveal refuses the manifest'
+
 /** The change that a row requires of its NFT. `burn` means that the row was removed. */
 export type Want = 'mint' | 'update' | 'transfer' | 'burn'
 
@@ -91,7 +97,7 @@ export function compareRow(row: ComparedRow, { nft, ...seen }: ObservedNft, can:
     return [{ ...base, action: 'impossible', want: 'mint', fields: [], reason }]
   }
   if (isUnrevealed(nft) && nft.burned !== true) {
-    return [{ ...base, action: 'impossible', want: 'update', fields: [], reason: 'it is not revealed: use gdn reveal' }]
+    return [{ ...base, action: 'impossible', want: 'update', fields: [], reason: NOT_REVEALED }]
   }
   const owner = nft.receiver_wallet_address ?? null
   const fields = rowMetadataChanges(row, nft, can.marker)

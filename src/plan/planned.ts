@@ -2,6 +2,7 @@ import type { StoredPair } from '../batch/identity/store-pairs.ts'
 import type { KeptRow } from '../batch/rows/manifest-row.ts'
 import type { BatchClient, BatchOptions, Duplicates, FieldChange, Items, Run, RunRef } from '../batch/types.ts'
 import type { LocalContents } from '../files/local-content.ts'
+import type { ManifestRow } from '../manifest/row.ts'
 import type { Drop } from '../state/drops.ts'
 import type { Relabeling } from '../state/plan-tables.ts'
 import type { NftNow } from '../state/row-outcomes.ts'
@@ -26,6 +27,11 @@ export interface PlanOptions extends BatchOptions {
    * The row that was drawn for each slot of a shuffled drop, from 1. Its slots without NFTs can't be minted any more.
    */
   drawnRows?: Uint32Array | undefined
+  /**
+   * Returns whether a row is the one that the run has committed to as its row `n`, from 1. Null if this machine doesn't
+   * know the committed rows.
+   */
+  committedRows?(): Promise<((row: ManifestRow, n: number) => Promise<boolean>) | null>
   /** Whether to burn NFTs of this run whose rows were removed from the manifest. */
   prune?: boolean
   /** Returns the reason why the collection doesn't permit burns; null if it does, or if that isn't known. */

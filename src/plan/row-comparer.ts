@@ -1,8 +1,9 @@
 import type { NftRecord } from '../api/nft-record.ts'
 import { findGivenId } from '../batch/rows/given-id.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
+import type { ManifestRow } from '../manifest/row.ts'
 import { updateReference, updatesPrefix } from './apply-updates.ts'
-import { type Abilities, compareRow, type NftChange, type ObservedNft } from './compare.ts'
+import { type Abilities, compareRow, type NftChange, NOT_COMMITTED, NOT_REVEALED, type ObservedNft } from './compare.ts'
 import type { Candidate, OwnerHistory } from './find-nfts.ts'
 import { failedMint, identifiedNft, mintOf, unknownNft } from './mint-changes.ts'
 import type { PlanDeps, PlanOptions } from './planned.ts'
@@ -13,11 +14,16 @@ export class RowComparer {
   /** Number of rows of a shuffled drop that were not minted. Set by `changesOf`. */
   abandoned = 0
   readonly #store: StoredRun
-  readonly #options: Pick<PlanOptions, 'noMints' | 'drawnRows'>
+  readonly #options: Pick<PlanOptions, 'noMints' | 'drawnRows' | 'committedRows'>
   readonly #contents: PlanDeps['contents']
   #noMintsReason: string | null | undefined
+  #isCommitted: ((row: ManifestRow, n: number) => Promise<boolean>) | null | undefined
 
-  constructor(store: StoredRun, options: Pick<PlanOptions, 'noMints' | 'drawnRows'>, contents: PlanDeps['contents']) {
+  constructor(
+    store: StoredRun,
+    options: Pick<PlanOptions, 'noMints' | 'drawnRows' | 'committedRows'>,
+    contents: PlanDeps['contents'],
+  ) {
     this.#store = store
     this.#options = options
     this.#contents = contents
@@ -71,9 +77,19 @@ export class RowComparer {
       })),
     )
     const references = { update, transfer: history?.reference ?? null }
-    return compareRow({ ...row, localFiles }, seen, can).map((one) =>
+    const changes = compareRow({ ...row, localFiles }, seen, can)
+    if (changes[0]?.reason === NOT_REVEALED && (await this.#isEdited(candidate))) {
+      return changes.map((one) => ({ ...one, reason: NOT_COMMITTED }))
+    }
+    return changes.map((one) =>
       one.action === 'update' || one.action === 'transfer' ? { ...one, reference: references[one.action] } : one,
     )
+  }
+
+  /** Returns whether the row of an unrevealed NFT is known to be edited or moved since the commitment. */
+  async #isEdited({ row: { row, position } }: Candidate): Promise<boolean> {
+    if (this.#isCommitted === undefined) this.#isCommitted = (await this.#options.committedRows?.()) ?? null
+    return this.#isCommitted !== null && !(await this.#isCommitted(row, position + 1))
   }
 
   /**

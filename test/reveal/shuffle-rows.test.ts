@@ -115,3 +115,15 @@ test('says how a mint is revealed, that its manifest is needed, and nothing of -
   const lost = await cli(['reveal', file, ...machine.target, ...beacon], options)
   expect(lost.stderr).toContain('Only the manifest that was minted can reveal the drop.')
 })
+
+test('counts NFTs that are not revealed yet in one line of a plan, and lists edited and exchanged rows', async () => {
+  const machine = await shuffledMachine(backend, await createTestCollection(backend))
+  expect((await machine.shuffle(rowsOf(5))).code).toBe(0)
+  const [head = '', a = '', b = '', ...more] = rowsOf(5, (row) => (row === 4 ? 'Edited' : `Row ${row}`)).split('\n')
+  const planned = JSON.parse((await machine.plan([head, b, a, ...more].join('\n'))).stdout)
+  const edited = planned.filter(({ reason }: { reason: string }) => reason.includes('differs from the committed row'))
+  expect(edited.map(({ line }: { line: number }) => line)).toEqual([2, 3, 5])
+  const { stdout, stderr } = await cli(['plan', machine.path('drop.csv'), ...machine.target], machine.options)
+  expect(stderr).toContain('2 NFTs not revealed yet. To reveal them: gdn reveal ')
+  expect(stdout.match(/impossible/g)).toHaveLength(3)
+})

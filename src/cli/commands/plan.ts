@@ -1,10 +1,12 @@
 import { resolve } from 'node:path'
 import type { Blockchain } from '../../api/blockchains.ts'
 import { DuplicateRows } from '../../batch/rows/duplicate-rows.ts'
+import { count } from '../../core/count.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
 import { EXIT } from '../../core/exit-codes.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { LocalContents } from '../../files/local-content.ts'
+import { NOT_REVEALED } from '../../plan/compare.ts'
 import { refuseOtherFile, savePlan } from '../../plan/plan-file.ts'
 import type { ChangePlan, PlanCounts, PlannedChange } from '../../plan/planned.ts'
 import { addDuplicatesFlag, TARGET_ALIASES } from '../batch/flags.ts'
@@ -116,8 +118,15 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
         const lines = await planLines(found, obstacles, { columns: io.columns, paint: io.outPaint })
         await io.read(lines.map((line) => `${line}\n`).join(''))
       } else if (isList)
-        await output.many(records(shownChanges(isBrief ? firstChanges(found, obstacles) : found.changes())))
+        await output.many(
+          records(withoutHidden(shownChanges(isBrief ? firstChanges(found, obstacles) : found.changes()), flags)),
+        )
       else await output.many(records(found.changes(), listsNotes(output.mode) ? found.notes : []))
+      const hidden = all.all.find(({ reason }) => reason === NOT_REVEALED)?.count ?? 0
+      if (isList && hidden > 0) {
+        const again = `gdn reveal ${shellWord(safe(manifest))}${planFlagsAgain(flags)}`
+        io.note(`${count(hidden, 'NFT')} not revealed yet. To reveal ${hidden === 1 ? 'it' : 'them'}: ${again}`)
+      }
       const allText = isBrief ? 'Add `-o ndjson` to print all of them.' : null
       const apply = `gdn apply ${shellWord(safe(manifest))}${planFlagsAgain(flags)}`
       printPlanNotes(io, found, obstacles, { allText, onlyMint: onlyMintOf(apply, found.counts, flags.newRows) })
@@ -173,6 +182,14 @@ function savedText({ impossible, mint, burn }: PlanCounts, again: string): strin
   }
   const refused = 'Saved, but gdn apply refuses this plan because a change is impossible.'
   return mint === 0 ? refused : `${refused} To mint only its new rows: ${again} --only mint`
+}
+
+/** Leaves out the NFTs that are only not revealed yet, which a note counts, unless the user selects columns. */
+async function* withoutHidden(
+  changes: AsyncIterable<PlannedChange>,
+  { fields }: Pick<PlanFlags, 'fields'>,
+): AsyncGenerator<PlannedChange> {
+  for await (const change of changes) if (fields !== undefined || change.reason !== NOT_REVEALED) yield change
 }
 
 /** Yields changes with their fields formatted for display. */

@@ -77,6 +77,12 @@ export async function openPlan<Result>(
       const readRows = () => read({ row: async () => {}, burn: async () => {} })
       return await whyNoMints(deps, connection, { options, read: readRows }, own)
     },
+    async committedRows() {
+      const { committedRows, keptCommitment } = await import('../../reveal/unrevealed.ts')
+      const kept = await keptCommitment(options)
+      const commitment = kept?.commitment ?? null
+      return commitment === null ? null : await committedRows(options.stateDir, commitment, null)
+    },
     noBurns: () => noBurns(deps, connection, options),
   }
   try {
