@@ -68,7 +68,7 @@ export async function resumeRun(
 /** @throws GdnError `refused` for the run of a shuffled drop that is sealed, whose other rows can't be minted */
 async function refuseSealed(deps: Deps, connection: Connection, run: Run): Promise<void> {
   if (!isShuffled(run)) return
-  const { commitmentsOf, sealIn } = await import('../reveal/shuffled-drop.ts')
+  const { commitmentsOf, sealIn } = await import('./shuffled-drop.ts')
   const commitments = await commitmentsOf(deps, connection, run.contractAddress)
   if (sealIn(commitments, String(run.reading.provenance)) !== undefined) throw sealed(run.manifestPath)
 }

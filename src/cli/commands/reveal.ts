@@ -19,6 +19,7 @@ import { editedLines, editedWhileRead, keptCommitment } from '../../reveal/unrev
 import { provenanceOfCall } from '../../verify/abi.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../batch/flags.ts'
 import { type OpenedManifest, openManifest } from '../batch/mint-manifest.ts'
+import { commitmentsOf } from '../batch/shuffled-drop.ts'
 import { editedRows, refuseStandardInput, updateRevealed } from '../batch/unrevealed.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import { networkText } from '../connect/is-without-value.ts'
@@ -43,7 +44,6 @@ import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
 import { type Draw, NOT_DRAWN } from '../reveal/draw.ts'
 import type { Revealing } from '../reveal/seal-drop.ts'
-import { commitmentsOf } from '../reveal/shuffled-drop.ts'
 import { throwProblems } from './batch/validate.ts'
 
 export type RevealFlags = BatchMintFlags & ReaderFlags & RefreshingFlags & BeaconFlags & { abandonRows?: number }

@@ -6,6 +6,7 @@ import { type BeaconChain, QUICKNET, verifyBeacon } from '../../reveal/shuffle/b
 import { drawnRows } from '../../reveal/shuffle/drawn-rows.ts'
 import type { BeaconSource } from '../../reveal/shuffle/read-beacon.ts'
 import { isoTime, roundFor, type ShuffleRule, timeOfRound } from '../../reveal/shuffle/rule.ts'
+import { commitmentsOf, sealIn } from '../batch/shuffled-drop.ts'
 import { type BeaconFlags, openBeaconOf } from '../connect/open-beacon.ts'
 import type { ReaderFlags } from '../connect/open-verifier.ts'
 import type { Connection, Deps } from '../deps.ts'
@@ -16,7 +17,6 @@ import { refuseNamedBeacon } from './named-beacon.ts'
 import { revealedSignature } from './revealed-signature.ts'
 import { leftText, type Revealing, sealDrop, waitAfterSeal } from './seal-drop.ts'
 import { sealOnChain } from './seal-on-chain.ts'
-import { commitmentsOf, sealIn } from './shuffled-drop.ts'
 
 const POLL_MS = 2_000
 /** How long relays may lag behind a round. */

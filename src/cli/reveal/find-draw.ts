@@ -12,11 +12,11 @@ import { type DrawnRows, drawnRows } from '../../reveal/shuffle/drawn-rows.ts'
 import { isMargin, roundFor } from '../../reveal/shuffle/rule.ts'
 import { isSaltOf, type MovedRow, movedRows, type ShownRow } from '../../reveal/slots-shown.ts'
 import { keptCommitment } from '../../reveal/unrevealed.ts'
+import { commitmentsOf, sealIn } from '../batch/shuffled-drop.ts'
 import { type BeaconFlags, openBeaconOf } from '../connect/open-beacon.ts'
 import { openVerifier } from '../connect/open-verifier.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { sealOnChain } from './seal-on-chain.ts'
-import { commitmentsOf, sealIn } from './shuffled-drop.ts'
 
 /** A manifest, and the flags that select a beacon for tests. */
 interface Drawing {
