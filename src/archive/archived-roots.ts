@@ -25,7 +25,7 @@ export async function* archivedRoots(archive: OpenArchive): AsyncGenerator<strin
       const root = directory !== undefined && (await isComplete(directory)) ? directory : file
       if (root === undefined || seen.has(root)) continue
       seen.add(root)
-      yield root
+      if (!archive.isDamaged || (await hasAllBelow(archive, root))) yield root
     }
   }
 }

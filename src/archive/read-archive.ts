@@ -19,6 +19,8 @@ export interface ArchivedBlock {
 export interface OpenArchive {
   path: string
   header: IndexHeader
+  /** Whether the file is damaged. Only its intact blocks are accessible. */
+  isDamaged: boolean
   blocks: number
   bytes: number
   has(cid: string): boolean
@@ -43,6 +45,13 @@ const MAX_HEAD_BYTES = 128
 const MAX_LINE = 4 * 2 ** 20
 const NEWLINE = 10
 
+export interface OpenArchiveOptions {
+  signal: AbortSignal
+  onBlock?: (read: number, all: number) => void
+  /** Called for each damaged part of the file, which is skipped. Default: damage is an error. */
+  onDamage?: (error: GdnError) => void
+}
+
 /**
  * Opens an archive, and checks each block against its CID.
  *
@@ -50,25 +59,37 @@ const NEWLINE = 10
  */
 export async function openArchive(
   path: string,
-  { signal, onBlock }: { signal: AbortSignal; onBlock?: (read: number, all: number) => void },
+  { signal, onBlock, onDamage }: OpenArchiveOptions,
 ): Promise<OpenArchive> {
   const file = await openFile(path)
+  let isDamaged = false
+  const skip = (error: GdnError) => {
+    if (onDamage === undefined) throw error.with({ hint: DAMAGED })
+    isDamaged = true
+    onDamage(error)
+  }
   try {
     const { size } = await file.stat()
     const { root, start } = await readRoot(path, file)
     const places = new Map<string, Place>()
     for (let offset = start; offset < size; ) {
       signal.throwIfAborted()
-      const { cid, place } = await readSection(path, file, offset, size)
+      const section = await readSection(path, file, offset, size)
+      if (section instanceof GdnError) {
+        // Where the next block begins is unknown.
+        skip(section)
+        break
+      }
+      const { cid, place } = section
       const bytes = await read(file, place.offset, place.length)
-      if (!matchesCid(cid, bytes)) throw invalid(path, offset, `block ${cid} has other bytes than those of its CID`)
-      places.set(cidText(cid), place)
+      if (matchesCid(cid, bytes)) places.set(cidText(cid), place)
+      else skip(invalid(path, offset, `block ${cid} has other bytes than those of its CID`))
       offset = place.offset + place.length
       onBlock?.(offset, size)
     }
     const archive = archiveOf(path, file, places)
     const header = await headerOf(path, archive, root)
-    return { ...archive, header, bytes: size, tokens: () => tokensOf(path, archive, root) }
+    return { ...archive, header, isDamaged, bytes: size, tokens: () => tokensOf(path, archive, root) }
   } catch (error) {
     await file.close()
     throw error
@@ -95,6 +116,9 @@ const invalid = (file: string, offset: number, problem: string) =>
     hint: 'The file is damaged or no archive. Use another copy, or archive the collection again to another file.',
   })
 
+const DAMAGED =
+  'The file is damaged or no archive. Use another copy, or archive the collection again to another file. `gdn collection restore --intact` restores the intact blocks of a damaged archive.'
+
 const noIndex = (path: string) => invalid(path, 0, 'its root is not the index of an archive')
 
 async function read(file: FileHandle, offset: number, length: number): Promise<Buffer> {
@@ -116,18 +140,19 @@ async function readRoot(path: string, file: FileHandle): Promise<{ root: CID; st
   throw invalid(path, 0, 'it has not one root, as an archive of a collection has')
 }
 
+/** Returns the place of the block at a position, or an error if there is none. */
 async function readSection(path: string, file: FileHandle, offset: number, size: number) {
   const reader = bytesReader(await read(file, offset, MAX_HEAD_BYTES))
   const head = await readBlockHead(reader).catch(() => null)
   const cid = head === null ? null : parseCid(head.cid.toString())
-  if (head === null || cid === null) throw invalid(path, offset, 'a block has no CID of a kind that gdn reads')
+  if (head === null || cid === null) return invalid(path, offset, 'a block has no CID of a kind that gdn reads')
   const place = { offset: offset + Number(reader.pos), length: head.blockLength }
-  if (place.length > MAX_BLOCK_BYTES) throw invalid(path, offset, `block ${cid} is larger than 2 MiB`)
-  if (place.length < 0 || place.offset + place.length > size) throw invalid(path, offset, 'the file ends in a block')
+  if (place.length > MAX_BLOCK_BYTES) return invalid(path, offset, `block ${cid} is larger than 2 MiB`)
+  if (place.length < 0 || place.offset + place.length > size) return invalid(path, offset, 'the file ends in a block')
   return { cid, place }
 }
 
-type Blocks = Omit<OpenArchive, 'header' | 'bytes' | 'tokens'>
+type Blocks = Omit<OpenArchive, 'header' | 'isDamaged' | 'bytes' | 'tokens'>
 
 function archiveOf(path: string, file: FileHandle, places: ReadonlyMap<string, Place>): Blocks {
   const get = async (text: string) => {

@@ -347,6 +347,62 @@ test('requires --gateway only for ipfs URLs', async () => {
   expect(await check()).toMatchObject({ code: 2, stderr: expect.stringContaining('--gateway: is required') })
 })
 
+test('restores an archive that lacks files, and lists them', async () => {
+  const world = kept(await drop(3))
+  world.gateway.blocks.delete(rawCid(pixels(2).subarray(1024, 2048)).toString())
+  const { file, env } = await archive(world)
+  const dataDir = await freshDataDir()
+  try {
+    const restore = ['collection', 'restore', file, '--data-dir', dataDir.path]
+    const { code, stdout } = await cli([...restore, '--json'], { env })
+    expect(code).toBe(7)
+    const problems = [expect.objectContaining({ token_id: '2', field: 'image' })]
+    expect(JSON.parse(stdout)).toMatchObject({ tokens: 3, answering: 3, unreadable: 1, problems })
+    const { stderr } = await cli(restore, { env })
+    expect(stderr).toContain('token 2, image, ipfs:')
+    expect(stderr).toContain('the archive lacks 1 file of 3 tokens')
+  } finally {
+    await dataDir.remove()
+  }
+})
+
+test('restores the intact blocks of a damaged archive with --intact, and no other', async () => {
+  const world = kept(await drop(3))
+  const { file, env } = await archive(world)
+  const bytes = await readFile(file)
+  const lost = pixels(2).subarray(1024, 2048)
+  const at = bytes.indexOf(lost)
+  expect(at).toBeGreaterThan(0)
+  bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at)
+  await writeFile(file, bytes)
+  const dataDir = await freshDataDir()
+  try {
+    const restore = ['collection', 'restore', file, '--data-dir', dataDir.path]
+    const refused = await cli(restore, { env })
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('restore --intact')])
+    const { code, stderr } = await cli([...restore, '--intact'], { env })
+    expect(code).toBe(7)
+    expect(stderr).toContain(`block ${rawCid(lost)} has other bytes than those of its CID`)
+    expect(stderr).toMatch(/token 2, image, ipfs:\S+: the archive does not have it/)
+    expect(stderr).toContain('the archive lacks 1 file of 3 tokens')
+    const backend = await startTestBackend(dataDir.path)
+    try {
+      const images = await Promise.all(
+        [...world.uris.values()].map(async (uri) => {
+          const metadata = await backend.get(`/ipfs/${uri.slice('ipfs://'.length)}`)
+          const { image } = (await metadata.json()) as { image: string }
+          return (await backend.get(`/ipfs/${image.slice('ipfs://'.length)}`)).status
+        }),
+      )
+      expect(images).toEqual([200, 404, 200])
+    } finally {
+      await backend.close()
+    }
+  } finally {
+    await dataDir.remove()
+  }
+})
+
 test('restores into an empty backend, where every token URI answers', async () => {
   const world = kept(await drop(3))
   const { file, env } = await archive(world)

@@ -15,6 +15,7 @@ import { isThere } from '../../io/put-file.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { whereTo } from '../../sheet/where-to.ts'
+import { printProblems } from './archive/print-problems.ts'
 import { addReadingFlags, limitsOf, type ReadingFlags } from './archive/reading-flags.ts'
 import { refuseOther } from './archive/refuse-other.ts'
 import { type ChainContract, chainContract } from './chain-contract.ts'
@@ -49,7 +50,6 @@ const VIEW: View = {
 
 /** Number of problems that JSON has, and that are printed. The index has all of them. */
 const MAX_PROBLEMS = 1000
-const SHOWN_PROBLEMS = 20
 
 export function command(deps: Deps, run = archive): GdnCommand {
   const archiveCommand = new GdnCommand({
@@ -137,7 +137,7 @@ async function write(deps: Deps, path: string, { target, flags, previous }: Want
     const problems = problemsIn(store)
     const [readable, unreadable] = [store.count('readable'), store.count('problems')]
     if (unreadable > 0 && readable < kept) {
-      printProblems(deps, { problems, unreadable })
+      printProblems(deps.io, problems, unreadable)
       throw fewerFiles(path, kept, readable)
     }
     return { ...(await writeArchive(store, archived, path, signal)), problems }
@@ -168,21 +168,10 @@ const fewerFiles = (path: string, before: number, now: number) =>
     hint: `The existing archive was kept. ${basename(path)}.partial has what could be read: run the same command again to read the rest, or use another --to.`,
   })
 
-function printProblems({ io }: Deps, { unreadable, problems }: Pick<Reported, 'unreadable' | 'problems'>): void {
-  for (const { token_id, field, url, error } of problems.slice(0, SHOWN_PROBLEMS)) {
-    const place = [token_id === null ? 'collection' : `token ${token_id}`, field, url]
-      .filter((part) => part !== null)
-      .join(', ')
-    io.warn(safe(`${place}: ${error}`))
-  }
-  const more = unreadable - SHOWN_PROBLEMS
-  if (more > 0) io.warn(`${more} more can't be read.`)
-}
-
 /** Prints what could not be read. Returns the error of the command. */
 function incomplete(deps: Deps, path: string, reported: Reported): GdnError {
-  const { unreadable, tokens } = reported
-  printProblems(deps, reported)
+  const { unreadable, tokens, problems } = reported
+  printProblems(deps.io, problems, unreadable)
   return new GdnError(
     'unreadable_files',
     `${count(unreadable, 'file')} of ${count(tokens, 'token')} could not be read`,

@@ -1,9 +1,12 @@
 import { resolve } from 'node:path'
+import { type ArchiveProblem, type IndexFile, type IndexToken, problemsOf } from '../../../archive/index-lines.ts'
 import type { OpenArchive } from '../../../archive/read-archive.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { orAborted } from '../../../core/or-aborted.ts'
-import { GdnCommand } from '../../command.ts'
+import { cidText, parseCid } from '../../../ipfs/cid.ts'
+import { isComplete, readNode } from '../../../ipfs/nodes.ts'
+import { GdnCommand, switchFlag } from '../../command.ts'
 import { administeredPlace } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
@@ -12,16 +15,34 @@ import { withProgress } from '../../io/progress.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { addDatabasePlace, type DatabaseFlags } from '../db/db-place.ts'
+import { printProblems } from './archive/print-problems.ts'
 
-export type RestoreFlags = OutputFlags & DatabaseFlags
+export type RestoreFlags = OutputFlags & DatabaseFlags & { intact?: boolean }
 
-const FIELDS = ['file', 'contract_address', 'blockchain', 'tokens', 'answering', 'blocks', 'bytes', 'publishes']
-const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'file' }
+const FIELDS = [
+  'file',
+  'contract_address',
+  'blockchain',
+  'tokens',
+  'answering',
+  'blocks',
+  'bytes',
+  'missing',
+  'publishes',
+]
+/** Number of missing files that are kept to be printed. */
+const MAX_PROBLEMS = 100
+const VIEW: View = {
+  fields: FIELDS,
+  columns: FIELDS.filter((field) => field !== 'problems'),
+  id: 'file',
+  card: ({ problems: _listed, ...record }) => Object.entries(record),
+}
 
 export function command(deps: Deps, run = restore): GdnCommand {
   const restoreCommand = new GdnCommand({
     about:
-      "The command checks every block of an archive against its CID, and stores the blocks in the database of a backend, which may be running. It creates the database if there is none. From then on, the backend serves the files at /ipfs, under the same CIDs and paths. If the backend's configuration has an IPFS node or a pinning service, the backend also publishes the files there. Token URIs with https and ar URLs still lead to their own servers.",
+      "The command checks every block of an archive against its CID, and stores the blocks in the database of a backend, which may be running. It creates the database if there is none. From then on, the backend serves the files at /ipfs, under the same CIDs and paths. If the backend's configuration has an IPFS node or a pinning service, the backend also publishes the files there. Token URIs with https and ar URLs still lead to their own servers. If the archive lacks files, the command lists them after it has restored the others, and the exit code is 7.",
     examples: [
       ['Restore an archive into the local backend', 'gdn collection restore tides.car'],
       ['Restore it into another data directory', 'gdn collection restore tides.car --data-dir ./data'],
@@ -29,6 +50,7 @@ export function command(deps: Deps, run = restore): GdnCommand {
   })
   restoreCommand.argument('<file>')
   addDatabasePlace(restoreCommand)
+  switchFlag(restoreCommand, '--intact', 'Restore the intact blocks of a damaged archive')
   addOutputFlags(restoreCommand)
   return restoreCommand.action(async (file: string, flags: RestoreFlags) => await run(deps, file, flags))
 }
@@ -46,7 +68,8 @@ export async function restore(deps: Deps, given: string, flags: RestoreFlags): P
   ])
   const archive = await withProgress(io, 'Checking the archive', ({ update }) => {
     const onBlock = (read: number, all: number) => update(`Checking the archive: ${Math.floor((read / all) * 100)} %`)
-    return openArchive(path, { signal: signals.signal, onBlock })
+    const onDamage = (error: GdnError) => io.warn(`${safe(error.message)}.`)
+    return openArchive(path, { signal: signals.signal, onBlock, ...(flags.intact === true ? { onDamage } : {}) })
   })
   try {
     const { answering, elsewhere } = await answeringTokens(archive)
@@ -54,6 +77,7 @@ export async function restore(deps: Deps, given: string, flags: RestoreFlags): P
       orAborted(restoreBlocks(place, { blocks: blocksOf(archive), roots: archivedRoots(archive) }), signals.signal),
     )
     const { contract, blockchain, tokens } = archive.header
+    const missing = await missingFiles(archive)
     const { blocks, bytes } = archive
     await output.one({
       file: path,
@@ -63,13 +87,17 @@ export async function restore(deps: Deps, given: string, flags: RestoreFlags): P
       answering,
       blocks,
       bytes,
+      unreadable: missing.all,
+      problems: missing.first,
       publishes,
     })
     io.note(`Restored ${safe(path)}.`)
+    printProblems(io, missing.first, missing.all)
     if (elsewhere > 0)
       io.note(`The URIs of ${count(elsewhere, 'token')} are no ipfs URLs: a backend can't answer them.`)
-    const lost = archive.header.tokens - answering - elsewhere
-    if (lost > 0) throw lostTokens(lost, archive.header.tokens)
+    const lost = tokens - answering - elsewhere
+    if (lost > 0) throw lacks(`has no metadata of ${lost} of ${count(tokens, 'token')}`)
+    if (missing.all > 0) throw lacks(`lacks ${count(missing.all, 'file')} of ${count(tokens, 'token')}`)
   } finally {
     await archive.close()
   }
@@ -79,7 +107,37 @@ async function* blocksOf(archive: OpenArchive) {
   for await (const { cid, bytes } of archive.all()) yield { cid: cid.toString(), bytes }
 }
 
-const lostTokens = (lost: number, all: number) =>
-  new GdnError('unreadable_files', `the archive has no metadata of ${lost} of ${count(all, 'token')}`, {
+/** Returns the files that the archive doesn't have. */
+async function missingFiles(archive: OpenArchive): Promise<{ all: number; first: ArchiveProblem[] }> {
+  const first: ArchiveProblem[] = []
+  let all = 0
+  for await (const token of archive.tokens()) {
+    for (const problem of problemsOf([await withoutBlocks(archive, token)])) {
+      all++
+      if (first.length < MAX_PROBLEMS) first.push(problem)
+    }
+  }
+  return { all, first }
+}
+
+/** Marks files that the archive doesn't have completely, whatever its index says. */
+async function withoutBlocks(archive: OpenArchive, token: IndexToken): Promise<IndexToken> {
+  const blocks = { get: archive.get, has: async (cid: string) => archive.has(cid) }
+  const isThere = async (text: string | undefined) => {
+    const cid = text === undefined ? null : parseCid(text)
+    if (cid === null || !archive.has(cidText(cid))) return false
+    const node = await readNode(archive, cid).catch(() => null)
+    return node !== null && (await isComplete(blocks, node).catch(() => false))
+  }
+  const files: IndexFile[] = []
+  for (const file of token.files) {
+    const isKnown = file.error !== undefined || (await isThere(file.cid))
+    files.push(isKnown ? file : { ...file, error: 'the archive does not have it' })
+  }
+  return { ...token, files }
+}
+
+const lacks = (problem: string) =>
+  new GdnError('unreadable_files', `the archive ${problem}`, {
     hint: 'Everything else was restored. `gdn collection check` shows which files can be read elsewhere.',
   })

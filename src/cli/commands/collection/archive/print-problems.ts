@@ -1,0 +1,21 @@
+import type { ArchiveProblem } from '../../../../archive/index-lines.ts'
+import { type Io, safe } from '../../../io/io.ts'
+
+/** Number of problems that are printed. */
+const SHOWN_PROBLEMS = 20
+
+/**
+ * Prints what an archive lacks.
+ *
+ * @param all the number of problems. `problems` has the first of them
+ */
+export function printProblems(io: Io, problems: readonly ArchiveProblem[], all: number): void {
+  for (const { token_id, field, url, error } of problems.slice(0, SHOWN_PROBLEMS)) {
+    const place = [token_id === null ? 'collection' : `token ${token_id}`, field, url]
+      .filter((part) => part !== null)
+      .join(', ')
+    io.warn(safe(`${place}: ${error}`))
+  }
+  const more = all - SHOWN_PROBLEMS
+  if (more > 0) io.warn(`${more} more can't be read.`)
+}
