@@ -330,7 +330,7 @@ function __gdn_bundles
     case 'collection check'
       printf '%s\n' 'flags-db34dc reading-713f9d limits-3cab0f server-12647a output-7bedd8'
     case 'collection restore'
-      printf '%s\n' 'flags-ef163f output-31b492'
+      printf '%s\n' 'flags-db71d7 output-31b492'
     case 'nft mint'
       printf '%s\n' 'flags-136c6d metadata-1ac195 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492'
     case 'nft grant'
@@ -651,10 +651,11 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-ef163f'
+    case 'flags-db71d7'
       printf '%s\n' '--config - file Configuration of the backend (backend.yaml in the data directory)' \
         '--data-dir - dir Data directory of the backend (the local backend\'s)' \
-        '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+        '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead' \
+        '--intact - - Restore the intact blocks of a damaged archive'
     case 'flags-136c6d'
       printf '%s\n' '--contract -c @collections Address or name of the collection to mint into' \
         '--contract-address ~ @collections Address or name of the collection to mint into' \
@@ -1238,6 +1239,10 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
+    case 'flags-ef163f'
+      printf '%s\n' '--config - file Configuration of the backend (backend.yaml in the data directory)' \
+        '--data-dir - dir Data directory of the backend (the local backend\'s)' \
+        '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
     case 'flags-e05904'
       printf '%s\n' '--admin-keystore - file Keystore of the factory\'s admin' \
         '--password-file - file File with the password, or - for standard input' \

@@ -236,7 +236,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'collection holders' = 'flags-68dc64 reading-59e884 choosing-70530d server-12647a output-31b492'
     'collection archive' = 'flags-01089c reading-713f9d limits-3cab0f server-12647a output-31b492'
     'collection check' = 'flags-db34dc reading-713f9d limits-3cab0f server-12647a output-7bedd8'
-    'collection restore' = 'flags-ef163f output-31b492'
+    'collection restore' = 'flags-db71d7 output-31b492'
     'nft mint' = 'flags-136c6d metadata-1ac195 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492'
     'nft grant' = 'flags-d2c5d8 metadata-1ac195 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492'
     'nft transfer' = 'flags-62ab30 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492'
@@ -442,9 +442,10 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-ef163f' = '--config - file Configuration of the backend (backend.yaml in the data directory)
+    'flags-db71d7' = '--config - file Configuration of the backend (backend.yaml in the data directory)
 --data-dir - dir Data directory of the backend (the local backend''s)
---database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
+--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead
+--intact - - Restore the intact blocks of a damaged archive'
     'flags-136c6d' = '--contract -c @collections Address or name of the collection to mint into
 --contract-address ~ @collections Address or name of the collection to mint into
 --contract-addresses ~ @collections Address or name of the collection to mint into
@@ -950,6 +951,9 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
+    'flags-ef163f' = '--config - file Configuration of the backend (backend.yaml in the data directory)
+--data-dir - dir Data directory of the backend (the local backend''s)
+--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
     'flags-e05904' = '--admin-keystore - file Keystore of the factory''s admin
 --password-file - file File with the password, or - for standard input
 --factory - text Address of an existing factory of this admin

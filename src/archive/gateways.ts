@@ -28,6 +28,8 @@ export interface Gateways {
   blocksOf(cid: string, maxBytes: number, take: TakeBlock, signal: AbortSignal): Promise<void>
   /** Returns the content of a file, which isn't checked. @throws FetchFailure */
   file(cid: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
+  /** Returns the last failure if no gateway has answered any request; null otherwise. */
+  unreachable(): FetchFailure | null
   close(): Promise<void>
 }
 
@@ -70,6 +72,13 @@ export function openGateways(options: GatewayOptions): Gateways {
   /** Tokens that are read at the same time share the nodes of their directory. */
   const inFlight = new Map<string, Promise<Uint8Array>>()
 
+  let hasAnswered = false
+  let lastFailure: FetchFailure | null = null
+  const noteFailure = (failure: FetchFailure) => {
+    if (isOfServer(failure)) lastFailure = failure
+    else hasAnswered = true
+  }
+
   async function fromAny<Found>(
     signal: AbortSignal,
     ask: (gateway: Gateway) => Promise<Found>,
@@ -80,9 +89,12 @@ export function openGateways(options: GatewayOptions): Gateways {
       for (const gateway of gateways) {
         signal.throwIfAborted()
         try {
-          return await gateway.breaker.watch(() => ask(gateway))
+          const found = await gateway.breaker.watch(() => ask(gateway))
+          hasAnswered = true
+          return found
         } catch (error) {
           if (!(error instanceof FetchFailure)) throw error
+          noteFailure(error)
           failures.push(error)
         }
       }
@@ -119,6 +131,7 @@ export function openGateways(options: GatewayOptions): Gateways {
     },
     file: async (cid, signal) =>
       await fromAny(signal, async ({ url }) => (await fetcher.fetchFile(`${url}/ipfs/${cid}`, signal)).content, 1),
+    unreachable: () => (hasAnswered ? null : lastFailure),
     async close() {
       await Promise.all([...gateways.map(({ source }) => source.close()), fetcher.close()])
     },

@@ -41,6 +41,8 @@ export interface SourceReader {
   read(url: ReadableUrl, rules: SourceRules): Promise<Source | Unreadable>
   /** Reads the whole directory of an ipfs URL. */
   readDirectory(url: ReadableUrl & { kind: 'ipfs' }): Promise<Source | Unreadable>
+  /** Returns the last failure if no gateway has answered any request; null otherwise. */
+  unreachable(): GdnError | null
   close(): Promise<void>
 }
 
@@ -208,6 +210,7 @@ export function openSourceReader(options: SourceReaderOptions): SourceReader {
           isVerifiable: true,
         }
       }),
+    unreachable: gateways.unreachable,
     async close() {
       await Promise.all([gateways.close(), strict.close(), lenient.close()])
     },

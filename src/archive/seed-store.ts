@@ -3,6 +3,7 @@ import { FetchFailure } from '../files/failure.ts'
 import { parseCid } from '../ipfs/cid.ts'
 import type { StoredNode } from '../ipfs/unixfs.ts'
 import type { ArchiveStore } from './archive-store.ts'
+import type { Gateways } from './gateways.ts'
 import { archivedFile, firstVersionsIn, StoredDag } from './ipfs-dag.ts'
 import type { OpenArchive } from './read-archive.ts'
 import { readableUrl } from './token-uri.ts'
@@ -45,7 +46,13 @@ export async function keepPrevious(
   const absent = async () => {
     throw new FetchFailure('the existing archive does not have it', { lasting: true })
   }
-  const gateways = { block: absent, blocksOf: async () => undefined, file: absent, close: async () => undefined }
+  const gateways: Gateways = {
+    block: absent,
+    blocksOf: async () => undefined,
+    file: absent,
+    unreachable: () => null,
+    close: async () => undefined,
+  }
   const source = {
     store,
     gateways,

@@ -16,6 +16,7 @@ import {
   startTestBackend,
   type TestBackend,
 } from '../helpers/backend.ts'
+import { gdnAt } from '../helpers/gdn-at.ts'
 import { startHttpServer } from '../helpers/http-server.ts'
 import { CONTRACT, CollectionWorld, drop, pixels } from './collection-world.ts'
 import { opened } from './opened-archive.ts'
@@ -345,6 +346,21 @@ test('requires --gateway only for ipfs URLs', async () => {
   expect((await check()).code).toBe(0)
   world.uris.set(1n, 'ipfs://bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku')
   expect(await check()).toMatchObject({ code: 2, stderr: expect.stringContaining('--gateway: is required') })
+})
+
+test('a gateway that answers nothing is an error of the network, and the same command resumes', async () => {
+  const world = kept(await drop(2))
+  const { dir } = await tempHome()
+  const gdn = gdnAt({ url: 'http://127.0.0.1:9', apiKey: 'x' }, dir)
+  const dead = [...world.flags.slice(0, -1), 'http://127.0.0.1:9']
+  const file = join(dir, 'tides.car')
+  const archive = ['collection', 'archive', '--to', file]
+  for (const command of [['collection', 'check'], archive]) {
+    const { exitCode, stderr } = await gdn.run(...command, ...dead)
+    expect([exitCode, stderr]).toEqual([6, expect.stringContaining('--gateway: no gateway answers: ')])
+  }
+  expect(existsSync(file)).toBe(false)
+  expect(await gdn.run(...archive, ...world.flags)).toMatchObject({ exitCode: 0 })
 })
 
 test('restores an archive that lacks files, and lists them', async () => {

@@ -61,7 +61,7 @@ const otherArchive = (partial: string, difference: string) =>
 const isOfServers = ({ code }: GdnError) => ['interrupted', 'terminated', 'unreachable', 'bad_answer'].includes(code)
 
 function withResume(error: unknown): unknown {
-  return error instanceof GdnError && isOfServers(error)
+  return error instanceof GdnError && isOfServers(error) && error.place === undefined
     ? error.with({ hint: 'Run the same command again to resume.' })
     : error
 }

@@ -149,8 +149,17 @@ async function readFiles(
       const facts = { standard, arweave, wholeDirectory, keepsFiles }
       await readTokens({ store, reader, limits, ...facts, signal, onToken, onKept })
     })
+    const failure = reader.unreachable()
+    if (failure !== null) throw unreachable(failure)
   } finally {
     await reader.close()
   }
   if (kept > 0) io.warn(`Kept ${count(kept, 'file')} of the existing archive that can't be read now.`)
 }
+
+const unreachable = (failure: GdnError) =>
+  new GdnError('unreachable', `no gateway answers: ${failure.message}`, {
+    place: { flag: '--gateway' },
+    hint: 'Check the URL, or add --gateway for another gateway. Then run the same command again.',
+    cause: failure,
+  })
