@@ -222,6 +222,7 @@ describe('gdn nft verify, for tokens of any contract', () => {
     }
     const inContract = await run('verify', `${oz}/${await mint(inData(METADATA))}`)
     expect(inContract).toMatchObject({ code: 0, stderr: expect.stringContaining('is in the contract itself') })
+    expect(inContract.stderr).toContain('Its files were not read.')
   })
 
   test('other content than the CID identifies is an error, of a file or of a directory', async () => {

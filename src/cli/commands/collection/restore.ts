@@ -120,7 +120,7 @@ async function missingFiles(archive: OpenArchive): Promise<{ all: number; first:
   return { all, first }
 }
 
-/** Marks files that the archive doesn't have completely, whatever its index says. */
+/** Marks files of which the archive lacks a block, even if its index doesn't say so. */
 async function withoutBlocks(archive: OpenArchive, token: IndexToken): Promise<IndexToken> {
   const blocks = { get: archive.get, has: async (cid: string) => archive.has(cid) }
   const isThere = async (text: string | undefined) => {
