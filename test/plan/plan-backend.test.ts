@@ -714,6 +714,7 @@ describe('gdn plan and apply against a backend', () => {
       for (const mint of [['--dry-run'], []]) {
         const again = await run('batch mint', 'new', [line('kept'), line('edited', 'b'), line('removed')], ...mint)
         expect(again).toContain('Nothing is left to do')
+        expect(again).toContain('The contents of files were not compared. Run `gdn plan ')
         expect(again).not.toMatch(/changed|edited/)
       }
     })

@@ -125,7 +125,7 @@ function notesOf(
   if (by !== 'mint') return notes
   if (hasLocalFiles && manifestPath !== null && !isList && flags.unrevealed === undefined) {
     notes.push(
-      `The contents of files were not compared. If you changed a file, run \`gdn plan ${shellWord(safe(manifestPath))}${planFlagsAgain(flags)}\` to compare the manifest with the NFTs.`,
+      `The contents of files were not compared. Run \`gdn plan ${shellWord(safe(manifestPath))}${planFlagsAgain(flags)}\` to compare them with those of the NFTs.`,
     )
   }
   if (isShuffled(status)) return notes
