@@ -86,6 +86,7 @@ test('reveals each row once', async () => {
     undeployed: 0,
     left: 0,
     reasons: [],
+    renamed: [],
   })
   expect(
     updates.map(({ nftGdnId, metadata, replacesRevision }) => [nftGdnId, metadata.title, replacesRevision]),
