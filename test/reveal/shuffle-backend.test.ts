@@ -8,7 +8,10 @@ import {
   call,
   createTestCollection,
   freshDataDir,
+  mint,
+  plainMetadata,
   settled,
+  showNfts,
   startTestBackend,
   type TestBackend,
   until,
@@ -78,6 +81,25 @@ test('gives each slot the row that the round draws, and keeps its receiver', { t
   const again = await other.reveal(rows)
   expect([again.code, JSON.parse(again.stdout).revealed]).toEqual([0, SIZE])
   expect(await nftsOf(backend, collection)).toEqual(after)
+})
+
+test('an NFT that was minted beside a shuffled drop is not verified as a part of it', async () => {
+  const collection = await collectionOf()
+  const one = await shuffledMachine(backend, collection)
+  expect((await one.shuffle(rowsOf(3))).code).toBe(0)
+  const [drawn] = await nftsOf(backend, collection)
+  const [beside] = await mint(backend, collection, plainMetadata(1))
+  await settled(backend, [String(beside)])
+  const [, nft] = await showNfts(backend, [String(drawn?.nft_gdn_id), String(beside)])
+  const verify = (what: string) =>
+    one.cli('nft', 'verify', what, '-b', collection.blockchain, '--on-chain', '--beacon', one.path('beacon.json'))
+  const NOTE = 'The NFT is not part of a shuffled drop of its collection'
+  const verified = await verify(String(beside))
+  expect([verified.code, verified.stderr]).toEqual([0, expect.stringContaining(NOTE)])
+  const { stderr } = await verify(String(drawn?.nft_gdn_id))
+  expect(stderr).not.toContain(NOTE)
+  const token = await verify(`${collection.address}/${nft?.token_id}`)
+  expect([token.code, token.stderr]).toEqual([0, expect.stringContaining('The collection has no commitment to it')])
 })
 
 test('resumes a shuffled mint without the flag, and refuses another rule', async () => {

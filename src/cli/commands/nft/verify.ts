@@ -10,6 +10,7 @@ import { unknownNfts } from '../../../operations/unknown-nfts.ts'
 import type { Provenance } from '../../../reveal/verify-provenance.ts'
 import { asRequested } from '../../../verify/compare-metadata.ts'
 import { type Verification, verifyNfts } from '../../../verify/verify.ts'
+import { commitmentsOf } from '../../batch/shuffled-drop.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { addBeaconFlags } from '../../connect/open-beacon.ts'
 import { addReaderFlags, openVerifier } from '../../connect/open-verifier.ts'
@@ -129,8 +130,14 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
   await output.one({ ...data, ...verificationData(verification), provenance: provenanceData(provenance) })
   const history = `gdn nft history ${safe(nftGdnId)}${serverFlag(connection.server)}`
   throwUnlessVerified(nftGdnId, verification, { broken, history })
-  if (provenance !== null) deps.io.note(provenanceText(provenance, record.token_id ?? ''))
+  if (provenance !== null) return deps.io.note(provenanceText(provenance, record.token_id ?? ''))
+  const { contract_address } = record
+  const commitments = contract_address ? await commitmentsOf(deps, connection, contract_address) : []
+  if (commitments.some(({ shuffle_margin }) => typeof shuffle_margin === 'number')) deps.io.note(NOT_SHUFFLED)
 }
+
+const NOT_SHUFFLED =
+  'The NFT is not part of a shuffled drop of its collection: nothing proves how its metadata was chosen.'
 
 /** Returns the result of a read; null if it failed. Throws if the command is interrupted. */
 async function ifReadable<Read>({ signals }: Deps, reading: Promise<Read>): Promise<Read | null> {

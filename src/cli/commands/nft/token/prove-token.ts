@@ -71,6 +71,7 @@ export async function proveToken(deps: Deps, flags: VerifyNftFlags, token: Named
   if (provenance !== null) return deps.io.note(provenanceText(provenance, token.tokenId))
   const what = content.cid === null ? 'is in the contract itself' : `matches its CID ${content.cid}`
   deps.io.note(safe(`The metadata of token ${token.tokenId} ${what}, as of block ${block.number}.`))
+  if (facts.isOfGdn) deps.io.note('The collection has no commitment to it: nothing proves how its metadata was chosen.')
   deps.io.note('Its files were not read. `gdn collection check` reads those of all tokens.')
 }
 
