@@ -10,6 +10,9 @@ const isSoak = process.env.GDN_SOAK === '1'
 
 const { shared, isolated, exclude } = filesOf(process.env.GDN_SUITE)
 
+/** The promises in slow files have passed in `npm test`. Some run on PostgreSQL, too. */
+const notInCore = process.env.GDN_SUITE === 'rest' ? { tagsFilter: ['!promise'] } : {}
+
 const onPostgres = (name: string, include: readonly string[]) => ({
   name,
   include: findPostgres() === null ? ['test/postgres-missing.test.ts'] : [...include],
@@ -36,9 +39,9 @@ export default defineConfig({
     tags: TAGS,
     projects: [
       // Files share processes, which saves most of their time: each test undoes what it changes in its process.
-      { extends: true, test: { name: 'core', include: shared, exclude, isolate: false } },
+      { extends: true, test: { name: 'core', include: shared, exclude, isolate: false, ...notInCore } },
       // Files that replace modules have a process each.
-      { extends: true, test: { name: 'isolated', include: isolated, exclude } },
+      { extends: true, test: { name: 'isolated', include: isolated, exclude, ...notInCore } },
       { extends: true, test: { name: 'long', include: LONG } },
       { extends: true, test: { name: 'soak', include: soakFiles(process.env.GDN_SOAK_PARTS) } },
       { extends: true, test: onPostgres('postgres', POSTGRES) },

@@ -16,7 +16,7 @@ const SUITES = {
   rest: {
     projects: ['core', 'isolated', 'long', 'postgres'],
     args: [],
-    leftOut: 'browsers, shells, containers and chaos (`npm run test:all`), and soak tests (`npm run soak`)',
+    leftOut: 'what `npm test` runs, browsers, shells, containers and chaos (`npm run test:all`), and soak tests (`npm run soak`)',
   },
 }
 
