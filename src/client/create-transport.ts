@@ -10,9 +10,6 @@ export interface TransportOptions {
   onExchange?: OnExchange | undefined
 }
 
-/** Requests of a `bulk` transport before undici is loaded. Loading it takes as long as hundreds of small requests. */
-const FEW_REQUESTS = 100
-
 /**
  * Creates the transport for a command that sends a few requests (`single`), or possibly many (`bulk`). Loads undici
  * only once there are many, or for a proxy, because loading it takes half of the run time of a short command.
@@ -31,41 +28,12 @@ export async function createTransport(
 }
 
 async function bareTransport(kind: TransportKind, proxy: ProxyOptions | undefined): Promise<Transport> {
-  if (proxy !== undefined) return await loadPool(proxy)
+  if (proxy !== undefined) {
+    const { createPoolTransport } = await import('./pool-transport.ts')
+    return createPoolTransport({ proxy })
+  }
   const { createLightTransport } = await import('./light-transport.ts')
-  return kind === 'single' ? createLightTransport() : growingTransport(createLightTransport(), FEW_REQUESTS, loadPool)
-}
-
-/** Passes the first `few` requests to one transport, and all others to another, which is created when it is needed. */
-export function growingTransport(first: Transport, few: number, create: () => Promise<Transport>): Transport {
-  let left = few
-  let other: Promise<Transport> | undefined
-  const listeners: (() => void)[] = []
-  const grow = async () => {
-    const created = await create()
-    for (const listener of listeners) created.onDisconnect?.(listener)
-    return created
-  }
-  return {
-    async request(request) {
-      if (left > 0) {
-        left--
-        return await first.request(request)
-      }
-      other ??= grow()
-      return await (await other).request(request)
-    },
-    onDisconnect(listener) {
-      listeners.push(listener)
-      first.onDisconnect?.(listener)
-    },
-    async close() {
-      await Promise.all([first.close(), other?.then((created) => created.close())])
-    },
-  }
-}
-
-async function loadPool(proxy?: ProxyOptions): Promise<Transport> {
-  const { createPoolTransport } = await import('./pool-transport.ts')
-  return createPoolTransport({ proxy })
+  if (kind === 'single') return createLightTransport()
+  const { growingTransport } = await import('./growing-transport.ts')
+  return growingTransport(createLightTransport())
 }

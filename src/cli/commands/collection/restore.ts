@@ -1,11 +1,8 @@
 import { resolve } from 'node:path'
-import { type ArchiveProblem, type IndexFile, type IndexToken, problemsOf } from '../../../archive/index-lines.ts'
 import type { OpenArchive } from '../../../archive/read-archive.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { orAborted } from '../../../core/or-aborted.ts'
-import { cidText, parseCid } from '../../../ipfs/cid.ts'
-import { isComplete, readNode } from '../../../ipfs/nodes.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
 import { administeredPlace } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
@@ -30,8 +27,6 @@ const FIELDS = [
   'missing',
   'publishes',
 ]
-/** Number of missing files that are kept to be printed. */
-const MAX_PROBLEMS = 100
 const VIEW: View = {
   fields: FIELDS,
   columns: FIELDS.filter((field) => field !== 'problems'),
@@ -60,12 +55,14 @@ export async function restore(deps: Deps, given: string, flags: RestoreFlags): P
   const output = createOutput(io, flags, VIEW)
   const path = resolve(cwd, given)
   const place = await administeredPlace(deps, flags)
-  const [{ openArchive }, { answeringTokens }, { archivedRoots }, { restoreBlocks }] = await Promise.all([
-    import('../../../archive/read-archive.ts'),
-    import('../../../archive/answering-tokens.ts'),
-    import('../../../archive/archived-roots.ts'),
-    import('../../../server/database/restore-blocks.ts'),
-  ])
+  const [{ openArchive }, { answeringTokens }, { archivedRoots }, { missingFiles }, { restoreBlocks }] =
+    await Promise.all([
+      import('../../../archive/read-archive.ts'),
+      import('../../../archive/answering-tokens.ts'),
+      import('../../../archive/archived-roots.ts'),
+      import('../../../archive/missing-files.ts'),
+      import('../../../server/database/restore-blocks.ts'),
+    ])
   const archive = await withProgress(io, 'Checking the archive', ({ update }) => {
     const onBlock = (read: number, all: number) => update(`Checking the archive: ${Math.floor((read / all) * 100)} %`)
     const onDamage = (error: GdnError) => io.warn(`${safe(error.message)}.`)
@@ -105,36 +102,6 @@ export async function restore(deps: Deps, given: string, flags: RestoreFlags): P
 
 async function* blocksOf(archive: OpenArchive) {
   for await (const { cid, bytes } of archive.all()) yield { cid: cid.toString(), bytes }
-}
-
-/** Returns the files that the archive doesn't have. */
-async function missingFiles(archive: OpenArchive): Promise<{ all: number; first: ArchiveProblem[] }> {
-  const first: ArchiveProblem[] = []
-  let all = 0
-  for await (const token of archive.tokens()) {
-    for (const problem of problemsOf([await withoutBlocks(archive, token)])) {
-      all++
-      if (first.length < MAX_PROBLEMS) first.push(problem)
-    }
-  }
-  return { all, first }
-}
-
-/** Marks files of which the archive lacks a block, even if its index doesn't say so. */
-async function withoutBlocks(archive: OpenArchive, token: IndexToken): Promise<IndexToken> {
-  const blocks = { get: archive.get, has: async (cid: string) => archive.has(cid) }
-  const isThere = async (text: string | undefined) => {
-    const cid = text === undefined ? null : parseCid(text)
-    if (cid === null || !archive.has(cidText(cid))) return false
-    const node = await readNode(archive, cid).catch(() => null)
-    return node !== null && (await isComplete(blocks, node).catch(() => false))
-  }
-  const files: IndexFile[] = []
-  for (const file of token.files) {
-    const isKnown = file.error !== undefined || (await isThere(file.cid))
-    files.push(isKnown ? file : { ...file, error: 'the archive does not have it' })
-  }
-  return { ...token, files }
 }
 
 const lacks = (problem: string) =>

@@ -1,0 +1,37 @@
+import { cidText, parseCid } from '../ipfs/cid.ts'
+import { isComplete, readNode } from '../ipfs/nodes.ts'
+import { type ArchiveProblem, type IndexFile, type IndexToken, problemsOf } from './index-lines.ts'
+import type { OpenArchive } from './read-archive.ts'
+
+/** Number of missing files that are kept to be printed. */
+const MAX_PROBLEMS = 100
+
+/** Returns the number of files that the archive doesn't have, and the first of them. */
+export async function missingFiles(archive: OpenArchive): Promise<{ all: number; first: ArchiveProblem[] }> {
+  const first: ArchiveProblem[] = []
+  let all = 0
+  for await (const token of archive.tokens()) {
+    for (const problem of problemsOf([await withoutBlocks(archive, token)])) {
+      all++
+      if (first.length < MAX_PROBLEMS) first.push(problem)
+    }
+  }
+  return { all, first }
+}
+
+/** Marks files of which the archive lacks a block, even if its index doesn't say so. */
+async function withoutBlocks(archive: OpenArchive, token: IndexToken): Promise<IndexToken> {
+  const blocks = { get: archive.get, has: async (cid: string) => archive.has(cid) }
+  const isThere = async (text: string | undefined) => {
+    const cid = text === undefined ? null : parseCid(text)
+    if (cid === null || !archive.has(cidText(cid))) return false
+    const node = await readNode(archive, cid).catch(() => null)
+    return node !== null && (await isComplete(blocks, node).catch(() => false))
+  }
+  const files: IndexFile[] = []
+  for (const file of token.files) {
+    const isKnown = file.error !== undefined || (await isThere(file.cid))
+    files.push(isKnown ? file : { ...file, error: 'the archive does not have it' })
+  }
+  return { ...token, files }
+}
