@@ -1,6 +1,6 @@
 /** @module-tag slow */
 import { createHash } from 'node:crypto'
-import { mkdir, readdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, utimes, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import Papa from 'papaparse'
 import sharp from 'sharp'
@@ -166,6 +166,10 @@ test('names unfinished folders of other settings with their size, and deletes on
   const { stderr } = await generate(folder)
   expect(stderr).toContain(`Unfinished folder of other settings: ${left} (2 KiB)`)
   expect(stderr).toContain('To delete it, run the same command with --clean.')
+  const kept = await generate(folder, '--clean')
+  expect(kept.stderr).toContain('Folders that changed within the last minute are kept')
+  const anHourAgo = new Date(Date.now() - 3_600_000)
+  await utimes(folder.path(`${left}/images/1.png`), anHourAgo, anHourAgo)
   expect((await generate(folder, '--clean')).stderr).toContain(`Deleted ${left} (2 KiB).`)
   expect(
     (await readdir(folder.path('.'))).filter((name) => name.endsWith('.partial2') || name.endsWith('.partial')),

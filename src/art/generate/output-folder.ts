@@ -194,7 +194,11 @@ export async function changesOf(out: string, { files, images }: EarlierOutput): 
 export interface Unfinished {
   path: string
   bytes: number
+  /** Whether it changed within the last minute, so that another command may be writing it. */
+  isRecent: boolean
 }
+
+const RECENT_MS = 60_000
 
 /** Finds the folders that other unfinished commands for the same output folder left. */
 export async function unfinishedFolders(out: string): Promise<Unfinished[]> {
@@ -204,19 +208,26 @@ export async function unfinishedFolders(out: string): Promise<Unfinished[]> {
   const names = entries.filter((entry) => entry.isDirectory()).map(({ name }) => name)
   const drafts = names.filter((name) => name.startsWith(start) && DRAFT_END.test(name.slice(start.length)))
   return await Promise.all(
-    drafts.sort().map(async (name) => ({ path: join(parent, name), bytes: await sizeOf(join(parent, name)) })),
+    drafts.sort().map(async (name) => {
+      const path = join(parent, name)
+      const { bytes, changedAt } = await contentOf(path)
+      return { path, bytes, isRecent: Date.now() - changedAt < RECENT_MS }
+    }),
   )
 }
 
 const DRAFT_END = new RegExp(`^[0-9a-f]{${DIGITS}}\\.partial$`)
 
-async function sizeOf(folder: string): Promise<number> {
+/** Returns the size of a folder's files, and when the last of them changed, in milliseconds since 1970. */
+async function contentOf(folder: string): Promise<{ bytes: number; changedAt: number }> {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => [])
-  let bytes = 0
+  let [bytes, changedAt] = [0, 0]
   for (const entry of entries) {
-    if (entry.isFile()) bytes += (await stat(join(entry.parentPath, entry.name)).catch(() => null))?.size ?? 0
+    const found = entry.isFile() ? await stat(join(entry.parentPath, entry.name)).catch(() => null) : null
+    bytes += found?.size ?? 0
+    changedAt = Math.max(changedAt, found?.mtimeMs ?? 0)
   }
-  return bytes
+  return { bytes, changedAt }
 }
 
 const isThere = async (path: string): Promise<boolean> =>

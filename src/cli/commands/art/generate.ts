@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { deviationText } from '../../../art/describe.ts'
 import { makeEdition } from '../../../art/edition.ts'
-import { EDITION_FILE, MANIFEST_FILE } from '../../../art/generate/output-folder.ts'
+import { EDITION_FILE, MANIFEST_FILE, type Unfinished } from '../../../art/generate/output-folder.ts'
 import { loadSharp } from '../../../art/render/load-sharp.ts'
 import type { Fit } from '../../../art/render/read-image.ts'
 import { type Art, DEFAULT_SEED, type Edition, type EditionItem, MAX_COUNT } from '../../../art/types.ts'
@@ -131,7 +131,8 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
   const shown = (full: string | null) => (full === null ? null : relative(cwd, full) || '.')
   const manifest = shown(resolve(out, MANIFEST_FILE)) as string
   const { unfinished } = result
-  if (flags.clean === true) for (const { path } of unfinished) await rm(path, { recursive: true, force: true })
+  const isDeleted = ({ isRecent }: Unfinished) => flags.clean === true && !isRecent
+  for (const one of unfinished.filter(isDeleted)) await rm(one.path, { recursive: true, force: true })
   await output.one({
     folder: shown(out),
     manifest,
@@ -142,10 +143,10 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
     deviations: edition.deviations.map((deviation) => deviationText(art, deviation)),
     former_folder: shown(result.former),
     edited_files: result.edited,
-    unfinished_folders: unfinished.map(({ path, bytes }) => ({
-      folder: shown(path),
-      bytes,
-      deleted: flags.clean === true,
+    unfinished_folders: unfinished.map((one) => ({
+      folder: shown(one.path),
+      bytes: one.bytes,
+      deleted: isDeleted(one),
     })),
   })
   for (const one of edition.deviations.slice(0, LISTED)) io.note(safe(deviationText(art, one)))
@@ -158,9 +159,12 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
     io.warn(safe(`${shown(join(out, file))} was changed after it was generated. ${kept}`))
   }
   if (result.edited.length > LISTED) io.warn(`… and ${result.edited.length - LISTED} more changed files.`)
-  for (const { path, bytes } of unfinished) {
-    const text = `${shown(path)} (${formatBytes(bytes)})`
-    io.note(safe(flags.clean === true ? `Deleted ${text}.` : `Unfinished folder of other settings: ${text}`))
+  for (const one of unfinished) {
+    const text = `${shown(one.path)} (${formatBytes(one.bytes)})`
+    io.note(safe(isDeleted(one) ? `Deleted ${text}.` : `Unfinished folder of other settings: ${text}`))
+  }
+  if (flags.clean === true && unfinished.some(({ isRecent }) => isRecent)) {
+    io.note('Folders that changed within the last minute are kept: another command may be writing them.')
   }
   if (unfinished.length > 0 && flags.clean !== true) {
     io.note(`To delete ${unfinished.length === 1 ? 'it' : 'them'}, run the same command with --clean.`)
