@@ -248,6 +248,17 @@ async function withOwnCollection(...argv: string[]): Promise<Prepared> {
 /** A PNG image with one pixel. */
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
+/** Layers with two images. */
+async function withArt(command: string, ...flags: string[]) {
+  const traits = '{ Blue: { file: blue.png }, Red: { file: red.png } }'
+  const { path, options } = await folder({
+    'art.yaml': `title: T\ndescription: D\nlayers: [{ name: Sky, traits: ${traits} }]\n`,
+    'blue.png': Buffer.from(PIXEL, 'base64'),
+    'red.png': Buffer.from(PIXEL, 'base64'),
+  })
+  return { argv: ['art', command, path('art.yaml'), ...flags], options }
+}
+
 /** A run that `mintFlags` started. */
 async function withRun(handlers: Handlers, mintFlags: readonly string[], ...argv: string[]): Promise<Prepared> {
   const mint = await withManifest(handlers, ['batch', 'mint'], '--rate', '1000', '-q', '-o', 'ids', ...mintFlags)
@@ -591,7 +602,10 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
     return { argv: ['collection', 'check', ...place, '--archive', 'tides.car'], options }
   }),
   'collection restore': one(
-    ['file', 'contract_address', 'blockchain', 'tokens', 'answering', 'blocks', 'bytes', 'publishes'],
+    [
+      ...['file', 'contract_address', 'blockchain', 'tokens', 'answering', 'blocks', 'bytes'],
+      ...['unreadable', 'problems', 'publishes'],
+    ],
     async () => {
       const { options } = await withArchive()
       return { argv: ['collection', 'restore', 'tides.car', '--data-dir', 'data'], options }
@@ -653,31 +667,20 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'art check': one(
     [
       ...['verdict', 'count', 'seed', 'combinations', 'combinations_exact', 'omitted_rules'],
-      ...['largest_edition', 'upper_bound', 'reasons', 'deviations'],
+      ...['largest_edition', 'upper_bound', 'reasons', 'deviations', 'images'],
     ],
-    async () => {
-      const traits = '{ Blue: { file: blue.png }, Red: { file: red.png } }'
-      const text = `title: T\ndescription: D\nlayers: [{ name: Sky, traits: ${traits} }]\n`
-      const { path, options } = await folder({ 'art.yaml': text })
-      return { argv: ['art', 'check', path('art.yaml'), '--count', '2'], options }
-    },
+    () => withArt('check', '--count', '2'),
   ),
   'art generate': one(
-    ['folder', 'manifest', 'images', 'made', 'kept', 'seed', 'deviations', 'former_folder'],
-    async () => {
-      const traits = '{ Blue: { file: blue.png } }'
-      const text = `title: T\ndescription: D\nlayers: [{ name: Sky, traits: ${traits} }]\n`
-      const { path, options } = await folder({ 'art.yaml': text })
-      await writeFile(path('blue.png'), Buffer.from(PIXEL, 'base64'))
-      return { argv: ['art', 'generate', path('art.yaml'), '--count', '1', '--out', path('drop')], options }
-    },
+    [
+      ...['folder', 'manifest', 'images', 'made', 'kept', 'seed', 'deviations', 'former_folder'],
+      ...['edited_files', 'unfinished_folders'],
+    ],
+    () => withArt('generate', '--count', '2', '--threads', '1', '--out', 'drop'),
   ),
-  'art preview': list(['number', 'title', 'group', 'rank', 'score', 'rarest', 'attributes', 'one_of_one'], async () => {
-    const traits = '{ Blue: { file: blue.png }, Red: { file: red.png } }'
-    const text = `title: T\ndescription: D\nlayers: [{ name: Sky, traits: ${traits} }]\n`
-    const { path, options } = await folder({ 'art.yaml': text })
-    return { argv: ['art', 'preview', path('art.yaml'), '--count', '2'], options }
-  }),
+  'art preview': list(['number', 'title', 'group', 'rank', 'score', 'rarest', 'attributes', 'one_of_one'], () =>
+    withArt('preview', '--count', '2'),
+  ),
   'art import': one(['file', 'format', 'rows', 'images', 'columns', 'omitted_fields'], async () => {
     const { path, options } = await folder({
       'build/1.json': JSON.stringify({ name: 'One', description: 'D', image: 'https://example.com/1.png' }),

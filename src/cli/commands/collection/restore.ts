@@ -24,7 +24,8 @@ const FIELDS = [
   'answering',
   'blocks',
   'bytes',
-  'missing',
+  'unreadable',
+  'problems',
   'publishes',
 ]
 const VIEW: View = {
