@@ -16,7 +16,8 @@ const SUITES = {
   rest: {
     projects: ['core', 'isolated', 'long', 'postgres'],
     args: [],
-    leftOut: 'what `npm test` runs, browsers, shells, containers and chaos (`npm run test:all`), and soak tests (`npm run soak`)',
+    leftOut:
+      'what `npm test` runs, browsers, shells, containers and chaos (`npm run test:all`), and soak tests (`npm run soak`)',
   },
 }
 
