@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { defineSheetScript } from './src/build/sheet-script.mjs'
-import { filesOf, LONG, MORE_POSTGRES, POSTGRES, soakFiles, TAGS } from './src/build/suites.mjs'
+import { filesOf, LONG, MORE_POSTGRES, POSTGRES, REST, soakFiles, TAGS } from './src/build/suites.mjs'
 import { findPostgres } from './test/helpers/postgres-server.ts'
 import { SummaryReporter } from './test/helpers/summary-reporter.ts'
 
@@ -11,7 +11,7 @@ const isSoak = process.env.GDN_SOAK === '1'
 const { shared, isolated, exclude } = filesOf(process.env.GDN_SUITE)
 
 /** The promises in slow files have passed in `npm test`. Some run on PostgreSQL, too. */
-const notInCore = process.env.GDN_SUITE === 'rest' ? { tagsFilter: ['!promise'] } : {}
+const notInCore = process.env.GDN_SUITE === 'rest' ? { tagsFilter: [REST] } : {}
 
 const onPostgres = (name: string, include: readonly string[]) => ({
   name,

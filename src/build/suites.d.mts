@@ -7,3 +7,4 @@ export function soakFiles(parts: string | undefined): string[]
 export function filesOf(suite: string | undefined): { shared: string[]; isolated: string[]; exclude: string[] }
 export const TAGS: { name: string; description: string }[]
 export const CORE: string
+export const REST: string

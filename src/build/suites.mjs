@@ -129,10 +129,14 @@ export const MORE_POSTGRES = [
 export const TAGS = [
   { name: 'slow', description: 'Takes so long that `npm test` leaves it to `npm run test:rest`' },
   { name: 'promise', description: 'Proves a main promise of gdn: `npm test` runs it, however slow its file is' },
+  { name: 'needed', description: 'Later tests of its file need it, so `npm run test:rest` repeats it' },
 ]
 
 /** The tags of the tests that `npm test` runs. */
 export const CORE = '!slow || promise'
+
+/** The tags of the tests in slow files that `npm run test:rest` runs. */
+export const REST = '!promise || needed'
 
 const filesOfPart = (part) => [...(PARTS[part] ?? []), ...(LONG_FORMS[part] ?? [])]
 const SHORT_FORMS = Object.values(PARTS).flat()
@@ -144,7 +148,7 @@ export const soakFiles = (parts) => parts?.split(',').flatMap(filesOfPart) ?? SH
 const ELSEWHERE = ['test/soak/**', 'test/server/postgres/**', 'test/postgres-missing.test.ts', ...LONG, ...SHORT_FORMS]
 
 const SLOW = /^\/\*\* @module-tag slow \*\/$/m
-const PROMISE = /tags: \['promise'\]/
+const PROMISE = /tags: \['promise'/
 /** Modules that a file replaces would stay replaced for the next file in its process. */
 const MOCKS = /\bvi\.(?:doMock|mock)\(/
 

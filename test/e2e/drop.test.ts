@@ -82,7 +82,7 @@ describe('from a manifest on disk to NFTs on a chain, with the built gdn', () =>
     new Uint8Array(await (await fetch(`${backend.url}/ipfs/${path.replace('ipfs://', '')}`)).arrayBuffer())
 
   it('collection create waits until the collection is deployed, and prints its address', {
-    tags: ['promise'],
+    tags: ['promise', 'needed'],
   }, async () => {
     const created = await gdn.json<Nft & { name: string }>(
       'collection',
@@ -99,7 +99,7 @@ describe('from a manifest on disk to NFTs on a chain, with the built gdn', () =>
   })
 
   it('nft mint accepts flags, uploads a local picture and waits until the NFT is deployed', {
-    tags: ['promise'],
+    tags: ['promise', 'needed'],
   }, async () => {
     const image = join(EXAMPLES, 'media', '03-clockwork.svg')
     const answer = await gdn.json<Nft | Nft[]>(
@@ -110,7 +110,7 @@ describe('from a manifest on disk to NFTs on a chain, with the built gdn', () =>
     expect(minted).toMatchObject({ status: 'deployed', token_id: '1', receiver_wallet_address: RECEIVER })
   })
 
-  it('batch mint mints every row of a CSV manifest', { tags: ['promise'] }, async () => {
+  it('batch mint mints every row of a CSV manifest', { tags: ['promise', 'needed'] }, async () => {
     const { exitCode, stdout } = await gdn.run('batch', 'mint', join(EXAMPLES, 'drop.csv'), '-c', contract, '--json')
     expect(exitCode).toBe(0)
     expect(() => JSON.parse(stdout)).not.toThrow()
@@ -123,7 +123,7 @@ describe('from a manifest on disk to NFTs on a chain, with the built gdn', () =>
     expect(await onChain()('totalSupply')).toBe(25n)
   })
 
-  it('nft list shows every NFT, nft show every detail of one', { tags: ['promise'] }, async () => {
+  it('nft list shows every NFT, nft show every detail of one', { tags: ['promise', 'needed'] }, async () => {
     listed = await gdn.json<Nft[]>('nft', 'list', '-c', contract)
     expect(listed).toHaveLength(25)
     expect(new Set(listed.map((nft) => nft.token_id)).size).toBe(25)
@@ -134,7 +134,7 @@ describe('from a manifest on disk to NFTs on a chain, with the built gdn', () =>
   })
 
   it('on chain every row has its owner, its metadata file and its pictures, under CIDs that anyone can compute', {
-    tags: ['promise'],
+    tags: ['promise', 'needed'],
   }, async () => {
     const rows = JSON.parse(await readFile(join(EXAMPLES, 'drop.json'), 'utf8')) as ExampleRow[]
     const read = onChain()
@@ -193,7 +193,9 @@ describe('from a manifest on disk to NFTs on a chain, with the built gdn', () =>
     }
   })
 
-  it('the same command resumes a killed batch, and no row is minted twice', { tags: ['promise'] }, async () => {
+  it('the same command resumes a killed batch, and no row is minted twice', {
+    tags: ['promise', 'needed'],
+  }, async () => {
     const rows = Array.from(
       { length: 50 },
       (_, index) => `Killed ${index},again,0x${((index % 12) + 1).toString(16).padStart(40, '2')}`,

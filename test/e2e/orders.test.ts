@@ -63,7 +63,7 @@ describe('a single command that is killed after its request was sent, and repeat
       (nft) => nft.request_metadata.title === title,
     )
 
-  it('collection create, killed: creates one collection', { tags: ['promise'] }, async () => {
+  it('collection create, killed: creates one collection', { tags: ['promise', 'needed'] }, async () => {
     const argv = ['collection', 'create', '--name', 'Once', '--wallet', OWNER, '--enable-transfer']
     const { signal } = await endBeforeAnswer({ home, proxy, env }, 'createcollection', argv, 'SIGKILL')
     expect(signal).toBe('SIGKILL')
