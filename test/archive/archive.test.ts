@@ -363,6 +363,16 @@ test('a gateway that answers nothing is an error of the network, and the same co
   expect(await gdn.run(...archive, ...world.flags)).toMatchObject({ exitCode: 0 })
 })
 
+test('a gateway that answers nothing does not prevent an archive of what other servers have', async () => {
+  const world = await one(dataUrl({ image: `ipfs://${rawCid(pixels(1))}` }))
+  const { dir } = await tempHome()
+  const gdn = gdnAt({ url: 'http://127.0.0.1:9', apiKey: 'x' }, dir)
+  const dead = [...world.flags.slice(0, -1), 'http://127.0.0.1:9']
+  const { exitCode } = await gdn.run('collection', 'archive', ...dead, '--to', join(dir, 'tides.car'))
+  expect(exitCode).toBe(7)
+  expect(existsSync(join(dir, 'tides.car'))).toBe(true)
+})
+
 test('restores an archive that lacks files, and lists them', async () => {
   const world = kept(await drop(3))
   world.gateway.blocks.delete(rawCid(pixels(2).subarray(1024, 2048)).toString())
