@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { COMMANDS } from '../../src/cli/catalogue.ts'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import fc from 'fast-check'
 import Papa from 'papaparse'
 import { describe, expect, test } from 'vitest'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { cpSync } from 'node:fs'
 import { cp, mkdtemp, readdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
 import { COMMANDS, DROPS, run, writeShop } from './two-drops.ts'

@@ -1,3 +1,4 @@
+/** @module-tag slow */
 import { EventEmitter } from 'node:events'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createHeldReads } from '../../../src/server/http/held-reads.ts'
