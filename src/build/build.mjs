@@ -116,7 +116,7 @@ async function inputOptions(input = INPUT, preserveEntrySignatures = 'strict') {
       target: 'node20.19',
       define: { __GDN_VERSION__: JSON.stringify(version), ...(await defineSheetScript()) },
     },
-    plugins: [ownCopy('zod/mini')],
+    plugins: [ownCopy('zod/mini'), ownWidthInOra],
     // The CommonJS form of hash-wasm can't be split, and contains all hash functions.
     resolve: { alias: { 'hash-wasm': 'hash-wasm/dist/index.esm.js' } },
     external: [...NATIVE_PACKAGES, ...UNUSED_PACKAGES, 'typescript'].map(
@@ -143,6 +143,19 @@ function ownCopy(entry) {
     },
     load: (id) => (id.endsWith(mark) ? readFile(id.replace(mark, ''), 'utf8') : null),
   }
+}
+
+/**
+ * ora measures each frame of the spinner with our function. string-width takes 70 ms of CPU for its first text that isn't
+ * ASCII, which every frame is.
+ */
+const ownWidthInOra = {
+  name: 'own-width-in-ora',
+  resolveId: (source, importer) => (source === 'string-width' && /[/\\]ora[/\\]/.test(importer) ? source : null),
+  load: (id) =>
+    id === 'string-width'
+      ? `export { displayWidth as default } from ${JSON.stringify(join(root, 'src/cli/text/display-width.ts'))}`
+      : null,
 }
 
 async function publishOutput({ cli, lib, others }, outDir, clean) {

@@ -1,4 +1,5 @@
 import fc from 'fast-check'
+import { normalize } from 'viem/ens'
 import { describe, expect, test } from 'vitest'
 import { chainIdOf, KNOWN_EVM_NAMES } from '../../src/api/blockchains.ts'
 import { ENS_FORM, isEnsName } from '../../src/api/ens-name.ts'
@@ -33,6 +34,24 @@ describe('ENS names', () => {
     ['🏴‍☠️.eth', '🏴‍☠.eth'],
   ])('%s is normalized as %s', (name, wanted) => {
     expect(normalized(name)).toBe(wanted)
+  })
+
+  test('a name of letters, digits and hyphens is normalized as ENSIP-15 says, or rejected as it says', () => {
+    const label = fc.stringMatching(/^[A-Za-z0-9_-]{1,8}$/)
+    fc.assert(
+      fc.property(fc.array(label, { minLength: 1, maxLength: 4 }), (labels) => {
+        const name = labels.join('.')
+        let wanted: string | undefined
+        try {
+          wanted = normalize(name)
+        } catch {
+          expect(() => normalized(name)).toThrow('is not a valid ENS name')
+          return
+        }
+        expect(normalized(name)).toBe(wanted)
+      }),
+      { numRuns: 2_000 },
+    )
   })
 
   // Look-alikes within one script are disallowed, too.

@@ -26,21 +26,21 @@ export const secondsOfChildren = async (): Promise<number> => (await secondsOf('
  * parent, so they don't count as its children.
  *
  * @param noted seconds by process ID, which gets the new values
- * @returns false if no process runs with this home directory
+ * @returns the IDs of these processes
  */
-export async function noteSecondsOfHome(home: string, noted: Map<string, number>): Promise<boolean> {
-  if (!HAS_PROC) return true
-  let isRunning = false
+export async function noteSecondsOfHome(home: string, noted: Map<string, number>): Promise<number[]> {
+  if (!HAS_PROC) return []
+  const running: number[] = []
   for (const pid of (await readdir('/proc')).filter((name) => /^\d+$/.test(name))) {
     try {
       const environment = (await readFile(`/proc/${pid}/environ`, 'utf8')).split('\0')
       if (!environment.includes(`HOME=${home}`)) continue
       const { own, children } = await secondsOf(pid)
       noted.set(pid, own + children)
-      isRunning = true
+      running.push(Number(pid))
     } catch {
       // It belongs to another user, or has ended.
     }
   }
-  return isRunning
+  return running
 }

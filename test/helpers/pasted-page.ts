@@ -1,10 +1,11 @@
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 import { execa } from 'execa'
-import { noteSecondsOfHome } from './cpu-of-children.ts'
+import { HAS_PROC, noteSecondsOfHome } from './cpu-of-children.ts'
 import { ownPort } from './own-port.ts'
 import { HAS_PTY, PTY } from './terminal.ts'
 
@@ -137,9 +138,20 @@ export async function startReader(
     },
     filesInClone: () => readdir(clone),
     async close() {
-      if (await noteSecondsOfHome(home, background)) await run(`${STOP_TERMINALS}\ngdn local stop`)
+      // To stop each backend with gdn would take longer than some of the pages.
+      for (const pid of await noteSecondsOfHome(home, background)) kill(pid)
+      while ((await noteSecondsOfHome(home, new Map())).length > 0) await setTimeout(50)
+      if (!HAS_PROC) await run(`${STOP_TERMINALS}\ngdn local stop`)
       await rm(home, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 })
     },
+  }
+}
+
+function kill(pid: number): void {
+  try {
+    process.kill(pid, 'SIGTERM')
+  } catch {
+    // It has ended.
   }
 }
 

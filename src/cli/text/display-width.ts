@@ -25,8 +25,8 @@ function* graphemes(text: string): Iterable<string> {
 
 const widthOf = (grapheme: string) => (WIDE.test(grapheme) || grapheme.includes('\ufe0f') ? 2 : 1)
 
-/** Latin letters, dashes, quotes and the ellipsis. Each takes one column in any context. */
-const NARROW = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2026]*$/
+/** Latin letters, dashes, quotes, the ellipsis and the frames of spinners. Each takes one column in any context. */
+const NARROW = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2026\u2800-\u28ff]*$/
 
 /** Returns the width of a text on a terminal, in columns. */
 export function displayWidth(text: string): number {
