@@ -24,12 +24,15 @@ export function distance(a: string, b: string): number {
 export function nearest(word: string, known: readonly string[]): string | undefined {
   if (word.length > 64) return undefined
   const lower = word.toLowerCase()
-  let best: { name: string; edits: number } | undefined
+  let best: string | undefined
+  let fewest = Math.max(1, Math.floor(word.length / 3)) + 1
   for (const name of known) {
+    // Each character more or less is an edit.
+    if (Math.abs(name.length - word.length) >= fewest) continue
     const edits = distance(lower, name.toLowerCase())
-    if (best === undefined || edits < best.edits) best = { name, edits }
+    if (edits < fewest) [best, fewest] = [name, edits]
   }
-  if (best !== undefined && best.edits <= Math.max(1, Math.floor(word.length / 3))) return best.name
+  if (best !== undefined) return best
   const [begun, ...others] = lower.length < 3 ? [] : known.filter((name) => name.toLowerCase().startsWith(lower))
   return others.length === 0 ? begun : undefined
 }

@@ -1,3 +1,4 @@
+import { grouped } from '../core/grouped.ts'
 import { ManifestError } from './manifest-error.ts'
 import type { ListLine } from './receiver-list.ts'
 import type { ManifestIssue } from './row.ts'
@@ -24,7 +25,7 @@ export class ListCounts {
     if (this.#sum <= MAX_LIST_NFTS) return count
     throw new ManifestError({
       place: place(),
-      message: `count brings the list to more than ${MAX_LIST_NFTS.toLocaleString('en')} NFTs`,
+      message: `count brings the list to more than ${grouped(MAX_LIST_NFTS)} NFTs`,
       hint: 'Check the counts, or split the list and give each part a --run <name>.',
     })
   }

@@ -1,4 +1,5 @@
 import { anyAddressProblem, checksumAddress } from '../api/address.ts'
+import { grouped } from '../core/grouped.ts'
 import { nearest } from '../core/nearest.ts'
 import { quoted } from '../core/quoted.ts'
 import { unescapeCell } from '../core/spreadsheet-text.ts'
@@ -60,7 +61,7 @@ async function read(source: ManifestSource, { contacts, issues }: Contacts): Pro
   for await (const records of csv.blocks()) {
     for (const record of records) {
       if (++rows > MAX_CONTACTS) {
-        const message = `has more than ${MAX_CONTACTS.toLocaleString('en')} contacts`
+        const message = `has more than ${grouped(MAX_CONTACTS)} contacts`
         throw new ManifestError({ place: { file }, message, hint: 'A list of receivers needs no names.' })
       }
       if ('issue' in record) issues.push(record.issue)

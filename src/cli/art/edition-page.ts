@@ -1,5 +1,6 @@
 import type { EditionReport, LayerReport, RuleReport, ValueReport } from '../../art/edition-report.ts'
 import { count } from '../../core/count.ts'
+import { grouped } from '../../core/grouped.ts'
 import { METHOD_TEXT, percent } from '../../marketplace/rarity.ts'
 import { badge, card } from '../sheet/card.ts'
 import { beginningOf, definitions, escapeHtml, ownDirection } from '../sheet/html.ts'
@@ -44,11 +45,11 @@ export function editionPage(page: EditionPage): string {
   const values = report.layers.flatMap((layer) => layer.values)
   const deviating = values.filter(({ wanted, made }) => wanted !== made).length
   const figures = stats([
-    [number(size), size === 1 ? 'NFT' : 'NFTs'],
-    [number(report.layers.length), report.layers.length === 1 ? 'layer' : 'layers'],
-    [number(report.rules.length), report.rules.length === 1 ? 'rule' : 'rules'],
-    [number(oneOfOnes.total), oneOfOnes.total === 1 ? 'one-of-one' : 'one-of-ones'],
-    deviating === 0 ? ['All', 'weights met', 'good'] : [number(deviating), 'traits deviate from the weight', 'busy'],
+    [grouped(size), size === 1 ? 'NFT' : 'NFTs'],
+    [grouped(report.layers.length), report.layers.length === 1 ? 'layer' : 'layers'],
+    [grouped(report.rules.length), report.rules.length === 1 ? 'rule' : 'rules'],
+    [grouped(oneOfOnes.total), oneOfOnes.total === 1 ? 'one-of-one' : 'one-of-ones'],
+    deviating === 0 ? ['All', 'weights met', 'good'] : [grouped(deviating), 'traits deviate from the weight', 'busy'],
   ])
   const facts = definitions([
     ['File', `<code>${escapeHtml(beginningOf(file, MAX_NAME))}</code>`],
@@ -64,7 +65,6 @@ ${figures}${facts}
 ${groups.map(groupPart).join('')}${traitsPart(report)}${rulesPart(report)}${onesPart(oneOfOnes)}${rarityPart(page)}${PAGE_END}`
 }
 
-const number = (value: number) => value.toLocaleString('en')
 const text = (value: string) => ownDirection(beginningOf(value, MAX_VALUE))
 
 function groupPart({ heading, nfts }: EditionPage['groups'][number], index: number): string {
@@ -74,7 +74,7 @@ function groupPart({ heading, nfts }: EditionPage['groups'][number], index: numb
 }
 
 function nftCard({ number: own, title, attributes, image: source, isOneOfOne, rarity }: PageNft, id: string): string {
-  const rank = rarity === null ? '' : badge(`Rank ${number(rarity.rank)}`, '')
+  const rank = rarity === null ? '' : badge(`Rank ${grouped(rarity.rank)}`, '')
   return card({
     ...{ id, classes: '', title, description: '', problems: '' },
     image: source === null ? inItsPlace('No image') : image(source, title),
@@ -109,11 +109,11 @@ function traitsPart({ generated, layers }: EditionReport): string {
     const share = generated === 0 ? 0 : made / generated
     const difference = made - wanted
     const off =
-      difference === 0 ? '' : ` ${badge(difference > 0 ? `+${number(difference)}` : number(difference), 'busy')}`
+      difference === 0 ? '' : ` ${badge(difference > 0 ? `+${grouped(difference)}` : grouped(difference), 'busy')}`
     return [
       trait === null ? '<i>Not shown</i>' : text(trait),
-      `${number(wanted)}${isExact ? ` ${badge('exact', '')}` : ''}`,
-      `${number(made)}${off}`,
+      `${grouped(wanted)}${isExact ? ` ${badge('exact', '')}` : ''}`,
+      `${grouped(made)}${off}`,
       percent(share),
       shareCell(share),
     ]
@@ -133,8 +133,8 @@ function rulesPart({ rules, reasons }: EditionReport): string {
   if (rules.length === 0) return ''
   const rows = rules.map(({ text: rule, line, forbidden, applies, isBinding }: RuleReport) => [
     `${text(rule)}${isBinding ? ` ${badge('binds', 'busy')}` : ''}`,
-    line === null ? '' : number(line),
-    number(applies),
+    line === null ? '' : grouped(line),
+    grouped(applies),
     percent(forbidden),
   ])
   const columns = [{ name: 'Rule' }, numeric('Line'), numeric('Applies to'), numeric('Forbids')]
@@ -161,7 +161,7 @@ function rarityPart({ rarest }: EditionPage): string {
   const ranked = rarest.flatMap((nft) => (nft.rarity === null ? [] : [{ ...nft, rarity: nft.rarity }]))
   if (ranked.length === 0) return ''
   const rows = ranked.map(({ number: own, title, rarity }) => [
-    number(rarity.rank),
+    grouped(rarity.rank),
     `#${own}`,
     text(title),
     rarity.score.toFixed(2),

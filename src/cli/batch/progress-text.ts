@@ -1,3 +1,4 @@
+import { grouped } from '../../core/grouped.ts'
 import { safe } from '../io/io.ts'
 import type { Paint } from '../io/paint.ts'
 import { wordOfState } from '../render/count.ts'
@@ -49,22 +50,21 @@ export function formatLine(state: ProgressState, now: number, isSaid = false): s
   const parts: string[] = []
   if (counts !== null) {
     const others = STATES.filter((name) => name !== 'deployed' && counts[name] > 0)
-    const rows = others.map((name) => `${number(counts[name])} ${name === 'pending' ? 'to send' : name}`)
-    parts.push([`${number(counts.deployed)} of ${rowsOf(counts.total)} deployed`, ...rows].join(', '))
+    const rows = others.map((name) => `${grouped(counts[name])} ${name === 'pending' ? 'to send' : name}`)
+    parts.push([`${grouped(counts.deployed)} of ${rowsOf(counts.total)} deployed`, ...rows].join(', '))
   }
   parts.push(phaseText(state.phase(now), state, now, isSaid ? 'without' : 'first'), ...paceOf(state, now))
   return `${title === null ? '' : `${safe(title)}: `}${parts.join('; ')}`
 }
 
 const dot = ({ ascii }: BlockLook) => (ascii ? ' - ' : ' · ')
-const number = (value: number) => value.toLocaleString('en-US')
-const rowsOf = (total: number) => `${number(total)} row${total === 1 ? '' : 's'}`
+const rowsOf = (total: number) => `${grouped(total)} row${total === 1 ? '' : 's'}`
 
 function headOf({ title, counts }: ProgressState): string {
   if (title === null) return 'gdn batch'
   return counts === null
     ? safe(title)
-    : `${safe(title)}: ${number(counts.deployed)} of ${rowsOf(counts.total)} deployed`
+    : `${safe(title)}: ${grouped(counts.deployed)} of ${rowsOf(counts.total)} deployed`
 }
 
 type Counts = Readonly<Record<State, number>> & { total: number }
@@ -99,7 +99,7 @@ function legend(counts: Counts, width: number, look: BlockLook): string[] {
   let line = ''
   let used = 0
   for (const name of STATES.filter((state) => counts[state] > 0)) {
-    const text = cutToWidth(`${marks[name]} ${number(counts[name])} ${wordOfState(name)}`, width)
+    const text = cutToWidth(`${marks[name]} ${grouped(counts[name])} ${wordOfState(name)}`, width)
     const size = displayWidth(text)
     if (used > 0 && used + 3 + size > width) {
       lines.push(line)
@@ -130,7 +130,7 @@ function paceOf(state: ProgressState, now: number): string[] {
   const rate = state.rate(now)
   const left = state.millisecondsLeft(now)
   return [
-    ...(rate === null ? [] : [`${rate < 10 ? rate.toFixed(1) : number(Math.round(rate))} requests/s`]),
+    ...(rate === null ? [] : [`${rate < 10 ? rate.toFixed(1) : grouped(Math.round(rate))} requests/s`]),
     ...(left === null ? [] : [`about ${roughly(left)} left to send`]),
   ]
 }
@@ -146,7 +146,7 @@ export function roughly(ms: number): string {
   const minutes = Math.ceil(seconds / 60)
   if (minutes < 60) return `${minutes} min`
   const [hours, rest] = [Math.floor(minutes / 60), minutes % 60]
-  return `${number(hours)} h${rest < 10 ? '' : ` ${rest - (rest % 10)} min`}`
+  return `${grouped(hours)} h${rest < 10 ? '' : ` ${rest - (rest % 10)} min`}`
 }
 
 const secondsTo = (until: number, now: number) => `${Math.max(1, Math.ceil((until - now) / 1000))} s`
@@ -162,9 +162,9 @@ function phaseText(phase: Phase, { counts }: ProgressState, now: number, reasons
     case 'reading':
       return 'Reading the manifest'
     case 'uploading':
-      return `Uploading files: ${number(phase.done)} of ${number(phase.total)}`
+      return `Uploading files: ${grouped(phase.done)} of ${grouped(phase.total)}`
     case 'looking_up':
-      return `Checking whether the collection already has these rows: ${number(phase.done)} of ${number(phase.total)} NFTs read`
+      return `Checking whether the collection already has these rows: ${grouped(phase.done)} of ${grouped(phase.total)} NFTs read`
     case 'sending':
       return 'Sending'
     case 'held':
@@ -174,7 +174,7 @@ function phaseText(phase: Phase, { counts }: ProgressState, now: number, reasons
     case 'waiting':
       // The last accepted NFT is deployed, and the command is about to end.
       if (counts !== null && counts.accepted + counts.pending === 0) return 'Finishing'
-      return `Waiting until ${counts?.accepted === 1 ? '1 NFT is' : `${number(counts?.accepted ?? 0)} NFTs are`} deployed${reasonText(phase.reason, reasons)}`
+      return `Waiting until ${counts?.accepted === 1 ? '1 NFT is' : `${grouped(counts?.accepted ?? 0)} NFTs are`} deployed${reasonText(phase.reason, reasons)}`
     case 'stopping':
       return stoppingText(phase.why, reasons)
   }
@@ -218,7 +218,7 @@ function waitText(
 
 function stepText({ step, until, done, total }: Extract<Phase, { kind: 'reconciling' }>, now: number): string {
   if (step === 'waiting') return `: waiting for a newer list, ${secondsTo(until, now)} left`
-  return step === 'listing' ? ': reading its list' : `: ${number(done)} of ${number(total)} NFTs read`
+  return step === 'listing' ? ': reading its list' : `: ${grouped(done)} of ${grouped(total)} NFTs read`
 }
 
 /**

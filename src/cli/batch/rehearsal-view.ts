@@ -1,4 +1,5 @@
 import { count } from '../../core/count.ts'
+import { grouped } from '../../core/grouped.ts'
 import { inCoins, inGwei } from '../../core/units.ts'
 import type { DataRecord } from '../render/cells.ts'
 import type { RecordCard, View } from '../render/view.ts'
@@ -50,7 +51,7 @@ function card(report: DataRecord): RecordCard {
   return [
     ['contract_address', `${report.contract_address} on ${report.blockchain}, as of block ${report.block}`],
     ['rows', [`${minted} of ${rows} would be minted`, ...rest].join(', ')],
-    ['transactions', `${transactions}, ${Number(gas).toLocaleString('en-US')} gas`],
+    ['transactions', `${transactions}, ${grouped(Number(gas))} gas`],
     ['cost', `${coins(cost_wei)} at ${inGwei(BigInt(String(gas_price_wei)))} gwei`],
     ['time', `about ${roughly(Math.max(1, Number(seconds)) * 1000)}`],
     ...(report.signers as Signer[]).map(({ address, balance_wei, spent_wei }): [string, string] => [

@@ -1,4 +1,5 @@
 import { isLoopbackOrigin } from '../../config/server.ts'
+import { grouped } from '../../core/grouped.ts'
 import { parseUrl } from '../../core/parse-url.ts'
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -24,7 +25,7 @@ export function escapeHtml(text: string): string {
 export function beginningOf(text: string, most: number): string {
   if (text.length <= most) return text
   const left = text.length - most
-  return `${text.slice(0, most)} … (${left.toLocaleString('en')} more characters)`
+  return `${text.slice(0, most)} … (${grouped(left)} more characters)`
 }
 
 /** Isolates the writing direction of a text, so that it doesn't affect its surroundings. */

@@ -2,6 +2,7 @@ import { hasFailed } from '../../api/nft-status.ts'
 import { sameAddress } from '../../api/same-address.ts'
 import { shownValue } from '../../api/traits.ts'
 import type { RowStatus } from '../../batch/types.ts'
+import { grouped } from '../../core/grouped.ts'
 import { atGateway } from '../../verify/storage-reader.ts'
 import { type HistoryEvent, shortHash, whatOf } from '../render/history-event.ts'
 import { badge, card, extrasOf } from './card.ts'
@@ -106,7 +107,7 @@ function eventItem(event: HistoryEvent): string {
   const hash = shortHash(transaction_hash)
   const facts = [
     date === null ? '' : escapeHtml(`${beginningOf(date, 40)} UTC`),
-    block_number === null ? '' : `block ${block_number.toLocaleString('en')}`,
+    block_number === null ? '' : `block ${grouped(block_number)}`,
     hash === null ? '' : sharedLink(explorer_url ?? '', hash),
     status === 'deployed' ? '' : badge(status, hasFailed(status) ? 'bad' : 'busy'),
     error === null ? '' : ownDirection(beginningOf(error, MAX_REASON)),

@@ -1,3 +1,4 @@
+import { grouped } from '../../../core/grouped.ts'
 import { inCoins, parseUnits, type Rounding } from '../../../core/units.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import type { CardRow, View } from '../../render/view.ts'
@@ -25,7 +26,7 @@ export function coinsOf(record: DataRecord, field: string, rounding: Rounding): 
   return wei === null ? null : `${inCoins(wei, rounding)} ${record.currency ?? 'coins'}`
 }
 
-const gasOf = (gas: unknown) => `${Number(gas).toLocaleString('en-US')} gas`
+const gasOf = (gas: unknown) => `${grouped(Number(gas))} gas`
 
 /** Returns rows for the setup's maximum cost and the admin's balance. */
 const plannedRows = (record: DataRecord): CardRow[] => [
