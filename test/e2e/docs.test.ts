@@ -37,6 +37,10 @@ let postgres: PostgresServer | null = null
 let secondsBefore = 0
 /** CPU seconds of background processes, by process ID. */
 const background = new Map<string, number>()
+/** CPU milliseconds in which a bare Node.js starts, measured after each page: how fast the machine is meanwhile. */
+const starts: number[] = []
+/** The slowest start for which the limit holds as it is. On slower machines, each command takes longer, too. */
+const USUAL_START_MS = 70
 
 beforeAll(async () => {
   if (HAS_PROC) secondsBefore = await secondsOfChildren()
@@ -114,6 +118,7 @@ describe.concurrent('pasted from top to bottom in an empty home, every block wor
         const names = await withDatabase(n)
         for (const page of reading) expect(await reader.paste(await readPage(page), names), page).toBeNull()
         expect(await reader.filesInClone()).toEqual(['examples'])
+        starts.push(await startOfNode())
       } finally {
         await reader.close()
         for (const [pid, seconds] of reader.background) background.set(pid, seconds)
@@ -122,12 +127,19 @@ describe.concurrent('pasted from top to bottom in an empty home, every block wor
   }
 })
 
+async function startOfNode(): Promise<number> {
+  const script = 'const { user, system } = process.cpuUsage(); console.log((user + system) / 1000)'
+  return Number((await execa(process.execPath, ['-e', script])).stdout)
+}
+
 test.skipIf(isSoak || !HAS_PROC)('all pages take at most 90 s of two processors', async () => {
   await noteSecondsOfHome(hostedHome, background)
   const ended = (await secondsOfChildren()) - secondsBefore
   const running = [...background.values()].reduce((sum, seconds) => sum + seconds, 0)
-  report({ ended, running })
-  expect(ended + running).toBeLessThanOrEqual(180)
+  const startMs = starts.toSorted((a, b) => a - b)[starts.length >> 1] ?? 0
+  const slowness = Math.max(1, startMs / USUAL_START_MS)
+  report({ ended, running, startMs, slowness })
+  expect((ended + running) / slowness).toBeLessThanOrEqual(180)
 })
 
 describe('in the cookbook', () => {
