@@ -122,6 +122,25 @@ test('replaces its own folder whole, and keeps the former one beside it', async 
   expect(await folder.files('drop')).not.toEqual(before)
 })
 
+test('warns how many NFTs of the former edition have other content under the same number', async () => {
+  const folder = await artFolder()
+  await generate(folder)
+  const before = await rowsOf(folder)
+  const { stderr } = await generate(folder, '--seed', 'other')
+  const now = await rowsOf(folder)
+  const changed = before.filter((row, index) => JSON.stringify(row) !== JSON.stringify(now[index])).length
+  expect(changed).toBeGreaterThan(3)
+  expect(stderr).toContain(
+    `${changed} of the 12 rows of the former manifest have other content under the same number now. If NFTs were minted`,
+  )
+  expect(stderr).toContain('rename drop.before-1 to drop again')
+  // Other formats change only the paths of the images.
+  await folder.write('art.yaml', `${await readFile(folder.path('art.yaml'), 'utf8')}output: { format: webp }\n`)
+  const converted = await generate(folder, '--seed', 'other')
+  expect(converted.stderr).toContain('The former folder is now drop.before-2.')
+  expect(converted.stderr).not.toContain('other content')
+})
+
 test('leaves a complete folder of the same edition unchanged, and repairs a damaged one', async () => {
   const folder = await artFolder()
   await generate(folder)

@@ -352,3 +352,37 @@ test('a wrong --receiver or --sender is an error of the flag, even if no row use
     }
   }
 })
+
+describe('new rows in a manifest that mostly differs from the sent rows', () => {
+  const edition = (title: string, numbers: readonly number[]) =>
+    `${COLUMNS}\n${numbers.map((number) => row(String(number), `${title} ${number}`)).join('')}`
+
+  test('need --yes without a terminal, each time', async () => {
+    const { gdn, manifest } = await drop(edition('Dawn', [1, 2, 3, 4]))
+    const api = await fakeApi(uploads())
+    const mint = ['batch', 'mint', manifest, ...TARGET, '--base-url', api.url]
+    expect((await gdn(mint)).code).toBe(0)
+    await writeFile(manifest, `${edition('Dusk', [1, 2, 3])}${row('4', 'Dawn 4')}${row('5', 'Dusk 5')}`)
+    const text = '3 of the 4 rows that were sent have other content in this manifest'
+    for (let time = 0; time < 2; time++) {
+      const { code, stderr } = await gdn(mint)
+      expect(code).toBe(3)
+      expect(stderr).toContain(`confirmation required: ${text}`)
+      expect(stderr).toContain('Add --yes to confirm.')
+    }
+    expect(await gdn([...mint, '--dry-run'])).toMatchObject({ code: 0, stderr: expect.stringContaining(text) })
+    expect(api.bodies('createnft')).toHaveLength(1)
+    expect(await gdn([...mint, '--yes'])).toMatchObject({ code: 0, stderr: expect.stringContaining(text) })
+    expect(api.bodies('createnft')).toHaveLength(2)
+  })
+
+  test('are minted without a prompt if few rows were edited', async () => {
+    const { gdn, manifest } = await drop(edition('Dawn', [1, 2]))
+    const api = await fakeApi(uploads())
+    const mint = ['batch', 'mint', manifest, ...TARGET, '--base-url', api.url]
+    expect((await gdn(mint)).code).toBe(0)
+    await writeFile(manifest, edition('Dusk', [1, 2, 3]))
+    const { code, stderr } = await gdn(mint)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.not.stringContaining('other content') })
+  })
+})

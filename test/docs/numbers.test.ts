@@ -355,7 +355,7 @@ const NOT_CONSTANTS = [
   ...[
     'polling interval of 2 s',
     'collection of 10,000 NFTs',
-    'collection of 100 NFTs',
+    'collection of 40 NFTs',
     'within 17 minutes',
     '64 blocks, which take',
   ],

@@ -29,7 +29,7 @@ import type { LocalFiles } from './local-files.ts'
 import type { MappedColumns } from './manifest-options.ts'
 import { NOTHING_LEFT } from './nothing-left.ts'
 import { roughly } from './progress-text.ts'
-import { duplicateWarnings, refuseDuplicates } from './row-warnings.ts'
+import { duplicateWarnings, otherEditionText, refuseDuplicates } from './row-warnings.ts'
 import { checkRunPlan, spendingOfRun, worstOfMints } from './run-costs.ts'
 import { hasBegun } from './run-sender.ts'
 
@@ -120,6 +120,8 @@ async function planRun(
     await checkRunPlan(deps, options, planned, mints)
     if (connection !== null) await checkPlan?.(planned, connection)
     await limit?.refuseBelowOne(hasBegun(planned), async () => reservedFor(await worstOfMints(mints, 0)))
+    const otherEdition = read === null ? null : otherEditionText(planned)
+    if (otherEdition !== null) deps.io.warn(otherEdition)
     const { duplicates } = planned
     const inRows = planned.rows.pending > 0 ? (warnings?.all ?? []) : []
     printWarnings(deps.io, { warnings: inRows })

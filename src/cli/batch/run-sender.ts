@@ -29,7 +29,7 @@ import type { BatchMintFlags } from './flags.ts'
 import type { LocalFiles } from './local-files.ts'
 import { notesOf, printPlan } from './print-plan.ts'
 import type { BatchProgress } from './progress.ts'
-import { confirmDuplicates, duplicateWarnings } from './row-warnings.ts'
+import { confirmDuplicates, confirmOtherEdition, duplicateWarnings } from './row-warnings.ts'
 import { checkRunPlan, permitRun, questionOfRun, unsentRows, withEnoughCost, worstOfMints } from './run-costs.ts'
 import { recordsOf } from './verify-rows.ts'
 import { verifyRun } from './verify-run.ts'
@@ -204,9 +204,11 @@ export class RunSender {
 
   /** Checks duplicates and files, and returns the warnings that it printed. */
   async #checkRows(planned: PlannedEvent): Promise<ManifestIssue[]> {
-    const { warnings, flags, files = null, localFiles = null } = this.#sending
+    const { warnings, flags, files = null, localFiles = null, read, isApplied } = this.#sending
     const { client, server } = this.#connection
     const inRows = warnings?.all ?? []
+    // `gdn apply` shows the edits in its plan, and `gdn batch resume` doesn't read the manifest.
+    if (read !== null && !isApplied) await confirmOtherEdition(this.#deps, flags.yes, planned)
     printWarnings(this.#deps.io, { warnings: inRows })
     await confirmDuplicates(this.#deps, flags.allowDuplicates, planned.duplicates, warnings?.file)
     const inFiles = await checkPlannedFiles(this.#deps, planned, { client, server, files, localFiles })

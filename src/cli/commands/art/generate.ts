@@ -11,6 +11,7 @@ import { count as counted } from '../../../core/count.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
 import { formatBytes } from '../../../core/format-bytes.ts'
 import { shellWord } from '../../../core/shell-word.ts'
+import { type ChangedRows, changedRows } from '../../art/changed-rows.ts'
 import { warnOfSharedImages } from '../../art/check-images.ts'
 import { readArt } from '../../art/read-art.ts'
 import { roughly } from '../../batch/progress-text.ts'
@@ -154,6 +155,10 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
   if (more > 0) io.note(`… and ${counted(more, 'trait')} more. Add \`-o json\`.`)
   const former = shown(result.former)
   if (former !== null) io.note(`The former folder is now ${safe(former)}.`)
+  if (former !== null && result.former !== null) {
+    const rows = await changedRows(join(result.former, MANIFEST_FILE), join(out, MANIFEST_FILE))
+    if (rows !== null && rows.changed > 0) io.warn(safe(changedText(rows, shown(out) as string, former)))
+  }
   for (const file of result.edited.slice(0, LISTED)) {
     const kept = former === null ? 'It is unchanged.' : `The changed file is ${former}/${file}.`
     io.warn(safe(`${shown(join(out, file))} was changed after it was generated. ${kept}`))
@@ -171,6 +176,10 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
   }
   io.note(`Check the manifest: gdn batch validate ${shellWord(safe(manifest))} -b <blockchain> --receiver <address>`)
 }
+
+/** Describes rows with the number of an earlier NFT and other content. Such an edition can't continue a minted drop. */
+const changedText = ({ changed, of }: ChangedRows, out: string, former: string): string =>
+  `${changed} of the ${counted(of, 'row')} of the former manifest ${changed === 1 ? 'has' : 'have'} other content under the same number now. If NFTs were minted from it, don't mint the new manifest: move ${out} away, and rename ${former} to ${out} again.`
 
 /** NFTs in the sample on the page. */
 const SAMPLE = 12

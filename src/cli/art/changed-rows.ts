@@ -1,0 +1,39 @@
+import { createReadStream } from 'node:fs'
+import { openCsv } from '../../manifest/csv.ts'
+
+/** The rows of a former manifest, and those whose NFT has other content in the new one. */
+export interface ChangedRows {
+  changed: number
+  of: number
+}
+
+/**
+ * Compares the rows of two manifests by ID. The paths of images don't count.
+ *
+ * @returns null if one of the manifests can't be read
+ */
+export async function changedRows(former: string, now: string): Promise<ChangedRows | null> {
+  try {
+    const [before, after] = await Promise.all([rowsOf(former), rowsOf(now)])
+    const changed = [...before].filter(([id, content]) => after.has(id) && after.get(id) !== content)
+    return { changed: changed.length, of: before.size }
+  } catch {
+    return null
+  }
+}
+
+/** Returns the content of each row by ID. */
+async function rowsOf(path: string): Promise<Map<string, string>> {
+  const { header, blocks } = await openCsv(createReadStream(path, 'utf8'), path, () => true)
+  const at = header.names.indexOf('id')
+  const rows = new Map<string, string>()
+  for await (const block of blocks()) {
+    for (const record of block) {
+      if ('issue' in record) continue
+      const cells = record.cells.map((cell, column): [string, string] => [header.names[column] ?? '', cell])
+      const content = cells.filter(([name, cell]) => name !== 'id' && name !== 'image' && cell !== '')
+      rows.set(record.cells[at] ?? '', JSON.stringify(content.sort(([a], [b]) => (a < b ? -1 : 1))))
+    }
+  }
+  return rows
+}
