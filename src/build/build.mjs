@@ -146,8 +146,8 @@ function ownCopy(entry) {
 }
 
 /**
- * ora measures each frame of the spinner with our function. string-width takes 70 ms of CPU for its first text that isn't
- * ASCII, which every frame is.
+ * ora measures each frame of the spinner with our function. string-width takes 70 ms of CPU for its first text that
+ * isn't ASCII, which every frame is.
  */
 const ownWidthInOra = {
   name: 'own-width-in-ora',
