@@ -242,7 +242,8 @@ export async function* blocksBelow(
   }
 }
 
-function linksIn(cid: CID, bytes: Uint8Array): CID[] {
+/** Returns the CIDs to which a block refers. @throws FetchFailure if it is malformed */
+export function linksIn(cid: CID, bytes: Uint8Array): CID[] {
   if (cid.code !== DAG_PB) return []
   return linksOf(bytes).map(({ Hash }) => {
     const link = parseCid(Hash.toString())

@@ -7,6 +7,7 @@ import { MAX_BLOCK_BYTES } from '../ipfs/block.ts'
 import { cidText, matchesCid, parseCid } from '../ipfs/cid.ts'
 import { isDirectory, readNode, streamNode } from '../ipfs/nodes.ts'
 import { INDEX_FORMAT, INDEX_VERSION, type IndexHeader, type IndexToken } from './index-lines.ts'
+import { blockFinder } from './intact-blocks.ts'
 
 /** A block of an archive. */
 export interface ArchivedBlock {
@@ -15,22 +16,26 @@ export interface ArchivedBlock {
   bytes: Uint8Array
 }
 
-/** An archive whose blocks were all checked against their CIDs. */
-export interface OpenArchive {
+/** The intact blocks of an archive. */
+export interface ArchivedBlocks {
   path: string
-  header: IndexHeader
-  /** Whether the file is damaged. Only its intact blocks are accessible. */
-  isDamaged: boolean
   blocks: number
+  /** The size of the file. */
   bytes: number
   has(cid: string): boolean
   /** Returns the bytes of a block; null if the archive doesn't have it. */
   get(cid: string): Promise<Uint8Array | null>
+  cids(): Iterable<string>
   /** Yields the blocks in the order of the file. */
   all(): AsyncGenerator<ArchivedBlock>
+  close(): Promise<void>
+}
+
+/** An archive whose blocks were all checked against their CIDs. */
+export interface OpenArchive extends ArchivedBlocks {
+  header: IndexHeader
   /** Yields the tokens of the index. */
   tokens(): AsyncGenerator<IndexToken>
-  close(): Promise<void>
 }
 
 interface Place {
@@ -48,8 +53,6 @@ const NEWLINE = 10
 export interface OpenArchiveOptions {
   signal: AbortSignal
   onBlock?: (read: number, all: number) => void
-  /** Called for each damaged part of the file, which is skipped. Default: damage is an error. */
-  onDamage?: (error: GdnError) => void
 }
 
 /**
@@ -57,43 +60,98 @@ export interface OpenArchiveOptions {
  *
  * @throws GdnError `invalid_input` with the position in the file; `file_error` if the file can't be read
  */
-export async function openArchive(
-  path: string,
-  { signal, onBlock, onDamage }: OpenArchiveOptions,
-): Promise<OpenArchive> {
+export async function openArchive(path: string, options: OpenArchiveOptions): Promise<OpenArchive> {
   const file = await openFile(path)
-  let isDamaged = false
-  const skip = (error: GdnError) => {
-    if (onDamage === undefined) throw error.with({ hint: DAMAGED })
-    isDamaged = true
-    onDamage(error)
-  }
   try {
-    const { size } = await file.stat()
     const { root, start } = await readRoot(path, file)
-    const places = new Map<string, Place>()
-    for (let offset = start; offset < size; ) {
-      signal.throwIfAborted()
-      const section = await readSection(path, file, offset, size)
-      if (section instanceof GdnError) {
-        // Where the next block begins is unknown.
-        skip(section)
-        break
-      }
-      const { cid, place } = section
-      const bytes = await read(file, place.offset, place.length)
-      if (matchesCid(cid, bytes)) places.set(cidText(cid), place)
-      else skip(invalid(path, offset, `block ${cid} has other bytes than those of its CID`))
-      offset = place.offset + place.length
-      onBlock?.(offset, size)
+    const refuse = (error: GdnError) => {
+      throw error.with({ hint: DAMAGED })
     }
-    const archive = archiveOf(path, file, places)
-    const header = await headerOf(path, archive, root)
-    return { ...archive, header, isDamaged, bytes: size, tokens: () => tokensOf(path, archive, root) }
+    return await withIndex(await readBlocks(path, file, start, { ...options, onDamage: refuse }), root)
   } catch (error) {
     await file.close()
     throw error
   }
+}
+
+/**
+ * Opens a damaged archive with its intact blocks.
+ *
+ * @param onDamage called for each damaged part of the file
+ * @returns null as the index if a part of the index is damaged
+ * @throws GdnError `invalid_input` if the file has no intact block
+ */
+export async function openDamaged(
+  path: string,
+  options: OpenArchiveOptions & { onDamage: (error: GdnError) => void },
+): Promise<ArchivedBlocks & { index: OpenArchive | null }> {
+  const file = await openFile(path)
+  const note = (error: unknown) => {
+    if (!(error instanceof GdnError) || error.code !== 'invalid_input') throw error
+    options.onDamage(error)
+    return null
+  }
+  try {
+    const head = await readRoot(path, file).catch(note)
+    const blocks = await readBlocks(path, file, head?.start ?? 0, options)
+    if (blocks.blocks === 0) throw invalid(path, 0, 'no block of it is intact')
+    const index = head === null ? null : await withWholeIndex(blocks, head.root).catch(note)
+    return { ...blocks, index }
+  } catch (error) {
+    await file.close()
+    throw error
+  }
+}
+
+type ReadOptions = OpenArchiveOptions & { onDamage: (error: GdnError) => void }
+
+/** Reads the intact blocks from a position on. */
+async function readBlocks(
+  path: string,
+  file: FileHandle,
+  start: number,
+  { signal, onBlock, onDamage }: ReadOptions,
+): Promise<ArchivedBlocks> {
+  const { size } = await file.stat()
+  const places = new Map<string, Place>()
+  const intact = async (offset: number): Promise<{ cid: CID; place: Place } | GdnError> => {
+    signal.throwIfAborted()
+    const section = await readSection(path, file, offset, size)
+    if (section instanceof GdnError) return section
+    const { cid, place } = section
+    const bytes = await read(file, place.offset, place.length)
+    return matchesCid(cid, bytes)
+      ? section
+      : invalid(path, offset, `block ${cid} has other bytes than those of its CID`)
+  }
+  const next = blockFinder(file, size, async (offset) => !((await intact(offset)) instanceof GdnError))
+  for (let offset = start; offset < size; ) {
+    const section = await intact(offset)
+    if (section instanceof GdnError) {
+      onDamage(section)
+      // The length of a damaged block may be damaged, too.
+      const found = await next(offset + 1)
+      if (found === null) break
+      offset = found
+    } else {
+      places.set(cidText(section.cid), section.place)
+      offset = section.place.offset + section.place.length
+    }
+    onBlock?.(offset, size)
+  }
+  return archiveOf(path, file, places, size)
+}
+
+async function withIndex(blocks: ArchivedBlocks, root: CID): Promise<OpenArchive> {
+  const header = await headerOf(blocks.path, blocks, root)
+  return { ...blocks, header, tokens: () => tokensOf(blocks.path, blocks, root) }
+}
+
+/** @throws GdnError `invalid_input` if a part of the index is missing */
+async function withWholeIndex(blocks: ArchivedBlocks, root: CID): Promise<OpenArchive> {
+  const archive = await withIndex(blocks, root)
+  for await (const _token of archive.tokens());
+  return archive
 }
 
 async function openFile(path: string): Promise<FileHandle> {
@@ -152,9 +210,7 @@ async function readSection(path: string, file: FileHandle, offset: number, size:
   return { cid, place }
 }
 
-type Blocks = Omit<OpenArchive, 'header' | 'isDamaged' | 'bytes' | 'tokens'>
-
-function archiveOf(path: string, file: FileHandle, places: ReadonlyMap<string, Place>): Blocks {
+function archiveOf(path: string, file: FileHandle, places: ReadonlyMap<string, Place>, bytes: number): ArchivedBlocks {
   const get = async (text: string) => {
     const place = places.get(text)
     return place === undefined ? null : await read(file, place.offset, place.length)
@@ -162,6 +218,8 @@ function archiveOf(path: string, file: FileHandle, places: ReadonlyMap<string, P
   return {
     path,
     blocks: places.size,
+    bytes,
+    cids: () => places.keys(),
     has: (cid) => places.has(cid),
     get,
     async *all() {
@@ -174,7 +232,7 @@ function archiveOf(path: string, file: FileHandle, places: ReadonlyMap<string, P
   }
 }
 
-async function headerOf(path: string, archive: Blocks, root: CID): Promise<IndexHeader> {
+async function headerOf(path: string, archive: ArchivedBlocks, root: CID): Promise<IndexHeader> {
   for await (const line of linesOf(path, archive, root)) {
     if (isHeader(line)) return line
     if (isRecord(line) && line.format === INDEX_FORMAT && line.version === INDEX_VERSION) {
@@ -192,7 +250,7 @@ async function headerOf(path: string, archive: Blocks, root: CID): Promise<Index
   throw noIndex(path)
 }
 
-async function* tokensOf(path: string, archive: Blocks, root: CID): AsyncGenerator<IndexToken> {
+async function* tokensOf(path: string, archive: ArchivedBlocks, root: CID): AsyncGenerator<IndexToken> {
   let isFirst = true
   for await (const line of linesOf(path, archive, root)) {
     if (!isFirst) {
@@ -234,7 +292,7 @@ function isToken(line: unknown): line is IndexToken {
 }
 
 /** Yields the lines of the index, parsed. */
-async function* linesOf(path: string, archive: Blocks, root: CID): AsyncGenerator<unknown> {
+async function* linesOf(path: string, archive: ArchivedBlocks, root: CID): AsyncGenerator<unknown> {
   let parts: Uint8Array[] = []
   let length = 0
   for await (const bytes of contentOf(path, archive, root)) {
@@ -252,7 +310,7 @@ async function* linesOf(path: string, archive: Blocks, root: CID): AsyncGenerato
 }
 
 /** Yields the content of the index. @throws GdnError `invalid_input` if it is no file that gdn writes */
-async function* contentOf(path: string, archive: Blocks, root: CID): AsyncGenerator<Uint8Array> {
+async function* contentOf(path: string, archive: ArchivedBlocks, root: CID): AsyncGenerator<Uint8Array> {
   let reads = 0
   const get = async (cid: string) => {
     // No two parts of an index are equal. A small file could repeat its parts endlessly.

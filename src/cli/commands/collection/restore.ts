@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import type { OpenArchive } from '../../../archive/read-archive.ts'
+import type { ArchivedBlocks, OpenArchive } from '../../../archive/read-archive.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { orAborted } from '../../../core/or-aborted.ts'
@@ -7,9 +7,9 @@ import { GdnCommand, switchFlag } from '../../command.ts'
 import { administeredPlace } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
-import { safe } from '../../io/io.ts'
+import { type Io, safe } from '../../io/io.ts'
 import { withProgress } from '../../io/progress.ts'
-import { createOutput } from '../../render/output.ts'
+import { createOutput, type Output } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { addDatabasePlace, type DatabaseFlags } from '../db/db-place.ts'
 import { printProblems } from './archive/print-problems.ts'
@@ -56,52 +56,95 @@ export async function restore(deps: Deps, given: string, flags: RestoreFlags): P
   const output = createOutput(io, flags, VIEW)
   const path = resolve(cwd, given)
   const place = await administeredPlace(deps, flags)
-  const [{ openArchive }, { answeringTokens }, { archivedRoots }, { missingFiles }, { restoreBlocks }] =
-    await Promise.all([
-      import('../../../archive/read-archive.ts'),
-      import('../../../archive/answering-tokens.ts'),
-      import('../../../archive/archived-roots.ts'),
-      import('../../../archive/missing-files.ts'),
-      import('../../../server/database/restore-blocks.ts'),
-    ])
-  const archive = await withProgress(io, 'Checking the archive', ({ update }) => {
+  const [
+    { openArchive, openDamaged },
+    { answeringTokens },
+    { archivedRoots },
+    { rootsWithoutIndex },
+    { restoreBlocks },
+  ] = await Promise.all([
+    import('../../../archive/read-archive.ts'),
+    import('../../../archive/answering-tokens.ts'),
+    import('../../../archive/archived-roots.ts'),
+    import('../../../archive/complete-content.ts'),
+    import('../../../server/database/restore-blocks.ts'),
+  ])
+  const damage = damageNotes(io)
+  const archive = await withProgress(io, 'Checking the archive', async ({ update }) => {
     const onBlock = (read: number, all: number) => update(`Checking the archive: ${Math.floor((read / all) * 100)} %`)
-    const onDamage = (error: GdnError) => io.warn(`${safe(error.message)}.`)
-    return openArchive(path, { signal: signals.signal, onBlock, ...(flags.intact === true ? { onDamage } : {}) })
+    const options = { signal: signals.signal, onBlock }
+    if (flags.intact === true) return await openDamaged(path, { ...options, onDamage: damage.note })
+    const opened = await openArchive(path, options)
+    return { ...opened, index: opened }
   })
   try {
-    const { answering, elsewhere } = await answeringTokens(archive)
+    damage.end()
+    const { index } = archive
+    const answers = index === null ? null : await answeringTokens(index)
+    const roots = index === null ? rootsWithoutIndex(archive) : archivedRoots(index)
     const { publishes } = await withProgress(io, `Restoring ${count(archive.blocks, 'block')}`, () =>
-      orAborted(restoreBlocks(place, { blocks: blocksOf(archive), roots: archivedRoots(archive) }), signals.signal),
+      orAborted(restoreBlocks(place, { blocks: blocksOf(archive), roots }), signals.signal),
     )
-    const { contract, blockchain, tokens } = archive.header
-    const missing = await missingFiles(archive)
     const { blocks, bytes } = archive
-    await output.one({
-      file: path,
-      contract_address: contract,
-      blockchain,
-      tokens,
-      answering,
-      blocks,
-      bytes,
-      unreadable: missing.all,
-      problems: missing.first,
-      publishes,
-    })
-    io.note(`Restored ${safe(path)}.`)
-    printProblems(io, missing.first, missing.all)
-    if (elsewhere > 0)
-      io.note(`The URIs of ${count(elsewhere, 'token')} are no ipfs URLs: a backend can't answer them.`)
-    const lost = tokens - answering - elsewhere
-    if (lost > 0) throw lacks(`has no metadata of ${lost} of ${count(tokens, 'token')}`)
-    if (missing.all > 0) throw lacks(`lacks ${count(missing.all, 'file')} of ${count(tokens, 'token')}`)
+    const restored = { file: path, blocks, bytes, publishes }
+    if (index !== null && answers !== null) return await reportFiles({ io, output }, index, restored, answers)
+    await output.one({ ...UNKNOWN, ...restored })
+    io.note(`Restored the intact blocks of ${safe(path)}.`)
+    throw lacks('has a damaged index: which files are lost is unknown')
   } finally {
     await archive.close()
   }
 }
 
-async function* blocksOf(archive: OpenArchive) {
+/** What only the index says. */
+const UNKNOWN = {
+  contract_address: null,
+  blockchain: null,
+  tokens: null,
+  answering: null,
+  unreadable: null,
+  problems: [],
+}
+
+/** Reports what the archive lacks. @throws GdnError `unreadable_files` if it lacks anything */
+async function reportFiles(
+  { io, output }: { io: Io; output: Output },
+  archive: OpenArchive,
+  restored: { file: string; blocks: number; bytes: number; publishes: boolean },
+  { answering, elsewhere }: { answering: number; elsewhere: number },
+): Promise<void> {
+  const { missingFiles } = await import('../../../archive/missing-files.ts')
+  const { contract, blockchain, tokens } = archive.header
+  const missing = await missingFiles(archive)
+  await output.one({
+    ...{ contract_address: contract, blockchain, tokens, answering },
+    ...{ ...restored, unreadable: missing.all, problems: missing.first },
+  })
+  io.note(`Restored ${safe(restored.file)}.`)
+  printProblems(io, missing.first, missing.all)
+  if (elsewhere > 0) io.note(`The URIs of ${count(elsewhere, 'token')} are no ipfs URLs: a backend can't answer them.`)
+  const lost = tokens - answering - elsewhere
+  if (lost > 0) throw lacks(`has no metadata of ${lost} of ${count(tokens, 'token')}`)
+  if (missing.all > 0) throw lacks(`lacks ${count(missing.all, 'file')} of ${count(tokens, 'token')}`)
+}
+
+/** Number of damaged parts that are printed. */
+const MAX_DAMAGE = 10
+
+function damageNotes(io: Io) {
+  let all = 0
+  return {
+    note(error: GdnError) {
+      all++
+      if (all <= MAX_DAMAGE) io.warn(`${safe(error.message)}.`)
+    },
+    end() {
+      if (all > MAX_DAMAGE) io.warn(`The file has ${all - MAX_DAMAGE} more damaged parts.`)
+    },
+  }
+}
+
+async function* blocksOf(archive: ArchivedBlocks) {
   for await (const { cid, bytes } of archive.all()) yield { cid: cid.toString(), bytes }
 }
 

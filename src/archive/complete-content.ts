@@ -1,0 +1,46 @@
+import type { CID } from 'multiformats/cid'
+import { cidText, parseCid, RAW } from '../ipfs/cid.ts'
+import { linksIn } from './ipfs-dag.ts'
+import type { ArchivedBlocks } from './read-archive.ts'
+
+/** Returns a function that returns whether an archive has a block and all blocks below it. Reads each node once. */
+export function completeness({ has, get }: ArchivedBlocks): (root: CID) => Promise<boolean> {
+  const nodes = new Map<string, boolean>()
+  return async (root) => {
+    const seen = new Set<string>()
+    const open = [root]
+    const linksOf = async (cid: CID, text: string) => {
+      const bytes = await get(text)
+      return bytes === null ? null : linksIn(cid, bytes)
+    }
+    for (let cid = open.pop(); cid !== undefined; cid = open.pop()) {
+      const text = cidText(cid)
+      if (cid.code === RAW ? has(text) : seen.has(text) || nodes.get(text) === true) continue
+      // The errors of malformed nodes have many types.
+      const isKnown = cid.code === RAW || nodes.has(text)
+      const links = isKnown ? null : await linksOf(cid, text).catch(() => null)
+      if (links === null) {
+        if (root.code !== RAW) nodes.set(cidText(root), false)
+        return false
+      }
+      seen.add(text)
+      for (const link of links) open.push(link)
+    }
+    for (const text of seen) nodes.set(text, true)
+    return true
+  }
+}
+
+/** Yields the CIDs of the complete files and directories of an archive whose index can't be read. */
+export async function* rootsWithoutIndex(archive: ArchivedBlocks): AsyncGenerator<string> {
+  const isComplete = completeness(archive)
+  const below = new Set<string>()
+  for await (const { cid, bytes } of archive.all()) {
+    if (cid.code === RAW || !(await isComplete(cid))) continue
+    for (const link of linksIn(cid, bytes)) below.add(cidText(link))
+  }
+  for (const text of archive.cids()) {
+    const cid = parseCid(text)
+    if (cid !== null && !below.has(text) && (await isComplete(cid))) yield text
+  }
+}

@@ -1,0 +1,53 @@
+import type { FileHandle } from 'node:fs/promises'
+import { MAX_BLOCK_BYTES } from '../ipfs/block.ts'
+
+/** Each sha2-256 multihash begins with these bytes: its function and its length. */
+const MULTIHASH = Buffer.from([0x12, 0x20])
+const CODECS = [0x55, 0x70]
+const WINDOW_BYTES = 2 ** 20
+/** A length of at most 2 MiB takes at most 4 bytes. */
+const MAX_VARINT = 4
+/** Bytes before the multihash in the head of a block: its length, the version and the codec. */
+const BEFORE = MAX_VARINT + 2
+
+/** Limits the search, because a hostile file could name a large block at each of its bytes. */
+const FREE_BYTES = 2 ** 30
+const BYTES_PER_BYTE = 32
+
+/**
+ * Finds the heads of blocks in a damaged file, in order.
+ *
+ * @param isBlock whether an intact block begins at a position
+ * @returns the position of the first intact block from `from` on; null if there is none, or if the search takes too long
+ */
+export function blockFinder(file: FileHandle, size: number, isBlock: (offset: number) => Promise<boolean>) {
+  let left = FREE_BYTES + size * BYTES_PER_BYTE
+  return async (from: number): Promise<number | null> => {
+    for (let start = from; start < size; start += WINDOW_BYTES) {
+      // Windows overlap by a head.
+      const length = Math.min(WINDOW_BYTES + BEFORE + MULTIHASH.length, size - start)
+      const { buffer } = await file.read(Buffer.alloc(length), 0, length, start)
+      for (let at = buffer.indexOf(MULTIHASH); at >= 0; at = buffer.indexOf(MULTIHASH, at + 1)) {
+        for (const head of headsAt(buffer, at)) {
+          left -= MAX_BLOCK_BYTES
+          if (left < 0) return null
+          if (await isBlock(start + head)) return start + head
+        }
+      }
+    }
+    return null
+  }
+}
+
+/** Yields where the head of a block with a multihash at this position can begin. */
+function* headsAt(bytes: Buffer, multihash: number): Generator<number> {
+  const isVersion1 = bytes[multihash - 2] === 1 && CODECS.includes(bytes[multihash - 1] ?? 0)
+  for (const cid of isVersion1 ? [multihash - 2, multihash] : [multihash]) {
+    // All bytes of a length but the last one have their highest bit set.
+    for (let head = cid - 1; head >= Math.max(0, cid - MAX_VARINT); head--) {
+      const isLast = head === cid - 1
+      if ((bytes[head] ?? 0) < 0x80 !== isLast) break
+      yield head
+    }
+  }
+}
