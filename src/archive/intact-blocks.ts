@@ -18,7 +18,8 @@ const BYTES_PER_BYTE = 32
  * Finds the heads of blocks in a damaged file, in order.
  *
  * @param isBlock whether an intact block begins at a position
- * @returns the position of the first intact block from `from` on; null if there is none, or if the search takes too long
+ * @returns a function that returns the position of the first intact block from `from` on; null if there is none, or if
+ * the search takes too long
  */
 export function blockFinder(file: FileHandle, size: number, isBlock: (offset: number) => Promise<boolean>) {
   let left = FREE_BYTES + size * BYTES_PER_BYTE
