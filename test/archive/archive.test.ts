@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import { createHash } from 'node:crypto'
-import { existsSync } from 'node:fs'
-import { readdir, readFile, writeFile } from 'node:fs/promises'
+import { existsSync, statSync } from 'node:fs'
+import { readdir, readFile, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { execa } from 'execa'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -18,6 +18,7 @@ import {
 } from '../helpers/backend.ts'
 import { gdnAt } from '../helpers/gdn-at.ts'
 import { startHttpServer } from '../helpers/http-server.ts'
+import { openTestStore } from '../helpers/test-database.ts'
 import { CONTRACT, CollectionWorld, drop, pixels } from './collection-world.ts'
 import { opened } from './opened-archive.ts'
 
@@ -451,6 +452,53 @@ test('restores into an empty backend, where every token URI answers', async () =
     }
   } finally {
     await backend?.close()
+    await dataDir.remove()
+  }
+})
+
+test('replaces damaged copies, so that the backend serves what a check reads', async () => {
+  const dataDir = await freshDataDir()
+  const backend = await startTestBackend(dataDir.path)
+  try {
+    const collection = await createTestCollection(backend)
+    const images = [100, 600].map((size) => Buffer.concat([pixels(1), Buffer.alloc(size * 1024, `tide ${size}`)]))
+    const server = await startHttpServer(images.map((body) => ({ body, headers: { 'content-type': 'image/png' } })))
+    const nfts = plainMetadata(2).map((metadata, at) => ({
+      ...metadata,
+      file_fields: [{ key: 'image', url: `${server.url}/${at}.png` }],
+    }))
+    await settled(backend, await mint(backend, collection, nfts))
+    await server.close()
+    const { dir, env } = await tempHome()
+    const file = join(dir, 'tides.car')
+    const run = (argv: string[]) =>
+      cli(argv, { env: { ...env, GDN_BASE_URL: backend.url, GDN_API_KEY: backend.apiKey.reveal() } })
+    const contract = [collection.address, '-b', 'polygon']
+    expect((await run(['collection', 'archive', ...contract, '--to', file])).code).toBe(0)
+    const stored = (await readdir(join(dataDir.path, 'files'), { recursive: true, withFileTypes: true }))
+      .filter((entry) => entry.isFile())
+      .map(({ parentPath, name }) => ({ cid: name, path: join(parentPath, name) }))
+      .map((one) => ({ ...one, size: statSync(one.path).size }))
+    expect(stored.length).toBe(2)
+    const { tokens } = await opened(file)
+    const metadata = tokens[1]?.files[0]?.cid
+    const [small, large] = stored.sort((one, other) => one.size - other.size)
+    await writeFile(String(small?.path), (await readFile(String(small?.path))).fill('x', 5000, 5100))
+    await truncate(String(large?.path), 1000)
+    const store = await openTestStore(dataDir.path)
+    const damaged = { bytes: Buffer.from('damaged') }
+    await store.db.updateTable('blocks').set(damaged).where('cid', '=', String(metadata)).execute()
+    await store.close()
+    const checked = await run(['collection', 'check', ...contract])
+    expect([checked.code, checked.stderr]).toEqual([7, expect.stringContaining('2 problems')])
+    expect((await run(['collection', 'restore', file, '--data-dir', dataDir.path])).code).toBe(0)
+    expect((await run(['collection', 'check', ...contract])).code).toBe(0)
+    for (const [at, image] of images.entries()) {
+      const response = await backend.get(`/ipfs/${[small, large][at]?.cid}`)
+      expect([response.status, Buffer.from(await response.arrayBuffer())]).toEqual([200, image])
+    }
+  } finally {
+    await backend.close()
     await dataDir.remove()
   }
 })

@@ -5,7 +5,7 @@ import { openDatabase } from '../open-database.ts'
 import type { DatabasePlace } from '../settings/database.ts'
 import { loadServerSettings } from '../settings/settings.ts'
 import type { ServerSettings } from '../settings/types.ts'
-import { putBlocks } from '../store/block-table.ts'
+import { repairBlocks } from '../store/block-table.ts'
 import type { Store } from '../store/open-store.ts'
 import { toldOfDatabase } from '../store/postgres/gone.ts'
 import { addPublications } from '../store/publications.ts'
@@ -22,8 +22,8 @@ export interface RestoreOptions {
 
 /**
  * Stores blocks in the database of a backend, which may be running, and publishes what they belong to as its
- * configuration says. Creates the database if there is none. Blocks that the backend has stay unchanged. Checks each
- * block against its CID.
+ * configuration says. Creates the database if there is none. Checks each block against its CID, and replaces a stored
+ * block that doesn't match it. A complete file in the database is served instead of a damaged one in the file storage.
  */
 export async function restoreBlocks(place: DatabasePlace, options: RestoreOptions): Promise<{ publishes: boolean }> {
   const settings = await loadServerSettings(place.dataDir, place.settingsFile)
@@ -47,7 +47,7 @@ async function putAll(store: Store, blocks: RestoreOptions['blocks']): Promise<v
   let waiting: ContentBlock[] = []
   let bytes = 0
   const flush = async () => {
-    await store.transaction((db) => putBlocks(db, waiting))
+    await store.transaction((db) => repairBlocks(db, waiting))
     waiting = []
     bytes = 0
   }

@@ -49,22 +49,13 @@ export async function createFileStorage(options: FileStorageOptions): Promise<Fi
 
   const openCid = async (cid: CID, blocks: BlockTable): Promise<StoredContent | null> => {
     const key = cid.toString()
+    // The own blocks are checked when they are read, so they come before a flat file, as in `block`. Otherwise a damaged
+    // flat file would still be served after its blocks were restored.
+    const restored = await openBlocks(cid, own)
+    if (restored !== null) return restored
     const size = await files.size(key)
     if (size !== null) return { type: 'file', cid: key, size, stream: (range) => files.stream(key, size, range) }
-    const node = await readNode(blocks, cid)
-    if (node === null || !(await isComplete(blocks, node))) return null
-    // Sharded directories come from elsewhere, and few of their shards are stored here. They can't be opened, but paths
-    // can lead through them.
-    if (node.type === 'shard') return null
-    if (node.type === 'directory') {
-      return { type: 'directory', cid: key, entries: node.entries.map(({ name, cid }) => ({ name, cid })) }
-    }
-    return {
-      type: 'file',
-      cid: key,
-      size: node.type === 'bytes' ? node.bytes.length : node.size,
-      stream: (range) => streamNode(blocks, cid, node, range),
-    }
+    return blocks === own ? null : openBlocks(cid, blocks)
   }
 
   return {
@@ -136,6 +127,25 @@ function withNodeBlocks(own: BlockTable, nodeBlocks: NodeBlocks): BlockTable {
     // Whether a block exists remotely is only known when it is read.
     has: async () => true,
     put: (blocks) => own.put(blocks),
+  }
+}
+
+/** Opens the content of a CID whose blocks are all in a table. */
+async function openBlocks(cid: CID, blocks: BlockTable): Promise<StoredContent | null> {
+  const node = await readNode(blocks, cid)
+  if (node === null || !(await isComplete(blocks, node))) return null
+  // Sharded directories come from elsewhere, and few of their shards are stored here. They can't be opened, but paths
+  // can lead through them.
+  if (node.type === 'shard') return null
+  const key = cid.toString()
+  if (node.type === 'directory') {
+    return { type: 'directory', cid: key, entries: node.entries.map(({ name, cid }) => ({ name, cid })) }
+  }
+  return {
+    type: 'file',
+    cid: key,
+    size: node.type === 'bytes' ? node.bytes.length : node.size,
+    stream: (range) => streamNode(blocks, cid, node, range),
   }
 }
 

@@ -4,8 +4,8 @@ import { addPublications } from './publications.ts'
 import type { Db, PublishTarget } from './schema.ts'
 
 /**
- * Storage of small blocks in a table of the backend's database. Existing blocks are never overwritten, because their
- * content can't change.
+ * Storage of small blocks in a table of the backend's database. Existing blocks are overwritten only by `repairBlocks`,
+ * because the content of a CID can't change.
  */
 export interface BlockTable extends BlockReader {
   /** Stores all blocks or none, so that a stored directory or large file is always complete. */
@@ -26,6 +26,22 @@ export async function putBlocks(db: Db, blocks: readonly ContentBlock[], target?
   }
   const root = blocks.at(-1)
   if (target !== undefined && root !== undefined) await addPublications(db, target, [root.cid])
+}
+
+/** Stores blocks whose bytes match their CIDs, also in place of damaged ones. */
+export async function repairBlocks(db: Db, blocks: readonly ContentBlock[]): Promise<void> {
+  for (const chunk of chunksOf(blocks, BLOCKS_PER_INSERT)) {
+    await db
+      .insertInto('blocks')
+      .values(chunk)
+      .onConflict((conflict) =>
+        conflict
+          .column('cid')
+          .doUpdateSet({ bytes: ({ ref }) => ref('excluded.bytes') })
+          .whereRef('blocks.bytes', '<>', 'excluded.bytes'),
+      )
+      .execute()
+  }
 }
 
 export function blockTable(db: Db, transaction: <R>(work: (db: Db) => Promise<R>) => Promise<R>): BlockTable {
