@@ -49,8 +49,8 @@ export async function createFileStorage(options: FileStorageOptions): Promise<Fi
 
   const openCid = async (cid: CID, blocks: BlockTable): Promise<StoredContent | null> => {
     const key = cid.toString()
-    // The own blocks are checked when they are read, so they come before a flat file, as in `block`. Otherwise a damaged
-    // flat file would still be served after its blocks were restored.
+    // Own blocks come before a flat file, as in `block`, and each is checked when it is read. Otherwise a damaged flat
+    // file would still be served after its blocks were restored.
     const restored = await openBlocks(cid, own)
     if (restored !== null) return restored
     const size = await files.size(key)
