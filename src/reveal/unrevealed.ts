@@ -154,14 +154,15 @@ export async function keptCommitment(options: BatchOptions): Promise<KeptRun | u
   try {
     const { drop } = await lookAtStoredRun(state, { ...options, dynamic: false })
     if (drop.setId === null) return undefined
+    const drawn = keptDraw(drop.reading)
     const { isRevealed, counts } = await state.read((sql) => ({
-      isRevealed: areAllRevealed(sql, drop),
+      isRevealed: areAllRevealed(sql, drop, drawn !== null),
       counts: countDrop(sql, drop, false),
     }))
     return {
       run: drop.name,
       commitment: commitmentOf(drop),
-      drawn: keptDraw(drop.reading),
+      drawn,
       isRevealed,
       isAgain: drop.again,
       scope: drop.referenceScope,

@@ -80,6 +80,7 @@ export async function verifyShuffle(
 const NOT_SEALED = 'It was revealed before its drop was sealed, so that its row was chosen and not drawn.'
 const NOT_OF_DROP = "It isn't a token of the shuffled drop, and nothing proves its metadata."
 const NOT_DRAWN = 'Its row was not drawn by the round that the seal determines.'
+const REHEARSED = 'To verify a rehearsal with a beacon file, add --beacon <file>.'
 
 /** Returns the round from the signature in the revealed metadata, or else from the beacon. */
 async function beaconOf(
@@ -96,7 +97,8 @@ async function beaconOf(
   } catch (error) {
     if (!(error instanceof GdnError) || signal.aborted) throw error
     if (signature === undefined) throw new Unreadable(error.message)
-    throw differs(PROVENANCE_SIGNATURE, `the signature of round ${round} ${name}`, String(signature), NOT_DRAWN)
+    const why = source.isNamed ? NOT_DRAWN : `${NOT_DRAWN} ${REHEARSED}`
+    throw differs(PROVENANCE_SIGNATURE, `the signature of round ${round} ${name}`, String(signature), why)
   }
 }
 

@@ -139,17 +139,25 @@ export function countBurned(sql: Sql, runId: string): number {
   return row?.n ?? 0
 }
 
+const OWN_NFT = `SELECT 1 FROM operations o ${BY_IDENTITY} JOIN nfts n ON n.operation_id = o.id
+  WHERE o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL`
+
 /**
  * Returns whether this machine knows that each row of an unrevealed run has an NFT that was updated with the row, or
  * burned.
+ *
+ * @param isDrawn whether the rows are drawn, so that those without an NFT are abandoned
  */
-export const areAllRevealed = (sql: Sql, { id, scope, setId }: Pick<Drop, 'id' | 'scope' | 'setId'>): boolean =>
+export const areAllRevealed = (
+  sql: Sql,
+  { id, scope, setId }: Pick<Drop, 'id' | 'scope' | 'setId'>,
+  isDrawn: boolean,
+): boolean =>
   sql.get(
     `SELECT 1 FROM rows r WHERE r.set_id = ? AND NOT EXISTS (
-        SELECT 1 FROM operations o ${BY_IDENTITY} JOIN nfts n ON n.operation_id = o.id
-        WHERE o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
-          AND (n.known_revision > 0 OR n.is_burned = 1)) LIMIT 1`,
+        ${OWN_NFT} AND (n.known_revision > 0 OR n.is_burned = 1)) ${isDrawn ? `AND EXISTS (${OWN_NFT})` : ''} LIMIT 1`,
     ...[setId ?? -1, id, scope],
+    ...(isDrawn ? [id, scope] : []),
   ) === undefined
 
 /** A row as it was last applied or sent, if that differs from the rows of the run, and the ID of its operation. */

@@ -74,6 +74,11 @@ test('names the edited row and its NFT in plans, and the drawn row of each NFT i
   const { token_id } = nft ?? {}
   expect(change).toMatchObject({ action: 'update', key: `r${row}`, line: row + 1, title: 'Edited', token_id })
   // A receiver belongs to the slot.
+  const longer = await machine.reveal(rowsOf(SIZE + 1), '--abandon-rows', '1')
+  expect(longer.error).toMatchObject({
+    code: 'edited_rows',
+    hint: expect.stringContaining('Keep the number and the order'),
+  })
   const moved = rows.replace(/^(r1,.*),0x\w+$/m, `$1,${WALLETS[1]}`)
   expect(JSON.parse((await machine.plan(moved)).stdout)[0]).toMatchObject({ action: 'transfer', key: 'r1', line: 2 })
 })

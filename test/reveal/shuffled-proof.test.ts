@@ -50,7 +50,7 @@ test('anybody proves which row a round drew for each token of a shuffled drop', 
   ).toEqual(rows)
   const text = await textOf(2, ...named)
   expect(text).toContain(
-    `Row ${rows.get('2')} of 4 was drawn for token 2 by round ${round} of a beacon that you named, published at ${round_at}, after all tokens were minted (block `,
+    `Row ${rows.get('2')} of 4 was drawn for token 2 by round ${round} of a beacon that you named, due at ${round_at}, after all tokens were minted (block `,
   )
   expect(text).toContain('anyone with the key of that beacon could choose')
   expect(text).not.toContain('Nobody chose which')
@@ -61,7 +61,10 @@ test('anybody proves which row a round drew for each token of a shuffled drop', 
   // drand didn't sign this round, and another key didn't either.
   const byDrand = await prove(1)
   expect(byDrand.code).toBe(5)
-  expect(errorOf(byDrand).message).toContain("of drand's quicknet")
+  expect(errorOf(byDrand)).toMatchObject({
+    message: expect.stringContaining("of drand's quicknet"),
+    hint: expect.stringContaining('add --beacon <file>'),
+  })
   const other = Buffer.alloc(32, 6)
   const foreign = { public_key: hex(publicKeyOf(other) ?? other), genesis_time: BEACON.genesis, period: 3 }
   await writeFile(path('other.json'), JSON.stringify(foreign))
@@ -69,7 +72,7 @@ test('anybody proves which row a round drew for each token of a shuffled drop', 
   expect(byOther.code).toBe(5)
   expect(errorOf(byOther)).toMatchObject({
     message: expect.stringContaining('provenance_signature'),
-    hint: expect.stringContaining('was not drawn'),
+    hint: 'Its row was not drawn by the round that the seal determines.',
   })
   expect(errorOf(await prove(1, ...named, '--beacon-url', 'https://drand.example')).message).toContain('--beacon-url')
 

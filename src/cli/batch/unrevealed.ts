@@ -207,7 +207,7 @@ const MAX_NAMED = 10
  * @param lines the lines of the rows that differ, with null for a missing row; null if the rows are unknown
  */
 export function editedRows(
-  { run, isRevealed }: Pick<KeptRun, 'run' | 'isRevealed'>,
+  { run, isRevealed, commitment }: Pick<KeptRun, 'run' | 'isRevealed' | 'commitment'>,
   file: string | null,
   lines: readonly (number | null)[] | null,
   flags: BatchMintFlags,
@@ -223,7 +223,7 @@ export function editedRows(
     {
       place: placeIn(file, edited[0]),
       hint: isRevealed
-        ? `Nothing was sent. All NFTs of the run are revealed. To edit them, run ${applyAgain(file, flags)}. To mint more rows, use another manifest.`
+        ? `Nothing was sent. All NFTs of the run are revealed. To edit them, run ${applyAgain(file, flags)}.${commitment?.shuffle ? ' Keep the number and the order of the rows, which the draw needs.' : ''} To mint more rows, use another manifest.`
         : `Nothing was sent. Restore these rows and their files. To mint more rows, use another manifest. ${updateRevealed(file, flags)}`,
       details: { run, lines: edited, removed: gone },
     },

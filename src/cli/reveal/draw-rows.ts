@@ -76,13 +76,16 @@ export async function drawRows(
         await deps.sleep(POLL_MS, deps.signals.signal)
         continue
       }
-      if (beacon.isNamed) deps.io.note(`Round ${round} is by a beacon that you named, so the draw is a simulation.`)
+      if (beacon.isNamed) deps.io.note(simulation(round, draw.roundAt * 1000 > deps.now()))
       return { ...draw, drawn: drawnRows({ provenance, slots, signature: Buffer.from(signature).toString('hex') }) }
     }
   }).catch((error: unknown) => {
     throw resumable(error, waiting)
   })
 }
+
+const simulation = (round: number, isEarly: boolean) =>
+  `Round ${round} is by a beacon that you named${isEarly ? ', whose key signs it before its time' : ''}, so the draw is a simulation.`
 
 function isSignedBy(chain: BeaconChain, round: number, signature: string): boolean {
   try {

@@ -89,7 +89,7 @@ function shuffleText({ row, rows }: Provenance, { sealed, isNamed, isSimulated }
   }
   const { block, time, round, roundTime } = sealed
   const of = isNamed ? 'a beacon that you named' : 'drand'
-  const beacon = `round ${round} of ${of}, ${row === null ? 'due' : 'published'} at ${isoTime(roundTime)}`
+  const beacon = `round ${round} of ${of}, ${row === null || isNamed ? 'due' : 'published'} at ${isoTime(roundTime)}`
   const after = `after all tokens were minted (block ${block}, ${isoTime(time)})`
   // The key of a named beacon signs any round at any time.
   const [chooses, chose] = isNamed
