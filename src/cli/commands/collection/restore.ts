@@ -96,7 +96,7 @@ export async function restore(deps: Deps, given: string, flags: RestoreFlags): P
   }
 }
 
-/** What only the index says. */
+/** The facts that only the index has. */
 const UNKNOWN = {
   contract_address: null,
   blockchain: null,
