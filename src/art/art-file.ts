@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path'
 import { type ParsedYaml, parseYamlWithPlaces } from '../api/parse-yaml.ts'
-import { parseTraitValue } from '../api/traits.ts'
+import { parseMaximum, parseTraitValue } from '../api/traits.ts'
 import { formatPath } from '../api/validate.ts'
 import { type ErrorCode, GdnError } from '../core/errors.ts'
 import { quoted } from '../core/quoted.ts'
@@ -24,7 +24,7 @@ const HINT = 'docs/art.md describes the fields of art.yaml, and `gdn schema art`
  */
 export function parseArt(text: string, file: string, cwd: string): Art {
   const parsed = withHint(() => parseYamlWithPlaces(artSchema, text, file))
-  const issues: { place: object; message: string }[] = []
+  const issues: { place: object; message: string; hint?: string }[] = []
   const report = (path: Path, message: string) => {
     issues.push({ place: { ...parsed.placeOf(path), field: formatPath(path) }, message })
   }
@@ -39,7 +39,11 @@ export function parseArt(text: string, file: string, cwd: string): Art {
   }
   const [first] = issues
   if (first === undefined) return art
-  throw new GdnError('invalid_config', first.message, { place: first.place, details: { issues }, hint: HINT })
+  throw new GdnError('invalid_config', first.message, {
+    place: first.place,
+    details: { issues },
+    hint: first.hint ?? HINT,
+  })
 }
 
 function withHint<Value>(parse: () => Value): Value {
@@ -76,7 +80,10 @@ function checkOneOfOnes({ one_of_ones: ones = [], layers }: ArtFile, report: (pa
     for (const [tag, value] of Object.entries(attributes)) {
       const layer = layers.find(({ name }) => name === tag)
       if (layer?.type === undefined) continue
-      const problem = parseTraitValue(layer.type, undefined, String(value))
+      const most = layer.max === undefined ? undefined : parseMaximum(layer.type, String(layer.max))
+      // checkTypes reports an invalid maximum.
+      const max = most === undefined || 'problem' in most ? undefined : most.text
+      const problem = parseTraitValue(layer.type, max, String(value))
       if ('problem' in problem) report(['one_of_ones', index, 'attributes', tag], problem.problem)
     }
   }

@@ -7,21 +7,56 @@ type Member = TraitSet['members'][number]
 const keyOf = ({ layer, trait }: Member) => `${layer}/${trait}`
 
 /**
- * Finds a trait that its own rules exclude from every NFT: it excludes itself, or what it requires is in the same layer
- * or excluded. Returns the first such rule with its location; null if there is none.
+ * Finds a trait that its own rules exclude from every NFT: it excludes itself, or what it requires is in the same
+ * layer, in one other layer twice, or excluded. Returns the first such rule with its location; null if there is none.
  */
-export function forbiddenSubject(art: Art): { place: Place; message: string } | null {
+export function forbiddenSubject(art: Art): { place: Place; message: string; hint?: string } | null {
   const excluded = exclusions(art.rules)
+  const required = new Map<string, Required>()
   for (const rule of art.rules) {
     for (const subject of rule.subject.members) {
-      const problem = problemOf(rule, subject, excluded)
+      const several = severalOf(rule, subject, required)
+      const problem = problemOf(rule, subject, excluded) ?? several
       if (problem === null) continue
       const { name, traits } = art.layers[subject.layer] ?? { name: '', traits: [] }
       const trait = quoted(`${name}/${traits[subject.trait]?.name}`)
-      return { place: rule.place, message: `no NFT can have ${trait}: it ${problem}` }
+      const hint = problem === several ? { hint: 'For at least one of several traits, use only_with.' } : {}
+      return { place: rule.place, message: `no NFT can have ${trait}: it ${problem}`, ...hint }
     }
   }
   return null
+}
+
+/** The requirements of a trait in another layer: the name of the last set, and the traits that all sets have. */
+interface Required {
+  name: string
+  traits: ReadonlySet<number>
+}
+
+/**
+ * Returns why a trait can't have everything that the rules so far require of it: two traits of one layer.
+ *
+ * @param required what the rules require, by trait and layer
+ */
+function severalOf(rule: ArtRule, subject: Member, required: Map<string, Required>): string | null {
+  for (const { name, members } of setsOf(rule)) {
+    const [layer, ...others] = new Set(members.map((member) => member.layer))
+    if (layer === undefined || others.length > 0 || layer === subject.layer) continue
+    const key = `${keyOf(subject)} ${layer}`
+    const earlier = required.get(key)
+    const traits = new Set(members.map(({ trait }) => trait).filter((trait) => earlier?.traits.has(trait) ?? true))
+    if (earlier !== undefined && traits.size === 0) {
+      return `requires both ${quoted(earlier.name)} and ${quoted(name)}, which are in the same layer`
+    }
+    required.set(key, { name, traits })
+  }
+  return null
+}
+
+/** Returns the sets of which an NFT needs at least one trait each. */
+function setsOf(rule: ArtRule): Pick<TraitSet, 'name' | 'members'>[] {
+  if (rule.kind === 'excludes') return []
+  return rule.kind === 'requires' ? [...rule.sets] : [{ name: names(rule), members: rule.sets.flatMap(membersOf) }]
 }
 
 /** Returns the rule that excludes each pair of traits. */
@@ -44,8 +79,7 @@ function problemOf(rule: ArtRule, subject: Member, excluded: ReadonlyMap<string,
   if (rule.kind === 'excludes') {
     return excluded.get(`${self} ${self}`) === rule ? 'excludes itself' : null
   }
-  const sets = rule.kind === 'requires' ? rule.sets : [{ name: names(rule), members: rule.sets.flatMap(membersOf) }]
-  for (const { name, members } of sets) {
+  for (const { name, members } of setsOf(rule)) {
     const others = members.filter((member) => member.layer !== subject.layer)
     if (members.some((member) => keyOf(member) === self)) continue
     if (others.length === 0) return `requires ${quoted(name)}, which is in the same layer`

@@ -33,7 +33,7 @@ export const MAY_IMPORT = {
   ipfs: ['core', 'files'],
   client: ['core', 'api', 'files', 'object-store', 'sqlite'],
   manifest: ['core', 'api', 'files'],
-  art: ['core', 'api', 'files', 'manifest'],
+  art: ['core', 'api', 'files', 'manifest', 'sqlite'],
   marketplace: ['core', 'api', 'client', 'files', 'manifest'],
   verify: ['core', 'api', 'client'],
   ens: ['core', 'api', 'client', 'files'],

@@ -167,11 +167,14 @@ export function hasOtherOwner(
 export const pendingChange = ({ pending_change: change }: NftRecord): string | null =>
   change == null ? null : `${change.kind === 'update' ? 'an' : 'a'} ${change.kind} of the NFT is in progress`
 
+/** The reason why an NFT that was minted without --dynamic can't be updated. */
+export const NOT_DYNAMIC = 'the NFT is not dynamic: only a transfer or a burn is possible'
+
 function whyNoUpdate(nft: NftRecord, isUpdating: boolean, { updates }: Abilities): string | null {
   if (!updates) return NO_UPDATES
   if (nft.status !== 'deployed') return NOT_DEPLOYED
   if (nft.is_frozen === true) return 'its metadata is frozen'
-  if (nft.is_dynamic !== true) return 'the NFT is not dynamic: only a transfer or a burn is possible'
+  if (nft.is_dynamic !== true) return NOT_DYNAMIC
   return isUpdating ? null : pendingChange(nft)
 }
 

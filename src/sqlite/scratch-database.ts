@@ -140,8 +140,12 @@ function removeFiles(path: string): void {
   for (const end of ['', '-wal', '-shm']) rmSync(path + end, { force: true })
 }
 
-/** Locks a file until the process ends or rolls back. The lock file stays, because deleting it would be a race. */
-function lockFor(path: string, busy: string): RawDatabase {
+/**
+ * Locks a file until the process ends or rolls back. The lock file stays, because deleting it would be a race.
+ *
+ * @throws GdnError `run_busy` if another process has the lock
+ */
+export function lockFor(path: string, busy: string): RawDatabase {
   ensurePrivateFile(`${path}.lock`)
   const lock = openSqlite(`${path}.lock`)
   try {

@@ -134,10 +134,14 @@ test('warns how many NFTs of the former edition have other content under the sam
     `${changed} of the 12 rows of the former manifest have other content under the same number now. If NFTs were minted`,
   )
   expect(stderr).toContain('rename drop.before-1 to drop again')
+  expect(stderr).toContain('To change rows or images after the mint, mint them with --dynamic')
+  // JSON has the number instead of the warning.
+  expect(JSON.parse((await generate(folder, '--json')).stdout)).toMatchObject({ changed_rows: changed })
+  await generate(folder, '--seed', 'other')
   // Other formats change only the paths of the images.
   await folder.write('art.yaml', `${await readFile(folder.path('art.yaml'), 'utf8')}output: { format: webp }\n`)
   const converted = await generate(folder, '--seed', 'other')
-  expect(converted.stderr).toContain('The former folder is now drop.before-2.')
+  expect(converted.stderr).toContain('The former folder is now drop.before-4.')
   expect(converted.stderr).not.toContain('other content')
 })
 
@@ -264,6 +268,56 @@ describe('refuses an output folder, and changes nothing', () => {
     expect(result.code).toBe(2)
     expect(errorOf(result).message).toContain('is not an output of gdn art generate')
     expect(await names(folder)).toEqual(['drop'])
+  })
+})
+
+test('of two commands that write one folder at the same time, one is refused', async () => {
+  const folder = await artFolder()
+  const first = generate(folder, '--json')
+  const second = generate(folder, '--seed', 'other', '--json')
+  const results = await Promise.all([first, second])
+  const refused = results.filter(({ code }) => code !== 0)
+  expect(refused).toHaveLength(1)
+  expect(errorOf(refused[0] as (typeof results)[0])).toMatchObject({
+    code: 'run_busy',
+    message: expect.stringContaining('another gdn process writes this folder'),
+  })
+  expect(await names(folder)).toEqual(['drop'])
+  expect((await readdir(folder.path('.'))).filter((name) => name.endsWith('.lock'))).toEqual([])
+  expect(await generate(folder)).toMatchObject({ code: 0 })
+})
+
+test('a lock file that a killed command left does not matter', async () => {
+  const folder = await artFolder()
+  await folder.write('.gdn-drop.lock', '')
+  expect(await generate(folder)).toMatchObject({ code: 0 })
+})
+
+describe('a one-of-one of another size', () => {
+  const wide = () => sharp({ create: { width: 128, height: 64, channels: 3, background: '#00f' } })
+
+  test('is rejected without --fit, as a GIF or a JPEG', async () => {
+    for (const type of ['gif', 'jpeg'] as const) {
+      const folder = await artFolder()
+      await folder.write('one.gif', await wide()[type]().toBuffer())
+      const result = await generate(folder, '--json')
+      expect(result.code).toBe(2)
+      expect(errorOf(result).message).toContain('"one.gif" has 128 × 64 pixels, but the output has 64 × 64')
+    }
+  })
+
+  test('is scaled and encoded like the other images with --fit, except for a GIF', async () => {
+    const folder = await artFolder()
+    await folder.write('one.gif', await wide().jpeg().toBuffer())
+    expect(await generate(folder, '--fit', 'cover')).toMatchObject({ code: 0 })
+    expect(await sharp(await readFile(folder.path('drop/images/2.png'))).metadata()).toMatchObject({
+      ...{ format: 'png', width: 64, height: 64 },
+    })
+    expect((await rowsOf(folder))[1]?.image).toBe('images/2.png')
+    const gif = await wide().gif().toBuffer()
+    await folder.write('one.gif', gif)
+    expect(await generate(folder, '--fit', 'cover')).toMatchObject({ code: 0 })
+    expect(await readFile(folder.path('drop/images/2.gif'))).toEqual(gif)
   })
 })
 

@@ -55,7 +55,8 @@ export async function artFolder(art = ART): Promise<ArtFolder> {
   whenTestDone(() => rm(folder, { recursive: true, force: true }))
   const path = (name: string) => join(folder, name)
   await writeFile(path('art.yaml'), art)
-  await writeFile(path('one.gif'), Buffer.from('R0lGODlhAQABAAAAACwAAAAAAQABAAACAkQBADs=', 'base64'))
+  const one = sharp({ create: { width: SIDE, height: SIDE, channels: 3, background: '#fa0' } })
+  await writeFile(path('one.gif'), await one.gif().toBuffer())
   for (let layer = 0; layer < 3; layer++) {
     for (let trait = 0; trait < 3; trait++)
       await writeFile(path(`${layer}-${trait}.png`), await layerImage(layer, trait))

@@ -6,9 +6,10 @@ import { join } from 'node:path'
 import sharp from 'sharp'
 import { describe, expect, test } from 'vitest'
 import { parseArt } from '../../src/art/art-file.ts'
+import { checkFiles } from '../../src/art/generate/check-files.ts'
 import { loadSharp } from '../../src/art/render/load-sharp.ts'
 import type { Fit } from '../../src/art/render/read-image.ts'
-import { checkImages, openRenderer, pixelsHash } from '../../src/art/render/renderer.ts'
+import { openRenderer, pixelsHash } from '../../src/art/render/renderer.ts'
 import { BLEND_MODES, type BlendMode } from '../../src/art/types.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { whenTestDone } from '../helpers/clean-up.ts'
@@ -224,7 +225,7 @@ describe('rejects an image, with the location of its trait', () => {
     const art = artOf(folder, ['a.png', 'b.png'])
     const message = 'art.yaml:9 "b.png" has 8 × 8 pixels, but the output has 16 × 16'
     expect(await problemOf(render(art))).toBe(message)
-    expect(await problemOf(checkImages(await loadSharp(), art, { width: 16, height: 16, fit: null }))).toBe(message)
+    expect(await problemOf(checkFiles(art, null))).toBe(message)
     const { pixels } = await render(art, 'fill')
     expect([...pixels.data.subarray(0, 4)]).toEqual([80, 80, 80, 255])
   })

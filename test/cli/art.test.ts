@@ -1,10 +1,11 @@
 /** @module-tag slow */
-import { mkdir, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import sharp from 'sharp'
 import { describe, expect, test } from 'vitest'
 import { reportImages } from '../../src/cli/art/check-images.ts'
 import { GdnError } from '../../src/core/errors.ts'
+import { png } from '../helpers/images.ts'
 import { folder } from './drop.ts'
 import { cli } from './harness.ts'
 
@@ -22,7 +23,11 @@ async function layers(paths: readonly string[], others: Readonly<Record<string, 
   }
   for (const name of paths) await write(`layers/${name}`, PNG)
   for (const [name, text] of Object.entries(others)) await write(name, text)
-  if ('art.yaml' in others) for (const letter of 'bcdr') await write(`${letter}.png`, PNG)
+  if ('art.yaml' in others) {
+    for (const letter of 'bcdr') {
+      await write(`${letter}.png`, png({ width: 1, height: 1, at: () => [letter.charCodeAt(0), 0, 0] }))
+    }
+  }
   const gdn = (...argv: string[]) => cli(['art', ...argv], { ...options, cwd: path('.') })
   return { path, gdn, write }
 }
@@ -138,6 +143,7 @@ describe('gdn art check', () => {
   test.each([
     ['is missing', (path: string) => rm(path), '"r.png" does not exist'],
     ['is no image', (path: string) => writeFile(path, 'text'), '"r.png" is not an image, and layers need PNG'],
+    ['is cut off', (path: string) => writeFile(path, PNG.subarray(0, 50)), '"r.png" can\'t be decoded: it ends early'],
     [
       'has another size',
       (path: string) => sharp(PNG).resize(2, 2).png().toFile(path),
@@ -147,7 +153,8 @@ describe('gdn art check', () => {
     const { gdn, path } = await layers([], { 'art.yaml': ART })
     await spoil(path('r.png'))
     for (const argv of [['check'], ['preview'], ['generate', '--threads', '1', '--out', 'drop']]) {
-      const { code, stderr } = await gdn(...argv, 'art.yaml', '--count', '5')
+      const { code, stdout, stderr } = await gdn(...argv, 'art.yaml', '--count', '5')
+      expect(stdout).toBe('')
       expect([argv[0], code, stderr]).toEqual([argv[0], 2, expect.stringContaining(`error: art.yaml:5:54: ${message}`)])
     }
   })
@@ -169,7 +176,7 @@ describe('gdn art check', () => {
   test('says that images were not checked without sharp', () => {
     const warnings: string[] = []
     const error = new GdnError('native_missing', "sharp isn't installed", { hint: 'Install it.' })
-    reportImages({ warn: (line) => warnings.push(line) }, { checked: null, error })
+    reportImages({ warn: (line) => warnings.push(line) }, { checked: null, hashes: null, error })
     expect(warnings).toEqual(["The images were not checked: sharp isn't installed. Install it."])
   })
 
@@ -179,6 +186,71 @@ describe('gdn art check', () => {
       const { code, stderr } = await gdn(...argv, 'art.yaml', '--count', '5')
       expect(code, stderr).toBe(0)
       expect(stderr).toContain('art.yaml:9: "Hat/Cap" has the same image as "Body/Cat" (art.yaml:7): "c.png"')
+    }
+  })
+
+  test('warns about two traits whose image files are equal', async () => {
+    const { gdn, path } = await layers([], { 'art.yaml': ART })
+    await copyFile(path('b.png'), path('r.png'))
+    for (const argv of [['check'], ['preview'], ['generate', '--threads', '1', '--out', 'drop']]) {
+      const { stderr } = await gdn(...argv, 'art.yaml', '--count', '5')
+      expect(stderr).toContain(
+        'art.yaml:5: "Sky/Red" has the same image as "Sky/Blue" (art.yaml:5): "r.png" equals "b.png"',
+      )
+    }
+  })
+
+  test('lists all images with a problem', async () => {
+    const one = 'one_of_ones:\n  - { at: 1, image: x.png }\n'
+    const { gdn, path, write } = await layers([], { 'art.yaml': ART + one })
+    await rm(path('d.png'))
+    await write('r.png', 'text')
+    const { code, stderr } = await gdn('check', 'art.yaml', '--count', '5')
+    expect(code).toBe(2)
+    for (const at of ['5:54: "r.png" is not', '7:42: "d.png" does', '9:44: "d.png" does', '14:5: "x.png" does']) {
+      expect(stderr).toContain(`art.yaml:${at}`)
+    }
+    expect(JSON.parse((await gdn('check', 'art.yaml', '--count', '5', '--json')).stderr)).toMatchObject({
+      error: {
+        message: 'art.yaml:5:54: "r.png" is not an image, and layers need PNG, WebP or JPEG (and 3 more)',
+        hint: 'Replace the file, or remove it from art.yaml.',
+      },
+    })
+  })
+
+  const warned = async (text: string, images: readonly string[] = []) => {
+    const { gdn, write } = await layers(images, { 'art.yaml': text })
+    await write('x.png', PNG)
+    const outputs = []
+    for (const argv of [['check'], ['preview'], ['generate', '--threads', '1', '--out', 'drop']]) {
+      const { code, stderr } = await gdn(...argv, 'art.yaml', '--count', '4')
+      expect(code, stderr).toBe(0)
+      outputs.push(stderr)
+    }
+    return outputs
+  }
+
+  test('warns about a one-of-one with an attribute that is nearly the name of a layer', async () => {
+    const one = 'one_of_ones:\n  - { at: 1, image: x.png, attributes: { Bdy: Whale, Power: high, Sky: none } }\n'
+    for (const stderr of await warned(ART + one)) {
+      expect(stderr).toContain('art.yaml:14: the attribute "Bdy" is not the name of a layer: did you mean "Body"?')
+      expect(stderr).not.toMatch(/"(?:Power|Sky)" is not/)
+    }
+  })
+
+  test('warns about a title without a number', async () => {
+    for (const stderr of await warned(ART.replace('"Tide #{number}"', 'Tide #{number}'))) {
+      expect(stderr).toContain('art.yaml: the title has no {number}, so 4 NFTs have the title "Tide".')
+      expect(stderr).toContain('title: "Tide #{number}"')
+    }
+    for (const stderr of await warned(ART)) expect(stderr).not.toContain('has no {number}')
+  })
+
+  test('warns about images and folders of layers that it does not name', async () => {
+    const text = ART.replace('- name: Sky\n', '- name: Sky\n    folder: layers/Sky\n')
+    const images = ['Sky/b.png', 'Sky/r.png', 'Sky/Green.png', 'Eyes/Red.png', 'Eyes/Blue.png', 'Notes/.hidden.png']
+    for (const stderr of await warned(text, images)) {
+      expect(stderr).toContain('art.yaml: no layer uses layers/Sky/Green.png, layers/Eyes\n')
     }
   })
 

@@ -48,6 +48,7 @@ describe('the page that gdn open shows', () => {
     ['an NFT', ID, { kind: 'nft', nft: { nft_gdn_id: ID } }, `/nfts/${ID}`],
     ['a collection', ID, { kind: 'collection', collection: { transaction_gdn_id: ID } }, `/collections/${ID}`],
     ['a contract', CONTRACT, { kind: 'collection', collection: { transaction_gdn_id: ID } }, `/collections/${ID}`],
+    ['a token', `${CONTRACT}/7`, { kind: 'nft', nft: { nft_gdn_id: ID } }, `/nfts/${ID}`],
     ['an owner', OWNER, { kind: 'owner', address: OWNER }, `/owners/${OWNER}`],
     [
       'a run from another machine',

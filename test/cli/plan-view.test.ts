@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { PLAIN } from '../../src/cli/io/paint.ts'
-import { obstaclesOf, obstaclesText } from '../../src/cli/plan/obstacles.ts'
+import { obstaclesOf, obstaclesText, wayOut } from '../../src/cli/plan/obstacles.ts'
 import { changedSince } from '../../src/cli/plan/open-source.ts'
 import { planMarkdown } from '../../src/cli/plan/plan-markdown.ts'
 import {
@@ -12,7 +12,7 @@ import {
   printPlanNotes,
   summaryText,
 } from '../../src/cli/plan/plan-view.ts'
-import type { Action, NftChange } from '../../src/plan/compare.ts'
+import { type Action, type NftChange, NOT_DYNAMIC } from '../../src/plan/compare.ts'
 import { HAS_ID } from '../../src/plan/mint-changes.ts'
 import type { ChangePlan, PlanCounts, PlannedChange } from '../../src/plan/planned.ts'
 import { OWNER } from './fake-api.ts'
@@ -245,6 +245,18 @@ test.each([
     onlyMint: 'gdn apply drop.csv --only mint',
   })
   expect(notes).toContain(`gdn apply sends nothing while a change is impossible. ${text}`)
+})
+
+test('does not advise to fix the cause if NFTs are not dynamic', async () => {
+  const plan = unrevealed(1, [{ field: 'image', from: 'a', to: 'b' }])
+  const one = async (reason: string) => {
+    async function* changes() {
+      for await (const change of plan.changes()) if (change.action === 'impossible') yield { ...change, reason }
+    }
+    return wayOut(await obstaclesOf({ ...plan, changes } as never), { mint: 0 }, '')
+  }
+  expect(await one(UNREVEALED)).toBe('Fix each cause, or undo the edit of each row that you edited.')
+  expect(await one(NOT_DYNAMIC)).toMatch(/^NFTs that were minted without --dynamic can't be changed: restore /)
 })
 
 test('names the first 10 rows that changed after the plan was created', () => {

@@ -1,11 +1,20 @@
 import { createHash } from 'node:crypto'
 import { extname } from 'node:path'
 import { GdnError } from '../../core/errors.ts'
-import { quoted } from '../../core/quoted.ts'
 import { sniffContentType } from '../../files/content-type.ts'
+import { imageSize } from '../../files/image-size.ts'
+import { damageOf } from '../../files/inspect/inspect-file.ts'
 import { loadSharp, type Sharp } from '../render/load-sharp.ts'
-import { type Fit, readImageFile } from '../render/read-image.ts'
-import { checkImages, openRenderer } from '../render/renderer.ts'
+import {
+  type Fit,
+  type ImageFile,
+  imageProblem,
+  readImageFile,
+  type Size,
+  sizeOf,
+  wrongSize,
+} from '../render/read-image.ts'
+import { EXTENSIONS } from '../render/renderer.ts'
 import type { Art, OneOfOne } from '../types.ts'
 
 /** The files that an `art.yaml` names. */
@@ -14,29 +23,107 @@ export interface CheckedFiles {
   /** The SHA-256 of the image of each trait, as lower-case hex. */
   hashes: readonly string[]
   /** The one-of-ones, in their order in `art.oneOfOnes`. */
-  ones: readonly { extension: string; sha256: string }[]
+  ones: readonly CheckedOneOfOne[]
+}
+
+/** The image of a one-of-one, which is copied, or scaled and encoded like the other images. */
+export interface CheckedOneOfOne {
+  extension: string
+  sha256: string
+  isScaled: boolean
+}
+
+interface Found {
+  image: ImageFile
+  sha256: string
+  /** Null if the file has no size in pixels. */
+  size: Size | null
 }
 
 /**
  * Checks every image that an `art.yaml` names, before any image is made.
  *
- * @throws GdnError `native_missing` without sharp; `invalid_input` with the location in `art.yaml`
+ * @throws GdnError `native_missing` without sharp; `invalid_input` with the location in `art.yaml` of the first
+ *   problem. All problems are in `details`
  */
 export async function checkFiles(art: Art, fit: Fit | null): Promise<CheckedFiles> {
   const sharp = await loadSharp()
-  const { width, height } = await openRenderer(art, { fit, sharp })
-  const hashes = await checkImages(sharp, art, { width, height, fit })
-  return { sharp, hashes, ones: await Promise.all(art.oneOfOnes.map(checkOneOfOne)) }
+  const problems: GdnError[] = []
+  const collect = async <Value>(check: () => Promise<Value>): Promise<Value | null> => {
+    try {
+      return await check()
+    } catch (error) {
+      if (!(error instanceof GdnError) || error.code !== 'invalid_input') throw error
+      problems.push(error)
+      return null
+    }
+  }
+  const traits: (Found | null)[] = []
+  for (const trait of art.layers.flatMap((layer) => layer.traits)) {
+    traits.push(await collect(() => checkTrait(sharp, trait)))
+  }
+  const output = art.output.size ?? traits[0]?.size ?? null
+  const needsScaling = ({ size }: Found) =>
+    size !== null && output !== null && (size.width !== output.width || size.height !== output.height)
+  const ones: CheckedOneOfOne[] = []
+  const found = [...traits]
+  for (const one of art.oneOfOnes) {
+    const checked = await collect(() => checkOneOfOne(sharp, one))
+    found.push(checked)
+    if (checked === null) continue
+    const isScaled = checked.canScale && needsScaling(checked)
+    const extension = isScaled ? EXTENSIONS[art.output.format] : checked.extension
+    ones.push({ extension, sha256: checked.sha256, isScaled })
+  }
+  if (fit === null && output !== null) {
+    for (const one of found) {
+      if (one?.size && needsScaling(one)) problems.push(wrongSize(one.image, one.size, output))
+    }
+  }
+  if (problems.length > 0) throw problemsError(problems)
+  return { sharp, hashes: traits.flatMap((one) => one?.sha256 ?? []), ones }
 }
 
-/** Checks that a one-of-one is an image, which is copied unchanged. */
-async function checkOneOfOne(one: OneOfOne): Promise<{ extension: string; sha256: string }> {
-  const bytes = await readImageFile({ ...one, file: one.image })
+async function checkTrait(sharp: Sharp, image: ImageFile): Promise<Found> {
+  const bytes = await readImageFile(image)
+  const size = await sizeOf(sharp, image, bytes)
+  await refuseDamage(image)
+  return { image, size, sha256: hashOf(bytes) }
+}
+
+/** Checks that a one-of-one is an image. SVG has no size, and only a still image of the types of layers is scaled. */
+async function checkOneOfOne(sharp: Sharp, one: OneOfOne): Promise<Found & { extension: string; canScale: boolean }> {
+  const image: ImageFile = { ...one, file: one.image }
+  const bytes = await readImageFile(image)
   const type = sniffContentType(bytes, '')
-  if (!type.startsWith('image/')) {
-    throw new GdnError('invalid_input', `${quoted(one.image)} is not an image`, { place: one.place })
-  }
+  if (!type.startsWith('image/')) throw imageProblem(image, 'is not an image')
+  await refuseDamage(image)
+  const still = await sizeOf(sharp, image, bytes).catch(() => null)
+  const size = still ?? (type === 'image/svg+xml' ? null : imageSize(bytes, type))
   const own = extname(one.image).slice(1).toLowerCase()
   const extension = /^[a-z0-9]{1,5}$/.test(own) ? own : (type.split('/')[1] as string)
-  return { extension, sha256: createHash('sha256').update(bytes).digest('hex') }
+  return { image, size, sha256: hashOf(bytes), extension, canScale: still !== null }
+}
+
+/** @throws GdnError `invalid_input` if the file is cut off or damaged, which its header doesn't show */
+async function refuseDamage(image: ImageFile): Promise<void> {
+  const damage = await damageOf(image.path)
+  if (damage !== null) throw imageProblem(image, `can't be decoded: ${damage}`)
+}
+
+const hashOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
+
+/** Returns the error for images that can't be used, in the order of the file. */
+function problemsError(problems: GdnError[]): GdnError {
+  const line = ({ place }: GdnError) => place?.line ?? 0
+  const issues = problems
+    .sort((a, b) => line(a) - line(b))
+    .map(({ place, message, hint }) => ({ place, message, hint }))
+  const [first] = issues
+  const more = issues.length > 1 ? ` (and ${issues.length - 1} more)` : ''
+  return new GdnError('invalid_input', `${first?.message}${more}`, {
+    place: first?.place,
+    hint: first?.hint,
+    details: { issues },
+  })
 }

@@ -24,6 +24,7 @@ import {
   type Unfinished,
   unfinishedFolders,
 } from './output-folder.ts'
+import { withOutputLock } from './output-lock.ts'
 
 export interface GenerateOptions {
   /** The absolute path of the output folder. */
@@ -41,6 +42,8 @@ export interface GenerateOptions {
    * @param readImage returns the bytes of an NFT's image
    */
   page(readImage: (item: EditionItem) => Promise<Buffer>): Promise<string>
+  /** Called with the SHA-256 of the image of each trait, before any image is made. */
+  onChecked(hashes: readonly string[]): void
   /** Called before and after each image. `kept` images were complete before. */
   onProgress(progress: { made: number; kept: number; of: number }): void
 }
@@ -61,13 +64,18 @@ export interface Generated {
  * Makes the images and the manifest of an edition. The output folder appears only when it is complete. Interrupted work
  * remains beside it, and the same call continues it.
  *
- * @throws GdnError `native_missing`; `invalid_input` with the location in `art.yaml`; `usage`; `file_error`
+ * @throws GdnError `native_missing`; `invalid_input` with the location in `art.yaml`; `usage`; `run_busy`; `file_error`
  */
 export async function generate(edition: Edition, options: GenerateOptions): Promise<Generated> {
+  await checkOutput(options.out)
+  return await withOutputLock(options.out, async () => await generateLocked(edition, options))
+}
+
+async function generateLocked(edition: Edition, options: GenerateOptions): Promise<Generated> {
   const { art } = edition
   const { out, items, fit, signal, onProgress } = options
-  await checkOutput(out)
   const { hashes, ones } = await checkFiles(art, fit)
+  options.onChecked(hashes)
   const fileOf = ({ number, oneOfOne }: EditionItem) =>
     `${IMAGE_FOLDER}/${number}.${oneOfOne === null ? EXTENSIONS[art.output.format] : ones[oneOfOne]?.extension}`
   const inputs = [VERSION, SHARP_VERSION, describe(edition, items), ...hashes, ...ones.map(({ sha256 }) => sha256)]
@@ -96,7 +104,12 @@ export async function generate(edition: Edition, options: GenerateOptions): Prom
   let unchanged = 0
   const jobs = items
     .filter(({ number }) => !made.has(number))
-    .map((item): ImageJob => ({ item, file: fileOf(item), earlier: earlierOf(earlier?.images.get(item.number), out) }))
+    .map((item): ImageJob => {
+      const { number, oneOfOne } = item
+      const one = oneOfOne === null || ones[oneOfOne]?.isScaled ? undefined : art.oneOfOnes[oneOfOne]
+      const copied = one === undefined ? null : { ...one, file: one.image }
+      return { item, file: fileOf(item), earlier: earlierOf(earlier?.images.get(number), out), copied }
+    })
   onProgress({ made: 0, kept, of: items.length })
   await makeImages({ art, fit, folder: draft.path }, jobs, {
     threads: options.threads,

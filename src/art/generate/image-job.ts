@@ -3,7 +3,7 @@ import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { namingFile } from '../../core/file-error.ts'
 import { loadSharp } from '../render/load-sharp.ts'
-import { type Fit, readImageFile } from '../render/read-image.ts'
+import { type Fit, type ImageFile, readImageFile } from '../render/read-image.ts'
 import { openRenderer, pixelsHash } from '../render/renderer.ts'
 import type { Art, EditionItem } from '../types.ts'
 
@@ -22,6 +22,8 @@ export interface ImageJob {
   file: string
   /** An image that an earlier command made for this number; null if there is none. */
   earlier: { path: string; sha256: string; pixels: string } | null
+  /** The image of a one-of-one that is copied; null for an image that is drawn. */
+  copied: ImageFile | null
 }
 
 /** An image that was made. */
@@ -30,7 +32,7 @@ export interface MadeImage {
   file: string
   /** SHA-256 of the file, as lower-case hex. */
   sha256: string
-  /** SHA-256 of the pixels before encoding; null for a one-of-one, which is copied. */
+  /** SHA-256 of the pixels before encoding; null for a one-of-one that is copied. */
   pixels: string | null
 }
 
@@ -55,7 +57,9 @@ export async function imageMaker({ art, fit, folder }: ImageSetup): Promise<Make
   const draw = async ({ item, earlier }: ImageJob) => {
     const data = free.pop() ?? new Uint8Array(renderer.width * renderer.height * 4)
     try {
-      const image = await renderer.render(item, data)
+      const one = item.oneOfOne === null ? undefined : art.oneOfOnes[item.oneOfOne]
+      const image =
+        one === undefined ? await renderer.render(item, data) : await renderer.renderFile({ ...one, file: one.image })
       const pixels = pixelsHash(image)
       // The encoders of other processors can return other bytes for the same pixels.
       const unchanged = pixels === earlier?.pixels ? await readUnchanged(earlier) : null
@@ -65,12 +69,9 @@ export async function imageMaker({ art, fit, folder }: ImageSetup): Promise<Make
     }
   }
   return async (job) => {
-    const { item, file } = job
-    const one = item.oneOfOne === null ? undefined : art.oneOfOnes[item.oneOfOne]
+    const { item, file, copied } = job
     const { bytes, pixels, isUnchanged } =
-      one === undefined
-        ? await draw(job)
-        : { bytes: await readImageFile({ ...one, file: one.image }), pixels: null, isUnchanged: false }
+      copied === null ? await draw(job) : { bytes: await readImageFile(copied), pixels: null, isUnchanged: false }
     await writeSynced(join(folder, file), bytes)
     return { image: { number: item.number, file, sha256: sha256(bytes), pixels }, isUnchanged }
   }

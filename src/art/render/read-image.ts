@@ -38,15 +38,15 @@ export async function readImageFile(image: ImageFile): Promise<Buffer> {
     const handle = await open(image.path, 'r')
     try {
       const found = await handle.stat()
-      if (!found.isFile()) throw problem(image, 'is not a file')
-      if (found.size > MAX_BYTES) throw problem(image, `is larger than ${formatBytes(MAX_BYTES)}`)
+      if (!found.isFile()) throw imageProblem(image, 'is not a file')
+      if (found.size > MAX_BYTES) throw imageProblem(image, `is larger than ${formatBytes(MAX_BYTES)}`)
       return await handle.readFile()
     } finally {
       await handle.close()
     }
   } catch (cause) {
     if (cause instanceof GdnError) throw cause
-    if (systemCode(cause) === 'ENOENT') throw problem(image, 'does not exist')
+    if (systemCode(cause) === 'ENOENT') throw imageProblem(image, 'does not exist')
     throw fileError(cause) ?? cause
   }
 }
@@ -62,12 +62,12 @@ export async function sizeOf(sharp: Sharp, image: ImageFile, bytes: Buffer): Pro
   const type = sniffContentType(bytes, '')
   if (!TYPES.includes(type)) {
     const found = type.startsWith('image/') ? `is ${type}` : 'is not an image'
-    throw problem(image, `${found}, and layers need PNG, WebP or JPEG`)
+    throw imageProblem(image, `${found}, and layers need PNG, WebP or JPEG`)
   }
   const { autoOrient: size, pages = 1 } = await decoding(image, async () => await source(sharp, bytes).metadata())
-  if (pages > 1) throw problem(image, 'is animated')
+  if (pages > 1) throw imageProblem(image, 'is animated')
   if (size.width * size.height > MAX_PIXELS) {
-    throw problem(image, `has ${size.width} × ${size.height} pixels, more than ${MAX_PIXELS} in all`)
+    throw imageProblem(image, `has ${size.width} × ${size.height} pixels, more than ${MAX_PIXELS} in all`)
   }
   return { width: size.width, height: size.height }
 }
@@ -98,10 +98,10 @@ export async function decodeImage(
 }
 
 export const wrongSize = (image: ImageFile, own: Size, output: Size): GdnError =>
-  problem(
+  imageProblem(
     image,
     `has ${own.width} × ${own.height} pixels, but the output has ${output.width} × ${output.height}`,
-    'Add --fit contain, cover or fill to scale such images.',
+    'Add --fit contain, cover or fill to scale such images. GIF and animated images keep their size then.',
   )
 
 const source = (sharp: Sharp, bytes: Buffer) => sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'warning' })
@@ -110,10 +110,13 @@ async function decoding<Value>(image: ImageFile, act: () => Promise<Value>): Pro
   try {
     return await act()
   } catch (cause) {
-    throw problem(image, `can't be decoded: ${messageOf(cause).split('\n', 1)[0]}`, undefined, cause)
+    throw imageProblem(image, `can't be decoded: ${messageOf(cause).split('\n', 1)[0]}`, undefined, cause)
   }
 }
 
-function problem(image: ImageFile, message: string, hint?: string, cause?: unknown): GdnError {
+const REPLACE = 'Replace the file, or remove it from art.yaml.'
+
+/** Returns the error for an image, with its location in `art.yaml`. */
+export function imageProblem(image: ImageFile, message: string, hint: string = REPLACE, cause?: unknown): GdnError {
   return new GdnError('invalid_input', `${quoted(image.file)} ${message}`, { place: image.place, hint, cause })
 }

@@ -3,7 +3,7 @@ import type { Art, ArtFormat, ArtTrait, EditionItem } from '../types.ts'
 import type { Pixels, Rgba } from './blend.ts'
 import { composite, type Layer } from './composite.ts'
 import { loadSharp, type Sharp } from './load-sharp.ts'
-import { decodeImage, type Fit, readImageFile, type Size, sizeOf, wrongSize } from './read-image.ts'
+import { decodeImage, type Fit, type ImageFile, readImageFile, type Size, sizeOf } from './read-image.ts'
 import type { LayerImage } from './spans.ts'
 
 /** Decoded images that a renderer keeps. */
@@ -24,6 +24,8 @@ export interface Renderer extends Size {
    * @param data where the pixels are written, four bytes each. Default: new memory
    */
   render(item: Pick<EditionItem, 'traits'>, data?: Uint8Array): Promise<Pixels>
+  /** Returns the decoded image of a file, scaled and over the background like an image from layers. */
+  renderFile(image: ImageFile): Promise<Pixels>
   /** Returns the bytes of an image in the output format. */
   encode(pixels: Pixels): Promise<Buffer>
 }
@@ -48,6 +50,10 @@ export async function openRenderer(art: Art, { fit, sharp }: RenderOptions): Pro
       }
       return composite(size, background, layers, data)
     },
+    renderFile: async (file) => {
+      const image = await decodeImage(loaded, file, { ...size, fit })
+      return composite(size, background, [{ image, opacity: 1, blend: 'normal' }])
+    },
     encode: async ({ width, height, data }) => {
       const raw = loaded(data, { raw: { width, height, channels: 4 }, limitInputPixels: false })
       return await ENCODERS[art.output.format](raw).toBuffer()
@@ -64,28 +70,6 @@ const ENCODERS: Record<ArtFormat, (image: Pipeline) => Pipeline> = {
 }
 
 export const EXTENSIONS: Record<ArtFormat, string> = { png: 'png', webp: 'webp', jpeg: 'jpg' }
-
-/**
- * Checks the type and size of every image of a layer, before any image is made.
- *
- * @returns the SHA-256 of each file, in the order of the traits
- * @throws GdnError `invalid_input` with the location in `art.yaml`
- */
-export async function checkImages(
-  sharp: Sharp,
-  art: Art,
-  { fit, ...output }: Size & { fit: Fit | null },
-): Promise<string[]> {
-  const hashes: string[] = []
-  for (const trait of art.layers.flatMap(({ traits }) => traits)) {
-    const bytes = await readImageFile(trait)
-    const own = await sizeOf(sharp, trait, bytes)
-    const isScaled = own.width !== output.width || own.height !== output.height
-    if (isScaled && fit === null) throw wrongSize(trait, own, output)
-    hashes.push(createHash('sha256').update(bytes).digest('hex'))
-  }
-  return hashes
-}
 
 const sizeOfTrait = async (sharp: Sharp, trait: ArtTrait): Promise<Size> =>
   await sizeOf(sharp, trait, await readImageFile(trait))

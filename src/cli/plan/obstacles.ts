@@ -1,3 +1,4 @@
+import { NOT_DYNAMIC } from '../../plan/compare.ts'
 import { HAS_ID } from '../../plan/mint-changes.ts'
 import type { ChangePlan, PlannedChange } from '../../plan/planned.ts'
 import { safe } from '../io/io.ts'
@@ -102,5 +103,16 @@ export function obstaclesText({ all }: Obstacles, impossible: number): string {
  *
  * @param onlyMint the command that makes only the mints
  */
-export const wayOut = ({ areEdits }: Obstacles, { mint }: { mint: number }, onlyMint: string): string =>
-  `Fix each cause${areEdits ? ', or undo the edit of each row that you edited' : ''}.${mint === 0 ? '' : ` To mint only the new rows, run \`${onlyMint}\`.`}`
+export function wayOut({ all, areEdits }: Obstacles, { mint }: { mint: number }, onlyMint: string): string {
+  const ways: string[] = []
+  if (all.some(({ reason }) => reason !== NOT_DYNAMIC)) {
+    ways.push(`Fix each cause${areEdits ? ', or undo the edit of each row that you edited' : ''}.`)
+  }
+  if (all.some(({ reason }) => reason === NOT_DYNAMIC)) {
+    ways.push(
+      "NFTs that were minted without --dynamic can't be changed: restore their former rows and files, or burn the NFTs and mint the rows again.",
+    )
+  }
+  if (mint > 0) ways.push(`To mint only the new rows, run \`${onlyMint}\`.`)
+  return ways.join(' ')
+}

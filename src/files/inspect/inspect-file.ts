@@ -46,6 +46,21 @@ export async function inspectFile(path: string): Promise<Inspection> {
   }
 }
 
+/**
+ * Returns why an image is cut off or damaged; null if it seems complete. Its name doesn't count. Checks headers and
+ * structure, not pixels.
+ */
+export async function damageOf(path: string): Promise<string | null> {
+  const file = await open(path)
+  try {
+    const window = new FileWindow(file, (await file.stat()).size)
+    const format = formatOf(Buffer.from(await window.at(0, SNIFF_BYTES)))
+    return format === null ? null : ((await FORMATS[format].check?.(window)) ?? null)
+  } finally {
+    await file.close()
+  }
+}
+
 const problem = (message: string, hint?: string): Inspection => ({
   problem: hint === undefined ? { message } : { message, hint },
   warning: null,

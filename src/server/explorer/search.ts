@@ -1,4 +1,4 @@
-import { accountsWithCollections, seenCollections } from '../store/explorer-collections.ts'
+import { accountsWithCollections, collectionsNamed, seenCollections } from '../store/explorer-collections.ts'
 import { nftsAt, nftsById, nftsOfTokens, nftsOnChain, type SummaryRow } from '../store/explorer-nfts.ts'
 import { seqsOfTerms } from '../store/explorer-terms.ts'
 import {
@@ -40,6 +40,16 @@ const isCollection: Exactly = async (explorer, viewer, text) => {
 
 const isNft: Exactly = async (explorer, viewer, text) =>
   await nftHits(explorer, viewer, await nftsById(explorer.db, [text.toLowerCase()]))
+
+/** Matches `<contract>/<token ID>`, on any blockchain. */
+const isToken: Exactly = async (explorer, viewer, text) => {
+  const [, contract, token] = /^(0x[0-9a-f]{40})\/(\d{1,78})$/i.exec(text) ?? []
+  if (contract === undefined || token === undefined) return []
+  const address = addressOf(contract)
+  const found = await collectionsNamed(explorer.db, viewer.accountId, { id: address, address })
+  const rows = await Promise.all(found.map(({ id }) => nftsOfTokens(explorer.db, id, [BigInt(token).toString()])))
+  return await nftHits(explorer, viewer, rows.flat())
+}
 
 /** Matches an address, on any blockchain, that owns NFTs. */
 const isOwner: Exactly = async (explorer, viewer, text) => {
@@ -121,7 +131,7 @@ const isCid: Exactly = async (explorer, viewer, text) => {
 const accountsOf = async ({ db }: ExplorerDeps, { accountId }: Viewer): Promise<string[]> =>
   accountId === null ? await accountsWithCollections(db, MAX_ACCOUNTS) : [accountId]
 
-const EXACTLY = [isNft, isCollection, isChange, isRun, isOwner, isTransaction, isRequest, isCid]
+const EXACTLY = [isNft, isToken, isCollection, isChange, isRun, isOwner, isTransaction, isRequest, isCid]
 
 /** Searches for a text: first for exact matches, then for collections by name or address, and for NFTs by title. */
 export async function search(explorer: ExplorerDeps, viewer: Viewer, q: string): Promise<SearchResult> {

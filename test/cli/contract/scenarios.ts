@@ -674,7 +674,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'art generate': one(
     [
       ...['folder', 'manifest', 'images', 'made', 'kept', 'seed', 'deviations', 'former_folder'],
-      ...['edited_files', 'unfinished_folders'],
+      ...['changed_rows', 'edited_files', 'unfinished_folders'],
     ],
     () => withArt('generate', '--count', '2', '--threads', '1', '--out', 'drop'),
   ),

@@ -134,6 +134,17 @@ describe('an exact match is found', () => {
     }
   })
 
+  it('by the contract and the ID of a token, in any case', async () => {
+    const id = ids['Café Münster'] ?? ''
+    const { token_id } = await show(backend, `nfts/${id}`)
+    for (const contract of [collection.address, collection.address.toLowerCase()]) {
+      const { exact } = await show(backend, `search?q=${encodeURIComponent(`${contract}/${token_id}`)}`)
+      expect(exact).toMatchObject({ kind: 'nft', nft: { nft_gdn_id: id } })
+    }
+    const { exact } = await show(backend, `search?q=${encodeURIComponent(`${collection.address}/999999`)}`)
+    expect(exact).toBe(null)
+  })
+
   it('by the address of an owner', async () => {
     const { exact } = await show(backend, `search?q=${WALLETS[1].toUpperCase().replace('0X', '0x')}`)
     expect(exact).toMatchObject({ kind: 'owner', address: WALLETS[1] })

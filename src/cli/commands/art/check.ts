@@ -4,7 +4,7 @@ import { type Art, DEFAULT_SEED, MAX_COUNT } from '../../../art/types.ts'
 import { count as counted } from '../../../core/count.ts'
 import { EXIT, type ExitCode } from '../../../core/exit-codes.ts'
 import { shellWord } from '../../../core/shell-word.ts'
-import { checkImages, type ImagesCheck, reportImages, warnOfSharedImages } from '../../art/check-images.ts'
+import { checkImages, type ImagesCheck, reportImages, warnOfArt, warnOfSharedImages } from '../../art/check-images.ts'
 import { readArt } from '../../art/read-art.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -83,15 +83,16 @@ export async function check(deps: Deps, path: string, flags: ArtCheckFlags): Pro
   ])
   const found = checkArt(art, { count, seed })
   const images = await checkImages(deps, art, flags.fit ?? null)
+  const exitCode = exitCodeOf(found, flags.strict === true)
+  reportImages(io, images, exitCode === EXIT.ok)
   await output.one(recordOf(art, found, { seed, images }))
   for (const { text } of found.reasons) io.note(safe(text))
   for (const one of found.deviations.slice(0, LISTED)) io.note(safe(deviationText(art, one)))
   if (found.deviations.length > LISTED) io.note(`… and ${found.deviations.length - LISTED} more. Add \`-o json\`.`)
   io.note(conclusion(found, { path, isStrict: flags.strict === true }))
-  warnOfSharedImages(io, art)
-  const exitCode = exitCodeOf(found, flags.strict === true)
+  warnOfSharedImages(io, art, images.hashes)
+  await warnOfArt(deps, art, count)
   deps.setExitCode(exitCode)
-  reportImages(io, images, exitCode === EXIT.ok)
 }
 
 function recordOf({ layers }: Art, found: ArtCheck, { seed, images }: { seed: string; images: ImagesCheck }) {

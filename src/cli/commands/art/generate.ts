@@ -12,7 +12,7 @@ import { flagError, GdnError } from '../../../core/errors.ts'
 import { formatBytes } from '../../../core/format-bytes.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import { type ChangedRows, changedRows } from '../../art/changed-rows.ts'
-import { warnOfSharedImages } from '../../art/check-images.ts'
+import { warnOfArt, warnOfSharedImages } from '../../art/check-images.ts'
 import { readArt } from '../../art/read-art.ts'
 import { roughly } from '../../batch/progress-text.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
@@ -45,6 +45,7 @@ const VIEW: View = {
     'seed',
     'deviations',
     'former_folder',
+    'changed_rows',
     'edited_files',
     'unfinished_folders',
   ],
@@ -107,7 +108,7 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
   if (from > count) throw flagError('--from', `is above the count of ${count}`, `Use a number from 1 to ${count}.`)
   const art = await readArt(deps, path)
   refuseInputs(art, { path, out, cwd })
-  warnOfSharedImages(io, art)
+  await warnOfArt(deps, art, count)
   const { generate } = await import('../../../art/generate/generate.ts')
   const { edition, result } = await withProgress(io, 'Choosing the traits', async ({ update }) => {
     const edition = makeEdition(art, { count, seed, strict })
@@ -122,6 +123,7 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
       signal: deps.signals.signal,
       csvLine,
       page: (readImage) => pageOf(edition, items, readImage),
+      onChecked: (hashes) => warnOfSharedImages(io, art, hashes),
       onProgress: (progress) => update(progressText(progress, performance.now() - startedAt)),
     }).catch((error: unknown) => {
       const isStopped = error instanceof GdnError && ['interrupted', 'terminated'].includes(error.code)
@@ -134,6 +136,8 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
   const { unfinished } = result
   const isDeleted = ({ isRecent }: Unfinished) => flags.clean === true && !isRecent
   for (const one of unfinished.filter(isDeleted)) await rm(one.path, { recursive: true, force: true })
+  const rows =
+    result.former === null ? null : await changedRows(join(result.former, MANIFEST_FILE), join(out, MANIFEST_FILE))
   await output.one({
     folder: shown(out),
     manifest,
@@ -143,6 +147,7 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
     seed,
     deviations: edition.deviations.map((deviation) => deviationText(art, deviation)),
     former_folder: shown(result.former),
+    changed_rows: rows?.changed ?? null,
     edited_files: result.edited,
     unfinished_folders: unfinished.map((one) => ({
       folder: shown(one.path),
@@ -155,9 +160,8 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
   if (more > 0) io.note(`… and ${counted(more, 'trait')} more. Add \`-o json\`.`)
   const former = shown(result.former)
   if (former !== null) io.note(`The former folder is now ${safe(former)}.`)
-  if (former !== null && result.former !== null) {
-    const rows = await changedRows(join(result.former, MANIFEST_FILE), join(out, MANIFEST_FILE))
-    if (rows !== null && rows.changed > 0) io.warn(safe(changedText(rows, shown(out) as string, former)))
+  if (former !== null && rows !== null && rows.changed > 0) {
+    io.warn(safe(changedText(rows, shown(out) as string, former)))
   }
   for (const file of result.edited.slice(0, LISTED)) {
     const kept = former === null ? 'It is unchanged.' : `The changed file is ${former}/${file}.`
@@ -175,6 +179,7 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
     io.note(`To delete ${unfinished.length === 1 ? 'it' : 'them'}, run the same command with --clean.`)
   }
   io.note(`Check the manifest: gdn batch validate ${shellWord(safe(manifest))} -b <blockchain> --receiver <address>`)
+  io.note('To change rows or images after the mint, mint them with --dynamic or --unrevealed.')
 }
 
 /** Describes rows with the number of an earlier NFT and other content. Such an edition can't continue a minted drop. */

@@ -5,7 +5,7 @@ import type { Renderer } from '../../../art/render/renderer.ts'
 import { type Art, DEFAULT_SEED, type EditionItem } from '../../../art/types.ts'
 import { count as counted } from '../../../core/count.ts'
 import { shellWord } from '../../../core/shell-word.ts'
-import { checkImages, reportImages, warnOfSharedImages } from '../../art/check-images.ts'
+import { checkImages, reportImages, warnOfArt, warnOfSharedImages } from '../../art/check-images.ts'
 import type { EditionView, Picked } from '../../art/edition-view.ts'
 import { readArt } from '../../art/read-art.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
@@ -80,8 +80,10 @@ export async function preview(deps: Deps, path: string, flags: ArtPreviewFlags):
   const where = hasPage ? await whereTo(deps, USUAL, { to: flags.out, force: flags.force }, FLAG) : null
   const art = await readArt(deps, path)
   const edition = await withProgress(io, 'Choosing the traits', async () => makeEdition(art, { count, seed }))
-  reportImages(io, await checkImages(deps, art, flags.fit ?? null))
-  warnOfSharedImages(io, art)
+  const images = await checkImages(deps, art, flags.fit ?? null)
+  reportImages(io, images)
+  warnOfSharedImages(io, art, images.hashes)
+  await warnOfArt(deps, art, count)
   const { EditionView } = await import('../../art/edition-view.ts')
   const view = new EditionView(edition)
   const picked = view.pick(sample)

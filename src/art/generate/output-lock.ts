@@ -1,0 +1,49 @@
+import { rm } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import { GdnError } from '../../core/errors.ts'
+import { fileIdentity } from '../../core/file-identity.ts'
+import { ensurePrivateFile } from '../../core/private-file.ts'
+import type { RawDatabase } from '../../sqlite/driver.ts'
+import { lockFor } from '../../sqlite/scratch-database.ts'
+
+/**
+ * Runs a function while no other process writes the output folder. SQLite uses a lock of the operating system, so it is
+ * released however its owner ends. Without SQLite, there is no lock.
+ *
+ * @throws GdnError `run_busy` if another process writes the folder
+ */
+export async function withOutputLock<Value>(out: string, act: () => Promise<Value>): Promise<Value> {
+  const path = join(dirname(out), `.gdn-${basename(out)}`)
+  const lock = await acquire(path, out)
+  try {
+    return await act()
+  } finally {
+    // Windows can't delete an open file, which then stays.
+    if (lock !== null) await rm(`${path}.lock`, { force: true }).catch(() => {})
+    lock?.close()
+  }
+}
+
+async function acquire(path: string, out: string): Promise<RawDatabase | null> {
+  for (;;) {
+    ensurePrivateFile(`${path}.lock`)
+    const before = await identityOf(`${path}.lock`)
+    const lock = open(path, out)
+    // The owner deletes the file. A process that opened the deleted file would lock nothing.
+    if (lock === null || (before !== null && before === (await identityOf(`${path}.lock`)))) return lock
+    lock.close()
+  }
+}
+
+const identityOf = async (path: string): Promise<string | null> => await fileIdentity(path).catch(() => null)
+
+/** Returns null if this machine has no SQLite. */
+function open(path: string, out: string): RawDatabase | null {
+  try {
+    return lockFor(path, 'another gdn process writes this folder')
+  } catch (error) {
+    if (!(error instanceof GdnError)) throw error
+    if (error.code === 'native_missing') return null
+    throw error.code === 'run_busy' ? error.with({ place: { file: out } }) : error
+  }
+}

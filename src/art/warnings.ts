@@ -1,0 +1,81 @@
+import { readdir } from 'node:fs/promises'
+import { dirname, join, relative, sep } from 'node:path'
+import { formatPlace } from '../core/errors.ts'
+import { nearest } from '../core/nearest.ts'
+import { quoted } from '../core/quoted.ts'
+import type { Art } from './types.ts'
+
+/** Files that a note lists. */
+const LISTED = 5
+const IMAGE = /^[^.].*\.(?:png|webp|jpe?g|gif|avif|svg)$/i
+
+/**
+ * Returns sentences about parts of an `art.yaml` that are valid but probably unintended.
+ *
+ * @param folder the absolute path of the folder of the file
+ */
+export async function artWarnings(art: Art, count: number, folder: string): Promise<string[]> {
+  return [...equalTitles(art, count), ...misspelledTags(art), ...(await unnamedImages(art, folder))]
+}
+
+/** In YAML, a number sign after a space begins a comment, unless the text is in quotes. */
+function equalTitles({ file, title, oneOfOnes }: Art, count: number): string[] {
+  const given = count - oneOfOnes.filter((one) => one.title !== null).length
+  if (given < 2 || title.includes('{number}')) return []
+  const fix = `title: ${JSON.stringify(`${title} #{number}`)}`
+  return [
+    `${file}: the title has no {number}, so ${given} NFTs have the title ${quoted(title)}. To number them, use quotes, because # begins a comment without them: ${fix}`,
+  ]
+}
+
+function misspelledTags({ file, layers, oneOfOnes }: Art): string[] {
+  const names = layers.map(({ name }) => name)
+  return oneOfOnes.flatMap(({ attributes, place }) =>
+    attributes.flatMap(({ tag }) => {
+      const near = names.includes(tag) ? undefined : nearest(tag, names)
+      if (near === undefined) return []
+      const at = formatPlace({ file, line: place.line })
+      return [`${at}: the attribute ${quoted(tag)} is not the name of a layer: did you mean ${quoted(near)}?`]
+    }),
+  )
+}
+
+/** Finds images beside those of the layers, and folders beside those of the layers, that the file doesn't name. */
+async function unnamedImages({ file, layers, oneOfOnes }: Art, base: string): Promise<string[]> {
+  const named = new Set([
+    ...layers.flatMap(({ traits }) => traits.map(({ path }) => path)),
+    ...oneOfOnes.map((one) => one.path),
+  ])
+  // The folder of the file contains other images, too, such as a placeholder or an output.
+  const folders = new Set([...named].map(dirname).filter((one) => one !== base))
+  const ofTraits = new Set(layers.flatMap(({ traits }) => traits.map(({ path }) => dirname(path))))
+  ofTraits.delete(base)
+  const unnamed: string[] = []
+  for (const folder of ofTraits) {
+    for (const { name, isFolder } of await entriesOf(folder)) {
+      if (!isFolder && IMAGE.test(name) && !named.has(join(folder, name))) unnamed.push(join(folder, name))
+    }
+  }
+  for (const parent of new Set([...ofTraits].map(dirname))) {
+    if (isIn(base, parent)) continue
+    for (const { name, isFolder } of await entriesOf(parent)) {
+      const path = join(parent, name)
+      const isLayer = isFolder && !name.startsWith('.') && ![...folders].some((one) => isIn(one, path))
+      if (isLayer && (await entriesOf(path)).some((entry) => IMAGE.test(entry.name))) unnamed.push(path)
+    }
+  }
+  if (unnamed.length === 0) return []
+  const shown = unnamed.slice(0, LISTED).map((path) => relative(base, path))
+  const more = unnamed.length > LISTED ? `, and ${unnamed.length - LISTED} more` : ''
+  return [`${file}: no layer uses ${shown.join(', ')}${more}`]
+}
+
+/** Whether a path is a folder, or is in it. */
+const isIn = (path: string, folder: string): boolean => `${path}${sep}`.startsWith(`${folder}${sep}`)
+
+const entriesOf = async (folder: string): Promise<{ name: string; isFolder: boolean }[]> => {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => [])
+  return entries
+    .map((entry) => ({ name: entry.name, isFolder: entry.isDirectory() }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+}
