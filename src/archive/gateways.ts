@@ -1,4 +1,5 @@
 import { backoffMs } from '../core/backoff.ts'
+import { systemCode } from '../core/errors.ts'
 import { FetchFailure } from '../files/failure.ts'
 import { createFetcher } from '../files/fetcher.ts'
 import { createPace } from '../files/pace.ts'
@@ -30,6 +31,8 @@ export interface Gateways {
   file(cid: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
   /** Returns the last failure if no gateway has answered any request; null otherwise. */
   unreachable(): FetchFailure | null
+  /** Returns a failure if the last request to each gateway failed to connect; null otherwise. */
+  disconnected(): FetchFailure | null
   close(): Promise<void>
 }
 
@@ -46,6 +49,8 @@ interface Gateway {
   breaker: Breaker
   /** The number of CAR files in a row that failed or were empty. Many gateways don't have them. */
   withoutCar: number
+  /** The last failure, if it was a failure to connect. */
+  disconnected: FetchFailure | null
 }
 
 /** Opens gateways. A block that one of them doesn't have, or for which it returns other bytes, is asked of the next. */
@@ -55,7 +60,7 @@ export function openGateways(options: GatewayOptions): Gateways {
   const pace = createPace()
   const gateways = urls.map((url): Gateway => {
     const source = createBlockSource({ url, allowPrivate, userAgent, pace, timeoutMs })
-    return { url, source, breaker: new Breaker(url), withoutCar: 0 }
+    return { url, source, breaker: new Breaker(url), withoutCar: 0, disconnected: null }
   })
   const origins = new Set(urls.map((url) => new URL(url).origin))
   const fetcher = createFetcher({
@@ -74,9 +79,15 @@ export function openGateways(options: GatewayOptions): Gateways {
 
   let hasAnswered = false
   let lastFailure: FetchFailure | null = null
-  const noteFailure = (failure: FetchFailure) => {
+  const noteAnswer = (gateway: Gateway) => {
+    hasAnswered = true
+    gateway.disconnected = null
+  }
+  const noteFailure = (gateway: Gateway, failure: FetchFailure) => {
+    if (failure instanceof NotRequested) return
+    gateway.disconnected = isDisconnected(failure) ? failure : null
     if (isOfServer(failure)) lastFailure = failure
-    else hasAnswered = true
+    else noteAnswer(gateway)
   }
 
   async function fromAny<Found>(
@@ -90,11 +101,11 @@ export function openGateways(options: GatewayOptions): Gateways {
         signal.throwIfAborted()
         try {
           const found = await gateway.breaker.watch(() => ask(gateway))
-          hasAnswered = true
+          noteAnswer(gateway)
           return found
         } catch (error) {
           if (!(error instanceof FetchFailure)) throw error
-          noteFailure(error)
+          noteFailure(gateway, error)
           failures.push(error)
         }
       }
@@ -132,6 +143,8 @@ export function openGateways(options: GatewayOptions): Gateways {
     file: async (cid, signal) =>
       await fromAny(signal, async ({ url }) => (await fetcher.fetchFile(`${url}/ipfs/${cid}`, signal)).content, 1),
     unreachable: () => (hasAnswered ? null : lastFailure),
+    disconnected: () =>
+      gateways.every(({ disconnected }) => disconnected !== null) ? (gateways.at(-1)?.disconnected ?? null) : null,
     async close() {
       await Promise.all([...gateways.map(({ source }) => source.close()), fetcher.close()])
     },
@@ -179,3 +192,14 @@ export class Breaker {
 
 /** Whether the server itself failed, and not only for one file. */
 const isOfServer = (failure: FetchFailure): boolean => !failure.lasting && !(failure instanceof NoSuchBlock)
+
+const NO_CONNECTION = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'])
+
+/** Whether the server can't be reached. Closed connections don't count, because public gateways close them for single files. */
+function isDisconnected({ cause }: FetchFailure): boolean {
+  for (let one = cause; one instanceof Error; one = one.cause) {
+    const all = one instanceof AggregateError ? [one, ...one.errors] : [one]
+    if (all.some((error) => NO_CONNECTION.has(systemCode(error) ?? ''))) return true
+  }
+  return false
+}

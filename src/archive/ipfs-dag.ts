@@ -17,7 +17,7 @@ import { MAX_BLOCKS, MAX_DIRECTORY_BLOCKS } from './limits.ts'
 
 export interface DagOptions {
   store: ArchiveStore
-  gateways: Gateways
+  gateways: Pick<Gateways, 'block' | 'blocksOf' | 'file'>
   /** Stores a block. `firstVersions`: CIDs of version 0 by which it refers to others. */
   put(cid: string, bytes: Uint8Array, firstVersions?: readonly string[]): void
   /** Decoded nodes of directories, by CID, because the files of a collection share their directory. */

@@ -43,6 +43,8 @@ export interface SourceReader {
   readDirectory(url: ReadableUrl & { kind: 'ipfs' }): Promise<Source | Unreadable>
   /** Returns the last failure if no gateway has answered any request; null otherwise. */
   unreachable(): GdnError | null
+  /** Returns a failure if the last request to each gateway failed to connect; null otherwise. */
+  disconnected(): GdnError | null
   close(): Promise<void>
 }
 
@@ -211,6 +213,7 @@ export function openSourceReader(options: SourceReaderOptions): SourceReader {
         }
       }),
     unreachable: gateways.unreachable,
+    disconnected: gateways.disconnected,
     async close() {
       await Promise.all([gateways.close(), strict.close(), lenient.close()])
     },

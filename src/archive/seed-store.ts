@@ -3,7 +3,6 @@ import { FetchFailure } from '../files/failure.ts'
 import { parseCid } from '../ipfs/cid.ts'
 import type { StoredNode } from '../ipfs/unixfs.ts'
 import type { ArchiveStore } from './archive-store.ts'
-import type { Gateways } from './gateways.ts'
 import { archivedFile, firstVersionsIn, StoredDag } from './ipfs-dag.ts'
 import type { OpenArchive } from './read-archive.ts'
 import { readableUrl } from './token-uri.ts'
@@ -46,13 +45,7 @@ export async function keepPrevious(
   const absent = async () => {
     throw new FetchFailure('the existing archive does not have it', { lasting: true })
   }
-  const gateways: Gateways = {
-    block: absent,
-    blocksOf: async () => undefined,
-    file: absent,
-    unreachable: () => null,
-    close: async () => undefined,
-  }
+  const gateways = { block: absent, blocksOf: async () => undefined, file: absent }
   const source = {
     store,
     gateways,

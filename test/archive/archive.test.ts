@@ -364,12 +364,37 @@ test('a gateway that answers nothing is an error of the network, and the same co
   expect(await gdn.run(...archive, ...world.flags)).toMatchObject({ exitCode: 0 })
 })
 
+test('a gateway that ends meanwhile is an error of the network, and the same command resumes', async () => {
+  const world = kept(await drop(30))
+  world.uris.set(31n, dataUrl({}))
+  const { dir } = await tempHome()
+  const gdn = gdnAt({ url: 'http://127.0.0.1:9', apiKey: 'x' }, dir)
+  let left = 20
+  const gateway = await startHttpServer(async ({ path }) => {
+    if (left-- === 0) void gateway.close()
+    const bytes = world.gateway.blocks.get(path.split(/[/?]/)[2] ?? '')
+    return bytes === undefined ? { status: 404, text: 'no' } : { body: bytes }
+  })
+  const flags = (url: string) => [...world.flags.slice(0, -1), url]
+  const file = join(dir, 'tides.car')
+  const archive = ['collection', 'archive', '--to', file]
+  for (const command of [archive, ['collection', 'check']]) {
+    const { exitCode, stderr } = await gdn.run(...command, ...flags(gateway.url))
+    expect([exitCode, stderr]).toEqual([6, expect.stringMatching(/no gateway answers: .* refused the connection/)])
+  }
+  expect([existsSync(file), existsSync(`${file}.partial`)]).toEqual([false, true])
+  const again = await gdn.run(...archive, ...world.flags)
+  expect([again.exitCode, again.stderr]).toEqual([0, expect.stringContaining('Resuming after')])
+})
+
 test('a gateway that answers nothing does not prevent an archive of what other servers have', async () => {
   const world = await one(dataUrl({ image: `ipfs://${rawCid(pixels(1))}` }))
   const { dir } = await tempHome()
   const gdn = gdnAt({ url: 'http://127.0.0.1:9', apiKey: 'x' }, dir)
-  const dead = [...world.flags.slice(0, -1), 'http://127.0.0.1:9']
+  const failing = await startHttpServer(() => ({ status: 503, text: 'no' }))
+  const dead = [...world.flags.slice(0, -1), failing.url]
   const { exitCode } = await gdn.run('collection', 'archive', ...dead, '--to', join(dir, 'tides.car'))
+  await failing.close()
   expect(exitCode).toBe(7)
   expect(existsSync(join(dir, 'tides.car'))).toBe(true)
 })

@@ -149,8 +149,9 @@ async function readFiles(
       const facts = { standard, arweave, wholeDirectory, keepsFiles }
       await readTokens({ store, reader, limits, ...facts, signal, onToken, onKept })
     })
-    // What was read, also by an earlier command or from another server, is archived and reported.
-    const failure = store.count('readable') === 0 ? reader.unreachable() : null
+    // What was read, also by an earlier command or from another server, is archived and reported. If the gateways can't
+    // be reached any more, the same command can read the rest later.
+    const failure = (store.count('readable') === 0 ? reader.unreachable() : null) ?? reader.disconnected()
     if (failure !== null) throw unreachable(failure)
   } finally {
     await reader.close()
