@@ -163,6 +163,11 @@ describe('--on-chain', () => {
     expect(JSON.parse(stdout)).toMatchObject({ isgdnnft: true, verified: true, verify_error: null, differences: [] })
   })
 
+  test('a person reads that no file was read', async () => {
+    const { code, stderr } = await verify(await api(chain(AS_ORDERED)), flags)
+    expect([code, stderr]).toEqual([0, expect.stringContaining('Its files were not read. `gdn collection check`')])
+  })
+
   test.each<[string, Parameters<typeof token>[3], string]>([
     ['another owner', { owner: OTHER }, `owner is ${OTHER}, not ${OWNER}`],
     ['another token URI', { uri: `${URI}/9.json` }, `token URI is ${URI}/9.json, not ${URI}/0.json`],

@@ -35,14 +35,15 @@ export class VerifyTally {
     }
   }
 
-  /** Warns about rows that changed or could not be read, so that users don't assume that they are verified. */
+  /** Reports what was not verified: rows that changed or could not be read, and all files. */
   warn(io: Io): void {
-    const { unread, changed } = this.counts
+    const { verified, unread, changed } = this.counts
     if (changed > 0) {
       const rows = `${count(changed, 'row')} changed since the mint`
       io.warn(`${rows}: the chain and the storage match the server's current record (${this.#changedText()}).`)
     }
     if (unread > 0) io.warn(`${count(unread, 'row')} not verified: ${safe(this.reason ?? '')}`)
+    if (verified + changed > 0) io.note('Files were not read. `gdn collection check` reads those of all tokens.')
   }
 
   #changedText(): string {

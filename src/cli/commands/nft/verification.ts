@@ -70,6 +70,9 @@ const shuffleData = ({ slot, marginSeconds, seal, sealed, isNamed, isSimulated }
   is_simulated: isSimulated,
 })
 
+/** The note on a verified NFT. */
+export const FILES_NOT_READ = 'Its files were not read. `gdn collection check` reads those of all tokens.'
+
 export function provenanceText(provenance: Provenance, tokenId: string): string {
   const { hash, row, rows, firstTokenId, isRevealed, shuffle } = provenance
   const before = `in commitment ${hash}, made before token ${firstTokenId} was minted.`

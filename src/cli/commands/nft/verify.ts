@@ -26,6 +26,7 @@ import { blockchainOf } from './blockchain-of.ts'
 import { tokenNamed } from './named-token.ts'
 import { noNft, twoNfts } from './nft-errors.ts'
 import {
+  FILES_NOT_READ,
   ON_CHAIN_VIEW,
   ownerOf,
   provenanceData,
@@ -130,8 +131,12 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
   await output.one({ ...data, ...verificationData(verification), provenance: provenanceData(provenance) })
   const history = `gdn nft history ${safe(nftGdnId)}${serverFlag(connection.server)}`
   throwUnlessVerified(nftGdnId, verification, { broken, history })
-  if (provenance !== null) return deps.io.note(provenanceText(provenance, record.token_id ?? ''))
-  const { contract_address } = record
+  if (provenance !== null) deps.io.note(provenanceText(provenance, record.token_id ?? ''))
+  else await noteNotShuffled(deps, connection, record)
+  deps.io.note(FILES_NOT_READ)
+}
+
+async function noteNotShuffled(deps: Deps, connection: Connection, { contract_address }: NftRecord): Promise<void> {
   const commitments = contract_address ? await commitmentsOf(deps, connection, contract_address) : []
   if (commitments.some(({ shuffle_margin }) => typeof shuffle_margin === 'number')) deps.io.note(NOT_SHUFFLED)
 }

@@ -11,6 +11,7 @@ import { verifyText } from '../../../render/verify-text.ts'
 import type { View } from '../../../render/view.ts'
 import type { NamedToken } from '../named-token.ts'
 import {
+  FILES_NOT_READ,
   ON_CHAIN_VIEW,
   ownerOf,
   provenanceData,
@@ -68,12 +69,16 @@ export async function proveToken(deps: Deps, flags: VerifyNftFlags, token: Named
     const history = proof.server === null ? null : `gdn nft history <nft_gdn_id>${serverFlag(proof.server)}`
     throwUnlessVerified(`token ${token.tokenId}`, verification, { broken: { hint: proof.hint }, history })
   }
-  if (provenance !== null) return deps.io.note(provenanceText(provenance, token.tokenId))
-  const what = content.cid === null ? 'is in the contract itself' : `matches its CID ${content.cid}`
-  deps.io.note(safe(`The metadata of token ${token.tokenId} ${what}, as of block ${block.number}.`))
-  if (facts.isOfGdn) deps.io.note('The collection has no commitment to it: nothing proves how its metadata was chosen.')
-  deps.io.note('Its files were not read. `gdn collection check` reads those of all tokens.')
+  if (provenance !== null) deps.io.note(provenanceText(provenance, token.tokenId))
+  else {
+    const what = content.cid === null ? 'is in the contract itself' : `matches its CID ${content.cid}`
+    deps.io.note(safe(`The metadata of token ${token.tokenId} ${what}, as of block ${block.number}.`))
+    if (facts.isOfGdn) deps.io.note(NO_COMMITMENT)
+  }
+  deps.io.note(FILES_NOT_READ)
 }
+
+const NO_COMMITMENT = 'The collection has no commitment to it: nothing proves how its metadata was chosen.'
 
 /** Returns the flags with the address of an ENS name in `--receiver`. @throws GdnError `usage` for a wrong address */
 async function withOwner(deps: Deps, flags: VerifyNftFlags): Promise<VerifyNftFlags> {
