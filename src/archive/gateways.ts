@@ -195,7 +195,7 @@ const isOfServer = (failure: FetchFailure): boolean => !failure.lasting && !(fai
 
 const NO_CONNECTION = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'])
 
-/** Whether the server can't be reached. Closed connections don't count, because public gateways close them for single files. */
+/** Whether the server can't be reached. Public gateways close connections for single files, so those don't count. */
 function isDisconnected({ cause }: FetchFailure): boolean {
   for (let one = cause; one instanceof Error; one = one.cause) {
     const all = one instanceof AggregateError ? [one, ...one.errors] : [one]
