@@ -145,6 +145,22 @@ test('warns how many NFTs of the former edition have other content under the sam
   expect(converted.stderr).not.toContain('other content')
 })
 
+test('replaces an empty folder without keeping it', async () => {
+  const folder = await artFolder()
+  await mkdir(folder.path('drop'))
+  expect(JSON.parse((await generate(folder, '--json')).stdout)).toMatchObject({ former_folder: null })
+  expect(await names(folder)).toEqual(['drop'])
+})
+
+test('rejects --only beyond the count', async () => {
+  const result = await generate(await artFolder(), '--from', '8', '--only', '6', '--json')
+  expect(result.code).toBe(2)
+  expect(errorOf(result)).toMatchObject({
+    message: expect.stringContaining('has more NFTs than there are from 8 to 12'),
+    hint: 'Use at most 5.',
+  })
+})
+
 test('leaves a complete folder of the same edition unchanged, and repairs a damaged one', async () => {
   const folder = await artFolder()
   await generate(folder)
@@ -169,7 +185,7 @@ test('an edited manifest stays if the edition is the same, and is named with its
   const text = (await readFile(folder.path('drop/manifest.csv'), 'utf8')).replace('The Whale', 'Moby')
   await writeFile(folder.path('drop/manifest.csv'), text)
   const same = await generate(folder)
-  expect(same.stderr).toContain('drop/manifest.csv was changed after it was generated. It is unchanged.')
+  expect(same.stderr).toContain('drop/manifest.csv was changed after it was generated. gdn kept your version.')
   expect(await readFile(folder.path('drop/manifest.csv'), 'utf8')).toBe(text)
   const other = await generate(folder, '--seed', 'other')
   expect(other.stderr).toContain(

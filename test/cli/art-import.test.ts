@@ -72,6 +72,21 @@ const sugarAssets = (count: number): Files => ({
   'assets/collection.png': PNG,
 })
 
+test('gdn art import notes images of several NFTs, and images that no NFT has', async () => {
+  const { run } = await withFiles({
+    ...hashlipsBuild([1, 2, 3], { 2: { image: 'ipfs://NewUriToReplace/3.png' } }),
+    'build/images/cover.png': PNG,
+  })
+  const { code, stderr } = await run('art', 'import', 'build')
+  expect(code, stderr).toBe(0)
+  expect(stderr).toContain('Images of several NFTs: build/images/3.png (2, 3)\n')
+  expect(stderr).toContain('Images that no NFT has: build/images/2.png, build/images/cover.png\n')
+  const plain = await withFiles(hashlipsBuild([1, 2]))
+  expect((await plain.run('art', 'import', 'build')).stderr).not.toContain('Images')
+  const sugar = await withFiles(sugarAssets(2))
+  expect((await sugar.run('art', 'import', 'assets')).stderr).not.toContain('Images')
+})
+
 describe('gdn art import', () => {
   test('turns a HashLips build with placeholder URLs into a manifest that gdn batch validate accepts', async () => {
     const { run, rows, path } = await withFiles(hashlipsBuild([1, 2, 10]))

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { appendFile, mkdir, readdir, readFile, rename, rm, stat } from 'node:fs/promises'
+import { appendFile, mkdir, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import * as z from 'zod'
 import { syncFolder } from '../../core/durable-file.ts'
@@ -107,9 +107,16 @@ export class DraftFolder {
   }
 }
 
-/** Renames a folder to the first free name such as `drop.before-2`. Returns null if there is none. */
+/**
+ * Renames a folder to the first free name such as `drop.before-2`, or deletes it if it is empty. Returns null if no
+ * folder was renamed.
+ */
 async function moveAside(out: string): Promise<string | null> {
   if (!(await isThere(out))) return null
+  if ((await readdir(out)).length === 0) {
+    await rmdir(out)
+    return null
+  }
   for (let number = 1; ; number++) {
     const former = `${out}.before-${number}`
     if (await isThere(former)) continue

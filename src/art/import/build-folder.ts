@@ -67,6 +67,8 @@ export async function openBuildFolder(path: string, cwd: string): Promise<BuildF
   }
 }
 
+export const isImageName = (name: string): boolean => /\.(?:png|jpe?g|gif|webp|avif|svg|bmp|tiff?)$/i.test(name)
+
 const importOf = (folder: string) => `gdn art import ${shellWord(folder)}`
 
 interface Entries {

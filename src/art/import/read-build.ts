@@ -5,7 +5,7 @@ import { GdnError, type Place } from '../../core/errors.ts'
 import { isObject } from '../../core/json.ts'
 import { quoted } from '../../core/quoted.ts'
 import { parseStrictJson } from '../../core/strict-json.ts'
-import { type BuildFolder, COLLECTION, LIST, openBuildFolder } from './build-folder.ts'
+import { type BuildFolder, COLLECTION, isImageName, LIST, openBuildFolder } from './build-folder.ts'
 import { type MetadataCells, metadataCells } from './metadata-cells.ts'
 
 /** An NFT of a build. */
@@ -303,5 +303,3 @@ class BuildReader {
     return null
   }
 }
-
-const isImageName = (name: string): boolean => /\.(?:png|jpe?g|gif|webp|avif|svg|bmp|tiff?)$/i.test(name)

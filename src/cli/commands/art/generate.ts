@@ -106,6 +106,10 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
   const out = resolve(cwd, flags.out)
   const { from = 1, only = count } = flags
   if (from > count) throw flagError('--from', `is above the count of ${count}`, `Use a number from 1 to ${count}.`)
+  const left = count - from + 1
+  if (flags.only !== undefined && only > left) {
+    throw flagError('--only', `has more NFTs than there are from ${from} to ${count}`, `Use at most ${left}.`)
+  }
   const art = await readArt(deps, path)
   refuseInputs(art, { path, out, cwd })
   await warnOfArt(deps, art, count)
@@ -164,7 +168,7 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
     io.warn(safe(changedText(rows, shown(out) as string, former)))
   }
   for (const file of result.edited.slice(0, LISTED)) {
-    const kept = former === null ? 'It is unchanged.' : `The changed file is ${former}/${file}.`
+    const kept = former === null ? 'gdn kept your version.' : `The changed file is ${former}/${file}.`
     io.warn(safe(`${shown(join(out, file))} was changed after it was generated. ${kept}`))
   }
   if (result.edited.length > LISTED) io.warn(`… and ${result.edited.length - LISTED} more changed files.`)

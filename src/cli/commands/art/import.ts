@@ -1,5 +1,6 @@
 import { realpath } from 'node:fs/promises'
-import { dirname, relative, resolve, sep } from 'node:path'
+import { dirname, join, relative, resolve, sep } from 'node:path'
+import { isImageName } from '../../../art/import/build-folder.ts'
 import type { Build, BuildNft } from '../../../art/import/read-build.ts'
 import { readText } from '../../../config/read-text.ts'
 import { count } from '../../../core/count.ts'
@@ -186,6 +187,7 @@ function notesOf(build: Build, omitted: readonly string[]): string[] {
       `Missing numbers: ${some.join(', ')}${missing > some.length ? ` and ${missing - some.length} more` : ''}`,
     )
   }
+  notes.push(...imageNotes(build))
   if (omitted.length > 0) notes.push(`Left out: ${omitted.join(', ')}`)
   if (emptyTraits > 0) notes.push(`Left out ${count(emptyTraits, 'trait')} without a value.`)
   if (localInsteadOfUrl > 0) {
@@ -196,4 +198,32 @@ function notesOf(build: Build, omitted: readonly string[]): string[] {
   if (collection !== null)
     notes.push(`Create the collection: gdn collection create --name ${shellWord(safe(collection))} …`)
   return notes
+}
+
+/** Returns notes on images that several NFTs have, and on images that none has. */
+function imageNotes({ nfts, folder }: Build): string[] {
+  const users = new Map<string, number[]>()
+  for (const { number, files } of nfts) {
+    const image = files.get('image')
+    if (image !== undefined && 'path' in image) users.set(image.path, [...(users.get(image.path) ?? []), number])
+  }
+  const listed = (texts: readonly string[]) =>
+    `${texts.slice(0, LISTED).join(', ')}${texts.length > LISTED ? ` and ${texts.length - LISTED} more` : ''}`
+  const shared = [...users].filter(([, numbers]) => numbers.length > 1)
+  const used = new Set(
+    nfts.flatMap(({ files }) => [...files.values()].flatMap((one) => ('path' in one ? one.path : []))),
+  )
+  const unused = [...folder.imageNames]
+    .filter((name) => isImageName(name) && !/^collection\./i.test(name))
+    .map((name) => join(folder.images, name))
+    .filter((path) => !used.has(path))
+    .sort()
+  return [
+    ...(shared.length === 0
+      ? []
+      : [
+          `Images of several NFTs: ${listed(shared.map(([path, numbers]) => `${path} (${listed(numbers.map(String))})`))}`,
+        ]),
+    ...(unused.length === 0 ? [] : [`Images that no NFT has: ${listed(unused)}`]),
+  ]
 }
