@@ -303,6 +303,22 @@ test('says that nothing is wrong, or lists what can not be read, what differs an
   expect(await readdir(join(String(env.HOME), '.local/state/gdn/checks'))).toEqual([])
 })
 
+test('exits with 7 if the archive lacks a token, and names the command that adds it', async () => {
+  const world = kept(await drop(2))
+  const { file, env } = await archive(world)
+  const check = (...flags: string[]) =>
+    cli(['collection', 'check', ...world.flags, '--archive', file, ...flags], { env })
+  world.uris.set(3n, dataUrl({}))
+  const { code, stdout, stderr } = await check('-o', 'ndjson')
+  expect([code, JSON.parse(stdout)]).toEqual([7, expect.objectContaining({ token_id: '3', kind: 'new' })])
+  expect(errorOf({ code, stdout, stderr })).toMatchObject({
+    message: expect.stringContaining('the archive lacks 1 token'),
+    hint: expect.stringContaining(`--to ${file}\` and \`--force\``),
+  })
+  world.uris.delete(3n)
+  expect(await check()).toMatchObject({ code: 0, stderr: expect.stringContaining('and match the archive') })
+})
+
 test('archives, checks and restores the metadata of the collection, its image and its banner', async () => {
   const world = kept(await drop(1))
   const banner = pixels(8)

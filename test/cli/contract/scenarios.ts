@@ -145,11 +145,12 @@ async function withNftContract() {
   return { contract, options, argv: ['collection', 'archive', ...place, '--to', 'tides.car'] }
 }
 
-/** An archive of that contract, and the contract with one more token. */
+/** An archive of that contract with one more token, which was burned since. */
 async function withArchive() {
   const { contract, options, argv } = await withNftContract()
-  await cli(argv, options)
   contract.tokens = 2
+  await cli(argv, options)
+  contract.tokens = 1
   return { options, place: argv.slice(2, -2) }
 }
 

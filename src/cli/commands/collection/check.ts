@@ -5,10 +5,12 @@ import type { OpenArchive } from '../../../archive/read-archive.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { makePrivateFolder } from '../../../core/private-file.ts'
+import { shellWord } from '../../../core/shell-word.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags } from '../../flags/common.ts'
 import { notEmpty } from '../../flags/parse.ts'
+import { safe } from '../../io/io.ts'
 import { withProgress } from '../../io/progress.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { createOutput } from '../../render/output.ts'
@@ -28,7 +30,7 @@ const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'token_id', plural: 'p
 export function command(deps: Deps, run = check): GdnCommand {
   const checkCommand = new GdnCommand({
     about:
-      'The command fetches the metadata and every file of the tokens of an ERC-721 or ERC-1155 contract, as gdn collection archive does, and keeps none of them. It lists the files that cannot be read, or whose bytes are not those of their CID. With --archive, it also lists what differs from an archive, and tokens that were minted or burned since. If a file cannot be read or differs, the exit code is 7. With -o markdown, it prints the text of an issue.',
+      'The command fetches the metadata and every file of the tokens of an ERC-721 or ERC-1155 contract, as gdn collection archive does, and keeps none of them. It lists the files that cannot be read, or whose bytes are not those of their CID. With --archive, it also lists what differs from an archive, and tokens that were minted or burned since. If a file cannot be read or differs, or the archive lacks a token, the exit code is 7. With -o markdown, it prints the text of an issue.',
     examples: [
       [
         'Check a collection in a scheduled job',
@@ -69,16 +71,31 @@ export async function check(deps: Deps, typed: string | undefined, { output: mod
       await io.data(checkMarkdown(target.contract, tokens, list))
     } else await output.many(list as unknown as DataRecord[])
     const lost = list.filter(({ kind }) => kind === 'unreadable' || kind === 'differs').length
-    if (lost === 0) {
-      io.note(`All files of ${count(tokens, 'token')} can be read.`)
-      return
-    }
-    throw new GdnError('unreadable_files', `${count(lost, 'problem')} in the files of ${count(tokens, 'token')}`, {
-      hint: 'Run the command again to exclude temporary failures. `gdn collection restore` serves the files of an archive.',
-    })
+    const added = list.filter(({ kind }) => kind === 'new').length
+    if (lost > 0) throw problemsIn(lost, tokens)
+    if (added > 0) throw outdated(String(flags.archive), list, added)
+    const matches = archive !== null && list.length === 0 ? ', and match the archive' : ''
+    io.note(`All files of ${count(tokens, 'token')} can be read${matches}.`)
   } finally {
     await archive?.close()
   }
+}
+
+const problemsIn = (lost: number, tokens: number) =>
+  new GdnError('unreadable_files', `${count(lost, 'problem')} in the files of ${count(tokens, 'token')}`, {
+    hint: 'Run the command again to exclude temporary failures. `gdn collection restore` serves the files of an archive.',
+  })
+
+function outdated(path: string, list: readonly Finding[], added: number): GdnError {
+  const isOfCollection = list.some(({ kind, token_id }) => kind === 'new' && token_id === null)
+  const lacked = [
+    isOfCollection ? ['the metadata of the collection'] : [],
+    added > Number(isOfCollection) ? [count(added - Number(isOfCollection), 'token')] : [],
+  ].flat()
+  return new GdnError('unreadable_files', `the archive lacks ${lacked.join(' and ')}`, {
+    place: { flag: '--archive' },
+    hint: `All files can be read. Run \`gdn collection archive\` with the same flags, \`--to ${shellWord(safe(path))}\` and \`--force\`.`,
+  })
 }
 
 /** Reads the collection into a file that is removed. Returns what differs. */
