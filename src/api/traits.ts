@@ -82,11 +82,15 @@ function mistakenForSeconds(given: string): string | null {
 /** Matches a tag such as `Level(number)`, whose type is in the wrong place. A unit has a space: `Size (number)`. */
 const TYPE_AT_END = new RegExp(`[^\\s(]\\( *(${TRAIT_TYPES.join('|')}) *(?:,[^()]*)?\\)$`, 'i')
 
+const TYPE_AT_START = new RegExp(`^\\( *(${TRAIT_TYPES.join('|')}) *(?:,[^()]*)?\\)`, 'i')
+
 /** Returns why a tag must be a misplaced type or column name, which would be published permanently, or null. */
 export function tagProblem(tag: string): string | null {
   if (/^attr *[(:]/i.test(tag)) return 'begins like the name of a column'
-  const [, type] = TYPE_AT_END.exec(tag) ?? []
-  return type === undefined ? null : `ends with "(${type})", but has no type`
+  const [, first] = TYPE_AT_START.exec(tag) ?? []
+  if (first !== undefined) return `begins with "(${first})", but has no type`
+  const [, last] = TYPE_AT_END.exec(tag) ?? []
+  return last === undefined ? null : `ends with "(${last})", but has no type`
 }
 
 /** Returns the shortest text of a maximum value, or why a trait of this type can't have it. */

@@ -20,6 +20,7 @@ test.each([
   ['attr(number,max', 'begins like the name of a column'],
   ['Attr:Level', 'begins like the name of a column'],
   ['Level(number)', 'ends with "(number)", but has no type'],
+  ['(number)Level', 'begins with "(number)", but has no type'],
   ['Level(Boost_Percentage, max=5)', 'ends with "(Boost_Percentage)", but has no type'],
 ])('the tag %s contains a type', (tag, message) => {
   const attribute = [

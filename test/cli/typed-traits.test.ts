@@ -163,10 +163,11 @@ test('a tag that contains a type is rejected in request files, and by nft update
   for (const argv of [
     ['nft', 'mint', '-f', path('request.json')],
     ['nft', 'update', 'id-1', '--attr', 'attr(number,max=5):Gen=3'],
+    ['nft', 'update', 'id-1', '--attr', '(number)Power=3'],
   ]) {
     const { code, stderr } = await cli([...argv, '--base-url', api.url], options)
     expect(code, stderr).toBe(2)
-    expect(stderr).toMatch(/ends with "\(number\)", but has no type|begins like the name of a column/)
+    expect(stderr).toMatch(/(ends|begins) with "\(number\)", but has no type|begins like the name of a column/)
   }
   expect(api.calls.filter(({ path: called }) => called.endsWith('nft'))).toEqual([])
 })
@@ -184,4 +185,20 @@ test('nft update names the trait whose new value does not fit its type', async (
   const { code, stderr } = await cli(argv, options)
   expect(code).toBe(2)
   expect(stderr).toContain('--attr Power: must be a number such as 5 or 2.5, not "high"')
+})
+
+test('nft update refuses a new trait whose name differs only in case or spaces', async () => {
+  const api = await fakeApi({
+    '*': () => ({
+      body: {
+        requests: { nft_gdn_ids: ['id-1'] },
+        nfts: [nft('id-1', { is_dynamic: true, is_frozen: false, revision: 0, request_metadata: METADATA })],
+      },
+    }),
+  })
+  for (const tag of ['power', ' POWER', 'Po wer']) {
+    const argv = ['nft', 'update', 'id-1', '--attr', `${tag}=8`, '--dry-run', '-b', 'polygon', '--base-url', api.url]
+    const { code, stderr } = await cli(argv, options)
+    expect([code, stderr]).toEqual([2, expect.stringContaining('did you mean "Power"?')])
+  }
 })

@@ -1,7 +1,8 @@
 import { updatednft } from '../../../api/endpoints/updatednft.ts'
 import type { NftMetadata } from '../../../api/metadata.ts'
 import { metadataChanges } from '../../../api/metadata-changes.ts'
-import { GdnError } from '../../../core/errors.ts'
+import { flagError, GdnError } from '../../../core/errors.ts'
+import { quoted } from '../../../core/quoted.ts'
 import { proofIn } from '../../../manifest/reveal-keys.ts'
 import { NOT_PROVEN } from '../../../plan/plan-notes.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
@@ -135,6 +136,21 @@ function refuseFinal({ nft_gdn_id: id, is_dynamic, is_frozen, burned }: FoundNft
   })
 }
 
+/** Refuses a new attribute whose tag differs only in case or spaces from one that the NFT has. */
+function refuseMisspelled(given: NonNullable<UpdateFlags['attr']>, earlier: readonly { tag: string }[]): void {
+  const plain = (tag: string) => tag.replace(/\s/g, '').toLowerCase()
+  for (const { key } of given) {
+    if (earlier.some(({ tag }) => tag === key)) continue
+    const meant = earlier.find(({ tag }) => plain(tag) === plain(key))
+    if (meant === undefined) continue
+    throw flagError(
+      '--attr',
+      safe(`the NFT has no attribute ${quoted(key)}: did you mean ${quoted(meant.tag)}?`),
+      'To add another attribute with a similar name, replace the metadata with --file.',
+    )
+  }
+}
+
 /** Returns the new metadata, given the current metadata. */
 type Changes = (before: NftMetadata) => { metadata: Record<string, unknown>; localFiles: readonly LocalFile[] }
 
@@ -166,6 +182,7 @@ async function readChanges(deps: Deps, flags: UpdateFlags): Promise<Changes> {
   ]
   return (before) => {
     const earlier = before.attribute ?? []
+    refuseMisspelled(attr, earlier)
     // A typed trait keeps its type and maximum, unless new ones are given.
     const attributes = attr.map(({ key, value, trait }) => ({
       ...(trait ?? earlier.find(({ tag }) => tag === key)),
