@@ -97,6 +97,7 @@ export const LONG_FORMS = {
     'test/plan/{exchanged,exchanged-ids,pairing-random,results-random}.test.ts',
   ],
   fuzz: [
+    'test/archive/intact.test.ts',
     'test/art/edition-property.test.ts',
     'test/{keystore,manifest}/fuzz.test.ts',
     'test/core/strict-json.test.ts',
