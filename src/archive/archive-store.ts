@@ -123,13 +123,20 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
     })
   }
 
-  count(what: 'tokens' | 'done' | 'files' | 'readable' | 'problems'): number {
+  count(what: 'tokens' | 'done' | 'files' | 'readable' | 'problems' | 'reused'): number {
     const isToken = `token != '${COLLECTION_KEY}'`
     if (what === 'tokens') return this.#sum(`SELECT COUNT(*) AS n FROM tokens WHERE ${isToken}`)
     if (what === 'done') return this.#sum(`SELECT COUNT(*) AS n FROM tokens WHERE is_done = 1 AND ${isToken}`)
     if (what === 'files') return this.#sum('SELECT COUNT(*) AS n FROM files')
     if (what === 'readable') {
       return this.#sum('SELECT COUNT(*) AS n FROM files JOIN sources ON key = source WHERE sources.problem IS NULL')
+    }
+    if (what === 'reused') {
+      // Blocks of the existing archive aren't requested again.
+      this.run(PREVIOUS)
+      return this.#sum(
+        'SELECT COUNT(*) AS n FROM files JOIN sources ON sources.key = source JOIN previous ON previous.key = source WHERE is_verifiable = 1',
+      )
     }
     return this.#sum(
       `SELECT (SELECT COUNT(*) FROM tokens WHERE problem IS NOT NULL) +

@@ -80,11 +80,14 @@ export function indexHeader(store: ArchiveStore, archived: Archived): IndexHeade
   }
 }
 
+/** Returns the token ID of a key; null for the metadata of the collection. */
+export const tokenIdOf = (token: string): string | null => (token === COLLECTION_KEY ? null : String(numberOf(token)))
+
 /** Yields the metadata of the collection, if it has any, then the tokens in the order of their IDs. */
 export function* indexTokens(store: ArchiveStore): Generator<IndexToken> {
   for (const { token, uri, problem } of store.tokens()) {
     yield {
-      token_id: token === COLLECTION_KEY ? null : String(numberOf(token)),
+      token_id: tokenIdOf(token),
       uri: uri === null ? null : shownUrl(uri),
       files: store.filesOf(token).map(indexFile),
       error: problem ?? undefined,

@@ -1,6 +1,7 @@
 import { isRecord, parseJson } from '../core/json.ts'
 import { numberOf } from '../holders/number-key.ts'
 import { type ArchiveStore, COLLECTION_KEY, type ListedToken, type TokenFile } from './archive-store.ts'
+import { type ArchiveProblem, tokenIdOf } from './index-lines.ts'
 import { contentOf } from './ipfs-dag.ts'
 import { type ArchiveLimits, MAX_FILES, MAX_METADATA_BYTES } from './limits.ts'
 import { filesIn, type NamedUrl } from './metadata-files.ts'
@@ -22,7 +23,7 @@ export interface ReadTokensOptions {
   signal: AbortSignal
   onToken(): void
   /** Called for a file of the existing archive that is kept, because it can't be read now. */
-  onKept?: (() => void) | undefined
+  onKept?: ((file: ArchiveProblem) => void) | undefined
 }
 
 /** Number of tokens that are read at the same time. */
@@ -65,7 +66,11 @@ async function filesAt(
   options: ReadTokensOptions,
 ): Promise<TokenFile[]> {
   const { store, standard } = options
-  const metadata = await readFile({ field: `${prefix}metadata`, url: uri }, from, { ...options, isMetadata: true })
+  const metadata = await readFile({ field: `${prefix}metadata`, url: uri }, from, {
+    ...options,
+    token,
+    isMetadata: true,
+  })
   const files = [...metadata]
   const [{ source } = { source: null }] = metadata
   const content = source === null ? null : store.source(source)
@@ -79,7 +84,7 @@ async function filesAt(
   for (const { field, url } of named) {
     const whole = standard === 'erc1155' && token !== COLLECTION_KEY ? withId(url, numberOf(token)) : url
     const next = { field: `${prefix}${field}`, url: whole }
-    files.push(...(await readFile(next, from + files.length, { ...options, isMetadata: false })))
+    files.push(...(await readFile(next, from + files.length, { ...options, token, isMetadata: false })))
   }
   if (isCut) {
     const problem = `the metadata names more than ${MAX_FILES} files, or has too many values: the others were not read`
@@ -88,13 +93,13 @@ async function filesAt(
   return files
 }
 
-type ReadFileOptions = ReadTokensOptions & { isMetadata: boolean }
+type ReadFileOptions = ReadTokensOptions & { token: string; isMetadata: boolean }
 
 /** Reads a file, and the directory around it if that is wanted. */
 async function readFile(
   { field, url }: NamedUrl,
   number: number,
-  { store, reader, limits, arweave, wholeDirectory, keepsFiles, signal, onKept, isMetadata }: ReadFileOptions,
+  { store, reader, limits, arweave, wholeDirectory, keepsFiles, signal, onKept, token, isMetadata }: ReadFileOptions,
 ): Promise<TokenFile[]> {
   const readable = readableUrl(url, arweave)
   const shown = shownUrl(url)
@@ -102,8 +107,9 @@ async function readFile(
   const maxBytes = isMetadata ? Math.min(MAX_METADATA_BYTES, limits.fileBytes) : limits.fileBytes
   const allowHtml = !isMetadata && !/image/i.test(field)
   const content = await reader.read(readable, { maxBytes, allowHtml, keeps: isMetadata || keepsFiles })
-  if ('problem' in content && onKept !== undefined) {
-    if (await keepPrevious(store, readable.key, { maxBytes, signal })) onKept()
+  if ('problem' in content && onKept !== undefined && readable.kind === 'web') {
+    const isKept = await keepPrevious(store, readable.key, { maxBytes, signal })
+    if (isKept) onKept({ token_id: tokenIdOf(token), field, url: shown, error: content.problem })
   }
   const file = { number, field, url: shown, source: readable.key, problem: null }
   if (!wholeDirectory || readable.kind !== 'ipfs' || readable.path.length === 0) return [file]

@@ -24,7 +24,7 @@ export async function seedStore(store: ArchiveStore, archive: OpenArchive, signa
       if (cid === undefined) continue
       files++
       const readable = readableUrl(url, '')
-      if ('kind' in readable && readable.kind === 'web') store.addPrevious(readable.key, cid)
+      if ('kind' in readable && readable.kind !== 'data') store.addPrevious(readable.key, cid)
     }
   }
   return files

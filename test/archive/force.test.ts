@@ -35,7 +35,16 @@ test('keeps the content of an archive that --force replaces while the gateway ha
   world.pages.clear()
   const { code, stderr } = await archive('--allow-private-files', '--force')
   expect([code, stderr]).toEqual([0, expect.stringContaining("Kept 1 file of the existing archive that can't be read")])
+  expect(stderr).toContain(`token 3, image, ${page}: `)
+  expect(stderr).toContain(
+    'The existing archive had 4 files with ipfs URLs, which were not read again. `gdn collection check`',
+  )
   expect(await readFile(file)).toEqual(before)
+  const { stdout } = await archive('--allow-private-files', '--force', '--json')
+  expect(JSON.parse(stdout)).toMatchObject({
+    ...{ unreadable: 0, kept: 1, reused: 4 },
+    kept_files: [{ token_id: '3', field: 'image', url: page }],
+  })
 }, 60_000)
 
 test('refuses to replace an archive by one with fewer readable files, and resumes later', async () => {
@@ -96,7 +105,7 @@ test('reads only what an archive lacks if --force replaces an incomplete one', a
   world.gateway.blocks.set(missing, all.get(missing) ?? Buffer.alloc(0))
   world.gateway.asked.length = 0
   const { code, stdout } = await archive('--force', '--json')
-  expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ unreadable: 0, files: 6 })])
+  expect([code, JSON.parse(stdout)]).toEqual([0, expect.objectContaining({ unreadable: 0, files: 6, reused: 5 })])
   // The image is its root and three parts.
   expect(world.gateway.asked).toHaveLength(4)
 }, 60_000)

@@ -594,7 +594,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'collection archive': one(
     [
       ...['file', 'root', 'contract_address', 'blockchain', 'standard', 'block_number', 'block_hash'],
-      ...['tokens', 'files', 'blocks', 'bytes', 'unreadable', 'problems'],
+      ...['tokens', 'files', 'blocks', 'bytes', 'unreadable', 'kept', 'reused', 'problems', 'kept_files'],
     ],
     withNftContract,
   ),

@@ -39,13 +39,16 @@ const FIELDS = [
   'blocks',
   'bytes',
   'unreadable',
+  'kept',
+  'reused',
   'problems',
+  'kept_files',
 ]
 const VIEW: View = {
   fields: FIELDS,
-  columns: FIELDS.slice(0, -1),
+  columns: FIELDS.slice(0, -2),
   id: 'file',
-  card: ({ problems: _listed, ...record }) => Object.entries(record),
+  card: ({ problems: _listed, kept_files: _kept, ...record }) => Object.entries(record),
 }
 
 /** Number of problems that JSON has, and that are printed. The index has all of them. */
@@ -85,6 +88,13 @@ export async function archive(deps: Deps, typed: string | undefined, flags: Arch
   const written = await write(deps, path, { target, flags, previous }).finally(() => previous?.close())
   await output.one(recordOf(path, written))
   io.note(`Wrote ${safe(path)}`)
+  const { reused } = written
+  if (reused > 0) {
+    const isOne = reused === 1
+    io.note(
+      `The existing archive had ${count(reused, 'file')} with ${isOne ? 'an ipfs URL' : 'ipfs URLs'}, which ${isOne ? 'was' : 'were'} not read again. \`gdn collection check\` shows whether the gateway still has ${isOne ? 'it' : 'them'}.`,
+    )
+  }
   if (written.unreadable > 0) throw incomplete(deps, path, written)
 }
 
@@ -132,19 +142,36 @@ async function write(deps: Deps, path: string, { target, flags, previous }: Want
       if (previous !== null) kept = await seedStore(store, previous, signal)
     }
     const rules = { limits: limitsOf(flags), wanted, wholeDirectory, keepsFiles: true }
-    const options = { target, flags, store, ...rules, onListed, hasPrevious: previous !== null }
-    const archived = await readCollection(deps, options)
+    const keptFiles: ArchiveProblem[] = []
+    let keptNow = 0
+    const noteKept = (file: ArchiveProblem) => {
+      if (++keptNow <= MAX_PROBLEMS) keptFiles.push(file)
+    }
+    const onKept = previous === null ? undefined : noteKept
+    const archived = await readCollection(deps, { target, flags, store, ...rules, onListed, onKept })
+    if (keptNow > 0) {
+      printProblems(deps.io, keptFiles, keptNow)
+      deps.io.warn(`Kept ${count(keptNow, 'file')} of the existing archive that can't be read now.`)
+    }
     const problems = problemsIn(store)
     const [readable, unreadable] = [store.count('readable'), store.count('problems')]
     if (unreadable > 0 && readable < kept) {
       printProblems(deps.io, problems, unreadable)
       throw fewerFiles(path, kept, readable)
     }
-    return { ...(await writeArchive(store, archived, path, signal)), problems }
+    const counted = { kept: keptNow, keptFiles, reused: store.count('reused') }
+    return { ...(await writeArchive(store, archived, path, signal)), problems, ...counted }
   })
 }
 
-type Reported = WrittenArchive & { problems: ArchiveProblem[] }
+interface Reported extends WrittenArchive {
+  problems: ArchiveProblem[]
+  /** Number of files of the existing archive that can't be read now. */
+  kept: number
+  keptFiles: ArchiveProblem[]
+  /** Number of files of the existing archive that were not read again. */
+  reused: number
+}
 
 function problemsIn(store: ArchiveStore): ArchiveProblem[] {
   const problems: ArchiveProblem[] = []
@@ -159,7 +186,8 @@ function recordOf(file: string, written: Reported) {
   const { root, contract, blockchain, standard, block, tokens, files, blocks, bytes, unreadable, problems } = written
   const at = { block_number: block.number, block_hash: block.hash }
   const facts = { file, root, contract_address: contract, blockchain, standard, ...at }
-  return { ...facts, tokens, files, blocks, bytes, unreadable, problems }
+  const { kept, reused, keptFiles: kept_files } = written
+  return { ...facts, tokens, files, blocks, bytes, unreadable, kept, reused, problems, kept_files }
 }
 
 const fewerFiles = (path: string, before: number, now: number) =>

@@ -1,4 +1,5 @@
 import type { Archived, ArchiveStore } from '../../../../archive/archive-store.ts'
+import type { ArchiveProblem } from '../../../../archive/index-lines.ts'
 import type { ArchiveLimits } from '../../../../archive/limits.ts'
 import { listContractUri, listMinted } from '../../../../archive/list-more.ts'
 import { listTokens } from '../../../../archive/list-tokens.ts'
@@ -27,8 +28,8 @@ export interface ReadCollectionOptions {
   keepsFiles: boolean
   /** Called when all tokens are in the store. */
   onListed?: () => Promise<void>
-  /** Whether the store has the content of an existing archive, which stays if it can't be read now. */
-  hasPrevious?: boolean
+  /** Called for a file of an existing archive in the store that is kept, because it can't be read now. */
+  onKept?: ((file: ArchiveProblem) => void) | undefined
 }
 
 /** Number of times that the tokens are listed, if the node forgets the state of the block meanwhile. */
@@ -112,7 +113,7 @@ async function listAt(
 
 async function readFiles(
   deps: Deps,
-  { target, flags, store, limits, wholeDirectory, keepsFiles, hasPrevious = false }: ReadCollectionOptions,
+  { target, flags, store, limits, wholeDirectory, keepsFiles, onKept }: ReadCollectionOptions,
   { standard, block }: Archived,
 ): Promise<void> {
   const { io, sleep, signals, steadyNow } = deps
@@ -134,8 +135,6 @@ async function readFiles(
   })
   const since = steadyNow()
   let done = 0
-  let kept = 0
-  const onKept = hasPrevious ? () => kept++ : undefined
   try {
     await withProgress(io, 'Reading files', async ({ update }) => {
       const onToken = () => {
@@ -156,7 +155,6 @@ async function readFiles(
   } finally {
     await reader.close()
   }
-  if (kept > 0) io.warn(`Kept ${count(kept, 'file')} of the existing archive that can't be read now.`)
 }
 
 const unreachable = (failure: GdnError) =>
