@@ -1,5 +1,5 @@
 import { distance } from '../core/nearest.ts'
-import { tagProblem } from './traits.ts'
+import { tagProblem } from './tag-problem.ts'
 
 /** Fields for which an extra key may be a typing error. `title` isn't one, because metadata without it is rejected. */
 const LONG_KEYS = ['description', 'attribute', 'file_fields']

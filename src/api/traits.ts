@@ -59,38 +59,16 @@ function parseDate(given: string): Parsed {
   if (!/^(?:0|-?[1-9]\d*)$/.test(given)) {
     return { problem: `must be a date such as 2026-11-01, or its Unix time in seconds, not ${quoted(given)}` }
   }
-  const mistaken = mistakenForSeconds(given)
-  if (mistaken !== null) return { problem: mistaken }
+  // A year or a date without dashes is hardly a time in 1970. Midnight is what this function returns for a day.
+  const [, year, month = '01', day = '01'] = /^((?:19|20)\d\d)(?:(\d\d)(\d\d))?$/.exec(given) ?? []
+  const date = `${year}-${month}-${day}`
+  if (Number(given) % DAY_SECONDS !== 0 && 'text' in parseDate(date)) {
+    return { problem: `must be a date such as ${date}, not ${quoted(given)}` }
+  }
   if (Math.abs(Number(given)) < MAX_SECONDS) return { text: given }
   const inSeconds = Math.trunc(Number(given) / 1000)
   const meant = Math.abs(inSeconds) < MAX_SECONDS ? `: did you mean ${inSeconds}?` : ''
   return { problem: `must be a Unix time in seconds, not milliseconds${meant}` }
-}
-
-/**
- * Returns the problem of digits that are a year or a date without dashes, and not Unix seconds in the first months of
- * 1970. Midnight on a day is accepted, because it is what `parseDate` returns for that day.
- */
-function mistakenForSeconds(given: string): string | null {
-  if (Number(given) % DAY_SECONDS === 0) return null
-  if (/^(?:19|20)\d\d$/.test(given)) return `must be a date such as ${given}-01-01, not the year ${given}`
-  const dashed = given.replace(/^((?:19|20)\d\d)(\d\d)(\d\d)$/, '$1-$2-$3')
-  if (dashed === given || 'problem' in parseDate(dashed)) return null
-  return `must be a date such as 2026-11-01, not ${quoted(given)}: did you mean ${dashed}?`
-}
-
-/** Matches a tag such as `Level(number)`, whose type is in the wrong place. A unit has a space: `Size (number)`. */
-const TYPE_AT_END = new RegExp(`[^\\s(]\\( *(${TRAIT_TYPES.join('|')}) *(?:,[^()]*)?\\)$`, 'i')
-
-const TYPE_AT_START = new RegExp(`^\\( *(${TRAIT_TYPES.join('|')}) *(?:,[^()]*)?\\)`, 'i')
-
-/** Returns why a tag must be a misplaced type or column name, which would be published permanently, or null. */
-export function tagProblem(tag: string): string | null {
-  if (/^attr *[(:]/i.test(tag)) return 'begins like the name of a column'
-  const [, first] = TYPE_AT_START.exec(tag) ?? []
-  if (first !== undefined) return `begins with "(${first})", but has no type`
-  const [, last] = TYPE_AT_END.exec(tag) ?? []
-  return last === undefined ? null : `ends with "(${last})", but has no type`
 }
 
 /** Returns the shortest text of a maximum value, or why a trait of this type can't have it. */

@@ -1,5 +1,6 @@
 import { MAX_FILE_FIELDS, nftMetadata } from '../api/metadata.ts'
-import { isTraitType, parseMaximum, TRAIT_TYPES, type TraitType, tagProblem } from '../api/traits.ts'
+import { tagProblem } from '../api/tag-problem.ts'
+import { isTraitType, parseMaximum, TRAIT_TYPES, type TraitType } from '../api/traits.ts'
 import { validate } from '../api/validate.ts'
 import { nearest } from '../core/nearest.ts'
 import { quoted } from '../core/quoted.ts'

@@ -1,5 +1,6 @@
 import type { Blockchain } from '../../../api/blockchains.ts'
-import { isTraitType, parseMaximum, parseTraitValue, type TraitType, tagProblem } from '../../../api/traits.ts'
+import { tagProblem } from '../../../api/tag-problem.ts'
+import { isTraitType, parseMaximum, parseTraitValue, type TraitType } from '../../../api/traits.ts'
 import { flagError } from '../../../core/errors.ts'
 import { quoted } from '../../../core/quoted.ts'
 import type { UnknownColumns } from '../../../manifest/columns.ts'
