@@ -248,14 +248,16 @@ async function withOwnCollection(...argv: string[]): Promise<Prepared> {
 
 /** A PNG image with one pixel. */
 const PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+/** Another one, in red. */
+const RED_PIXEL = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGP4z8DwHwAFAAH/iZk9HQAAAABJRU5ErkJggg=='
 
 /** Layers with two images. */
 async function withArt(command: string, ...flags: string[]) {
   const traits = '{ Blue: { file: blue.png }, Red: { file: red.png } }'
   const { path, options } = await folder({
-    'art.yaml': `title: T\ndescription: D\nlayers: [{ name: Sky, traits: ${traits} }]\n`,
+    'art.yaml': `title: "T #{number}"\ndescription: D\nlayers: [{ name: Sky, traits: ${traits} }]\n`,
     'blue.png': Buffer.from(PIXEL, 'base64'),
-    'red.png': Buffer.from(PIXEL, 'base64'),
+    'red.png': Buffer.from(RED_PIXEL, 'base64'),
   })
   return { argv: ['art', command, path('art.yaml'), ...flags], options }
 }

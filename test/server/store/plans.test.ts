@@ -48,6 +48,8 @@ const SMALL = [
 const OF_OPERATORS = [
   ...['store/stored-files.countFilesIn', 'store/stored-files.movePlace', 'store/webhooks.removeWebhook'],
   ...['countDeliveries', 'listDeliveries', 'requeueDeliveries'].map((name) => `store/webhook-deliveries.${name}`),
+  // `gdn collection restore` replaces blocks by their primary key.
+  'store/block-table.repairBlocks',
   // Read at most 10,000 NFTs, while no signer can pay.
   'store/nfts.waitingMints',
   // Reads nothing.
