@@ -11,7 +11,7 @@ function warningOf(...rows: { line: number; title: string; isRemoved?: boolean }
     tally.add({ result, row, removed: null, verification: { verified: null, changed: 'burned' } } as VerifiedRow)
   }
   const warnings: string[] = []
-  tally.warn({ warn: (text) => void warnings.push(text) } as Io)
+  tally.warn({ warn: (text) => void warnings.push(text), note: () => {} } as Partial<Io> as Io)
   return warnings.join('\n')
 }
 
