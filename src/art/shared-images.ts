@@ -3,7 +3,8 @@ import { quoted } from '../core/quoted.ts'
 import type { Art } from './types.ts'
 
 /**
- * Returns a sentence for each trait that has the image of an earlier trait, with both locations.
+ * Returns a sentence for each trait that has the file of an earlier trait, or an equal file in the same layer, with both
+ * locations. Layers often have equal empty images.
  *
  * @param hashes the hash of the image of each trait; null if only paths are compared
  */
@@ -14,12 +15,11 @@ export function sharedImages({ file, layers }: Art, hashes: readonly string[] | 
     layer.traits.flatMap((trait) => {
       const place = formatPlace({ file, line: trait.place.line })
       const own = { name: quoted(`${layer.name}/${trait.name}`), place, file: quoted(trait.file) }
-      const key = hashes?.[index++] ?? trait.path
-      const earlier = first.get(key)
-      if (earlier === undefined) {
-        first.set(key, own)
-        return []
-      }
+      const hash = hashes?.[index++]
+      const keys = [trait.path, ...(hash === undefined ? [] : [`${layer.name}\0${hash}`])]
+      const earlier = keys.map((key) => first.get(key)).find((found) => found !== undefined)
+      for (const key of keys) if (!first.has(key)) first.set(key, own)
+      if (earlier === undefined) return []
       const files = own.file === earlier.file ? own.file : `${own.file} equals ${earlier.file}`
       return [`${own.place}: ${own.name} has the same image as ${earlier.name} (${earlier.place}): ${files}`]
     }),

@@ -200,6 +200,12 @@ describe('gdn art check', () => {
     }
   })
 
+  test('does not warn about equal image files of two layers, such as empty ones', async () => {
+    const { gdn, path } = await layers([], { 'art.yaml': ART })
+    await copyFile(path('b.png'), path('d.png'))
+    expect((await gdn('check', 'art.yaml', '--count', '5')).stderr).not.toContain('equals')
+  })
+
   test('lists all images with a problem', async () => {
     const one = 'one_of_ones:\n  - { at: 1, image: x.png }\n'
     const { gdn, path, write } = await layers([], { 'art.yaml': ART + one })
