@@ -6,7 +6,7 @@ import { compileSolidity } from '../../src/build/contracts.mjs'
 import { cli, tempHome } from '../cli/harness.ts'
 import { GatewayStandIn } from '../helpers/ipfs-gateway-stand-in.ts'
 import { type PlainAnvil, startPlainAnvil } from '../helpers/plain-anvil.ts'
-import { cloneOf, deployCode, published } from '../helpers/published-contracts.ts'
+import { cloneOf, DROP, deployCode, published, ZORA } from '../helpers/published-contracts.ts'
 import { pixels } from './collection-world.ts'
 import { opened } from './opened-archive.ts'
 
@@ -42,21 +42,6 @@ contract Oz1155 is ERC1155 {
 }`,
 }
 const MANIFOLD = parseAbi(['constructor(string name, string symbol)', 'function mintBase(address to, string uri)'])
-const DROP = parseAbi([
-  'struct AllowlistProof { bytes32[] proof; uint256 quantityLimitPerWallet; uint256 pricePerToken; address currency; }',
-  'struct ClaimCondition { uint256 startTimestamp; uint256 maxClaimableSupply; uint256 supplyClaimed; uint256 quantityLimitPerWallet; bytes32 merkleRoot; uint256 pricePerToken; address currency; string metadata; }',
-  'function initialize(address admin, string name, string symbol, string uri, address[] forwarders, address sale, address royalty, uint128 royaltyBps, uint128 feeBps, address fee)',
-  'function lazyMint(uint256 amount, string uri, bytes data)',
-  'function setClaimConditions(ClaimCondition[] conditions, bool resets)',
-  'function claim(address receiver, uint256 quantity, address currency, uint256 price, AllowlistProof proof, bytes data) payable',
-])
-const ZORA = parseAbi([
-  'constructor(address mintFees, address upgrades, address rewards, address sales)',
-  'struct Royalty { uint32 mintSchedule; uint32 bps; address receiver; }',
-  'function initialize(string name, string uri, Royalty royalty, address admin, bytes[] actions)',
-  'function setupNewToken(string uri, uint256 maxSupply) returns (uint256)',
-  'function adminMint(address receiver, uint256 id, uint256 quantity, bytes data)',
-])
 const COIN = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'
 const NO_ROOT: Hex = `0x${'0'.repeat(64)}`
 

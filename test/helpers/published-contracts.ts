@@ -1,7 +1,30 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { getContractAddress, type Hex } from 'viem'
+import { getContractAddress, type Hex, parseAbi } from 'viem'
 import type { PlainAnvil } from './plain-anvil.ts'
+
+/** Functions of thirdweb's DropERC721. */
+export const DROP = parseAbi([
+  'struct AllowlistProof { bytes32[] proof; uint256 quantityLimitPerWallet; uint256 pricePerToken; address currency; }',
+  'struct ClaimCondition { uint256 startTimestamp; uint256 maxClaimableSupply; uint256 supplyClaimed; uint256 quantityLimitPerWallet; bytes32 merkleRoot; uint256 pricePerToken; address currency; string metadata; }',
+  'function initialize(address admin, string name, string symbol, string uri, address[] forwarders, address sale, address royalty, uint128 royaltyBps, uint128 feeBps, address fee)',
+  'function lazyMint(uint256 amount, string uri, bytes data)',
+  'function setClaimConditions(ClaimCondition[] conditions, bool resets)',
+  'function claim(address receiver, uint256 quantity, address currency, uint256 price, AllowlistProof proof, bytes data) payable',
+  'function burn(uint256 tokenId)',
+  'function transferFrom(address from, address to, uint256 tokenId)',
+])
+
+/** Functions of Zora's ZoraCreator1155Impl. */
+export const ZORA = parseAbi([
+  'constructor(address mintFees, address upgrades, address rewards, address sales)',
+  'struct Royalty { uint32 mintSchedule; uint32 bps; address receiver; }',
+  'function initialize(string name, string uri, Royalty royalty, address admin, bytes[] actions)',
+  'function setupNewToken(string uri, uint256 maxSupply) returns (uint256)',
+  'function adminMint(address receiver, uint256 id, uint256 quantity, bytes data)',
+  'function safeTransferFrom(address from, address to, uint256 id, uint256 quantity, bytes data)',
+  'function burnBatch(address from, uint256[] ids, uint256[] quantities)',
+])
 
 /**
  * Returns the published bytecode of a contract of others, linked to a library without code.

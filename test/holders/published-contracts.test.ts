@@ -3,7 +3,7 @@ import { encodeDeployData, encodeFunctionData, getAddress, type Hex, parseAbi, z
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { cli } from '../cli/harness.ts'
 import { type PlainAnvil, startPlainAnvil } from '../helpers/plain-anvil.ts'
-import { cloneOf, deployCode, published } from '../helpers/published-contracts.ts'
+import { cloneOf, DROP, deployCode, published, ZORA } from '../helpers/published-contracts.ts'
 import { bruteForce } from './brute-force.ts'
 
 const ABI = parseAbi([
@@ -12,25 +12,6 @@ const ABI = parseAbi([
   'function mintBaseBatch(address to, uint16 count)',
   'function burn(uint256 tokenId)',
   'function transferFrom(address from, address to, uint256 tokenId)',
-])
-const DROP = parseAbi([
-  'struct AllowlistProof { bytes32[] proof; uint256 quantityLimitPerWallet; uint256 pricePerToken; address currency; }',
-  'struct ClaimCondition { uint256 startTimestamp; uint256 maxClaimableSupply; uint256 supplyClaimed; uint256 quantityLimitPerWallet; bytes32 merkleRoot; uint256 pricePerToken; address currency; string metadata; }',
-  'function initialize(address admin, string name, string symbol, string uri, address[] forwarders, address sale, address royalty, uint128 royaltyBps, uint128 feeBps, address fee)',
-  'function lazyMint(uint256 amount, string uri, bytes data)',
-  'function setClaimConditions(ClaimCondition[] conditions, bool resets)',
-  'function claim(address receiver, uint256 quantity, address currency, uint256 price, AllowlistProof proof, bytes data) payable',
-  'function burn(uint256 tokenId)',
-  'function transferFrom(address from, address to, uint256 tokenId)',
-])
-const ZORA = parseAbi([
-  'constructor(address mintFees, address upgrades, address rewards, address sales)',
-  'struct Royalty { uint32 mintSchedule; uint32 bps; address receiver; }',
-  'function initialize(string name, string uri, Royalty royalty, address admin, bytes[] actions)',
-  'function setupNewToken(string uri, uint256 maxSupply) returns (uint256)',
-  'function adminMint(address receiver, uint256 id, uint256 quantity, bytes data)',
-  'function safeTransferFrom(address from, address to, uint256 id, uint256 quantity, bytes data)',
-  'function burnBatch(address from, uint256[] ids, uint256[] quantities)',
 ])
 const COIN = '0xEeeeeEeeeEeEeeEeEeEeeEEEeeeeEeeeeeeeEEeE'
 
