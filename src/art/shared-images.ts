@@ -3,8 +3,8 @@ import { quoted } from '../core/quoted.ts'
 import type { Art } from './types.ts'
 
 /**
- * Returns a sentence for each trait that has the file of an earlier trait, or an equal file in the same layer, with both
- * locations. Layers often have equal empty images.
+ * Returns a sentence for each trait that has the file of an earlier trait, or an equal file in the same layer, with
+ * both locations. Layers often have equal empty images.
  *
  * @param hashes the hash of the image of each trait; null if only paths are compared
  */
