@@ -22,6 +22,7 @@ export const POSTGRES = [
   'test/server/http/{held-reads,idempotency,max-cost-of-changes,max-supply,reference-aliases,reference-labels,references}.test.ts',
   'test/server/pipeline/{max-cost-property,max-supply,reordered-transfers}.test.ts',
   'test/batch/supply-kill.test.ts',
+  'test/archive/restore-publishing.test.ts',
   'test/cli/mcp/max-cost-property.test.ts',
   'test/server/transfers/{owner-block,receiver-names}.test.ts',
   'test/server/updates/{burnnft,commitprovenance,nft-history,reorg,seal,solana,updatednft}.test.ts',

@@ -7,6 +7,7 @@ import { freshDataDir, startTestBackend, until } from '../helpers/backend.ts'
 import { whenTestDone } from '../helpers/clean-up.ts'
 import { type IpfsNodeStandIn, startIpfsNode } from '../helpers/ipfs-node-stand-in.ts'
 import { type PinningStandIn, startPinningService } from '../helpers/pinning-stand-in.ts'
+import { databaseUrlOf, openTestStore } from '../helpers/test-database.ts'
 import { drop } from './collection-world.ts'
 
 const TOKEN = 'token-of-the-service'
@@ -32,7 +33,9 @@ async function archived({ withNode = true } = {}) {
   await token(TOKEN)
   const pinning = `pinning: { endpoint: "${service.url}", token_file: pin-token }`
   const storage = withNode ? `storage: { kind: ipfs, api: "${node.url}" }\n` : ''
-  await write('backend.yaml', `${storage}${pinning}\n`)
+  const url = await databaseUrlOf(dataDir.path)
+  if (url !== undefined) await write('database-url', url)
+  await write('backend.yaml', `${storage}${pinning}\n${url === undefined ? '' : 'database_url_file: database-url\n'}`)
   const restore = async () => {
     const { code, stdout, stderr } = await cli(['collection', 'restore', file, '--data-dir', dataDir.path, '--json'], {
       env,
@@ -123,4 +126,30 @@ test('has a pinning service pin the files without an IPFS node, which fetches th
   } finally {
     await backend.close()
   }
+})
+
+test('replaces a damaged block in the database, and leaves the others', async () => {
+  const { restore, dataDir, blocks } = await archived()
+  expect((await restore()).code).toBe(0)
+  const stored = async () => {
+    const store = await openTestStore(dataDir)
+    try {
+      const rows = await store.db.selectFrom('blocks').select(['cid', 'bytes']).execute()
+      return new Map(rows.map(({ cid, bytes }) => [cid, Buffer.from(bytes)]))
+    } finally {
+      await store.close()
+    }
+  }
+  const whole = await stored()
+  const [cid] = blocks.keys()
+  const store = await openTestStore(dataDir)
+  await store.db
+    .updateTable('blocks')
+    .set({ bytes: Buffer.from('damaged') })
+    .where('cid', '=', String(cid))
+    .execute()
+  await store.close()
+  expect((await stored()).get(String(cid))?.toString()).toBe('damaged')
+  expect((await restore()).code).toBe(0)
+  expect(await stored()).toEqual(whole)
 })
