@@ -247,6 +247,19 @@ test('refuses an address that is no address, and a missing flag', async () => {
   expect((await cli(['collection', 'archive', ...world.flags])).stderr).toContain('--to: is required')
 })
 
+test.each([
+  ['a node that does not respond', ['-b', 'polygon', '--rpc-url', 'http://127.0.0.1:9'], 6, 'nothing listens'],
+  ['a blockchain that gdn does not know', ['-b', 'nochain'], 2, 'gdn has no network with this name. Use one of'],
+])('leaves no file after %s', async (_name, flags, exit, text) => {
+  const { dir, env } = await tempHome()
+  const file = join(dir, 'tides.car')
+  const world = kept(await drop(1))
+  const server = { ...env, GDN_BASE_URL: world.web.url, GDN_API_KEY: 'x' }
+  const { code, stderr } = await cli(['collection', 'archive', CONTRACT, ...flags, '--to', file], { env: server })
+  expect([code, stderr]).toEqual([exit, expect.stringContaining(text)])
+  expect((await readdir(dir)).filter((name) => name.startsWith('tides'))).toEqual([])
+})
+
 test('refuses a file in a directory that does not exist, before it reads any file', async () => {
   const world = await one(dataUrl({ name: 'Tide' }))
   const { code, stderr } = await cli(['collection', 'archive', ...world.flags, '--to', '/nowhere/tides.car', '--json'])

@@ -1,4 +1,5 @@
-import { type Blockchain, chainIdOf } from '../../api/blockchains.ts'
+import { blockchainHint } from '../../api/blockchain-hint.ts'
+import { type Blockchain, chainIdOf, isKnownBlockchain } from '../../api/blockchains.ts'
 import { createTransport } from '../../client/create-transport.ts'
 import { statusOf } from '../../client/responses.ts'
 import { proxyOf } from '../../config/proxy.ts'
@@ -75,5 +76,7 @@ export async function openChain(
 const noNode = (blockchain: Blockchain) =>
   new GdnError('usage', `no node of ${blockchain} is specified`, {
     place: { flag: '--rpc-url' },
-    hint: 'Add --rpc-url <url>, or set GDN_RPC_URL.',
+    hint: isKnownBlockchain(blockchain)
+      ? 'Add --rpc-url <url>, or set GDN_RPC_URL.'
+      : `gdn has no network with this name. ${blockchainHint(blockchain)} For another network, add --rpc-url <url>.`,
   })

@@ -14,7 +14,7 @@ export interface WantedArchive {
 
 /**
  * Calls `act` with the unfinished archive beside a file, a new one if there is none. Deletes it after success. After a
- * failure, it stays, so that the same command resumes.
+ * failure, it stays if its list of tokens is complete, so that the same command resumes.
  *
  * @throws GdnError `usage` if it is the unfinished archive of something else
  */
@@ -35,7 +35,9 @@ export async function openPartial<Result>(
       remove = true
       return result
     } catch (error) {
-      throw store.archived() === null ? error : withResume(error)
+      // The tokens are listed at one block, so a list that isn't complete is of no use.
+      remove = store.archived() === null
+      throw remove ? error : withResume(error)
     } finally {
       store.close({ remove })
     }

@@ -6,6 +6,7 @@ import { parseTokenId } from '../../../../verify/abi.ts'
 import type { Block } from '../../../../verify/block-at.ts'
 import type { ContractReader } from '../../../../verify/contract/answers.ts'
 import { readToken } from '../../../../verify/contract/read-token.ts'
+import { collectionsAtAGlance } from '../../../connect/known-collections.ts'
 import { namedRpc, type ReaderFlags } from '../../../connect/open-verifier.ts'
 import { refuseSolana, withContract } from '../../../connect/with-contract.ts'
 import type { Deps } from '../../../deps.ts'
@@ -29,6 +30,22 @@ export interface TokenOptions {
   usesConfigured: boolean
   /** Asks more questions at the same block. */
   more?: (reader: ContractReader, facts: OpenToken['facts'], id: bigint) => Promise<void>
+}
+
+/**
+ * Returns the flags with the blockchain of a collection that was created on this machine, if the user specifies the
+ * server but no blockchain.
+ */
+export async function withKnownBlockchain<Flags extends TokenFlags>(
+  deps: Deps,
+  flags: Flags,
+  { contractAddress }: NamedToken,
+): Promise<Flags> {
+  const settings = await deps.settings(flags)
+  const server = settings.blockchain === null ? await namedServer(deps, flags) : null
+  if (server === null) return flags
+  const [collection] = await collectionsAtAGlance(deps, { server, settings }, [contractAddress])
+  return collection === undefined ? flags : { ...flags, blockchain: collection.blockchain }
 }
 
 /**

@@ -21,6 +21,7 @@ import {
   verificationData,
 } from '../verification.ts'
 import { verifyToken } from '../verify-token.ts'
+import { withKnownBlockchain } from './open-token.ts'
 import { type ContentCheck, checkToken } from './verify-content.ts'
 
 /** The view of a token of any contract. */
@@ -42,8 +43,9 @@ const MAX_URI = 200
  * Prints what the chain and the storage prove about a token: that its metadata matches the commitment of its
  * collection, or else the CID in its token URI.
  */
-export async function proveToken(deps: Deps, flags: VerifyNftFlags, token: NamedToken): Promise<void> {
-  const output = createOutput(deps.io, flags, TOKEN_VIEW)
+export async function proveToken(deps: Deps, given: VerifyNftFlags, token: NamedToken): Promise<void> {
+  const output = createOutput(deps.io, given, TOKEN_VIEW)
+  const flags = await withKnownBlockchain(deps, given, token)
   const resolved = await withOwner(deps, flags)
   const { content, differences, facts, block, blockchain } = await checkToken(deps, resolved, token)
   const proof = facts.isOfGdn ? await verifyToken(deps, flags, token) : null

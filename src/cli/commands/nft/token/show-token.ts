@@ -12,7 +12,7 @@ import { createOutput } from '../../../render/output.ts'
 import type { CardRow, RecordCard, View } from '../../../render/view.ts'
 import type { NamedToken } from '../named-token.ts'
 import { withGateway } from './gateway-access.ts'
-import { openToken, type TokenFlags } from './open-token.ts'
+import { openToken, type TokenFlags, withKnownBlockchain } from './open-token.ts'
 import { readTokenMetadata } from './read-metadata.ts'
 
 const FIELDS = [
@@ -23,8 +23,9 @@ const FIELDS = [
 const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'token_id', card: cardOf }
 
 /** Shows a token of any contract: what the contract says about it, and its metadata. */
-export async function showToken(deps: Deps, token: NamedToken, flags: TokenFlags & OutputFlags): Promise<void> {
-  const output = createOutput(deps.io, flags, VIEW)
+export async function showToken(deps: Deps, token: NamedToken, given: TokenFlags & OutputFlags): Promise<void> {
+  const output = createOutput(deps.io, given, VIEW)
+  const flags = await withKnownBlockchain(deps, given, token)
   const { facts, block, blockchain, server } = await openToken(deps, flags, token, { usesConfigured: true })
   const { standard, owner, token_uri, royalty, total_supply, max_supply, contradictions } = facts
   const read =
