@@ -37,9 +37,11 @@ export function parseYamlWithPlaces<Schema extends z.ZodType>(
   }
   const [broken] = [...document.errors, ...document.warnings]
   if (broken !== undefined) {
-    throw new GdnError('invalid_config', `the file is not valid YAML: ${broken.message}`, {
-      place: placeAt(broken.pos[0]),
-    })
+    const [start] = broken.pos
+    const [key = ''] = text.slice(start).split(/[:\n]/, 1)
+    const problem =
+      broken.code === 'DUPLICATE_KEY' ? `the key ${JSON.stringify(key.trim())} is repeated` : broken.message
+    throw new GdnError('invalid_config', `the file is not valid YAML: ${problem}`, { place: placeAt(start) })
   }
   // Rejects a key that the schema would silently omit.
   visit(document, {

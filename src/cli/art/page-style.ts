@@ -19,7 +19,7 @@ th:last-child,td:last-child{padding-inline-end:0}
 .reasons{margin:14px 0 0;padding:12px 18px;border:1px solid color-mix(in srgb,var(--busy) 28%,var(--line));border-radius:12px;background:var(--busy-soft);font-size:.875rem}
 .reasons li{padding:2px 0;overflow-wrap:anywhere}
 .reasons p{color:var(--busy);font-weight:620}
-/* The bars say the same as the numbers beside them. */
-@media (max-width:480px){.tables:not(.wide) :is(th,td):last-child{display:none}}
+/* The bars say the same as the numbers beside them, and the number of an NFT identifies it without its title. */
+@media (max-width:480px){.tables:not(.wide) :is(th,td):last-child,.wide :is(th,td):nth-child(3):nth-last-child(3){display:none}.wide table{min-width:0}.wide .number{min-width:0}}
 @media print{.panel{break-inside:avoid}}
 `
