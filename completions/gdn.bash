@@ -258,11 +258,11 @@ __gdn_bundles() {
     'batch rarity') REPLY='flags-ac686f server-12647a output-31b492' ;;
     'batch preview') REPLY='flags-949698 server-12647a output-31b492' ;;
     'batch rehearse') REPLY='flags-fa8e02 run-d6aedf server-da4928 output-31b492' ;;
-    'batch mint') REPLY='flags-5b2450 receivers-1d00cd run-a248b8 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
+    'batch mint') REPLY='flags-5b2450 receivers-1d00cd run-a248b8 sending-and-waiting-8273f0 verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
     'batch list') REPLY='flags-adadad server-12647a output-31b492' ;;
     'batch status') REPLY='flags-eee414 server-12647a output-31b492' ;;
-    'batch resume') REPLY='flags-090a66 run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
-    'batch retry') REPLY='flags-263dfc run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
+    'batch resume') REPLY='flags-090a66 run-aefcb0 sending-and-waiting-8273f0 verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
+    'batch retry') REPLY='flags-263dfc run-aefcb0 sending-and-waiting-8273f0 verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
     'batch reconcile') REPLY='flags-486742 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-31b492' ;;
     'batch results') REPLY='flags-7cfe0f verifying-4972e5 server-12647a output-31b492' ;;
     'batch report') REPLY='flags-c0a8b1 server-12647a output-31b492' ;;
@@ -688,11 +688,11 @@ __gdn_flags() {
 --unrevealed - file Mint with this JSON placeholder metadata, and commit to the rows for `gdn reveal`
 --shuffle - - Let a later round of drand draw the rows of the NFTs (needs --unrevealed)
 --shuffle-margin - text Time from the last mint to the round of drand (30m)' ;;
-    'sending-and-waiting-482f1f') REPLY='--wait - - Wait until all NFTs are deployed (the default)
+    'sending-and-waiting-8273f0') REPLY='--wait - - Wait until all NFTs are deployed (the default)
 --no-wait - - Return when all requests are accepted
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Run all checks without sending anything
---yes -y - Don'\''t prompt before spending coins that have value' ;;
+--yes -y - Don'\''t prompt before spending coins that have value, or because of edited rows' ;;
     'verifying-4972e5') REPLY='--verify - - Compare owner, token URI and metadata with the chain and the storage; exit code 5 if something differs
 --rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server'\''s node)
 --gateway - text IPFS gateway (the server'\''s gateway)' ;;

@@ -366,15 +366,15 @@ function __gdn_bundles
     case 'batch rehearse'
       printf '%s\n' 'flags-fa8e02 run-d6aedf server-da4928 output-31b492'
     case 'batch mint'
-      printf '%s\n' 'flags-5b2450 receivers-1d00cd run-a248b8 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+      printf '%s\n' 'flags-5b2450 receivers-1d00cd run-a248b8 sending-and-waiting-8273f0 verifying-4972e5 cost-5c8998 server-12647a output-31b492'
     case 'batch list'
       printf '%s\n' 'flags-adadad server-12647a output-31b492'
     case 'batch status'
       printf '%s\n' 'flags-eee414 server-12647a output-31b492'
     case 'batch resume'
-      printf '%s\n' 'flags-090a66 run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+      printf '%s\n' 'flags-090a66 run-aefcb0 sending-and-waiting-8273f0 verifying-4972e5 cost-5c8998 server-12647a output-31b492'
     case 'batch retry'
-      printf '%s\n' 'flags-263dfc run-aefcb0 sending-and-waiting-482f1f verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+      printf '%s\n' 'flags-263dfc run-aefcb0 sending-and-waiting-8273f0 verifying-4972e5 cost-5c8998 server-12647a output-31b492'
     case 'batch reconcile'
       printf '%s\n' 'flags-486742 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-31b492'
     case 'batch results'
@@ -922,12 +922,12 @@ function __gdn_flags
         '--unrevealed - file Mint with this JSON placeholder metadata, and commit to the rows for `gdn reveal`' \
         '--shuffle - - Let a later round of drand draw the rows of the NFTs (needs --unrevealed)' \
         '--shuffle-margin - text Time from the last mint to the round of drand (30m)'
-    case 'sending-and-waiting-482f1f'
+    case 'sending-and-waiting-8273f0'
       printf '%s\n' '--wait - - Wait until all NFTs are deployed (the default)' \
         '--no-wait - - Return when all requests are accepted' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Run all checks without sending anything' \
-        '--yes -y - Don\'t prompt before spending coins that have value'
+        '--yes -y - Don\'t prompt before spending coins that have value, or because of edited rows'
     case 'verifying-4972e5'
       printf '%s\n' '--verify - - Compare owner, token URI and metadata with the chain and the storage; exit code 5 if something differs' \
         '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server\'s node)' \

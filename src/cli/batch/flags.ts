@@ -194,6 +194,7 @@ export function addRateFlag(command: GdnCommand): GdnCommand {
 
 export function addSendingFlags(command: GdnCommand): GdnCommand {
   addWaitFlags(command, undefined, {
+    yes: "Don't prompt before spending coins that have value, or because of edited rows",
     dryRun: 'Run all checks without sending anything',
     noWait: 'Return when all requests are accepted',
   })
