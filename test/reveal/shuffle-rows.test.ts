@@ -1,6 +1,8 @@
 /** @module-tag slow */
+
 import { rename } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { confirmAbandoned } from '../../src/cli/reveal/seal-drop.ts'
 import { cli } from '../cli/harness.ts'
 import { createTestCollection, freshDataDir, startTestBackend, type TestBackend, WALLETS } from '../helpers/backend.ts'
 import { nftsOf, refusingRelay, rowsOf, shuffledMachine } from '../helpers/shuffled-machine.ts'
@@ -40,6 +42,9 @@ test('lists the rows that no NFT shows after the reveal, and only counts slots b
   expect(await inText('--dry-run')).toContain(
     '1 slot is not minted; which row it would have drawn is known after the reveal.',
   )
+  expect(await inText('--dry-run')).toContain('To seal the drop without it, add --abandon-rows 1.')
+  const other = await inText('--dry-run', '--abandon-rows', '2')
+  expect(other).toContain("1 row is not minted, so the number can't be 2")
   expect(JSON.parse(before.stdout)).toMatchObject({ not_minted: 1, unrevealed_rows: [], unrevealed_rows_left_out: 1 })
   for (const one of [machine, await shuffledMachine(backend, collection)]) {
     const { stdout } = await one.reveal(rows, '--abandon-rows', '1')
@@ -113,12 +118,33 @@ test('says how a mint is revealed, that its manifest is needed, and nothing of -
   expect(stderr).not.toContain('--again')
   const beacon = ['--beacon', machine.path('beacon.json')]
   const dry = await cli(['reveal', file, ...machine.target, ...beacon, '--dry-run'], options)
-  expect(dry.stderr).toContain('seals it permanently. The rows are drawn at least 1 s later')
+  expect(dry.stderr).toContain('seals it permanently. The beacon file signs the round at once')
+  const prompted = await cli(['reveal', file, ...machine.target, ...beacon], options)
+  expect([prompted.code, prompted.stderr.replace(/\s+/g, ' ')]).toEqual([
+    3,
+    expect.stringMatching(
+      /Seal the drop with 2 NFTs on polygon.*\? This is permanent: no more of its rows can be minted, and a later round of the beacon that you named draws the rows\. The beacon file signs the round at once, so gdn does not wait for it\./,
+    ),
+  ])
+  expect(prompted.stderr).not.toContain('The drop is sealed')
   await rename(file, machine.path('ren.csv'))
   const renamed = await cli(['reveal', machine.path('ren.csv'), ...machine.target, ...beacon], options)
   expect(renamed.stderr).toContain('add --run drop.csv --adopt')
   const lost = await cli(['reveal', file, ...machine.target, ...beacon], options)
   expect(lost.stderr).toContain('Only the manifest that was minted can reveal the drop.')
+})
+
+test.each<[number, string]>([
+  [1, '1 of 9 slots is not minted. Abandon it permanently? The draw decides which row no NFT will show.'],
+  [2, '2 of 9 slots are not minted. Abandon them permanently? The draw decides which 2 rows no NFT will show.'],
+])('asks before it abandons %i', async (notMinted, question) => {
+  const asked: string[][] = []
+  const io = { interactive: true, confirm: async (...args: string[]) => void asked.push(args) }
+  const plan = { rows: 9, notMinted, undeployed: 0 }
+  await confirmAbandoned({ io } as never, plan as never, {} as never)
+  expect(asked).toEqual([[question, `--abandon-rows ${notMinted}`]])
+  await confirmAbandoned({ io } as never, plan as never, { abandonRows: notMinted } as never)
+  expect(asked).toHaveLength(1)
 })
 
 test('counts NFTs that are not revealed yet in one line of a plan, and lists edited and exchanged rows', async () => {

@@ -128,15 +128,16 @@ test('waits for the round of quicknet, and says until when: once in a log, and u
   for (const { request_metadata } of await nftsOf(backend, collection)) {
     expect(request_metadata.provenance_signature).toBe(signature)
   }
-  const { seen } = relay
-  expect(seen.map(({ path }) => path)).toEqual([`/${QUICKNET.hash}/public/${round}`])
+  // A recent round before the seal, and the round of the drop after it.
+  const paths = relay.seen.map(({ path }) => path)
+  expect(paths).toEqual([expect.stringContaining('/public/'), `/${QUICKNET.hash}/public/${round}`])
 
   collection = await createTestCollection(backend)
   machine = await shuffledMachine(backend, collection)
   expect((await machine.shuffle(ROWS)).code).toBe(0)
   const shown = await reveal([relay.url], node, { clock: clockBefore(600), stderrTty: true, columns: 120 })
   expect(shown.code, shown.stderr).toBe(0)
-  for (const left of ['min left)', ' s left)']) expect(shown.stderr).toContain(left)
+  for (const text of ['min left)', `Reading round ${round} of drand`]) expect(shown.stderr).toContain(text)
   expect(shown.stderr).toContain(waiting)
 })
 
@@ -161,7 +162,9 @@ test('a wait that exceeds --timeout or is interrupted says how to go on, and the
     code: 'interrupted',
     hint: expect.stringContaining(`${waiting.replace('the', 'The')}. Run the same command again to keep waiting.`),
   })
-  expect(relay.seen).toEqual([])
+  // Only a recent round, before the seal.
+  expect(relay.seen).toHaveLength(1)
+  expect(relay.seen[0]?.path).not.toContain(`/${round}`)
   expect(await revisions()).toEqual([0, 0, 0])
   const done = await reveal([relay.url], node, { clock: clockBefore(20) }, '--json')
   expect(done.code, done.stderr).toBe(0)
@@ -201,10 +204,66 @@ test('a relay that fails or lies reveals nothing, and another one replaces it', 
   expect(JSON.parse(done.stdout)).toMatchObject({ revealed: 3, round })
 })
 
+const CONTINUES =
+  'The drop stays sealed, and nothing is lost. Run the same command again when this machine reaches a relay'
+const REHEARSE = 'To rehearse the draw on this network without drand, add --beacon <file>.'
+
+test('warns before the seal that no relay responds, and says after it that the same command continues', async () => {
+  const node = await nodeThat(sealedInTime())
+  const relay = await relayThat({ status: 502, text: 'down' })
+  const warning = `No relay of drand responds (${relay.url}: HTTP 502). A sealed drop can be revealed only when a relay responds. ${REHEARSE}`
+  const target = ['--beacon-url', relay.url, '--rpc-url', node]
+  const prompted = await machine.run(['reveal'], ROWS, ...target)
+  expect(prompted.error).toMatchObject({
+    code: 'not_confirmed',
+    message: expect.stringContaining(`${warning} Seal the drop with`),
+  })
+  const failed = await reveal([relay.url], node, { clock: clockBefore(-16) })
+  expect(failed.code).toBe(6)
+  expect(failed.stderr).toContain(warning)
+  expect(failed.stderr).toContain('Back up drop.csv and its files: without them, no one can reveal the drop.')
+  expect(failed.stderr).toContain(`${CONTINUES} of drand, or set --beacon-url to another relay. ${REHEARSE}`)
+  // The drop is sealed by now.
+  const again = await reveal([relay.url], node, { clock: clockBefore(-16) }, '--json')
+  expect(again.stderr).not.toContain('No relay of drand responds')
+  expect(errorOf(again).hint).toContain(CONTINUES)
+  const other = await relayThat(PUBLISHED)
+  expect((await reveal([other.url], node, { clock: clockBefore(-16) })).code).toBe(0)
+  expect((await revisions()).every((revision) => revision > 0)).toBe(true)
+})
+
+test('says that it waits for a relay, and which failed last, when the round is due', async () => {
+  const node = await nodeThat(sealedInTime())
+  const relay = await relayThat({ status: 425, json: {} })
+  const waiting = `Waiting for a relay of drand that has round ${round} (${relay.url}: doesn't have the round yet)`
+  const log = await reveal([relay.url], node, { clock: clockBefore(20) })
+  expect(log.stderr.split('\n').filter((line) => line.includes('Waiting for') && line.includes(String(round)))).toEqual(
+    [expect.stringContaining(`Waiting for round ${round} of drand at `), expect.stringContaining(waiting)],
+  )
+  const before = clockBefore(20)
+  let text = ''
+  const clock: Clock = {
+    ...before,
+    async sleep(ms, signal) {
+      // The spinner shows the reason before the command asks the relay again.
+      if (before.now() >= ROUND_TIME * 1000) await expect.poll(() => text).toContain(waiting)
+      await before.sleep(ms, signal)
+    },
+  }
+  const onStderr = (more: string) => {
+    text += more
+  }
+  const shown = await reveal([relay.url], node, { clock, stderrTty: true, columns: 200, onStderr })
+  expect(text).toContain(waiting)
+  expect(shown.stderr).not.toContain('(0 s left)')
+})
+
 test('--timeout ends the wait for a relay that never responds', async () => {
   const relay = await relayThat(never)
   const node = await nodeThat(sealedInTime())
   const stop = new AbortController()
+  const down = await relayThat({ status: 502, text: '' })
+  expect((await reveal([down.url], node, { clock: clockBefore(-16) })).stderr).toContain('The drop is sealed')
   const revealing = reveal([relay.url], node, { clock: clockBefore(-16), signal: stop.signal }, '--json')
   await expect.poll(() => relay.seen.length).toBe(1)
   stop.abort(timeUp(30_000))

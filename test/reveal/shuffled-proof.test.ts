@@ -111,7 +111,7 @@ test('the explorer shows in which state a shuffled drop is, and the parts of the
   const open = await shown()
   expect(open).toMatchObject({
     ...{ slot: Number(nft?.request_metadata.provenance_row), rows: ROWS, is_revealed: false },
-    ...{ seal: null, round: null, is_simulated: true, commitment: { time: expect.any(String) } },
+    ...{ seal: null, round: null, beacon: null, is_simulated: true, commitment: { time: expect.any(String) } },
   })
   expect((await backend.get(open.leaves_path)).status).toBe(200)
   await seal()
@@ -125,7 +125,7 @@ test('the explorer shows in which state a shuffled drop is, and the parts of the
   })
   expect(Date.parse(sealed.round.time)).toBe(Date.parse(provenance.shuffle.round_at))
   await reveal(sealed.round.number)
-  expect(await shown()).toMatchObject({ ...sealed, is_revealed: true })
+  expect(await shown()).toMatchObject({ ...sealed, is_revealed: true, beacon: 'other' })
   const plain = await show(backend, `collections/${collection.id}`)
   expect(plain).not.toHaveProperty('shuffle')
 })

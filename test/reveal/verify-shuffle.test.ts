@@ -171,6 +171,8 @@ function check(one: World, tokenId: number) {
       openBeacon: async () => ({
         chain: BEACON,
         isNamed: false,
+        isEarly: false,
+        unreachable: async () => null,
         read: async (round) => {
           if (!one.signsRounds) throw new Error('the signature in the metadata suffices')
           return beaconAt(round)

@@ -42,7 +42,7 @@ import { heldText, limitChanges, permitChanges, spendingOfChanges } from '../pla
 import { confirmNames, storeNames } from '../plan/store-names.ts'
 import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
-import { type Draw, NOT_DRAWN } from '../reveal/draw.ts'
+import { checkAbandoned, type Draw, NOT_DRAWN } from '../reveal/draw.ts'
 import type { Revealing } from '../reveal/seal-drop.ts'
 import { throwProblems } from './batch/validate.ts'
 
@@ -130,7 +130,12 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
     const onProgress = (done: number) => progress.update(`Finding the NFTs of the rows: ${done}`)
     await withRevealPlan(planned, { client, readManifest: read, rows, drawn, onProgress }, async (plan) => {
       progress.stop()
-      printLeft(deps, plan, rows.commitment.rule !== null && drawn === null)
+      const isUndrawn = rows.commitment.rule !== null && drawn === null
+      if (isUndrawn && draw.seal === null) checkAbandoned(plan, flags.abandonRows)
+      printLeft(deps, plan, isUndrawn)
+      const missing = plan.notMinted - plan.undeployed
+      if (flags.dryRun && isUndrawn && draw.seal === null && missing > 0 && flags.abandonRows === undefined)
+        io.note(`To seal the drop without ${missing === 1 ? 'it' : 'them'}, add --abandon-rows ${missing}.`)
       // A given limit is set even if nothing is left to reveal.
       const hasEffect = plan.pending > 0 || (flags.maxCost !== undefined && noneMinted(plan) === null)
       const sends = hasEffect && flags.dryRun !== true
@@ -325,7 +330,7 @@ function noneMinted({ rows, withoutNft, run, renamed }: RevealPlan): GdnError | 
     hint:
       renamed.length > 0
         ? safe(['Nothing was sent', ...renamed, ''].join('. ').trim())
-        : 'Nothing was sent. If the file was renamed since the mint, add --run with its former file name, such as --run drop.csv.',
+        : 'Nothing was sent. To mint the rows, run `gdn batch mint` again. If the file was renamed since the mint, add --run with its former file name, such as --run drop.csv.',
   })
 }
 

@@ -1,10 +1,11 @@
 import type { ProvenanceRecord } from '../../api/endpoints/getprovenances.ts'
 import { GdnError } from '../../core/errors.ts'
+import { isObject } from '../../core/json.ts'
 import { isTimeUp } from '../../core/time-up.ts'
 import type { Seal } from '../../reveal/read-seal.ts'
-import { type BeaconChain, QUICKNET, verifyBeacon } from '../../reveal/shuffle/beacon.ts'
+import { isSigned, QUICKNET } from '../../reveal/shuffle/beacon.ts'
 import { drawnRows } from '../../reveal/shuffle/drawn-rows.ts'
-import type { BeaconSource } from '../../reveal/shuffle/read-beacon.ts'
+import type { BeaconSource, RelayProblem } from '../../reveal/shuffle/read-beacon.ts'
 import { isoTime, roundFor, type ShuffleRule, timeOfRound } from '../../reveal/shuffle/rule.ts'
 import { commitmentsOf, sealIn } from '../batch/shuffled-drop.ts'
 import { type BeaconFlags, openBeaconOf } from '../connect/open-beacon.ts'
@@ -13,9 +14,9 @@ import type { Connection, Deps } from '../deps.ts'
 import type { Progress } from '../io/progress.ts'
 import { withProgress } from '../io/progress.ts'
 import { type Draw, NOT_DRAWN } from './draw.ts'
-import { refuseNamedBeacon } from './named-beacon.ts'
+import { permitsNamedBeacon, refuseNamedBeacon } from './named-beacon.ts'
 import { revealedSignature } from './revealed-signature.ts'
-import { leftText, type Revealing, sealDrop, waitAfterSeal } from './seal-drop.ts'
+import { leftText, type Revealing, rehearsalText, sealDrop, waitAfterSeal } from './seal-drop.ts'
 import { sealOnChain } from './seal-on-chain.ts'
 
 const POLL_MS = 2_000
@@ -44,14 +45,21 @@ export async function drawRows(
   const isSealed = (await find()) !== undefined
   const revealed = isSealed ? await revealedSignature(deps, connection, revealing) : null
   if (beacon.isNamed && revealed === null) await refuseNamedBeacon(deps, connection, { ...opened.options, flags })
+  const mayRehearse = () => permitsNamedBeacon(deps, connection, { ...opened.options, flags })
   if (!isSealed) {
+    const problem = await beacon.unreachable(deps.signals.signal)
+    const warning =
+      problem === null
+        ? null
+        : `No relay of drand responds (${problem}). A sealed drop can be revealed only when a relay responds.${rehearsalText(await mayRehearse())}`
     if (flags.dryRun === true) {
+      if (warning !== null) deps.io.warn(warning)
       deps.io.note(
-        `The drop is not sealed yet. Without --dry-run, the command seals it permanently. ${waitAfterSeal(rule)}`,
+        `The drop is not sealed yet. Without --dry-run, the command seals it permanently. ${waitAfterSeal(rule, beacon)}`,
       )
       return NOT_DRAWN
     }
-    if (!(await sealDrop(deps, connection, { ...revealing, rule, isNamed: beacon.isNamed }))) return NOT_DRAWN
+    if (!(await sealDrop(deps, connection, { ...revealing, rule, beacon, warning }))) return NOT_DRAWN
   }
   const onChain = (record: ProvenanceRecord) => sealOnChain(deps, connection, { ...opened.options, flags }, record)
   const waiting: Waiting = { for: 'the drop is sealed, and its seal is not final yet' }
@@ -64,12 +72,16 @@ export async function drawRows(
       const round = roundFor(beacon.chain, seal.time + rule.marginSeconds)
       const draw = { seal: record.provenance, round, roundAt: timeOfRound(beacon.chain, round) }
       if (revealed !== null) {
-        if (!isSignedBy(beacon.chain, round, revealed)) throw otherBeacon(beacon, seal, rule, revealed)
+        if (!isSigned(beacon.chain, round, Buffer.from(revealed, 'hex')))
+          throw otherBeacon(beacon, seal, rule, revealed)
         return { ...draw, drawn: drawnRows({ provenance, slots, signature: revealed }) }
       }
       if (flags.dryRun === true && !beacon.isNamed && deps.now() < draw.roundAt * 1000) return { ...draw, drawn: null }
       waiting.for = `the drop is sealed, and round ${round} that draws its rows is not read yet`
-      const { signature } = await readRound(deps, beacon, round, progress)
+      const { signature } = await readRound(deps, beacon, round, progress).catch(async (error: unknown) => {
+        if (!hasRelays(error)) throw error
+        throw error.with({ hint: `${SEALED}${rehearsalText(await mayRehearse())}` })
+      })
       // Between the reads, a node may have caught up, or a reorg may have moved the seal to another time.
       const again = await onChain(record)
       if (again?.time !== seal.time || again.block !== seal.block) {
@@ -87,20 +99,10 @@ export async function drawRows(
 const simulation = (round: number, isEarly: boolean) =>
   `Round ${round} is by a beacon that you named${isEarly ? ', whose key signs it before its time' : ''}, so the draw is a simulation.`
 
-function isSignedBy(chain: BeaconChain, round: number, signature: string): boolean {
-  try {
-    verifyBeacon(chain, round, Buffer.from(signature, 'hex'))
-    return true
-  } catch (error) {
-    if (error instanceof GdnError && error.code === 'verify_failed') return false
-    throw error
-  }
-}
-
 /** Returns the error for NFTs that were revealed with a round of another beacon than the one of the flags. */
 function otherBeacon({ isNamed }: BeaconSource, seal: Seal, { marginSeconds }: ShuffleRule, signature: string) {
   const round = roundFor(QUICKNET, seal.time + marginSeconds)
-  const isDrand = isNamed && isSignedBy(QUICKNET, round, signature)
+  const isDrand = isNamed && isSigned(QUICKNET, round, Buffer.from(signature, 'hex'))
   const by = isDrand ? `round ${round} of drand` : isNamed ? 'a round of another beacon' : 'a beacon other than drand'
   return new GdnError('refused', `the NFTs were revealed with ${by}, which determines the rows of the drop`, {
     place: isNamed ? { flag: '--beacon' } : {},
@@ -140,14 +142,29 @@ const unsealed = () =>
     hint: 'No NFT was updated. Run the same command again to seal the drop.',
   })
 
+/** The hint for a round of a sealed drop that no relay returns. */
+const SEALED =
+  'The drop stays sealed, and nothing is lost. Run the same command again when this machine reaches a relay of drand, or set --beacon-url to another relay.'
+
+/** Whether no relay has returned a round. */
+const hasRelays = (error: unknown): error is GdnError & { details: { relays: RelayProblem[] } } =>
+  error instanceof GdnError && isObject(error.details) && Array.isArray(error.details.relays)
+
 /** Reads a round, and waits until it is published. */
 async function readRound(deps: Deps, beacon: BeaconSource, round: number, progress: Progress) {
   const { io, now, sleep, signals } = deps
   const at = timeOfRound(beacon.chain, round) * 1000
   const of = beacon.isNamed ? 'the beacon that you named' : 'drand'
-  const what = `Waiting for round ${round} of ${of} at ${isoTime(at / 1000)}`
-  let isShown = false
+  const shown = new Set<string>()
+  let hasFailed = false
+  // A log gets one line for each wait, not one for each minute.
+  const show = (what: string, more: string) => {
+    if (io.stderrTty) progress.update(`${what}${more}`)
+    else if (!shown.has(what)) io.note(`${what}${more}`)
+    shown.add(what)
+  }
   for (;;) {
+    if (now() >= at && !hasFailed) progress.update(`Reading round ${round} of ${of}`)
     try {
       return await beacon.read(round, signals.signal)
     } catch (error) {
@@ -155,11 +172,10 @@ async function readRound(deps: Deps, beacon: BeaconSource, round: number, progre
       const mayLag = error instanceof GdnError && error.code === 'unreachable' && now() < at + RELAY_LAG_MS
       if (!isEarly && !mayLag) throw error
       const left = Math.max(0, at - now())
-      const text = `${what} (${leftText(left)} left)`
-      if (io.stderrTty) progress.update(text)
-      // A log gets one line, not one for each minute.
-      else if (!isShown) io.note(text)
-      isShown = true
+      hasFailed ||= mayLag
+      const last = hasRelays(error) ? error.details.relays.at(-1) : undefined
+      if (isEarly) show(`Waiting for round ${round} of ${of} at ${isoTime(at / 1000)}`, ` (${leftText(left)} left)`)
+      else show(`Waiting for a relay of drand that has round ${round}`, ` (${last?.origin}: ${last?.why})`)
       await sleep(Math.min(Math.max(left, POLL_MS), POLL_MS * 5), signals.signal)
     }
   }

@@ -1,3 +1,6 @@
+import { count } from '../../core/count.ts'
+import { flagError } from '../../core/errors.ts'
+import type { RevealPlan } from '../../reveal/plan-reveal.ts'
 import type { DrawnRows } from '../../reveal/shuffle/drawn-rows.ts'
 
 /** The draw of a drop, as far as it is known. */
@@ -13,3 +16,13 @@ export interface Draw {
 }
 
 export const NOT_DRAWN: Draw = { seal: null, round: null, roundAt: null, drawn: null }
+
+/** @throws GdnError `usage` if `--abandon-rows` is another number than that of the rows without an NFT */
+export function checkAbandoned({ notMinted, undeployed }: RevealPlan, abandonRows: number | undefined): void {
+  const missing = notMinted - undeployed
+  if (abandonRows === undefined || abandonRows === missing) return
+  const found =
+    missing === 0 ? 'every row is minted' : `${count(missing, 'row')} ${missing === 1 ? 'is' : 'are'} not minted`
+  const hint = 'Nothing was sent. Check the rows first.'
+  throw flagError('--abandon-rows', `${found}, so the number can't be ${abandonRows}`, hint)
+}

@@ -7,7 +7,7 @@ import type { ManifestItem } from '../../manifest/read.ts'
 import { PROVENANCE_SALT, PROVENANCE_SIGNATURE, proofIn } from '../../manifest/reveal-keys.ts'
 import { Commitment, leavesIn, provenanceOf, rowContentHash } from '../../reveal/leaves.ts'
 import { withOpenRows } from '../../reveal/rows-with-nfts.ts'
-import { verifyBeacon } from '../../reveal/shuffle/beacon.ts'
+import { isSigned } from '../../reveal/shuffle/beacon.ts'
 import { type DrawnRows, drawnRows } from '../../reveal/shuffle/drawn-rows.ts'
 import { isMargin, roundFor } from '../../reveal/shuffle/rule.ts'
 import { isSaltOf, type MovedRow, movedRows, type ShownRow } from '../../reveal/slots-shown.ts'
@@ -102,7 +102,7 @@ const MAX_NAMED = 10
 function inOrder({ options: { manifestPath } }: Drawing, drawn: DrawnRows, moved: readonly MovedRow[]): DrawnRows {
   const [first] = moved
   if (first === undefined) return drawn
-  const named = moved.slice(0, MAX_NAMED).map(({ line, slot }) => `line ${line} was minted as row ${slot}`)
+  const named = moved.slice(0, MAX_NAMED).map(({ line, slot }) => `line ${line} was minted as slot ${slot}`)
   const more = moved.length > MAX_NAMED ? ', …' : ''
   throw new GdnError('edited_rows', `rows of the shuffled drop have other positions: ${named.join(', ')}${more}`, {
     place: { file: manifestPath ?? undefined, line: first.line },
@@ -149,13 +149,7 @@ async function isDrawnBy(
   const beacon = await openBeaconOf(deps, flags)
   const found = await sealOnChain(deps, connection, { ...options, flags: {} }, seal)
   if (found === null) return false
-  try {
-    verifyBeacon(beacon.chain, roundFor(beacon.chain, found.time + rule.marginSeconds), Buffer.from(signature, 'hex'))
-    return true
-  } catch (error) {
-    if (error instanceof GdnError && error.code === 'verify_failed') return false
-    throw error
-  }
+  return isSigned(beacon.chain, roundFor(beacon.chain, found.time + rule.marginSeconds), Buffer.from(signature, 'hex'))
 }
 
 /** Returns the leaves file of a drop. @throws GdnError `unreachable`, or `bad_answer` if it is another file */

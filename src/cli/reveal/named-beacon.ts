@@ -12,19 +12,28 @@ import type { Connection, Deps } from '../deps.ts'
  */
 export async function refuseNamedBeacon(
   deps: Deps,
-  { server }: Connection,
+  connection: Connection,
   { blockchain, flags }: { blockchain: Blockchain; flags: ReaderFlags },
 ): Promise<void> {
-  if (isTestnet(blockchain)) return
-  const { verifier, close } = await openVerifier(deps, flags, blockchain, server)
-  try {
-    // Without a node, the seal can't be read either, and reading it reports the reason.
-    if ('reason' in verifier || (await isDevelopmentNode(verifier.chain))) return
-  } finally {
-    await close()
-  }
+  if (await permitsNamedBeacon(deps, connection, { blockchain, flags })) return
   throw new GdnError('refused', `${blockchain} is a public network, and a beacon file is only for rehearsals`, {
     place: { flag: '--beacon' },
     hint: 'Nothing was sent. Omit the flag, so that drand draws the rows and buyers can prove it.',
   })
+}
+
+/** Returns whether the rows of a drop may be drawn with a beacon of the user: on a testnet or a development node. */
+export async function permitsNamedBeacon(
+  deps: Deps,
+  { server }: Connection,
+  { blockchain, flags }: { blockchain: Blockchain; flags: ReaderFlags },
+): Promise<boolean> {
+  if (isTestnet(blockchain)) return true
+  const { verifier, close } = await openVerifier(deps, flags, blockchain, server)
+  try {
+    // Without a node, the seal can't be read either, and reading it reports the reason.
+    return 'reason' in verifier || (await isDevelopmentNode(verifier.chain))
+  } finally {
+    await close()
+  }
 }

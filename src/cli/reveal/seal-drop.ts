@@ -3,10 +3,11 @@ import { storeRunMaxCost } from '../../batch/runs/runs.ts'
 import { isNotFinal } from '../../client/responses.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
 import { count } from '../../core/count.ts'
-import { flagError, GdnError } from '../../core/errors.ts'
+import { GdnError } from '../../core/errors.ts'
 import { ipfsUrlOf } from '../../files/local-content.ts'
 import { type RevealPlan, withRevealPlan } from '../../reveal/plan-reveal.ts'
 import type { ReadCommitment } from '../../reveal/read-commitment.ts'
+import type { BeaconSource } from '../../reveal/shuffle/read-beacon.ts'
 import type { ShuffleRule } from '../../reveal/shuffle/rule.ts'
 import type { BatchMintFlags } from '../batch/flags.ts'
 import type { OpenedManifest } from '../batch/mint-manifest.ts'
@@ -20,6 +21,7 @@ import { safe } from '../io/io.ts'
 import { withProgress } from '../io/progress.ts'
 import { limitChanges, permitChanges } from '../plan/change-nfts.ts'
 import { changeOnce } from '../request/change-once.ts'
+import { checkAbandoned } from './draw.ts'
 
 /** A shuffled drop to reveal. */
 export interface Revealing {
@@ -30,11 +32,17 @@ export interface Revealing {
   checkPlan(plan: RevealPlan): void
 }
 
+/** Returns a sentence about draws without a relay, after a space; nothing where gdn refuses them. */
+export const rehearsalText = (mayRehearse: boolean): string =>
+  mayRehearse ? ' To rehearse the draw on this network without drand, add --beacon <file>.' : ''
+
 /** A drop to seal, with the rule that draws its rows. */
 export interface Sealing extends Revealing {
   rule: ShuffleRule
-  /** Whether the rows are drawn by a beacon that the user named. */
-  isNamed: boolean
+  /** The beacon that draws the rows. */
+  beacon: BeaconSource
+  /** A warning about the beacon. */
+  warning: string | null
 }
 
 const POLL_MS = 2_000
@@ -45,8 +53,10 @@ export const leftText = (ms: number): string => {
 }
 
 /** Returns a sentence about the time between the seal and the draw. */
-export const waitAfterSeal = ({ marginSeconds }: ShuffleRule): string =>
-  `The rows are drawn at least ${leftText(marginSeconds * 1000)} later, and gdn waits for that.`
+export const waitAfterSeal = ({ marginSeconds }: ShuffleRule, { isEarly }: Pick<BeaconSource, 'isEarly'>): string =>
+  isEarly
+    ? 'The beacon file signs the round at once, so gdn does not wait for it.'
+    : `The rows are drawn at least ${leftText(marginSeconds * 1000)} later, and gdn waits for that.`
 
 /**
  * Seals a shuffled drop: commits to the end of its mint, after which no more of its rows can be minted. Returns false
@@ -88,21 +98,14 @@ function refuseUndeployed({ undeployed }: RevealPlan): void {
 }
 
 /** @throws GdnError `refused` unless exactly the rows without an NFT are abandoned; `not_confirmed` */
-async function confirmAbandoned(
-  { io }: Deps,
+export async function confirmAbandoned(
+  { io }: Pick<Deps, 'io'>,
   plan: RevealPlan,
   { abandonRows, yes }: Revealing['flags'],
 ): Promise<void> {
   const missing = plan.notMinted - plan.undeployed
   const are = missing === 1 ? 'is' : 'are'
-  if (abandonRows !== undefined && abandonRows !== missing) {
-    const found = missing === 0 ? 'every row is minted' : `${count(missing, 'row')} ${are} not minted`
-    throw flagError(
-      '--abandon-rows',
-      `${found}, so the number can't be ${abandonRows}`,
-      'Nothing was sent. Check the rows first.',
-    )
-  }
+  checkAbandoned(plan, abandonRows)
   if (missing === 0 || abandonRows === missing) return
   const what = `${count(missing, 'row')} ${are} not minted`
   if (!io.interactive || yes === true) {
@@ -125,7 +128,7 @@ async function confirmAbandoned(
 async function permitSeal(
   deps: Deps,
   connection: Connection,
-  { opened: { options, settings }, flags, rule, isNamed }: Sealing,
+  { opened: { options, settings }, flags, rule, beacon, warning }: Sealing,
   { run, pending }: RevealPlan,
 ): Promise<RunLimit> {
   const { blockchain } = options
@@ -136,11 +139,13 @@ async function permitSeal(
   await refuseAboveLimit(deps, connection, { blockchain, commandLimit, ...stored, reserved })
   const limit = await permitChanges(deps, connection, blockchain, { run, count: 1, commandLimit })
   const priced = { limit: commandLimit, ...stored, worst }
-  if (flags.yes) await noteCost(deps, connection, blockchain, priced)
-  else {
+  if (flags.yes) {
+    if (warning !== null) deps.io.warn(safe(warning))
+    await noteCost(deps, connection, blockchain, priced)
+  } else {
     const cost = await costAtMost(deps, connection, blockchain, priced)
     printNotes(deps, cost.notes)
-    const question = `Seal the drop with ${count(pending, 'NFT')} on ${networkText(blockchain, connection, ',')} through ${connection.server.origin}${cost.text}? This is permanent: no more of its rows can be minted, and a later round of ${isNamed ? 'the beacon that you named' : 'drand'} draws the rows. ${waitAfterSeal(rule)}`
+    const question = `${warning === null ? '' : `${warning} `}Seal the drop with ${count(pending, 'NFT')} on ${networkText(blockchain, connection, ',')} through ${connection.server.origin}${cost.text}? This is permanent: no more of its rows can be minted, and a later round of ${beacon.isNamed ? 'the beacon that you named' : 'drand'} draws the rows. ${waitAfterSeal(rule, beacon)}`
     await deps.io.confirm(safe(question), '--yes')
   }
   if (commandLimit !== null && run.isKnown) await storeRunMaxCost(options.stateDir, run.id, commandLimit)

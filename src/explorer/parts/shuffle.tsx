@@ -6,7 +6,9 @@ const when = (time: string) => new Date(time).toISOString().slice(0, 19).replace
 
 /** How the row of an NFT is drawn, for a buyer, with the parts of the proof. */
 export function Shuffle({ shuffle, token }: { shuffle: ExplorerShuffle; token: string | null }) {
-  const { slot, rows, commitment, seal, round, leaves_path: leaves, is_simulated: isSimulated } = shuffle
+  const { slot, rows, commitment, seal, round, leaves_path: leaves, is_simulated: isSimulated, beacon } = shuffle
+  const isRehearsed = beacon === 'other'
+  const isPublished = round !== null && Date.parse(round.time) <= Date.now()
   return (
     <section class="shuffle" aria-labelledby="shuffle">
       <h2 id="shuffle">Shuffle</h2>
@@ -18,15 +20,25 @@ export function Shuffle({ shuffle, token }: { shuffle: ExplorerShuffle; token: s
       )}
       <ul class="rows">
         <Part name="Rows committed" commitment={commitment} />
-        <Part name="Mint ended" commitment={seal} />
-        {round !== null && (
+        <Part name="Drop sealed" commitment={seal} />
+        {isRehearsed && (
+          <li class="row">
+            <div class="row-main">
+              <b>Round of another beacon</b>
+              <span class="faint">A rehearsal</span>
+            </div>
+          </li>
+        )}
+        {round !== null && !isRehearsed && (
           <li class="row">
             <div class="row-main">
               <b>Round {count(round.number)} of drand</b>
-              <Outside href={round.url}>View the round</Outside>
+              {isPublished && <Outside href={round.url}>View the round</Outside>}
             </div>
             <div class="row-more faint">
-              <span>{when(round.time)} UTC</span>
+              <span>
+                {isPublished ? 'Published' : 'Due'} at {when(round.time)} UTC
+              </span>
             </div>
           </li>
         )}
@@ -43,24 +55,36 @@ export function Shuffle({ shuffle, token }: { shuffle: ExplorerShuffle; token: s
       </ul>
       <p class="faint">
         This server checked the hash of the leaves file and the commitments to it, and computed the round from the time
-        of the block. It did not check the signature of the round, or whether the NFT shows the row that was drawn for
-        its slot. To check both with a node and a gateway of your choice, run{' '}
-        <code>gdn nft verify {token ?? '<contract>/<token ID>'} --on-chain</code> (docs/reveal.md).
+        of the block{beacon !== null && ', and checked whether the signature of the round is by drand'}. It did not
+        check whether the NFT shows the row that was drawn for its slot. To check everything with a node and a gateway
+        of your choice, run{' '}
+        <code>
+          gdn nft verify {token ?? '<contract>/<token ID>'} --on-chain{isRehearsed && ' --beacon <file>'}
+        </code>{' '}
+        (docs/reveal.md).
       </p>
     </section>
   )
 }
 
-function stateOf({ seal, round, is_revealed: isRevealed }: ExplorerShuffle): string {
+/** Returns the state of the draw as sentences for a buyer. */
+export function stateOf({ seal, round, is_revealed: isRevealed, beacon }: ExplorerShuffle): string {
   if (seal === null) {
-    return 'Nobody can choose what this NFT will show. The possible contents were fixed before the first NFT of the drop was minted. When the mint has ended, a later round of drand, a public source of random numbers, draws what each NFT shows.'
+    return 'Nobody can choose what this NFT will show. The possible contents were fixed before the first NFT of the drop was minted. When the mint has ended, the drop is sealed: no more of its NFTs can be minted. A later round of drand, a public source of random numbers, draws what each NFT shows.'
   }
-  const after = `after all NFTs of the drop were minted${seal.block_number === null ? '' : ` (block ${count(seal.block_number)}${seal.time === null ? '' : `, ${when(seal.time)} UTC`})`}`
+  const after = `after the drop was sealed${seal.block_number === null ? '' : ` (block ${count(seal.block_number)}${seal.time === null ? '' : `, ${when(seal.time)} UTC`})`}`
+  if (beacon === 'other') {
+    return `This draw is a rehearsal: the signature in the metadata is not by drand, but by another beacon, such as a beacon file that the issuer named. Anyone with the key of that beacon could choose what each NFT shows. It was revealed ${after}.`
+  }
   if (round === null) return `A round of drand, a public source of random numbers, draws what each NFT shows, ${after}.`
   const name = `round ${count(round.number)} of drand, a public source of random numbers`
+  if (beacon !== null) {
+    return `By the rule of the drop, ${name}, drew what this NFT shows, so that nobody chose it. The round was published at ${when(round.time)} UTC, ${after}.`
+  }
+  const due = `The time of the round is ${when(round.time)} UTC, ${after}.`
   return isRevealed
-    ? `By the rule of the drop, ${name}, draws what this NFT shows, so that nobody chooses it. The round was published at ${when(round.time)} UTC, ${after}.`
-    : `Nobody can choose what this NFT will show: by the rule of the drop, ${name}, draws it. The time of the round is ${when(round.time)} UTC, ${after}.`
+    ? `By the rule of the drop, ${name}, draws what this NFT shows, but its metadata does not contain the signature of the round. ${due}`
+    : `Nobody can choose what this NFT will show: by the rule of the drop, ${name}, draws it. ${due}`
 }
 
 function Part({ name, commitment }: { name: string; commitment: ExplorerCommitment | null }) {

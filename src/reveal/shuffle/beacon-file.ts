@@ -56,6 +56,8 @@ export function beaconInFile({ name, text }: BeaconFile) {
   return {
     chain,
     isNamed: true,
+    isEarly: secretKey !== undefined,
+    unreachable: async () => null,
     read: async (round: number) => {
       const signature = recorded.get(round) ?? (secretKey === undefined ? undefined : signRound(secretKey, round))
       if (signature === undefined) throw fail(`has no round ${round}`)

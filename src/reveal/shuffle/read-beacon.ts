@@ -5,7 +5,7 @@ import { GdnError } from '../../core/errors.ts'
 import { isObject, parseJson } from '../../core/json.ts'
 import { type Beacon, type BeaconChain, QUICKNET, verifyBeacon } from './beacon.ts'
 import { type BeaconFile, beaconInFile } from './beacon-file.ts'
-import { timeOfRound } from './rule.ts'
+import { roundFor, timeOfRound } from './rule.ts'
 
 /** A source of rounds. It isn't trusted, because each round is signed. */
 export interface BeaconSource {
@@ -18,6 +18,16 @@ export interface BeaconSource {
    * @throws GdnError `pending` if the round isn't published yet
    */
   read(round: number, signal: AbortSignal): Promise<Beacon>
+  /** Whether it signs rounds before their times, so that nobody needs to wait for them. */
+  isEarly: boolean
+  /** Returns why no relay has a recent round; null if a relay has one. Tries each relay once, all at the same time. */
+  unreachable(signal: AbortSignal): Promise<string | null>
+}
+
+/** A relay that returned no round, as in the details of the error of `read`. */
+export interface RelayProblem {
+  origin: string
+  why: string
 }
 
 export interface BeaconOptions {
@@ -42,6 +52,8 @@ export const DRAND_URLS = [
 
 const TIMEOUT_MS = 10_000
 const MAX_BYTES = 16_384
+/** How long ago a recent round was published, so that each relay has it. */
+const RECENT_S = 60
 /** A failed URL is replaced with the next one, so that one more attempt suffices. */
 const ATTEMPTS = 2
 
@@ -52,6 +64,15 @@ export function openBeacon(options: BeaconOptions): BeaconSource {
   return {
     chain: QUICKNET,
     isNamed: false,
+    isEarly: false,
+    async unreachable(signal) {
+      const round = roundFor(QUICKNET, Math.floor(now() / 1000) - RECENT_S)
+      const found = await Promise.all(
+        urls.map((url) => readAt(url, round, signal, options, { timeoutMs: 5_000, attempts: 1 })),
+      )
+      const problems = found.flatMap((one) => ('why' in one ? [one] : []))
+      return problems.length < found.length ? null : whereOf(problems)
+    },
     async read(round, signal) {
       const time = timeOfRound(QUICKNET, round)
       if (now() < time * 1000) throw early(round, time)
@@ -61,23 +82,28 @@ export function openBeacon(options: BeaconOptions): BeaconSource {
         if (!('why' in found)) return found
         problems.push(found)
       }
-      const where = problems.map(({ origin, why }) => `${origin}: ${why}`).join(', ')
       const isForged = problems.every(({ isFlawed }) => isFlawed)
-      throw new GdnError(isForged ? 'bad_answer' : 'unreachable', `can't read round ${round} of drand (${where})`, {
-        hint: 'Run the command again, or set --beacon-url to other relays of drand.',
-      })
+      throw new GdnError(
+        isForged ? 'bad_answer' : 'unreachable',
+        `can't read round ${round} of drand (${whereOf(problems)})`,
+        {
+          hint: 'Run the command again, or set --beacon-url to other relays of drand.',
+          details: { relays: problems.map(({ origin, why }): RelayProblem => ({ origin, why })) },
+        },
+      )
     },
   }
 }
+
+const whereOf = (problems: readonly RelayProblem[]): string =>
+  problems.map(({ origin, why }) => `${origin}: ${why}`).join(', ')
 
 const early = (round: number, time: number) =>
   new GdnError('pending', `round ${round} of drand is not published before ${new Date(time * 1000).toISOString()}`, {
     hint: 'Run the command again after that time. If it has passed, correct the clock of this machine.',
   })
 
-interface Problem {
-  origin: string
-  why: string
+interface Problem extends RelayProblem {
   /** Whether the response was a round, but not the right one. */
   isFlawed: boolean
 }
@@ -87,6 +113,7 @@ async function readAt(
   round: number,
   signal: AbortSignal,
   { transport, userAgent, clock = SYSTEM_RETRY_CLOCK }: BeaconOptions,
+  { timeoutMs, attempts } = { timeoutMs: TIMEOUT_MS, attempts: ATTEMPTS },
 ): Promise<Beacon | Problem> {
   const { origin } = new URL(url)
   const problem = (why: string, isFlawed = false): Problem => ({ origin, why, isFlawed })
@@ -97,11 +124,11 @@ async function readAt(
         method: 'GET',
         url: `${url.replace(/\/+$/, '')}/${QUICKNET.hash}/public/${round}`,
         headers: { accept: 'application/json', 'user-agent': userAgent },
-        timeoutMs: TIMEOUT_MS,
+        timeoutMs,
         maxBytes: MAX_BYTES,
         signal,
       })
-    response = await retryRead(origin, clock, signal, once, ATTEMPTS)
+    response = await retryRead(origin, clock, signal, once, attempts)
   } catch (error) {
     if (!(error instanceof GdnError) || signal.aborted) throw error
     return problem(error.message)

@@ -53,7 +53,7 @@ export async function showNft(explorer: ExplorerDeps, { accountId }: Viewer, id:
     accepted_at: isoTime(row.accepted_at),
     run: row.run,
     transactions: transactions.map((transaction) => toExplorerTransaction(explorer, transaction)),
-    shuffle: await shuffleOf(explorer, row, collection.blockchain),
+    shuffle: await shuffleOf(explorer, row, { blockchain: collection.blockchain, shown: metadata.whole }),
     ...(await historyOf(explorer, row, collection.blockchain)),
     ...beside,
   }

@@ -21,11 +21,15 @@ interface Minted {
   revision: number
 }
 
-/** Returns how the row of an NFT is drawn; null if it isn't part of a shuffled drop. Trusts this server's storage. */
+/**
+ * Returns how the row of an NFT is drawn; null if it isn't part of a shuffled drop. Trusts this server's storage.
+ *
+ * @param shown the current metadata
+ */
 export async function shuffleOf(
   explorer: ExplorerDeps,
   { collection_id, metadata, files, revision }: Minted,
-  blockchain: string,
+  { blockchain, shown }: { blockchain: string; shown: unknown },
 ): Promise<ExplorerShuffle | null> {
   const minted = readMetadata(metadata)
   const { provenance_row: text } = isRecord(minted.whole) ? minted.whole : {}
@@ -54,8 +58,22 @@ export async function shuffleOf(
             time: isoTime(timeOfRound(QUICKNET_TIMES, round) * 1000),
             url: `https://api.drand.sh/${QUICKNET_TIMES.hash}/public/${round}`,
           },
+    beacon: await explorer.slow.soon(`beacon of ${round} ${signatureIn(shown)}`, '', () => beaconOf(shown, round)),
     is_simulated: (await findChain(explorer.db, blockchain))?.network === 'embedded',
   }
+}
+
+function signatureIn(metadata: unknown): string | null {
+  const { provenance_signature: signature } = isRecord(metadata) ? metadata : {}
+  return typeof signature === 'string' && /^[0-9a-f]{96}$/.test(signature) ? signature : null
+}
+
+/** Returns whose signature of the round the metadata of an NFT contains; null if it contains none. */
+export async function beaconOf(metadata: unknown, round: number | null): Promise<ExplorerShuffle['beacon']> {
+  const signature = signatureIn(metadata)
+  if (round === null || signature === null) return null
+  const { isSigned, QUICKNET } = await import('../../api/beacon.ts')
+  return isSigned(QUICKNET, round, Buffer.from(signature, 'hex')) ? 'drand-quicknet' : 'other'
 }
 
 interface Leaves {

@@ -162,6 +162,8 @@ export interface ExplorerShuffle {
   seal: ExplorerCommitment | null
   /** The round of drand that draws the rows; null until the time of the seal's block is known. */
   round: { number: number; time: string; url: string } | null
+  /** Whose signature of the round the metadata contains: `other` in a rehearsal; null if there is none. */
+  beacon: 'drand-quicknet' | 'other' | null
   /** True on an embedded chain, whose operator chooses the times of blocks. */
   is_simulated: boolean
 }

@@ -99,6 +99,16 @@ test('asks the relays of drand by default, by https', () => {
   expect(DRAND_URLS.every((url) => url.startsWith('https://'))).toBe(true)
 })
 
+test('tells before a seal whether a relay has a recent round, with one request to each', async () => {
+  const { genesisTime, period } = QUICKNET
+  const now = (genesisTime + (round - 1) * period + 60) * 1000
+  const answers = { 'https://a.example': json('', 500), 'https://b.example': json('<html>') }
+  const problem = 'https://a.example: HTTP 500, https://b.example: returned no round of quicknet'
+  expect(await quicknet(answers, now).unreachable(signal)).toBe(problem)
+  expect(asked.sort()).toEqual(Object.keys(answers).map((url) => `${url}/${QUICKNET.hash}/public/${round}`))
+  expect(await quicknet({ ...answers, 'https://c.example': VALID }, now).unreachable(signal)).toBeNull()
+})
+
 const SECRET = Buffer.alloc(32, 7)
 const NAMED = { public_key: hexOf(publicKeyOf(SECRET)), genesis_time: 1_000, period: 3 }
 const inFile = (file: unknown) =>
