@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { stateOf } from '../../src/explorer/parts/shuffle.tsx'
+import { stateOf } from '../../src/explorer/parts/shuffle-text.ts'
 import { signRound } from '../../src/reveal/shuffle/beacon.ts'
 import { beaconOf } from '../../src/server/explorer/shuffle.ts'
 import type { ExplorerShuffle } from '../../src/server/explorer/types.ts'

@@ -1,8 +1,7 @@
 import type { ExplorerCommitment, ExplorerShuffle } from '../../server/explorer/types.ts'
 import { count } from '../format.ts'
+import { stateOf, when } from './shuffle-text.ts'
 import { Ago, Id, Outside } from './text.tsx'
-
-const when = (time: string) => new Date(time).toISOString().slice(0, 19).replace('T', ' ')
 
 /** How the row of an NFT is drawn, for a buyer, with the parts of the proof. */
 export function Shuffle({ shuffle, token }: { shuffle: ExplorerShuffle; token: string | null }) {
@@ -65,26 +64,6 @@ export function Shuffle({ shuffle, token }: { shuffle: ExplorerShuffle; token: s
       </p>
     </section>
   )
-}
-
-/** Returns the state of the draw as sentences for a buyer. */
-export function stateOf({ seal, round, is_revealed: isRevealed, beacon }: ExplorerShuffle): string {
-  if (seal === null) {
-    return 'Nobody can choose what this NFT will show. The possible contents were fixed before the first NFT of the drop was minted. When the mint has ended, the drop is sealed: no more of its NFTs can be minted. A later round of drand, a public source of random numbers, draws what each NFT shows.'
-  }
-  const after = `after the drop was sealed${seal.block_number === null ? '' : ` (block ${count(seal.block_number)}${seal.time === null ? '' : `, ${when(seal.time)} UTC`})`}`
-  if (beacon === 'other') {
-    return `This draw is a rehearsal: the signature in the metadata is not by drand, but by another beacon, such as a beacon file that the issuer named. Anyone with the key of that beacon could choose what each NFT shows. It was revealed ${after}.`
-  }
-  if (round === null) return `A round of drand, a public source of random numbers, draws what each NFT shows, ${after}.`
-  const name = `round ${count(round.number)} of drand, a public source of random numbers`
-  if (beacon !== null) {
-    return `By the rule of the drop, ${name}, drew what this NFT shows, so that nobody chose it. The round was published at ${when(round.time)} UTC, ${after}.`
-  }
-  const due = `The time of the round is ${when(round.time)} UTC, ${after}.`
-  return isRevealed
-    ? `By the rule of the drop, ${name}, draws what this NFT shows, but its metadata does not contain the signature of the round. ${due}`
-    : `Nobody can choose what this NFT will show: by the rule of the drop, ${name}, draws it. ${due}`
 }
 
 function Part({ name, commitment }: { name: string; commitment: ExplorerCommitment | null }) {
