@@ -97,7 +97,11 @@ faults:
       /:5:13 .*reason\) is allowed only/,
     ],
     ['broken YAML', 'faults:\n  - {', /faults\.yaml:\d+:\d+ the file is not valid YAML/],
-    ['a key twice', 'seed: 1\nseed: 2\nfaults: []', /faults\.yaml:2:1 the file is not valid YAML: the key "seed" is repeated/],
+    [
+      'a key twice',
+      'seed: 1\nseed: 2\nfaults: []',
+      /faults\.yaml:2:1 the file is not valid YAML: the key "seed" is repeated/,
+    ],
     ['aliases', 'a: &a [1]\nfaults: *a', /aliases/],
   ])('is rejected for %s, with the location', (_what, text, message) => {
     expect(refusalOf(text)).toMatch(message)

@@ -122,7 +122,8 @@ async function reportFiles(
   })
   io.note(`Restored ${safe(restored.file)}. The backend serves its files at /ipfs.`)
   printProblems(io, missing.first, missing.all)
-  if (elsewhere > 0) io.note(`The URIs of ${count(elsewhere, 'token')} aren't ipfs URLs, so the backend can't serve them.`)
+  if (elsewhere > 0)
+    io.note(`The URIs of ${count(elsewhere, 'token')} aren't ipfs URLs, so the backend can't serve them.`)
   const lost = tokens - answering - elsewhere
   if (lost > 0) throw lacks(`has no metadata of ${lost} of ${count(tokens, 'token')}`)
   if (missing.all > 0) throw lacks(`lacks ${count(missing.all, 'file')} of ${count(tokens, 'token')}`)
