@@ -19,6 +19,7 @@ const GROUPS = {
     ['Airdrops', 'airdrops'],
     ['Plan and apply', 'plan-and-apply'],
     ['Reveal', 'reveal'],
+    ['Shuffle', 'shuffle'],
     ['Collections', 'collections'],
     ['Art from layers', 'art'],
     ['Marketplaces', 'marketplaces'],

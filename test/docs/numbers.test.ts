@@ -35,7 +35,7 @@ const STATED: readonly Stated[] = [
   ['docs/archives.md', (n) => `takes at most ${n / SECOND} s`, LIMITS, 'TIMEOUT_MS ='],
   ['docs/archives.md', (n) => `at most ${n} redirects`, LIMITS, 'MAX_REDIRECTS ='],
   ['docs/archives.md', (n) => `fails ${n} times in a row`, 'src/archive/gateways.ts', 'MAX_FAILURES ='],
-  ['docs/reveal.md', (n) => `at least ${n / 60} minutes after`, 'src/cli/batch/shuffled.ts', 'DEFAULT_MARGIN_S ='],
+  ['docs/shuffle.md', (n) => `at least ${n / 60} minutes after`, 'src/cli/batch/shuffled.ts', 'DEFAULT_MARGIN_S ='],
   ['docs/api.md', (n) => `A request has at most ${count(n)} NFTs`, 'src/api/metadata.ts', 'MAX_NFTS_PER_REQUEST ='],
   ['docs/api.md', (n) => `${count(n)} values`, 'src/server/http/json-body.ts', 'MAX_VALUES ='],
   ['docs/api.md', (n) => `and ${n / MIB} MiB. Larger`, 'src/server/http/app.ts', 'BODY_LIMIT ='],

@@ -60,7 +60,7 @@ export function Shuffle({ shuffle, token }: { shuffle: ExplorerShuffle; token: s
         <code>
           gdn nft verify {token ?? '<contract>/<token ID>'} --on-chain{isRehearsed && ' --beacon <file>'}
         </code>{' '}
-        (docs/reveal.md).
+        (docs/shuffle.md).
       </p>
     </section>
   )

@@ -39,7 +39,7 @@ export function beaconInFile({ name, text }: BeaconFile) {
   const fail = (message: string, place: Place = {}) =>
     new GdnError('invalid_input', message, {
       place: { file: name, ...place },
-      hint: 'A beacon file is for tests (docs/reveal.md). Without --beacon, gdn uses drand.',
+      hint: 'A beacon file is for tests (docs/shuffle.md). Without --beacon, gdn uses drand.',
     })
   const parsed = schema.safeParse(parseStrictJson(text, name, 'invalid_input'))
   if (!parsed.success) {
