@@ -19,11 +19,17 @@ const hex = (bytes: number) =>
 
 const whole = z.int({ error: 'must be a whole number' }).min(1, { error: 'must be at least 1' })
 
+/** The end of the year 9999, so that the time of each round is a date. */
+const MAX_TIME = 253_402_300_799
+/** About a year. */
+const MAX_PERIOD = 31_536_000
+const upTo = (max: number) => whole.max(max, { error: `must be at most ${max}` })
+
 const schema = z.strictObject(
   {
     public_key: hex(96).refine(isPublicKey, { error: 'is not a public key in G2' }),
-    genesis_time: whole,
-    period: whole,
+    genesis_time: upTo(MAX_TIME),
+    period: upTo(MAX_PERIOD),
     rounds: z.array(z.strictObject({ round: whole, signature: hex(48) })).default([]),
     secret_key: hex(32).optional(),
   },

@@ -142,6 +142,8 @@ test.each<[string, unknown, string]>([
   ['no public key', { genesis_time: 1, period: 3 }, 'public_key'],
   ['a public key that is no point', { ...NAMED, public_key: 'ab'.repeat(96) }, 'is not a public key in G2'],
   ['a period of 0', { ...NAMED, period: 0 }, 'must be at least 1'],
+  ['a period of centuries', { ...NAMED, period: 1e12 }, 'must be at most 31536000'],
+  ['a beginning that is no date', { ...NAMED, genesis_time: 9e15 }, 'must be at most 253402300799'],
   ['another secret key', { ...NAMED, secret_key: hexOf(Buffer.alloc(32, 8)) }, 'is not the secret key of public_key'],
   ['a secret key that is 0', { ...NAMED, secret_key: '00'.repeat(32) }, 'is not the secret key of public_key'],
   ['a short signature', { ...NAMED, rounds: [{ round: 1, signature: 'ab' }] }, 'must be 96 hex digits'],
