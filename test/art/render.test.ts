@@ -233,10 +233,32 @@ describe('rejects an image, with the location of its trait', () => {
 
 test('a missing sharp is an error with the command that installs it', async () => {
   const missing = Object.assign(new Error('x'), { code: 'ERR_MODULE_NOT_FOUND' })
-  await expect(loadSharp(() => Promise.reject(missing), false)).rejects.toMatchObject({
+  await expect(loadSharp(() => Promise.reject(missing), { isPacked: false })).rejects.toMatchObject({
     code: 'native_missing',
     message: "the package sharp, which makes the images, isn't installed",
     hint: expect.stringContaining('@img/sharp-wasm32'),
   })
-  await expect(loadSharp(undefined, true)).rejects.toMatchObject({ code: 'native_missing' })
+  await expect(loadSharp(undefined, { isPacked: true })).rejects.toMatchObject({ code: 'native_missing' })
+})
+
+test('the decoders are set once for all threads, because reading an image fails meanwhile', async () => {
+  const fake = (versions: Record<string, string>) => {
+    const calls: string[] = []
+    const note = (name: string) => () => calls.push(name)
+    const sharp = {
+      versions,
+      ...Object.fromEntries(['block', 'unblock', 'concurrency', 'cache'].map((n) => [n, note(n)])),
+    }
+    return { calls, load: async () => ({ default: sharp }) }
+  }
+  const all = ['block', 'unblock', 'concurrency', 'cache']
+  for (const { versions, isMain, calls } of [
+    { versions: { vips: '8' }, isMain: true, calls: all },
+    { versions: { vips: '8' }, isMain: false, calls: [] },
+    { versions: { vips: '8', emscripten: '4' }, isMain: false, calls: all },
+  ]) {
+    const one = fake(versions)
+    for (let times = 0; times < 2; times++) await loadSharp(one.load, { isPacked: false, isMain })
+    expect(one.calls).toEqual(calls)
+  }
 })

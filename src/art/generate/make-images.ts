@@ -1,5 +1,6 @@
 import { Worker } from 'node:worker_threads'
 import { GdnError } from '../../core/errors.ts'
+import { loadSharp } from '../render/load-sharp.ts'
 import { type ImageJob, type ImageSetup, imageMaker, type JobResult, type MakeImage } from './image-job.ts'
 import type { WorkerAnswer } from './worker.ts'
 
@@ -38,6 +39,7 @@ export async function makeImages(
     }
   }
   const count = Math.min(threads, jobs.length)
+  await loadSharp()
   const workers = count <= 1 ? [] : Array.from({ length: count }, () => new ImageWorker(setup))
   const makers: MakeImage[] =
     count <= 1 ? [await imageMaker(setup)] : workers.map((worker) => (job) => worker.make(job))

@@ -1,3 +1,4 @@
+import { isMainThread } from 'node:worker_threads'
 import type sharpModule from 'sharp'
 import { GdnError, messageOf, systemCode } from '../../core/errors.ts'
 import { isExecutable } from '../../core/own-command.ts'
@@ -10,12 +11,16 @@ export const SHARP_VERSION = '0.35.5'
 const PLATFORMS = 'sharp has builds for Linux, macOS and Windows, on x64 and arm64.'
 
 /**
- * Loads sharp, an optional dependency. Only the decoders of the formats that layers can have are enabled.
+ * Loads sharp, an optional dependency. Only the decoders of the formats that layers can have are enabled. The main
+ * thread calls this before it starts a worker thread that does.
  *
  * @param load Default: imports the installed package
  * @throws GdnError `native_missing`, with the command that installs it
  */
-export async function loadSharp(load: () => Promise<unknown> = importSharp, isPacked = isExecutable()): Promise<Sharp> {
+export async function loadSharp(
+  load: () => Promise<unknown> = importSharp,
+  { isPacked = isExecutable(), isMain = isMainThread } = {},
+): Promise<Sharp> {
   if (isPacked) {
     throw new GdnError('native_missing', "the gdn executable doesn't contain sharp, which makes the images", {
       hint: 'Install gdn with npm to make images.',
@@ -23,11 +28,7 @@ export async function loadSharp(load: () => Promise<unknown> = importSharp, isPa
   }
   try {
     const { default: sharp } = (await load()) as { default: Sharp }
-    sharp.block({ operation: ['VipsForeignLoad'] })
-    sharp.unblock({ operation: LOADERS })
-    // Images are made at the same time, each by one thread, and no file is read twice within a short time.
-    sharp.concurrency(1)
-    sharp.cache(false)
+    prepare(sharp, isMain)
     return sharp
   } catch (cause) {
     const isMissing = ['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'].includes(systemCode(cause) ?? '')
@@ -39,6 +40,22 @@ export async function loadSharp(load: () => Promise<unknown> = importSharp, isPa
       cause,
     })
   }
+}
+
+const prepared = new WeakSet<Sharp>()
+
+/**
+ * Sets the options of libvips once. All threads of a process share them, and while the decoders are set, reading an
+ * image in another thread fails. With WASM, each thread has its own copy of libvips.
+ */
+function prepare(sharp: Sharp, isMain: boolean): void {
+  if (prepared.has(sharp) || (!isMain && !('emscripten' in sharp.versions))) return
+  prepared.add(sharp)
+  sharp.block({ operation: ['VipsForeignLoad'] })
+  sharp.unblock({ operation: LOADERS })
+  // Images are made at the same time, each by one thread, and no file is read twice within a short time.
+  sharp.concurrency(1)
+  sharp.cache(false)
 }
 
 const LOADERS = ['Png', 'Jpeg', 'Webp'].map((format) => `VipsForeignLoad${format}Buffer`)
