@@ -264,7 +264,7 @@ __gdn_bundles() {
     'batch resume') REPLY='flags-090a66 run-aefcb0 sending-and-waiting-8273f0 verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
     'batch retry') REPLY='flags-263dfc run-aefcb0 sending-and-waiting-8273f0 verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
     'batch reconcile') REPLY='flags-486742 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-31b492' ;;
-    'batch results') REPLY='flags-7cfe0f verifying-4972e5 server-12647a output-31b492' ;;
+    'batch results') REPLY='flags-2d031d verifying-4972e5 server-12647a output-31b492' ;;
     'batch report') REPLY='flags-c0a8b1 server-12647a output-31b492' ;;
     'batch rm') REPLY='flags-a1e007 server-12647a output-31b492' ;;
     'art init') REPLY='output-d9d285' ;;
@@ -718,8 +718,8 @@ __gdn_flags() {
     'run-8963b7') REPLY='--rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait until the collection'\''s list is up to date (30s, longer if the list lags)' ;;
-    'flags-7cfe0f') REPLY='--contract -c @collections Address or name of the collection, if several runs match
---status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned
+    'flags-2d031d') REPLY='--contract -c @collections Address or name of the collection, if several runs match
+--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned, abandoned
 --costs - - Also print the cost that the server reports for the run' ;;
     'flags-c0a8b1') REPLY='--contract -c @collections Address or name of the collection, if several runs match
 --to - file File to write (<run>-report.html)
@@ -1148,7 +1148,8 @@ accepted
 deployed
 failed
 unknown
-burned' ;;
+burned
+abandoned' ;;
     'fit') REPLY='contain
 cover
 fill' ;;

@@ -378,7 +378,7 @@ function __gdn_bundles
     case 'batch reconcile'
       printf '%s\n' 'flags-486742 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-31b492'
     case 'batch results'
-      printf '%s\n' 'flags-7cfe0f verifying-4972e5 server-12647a output-31b492'
+      printf '%s\n' 'flags-2d031d verifying-4972e5 server-12647a output-31b492'
     case 'batch report'
       printf '%s\n' 'flags-c0a8b1 server-12647a output-31b492'
     case 'batch rm'
@@ -962,9 +962,9 @@ function __gdn_flags
       printf '%s\n' '--rate - text Maximum number of requests per second' \
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
         '--listing-wait - text How long to wait until the collection\'s list is up to date (30s, longer if the list lags)'
-    case 'flags-7cfe0f'
+    case 'flags-2d031d'
       printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
-        '--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned' \
+        '--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned, abandoned' \
         '--costs - - Also print the cost that the server reports for the run'
     case 'flags-c0a8b1'
       printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
@@ -1466,7 +1466,8 @@ function __gdn_values
         'deployed' \
         'failed' \
         'unknown' \
-        'burned'
+        'burned' \
+        'abandoned'
     case 'fit'
       printf '%s\n' 'contain' \
         'cover' \

@@ -260,7 +260,7 @@ mcp Serve the commands to coding agents as MCP tools'
     'batch resume' = 'flags-090a66 run-aefcb0 sending-and-waiting-8273f0 verifying-4972e5 cost-5c8998 server-12647a output-31b492'
     'batch retry' = 'flags-263dfc run-aefcb0 sending-and-waiting-8273f0 verifying-4972e5 cost-5c8998 server-12647a output-31b492'
     'batch reconcile' = 'flags-486742 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-31b492'
-    'batch results' = 'flags-7cfe0f verifying-4972e5 server-12647a output-31b492'
+    'batch results' = 'flags-2d031d verifying-4972e5 server-12647a output-31b492'
     'batch report' = 'flags-c0a8b1 server-12647a output-31b492'
     'batch rm' = 'flags-a1e007 server-12647a output-31b492'
     'art init' = 'output-d9d285'
@@ -711,8 +711,8 @@ mcp Serve the commands to coding agents as MCP tools'
     'run-8963b7' = '--rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
 --listing-wait - text How long to wait until the collection''s list is up to date (30s, longer if the list lags)'
-    'flags-7cfe0f' = '--contract -c @collections Address or name of the collection, if several runs match
---status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned
+    'flags-2d031d' = '--contract -c @collections Address or name of the collection, if several runs match
+--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned, abandoned
 --costs - - Also print the cost that the server reports for the run'
     'flags-c0a8b1' = '--contract -c @collections Address or name of the collection, if several runs match
 --to - file File to write (<run>-report.html)
@@ -1138,7 +1138,8 @@ accepted
 deployed
 failed
 unknown
-burned'
+burned
+abandoned'
     'fit' = 'contain
 cover
 fill'

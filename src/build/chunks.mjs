@@ -81,7 +81,12 @@ const GROUPS = [
   {
     name: 'rows',
     paths: [
-      ...['src/batch/rows', 'src/cli/batch/receiver-list.ts'],
+      ...[
+        'src/batch/rows',
+        'src/cli/batch/receiver-list.ts',
+        'src/reveal/drop-state.ts',
+        'src/cli/batch/next-reveal.ts',
+      ],
       // Flags of the commands for rows.
       ...['src/marketplace/rules.ts', 'src/cli/flags/opensea.ts', 'src/cli/commands/batch/marketplace-check.ts'],
     ],

@@ -57,10 +57,11 @@ export const notesOfPlan = (facts: NotedFacts): string[] => [
   ...(facts.hasReferences || facts.isKnown ? [] : [ALL_NEW]),
   ...(facts.mayBeMinted ? [WITHOUT_LABEL] : []),
   ...notesOfKept(facts.counts),
-  ...(facts.abandoned ? [`${count(facts.abandoned, 'row')} of the shuffled drop ${ABANDONED}`] : []),
+  ...(facts.abandoned ? [noteOfAbandoned(facts.abandoned)] : []),
 ]
 
-const ABANDONED = 'can no longer be minted, because the drop was sealed without an NFT for each row'
+const noteOfAbandoned = (rows: number): string =>
+  `${count(rows, 'row')} of the shuffled drop ${rows === 1 ? 'was' : 'were'} abandoned when it was sealed, and can no longer be minted`
 
 function notesOfKept({ drift, burned, keptBurns }: NotedFacts['counts']): string[] {
   const kept = drift - keptBurns - burned

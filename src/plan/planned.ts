@@ -23,10 +23,10 @@ export interface PlanOptions extends BatchOptions {
    * @param reading the options that the run stores; null if the run has not begun
    */
   noMints(reading: Run['reading'] | null): Promise<string | null>
-  /**
-   * The row that was drawn for each slot of a shuffled drop, from 1. Its slots without NFTs can't be minted any more.
-   */
+  /** The row that was drawn for each slot of a shuffled drop, from 1. */
   drawnRows?: Uint32Array | undefined
+  /** The number of slots of a sealed drop. Slots without NFTs are abandoned, because they can't be minted any more. */
+  sealedSlots?: number | undefined
   /**
    * Returns whether a row is the one that the run has committed to as its row `n`, from 1. Null if this machine doesn't
    * know the committed rows.

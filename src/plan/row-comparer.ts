@@ -14,14 +14,14 @@ export class RowComparer {
   /** Number of rows of a shuffled drop that were not minted. Set by `changesOf`. */
   abandoned = 0
   readonly #store: StoredRun
-  readonly #options: Pick<PlanOptions, 'noMints' | 'drawnRows' | 'committedRows'>
+  readonly #options: Pick<PlanOptions, 'noMints' | 'sealedSlots' | 'committedRows'>
   readonly #contents: PlanDeps['contents']
   #noMintsReason: string | null | undefined
   #isCommitted: ((row: ManifestRow, n: number) => Promise<boolean>) | null | undefined
 
   constructor(
     store: StoredRun,
-    options: Pick<PlanOptions, 'noMints' | 'drawnRows' | 'committedRows'>,
+    options: Pick<PlanOptions, 'noMints' | 'sealedSlots' | 'committedRows'>,
     contents: PlanDeps['contents'],
   ) {
     this.#store = store
@@ -47,7 +47,7 @@ export class RowComparer {
       return [identifiedNft(nftGdnId, id)]
     }
     const missing = nft === undefined ? mintOf(candidate) : failedMint(candidate, nft)
-    if (missing !== null && candidate.row.position < (this.#options.drawnRows?.length ?? 0)) {
+    if (missing !== null && candidate.row.position < (this.#options.sealedSlots ?? 0)) {
       this.abandoned++
       return []
     }

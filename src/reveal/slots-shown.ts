@@ -1,5 +1,6 @@
+import { PROVENANCE_SALT, PROVENANCE_SIGNATURE, proofIn } from '../manifest/reveal-keys.ts'
 import { leafOf, saltOf } from './leaves.ts'
-import type { DrawnRows } from './shuffle/drawn-rows.ts'
+import { type DrawnRows, drawnRows } from './shuffle/drawn-rows.ts'
 
 /** The NFT of a row of a manifest, and the salt in its metadata. */
 export interface ShownRow {
@@ -8,6 +9,13 @@ export interface ShownRow {
   line: number
   /** In hex. */
   salt: string
+}
+
+/** Returns the signature and the salt in the metadata of an NFT of a shuffled drop; null if it has no signature. */
+export function shownProof(metadata: unknown): { signature: string; salt: string | null } | null {
+  const { [PROVENANCE_SALT]: salt, [PROVENANCE_SIGNATURE]: signature } = proofIn(metadata) ?? {}
+  if (typeof signature !== 'string' || !/^[0-9a-f]{96}$/.test(signature)) return null
+  return { signature, salt: typeof salt === 'string' && /^[0-9a-f]{64}$/.test(salt) ? salt : null }
 }
 
 /** A row whose NFT has another slot than the row's position. */
@@ -66,4 +74,35 @@ export function isSaltOf(leaves: readonly string[], contents: readonly Buffer[],
   const all = new Set(leaves)
   const bytes = Buffer.from(salt, 'hex')
   return contents.some((content) => all.has(leafOf(bytes, content)))
+}
+
+/** The revealed NFT of a slot, and the proof in its metadata. */
+interface ShownSlot {
+  /** The position of the slot, from 0. */
+  position: number
+  signature: string
+  salt: string | null
+}
+
+/** A shuffled drop whose salts are known. */
+interface KnownDrop {
+  provenance: string
+  slots: number
+  /** Returns the salt of a row, from 1. */
+  saltOf(row: number): Buffer
+}
+
+/**
+ * Returns the rows that the signature of a revealed NFT draws; null if there is none. A signature counts only in the
+ * metadata of an NFT that has the salt of the row which it draws, because the owner could write any signature.
+ */
+export function drawnBy(shown: readonly ShownSlot[], { provenance, slots, saltOf }: KnownDrop): DrawnRows | null {
+  const draws = new Map<string, DrawnRows>()
+  for (const { position, salt, signature } of shown) {
+    const drawn = draws.get(signature) ?? drawnRows({ provenance, slots, signature })
+    draws.set(signature, drawn)
+    const row = drawn.rows[position]
+    if (row !== undefined && saltOf(row).toString('hex') === salt) return drawn
+  }
+  return null
 }

@@ -134,6 +134,9 @@ export function commitmentOf({ reading }: Pick<Run, 'reading'>): KeptCommitment 
 export interface KeptRun {
   /** The name of the run. */
   run: string
+  id: string
+  /** The options that the run stores. */
+  reading: Run['reading']
   /** Null if the run's rows are minted revealed. */
   commitment: KeptCommitment | null
   /** The rows that were drawn, if this machine knows them. */
@@ -161,6 +164,8 @@ export async function keptCommitment(options: BatchOptions): Promise<KeptRun | u
     }))
     return {
       run: drop.name,
+      id: drop.id,
+      reading: drop.reading,
       commitment: commitmentOf(drop),
       drawn,
       isRevealed,

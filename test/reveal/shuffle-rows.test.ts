@@ -100,7 +100,7 @@ test('neither resumes nor retries a sealed drop, and counts its abandoned rows',
   expect(await nftsOf(backend, collection)).toHaveLength(SIZE - 1)
   const [file, { options }] = [machine.path('drop.csv'), machine]
   const status = await cli(['batch', 'status', file], options)
-  expect(status.stderr).toContain('The drop is sealed: 6 of 7 rows are minted, 1 abandoned.')
+  expect(status.stderr).toContain('The drop is sealed, and its rows are drawn: 6 of 7 rows are minted, 1 abandoned.')
   const beacon = ['--beacon', machine.path('beacon.json')]
   const plan = await cli(['plan', file, ...machine.target, ...beacon], options)
   expect(plan.stderr).toContain('7 rows: 6 unchanged, 1 abandoned.')

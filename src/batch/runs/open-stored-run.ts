@@ -177,10 +177,10 @@ function withOptions(drop: Drop, options: BatchOptions): Drop {
   const { manifestPath, reading, maxCostWei, maxFeeWei } = options
   const size = options.chunkSize ?? drop.chunkSize
   // The commitment of an unrevealed drop never changes.
-  const { provenance, seed, shuffle, draw } = drop.reading
+  const { provenance, seed, shuffle, seal, draw } = drop.reading
   return {
     ...drop,
-    reading: reading === undefined ? drop.reading : { draw, ...reading, provenance, seed, shuffle },
+    reading: reading === undefined ? drop.reading : { seal, draw, ...reading, provenance, seed, shuffle },
     manifest: manifestPath ?? drop.manifest,
     chunkSize: Math.min(size, drop.largest ?? size),
     inOrder: options.inOrder ?? drop.inOrder,

@@ -7,7 +7,7 @@ import { seemsActive } from '../../core/lock-holder.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { type Drop, listDrops, readDrop, updateDrop } from '../../state/drops.ts'
 import { openStateIfThere, type StateReader, withState } from '../../state/open-state.ts'
-import { countBurned } from '../../state/row-outcomes.ts'
+import { areAllRevealed, countBurned } from '../../state/row-outcomes.ts'
 import { commandRuns } from '../../state/runs.ts'
 import { countDrop, noCounts } from '../rows/row-counts.ts'
 import type { Run, RunStatus } from '../types.ts'
@@ -68,15 +68,28 @@ export async function storeRunMaxCost(stateDir: string, id: string, wei: bigint)
   await withState(stateDir, (state) => state.write((sql) => updateDrop(sql, id, { max_cost: String(wei) })))
 }
 
-/** Stores the draw of a shuffled drop, so that later commands know its rows. */
-export async function storeDraw(stateDir: string, id: string, draw: object): Promise<void> {
+/** Stores the seal or the draw of a shuffled drop, so that later commands know them. Null removes a seal. */
+export async function storeShuffle(
+  stateDir: string,
+  id: string,
+  known: { seal?: object | null; draw?: object },
+): Promise<void> {
   await withState(stateDir, (state) =>
     state.write((sql) => {
       const { reading } = readDrop(sql, id) ?? {}
-      updateDrop(sql, id, { reading: JSON.stringify({ ...reading, draw }) })
+      updateDrop(sql, id, { reading: JSON.stringify({ ...reading, ...known }) })
     }),
   )
 }
+
+/** Returns whether this machine knows that each NFT of a shuffled drop is revealed or burned. */
+export const isRevealedHere = async ({ stateDir, id }: Pick<Run, 'stateDir' | 'id'>): Promise<boolean> =>
+  await reading(stateDir, false, (state) =>
+    state.read((sql) => {
+      const drop = readDrop(sql, id)
+      return drop !== null && areAllRevealed(sql, drop, true)
+    }),
+  )
 
 /** Returns the runs of a state directory, newest first. */
 export async function listRuns(stateDir: string): Promise<Run[]> {
@@ -260,7 +273,7 @@ const BY_COLLECTION = 'To select its collection, add --contract <address>.'
 const MANIFEST = /\.(csv|tsv|json|jsonl|ndjson)$/i
 const LISTED = 'Run `gdn batch list` to list the runs.'
 
-const START = `${LISTED}\nRun \`gdn batch mint\` with the manifest to start a run. gdn also finds the NFTs that another machine minted. On a server without reference IDs, add --adopt.`
+const START = `${LISTED}\nRun \`gdn batch mint\` with the manifest to start a run. gdn also finds the NFTs that another machine minted. The records of a run are only on the machine that minted it, but \`gdn plan\` and \`gdn nft verify\` work on any machine. On a server without reference IDs, add --adopt.`
 
 const noSuchRun = (wanted: string, { server, collection }: Limits) =>
   new GdnError(

@@ -5,6 +5,7 @@ import type { BatchOptions, RunStatus } from '../../batch/types.ts'
 import type { Settings } from '../../config/settings.ts'
 import { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
+import { dropStateOf, isShuffled } from '../../reveal/drop-state.ts'
 import { isOfList } from '../../state/drops.ts'
 import { NOTHING_KNOWN } from '../cost/paid.ts'
 import type { Deps } from '../deps.ts'
@@ -13,7 +14,7 @@ import { keptText, removedReceiversText, removedText } from '../render/kept-text
 import type { Output } from '../render/output.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { planFlagsAgain } from './flags-again.ts'
-import { isShuffled, stepsToReveal } from './next-reveal.ts'
+import { notesOfDrop, stepsToReveal } from './next-reveal.ts'
 import { runCommands } from './run-commands.ts'
 import { detailsOfRun, retryStep } from './run-error.ts'
 import { writeJobSummary } from './send-run.ts'
@@ -94,6 +95,15 @@ export async function printFinished(
   await writeJobSummary(deps, { run: status, counts, requests: 0, changes, ...rows, stopped: null, manifestPath })
   if (verified !== null) refuseDiffering(verified, counts)
   for (const note of withoutEffect) io.note(note)
+  // Another machine may have sealed or revealed the drop.
+  const drop = isShuffled(status)
+    ? await (await import('./learn-drop.ts')).learnDropOf(deps, settings, status.id)
+    : null
+  if (drop !== null && dropStateOf(drop)?.phase !== 'open') {
+    if (counts.failed === 0) noteFinished(deps, finished, { ...flags, by })
+    for (const note of await notesOfDrop(deps, { ...drop, counts }, flags, false)) io.note(note)
+    return
+  }
   noteFinished(deps, finished, { ...flags, by })
   if (by === 'mint') for (const step of stepsToReveal(status, flags, deps.cwd)) io.note(step)
 }

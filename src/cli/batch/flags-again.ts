@@ -31,6 +31,20 @@ export function planFlagsAgain(flags: BatchMintFlags & { takeOver?: boolean }): 
 export const applyAgain = (file: string | null, flags: BatchMintFlags): string =>
   `\`gdn apply ${shellWord(safe(file ?? '<manifest>'))}${planFlagsAgain(flags)}\``
 
+/** Returns the command that compares a manifest with its NFTs, in backticks. */
+export const planAgain = (file: string | null, flags: BatchMintFlags): string =>
+  `\`${manifestCommand('plan', file, flags)}\``
+
+/** Returns the command that reveals the NFTs of a manifest. */
+export const revealCommand = (file: string | null, flags: BatchMintFlags): string =>
+  manifestCommand('reveal', file, { ...flags, newRows: false, allowExchanged: false })
+
+/** Like `revealCommand`, in backticks. */
+export const revealAgain = (file: string | null, flags: BatchMintFlags): string => `\`${revealCommand(file, flags)}\``
+
+const manifestCommand = (verb: 'plan' | 'reveal', file: string | null, flags: BatchMintFlags): string =>
+  `gdn ${verb} ${shellWord(safe(file ?? '<manifest>'))}${planFlagsAgain(flags)}`
+
 /** Formats the flags that select the server and the state directory, for another command. */
 export function serverFlagsAgain({ baseUrl, profile, local, stateDir }: ServerFlags): string {
   const given = valuesAgain({ 'base-url': baseUrl, profile, 'state-dir': stateDir })

@@ -17,7 +17,8 @@ import type { KeptCommitment } from '../../reveal/unrevealed.ts'
 import type { Connection, Deps } from '../deps.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { applyAgain } from './flags-again.ts'
-import { committedWith, mintedOnce, ruleText } from './shuffled.ts'
+import { committedWith, mintedOnce, ruleText, sealed } from './shuffled.ts'
+import { sealIn } from './shuffled-drop.ts'
 
 /** A manifest to mint, and its collection. */
 interface Minting {
@@ -29,7 +30,14 @@ interface Minting {
  * Whether the collection is committed to this manifest, to its rows with another rule of a shuffle, only to other
  * manifests, or to none.
  */
-type Committed = { to: 'none' | 'others' } | { to: 'this' | 'other rule'; rule: ShuffleRule | null }
+type Committed =
+  | { to: 'none' | 'others' }
+  | {
+      to: 'this' | 'other rule'
+      rule: ShuffleRule | null
+      /** Whether the drop is sealed, so that no more of its rows can be minted. */
+      isSealed: boolean
+    }
 
 /** @param own the rows with their commitment, if its rule is known. Default: the collection's rule */
 async function committedTo(
@@ -55,7 +63,8 @@ async function committedTo(
   const found = rows === null ? null : asCommitted(rows, valid)
   if (found === null) return { to: 'others' }
   const { provenance, rule } = found.commitment
-  return { to: own === undefined || own.commitment.provenance === provenance ? 'this' : 'other rule', rule }
+  const to = own === undefined || own.commitment.provenance === provenance ? 'this' : 'other rule'
+  return { to, rule, isSealed: sealIn(valid, provenance) !== undefined }
 }
 
 /**
@@ -82,6 +91,7 @@ export async function whyNotAsItIs(
   if (found.to === 'none') return null
   const mints = await unrevealedOf(minting, connection)
   if (found.to === 'this') {
+    if (found.isSealed) return sealedDrop(mints, minting.options, flags)
     return mints.revealed > 0 ? alreadyRevealed(mints, minting.options, flags) : committed(found.rule)
   }
   return mints.hidden + mints.revealed > 0 ? otherManifest(mints) : null
@@ -121,7 +131,9 @@ async function refusalOf(
   const mints = await countUnrevealed(options, connection.client, read(), ids)
   if (found.to === 'others' && mints.hidden + mints.revealed > 0)
     return uncommitted(options, rows.commitment.provenance)
-  const isRefused = found.to === 'this' && mints.revealed > 0 && options.adopt !== true && !isKnown
+  const isNew = options.adopt !== true && !isKnown
+  if (found.to === 'this' && found.isSealed && (mints.others > 0 || isNew)) return sealedDrop(mints, options, flags)
+  const isRefused = found.to === 'this' && mints.revealed > 0 && isNew
   if (isRefused) return alreadyRevealed(mints, options, flags)
   // A server that doesn't support commitments refuses the mint.
   const isChecked = options.lookup !== false && connection.client.supports('updates') === true
@@ -218,6 +230,9 @@ function otherManifest({ hidden, revealed, isFormer = false }: UnrevealedMints &
       : 'Restore the committed manifest, and add --unrevealed <file>. To mint more rows, use another manifest.',
   )
 }
+
+const sealedDrop = ({ revealed, others }: UnrevealedMints, { manifestPath }: BatchOptions, flags: BatchMintFlags) =>
+  sealed(manifestPath, { isRevealed: revealed > 0, isWhole: others === 0 }, flags)
 
 function alreadyRevealed(
   { hidden, revealed, others }: UnrevealedMints,

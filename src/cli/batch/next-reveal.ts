@@ -1,9 +1,13 @@
 import { basename, relative } from 'node:path'
-import { shellWord } from '../../core/shell-word.ts'
+import { isRevealedHere } from '../../batch/runs/runs.ts'
+import type { Run, RunStatus } from '../../batch/types.ts'
+import { dropStateOf, dropText, sealedText } from '../../reveal/drop-state.ts'
 import { isUnrevealed } from '../../state/drops.ts'
+import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import type { BatchMintFlags } from './flags.ts'
-import { planFlagsAgain } from './flags-again.ts'
+import { revealCommand } from './flags-again.ts'
+import { runCommands } from './run-commands.ts'
 
 interface MintedRun {
   reading: Readonly<Record<string, unknown>>
@@ -14,14 +18,46 @@ interface MintedRun {
 export const backUpText = (manifest: string | null): string =>
   `Back up ${safe(basename(manifest ?? 'the manifest'))} and its files: without them, no one can reveal the drop.`
 
-/** Whether the rows of a run are drawn after its mint, so that they can be minted only once. */
-export const isShuffled = ({ reading }: Pick<MintedRun, 'reading'>): boolean => reading.shuffle !== undefined
-
 /** Returns the next steps after an unrevealed mint; none for other runs, or if the run is known to be revealed. */
 export function stepsToReveal({ reading, manifestPath }: MintedRun, flags: BatchMintFlags, cwd: string): string[] {
   if (!isUnrevealed({ reading }) || reading.draw !== undefined || manifestPath === null) return []
-  const inside = relative(cwd, manifestPath)
-  const path = inside.startsWith('..') ? manifestPath : inside
-  const command = `gdn reveal ${shellWord(safe(path))}${planFlagsAgain({ ...flags, newRows: false, allowExchanged: false })}`
-  return [`Next: ${command}`, backUpText(manifestPath)]
+  return [`Next: ${revealOf(manifestPath, flags, cwd)}`, backUpText(manifestPath)]
+}
+
+function revealOf(manifest: string, flags: BatchMintFlags, cwd: string): string {
+  const inside = relative(cwd, manifest)
+  return revealCommand(inside.startsWith('..') ? manifest : inside, flags)
+}
+
+/** Returns the flags that select a run by its manifest, for another command. */
+export const flagsOfRun = <Flags extends BatchMintFlags>(
+  { contractAddress: contract, blockchain, runName }: Pick<Run, 'contractAddress' | 'blockchain' | 'runName'>,
+  flags: Flags,
+): Flags => ({ ...flags, contract, blockchain, ...(runName === null ? {} : { run: runName }) })
+
+/**
+ * Returns notes on the state of a run's shuffled drop as this machine knows it, with the next command; none for other
+ * runs, or before all rows are minted.
+ *
+ * @param isRecord whether the command shows only what this machine has recorded
+ */
+export async function notesOfDrop(
+  { now, cwd }: Pick<Deps, 'now' | 'cwd'>,
+  run: Run & Pick<RunStatus, 'counts'>,
+  flags: BatchMintFlags,
+  isRecord: boolean,
+): Promise<string[]> {
+  const state = dropStateOf(run)
+  const { counts, manifestPath, name } = run
+  if (state === null || (state.phase === 'open' && counts.deployed < counts.total)) return []
+  const isDone = state.phase === 'drawn' && (await isRevealedHere(run))
+  const why =
+    state.phase === 'drawn' ? 'To reveal the other NFTs, or to record those that another machine revealed' : 'Next'
+  const next = isDone || manifestPath === null ? [] : [`${why}: ${revealOf(manifestPath, flagsOfRun(run, flags), cwd)}`]
+  const update = `To update this record from the server: ${runCommands(name, flags.stateDir)('reconcile')}`
+  return [
+    state.phase === 'open' ? `${dropText(state, now())}.` : sealedText(state, counts, now()),
+    ...next,
+    ...(isRecord && state.phase !== 'drawn' ? [update] : []),
+  ]
 }

@@ -3,6 +3,7 @@ import { openRun, type Run, runStatus } from '../../batch/runs/runs.ts'
 import type { BatchOptions, RunStatus } from '../../batch/types.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
+import { dropStateOf, isShuffled } from '../../reveal/drop-state.ts'
 import { isUnrevealed } from '../../state/drops.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { createOutput } from '../render/output.ts'
@@ -12,7 +13,7 @@ import { finishedRun, printFinished } from './finished.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { serverFlagsAgain } from './flags-again.ts'
 import { labelOf } from './mint-manifest.ts'
-import { isShuffled } from './next-reveal.ts'
+import { flagsOfRun } from './next-reveal.ts'
 import { sendAndPrint } from './send-run.ts'
 import { sealed } from './shuffled.ts'
 import { summaryView } from './summary.ts'
@@ -54,7 +55,7 @@ export async function resumeRun(
   const backend = await deps.identify(await settings.server())
   const check = async (connection: Connection) => {
     const { deployed, total } = status.counts
-    if (more.reconcileOnly !== true && deployed < total) await refuseSealed(deps, connection, run)
+    if (more.reconcileOnly !== true && deployed < total) await refuseSealed(deps, connection, run, flags)
   }
   const sending = { settings, options: { ...options, backend, editedRows }, read: null, flags, check }
   try {
@@ -66,11 +67,11 @@ export async function resumeRun(
 }
 
 /** @throws GdnError `refused` for the run of a shuffled drop that is sealed, whose other rows can't be minted */
-async function refuseSealed(deps: Deps, connection: Connection, run: Run): Promise<void> {
+async function refuseSealed(deps: Deps, connection: Connection, run: Run, flags: BatchMintFlags): Promise<void> {
   if (!isShuffled(run)) return
-  const { commitmentsOf, sealIn } = await import('./shuffled-drop.ts')
-  const commitments = await commitmentsOf(deps, connection, run.contractAddress)
-  if (sealIn(commitments, String(run.reading.provenance)) !== undefined) throw sealed(run.manifestPath)
+  const { learnDrop } = await import('./learn-drop.ts')
+  const phase = dropStateOf(await learnDrop(deps, connection, run))?.phase
+  if (phase !== 'open') throw sealed(run.manifestPath, { isRevealed: phase === 'drawn' }, flagsOfRun(run, flags))
 }
 
 /**

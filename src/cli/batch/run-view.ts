@@ -1,4 +1,5 @@
 import type { RunStatus } from '../../batch/types.ts'
+import { dropStateOf, withAbandoned } from '../../reveal/drop-state.ts'
 import { SPENT_FIELDS, spentText } from '../cost/spent.ts'
 import type { Io } from '../io/io.ts'
 import type { DataRecord } from '../render/cells.ts'
@@ -19,6 +20,7 @@ const FIELDS = [
   'failed',
   'unknown',
   'burned',
+  'abandoned',
   'blockchain',
   'contract_address',
   'server',
@@ -66,12 +68,12 @@ const WIDE = 100
 const shortPath = (path: string): string => path.split(/[\\/]/).slice(-2).join('/')
 
 /** Returns the state of a run in one word. */
-function stateOf({ running, counts, reading }: RunStatus): string {
+function stateOf({ running, counts: given, reading }: RunStatus): string {
   if (running) return 'running'
-  // After the draw, the rows that weren't minted are abandoned.
-  if (reading.draw !== undefined && counts.unknown + counts.accepted === 0 && counts.deployed < counts.total)
-    return 'sealed'
-  if (counts.unknown > 0) return 'unknown'
+  const drop = dropStateOf({ reading })
+  if (given.unknown > 0) return 'unknown'
+  if (drop?.phase === 'sealed') return 'sealed'
+  const counts = withAbandoned(given, drop)
   if (counts.pending + counts.accepted > 0) return 'unfinished'
   return counts.failed > 0 ? 'failed' : 'finished'
 }
@@ -82,7 +84,7 @@ export function runData(status: RunStatus): DataRecord {
     run_id: status.id,
     state: stateOf(status),
     running: status.running,
-    ...status.counts,
+    ...withAbandoned(status.counts, dropStateOf(status)),
     burned: status.burned,
     blockchain: status.blockchain,
     contract_address: status.contractAddress,

@@ -1,4 +1,5 @@
 import { messageOf } from '../../core/errors.ts'
+import { dropStateOf, isShuffled } from '../../reveal/drop-state.ts'
 import { costLimit } from '../cost/limit.ts'
 import { feeLimit } from '../cost/max-fee.ts'
 import type { Connection, Deps } from '../deps.ts'
@@ -8,7 +9,7 @@ import type { JobSummary } from '../render/github-actions.ts'
 import type { Output } from '../render/output.ts'
 import { isV12 } from '../request/api-version.ts'
 import { EventLines } from './event-lines.ts'
-import { stepsToReveal } from './next-reveal.ts'
+import { notesOfDrop, stepsToReveal } from './next-reveal.ts'
 import { BatchProgress } from './progress.ts'
 import { runCommands } from './run-commands.ts'
 import { errorOfRun } from './run-error.ts'
@@ -27,10 +28,20 @@ export async function sendAndPrint(deps: Deps, { output, ...sending }: RunSendin
     const data = { ...summaryData(summary, options, verified?.counts ?? null, warnings, notes), ...paid }
     if (events === null) await output.one(data)
     else await events.end(output.pick(data))
+    const { manifestPath, reading = sending.known?.reading ?? {} } = options
+    // Another machine may have sealed or revealed the drop.
+    const drop = isShuffled({ reading })
+      ? await (await import('./learn-drop.ts')).learnDropOf(deps, sending.settings, summary.run.id)
+      : null
+    const state = drop === null ? null : dropStateOf(drop)
+    const { counts } = summary
+    if (drop !== null && state?.phase !== 'open' && counts.unknown + counts.accepted === 0) {
+      for (const note of await notesOfDrop(deps, { ...drop, counts }, flags, false)) io.note(note)
+      return
+    }
     await refuseFailure(deps, sent, sending)
     if (!io.stdoutTty || output.mode !== 'table') printNextSteps(io, sent.summary, flags.stateDir)
     if (sending.options.reconcileOnly !== true) {
-      const { manifestPath, reading = sending.known?.reading ?? {} } = options
       for (const step of stepsToReveal({ reading, manifestPath }, flags, deps.cwd)) io.note(step)
     }
   } finally {

@@ -2,6 +2,7 @@ import { flagError, GdnError } from '../../core/errors.ts'
 import type { ShuffleRule } from '../../reveal/shuffle/rule.ts'
 import type { KeptRun } from '../../reveal/unrevealed.ts'
 import type { BatchMintFlags } from './flags.ts'
+import { planAgain, revealAgain } from './flags-again.ts'
 
 type ShuffleFlags = Pick<BatchMintFlags, 'shuffle' | 'shuffleMargin' | 'unrevealed'>
 
@@ -65,9 +66,24 @@ export const mintedOnce = (place: '--again' | '--run'): GdnError =>
     },
   )
 
-/** Returns the error for unminted rows of a drop that is sealed. */
-export const sealed = (file: string | null): GdnError =>
-  new GdnError('refused', 'the drop is sealed, so its other rows can no longer be minted', {
+/**
+ * Returns the error for a mint of a drop that is sealed.
+ *
+ * @param drop.isRevealed whether NFTs of the drop are revealed
+ * @param drop.isWhole whether each row has an NFT
+ */
+export function sealed(
+  file: string | null,
+  { isRevealed, isWhole = false }: { isRevealed: boolean; isWhole?: boolean },
+  flags: BatchMintFlags,
+): GdnError {
+  const state = isRevealed ? 'sealed and revealed' : 'sealed'
+  const rows = isWhole ? 'and all its rows are minted' : 'so its other rows can no longer be minted'
+  const next = isRevealed
+    ? `To compare the manifest with the NFTs, run ${planAgain(file, flags)}.`
+    : `To reveal the NFTs, run ${revealAgain(file, flags)}.`
+  return new GdnError('refused', `the drop is ${state}, ${rows}`, {
     place: { file: file ?? undefined },
-    hint: `${NOTHING} To reveal the NFTs, run \`gdn reveal\`. To mint more rows, use another manifest.`,
+    hint: `${NOTHING} ${next} To mint more rows, use another manifest.`,
   })
+}

@@ -10,6 +10,7 @@ import { count } from '../../core/count.ts'
 import { GdnError, type Place } from '../../core/errors.ts'
 import { type ManifestItem, readManifest } from '../../manifest/read.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
+import { dropStateOf } from '../../reveal/drop-state.ts'
 import { leavesUrlIn, rowsByMetadata } from '../../reveal/provenance-in.ts'
 import { asCommitted, type ReadCommitment, readCommitment, uncommittable } from '../../reveal/read-commitment.ts'
 import {
@@ -66,6 +67,15 @@ export async function openUnrevealed(
   const { unrevealed: file } = flags
   const kept = await keptCommitment(options)
   const hasSent = kept !== undefined && kept.counts.pending < kept.counts.total
+  const phase = kept === undefined ? undefined : dropStateOf(kept)?.phase
+  if (file === undefined && kept !== undefined && (phase === 'sealed' || phase === 'drawn')) {
+    const drop = { isRevealed: phase === 'drawn', isWhole: kept.counts.deployed === kept.counts.total }
+    const check = async (connection: Connection) => {
+      const refusal = await whyNotAsItIs(deps, connection, { options, read }, flags)
+      throw refusal ?? sealed(options.manifestPath, drop, flags)
+    }
+    return { options, read, check }
+  }
   if (kept !== undefined && (kept.commitment !== null) !== (file !== undefined)) {
     throw kept.commitment === null
       ? otherRun(
@@ -122,7 +132,8 @@ export async function openUnrevealed(
   const mayShareNew = repeats || hasSent
   const committing = (planned: PlannedEvent): Committing => {
     const takesOver = options.adopt === true || options.lookup === false
-    return { options, planned, rows, reference, mayShare: mayShareNew || (takesOver && isCommitted), mayShareNew }
+    const mayShare = mayShareNew || (takesOver && isCommitted)
+    return { options, planned, rows, reference, mayShare, mayShareNew, flags }
   }
   const committedRow = await rowsByMetadata(rows.commitment)
   return {
@@ -143,7 +154,9 @@ export async function openUnrevealed(
     check: async (connection) => {
       if (repeats && !hasSent && rule === null) await refuseAgain(connection)
       // Another machine may have minted rows that this machine's run has not sent.
-      if (repeats || kept?.counts.pending === 0) return
+      const isSent = kept?.counts.pending === 0
+      // Failed rows of a sealed drop can't be minted either.
+      if (repeats || (isSent && (rule === null || kept.counts.failed === 0))) return
       const isKnown = kept !== undefined
       const minting = { options, read, rows, isKnown, flags }
       const found = await whyNotUnrevealed(deps, connection, minting)
@@ -238,6 +251,7 @@ const placeIn = (file: string | null, line?: number): Place => ({ file: file ?? 
 
 interface Committing {
   options: BatchOptions
+  flags: BatchMintFlags
   planned: PlannedEvent
   rows: ReadCommitment
   /** The reference ID of the commitment. */
@@ -272,7 +286,7 @@ const commitmentReference = (provenance: string, scope: string | null): string =
 async function isDeployed(
   deps: Deps,
   { client }: Connection,
-  { options, planned, rows, reference, mayShare }: Omit<Committing, 'mayShareNew'>,
+  { options, planned, rows, reference, mayShare, flags }: Omit<Committing, 'mayShareNew'>,
 ): Promise<boolean> {
   const { contractAddress: contract_address } = options
   const { provenance } = rows.commitment
@@ -297,7 +311,7 @@ async function isDeployed(
   if (rows.commitment.rule !== null) {
     if (isOfOther) throw mintedOnce('--run')
     const seal = provenances.find((one) => one.seal_of === provenance)
-    if (seal !== undefined && planned.rows.pending > 0) throw sealed(options.manifestPath)
+    if (seal !== undefined && planned.rows.pending > 0) throw sealed(options.manifestPath, { isRevealed: false }, flags)
   }
   if (isOfOther && !mayShare) {
     throw committedByOther(options, committedBy === commitmentReference(provenance, null))

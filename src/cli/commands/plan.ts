@@ -9,6 +9,7 @@ import { LocalContents } from '../../files/local-content.ts'
 import { NOT_REVEALED } from '../../plan/compare.ts'
 import { refuseOtherFile, savePlan } from '../../plan/plan-file.ts'
 import type { ChangePlan, PlanCounts, PlannedChange } from '../../plan/planned.ts'
+import { dropText } from '../../reveal/drop-state.ts'
 import { addDuplicatesFlag, TARGET_ALIASES } from '../batch/flags.ts'
 import { planFlagsAgain, serverFlagsAgain } from '../batch/flags-again.ts'
 import { type OpenedManifest, openManifest } from '../batch/mint-manifest.ts'
@@ -125,6 +126,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
       const hidden = all.all.find(({ reason }) => reason === NOT_REVEALED)?.count ?? 0
       if (isList && hidden > 0) {
         const again = `gdn reveal ${shellWord(safe(manifest))}${planFlagsAgain(flags)}`
+        if (opened.sealed != null) io.note(`${dropText(opened.sealed.state, deps.now())}.`)
         io.note(`${count(hidden, 'NFT')} not revealed yet. To reveal ${hidden === 1 ? 'it' : 'them'}: ${again}`)
       }
       const allText = isBrief ? 'Add `-o ndjson` to print all of them.' : null

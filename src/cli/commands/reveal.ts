@@ -1,5 +1,5 @@
 import { isEvm } from '../../api/blockchains.ts'
-import { storeDraw, storeRunMaxCost } from '../../batch/runs/runs.ts'
+import { storeRunMaxCost, storeShuffle } from '../../batch/runs/runs.ts'
 import type { BatchOptions } from '../../batch/types.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
 import { count } from '../../core/count.ts'
@@ -228,7 +228,7 @@ const notDrawn = () =>
 /** Records the revealed NFTs, and the draw of a shuffled drop. */
 async function note({ stateDir }: BatchOptions, plan: RevealPlan, drawn: DrawnRows | null): Promise<void> {
   await noteNfts({ stateDir }, plan.run, plan.seen())
-  if (drawn !== null && plan.run.isKnown) await storeDraw(stateDir, plan.run.id, drawOf(drawn))
+  if (drawn !== null && plan.run.isKnown) await storeShuffle(stateDir, plan.run.id, { draw: drawOf(drawn) })
 }
 
 const ONLY_MANIFEST =

@@ -3,6 +3,7 @@ import { GdnError } from '../../core/errors.ts'
 import type { LocalContents } from '../../files/local-content.ts'
 import { withPlan } from '../../plan/make-plan.ts'
 import type { ChangePlan, PlanDeps, PlanOptions } from '../../plan/planned.ts'
+import type { SealedSlots } from '../../reveal/drop-state.ts'
 import type { DrawnRows } from '../../reveal/shuffle/drawn-rows.ts'
 import { addExchangedFlag, addTargetFlags, type BatchMintFlags } from '../batch/flags.ts'
 import { type OpenedManifest, withRemedy } from '../batch/mint-manifest.ts'
@@ -48,13 +49,25 @@ export interface PlanSource {
   contents: LocalContents
   /** The rows that were drawn for the slots of a shuffled drop. */
   drawn?: DrawnRows | null
+  /** The slots of a shuffled drop that is sealed and not revealed. */
+  sealed?: SealedSlots | null
 }
 
 /** Compares a manifest with the server while showing progress, and passes the plan to `use`. */
 export async function openPlan<Result>(
   deps: Deps,
   connection: Connection,
-  { options, read, isSaved = false, adoptLabels, newRows, prune = false, contents, drawn = null }: PlanSource,
+  {
+    options,
+    read,
+    isSaved = false,
+    adoptLabels,
+    newRows,
+    prune = false,
+    contents,
+    drawn = null,
+    sealed = null,
+  }: PlanSource,
   takeOver: boolean,
   use: (plan: ChangePlan) => Promise<Result>,
 ): Promise<Result> {
@@ -68,6 +81,7 @@ export async function openPlan<Result>(
     adoptLabels,
     prune,
     drawnRows: drawn?.rows,
+    sealedSlots: drawn?.slots ?? sealed?.slots,
     signal: signals.signal,
     noTransfers: () => noTransfers(deps, connection, options),
     async noMints(reading) {

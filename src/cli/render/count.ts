@@ -1,6 +1,6 @@
 import { count } from '../../core/count.ts'
 
-const STATES = ['deployed', 'burned', 'accepted', 'pending', 'failed', 'unknown'] as const
+const STATES = ['deployed', 'burned', 'accepted', 'pending', 'failed', 'unknown', 'abandoned'] as const
 
 /** Returns the word that texts use for the state of rows. Rows in the `pending` field are planned but not sent yet. */
 export const wordOfState = (state: string): string => (state === 'pending' ? 'planned' : state)

@@ -1,12 +1,17 @@
 import type { ProvenanceRecord } from '../../api/endpoints/getprovenances.ts'
+import { storeShuffle } from '../../batch/runs/runs.ts'
+import type { BatchOptions } from '../../batch/types.ts'
 import { GdnError } from '../../core/errors.ts'
 import { isObject } from '../../core/json.ts'
 import { isTimeUp } from '../../core/time-up.ts'
+import type { KnownSeal } from '../../reveal/drop-state.ts'
 import type { Seal } from '../../reveal/read-seal.ts'
 import { isSigned, QUICKNET } from '../../reveal/shuffle/beacon.ts'
 import { drawnRows } from '../../reveal/shuffle/drawn-rows.ts'
 import type { BeaconSource, RelayProblem } from '../../reveal/shuffle/read-beacon.ts'
 import { isoTime, roundFor, type ShuffleRule, timeOfRound } from '../../reveal/shuffle/rule.ts'
+import { keptCommitment } from '../../reveal/unrevealed.ts'
+import { sealOnChain } from '../batch/seal-on-chain.ts'
 import { commitmentsOf, sealIn } from '../batch/shuffled-drop.ts'
 import { type BeaconFlags, openBeaconOf } from '../connect/open-beacon.ts'
 import type { ReaderFlags } from '../connect/open-verifier.ts'
@@ -17,7 +22,6 @@ import { type Draw, NOT_DRAWN } from './draw.ts'
 import { permitsNamedBeacon, refuseNamedBeacon } from './named-beacon.ts'
 import { revealedSignature } from './revealed-signature.ts'
 import { leftText, type Revealing, rehearsalText, sealDrop, waitAfterSeal } from './seal-drop.ts'
-import { sealOnChain } from './seal-on-chain.ts'
 
 const POLL_MS = 2_000
 /** How long relays may lag behind a round. */
@@ -60,17 +64,26 @@ export async function drawRows(
       return NOT_DRAWN
     }
     if (!(await sealDrop(deps, connection, { ...revealing, rule, beacon, warning }))) return NOT_DRAWN
+    await noteSeal(opened.options, provenance, { round: null, roundAt: null, isNamed: beacon.isNamed })
   }
   const onChain = (record: ProvenanceRecord) => sealOnChain(deps, connection, { ...opened.options, flags }, record)
   const waiting: Waiting = { for: 'the drop is sealed, and its seal is not final yet' }
   return await withProgress(deps.io, 'Reading the seal of the drop', async (progress) => {
     for (;;) {
       waiting.for = 'the drop is sealed, and its seal is not final yet'
-      const found = await finalSeal(deps, { find, onChain, waits: flags.dryRun !== true, progress })
+      const found = await finalSeal(deps, { find, onChain, waits: flags.dryRun !== true, progress }).catch(
+        async (error: unknown) => {
+          if (error instanceof SealFailed) await noteSeal(opened.options, provenance, null)
+          throw error
+        },
+      )
       if (found === null) return { ...NOT_DRAWN, seal: (await find())?.provenance ?? null }
       const { record, seal } = found
       const round = roundFor(beacon.chain, seal.time + rule.marginSeconds)
       const draw = { seal: record.provenance, round, roundAt: timeOfRound(beacon.chain, round) }
+      if (flags.dryRun !== true && revealed === null) {
+        await noteSeal(opened.options, provenance, { round, roundAt: draw.roundAt, isNamed: beacon.isNamed })
+      }
       if (revealed !== null) {
         if (!isSigned(beacon.chain, round, Buffer.from(revealed, 'hex')))
           throw otherBeacon(beacon, seal, rule, revealed)
@@ -128,7 +141,7 @@ async function finalSeal(
 ): Promise<{ record: ProvenanceRecord; seal: Seal } | null> {
   for (;;) {
     const record = await find()
-    if (record === undefined) throw unsealed()
+    if (record === undefined) throw new SealFailed()
     const seal = record.is_final === true ? await onChain(record) : null
     if (seal?.isFinal === true) return { record, seal }
     if (!waits) return null
@@ -137,10 +150,19 @@ async function finalSeal(
   }
 }
 
-const unsealed = () =>
-  new GdnError('refused', 'the seal of the drop failed, so its rows are not drawn', {
-    hint: 'No NFT was updated. Run the same command again to seal the drop.',
-  })
+class SealFailed extends GdnError {
+  constructor() {
+    super('refused', 'the seal of the drop failed, so its rows are not drawn', {
+      hint: 'No NFT was updated. Run the same command again to seal the drop.',
+    })
+  }
+}
+
+/** Stores the seal with the drop's run if this machine has minted it, so that other commands know the seal. */
+async function noteSeal(options: BatchOptions, provenance: string, seal: KnownSeal | null): Promise<void> {
+  const kept = await keptCommitment(options)
+  if (kept?.commitment?.provenance === provenance) await storeShuffle(options.stateDir, kept.id, { seal })
+}
 
 /** The hint for a round of a sealed drop that no relay returns. */
 const SEALED =

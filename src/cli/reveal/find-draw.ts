@@ -4,19 +4,20 @@ import type { BatchOptions } from '../../batch/types.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { LocalContents } from '../../files/local-content.ts'
 import type { ManifestItem } from '../../manifest/read.ts'
-import { PROVENANCE_SALT, PROVENANCE_SIGNATURE, proofIn } from '../../manifest/reveal-keys.ts'
+import { PROVENANCE_SIGNATURE } from '../../manifest/reveal-keys.ts'
+import { dropStateOf, type SealedSlots } from '../../reveal/drop-state.ts'
 import { Commitment, leavesIn, provenanceOf, rowContentHash } from '../../reveal/leaves.ts'
 import { withOpenRows } from '../../reveal/rows-with-nfts.ts'
 import { isSigned } from '../../reveal/shuffle/beacon.ts'
 import { type DrawnRows, drawnRows } from '../../reveal/shuffle/drawn-rows.ts'
 import { isMargin, roundFor } from '../../reveal/shuffle/rule.ts'
-import { isSaltOf, type MovedRow, movedRows, type ShownRow } from '../../reveal/slots-shown.ts'
-import { keptCommitment } from '../../reveal/unrevealed.ts'
+import { isSaltOf, type MovedRow, movedRows, type ShownRow, shownProof } from '../../reveal/slots-shown.ts'
+import { type KeptCommitment, keptCommitment } from '../../reveal/unrevealed.ts'
+import { knownSeal, sealOnChain } from '../batch/seal-on-chain.ts'
 import { commitmentsOf, sealIn } from '../batch/shuffled-drop.ts'
 import { type BeaconFlags, openBeaconOf } from '../connect/open-beacon.ts'
 import { openVerifier } from '../connect/open-verifier.ts'
 import type { Connection, Deps } from '../deps.ts'
-import { sealOnChain } from './seal-on-chain.ts'
 
 /** A manifest, and the flags that select a beacon for tests. */
 interface Drawing {
@@ -42,7 +43,6 @@ interface SealedDrop {
  * @throws GdnError `refused` if the signature is of no round of a drop; `edited_rows` if rows aren't at their positions
  */
 export async function findDraw(deps: Deps, connection: Connection, drawing: Drawing): Promise<DrawnRows | null> {
-  const { client } = connection
   const { options } = drawing
   const kept = await keptCommitment(options)
   const own = kept?.commitment ?? null
@@ -51,21 +51,13 @@ export async function findDraw(deps: Deps, connection: Connection, drawing: Draw
     const { rows } = await shownRows(deps, connection, drawing)
     return inOrder(drawing, kept.drawn, movedRows(kept.drawn, { seed: Buffer.from(own.seed, 'hex') }, rows))
   }
-  await client.learnIdempotency({ signal: deps.signals.signal })
-  if (client.supports('updates') !== true) return null
-  const commitments = await commitmentsOf(deps, connection, options.contractAddress)
-  const drops = commitments.flatMap((drop): SealedDrop[] => {
-    const seal = sealIn(commitments, drop.provenance)
-    const isOther = own !== null && own.provenance !== drop.provenance
-    const margin = drop.shuffle_margin ?? 0
-    const isSealed = isMargin(margin) && seal?.status === 'deployed'
-    return !isSealed || isOther ? [] : [{ drop, seal, rule: { marginSeconds: margin } }]
-  })
+  const drops = await sealedDrops(deps, connection, drawing, own)
   if (drops.length === 0) return null
   const shown = await shownRows(deps, connection, drawing)
   if (shown.signature === null) return null
   const contents = await contentsOf(drawing)
   for (const one of drops) {
+    if (one.seal.status !== 'deployed') continue
     if (!(await isDrawnBy(deps, connection, drawing, one, shown.signature))) continue
     const { provenance } = one.drop
     const leaves = leavesIn(await leavesOf(deps, connection, options.blockchain, one))
@@ -81,6 +73,43 @@ export async function findDraw(deps: Deps, connection: Connection, drawing: Draw
   }
   throw new GdnError('refused', `the ${PROVENANCE_SIGNATURE} of an NFT is not by drand, or of another round`, {
     hint: 'Nothing was sent. If the drop was revealed with --beacon, add the same flag. Otherwise, restore the metadata with `gdn reveal`.',
+  })
+}
+
+/** Returns the slots of a manifest's shuffled drop if it is sealed; null if it isn't, or if the drop isn't known. */
+export async function findSealed(deps: Deps, connection: Connection, drawing: Drawing): Promise<SealedSlots | null> {
+  const kept = await keptCommitment(drawing.options)
+  const own = kept?.commitment ?? null
+  if (!isEvm(drawing.options.blockchain) || own?.shuffle === null) return null
+  const drops = await sealedDrops(deps, connection, drawing, own)
+  const contents = drops.length === 0 ? null : await contentsOf(drawing)
+  if (contents === null) return null
+  const rows = Buffer.concat(contents)
+  const found = drops.find(
+    ({ drop, rule }) => own !== null || new Commitment(rows, rule).provenance === drop.provenance,
+  )
+  if (found === undefined) return null
+  const known = dropStateOf({ reading: kept?.reading ?? {} })?.seal ?? null
+  const seal = known?.round == null ? await knownSeal(deps, connection, drawing.options, found) : known
+  return { slots: contents.length, state: { phase: 'sealed', seal } }
+}
+
+/** Returns the drops of the collection that are sealed, or only the one that this machine has committed to. */
+async function sealedDrops(
+  deps: Deps,
+  connection: Connection,
+  { options: { contractAddress } }: Drawing,
+  own: KeptCommitment | null,
+): Promise<SealedDrop[]> {
+  const { client } = connection
+  await client.learnIdempotency({ signal: deps.signals.signal })
+  if (client.supports('updates') !== true) return []
+  const commitments = await commitmentsOf(deps, connection, contractAddress)
+  return commitments.flatMap((drop): SealedDrop[] => {
+    const seal = sealIn(commitments, drop.provenance)
+    const isOther = own !== null && own.provenance !== drop.provenance
+    const margin = drop.shuffle_margin ?? 0
+    return !isMargin(margin) || seal === undefined || isOther ? [] : [{ drop, seal, rule: { marginSeconds: margin } }]
   })
 }
 
@@ -126,13 +155,12 @@ export async function shownRows(
   return await withOpenRows({ ...options, signal }, client, read(), async ({ found }) => {
     const shown: Shown = { rows: [], signature: null }
     for await (const { candidate, nft } of found()) {
-      const { [PROVENANCE_SALT]: salt, [PROVENANCE_SIGNATURE]: signature } = proofIn(nft?.request_metadata) ?? {}
-      if (typeof signature !== 'string' || !/^[0-9a-f]{96}$/.test(signature)) continue
+      const proof = shownProof(nft?.request_metadata)
+      if (proof === null) continue
+      const { signature, salt } = proof
       shown.signature ??= signature
       const { position, row } = candidate.row
-      if (typeof salt === 'string' && /^[0-9a-f]{64}$/.test(salt)) {
-        shown.rows.push({ position, line: row.line, salt, signature })
-      }
+      if (salt !== null) shown.rows.push({ position, line: row.line, salt, signature })
     }
     return shown
   })

@@ -12,11 +12,12 @@ export async function withDraw<Source extends PlanSource>(
 ): Promise<Source> {
   // A saved plan has no rows of a shuffled drop, and standard input can be read only once.
   if (source.isSaved === true || source.options.manifestPath === null) return source
-  const { findDraw } = await import('./find-draw.ts')
+  const { findDraw, findSealed } = await import('./find-draw.ts')
   const { options, read, contents } = source
   const readRows = () => read({ row: async () => {}, burn: async () => {} })
-  const drawn = await findDraw(deps, connection, { options, read: readRows, contents, flags })
-  if (drawn === null) return source
+  const drawing = { options, read: readRows, contents, flags }
+  const drawn = await findDraw(deps, connection, drawing)
+  if (drawn === null) return { ...source, sealed: await findSealed(deps, connection, drawing) }
   const reading = { ...options.reading, draw: drawOf(drawn) }
   return { ...source, drawn, options: { ...options, reading }, read: (saved) => withDrawnRows(read(saved), drawn) }
 }

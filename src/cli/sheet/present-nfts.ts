@@ -73,9 +73,13 @@ export class PresentNfts {
     this.hasServer = client !== null
   }
 
-  /** Yields the rows of a run with their NFTs, in manifest order. */
-  async *of(run: Run): AsyncGenerator<ReportRow> {
-    for await (const page of runRowPages(run, { limit: IDS_PER_REQUEST })) yield* this.#ofPage(page)
+  /**
+   * Yields the rows of a run with their NFTs, in manifest order.
+   *
+   * @param drawn the row that was drawn for each slot of a shuffled drop, from 1
+   */
+  async *of(run: Run, drawn?: Uint32Array): AsyncGenerator<ReportRow> {
+    for await (const page of runRowPages(run, { limit: IDS_PER_REQUEST, drawn })) yield* this.#ofPage(page)
   }
 
   async *#ofPage(page: readonly RunRow[]): AsyncGenerator<ReportRow> {

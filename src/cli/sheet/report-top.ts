@@ -1,6 +1,7 @@
 import type { RunTimes } from '../../batch/runs/run-times.ts'
 import type { RunStatus } from '../../batch/types.ts'
 import { grouped } from '../../core/grouped.ts'
+import { type DropState, dropText } from '../../reveal/drop-state.ts'
 import { spentText } from '../cost/spent.ts'
 import type { DataRecord } from '../render/cells.ts'
 import { VERSION } from '../version.ts'
@@ -26,9 +27,11 @@ export interface ReportTop extends ReportLinks {
   /** Number of NFTs that changed after their mint. */
   changed: number
   now: number
+  /** The state of the shuffled drop; null for other runs. */
+  drop: DropState | null
 }
 
-const STATES: readonly ReportState[] = ['deployed', 'burned', 'accepted', 'pending', 'failed', 'unknown']
+const STATES: readonly ReportState[] = ['deployed', 'burned', 'accepted', 'pending', 'failed', 'unknown', 'abandoned']
 const WORDS: Readonly<Record<ReportState, string>> = {
   deployed: 'deployed',
   burned: 'burned',
@@ -36,13 +39,14 @@ const WORDS: Readonly<Record<ReportState, string>> = {
   pending: 'planned, not sent yet',
   failed: 'failed',
   unknown: 'outcome unknown',
+  abandoned: 'abandoned',
 }
 const MAX_SHOWN = 8
 const MAX_REASON = 300
 
 /** Returns the HTML above the rows of a run. */
 export function reportTop(top: ReportTop): string {
-  const { status, counts, name, collection, owners, times, spent, left, now, blockExplorer } = top
+  const { status, counts, name, collection, owners, times, spent, left, now, blockExplorer, drop } = top
   const total = STATES.reduce((sum, state) => sum + counts[state], 0)
   const contract = `<code>${escapeHtml(status.contractAddress)}</code>`
   return `${pageHead({ title: `${name}: report`, images: 'data:' })}<header>
@@ -64,6 +68,7 @@ ${stats([
         : `${contract} ${sharedLink(`${blockExplorer}/address/${encodeURIComponent(status.contractAddress)}`, 'in the block explorer')}`,
     ],
     ['Blockchain', escapeHtml(status.blockchain)],
+    ['Shuffle', drop === null ? '' : `${escapeHtml(dropText(drop, now))}.`],
     ['Started', time(times.startedAt)],
     [
       counts.pending + counts.unknown > 0 ? 'Last response' : 'All accepted',

@@ -3,6 +3,7 @@ import { sameAddress } from '../../api/same-address.ts'
 import { shownValue } from '../../api/traits.ts'
 import type { RowStatus } from '../../batch/types.ts'
 import { grouped } from '../../core/grouped.ts'
+import { type DropState, isAbandoned } from '../../reveal/drop-state.ts'
 import { atGateway } from '../../verify/storage-reader.ts'
 import { type HistoryEvent, shortHash, whatOf } from '../render/history-event.ts'
 import { badge, card, extrasOf } from './card.ts'
@@ -11,7 +12,7 @@ import type { Tone } from './page.ts'
 import type { PresentNft, ReportRow } from './present-nfts.ts'
 
 /** The state of a row in a report. A burned NFT counts as burned instead of deployed. */
-export type ReportState = RowStatus | 'burned'
+export type ReportState = RowStatus | 'burned' | 'abandoned'
 
 export const TONES: Readonly<Record<ReportState, Tone>> = {
   deployed: 'good',
@@ -20,6 +21,7 @@ export const TONES: Readonly<Record<ReportState, Tone>> = {
   pending: 'busy',
   failed: 'bad',
   unknown: 'bad',
+  abandoned: '',
 }
 
 /** Base URLs for links that every reader of the report can open. */
@@ -36,15 +38,22 @@ const MAX_WHAT = 400
 /** Shortens an address to its two ends, by which people recognize it. */
 const shortened = (address: string) => (address.length > 14 ? `${address.slice(0, 6)}…${address.slice(-4)}` : address)
 
-/** Returns the state of a row. A burn is final, so a recorded burn is valid even if the server can't be reached. */
-export const reportStateOf = ({ result, nft }: ReportRow): ReportState =>
-  result.status === 'deployed' && (result.burned || nft?.record.burned === true) ? 'burned' : result.status
+/**
+ * Returns the state of a row. A burn is final, so a recorded burn is valid even if the server can't be reached.
+ *
+ * @param drop the state of the shuffled drop; null for other runs
+ */
+export function reportStateOf({ result, nft }: ReportRow, drop: DropState | null): ReportState {
+  if (isAbandoned(result.status, drop)) return 'abandoned'
+  return result.status === 'deployed' && (result.burned || nft?.record.burned === true) ? 'burned' : result.status
+}
 
 /** Returns the card of a row, with its outcome and the current state of its NFT. */
-export function resultCard(given: ReportRow, image: string, links: ReportLinks): string {
+export function resultCard(given: ReportRow, image: string, links: ReportLinks, drop: DropState | null): string {
   const { result, row, nft } = given
   const { line, key, nft_gdn_id, token_id, contract_address, error } = result
-  const state = reportStateOf(given)
+  const state = reportStateOf(given, drop)
+  const drawn = state === 'abandoned' ? null : given.drawn
   const token = token_id === null ? '' : `<span>token ${escapeHtml(beginningOf(token_id, 50))}</span>`
   const { blockExplorer, publicGateway } = links
   const metadataUrl = nft?.record.metadata_url ?? result.metadata_url
@@ -62,7 +71,7 @@ export function resultCard(given: ReportRow, image: string, links: ReportLinks):
     id: `line-${line}`,
     classes: `is-${state === 'burned' ? state : TONES[state]}${isChanged}`,
     image,
-    where: `${badge(state, TONES[state])}${nft === null ? '' : badges(nft)}${token}<span>line ${line}</span><span>${ownerTerm.toLowerCase()} <code>${escapeHtml(shortened(owner))}</code></span>`,
+    where: `${badge(state, TONES[state])}${nft === null ? '' : badges(nft)}${token}<span>${drawn === null ? `line ${line}` : `line ${drawn.line}, drawn for line ${line}`}</span><span>${ownerTerm.toLowerCase()} <code>${escapeHtml(shortened(owner))}</code></span>`,
     title: metadata?.title ?? 'A row that is no longer in the manifest',
     description: metadata?.description ?? '',
     tags: (metadata?.attribute ?? []).map((one) => [one.tag, shownValue(one)]),
@@ -74,7 +83,8 @@ export function resultCard(given: ReportRow, image: string, links: ReportLinks):
       ['Token', tokenPage === null ? '' : sharedLink(tokenPage, `${token_id} in the block explorer`)],
       ['NFT', nft_gdn_id === null ? '' : code(nft_gdn_id)],
       ['Metadata', metadataUrl === null ? '' : sharedLink(metadataLink ?? metadataUrl, beginningOf(metadataUrl, 200))],
-      ['Row', key === '' ? '' : code(beginningOf(key, 100))],
+      ['Row', key === '' ? '' : code(drawn?.key ?? key)],
+      ['Drawn for', drawn === null ? '' : code(key)],
       ...(metadata === null ? [] : extrasOf(metadata)),
     ],
     after: nft === null ? '' : history(nft),

@@ -538,7 +538,7 @@ const COMPARED = ['verified', 'differing', 'unread', 'changed']
 const SENT = ['burned', 'requests', 'attempts', 'reconciled', 'kept_accepted']
 const RUN_SUMMARY = [...TARGETED, 'run_id', ...COUNTS, ...SENT, ...COMPARED, ...RUN_PAID, 'warnings', 'notes']
 const RUN_STATUS = ['running', 'state', 'server', 'backend_id', 'manifest', 'drop', 'started_at']
-const RUN = [...TARGETED, 'run_id', ...COUNTS, 'burned', ...RUN_STATUS]
+const RUN = [...TARGETED, 'run_id', ...COUNTS, 'burned', 'abandoned', ...RUN_STATUS]
 const MANIFEST = ['rows', 'receivers', 'blockchain', 'contract_address', 'mapped_columns']
 const BACKEND = ['running', 'url', 'data_dir', 'pid']
 const KEY_DATES = ['created_at', 'expires_at', 'revoked_at']
@@ -716,6 +716,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
       'accepted',
       ...UNSETTLED,
       'burned',
+      'abandoned',
       'changed',
       'images',
       ...SPENT_FIELDS,

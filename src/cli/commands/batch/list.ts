@@ -13,7 +13,7 @@ export type ListFlags = OutputFlags & ServerFlags & { all?: boolean }
 export function command(deps: Deps, run = list): GdnCommand {
   const listCommand = new GdnCommand({
     about:
-      'The latest run is first. If a flag selects a server, the command lists only the runs on that server. The field `server` contains the URL at the start of the run. The state is the first of these that applies: running, unknown (a row has an unknown outcome), unfinished, failed (a row failed), finished.',
+      'The latest run is first. If a flag selects a server, the command lists only the runs on that server. The field `server` contains the URL at the start of the run. The state is the first of these that applies: running, unknown (a row has an unknown outcome), sealed (the rows of a shuffled drop are not drawn yet), unfinished, failed (a row failed), finished.',
     examples: [
       ['List all runs', 'gdn batch list'],
       ['List the runs on the local backend', 'gdn batch list --local'],

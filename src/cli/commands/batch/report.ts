@@ -10,6 +10,8 @@ import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { parseUrl } from '../../../core/parse-url.ts'
 import { HashTable } from '../../../manifest/hash-table.ts'
+import { dropStateOf, isShuffled } from '../../../reveal/drop-state.ts'
+import { keptDraw } from '../../../reveal/shuffle/drawn-rows.ts'
 import { editsSince, warnOfEdits } from '../../batch/edits-since.ts'
 import { addRunArgument, whichRun } from '../../batch/which-run.ts'
 import { findRun, type RunFlags, settingsIfFound } from '../../batch/which-server.ts'
@@ -24,6 +26,7 @@ import { rowsByState } from '../../render/count.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import type { ReportRow } from '../../sheet/present-nfts.ts'
+import type { ReportState } from '../../sheet/result-card.ts'
 import { SheetFile } from '../../sheet/sheet-file.ts'
 import { addSheetFlags, openSheet, type SheetFlags, whereTo } from '../../sheet/where-to.ts'
 
@@ -43,6 +46,7 @@ const FIELDS = [
   'failed',
   'unknown',
   'burned',
+  'abandoned',
   'changed',
   'images',
   ...SPENT_FIELDS,
@@ -87,7 +91,7 @@ export function command(deps: Deps, run = report): GdnCommand {
 export async function report(deps: Deps, given: string | undefined, flags: ReportFlags): Promise<void> {
   const { io } = deps
   const name = await whichRun(deps, given, flags)
-  const run = await findRun(deps, name, flags)
+  let run = await findRun(deps, name, flags)
   const output = createOutput(io, flags, VIEW, { manifest: run.manifestPath })
   const status = await runStatus(run)
   const { path, replace } = await whereTo(deps, `${run.name}-report.html`, flags)
@@ -120,21 +124,27 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
   const images = new ReportImages({ reader, publicGateway })
   const links = { blockExplorer: facts.blockExplorer, publicGateway }
   const client = await clientOf(deps, server, settings)
+  if (client !== null && settings !== null && isShuffled(run)) {
+    const { learnDropOf } = await import('../../batch/learn-drop.ts')
+    run = await learnDropOf(deps, settings, run.id)
+  }
+  const drop = dropStateOf(run)
   const present = new PresentNfts(client, deps.signals.signal)
   const tally = new Tally()
   const sheet = await SheetFile.open(path)
   const progress = await io.progress('Writing the report')
   try {
-    for await (const row of present.of(run)) {
+    for await (const row of present.of(run, keptDraw(run.reading)?.rows)) {
       deps.signals.signal.throwIfAborted()
-      tally.add(row, reportStateOf(row) === 'burned')
+      tally.add(row, reportStateOf(row, drop))
       const image = await images.of(row)
-      await sheet.writeCard(resultCard(row, image.html, links), image.definition)
+      await sheet.writeCard(resultCard(row, image.html, links, drop), image.definition)
       progress.update(`Writing the report: ${count(tally.rows, 'row')}`)
     }
     const { counts, failures } = tally
     const manifest = run.manifestPath === null ? null : basename(run.manifestPath)
-    const shown = { ...counts, deployed: counts.deployed - tally.burned, burned: tally.burned }
+    const { burned, abandoned } = tally
+    const shown = { ...counts, deployed: counts.deployed - burned, burned, abandoned }
     const top = { status, counts: shown, failures, name: run.runName ?? manifest ?? run.name, ...links }
     const { owners, changed } = tally
     const times = await runTimes(run)
@@ -149,6 +159,7 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
         present,
         left: images.left,
         now: deps.now(),
+        drop,
       }),
       PAGE_END,
       replace,
@@ -165,6 +176,7 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
     errors: tally.counts.failed + tally.counts.unknown,
     ...tally.counts,
     burned: tally.burned,
+    abandoned: tally.abandoned,
     changed: tally.changed,
     images: images.embedded,
     ...spent.costs,
@@ -184,6 +196,8 @@ class Tally {
   readonly #owners = new HashTable({ foldHex: true })
   rows = 0
   burned = 0
+  /** Number of rows of a sealed drop that were not minted. They don't count as pending or failed. */
+  abandoned = 0
   /** Number of NFTs that changed after their mint. */
   changed = 0
 
@@ -191,11 +205,16 @@ class Tally {
     return this.#owners.size
   }
 
-  add({ result, nft }: ReportRow, isBurned: boolean): void {
+  add({ result, nft }: ReportRow, state: ReportState): void {
+    const isBurned = state === 'burned'
     const { status, error, line, receiver_wallet_address } = result
     this.rows++
     if (nft?.isChanged) this.changed++
     if (isBurned) this.burned++
+    if (state === 'abandoned') {
+      this.abandoned++
+      return
+    }
     this.counts[status]++
     if (status === 'deployed' && !isBurned) {
       this.#owners.getOrAdd(nft?.owner ?? receiver_wallet_address, 0)

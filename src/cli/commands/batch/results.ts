@@ -8,10 +8,12 @@ import { GdnError } from '../../../core/errors.ts'
 import type { ColumnNaming } from '../../../manifest/columns.ts'
 import { type CsvHeader, readCsvHeader } from '../../../manifest/csv-header.ts'
 import type { ManifestOptions } from '../../../manifest/options.ts'
+import { type DropState, dropStateOf, isAbandoned } from '../../../reveal/drop-state.ts'
 import { keptDraw } from '../../../reveal/shuffle/drawn-rows.ts'
 import { editsSince, warnOfEdits } from '../../batch/edits-since.ts'
 import { cellsOfFile } from '../../batch/ignored-cells.ts'
 import { manifestOptions } from '../../batch/manifest-options.ts'
+import { notesOfDrop } from '../../batch/next-reveal.ts'
 import { chooseFields, columnsLike, printResultsCsv, type ResultRecord } from '../../batch/results-csv.ts'
 import { verifyFailed } from '../../batch/run-error.ts'
 import { StoredNames } from '../../batch/stored-names.ts'
@@ -32,10 +34,10 @@ import { createCsv } from '../../render/csv.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 
-const STATUSES = ['pending', 'accepted', 'deployed', 'failed', 'unknown', 'burned'] as const
+const STATUSES = ['pending', 'accepted', 'deployed', 'failed', 'unknown', 'burned', 'abandoned'] as const
 
 /** The status by which `--status` selects a row. A burned row doesn't count as deployed. */
-type ShownStatus = RowStatus | 'burned'
+type ShownStatus = RowStatus | 'burned' | 'abandoned'
 
 export interface ResultsFlags extends OutputFlags, RunFlags, VerifyFlags {
   status?: ShownStatus[]
@@ -79,7 +81,7 @@ const withDrawn = (view: View): View => ({
 export function command(deps: Deps, run = results): GdnCommand {
   const resultsCommand = new GdnCommand({
     about:
-      "The command shows the rows in the order of the manifest, even while the run is in progress. Titles, owners and URLs have the values that this machine last minted or applied, and so do the manifest's own columns in CSV output. Ignored columns have the cells of the current file. To compare the rows with the current NFTs, use gdn plan. A row that was removed from the manifest has no line number. A warning shows how many rows were added or edited after the run read the manifest. Without --status, JSON output ends with these rows, with the status new or edited. The status is the outcome of the mint. The field burned shows whether the NFT was burned later. After the reveal of a shuffled drop, drawn_key and drawn_line show which row was drawn for the NFT.\nCSV output contains the manifest's own columns in their order, without columns that are empty in every row (except ignored ones), then key, line, status, nft_gdn_id, token_id, contract_address, receiver_wallet_address, metadata_url, error and burned. The manifest's cells are unchanged, even if a spreadsheet would execute them as formulas. --for-spreadsheet escapes such cells, uses the headers and the separator of the manifest file, and shows the status of a burned NFT as burned. In CSV output, --fields also accepts the names of the manifest's columns.",
+      "The command shows the rows in the order of the manifest, even while the run is in progress. Titles, owners and URLs have the values that this machine last minted or applied, and so do the manifest's own columns in CSV output. Ignored columns have the cells of the current file. To compare the rows with the current NFTs, use gdn plan. A row that was removed from the manifest has no line number. A warning shows how many rows were added or edited after the run read the manifest. Without --status, JSON output ends with these rows, with the status new or edited. The status is the outcome of the mint. The field burned shows whether the NFT was burned later. After the reveal of a shuffled drop, drawn_key and drawn_line show which row was drawn for the NFT. Rows of a sealed drop that have no NFT are abandoned.\nCSV output contains the manifest's own columns in their order, without columns that are empty in every row (except ignored ones), then key, line, status, nft_gdn_id, token_id, contract_address, receiver_wallet_address, metadata_url, error and burned. The manifest's cells are unchanged, even if a spreadsheet would execute them as formulas. --for-spreadsheet escapes such cells, uses the headers and the separator of the manifest file, and shows the status of a burned NFT as burned. In CSV output, --fields also accepts the names of the manifest's columns.",
     examples: [
       ['Show a table', 'gdn batch results drop.csv'],
       ['Write the manifest with the outcome of each row', 'gdn batch results drop.csv -o csv > results.csv'],
@@ -118,10 +120,11 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
       ? await output.many(recordsOf(wanted, { fields: view.fields, rows: outside }))
       : await printResultsCsv(io, wanted, inCsv)
   let found = 0
-  const rows = counted(inStatus(runRows(run, drawn), flags.status), () => found++)
+  const state = dropStateOf(run)
+  const rows = counted(inStatus(runRows(run, drawn), flags.status, state), () => found++)
   try {
     if (flags.verify) await printVerified(deps, run, rows, flags, print)
-    else await print(plainRecords(rows))
+    else await print(plainRecords(rows, state))
   } finally {
     warnOfEdits(io, edits)
     const missing = inCsv?.inFile?.missing ?? 0
@@ -135,6 +138,10 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
     io.note(
       'Rows have the values that gdn last minted or applied. `gdn plan` compares the manifest with the current NFTs.',
     )
+  }
+  if (state !== null && output.mode === 'table') {
+    const { counts } = await runStatus(run)
+    for (const note of await notesOfDrop(deps, { ...run, counts }, flags, true)) io.note(note)
   }
   if (!flags.costs) return
   const { counts } = await runStatus(run)
@@ -199,7 +206,7 @@ async function printVerified(
   const records = settings === null || server === null ? null : presentRecords(deps, () => deps.connect(settings))
   const tally = new VerifyTally()
   try {
-    await print(verifiedRecords(verifyRows(rows, verifier, records, deps.signals.signal), tally))
+    await print(verifiedRecords(verifyRows(rows, verifier, records, deps.signals.signal), tally, dropStateOf(run)))
   } finally {
     await close()
   }
@@ -208,10 +215,15 @@ async function printVerified(
   tally.refuseUnread()
 }
 
-async function* inStatus(rows: AsyncIterable<RunRow>, statuses: readonly ShownStatus[] | undefined) {
+async function* inStatus(
+  rows: AsyncIterable<RunRow>,
+  statuses: readonly ShownStatus[] | undefined,
+  state: DropState | null,
+) {
   for await (const row of rows) {
     const { burned, status } = row.result
-    if (statuses === undefined || statuses.includes(burned ? 'burned' : status)) yield row
+    const shown = burned ? 'burned' : isAbandoned(status, state) ? 'abandoned' : status
+    if (statuses === undefined || statuses.includes(shown)) yield row
   }
 }
 
@@ -225,23 +237,30 @@ async function* counted<Row>(rows: AsyncIterable<Row>, count: () => void): Async
 const noRowIs = (statuses: readonly ShownStatus[]): string =>
   statuses.join() === 'failed' ? 'No row has failed.' : `No row has the status ${statuses.join(' or ')}.`
 
-/** A row that was removed from the manifest has no line, because another row may be on that line now. */
-const recordOf = ({ result, row, drawn }: RunRow): DataRecord => ({
-  ...result,
-  ...(row === null ? { line: null } : {}),
-  ...(drawn === null ? {} : { drawn_key: drawn.key, drawn_line: drawn.line }),
-})
-
-async function* plainRecords(rows: AsyncIterable<RunRow>): AsyncGenerator<ResultRecord> {
-  for await (const one of rows) yield { record: recordOf(one), row: one.row ?? one.removed }
+/**
+ * A row that was removed from the manifest has no line, because another row may be on that line now. An abandoned slot
+ * has no NFT, so nothing shows the row that was drawn for it.
+ */
+function recordOf({ result, row, drawn }: RunRow, state: DropState | null): DataRecord {
+  const record = { ...result, ...(row === null ? { line: null } : {}) }
+  if (isAbandoned(result.status, state)) return { ...record, status: 'abandoned' }
+  return drawn === null ? record : { ...record, drawn_key: drawn.key, drawn_line: drawn.line }
 }
 
-async function* verifiedRecords(rows: AsyncIterable<VerifiedRow>, tally: VerifyTally): AsyncGenerator<ResultRecord> {
+async function* plainRecords(rows: AsyncIterable<RunRow>, state: DropState | null): AsyncGenerator<ResultRecord> {
+  for await (const one of rows) yield { record: recordOf(one, state), row: one.row ?? one.removed }
+}
+
+async function* verifiedRecords(
+  rows: AsyncIterable<VerifiedRow>,
+  tally: VerifyTally,
+  state: DropState | null,
+): AsyncGenerator<ResultRecord> {
   for await (const verified of rows) {
     const { row, removed, verification } = verified
     tally.add(verified)
     const verify_error = verification === null ? null : rowVerifyText(verification)
-    const record = { ...recordOf(verified), verified: verification?.verified ?? null, verify_error }
+    const record = { ...recordOf(verified, state), verified: verification?.verified ?? null, verify_error }
     yield { record, row: row ?? removed }
   }
 }

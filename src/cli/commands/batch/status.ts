@@ -1,7 +1,9 @@
 import { howToResume } from '../../../batch/runs/how-to-resume.ts'
 import { runStatus } from '../../../batch/runs/runs.ts'
+import type { Run, RunStatus } from '../../../batch/types.ts'
 import { commandRunRecords } from '../../batch/command-runs.ts'
 import { serverFlagsAgain } from '../../batch/flags-again.ts'
+import { notesOfDrop } from '../../batch/next-reveal.ts'
 import { runData, runView } from '../../batch/run-view.ts'
 import { addRunArgument, whichRun } from '../../batch/which-run.ts'
 import { findRun, type RunFlags, settingsIfFound, whichServer } from '../../batch/which-server.ts'
@@ -51,17 +53,19 @@ export async function status(deps: Deps, given: string | undefined, flags: Statu
       const data = runData(seen)
       const spent = flags.costs ? await spentOf(deps, await settingsIfFound(deps, run, flags), run, seen.counts) : null
       const resume = howToResume({ ...run, manifest: run.manifestPath }, seen.counts.pending)
-      return { data: { ...data, ...spent?.costs }, resume, problem: spent?.problem ?? null }
+      return {
+        data: { ...data, ...spent?.costs },
+        run: { ...run, counts: seen.counts },
+        resume,
+        problem: spent?.problem ?? null,
+      }
     }
     const seen = flags.watch ? await watchRun(deps, flags, look, { view, output }) : await look()
     if (seen === null) return
     await output.one(seen.data)
     if (seen.problem !== null) deps.io.warn(safe(seen.problem))
-    if (seen.data.state === 'sealed') {
-      const { deployed, total } = seen.data
-      const abandoned = Number(total) - Number(deployed)
-      deps.io.note(`The drop is sealed: ${deployed} of ${total} rows are minted, ${abandoned} abandoned.`)
-    }
+    if (seen.data.running !== true)
+      for (const note of await notesOfDrop(deps, seen.run, flags, true)) deps.io.note(note)
     return
   }
   // A single command has no rows to show.
@@ -73,6 +77,7 @@ export async function status(deps: Deps, given: string | undefined, flags: Statu
 
 interface Seen {
   data: DataRecord
+  run: Run & Pick<RunStatus, 'counts'>
   /** The command that resumes the run. */
   resume: string
   /** Why the costs are unknown; null if they are known or not requested. */

@@ -1,6 +1,8 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { ProvenanceRecord } from '../../api/endpoints/getprovenances.ts'
+import { QUICKNET_TIMES, roundFor, type ShuffleRule, timeOfRound } from '../../api/shuffle-rule.ts'
 import { GdnError } from '../../core/errors.ts'
+import type { KnownSeal } from '../../reveal/drop-state.ts'
 import { Unreadable } from '../../reveal/proof-reads.ts'
 import { readSeal, type Seal } from '../../reveal/read-seal.ts'
 import { openVerifier, type ReaderFlags } from '../connect/open-verifier.ts'
@@ -37,6 +39,35 @@ export async function sealOnChain(
     throw error instanceof Unreadable ? unread(error.message) : error
   } finally {
     await close()
+  }
+}
+
+interface Sealed {
+  seal: ProvenanceRecord
+  rule: ShuffleRule
+}
+
+/** Returns the seal of a drop, with the round of drand if the seal is final and can be read. */
+export async function knownSeal(
+  deps: Deps,
+  connection: Connection,
+  { blockchain, contractAddress }: Omit<Place, 'flags'>,
+  { seal, rule }: Sealed,
+): Promise<KnownSeal> {
+  const place = { blockchain, contractAddress, flags: {} }
+  const found = await orNull(deps, sealOnChain(deps, connection, place, seal))
+  if (found?.isFinal !== true) return { round: null, roundAt: null, isNamed: false }
+  const round = roundFor(QUICKNET_TIMES, found.time + rule.marginSeconds)
+  return { round, roundAt: timeOfRound(QUICKNET_TIMES, round), isNamed: false }
+}
+
+/** Returns null if the server or the chain can't be read, for reads that a command doesn't need. */
+export async function orNull<Value>({ signals }: Deps, reading: Promise<Value>): Promise<Value | null> {
+  try {
+    return await reading
+  } catch (error) {
+    if (error instanceof GdnError && !signals.signal.aborted) return null
+    throw error
   }
 }
 

@@ -1,0 +1,75 @@
+import type { ProvenanceRecord } from '../../api/endpoints/getprovenances.ts'
+import { runRows } from '../../batch/runs/run-rows.ts'
+import { openRun, type Run, storeShuffle } from '../../batch/runs/runs.ts'
+import { IDS_PER_REQUEST, readNfts } from '../../client/read-records.ts'
+import type { Settings } from '../../config/settings.ts'
+import { dropStateOf, type KnownSeal } from '../../reveal/drop-state.ts'
+import { saltOf } from '../../reveal/leaves.ts'
+import { type Draw, drawOf } from '../../reveal/shuffle/drawn-rows.ts'
+import { drawnBy, shownProof } from '../../reveal/slots-shown.ts'
+import { commitmentOf, type KeptCommitment } from '../../reveal/unrevealed.ts'
+import type { Connection, Deps } from '../deps.ts'
+import { knownSeal, orNull } from './seal-on-chain.ts'
+import { commitmentsOf, sealIn } from './shuffled-drop.ts'
+
+/**
+ * Reads the seal and the draw of a run's shuffled drop from the server unless this machine knows the draw, stores them,
+ * and returns the run with them. Another machine may have sealed or revealed the drop.
+ */
+export async function learnDrop<Known extends Run>(deps: Deps, connection: Connection, run: Known): Promise<Known> {
+  const state = dropStateOf(run)
+  const commitment = commitmentOf(run)
+  if (state === null || state.phase === 'drawn' || commitment === null) return run
+  const seal = sealIn(await commitmentsOf(deps, connection, run.contractAddress), commitment.provenance)
+  if (seal === undefined && state.phase === 'open') return run
+  const draw = seal === undefined ? null : await shownDraw(deps, connection, run, commitment)
+  const known = draw !== null ? { draw } : { seal: seal === undefined ? null : await sealOf(seal) }
+  await storeShuffle(run.stateDir, run.id, known)
+  return { ...run, reading: { ...run.reading, ...known } }
+
+  async function sealOf(record: ProvenanceRecord): Promise<KnownSeal | null> {
+    const rule = commitment?.shuffle
+    if (state?.seal?.round != null || rule == null) return state?.seal ?? null
+    return await knownSeal(deps, connection, run, { seal: record, rule })
+  }
+}
+
+/** Like `learnDrop`, for a run by its ID. Returns the run as this machine knows it if the server can't be read. */
+export async function learnDropOf(deps: Deps, settings: Settings, id: string): Promise<Run> {
+  const run = await openRun(settings.stateDir, id)
+  if (dropStateOf(run) === null) return run
+  const connection = await deps.connect(settings)
+  try {
+    return (await orNull(deps, learnDrop(deps, connection, run))) ?? run
+  } finally {
+    await connection.client.close()
+  }
+}
+
+/** Returns the draw that the first deployed NFTs of a run show; null if none of them is revealed. */
+async function shownDraw(
+  { signals: { signal } }: Deps,
+  { client }: Connection,
+  run: Run,
+  { provenance, seed }: KeptCommitment,
+): Promise<Draw | null> {
+  const positions = new Map<string, number>()
+  let slots = 0
+  for await (const { row, result } of runRows(run)) {
+    if (row === null) continue
+    const position = slots++
+    const id = result.status === 'deployed' && positions.size < IDS_PER_REQUEST ? result.nft_gdn_id : null
+    if (id !== null) positions.set(id, position)
+  }
+  const nfts = await readNfts({ client, signal }, [...positions.keys()])
+  const shown = [...nfts].flatMap(([id, nft]) => {
+    const proof = shownProof(nft.request_metadata)
+    return proof === null ? [] : [{ ...proof, position: positions.get(id) ?? 0 }]
+  })
+  const key = Buffer.from(seed, 'hex')
+  const drop = { provenance, slots, saltOf: (row: number) => saltOf(key, row) }
+  const drawn = drawnBy(shown, drop)
+  // A signature that draws another row for any of the NFTs isn't the one that revealed them.
+  const isShownByAll = shown.every((one) => drawnBy([one], drop)?.signature === drawn?.signature)
+  return drawn === null || !isShownByAll ? null : drawOf(drawn)
+}

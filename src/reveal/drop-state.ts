@@ -1,0 +1,74 @@
+import type { RowCounts } from '../batch/types.ts'
+import { isRecord } from '../core/json.ts'
+import { isoTime } from './shuffle/rule.ts'
+
+type Reading = Readonly<Record<string, unknown>>
+
+/** The seal of a shuffled drop, as a run stores it. */
+export interface KnownSeal {
+  /** The round that draws the rows; null until the seal is final. */
+  round: number | null
+  /** The Unix time of the round in seconds. */
+  roundAt: number | null
+  /** Whether the round is of a beacon that the user named. */
+  isNamed: boolean
+}
+
+/** The state of a shuffled drop: not sealed, sealed and waiting for its round, or drawn. */
+export type DropState =
+  | { phase: 'open'; seal: null }
+  | { phase: 'sealed'; seal: KnownSeal }
+  | { phase: 'drawn'; seal: null }
+
+/** The slots of a sealed drop, none of which is revealed. */
+export interface SealedSlots {
+  slots: number
+  state: DropState
+}
+
+/** Whether the rows of a run are drawn after its mint, so that they can be minted only once. */
+export const isShuffled = ({ reading }: { reading: Reading }): boolean => isRecord(reading.shuffle)
+
+/** Returns the state of a run's shuffled drop as this machine knows it; null for other runs. */
+export function dropStateOf({ reading }: { reading: Reading }): DropState | null {
+  if (!isShuffled({ reading })) return null
+  if (isRecord(reading.draw)) return { phase: 'drawn', seal: null }
+  if (!isRecord(reading.seal)) return { phase: 'open', seal: null }
+  const { round, roundAt, isNamed } = reading.seal
+  const isKnown = typeof round === 'number' && typeof roundAt === 'number'
+  const times = isKnown ? { round, roundAt } : { round: null, roundAt: null }
+  return { phase: 'sealed', seal: { ...times, isNamed: isNamed === true } }
+}
+
+/** Returns the state of a drop in words, without a full stop. */
+export function dropText(state: DropState, now: number): string {
+  if (state.phase === 'open') return 'The drop is not sealed yet'
+  if (state.phase === 'drawn') return 'The drop is sealed, and its rows are drawn'
+  const { seal } = state
+  if (seal.round === null || seal.roundAt === null) return 'The drop is sealed, and its rows are not drawn yet'
+  const round = `round ${seal.round} of ${seal.isNamed ? 'the beacon that you named' : 'drand'}`
+  const at = isoTime(seal.roundAt)
+  return seal.roundAt * 1000 > now
+    ? `The drop is sealed, and waits for ${round} at ${at}`
+    : `The drop is sealed, and ${round}, which draws its rows, was due at ${at}`
+}
+
+/**
+ * Returns the counts of a run's rows. The rows of a sealed drop that have no NFT are abandoned, because they can no
+ * longer be minted.
+ */
+export function withAbandoned(counts: RowCounts, state: DropState | null): RowCounts & { abandoned: number } {
+  if (state === null || state.phase === 'open') return { ...counts, abandoned: 0 }
+  return { ...counts, pending: 0, failed: 0, abandoned: counts.pending + counts.failed }
+}
+
+/** Returns whether a row of a run is abandoned, from its status. */
+export const isAbandoned = (status: string, state: DropState | null): boolean =>
+  state !== null && state.phase !== 'open' && (status === 'pending' || status === 'failed')
+
+/** Describes a drop that is sealed, and its rows: `The drop is sealed, …: 2 of 4 rows are minted, 2 abandoned.` */
+export function sealedText(state: DropState, counts: RowCounts, now: number): string {
+  const { deployed, total, abandoned } = withAbandoned(counts, state)
+  const others = abandoned === 0 ? '' : `, ${abandoned} abandoned`
+  return `${dropText(state, now)}: ${deployed} of ${total} rows are minted${others}.`
+}

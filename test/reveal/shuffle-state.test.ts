@@ -1,0 +1,149 @@
+/** @module-tag slow */
+import { readFile, writeFile } from 'node:fs/promises'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { cli } from '../cli/harness.ts'
+import { createTestCollection, freshDataDir, startTestBackend, type TestBackend } from '../helpers/backend.ts'
+import {
+  BEACON,
+  REFUSED_ROW,
+  refusingRelay,
+  rowsOf,
+  type ShuffledMachine,
+  shuffledMachine,
+} from '../helpers/shuffled-machine.ts'
+
+let data: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+beforeAll(async () => {
+  data = await freshDataDir()
+  backend = await startTestBackend(data.path)
+})
+afterAll(async () => {
+  await backend.close()
+  await data.remove()
+})
+
+const rows = rowsOf(4)
+const { secret_key: _, ...chain } = JSON.parse(BEACON)
+
+/** Reveals a drop with a beacon that has no rounds yet, so that it is only sealed. */
+async function seal(machine: ShuffledMachine, ...more: string[]) {
+  await writeFile(machine.path('no-rounds.json'), JSON.stringify({ ...chain, rounds: [] }))
+  const beacon = ['--beacon', machine.path('no-rounds.json')]
+  return await machine.run(['reveal', '--yes'], rows, ...beacon, ...more)
+}
+
+/** Returns two machines and a drop that the first one has sealed. The slot `REFUSED_ROW` was never minted. */
+async function sealedDrop() {
+  const collection = await createTestCollection(backend)
+  const relay = await refusingRelay(backend)
+  onTestFinished(() => relay.close())
+  const first = await shuffledMachine({ ...backend, url: relay.url }, collection)
+  expect((await first.shuffle(rows)).error).toMatchObject({ code: 'batch_failed_rows' })
+  expect((await seal(first, '--abandon-rows', '1')).error).toMatchObject({
+    message: expect.stringContaining('no round'),
+  })
+  const second = await shuffledMachine(backend, collection)
+  await writeFile(second.path('drop.csv'), rows)
+  const inText = async ({ path, target, options }: ShuffledMachine, command: string, ...more: string[]) =>
+    await cli([...command.split(' '), path('drop.csv'), ...target, ...more], options)
+  return { collection, first, second, inText }
+}
+
+test('plans the rows of a sealed drop without NFTs as abandoned, on any machine, and recommends the reveal', async () => {
+  const { first, second, inText } = await sealedDrop()
+  for (const machine of [first, second]) {
+    const { stdout, stderr } = await inText(machine, 'plan')
+    expect(stderr).toMatch(/The drop is sealed, and .*round \d+ of (drand|the beacon that you named)/)
+    expect(stderr).toContain('3 NFTs not revealed yet. To reveal them: gdn reveal ')
+    expect(stderr).toContain(
+      '1 row of the shuffled drop was abandoned when it was sealed, and can no longer be minted.',
+    )
+    expect(stderr).toContain('4 rows: 3 impossible, 1 abandoned.')
+    expect(stdout + stderr).not.toContain('batch mint')
+  }
+})
+
+test('refuses to mint a sealed drop with one message, on any machine and with any flags', async () => {
+  const { first, second } = await sealedDrop()
+  const mints = [
+    () => first.shuffle(rows),
+    () => first.run(['batch', 'mint'], rows),
+    () => first.resume('resume', rows),
+    () => second.shuffle(rows),
+    () => second.shuffle(rows, '--adopt'),
+    () => second.run(['batch', 'mint'], rows),
+  ]
+  const areRefused = async (message: string, hint: string) => {
+    for (const mint of mints) {
+      const { error, code } = await mint()
+      expect(code).toBe(5)
+      expect(error).toMatchObject({ code: 'refused', message: expect.stringContaining(message) })
+      expect(error?.hint).toContain(`${hint} ${error?.hint?.match(/\S+drop\.csv/)?.[0]} --contract`)
+      expect(error?.hint).not.toContain('--unrevealed')
+    }
+  }
+  await areRefused(
+    'the drop is sealed, so its other rows can no longer be minted',
+    'To reveal the NFTs, run `gdn reveal',
+  )
+  expect((await second.reveal(rows, '--abandon-rows', '1')).code).toBe(0)
+  const revealed = 'the drop is sealed and revealed, so its other rows can no longer be minted'
+  await areRefused(revealed, 'To compare the manifest with the NFTs, run `gdn plan')
+})
+
+test('shows the seal and the abandoned rows in status, results and report, and the draw after another machine revealed', async () => {
+  const { first, second } = await sealedDrop()
+  const file = first.path('drop.csv')
+  const recorded = async () => {
+    const status = await first.cli('batch', 'status', file)
+    const results = JSON.parse((await first.cli('batch', 'results', file, '--json')).stdout)
+    const report = await first.cli('batch', 'report', file, '--to', first.path('r.html'), '--force', '--json')
+    return { status, results, report: JSON.parse(report.stdout), html: await readFile(first.path('r.html'), 'utf8') }
+  }
+  const before = await recorded()
+  expect(before.status.stdout).toContain('sealed')
+  expect(before.status.stderr).toMatch(/waits for round|was due at/)
+  expect(before.status.stderr).toContain(': 3 of 4 rows are minted, 1 abandoned.')
+  expect(before.status.stderr).toContain('Next: gdn reveal ')
+  expect(before.results.map(({ status }: { status: string }) => status)).toEqual(
+    rowsOf(4)
+      .split('\n')
+      .slice(1)
+      .map((_, at) => (at + 1 === REFUSED_ROW ? 'abandoned' : 'deployed')),
+  )
+  expect(before.report).toMatchObject({ deployed: 3, abandoned: 1, pending: 0, failed: 0, errors: 0 })
+  expect(before.html).toContain('The drop is sealed, and ')
+  expect((await second.reveal(rows, '--abandon-rows', '1')).code).toBe(0)
+  const reconciled = await first.cli('batch', 'reconcile', file)
+  expect(reconciled.code).toBe(0)
+  expect(reconciled.stderr).toContain('or to record those that another machine revealed: gdn reveal ')
+  const after = await recorded()
+  expect(after.status.stdout).toContain('finished')
+  expect(after.html).toContain('The drop is sealed, and its rows are drawn.')
+  for (const { status, line, drawn_line } of after.results) {
+    if (status === 'abandoned') expect(drawn_line).toBeUndefined()
+    else expect(after.html).toContain(`line ${drawn_line}, drawn for line ${line}<`)
+  }
+})
+
+test('says on the first machine that a whole drop is revealed after another machine revealed it', async () => {
+  const collection = await createTestCollection(backend)
+  const first = await shuffledMachine(backend, collection)
+  expect((await first.shuffle(rows)).code).toBe(0)
+  const second = await shuffledMachine(backend, collection)
+  expect((await second.reveal(rows)).code).toBe(0)
+  const [file, { options, target }] = [first.path('drop.csv'), first]
+  const flags = ['--unrevealed', first.path('hidden.json'), '--shuffle', '--yes']
+  for (const command of [
+    ['batch', 'mint', file, ...target, ...flags],
+    ['batch', 'resume', file, '--base-url', backend.url],
+  ]) {
+    const { code, stderr } = await cli(command, options)
+    expect(code).toBe(0)
+    expect(stderr).toContain('The drop is sealed, and its rows are drawn: 4 of 4 rows are minted.')
+    expect(stderr).not.toContain('Next: gdn reveal')
+  }
+  const missing = await second.cli('batch', 'status', second.path('drop.csv'))
+  expect(missing.stderr).toContain('The records of a run are only on the machine that minted it')
+})
