@@ -147,7 +147,10 @@ test('mints no copies of the rows of a shuffled drop, with any flags and on any 
   expect((await one.reveal(rows)).code).toBe(0)
   await refused()
   const other = await shuffledMachine(backend, collection)
-  await refuses(collection, () => other.run(['batch', 'mint'], rows), { code: 'refused', message: 'all its rows are minted' })
+  await refuses(collection, () => other.run(['batch', 'mint'], rows), {
+    code: 'refused',
+    message: 'all its rows are minted',
+  })
   // Other rows are another drop.
   const edited = rowsOf(3, (row) => `Other ${row}`).replaceAll('\nr', '\ns')
   expect((await one.mint(edited, '--again')).code).toBe(0)

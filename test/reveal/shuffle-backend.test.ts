@@ -247,7 +247,9 @@ test('reveals a drop with a given-up, a burned and a transferred NFT', { tags: [
     const applied = await machine.apply(rows)
     expect(applied.code, applied.stderr).toBe(0)
     expect(JSON.parse(applied.stdout)).toMatchObject({ updated: 0, minted: 0, transferred: 0 })
-    expect(applied.stdout).toContain('1 row of the shuffled drop was abandoned when it was sealed, and can no longer be minted')
+    expect(applied.stdout).toContain(
+      '1 row of the shuffled drop was abandoned when it was sealed, and can no longer be minted',
+    )
   }
 })
 
