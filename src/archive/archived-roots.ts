@@ -4,8 +4,8 @@ import type { OpenArchive } from './read-archive.ts'
 import { readableUrl } from './token-uri.ts'
 
 /**
- * Yields the CIDs of the archive's complete content, each once: a directory if the archive has all of it, or else each
- * of its files.
+ * Yields the CID of each directory and file that the archive has completely, once. Doesn't yield the files of such a
+ * directory separately.
  */
 export async function* archivedRoots(archive: OpenArchive): AsyncGenerator<string> {
   const isComplete = completeness(archive)

@@ -198,7 +198,7 @@ function columnOf(name: string, prices: boolean): ListColumn | null {
 /** Whether a cell is meant as an address, even if a digit is missing or wrong, or as the name of one. */
 const isLikeAddress = (cell: string): boolean => /^(?:0x[0-9a-f]*|@.*|[1-9A-HJ-NP-Za-km-z]{32,44})$/i.test(cell.trim())
 
-/** Whether the first line is an address or a name that the command accepts, so that the list has no header. */
+/** Whether the first line is an address or a name that the command accepts, which means that the list has no header. */
 const isPlain = ({ header: { names } }: CsvFile, { isName: isKnown = isName, ensNames }: ListNames): boolean =>
   names.length === 1 &&
   names.every((cell) => isLikeAddress(cell) || isKnown(cell) || (ensNames !== undefined && isEnsName(cell.trim())))

@@ -43,6 +43,15 @@ afterAll(async () => {
 })
 
 describe('gdn art preview', () => {
+  test('names the command that generates the same edition, with --seed and --fit', async () => {
+    const { run } = await art()
+    const { code, stderr } = await run('--count', '12', '--seed', 'a b', '--fit', 'contain')
+    expect([code, stderr.replaceAll(/\s+/g, ' ')]).toEqual([
+      0,
+      expect.stringContaining("--count 12 --seed 'a b' --fit contain --out drop"),
+    ])
+  })
+
   test('shows the rarest, the commonest and a sample of the edition, each NFT once', async () => {
     const { run } = await art()
     const { code, stdout, stderr } = await run('--count', '12', '--sample', '3', '-o', 'json')

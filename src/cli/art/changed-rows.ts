@@ -1,9 +1,10 @@
 import { createReadStream } from 'node:fs'
 import { openCsv } from '../../manifest/csv.ts'
 
-/** The rows of a former manifest, and those whose NFT has other content in the new one. */
+/** The rows of a former manifest, those whose NFT has other content in the new one, and those that it lacks. */
 export interface ChangedRows {
   changed: number
+  missing: number
   of: number
 }
 
@@ -16,7 +17,8 @@ export async function changedRows(former: string, now: string): Promise<ChangedR
   try {
     const [before, after] = await Promise.all([rowsOf(former), rowsOf(now)])
     const changed = [...before].filter(([id, content]) => after.has(id) && after.get(id) !== content)
-    return { changed: changed.length, of: before.size }
+    const missing = [...before.keys()].filter((id) => !after.has(id))
+    return { changed: changed.length, missing: missing.length, of: before.size }
   } catch {
     return null
   }

@@ -186,7 +186,10 @@ function savedText({ impossible, mint, burn }: PlanCounts, again: string): strin
   return mint === 0 ? refused : `${refused} To mint only its new rows: ${again} --only mint`
 }
 
-/** Leaves out the NFTs that are only not revealed yet, which a note counts, unless the user selects columns. */
+/**
+ * Omits the NFTs that differ only because they aren't revealed yet, unless the user selects columns. A note gives their
+ * number.
+ */
 async function* withoutHidden(
   changes: AsyncIterable<PlannedChange>,
   { fields }: Pick<PlanFlags, 'fields'>,

@@ -306,7 +306,7 @@ function printLeft({ io }: Deps, plan: RevealPlan, isUndrawn: boolean): void {
   if (all > MAX_NAMED) io.note(`  and ${all - MAX_NAMED} more`)
 }
 
-/** Returns the line of a row. In a shuffled drop, also its key or, before the draw, only its slot. */
+/** Returns the line of a row. In a shuffled drop, adds the row's key. Before the draw, returns only the slot. */
 function placeOf({ line, key, slot }: LeftRow): string {
   if (line === null) return `slot ${slot}`
   return slot === undefined || key === null ? `line ${line}` : `line ${line} (${safe(key)})`

@@ -167,6 +167,7 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
   if (former !== null && rows !== null && rows.changed > 0) {
     io.warn(safe(changedText(rows, shown(out) as string, former)))
   }
+  if (former !== null && rows !== null && rows.missing > 0) io.warn(safe(missingText(rows, former)))
   for (const file of result.edited.slice(0, LISTED)) {
     const kept = former === null ? 'gdn kept your version.' : `The changed file is ${former}/${file}.`
     io.warn(safe(`${shown(join(out, file))} was changed after it was generated. ${kept}`))
@@ -185,6 +186,9 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
   io.note(`Check the manifest: gdn batch validate ${shellWord(safe(manifest))} -b <blockchain> --receiver <address>`)
   io.note('To change rows or images after the mint, mint them with --dynamic or --unrevealed.')
 }
+
+const missingText = ({ missing, of }: ChangedRows, former: string): string =>
+  `${missing} of the ${counted(of, 'row')} of the former manifest ${missing === 1 ? 'is' : 'are'} not in the new one. They are still in ${former}. For a part of an edition, use another --out.`
 
 /** Describes rows with the number of an earlier NFT and other content. Such an edition can't continue a minted drop. */
 const changedText = ({ changed, of }: ChangedRows, out: string, former: string): string =>

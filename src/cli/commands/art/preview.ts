@@ -95,8 +95,9 @@ export async function preview(deps: Deps, path: string, flags: ArtPreviewFlags):
   if (where !== null) io.note(`Wrote ${safe(where.path)}`)
   if (flags.open === true && where !== null) await openSheet(deps, where.path)
   const again = `${shellWord(safe(path))} --count ${count}${flags.seed === undefined ? '' : ` --seed ${shellWord(safe(flags.seed))}`}`
-  if (where === null) io.note(`To see all images and numbers in the browser: gdn art preview ${again} --open`)
-  io.note(`Generate the edition: gdn art generate ${again} --out drop`)
+  const fit = flags.fit === undefined ? '' : ` --fit ${flags.fit}`
+  if (where === null) io.note(`To see all images and numbers in the browser: gdn art preview ${again}${fit} --open`)
+  io.note(`Generate the edition: gdn art generate ${again}${fit} --out drop`)
 }
 
 async function* recordsOf(view: EditionView, picked: Picked): AsyncGenerator<DataRecord> {

@@ -12,7 +12,7 @@ import type { NamedToken } from './named-token.ts'
 
 /**
  * Proves that the metadata of a token matches the commitment of its collection, by reading the chain and the storage.
- * Needs no API key. Uses a server only if no node or no gateway is specified.
+ * Needs no API key. Uses a server only if the node, the gateway or both are not specified.
  *
  * @returns null if the token was minted without a commitment
  */
