@@ -1,4 +1,5 @@
 /** @module-tag slow */
+import { writeFile } from 'node:fs/promises'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
@@ -15,7 +16,7 @@ import {
 import { holdSigning } from '../helpers/hold.ts'
 import { startHttpServer } from '../helpers/http-server.ts'
 import { forward } from '../helpers/killing-relay.ts'
-import { nftsOf, rowsOf, type ShuffledMachine, shuffledMachine } from '../helpers/shuffled-machine.ts'
+import { BEACON, nftsOf, rowsOf, type ShuffledMachine, shuffledMachine } from '../helpers/shuffled-machine.ts'
 
 let data: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
@@ -198,7 +199,15 @@ test('refuses a plan of rows that are no longer at their positions', async () =>
 
 test('draws each of two drops with the same round by its own rows', async () => {
   const collection = await createTestCollection(backend)
-  const [one, other] = [await shuffledMachine(backend, collection), await shuffledMachine(backend, collection)]
+  // One round an hour, and the next one is half an hour away, so that both seals have the same round.
+  const genesis_time = Math.floor(Date.now() / 1000) - 1800
+  const hourly = JSON.stringify({ ...JSON.parse(BEACON), genesis_time, period: 3600 })
+  const machine = async () => {
+    const made = await shuffledMachine(backend, collection)
+    await writeFile(made.path('beacon.json'), hourly)
+    return made
+  }
+  const [one, other] = [await machine(), await machine()]
   const drops = [
     ['a', rowsOf(4)],
     ['b', rowsOf(6, (row) => `Other ${row}`).replaceAll('\nr', '\ns')],
@@ -219,7 +228,7 @@ test('draws each of two drops with the same round by its own rows', async () => 
   await release()
   const rounds = (await Promise.all(revealing)).map(({ stdout }) => JSON.parse(stdout).round)
   expect(rounds[0]).toBe(rounds[1])
-  const third = await shuffledMachine(backend, collection)
+  const third = await machine()
   for (const [run, rows] of drops) {
     expect(JSON.parse((await third.plan(rows, '--run', run)).stdout), run).toEqual([])
     const edited = rows.replace(' 2,', ' 2 edited,')
