@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { signRound } from '../../src/api/beacon.ts'
 import { stateOf } from '../../src/explorer/parts/shuffle-text.ts'
-import { signRound } from '../../src/reveal/shuffle/beacon.ts'
 import { beaconOf } from '../../src/server/explorer/shuffle.ts'
 import type { ExplorerShuffle } from '../../src/server/explorer/types.ts'
 import { ROUNDS } from '../helpers/quicknet-rounds.ts'

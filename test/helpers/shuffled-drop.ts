@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
+import { publicKeyOf, signRound, verifyBeacon } from '../../src/api/beacon.ts'
 import { Commitment, rowContentHash } from '../../src/reveal/leaves.ts'
-import { publicKeyOf, signRound, verifyBeacon } from '../../src/reveal/shuffle/beacon.ts'
 import { rowsOfSlots, shuffleSeed } from '../../src/reveal/shuffle/permutation.ts'
 import { sealOf } from '../../src/reveal/shuffle/rule.ts'
 import { folder } from '../cli/drop.ts'

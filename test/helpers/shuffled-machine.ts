@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises'
+import { publicKeyOf } from '../../src/api/beacon.ts'
 import { chunksOf } from '../../src/core/chunks-of.ts'
 import { GdnError } from '../../src/core/errors.ts'
-import { publicKeyOf } from '../../src/reveal/shuffle/beacon.ts'
 import { folder } from '../cli/drop.ts'
 import { cli, errorOf } from '../cli/harness.ts'
 import { call, type TestBackend, type TestCollection, WALLETS } from './backend.ts'

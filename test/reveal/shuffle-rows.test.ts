@@ -137,7 +137,7 @@ test('says how a mint is revealed, that its manifest is needed, and nothing of -
 test.each<[number, string]>([
   [1, '1 of 9 slots is not minted. Abandon it permanently? The draw decides which row no NFT will show.'],
   [2, '2 of 9 slots are not minted. Abandon them permanently? The draw decides which 2 rows no NFT will show.'],
-])('asks before it abandons %i', async (notMinted, question) => {
+])('prompts before it abandons %i', async (notMinted, question) => {
   const asked: string[][] = []
   const io = { interactive: true, confirm: async (...args: string[]) => void asked.push(args) }
   const plan = { rows: 9, notMinted, undeployed: 0 }

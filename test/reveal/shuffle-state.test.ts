@@ -50,7 +50,7 @@ async function sealedDrop() {
   return { collection, first, second, inText }
 }
 
-test('plans the rows of a sealed drop without NFTs as abandoned, on any machine, and recommends the reveal', async () => {
+test('a plan of a sealed drop counts rows without an NFT as abandoned, on any machine, and suggests the reveal', async () => {
   const { first, second, inText } = await sealedDrop()
   for (const machine of [first, second]) {
     const { stdout, stderr } = await inText(machine, 'plan')

@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import { writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { publicKeyOf } from '../../src/reveal/shuffle/beacon.ts'
+import { publicKeyOf } from '../../src/api/beacon.ts'
 import { roundFor } from '../../src/reveal/shuffle/rule.ts'
 import { errorOf } from '../cli/harness.ts'
 import { freshDataDir, startTestBackend, type TestBackend } from '../helpers/backend.ts'

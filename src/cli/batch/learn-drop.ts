@@ -5,7 +5,7 @@ import { IDS_PER_REQUEST, readNfts } from '../../client/read-records.ts'
 import type { Settings } from '../../config/settings.ts'
 import { dropStateOf, type KnownSeal } from '../../reveal/drop-state.ts'
 import { saltOf } from '../../reveal/leaves.ts'
-import { type Draw, drawOf } from '../../reveal/shuffle/drawn-rows.ts'
+import { type Draw, type DrawnRows, drawOf } from '../../reveal/shuffle/drawn-rows.ts'
 import { drawnBy, shownProof } from '../../reveal/slots-shown.ts'
 import { commitmentOf, type KeptCommitment } from '../../reveal/unrevealed.ts'
 import type { Connection, Deps } from '../deps.ts'
@@ -70,6 +70,9 @@ async function shownDraw(
   const drop = { provenance, slots, saltOf: (row: number) => saltOf(key, row) }
   const drawn = drawnBy(shown, drop)
   // A signature that draws another row for any of the NFTs isn't the one that revealed them.
-  const isShownByAll = shown.every((one) => drawnBy([one], drop)?.signature === drawn?.signature)
-  return drawn === null || !isShownByAll ? null : drawOf(drawn)
+  const isShownBy = ({ rows, signature }: DrawnRows) =>
+    shown.every(
+      (one) => one.signature === signature && drop.saltOf(rows[one.position] ?? 0).toString('hex') === one.salt,
+    )
+  return drawn === null || !isShownBy(drawn) ? null : drawOf(drawn)
 }

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
 import * as z from 'zod'
+import { type BeaconChain, isPublicKey, publicKeyOf, signRound, verifyBeacon } from '../../api/beacon.ts'
 import { GdnError, type Place } from '../../core/errors.ts'
 import { parseStrictJson } from '../../core/strict-json.ts'
-import { type BeaconChain, isPublicKey, publicKeyOf, signRound, verifyBeacon } from './beacon.ts'
 
 /** The text of a file with a beacon for tests and rehearsals. */
 export interface BeaconFile {

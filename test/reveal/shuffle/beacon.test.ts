@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { expect, test } from 'vitest'
+import { isPublicKey, publicKeyOf, QUICKNET, signRound, verifyBeacon } from '../../../src/api/beacon.ts'
 import { GdnError } from '../../../src/core/errors.ts'
-import { isPublicKey, publicKeyOf, QUICKNET, signRound, verifyBeacon } from '../../../src/reveal/shuffle/beacon.ts'
 import { ROUNDS } from '../../helpers/quicknet-rounds.ts'
 
 const bytes = (hex: string) => Buffer.from(hex, 'hex')

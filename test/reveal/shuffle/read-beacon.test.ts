@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
+import { publicKeyOf, QUICKNET, signRound } from '../../../src/api/beacon.ts'
 import { TransportError, type TransportRequest, type TransportResponse } from '../../../src/client/transport.ts'
 import { GdnError } from '../../../src/core/errors.ts'
-import { publicKeyOf, QUICKNET, signRound } from '../../../src/reveal/shuffle/beacon.ts'
 import { DRAND_URLS, openBeacon } from '../../../src/reveal/shuffle/read-beacon.ts'
 import { ROUNDS } from '../../helpers/quicknet-rounds.ts'
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { QUICKNET } from '../../../src/api/beacon.ts'
 import { Commitment, leafAt, leavesIn } from '../../../src/reveal/leaves.ts'
-import { QUICKNET } from '../../../src/reveal/shuffle/beacon.ts'
 import { roundFor, ruleIn, ruleLine, sealOf, timeOfRound } from '../../../src/reveal/shuffle/rule.ts'
 
 const rule = { marginSeconds: 1_800 }

@@ -188,7 +188,7 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
 }
 
 const missingText = ({ missing, of }: ChangedRows, former: string): string =>
-  `${missing} of the ${counted(of, 'row')} of the former manifest ${missing === 1 ? 'is' : 'are'} not in the new one. They are still in ${former}. For a part of an edition, use another --out.`
+  `${missing} of the ${counted(of, 'row')} of the former manifest ${missing === 1 ? 'is' : 'are'} not in the new one, but still in ${former}. For a part of an edition, use another --out.`
 
 /** Describes rows with the number of an earlier NFT and other content. Such an edition can't continue a minted drop. */
 const changedText = ({ changed, of }: ChangedRows, out: string, former: string): string =>
