@@ -16,7 +16,7 @@ import {
 } from '../../helpers/backend.ts'
 import { holdSettling } from '../../helpers/hold.ts'
 import { type PublicNetwork, startPublicNetwork } from '../../helpers/public-network.ts'
-import { FINALITY, type RemoteBackend, startRemoteBackend } from '../../helpers/remote-backend.ts'
+import { CONFIRMATIONS, FINALITY, type RemoteBackend, startRemoteBackend } from '../../helpers/remote-backend.ts'
 import { ended, metadataOf } from '../../helpers/updates.ts'
 
 const commitTo = (backend: TestBackend, { address: contract_address }: TestCollection, body: object) =>
@@ -200,7 +200,13 @@ describe('on a network with reorgs', () => {
     expect(committed.status).toBe(200)
     await mined(provenances, ([found]) => found?.status === 'deployed')
     const ids = await mint(backend, collection, slots(1))
-    await mined(
+    // Exactly as many blocks as `deployed` needs: a block per poll could make the mint final before the next request.
+    await until(
+      () => real.pool(),
+      ({ length }) => length > 0,
+    )
+    await real.mine(CONFIRMATIONS)
+    await until(
       () => showNfts(backend, ids),
       ([nft]) => nft?.status === 'deployed',
     )
