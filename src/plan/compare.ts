@@ -80,6 +80,11 @@ export type ComparedRow = Pick<ManifestRow, 'receiver' | 'receiverName' | 'sende
 export const IN_PROGRESS = 'in progress'
 /** The reason of a row whose NFT was burned. */
 export const BURNED = 'the NFT was burned: remove the row, or give it a new id to mint it again'
+/** The reasons of a row whose NFT can't be revealed anymore, so that it doesn't block other changes. */
+const FROZEN_PLACEHOLDER = "it is frozen with its placeholder, so it can't be revealed"
+const CHANGED_PLACEHOLDER = 'its placeholder was changed elsewhere, so gdn reveal skips it'
+/** The reasons of drift that `takeOver` doesn't resolve. */
+export const LASTING: ReadonlySet<string | null> = new Set([BURNED, FROZEN_PLACEHOLDER, CHANGED_PLACEHOLDER])
 export const NO_UPDATES = "the server can't update NFTs"
 const NOT_DEPLOYED = 'the NFT is not deployed yet'
 
@@ -97,7 +102,9 @@ export function compareRow(row: ComparedRow, { nft, ...seen }: ObservedNft, can:
     return [{ ...base, action: 'impossible', want: 'mint', fields: [], reason }]
   }
   if (isUnrevealed(nft) && nft.burned !== true) {
-    return [{ ...base, action: 'impossible', want: 'update', fields: [], reason: NOT_REVEALED }]
+    const lasting = whyNoReveal(nft)
+    const action = lasting === null ? 'impossible' : 'drift'
+    return [{ ...base, action, want: 'update', fields: [], reason: lasting ?? NOT_REVEALED }]
   }
   const owner = nft.receiver_wallet_address ?? null
   const fields = rowMetadataChanges(row, nft, can.marker)
@@ -138,6 +145,12 @@ export function compareRow(row: ComparedRow, { nft, ...seen }: ObservedNft, can:
 /** Returns whether an NFT has the placeholder of a drop that is revealed later. */
 const isUnrevealed = ({ request_metadata }: NftRecord): boolean =>
   Object.hasOwn(Object(request_metadata), PROVENANCE_ROW)
+
+/** Returns why `gdn reveal` skips an NFT that has the placeholder of a drop; null if it reveals the NFT. */
+function whyNoReveal({ revision, is_frozen: isFrozen }: NftRecord): string | null {
+  if (isFrozen === true) return FROZEN_PLACEHOLDER
+  return Number(revision ?? 0) > 0 ? CHANGED_PLACEHOLDER : null
+}
 
 const orImpossible = (want: Want, obstacle: string | null): Action => (obstacle === null ? want : 'impossible')
 

@@ -20,7 +20,7 @@ import { type NftNow, statesOf } from '../state/row-outcomes.ts'
 import { pageOf, pagesOf, type RowRecord } from '../state/rows.ts'
 import { createTables } from '../state/temporary-tables.ts'
 import type { OperationState } from '../state/transitions.ts'
-import { type Abilities, BURNED, hasOtherOwner, type NftChange } from './compare.ts'
+import { type Abilities, hasOtherOwner, LASTING, type NftChange } from './compare.ts'
 import { addDriftedReceivers } from './drifted-receivers.ts'
 import { OtherLabels } from './find-labels.ts'
 import { type Candidate, type NftSource, ownerHistories, readCandidates } from './find-nfts.ts'
@@ -114,7 +114,7 @@ class Planner {
     impossible: 0,
     abandoned: 0,
     identified: 0,
-    burned: 0,
+    lasting: 0,
     keptBurns: 0,
     impossibleBurns: 0,
     retries: 0,
@@ -325,7 +325,7 @@ class Planner {
       if (changes.length === 0) counts.unchanged++
       for (const { action, reason, proof } of changes) {
         counts[action]++
-        if (reason === BURNED) counts.burned++
+        if (action === 'drift' && LASTING.has(reason)) counts.lasting++
         if (action === 'update' && proof !== undefined) this.#revealed++
         if (reason?.startsWith(HAS_ID) === true) counts.identified++
         if (action !== 'mint') continue

@@ -26,7 +26,7 @@ export interface NotedFacts {
   revealed: number
   /** Whether the plan burns the NFTs of the rows in `gone`. */
   prunes: boolean
-  counts: Pick<PlanCounts, 'drift' | 'burned' | 'keptBurns'>
+  counts: Pick<PlanCounts, 'drift' | 'lasting' | 'keptBurns'>
   /** Whether the server has reference IDs, and whether it updates and burns NFTs. */
   hasReferences: boolean
   hasUpdates: boolean
@@ -63,8 +63,8 @@ export const notesOfPlan = (facts: NotedFacts): string[] => [
 const noteOfAbandoned = (rows: number): string =>
   `${count(rows, 'row')} of the shuffled drop ${rows === 1 ? 'was' : 'were'} abandoned when it was sealed, and can no longer be minted`
 
-function notesOfKept({ drift, burned, keptBurns }: NotedFacts['counts']): string[] {
-  const kept = drift - keptBurns - burned
+function notesOfKept({ drift, lasting, keptBurns }: NotedFacts['counts']): string[] {
+  const kept = drift - keptBurns - lasting
   const changes = kept === 1 ? 'gdn keeps 1 change made elsewhere' : `gdn keeps ${kept} changes made elsewhere`
   const takeOver = `Add --take-over to replace ${kept === 1 ? 'it' : 'them'} with the values of the manifest`
   const removed = 'gdn keeps NFTs of removed rows that were changed elsewhere, even with --take-over'

@@ -64,8 +64,8 @@ export type PlanCounts = Record<Action, number> & {
   abandoned: number
   /** Rows without an ID whose NFTs got one. They count as impossible. */
   identified: number
-  /** Rows whose NFT was burned. They count as drift, which `takeOver` doesn't resolve. */
-  burned: number
+  /** Rows whose NFT was burned, or keeps its placeholder. They count as drift, which `takeOver` doesn't resolve. */
+  lasting: number
   /** Removed rows whose NFTs are kept because others changed them. They count as drift. */
   keptBurns: number
   /** Removed rows whose NFTs can't be burned. They count as impossible. */

@@ -312,6 +312,20 @@ describe('compareRow', () => {
       ['impossible update: it is not revealed: use gdn reveal'],
     ],
     [
+      'an NFT that is frozen with its placeholder',
+      { request_metadata: { title: 'Hidden', provenance_row: '1' }, is_frozen: true },
+      {},
+      { takeOver: true },
+      ["drift update: it is frozen with its placeholder, so it can't be revealed"],
+    ],
+    [
+      'an NFT whose placeholder was changed',
+      { request_metadata: { title: 'Hidden', provenance_row: '1' }, revision: 1 },
+      {},
+      { takeOver: true },
+      ['drift update: its placeholder was changed elsewhere, so gdn reveal skips it'],
+    ],
+    [
       'a burned NFT that is not revealed',
       { request_metadata: { title: 'Hidden', provenance_row: '1' }, burned: true },
       {},

@@ -158,3 +158,30 @@ test('counts NFTs that are not revealed yet in one line of a plan, and lists edi
   expect(stderr).toContain('2 NFTs not revealed yet. To reveal them: gdn reveal ')
   expect(stdout.match(/impossible/g)).toHaveLength(3)
 })
+
+test('applies edits beside NFTs that keep their placeholders, and says why these are not revealed', async () => {
+  const collection = await createTestCollection(backend)
+  const machine = await shuffledMachine(backend, collection)
+  expect((await machine.shuffle(rowsOf(6))).code).toBe(0)
+  const [frozen = '', changed = ''] = (await nftsOf(backend, collection)).map(({ nft_gdn_id }) => nft_gdn_id)
+  const change = async (...argv: string[]) => {
+    const { code, stderr } = await machine.cli('nft', ...argv, '--yes', '--blockchain', collection.blockchain)
+    expect(code, stderr).toBe(0)
+  }
+  await change('freeze', frozen)
+  await change('update', changed, '--title', 'Other')
+  expect(JSON.parse((await machine.reveal(rowsOf(6))).stdout)).toMatchObject({ revealed: 4, left: 2 })
+  const titles = new Map((await nftsOf(backend, collection)).map((nft) => [nft.nft_gdn_id, nft.request_metadata.title]))
+  const shown = [1, 2, 3, 4, 5, 6].find((row) => [...titles.values()].includes(`Row ${row}`))
+  const edited = rowsOf(6, (row) => (row === shown ? 'Edited' : `Row ${row}`))
+  for (const one of [machine, await shuffledMachine(backend, collection)]) {
+    const planned: { action: string; reason: string }[] = JSON.parse((await one.plan(rowsOf(6))).stdout)
+    expect(planned.map(({ action, reason }) => `${action}: ${reason}`).sort()).toEqual([
+      "drift: it is frozen with its placeholder, so it can't be revealed",
+      'drift: its placeholder was changed elsewhere, so gdn reveal skips it',
+    ])
+  }
+  const applied = await machine.apply(edited)
+  expect(applied.code, applied.stderr).toBe(0)
+  expect(JSON.parse(applied.stdout)).toMatchObject({ updated: 1, minted: 0, transferred: 0 })
+})

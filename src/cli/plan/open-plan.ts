@@ -95,7 +95,7 @@ export async function openPlan<Result>(
       const { committedRows, keptCommitment } = await import('../../reveal/unrevealed.ts')
       const kept = await keptCommitment(options)
       const commitment = kept?.commitment ?? null
-      return commitment === null ? null : await committedRows(options.stateDir, commitment, null)
+      return commitment === null ? null : await committedRows(options.stateDir, commitment, drawn)
     },
     noBurns: () => noBurns(deps, connection, options),
   }
