@@ -254,11 +254,11 @@ __gdn_bundles() {
     'nft history') REPLY='server-12647a output-31b492' ;;
     'nft verify') REPLY='flags-0ea566 verifying-e7a897 server-12647a output-31b492' ;;
     'batch template') REPLY='flags-588edd server-da4928 output-d9d285' ;;
-    'batch validate') REPLY='flags-8b79bd server-12647a output-31b492' ;;
+    'batch validate') REPLY='flags-c808a2 server-12647a output-31b492' ;;
     'batch rarity') REPLY='flags-ac686f server-12647a output-31b492' ;;
     'batch preview') REPLY='flags-949698 server-12647a output-31b492' ;;
     'batch rehearse') REPLY='flags-fa8e02 run-d6aedf server-da4928 output-31b492' ;;
-    'batch mint') REPLY='flags-5b2450 receivers-1d00cd run-783dca sending-and-waiting-8273f0 verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
+    'batch mint') REPLY='flags-5b2450 receivers-1d00cd run-0bf3b5 sending-and-waiting-8273f0 verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
     'batch list') REPLY='flags-adadad server-12647a output-31b492' ;;
     'batch status') REPLY='flags-eee414 server-12647a output-31b492' ;;
     'batch resume') REPLY='flags-090a66 run-aefcb0 sending-and-waiting-8273f0 verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
@@ -576,7 +576,7 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-8b79bd') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-c808a2') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
@@ -590,7 +590,7 @@ __gdn_flags() {
 --check-files - - Request every file URL first, a few at a time
 --unrevealed - file Also check the placeholder and the rules of an unrevealed drop
 --shuffle - - Let a later round of drand draw the rows of the NFTs (needs --unrevealed)
---shuffle-margin - text Time from the seal to the round, beyond reorgs (30m)
+--shuffle-margin - text Time from the seal to the round, at least finality (30m)
 --for - =for Check the rules of a marketplace
 --preview - - Draw the images of the first rows (terminal only)' ;;
     'flags-ac686f') REPLY='--traits - - List the number and share of each value instead of the NFTs
@@ -670,7 +670,7 @@ __gdn_flags() {
 --to-stdin - - Like --to, with the list from standard input
 --merge - - Add up the counts of receivers that are listed more than once
 --skip-contracts - - Skip receivers that are contracts or burn addresses' ;;
-    'run-783dca') REPLY='--run - @run-names Name that identifies the run (the manifest'\''s path)
+    'run-0bf3b5') REPLY='--run - @run-names Name that identifies the run (the manifest'\''s path)
 --again - - Mint a finished run again, or rows that were accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --allow-duplicates - - Mint duplicate rows without a prompt
@@ -687,7 +687,7 @@ __gdn_flags() {
 --in-order - - Send rows in the manifest'\''s order
 --unrevealed - file Mint with this JSON placeholder metadata, and commit to the rows for `gdn reveal`
 --shuffle - - Let a later round of drand draw the rows of the NFTs (needs --unrevealed)
---shuffle-margin - text Time from the seal to the round, beyond reorgs (30m)' ;;
+--shuffle-margin - text Time from the seal to the round, at least finality (30m)' ;;
     'sending-and-waiting-8273f0') REPLY='--wait - - Wait until all NFTs are deployed (the default)
 --no-wait - - Return when all requests are accepted
 --timeout - text How long the command may take (5m after acceptance)

@@ -358,7 +358,7 @@ function __gdn_bundles
     case 'batch template'
       printf '%s\n' 'flags-588edd server-da4928 output-d9d285'
     case 'batch validate'
-      printf '%s\n' 'flags-8b79bd server-12647a output-31b492'
+      printf '%s\n' 'flags-c808a2 server-12647a output-31b492'
     case 'batch rarity'
       printf '%s\n' 'flags-ac686f server-12647a output-31b492'
     case 'batch preview'
@@ -366,7 +366,7 @@ function __gdn_bundles
     case 'batch rehearse'
       printf '%s\n' 'flags-fa8e02 run-d6aedf server-da4928 output-31b492'
     case 'batch mint'
-      printf '%s\n' 'flags-5b2450 receivers-1d00cd run-783dca sending-and-waiting-8273f0 verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+      printf '%s\n' 'flags-5b2450 receivers-1d00cd run-0bf3b5 sending-and-waiting-8273f0 verifying-4972e5 cost-5c8998 server-12647a output-31b492'
     case 'batch list'
       printf '%s\n' 'flags-adadad server-12647a output-31b492'
     case 'batch status'
@@ -802,7 +802,7 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-8b79bd'
+    case 'flags-c808a2'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
@@ -817,7 +817,7 @@ function __gdn_flags
         '--check-files - - Request every file URL first, a few at a time' \
         '--unrevealed - file Also check the placeholder and the rules of an unrevealed drop' \
         '--shuffle - - Let a later round of drand draw the rows of the NFTs (needs --unrevealed)' \
-        '--shuffle-margin - text Time from the seal to the round, beyond reorgs (30m)' \
+        '--shuffle-margin - text Time from the seal to the round, at least finality (30m)' \
         '--for - =for Check the rules of a marketplace' \
         '--preview - - Draw the images of the first rows (terminal only)'
     case 'flags-ac686f'
@@ -903,7 +903,7 @@ function __gdn_flags
         '--to-stdin - - Like --to, with the list from standard input' \
         '--merge - - Add up the counts of receivers that are listed more than once' \
         '--skip-contracts - - Skip receivers that are contracts or burn addresses'
-    case 'run-783dca'
+    case 'run-0bf3b5'
       printf '%s\n' '--run - @run-names Name that identifies the run (the manifest\'s path)' \
         '--again - - Mint a finished run again, or rows that were accepted in another run' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
@@ -921,7 +921,7 @@ function __gdn_flags
         '--in-order - - Send rows in the manifest\'s order' \
         '--unrevealed - file Mint with this JSON placeholder metadata, and commit to the rows for `gdn reveal`' \
         '--shuffle - - Let a later round of drand draw the rows of the NFTs (needs --unrevealed)' \
-        '--shuffle-margin - text Time from the seal to the round, beyond reorgs (30m)'
+        '--shuffle-margin - text Time from the seal to the round, at least finality (30m)'
     case 'sending-and-waiting-8273f0'
       printf '%s\n' '--wait - - Wait until all NFTs are deployed (the default)' \
         '--no-wait - - Return when all requests are accepted' \

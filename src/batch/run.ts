@@ -100,6 +100,8 @@ async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDep
     await relabelOnServer(deps.client, options, relabeled, options.label)
   await storeAliases(deps.client, options, prepared.pairs)
   const rows = await enterRows(store, options, prepared)
+  // Adopted rows may have failed before.
+  if (!sends && prepared.mints.adopted.length > 0) await store.recount()
   const context = new RunContext(options, deps, store, carried)
   const poller = new StatusPoller(context, drop.marker ?? undefined)
   try {

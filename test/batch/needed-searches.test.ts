@@ -21,7 +21,6 @@ describe('searches for rows that were minted before', () => {
 
     ['a resumed run', RESUMED, 'listing references contents'],
     ['a resumed run without pending rows', { ...RESUMED, pending: 0 }, ''],
-    ['a resumed run that only reconciles', { ...RESUMED, reconcileOnly: true }, ''],
     ['a resumed run with --again', { ...RESUMED, again: true }, ''],
     ['a resumed run with --no-lookup', { ...RESUMED, lookup: false }, ''],
 
@@ -33,11 +32,6 @@ describe('searches for rows that were minted before', () => {
       'listing absent',
     ],
     ['rows that were absent, with --no-lookup', { ...RETRIED, lookup: false }, 'listing absent'],
-    [
-      'rows that were absent, while a run only reconciles',
-      { ...RETRIED, reconcileOnly: true },
-      'listing references absent contents',
-    ],
   ])('of %s', (_start, facts, expected) => {
     expect(searchesOf(neededSearches(facts))).toBe(expected)
   })

@@ -57,6 +57,7 @@ describe('the events of a batch', () => {
     ])
     const { event: _, ...summary } = lines.at(-1) ?? { event: '' }
     expect(summary).toEqual({
+      abandoned: 0,
       run: expect.stringMatching(/^drop-[0-9a-f]{4}$/),
       run_id: expect.stringMatching(/^[0-9a-f]{16}$/),
       blockchain: 'polygon',

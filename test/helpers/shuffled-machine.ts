@@ -100,9 +100,10 @@ export async function shuffledMachine(
     return { ...result, error: result.code === 0 ? null : errorOf(result) }
   }
   /** Runs a command on the run of the manifest, which has its collection. */
-  const resume = async (verb: 'resume' | 'retry', manifest: string) => {
+  const resume = async (verb: 'resume' | 'retry' | 'reconcile', manifest: string) => {
     await writeFile(path('drop.csv'), manifest)
-    const argv = ['batch', verb, path('drop.csv'), '--yes', '--base-url', backend.url, '--json']
+    const confirmed = verb === 'reconcile' ? [] : ['--yes']
+    const argv = ['batch', verb, path('drop.csv'), ...confirmed, '--base-url', backend.url, '--json']
     const result = await cli(argv, { ...all, signal: signalOf() })
     return { ...result, error: result.code === 0 ? null : errorOf(result) }
   }

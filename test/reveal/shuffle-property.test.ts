@@ -3,6 +3,10 @@ import { createHash } from 'node:crypto'
 import fc from 'fast-check'
 import { CID } from 'multiformats/cid'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { listRuns, type Run } from '../../src/batch/runs/runs.ts'
+import { stateDirectory } from '../../src/config/paths.ts'
+import { commitmentOf } from '../../src/reveal/unrevealed.ts'
+import { cli } from '../cli/harness.ts'
 import {
   call,
   createTestCollection,
@@ -46,6 +50,7 @@ const command = fc.record({
     { weight: 3, arbitrary: fc.constant('apply' as const) },
     { weight: 1, arbitrary: fc.constantFrom('unrevealed' as const, 'as it is' as const, 'plan' as const) },
     { weight: 1, arbitrary: fc.constantFrom('resume' as const, 'retry' as const) },
+    { weight: 1, arbitrary: fc.constant('reconcile' as const) },
     // By the API, without the state of a machine.
     { weight: 1, arbitrary: fc.constantFrom('burn' as const, 'transfer' as const) },
   ),
@@ -168,6 +173,7 @@ async function live(commands: Command[]): Promise<void> {
   const committed = new Map<string, { edit: Edit; isShuffled: boolean }>()
   /** NFTs that `gdn apply` changed to rows of an edited manifest. */
   const edited = new Set<string>()
+  let nfts: ShownNft[] = []
 
   const settled = async () => {
     await relay.idle()
@@ -193,7 +199,47 @@ async function live(commands: Command[]): Promise<void> {
     return titles[(drawRows(seed, titles.length)[slot - 1] ?? 0) - 1]
   }
 
-  let nfts: ShownNft[] = []
+  /** Checks what a machine shows of its runs. It may lack what other machines did, but not claim what isn't so. */
+  async function checkRecords(
+    { options }: ShuffledMachine,
+    hashes: { seal_of?: string | null | undefined }[],
+    what: string,
+  ) {
+    const show = async (command: 'status' | 'results', { id }: Run) =>
+      JSON.parse((await cli(['batch', command, id, '--json'], options)).stdout)
+    for (const run of await listRuns(stateDirectory(options.env))) {
+      const provenance = commitmentOf(run)?.provenance
+      if (provenance === undefined) continue
+      const status = await show('status', run)
+      const all = await show('results', run)
+      const rows = all.filter(({ status }: { status: string }) => !['new', 'edited'].includes(status))
+      const shown = `${what}\n${JSON.stringify([status, rows])}`
+      for (const state of ['deployed', 'accepted', 'pending', 'failed', 'unknown', 'abandoned']) {
+        const found = rows.filter((row: { status: string }) => row.status === state)
+        expect(found.length, `status and results differ: ${shown}`).toBe(status[state])
+      }
+      if (status.abandoned > 0 || status.state === 'sealed') {
+        expect(
+          hashes.map(({ seal_of }) => seal_of),
+          `a drop is not sealed: ${shown}`,
+        ).toContain(provenance)
+      }
+      for (const [at, row] of rows.entries()) {
+        const nft = [...known].find(([, other]) => other?.provenance === provenance && other.slot === at + 1)
+        if (row.status === 'abandoned') expect(nft, `an abandoned slot ${at + 1} has an NFT: ${shown}`).toBeUndefined()
+        if (row.drawn_key === undefined) continue
+        const titles = ['', ...titlesOf('add')]
+        const revealed = nfts.find(({ nft_gdn_id }) => nft_gdn_id === nft?.[0])?.request_metadata.title
+        const drawn = titles[Number(row.drawn_key.slice(1))]
+        expect([drawn, 'Hidden'], `slot ${at + 1} has another row: ${shown}`).toContain(
+          revealed?.replace(' edited', ''),
+        )
+        count('drawn rows')
+      }
+      count(`${status.state} runs`)
+    }
+  }
+
   for (const [step, one] of commands.entries()) {
     const { kind, edit, run, flag, abandons } = one
     if (kind === 'burn' || kind === 'transfer') {
@@ -223,6 +269,7 @@ async function live(commands: Command[]): Promise<void> {
       plan: () => by.plan(manifest, ...flags),
       resume: () => by.resume('resume', manifest),
       retry: () => by.resume('retry', manifest),
+      reconcile: () => by.resume('reconcile', manifest),
     }[kind]
     const { stdout, stderr, error } = await send()
     const { isKilled } = relay
@@ -290,6 +337,8 @@ async function live(commands: Command[]): Promise<void> {
       count('reveals')
     }
 
+    for (const shown of machines) await checkRecords(shown, hashes, what)
+
     const drop = [...committed.values()].find((other) => other.edit === edit)
     const hasDrawn = kind === 'reveal' && error === null && !isDry && JSON.parse(stdout).round !== null
     if (hasDrawn && drop?.isShuffled === true && edited.size === 0) {
@@ -325,6 +374,14 @@ const EXAMPLES: Command[][] = [
     { ...REVEAL, machine: 2 },
     { ...MINT, kind: 'apply', machine: 1, edit: 'swap' },
     { ...MINT, kind: 'apply', machine: 2, edit: 'title' },
+  ],
+  // One machine mints some rows, and another one the other rows and seals the drop.
+  [
+    { ...MINT, kill: { at: 4, isDone: true } },
+    { ...MINT, machine: 1 },
+    { ...REVEAL, machine: 1 },
+    { ...MINT, kind: 'reconcile' },
+    { ...MINT, kind: 'resume' },
   ],
 ]
 

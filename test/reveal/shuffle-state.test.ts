@@ -1,5 +1,5 @@
 /** @module-tag slow */
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, rename, writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { cli } from '../cli/harness.ts'
 import { createTestCollection, freshDataDir, startTestBackend, type TestBackend } from '../helpers/backend.ts'
@@ -115,6 +115,8 @@ test('shows the seal and the abandoned rows in status, results and report, and t
   expect(before.report).toMatchObject({ deployed: 3, abandoned: 1, pending: 0, failed: 0, errors: 0 })
   expect(before.html).toContain('The drop is sealed, and ')
   expect((await second.reveal(rows, '--abandon-rows', '1')).code).toBe(0)
+  const summary = await first.cli('batch', 'reconcile', file, '--json')
+  expect(JSON.parse(summary.stdout)).toMatchObject({ deployed: 3, abandoned: 1, pending: 0, failed: 0 })
   const reconciled = await first.cli('batch', 'reconcile', file)
   expect(reconciled.code).toBe(0)
   expect(reconciled.stderr).toContain('or to record those that another machine revealed: gdn reveal ')
@@ -146,4 +148,33 @@ test('says on the first machine that a whole drop is revealed after another mach
   }
   const missing = await second.cli('batch', 'status', second.path('drop.csv'))
   expect(missing.stderr).toContain('The records of a run are only on the machine that minted it')
+})
+
+test('a machine records the rows that another machine minted before it calls rows abandoned', async () => {
+  const collection = await createTestCollection(backend)
+  const relay = await refusingRelay(backend)
+  onTestFinished(() => relay.close())
+  const first = await shuffledMachine({ ...backend, url: relay.url }, collection)
+  expect((await first.shuffle(rows)).error).toMatchObject({ code: 'batch_failed_rows' })
+  const second = await shuffledMachine(backend, collection)
+  expect((await second.shuffle(rows)).code).toBe(0)
+  // The first machine seals and reveals the drop.
+  const revealed = await first.reveal(rows)
+  expect(JSON.parse(revealed.stdout)).toMatchObject({ revealed: 4, not_minted: 0 })
+  const results = JSON.parse((await first.cli('batch', 'results', first.path('drop.csv'), '--json')).stdout)
+  expect(results.map(({ status, drawn_key }: Record<string, string>) => [status, typeof drawn_key])).toEqual(
+    Array(4).fill(['deployed', 'string']),
+  )
+  const status = await first.cli('batch', 'status', first.path('drop.csv'))
+  expect(status.stderr).not.toContain('abandoned')
+})
+
+test('says that only the minted manifest can reveal a drop if the manifest is lost', async () => {
+  const first = await shuffledMachine(backend, await createTestCollection(backend))
+  expect((await first.shuffle(rows)).code).toBe(0)
+  await rename(first.path('drop.csv'), first.path('lost.csv'))
+  for (const command of [['plan'], ['batch', 'mint'], ['reveal']]) {
+    const { code, stderr } = await cli([...command, first.path('drop.csv'), ...first.target], first.options)
+    expect([code, stderr]).toEqual([2, expect.stringContaining('restore the file from a backup')])
+  }
 })

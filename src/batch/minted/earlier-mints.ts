@@ -20,6 +20,7 @@ import { refuseCommitted } from './committed-rows.ts'
 import { knownReferences } from './known-references.ts'
 import { listCollection, settleListing, untilComplete } from './list-collection.ts'
 import { type FoundRow, hasOwnerOf, RowLookup, type SearchCounts } from './lookup.ts'
+import { mintedElsewhere } from './minted-elsewhere.ts'
 import { neededSearches } from './needed-searches.ts'
 import { openPositions } from './open-positions.ts'
 import {
@@ -53,8 +54,9 @@ interface Start {
 }
 
 /**
- * Checks whether a run could mint a row twice, before it sends anything. `neededSearches` decides which of these
- * cases apply. They are checked in this order:
+ * Checks whether a run could mint a row twice, before it sends anything. A run that sends nothing only adopts the rows
+ * that another machine has minted (`mintedElsewhere`). `neededSearches` decides which of these cases apply. They are
+ * checked in this order:
  *
  * 1. Rows that got an ID after their mint have another label: refused, unless they are adopted.
  * 2. The server knows rows by their reference IDs: they are adopted, and not sent (`knownReferences`).
@@ -80,6 +82,10 @@ export async function findEarlierMints(
   const { client } = deps
   const isNew = drop.setId === null
   const mints: EarlierMints = { listed: null, adopted: [], relabeled: [], notes: [] }
+  if (options.reconcileOnly === true) {
+    if (client !== null) mints.adopted = await mintedElsewhere(store, options, client, gathered)
+    return mints
+  }
   const repeated = !isNew && options.retryAbsent === true ? await repeatedRows(store, gathered) : new Set<number>()
   const searches = neededSearches({
     ...options,

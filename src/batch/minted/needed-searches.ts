@@ -1,7 +1,7 @@
 import type { BatchOptions } from '../types.ts'
 
 /** The facts about a run that determine where gdn searches for rows that were minted before. */
-export interface StartFacts extends Pick<BatchOptions, 'again' | 'lookup' | 'reconcileOnly'> {
+export interface StartFacts extends Pick<BatchOptions, 'again' | 'lookup'> {
   /** Whether the run has not begun. */
   isNew: boolean
   /** Whether the rows have the same reference IDs on every machine. */
@@ -36,7 +36,6 @@ const NONE: NeededSearches = { listing: false, references: false, absent: false,
 export function neededSearches({
   again = false,
   lookup = true,
-  reconcileOnly = false,
   isNew,
   isSharedScope,
   pending,
@@ -44,7 +43,7 @@ export function neededSearches({
 }: StartFacts): NeededSearches {
   const contents = !again && lookup
   const absent = repeated > 0
-  const sends = contents && !reconcileOnly && pending > 0
+  const sends = contents && pending > 0
   if (!isNew && !absent && !sends) return NONE
   // With --again, another machine may have minted the first drop with this name.
   const references = contents || (lookup && isSharedScope)

@@ -5,7 +5,7 @@ import type { BatchOptions, RunStatus } from '../../batch/types.ts'
 import type { Settings } from '../../config/settings.ts'
 import { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
-import { dropStateOf, isShuffled } from '../../reveal/drop-state.ts'
+import { dropStateOf, isShuffled, withAbandoned } from '../../reveal/drop-state.ts'
 import { isOfList } from '../../state/drops.ts'
 import { NOTHING_KNOWN } from '../cost/paid.ts'
 import type { Deps } from '../deps.ts'
@@ -79,9 +79,14 @@ export async function printFinished(
     limit === undefined ? [] : `${flag} has no effect: the run is finished.`,
   )
   const verified = flags.verify ? await verifyFinished(deps, settings, status, options, flags) : null
+  // Another machine may have sealed or revealed the drop.
+  const drop = isShuffled(status)
+    ? await (await import('./learn-drop.ts')).learnDropOf(deps, settings, status.id)
+    : null
+  const state = drop === null ? null : dropStateOf(drop)
   const data = {
     ...summaryData(
-      { run: status, counts: status.counts, burned: status.burned, ...NOTHING_SENT, changes },
+      { run: status, counts: withAbandoned(status.counts, state), burned: status.burned, ...NOTHING_SENT, changes },
       options,
       verified?.counts ?? null,
       [],
@@ -95,11 +100,7 @@ export async function printFinished(
   await writeJobSummary(deps, { run: status, counts, requests: 0, changes, ...rows, stopped: null, manifestPath })
   if (verified !== null) refuseDiffering(verified, counts)
   for (const note of withoutEffect) io.note(note)
-  // Another machine may have sealed or revealed the drop.
-  const drop = isShuffled(status)
-    ? await (await import('./learn-drop.ts')).learnDropOf(deps, settings, status.id)
-    : null
-  if (drop !== null && dropStateOf(drop)?.phase !== 'open') {
+  if (drop !== null && state?.phase !== 'open') {
     if (counts.failed === 0) noteFinished(deps, finished, { ...flags, by })
     for (const note of await notesOfDrop(deps, { ...drop, counts }, flags, false)) io.note(note)
     return

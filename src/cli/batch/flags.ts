@@ -120,7 +120,7 @@ export function addUnrevealedFlag(command: GdnCommand, about: string, group?: st
 export function addShuffleFlags(command: GdnCommand, group?: string): GdnCommand {
   const about = 'Let a later round of drand draw the rows of the NFTs (needs --unrevealed)'
   switchFlag(command, '--shuffle', about, group)
-  return valueFlag(command, '--shuffle-margin <time>', 'Time from the seal to the round, beyond reorgs (30m)', {
+  return valueFlag(command, '--shuffle-margin <time>', 'Time from the seal to the round, at least finality (30m)', {
     group,
     parse: duration,
   })

@@ -1,6 +1,6 @@
 import type { ProvenanceRecord } from '../../api/endpoints/getprovenances.ts'
 import { runRows } from '../../batch/runs/run-rows.ts'
-import { openRun, type Run, storeShuffle } from '../../batch/runs/runs.ts'
+import { openRun, type Run } from '../../batch/runs/runs.ts'
 import { IDS_PER_REQUEST, readNfts } from '../../client/read-records.ts'
 import type { Settings } from '../../config/settings.ts'
 import { dropStateOf, type KnownSeal } from '../../reveal/drop-state.ts'
@@ -9,6 +9,7 @@ import { type Draw, type DrawnRows, drawOf } from '../../reveal/shuffle/drawn-ro
 import { drawnBy, shownProof } from '../../reveal/slots-shown.ts'
 import { commitmentOf, type KeptCommitment } from '../../reveal/unrevealed.ts'
 import type { Connection, Deps } from '../deps.ts'
+import { noteDrop } from './note-drop.ts'
 import { knownSeal, orNull } from './seal-on-chain.ts'
 import { commitmentsOf, sealIn } from './shuffled-drop.ts'
 
@@ -24,7 +25,7 @@ export async function learnDrop<Known extends Run>(deps: Deps, connection: Conne
   if (seal === undefined && state.phase === 'open') return run
   const draw = seal === undefined ? null : await shownDraw(deps, connection, run, commitment)
   const known = draw !== null ? { draw } : { seal: seal === undefined ? null : await sealOf(seal) }
-  await storeShuffle(run.stateDir, run.id, known)
+  await noteDrop(deps, connection, run, known)
   return { ...run, reading: { ...run.reading, ...known } }
 
   async function sealOf(record: ProvenanceRecord): Promise<KnownSeal | null> {

@@ -1,9 +1,7 @@
-import { existsSync } from 'node:fs'
-import { access, constants } from 'node:fs/promises'
-import { dirname, join, resolve } from 'node:path'
-import { runLabel } from '../../batch/runs/run-label.ts'
+import { access, constants, realpath } from 'node:fs/promises'
+import { basename, dirname, join, resolve } from 'node:path'
+import { isRevealedHere, listRuns } from '../../batch/runs/runs.ts'
 import type { BatchOptions } from '../../batch/types.ts'
-import { projectFileIn } from '../../config/project-file.ts'
 import type { Server } from '../../config/server.ts'
 import type { Settings } from '../../config/settings.ts'
 import { GdnError, messageOf, systemCode } from '../../core/errors.ts'
@@ -14,6 +12,7 @@ import { readManifest } from '../../manifest/read.ts'
 import { RowWarnings } from '../../manifest/row-warnings.ts'
 import { NO_MANIFEST_HINT } from '../../manifest/source.ts'
 import { runOrigin } from '../../operations/run-origin.ts'
+import { isUnrevealed } from '../../state/drops.ts'
 import { isName } from '../../wallet/names.ts'
 import { type ChosenCollection, whichCollection } from '../connect/which-collection.ts'
 import type { Deps } from '../deps.ts'
@@ -28,6 +27,7 @@ import { printEditedRows } from './print-edited-rows.ts'
 import { checkListFlags, hasList, listFlagsAgain, listRunName, type StoredList } from './receiver-list.ts'
 import { collectionOfRuns, refuseRunOfOther } from './run-collection.ts'
 import { linesOf } from './run-error.ts'
+import { labelOf } from './run-options.ts'
 import { checkShuffleFlags } from './shuffled.ts'
 import { summaryView } from './summary.ts'
 
@@ -120,7 +120,10 @@ export async function openManifest(
       hint: 'Add --run <name>, so that the run can be resumed.',
     })
   }
-  if (manifest !== '-') await checkManifestFile(manifest)
+  if (manifest !== '-')
+    await checkManifestFile(manifest).catch(async (error: unknown) => {
+      throw await withLostManifest(deps, flags, manifest, error)
+    })
   if (flags.to !== undefined) await checkReceivers(deps, flags.to)
   const list = hasList(flags) ? await storedList(deps, flags) : null
   const runName = list === null ? flags.run : listRunName(manifest, flags)
@@ -182,16 +185,6 @@ async function storedList(
   return { path, merge, skipsContracts }
 }
 
-/** Returns the label of a run's reference IDs; null for none. */
-export const labelOf = async (manifestPath: string | null, runName: string | undefined): Promise<string | null> =>
-  await runLabel(
-    { manifestPath, runName },
-    {
-      isRepository: (folder) => existsSync(join(folder, '.git')),
-      isProject: async (folder) => (await projectFileIn(folder)) !== null,
-    },
-  )
-
 /** Returns the paths of the local files in a manifest's rows, including invalid rows. */
 export async function localFilesIn(
   path: string,
@@ -227,6 +220,21 @@ export function withRemedy(error: unknown, isDryRun = false): unknown {
 }
 
 const asTarget = ({ contract, blockchain }: ChosenCollection) => ({ contractAddress: contract, blockchain })
+
+/** The hint for a manifest of an unrevealed drop that doesn't exist. */
+export const ONLY_MANIFEST =
+  'Check the path, or restore the file from a backup. Only the manifest that was minted can reveal the drop.'
+
+/** Adds the hint for a lost manifest to an error if this machine has minted the file unrevealed. */
+async function withLostManifest(deps: Deps, flags: BatchMintFlags, manifest: string, error: unknown): Promise<unknown> {
+  if (!(error instanceof GdnError) || error.hint !== NO_MANIFEST_HINT) return error
+  const { stateDir } = await deps.settings(flags)
+  const folder = dirname(resolve(deps.cwd, manifest))
+  const path = join(await realpath(folder).catch(() => folder), basename(manifest))
+  const run = (await listRuns(stateDir)).find(({ manifestPath }) => manifestPath === path)
+  const isNeeded = run !== undefined && isUnrevealed(run) && !(await isRevealedHere(run))
+  return isNeeded ? error.with({ hint: ONLY_MANIFEST }) : error
+}
 
 /** Checks that the manifest is readable. Runs before gdn looks for a server and a collection. */
 async function checkManifestFile(manifest: string): Promise<void> {

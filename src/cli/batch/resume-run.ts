@@ -12,8 +12,8 @@ import { editsSince } from './edits-since.ts'
 import { finishedRun, printFinished } from './finished.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { serverFlagsAgain } from './flags-again.ts'
-import { labelOf } from './mint-manifest.ts'
 import { flagsOfRun } from './next-reveal.ts'
+import { runOptions } from './run-options.ts'
 import { sendAndPrint } from './send-run.ts'
 import { sealed } from './shuffled.ts'
 import { summaryView } from './summary.ts'
@@ -33,20 +33,10 @@ export async function resumeRun(
   const settings = await settingsOfRun(deps, run, flags)
   const status = await runStatus(run)
   const sends = more.reconcileOnly !== true && rowsToSend(status, more) > 0
-  const options: BatchOptions = {
-    ...flags,
-    stateDir,
-    origin: run.origin,
-    blockchain: run.blockchain,
-    contractAddress: run.contractAddress,
-    manifestPath: run.manifestPath,
-    generation: run.generation,
-    label: await labelOf(run.manifestPath, run.runName ?? undefined),
-    runName: run.runName ?? flags.run,
-    committedRow:
-      sends && isUnrevealed(run) ? await (await import('../../reveal/unrevealed.ts')).committedRowOf(run) : undefined,
-    ...more,
-  }
+  const { pending, failed } = status.counts
+  const finds = sends || (more.reconcileOnly === true && pending + failed > 0)
+  const stored = await runOptions(run, finds)
+  const options: BatchOptions = { ...flags, ...stored, stateDir, runName: stored.runName ?? flags.run, ...more }
   const { isEdited, editedRows } =
     more.reconcileOnly === true ? { isEdited: false, editedRows: undefined } : await warnOfEdits(deps, run, more, flags)
   const mayPrompt = isEdited && deps.io.interactive && !flags.dryRun && !flags.yes

@@ -1,5 +1,5 @@
 import { messageOf } from '../../core/errors.ts'
-import { dropStateOf, isShuffled } from '../../reveal/drop-state.ts'
+import { dropStateOf, isShuffled, withAbandoned } from '../../reveal/drop-state.ts'
 import { costLimit } from '../cost/limit.ts'
 import { feeLimit } from '../cost/max-fee.ts'
 import type { Connection, Deps } from '../deps.ts'
@@ -25,22 +25,23 @@ export async function sendAndPrint(deps: Deps, { output, ...sending }: RunSendin
   try {
     const sent = await sendRun(deps, events === null ? sending : { ...sending, onEvent: (event) => events.tell(event) })
     const { summary, verified, warnings, notes, paid } = sent
-    const data = { ...summaryData(summary, options, verified?.counts ?? null, warnings, notes), ...paid }
-    if (events === null) await output.one(data)
-    else await events.end(output.pick(data))
     const { manifestPath, reading = sending.known?.reading ?? {} } = options
     // Another machine may have sealed or revealed the drop.
     const drop = isShuffled({ reading })
       ? await (await import('./learn-drop.ts')).learnDropOf(deps, sending.settings, summary.run.id)
       : null
     const state = drop === null ? null : dropStateOf(drop)
+    const summarized = { ...summary, counts: withAbandoned(summary.counts, state) }
+    const data = { ...summaryData(summarized, options, verified?.counts ?? null, warnings, notes), ...paid }
+    if (events === null) await output.one(data)
+    else await events.end(output.pick(data))
     const { counts } = summary
     if (drop !== null && state?.phase !== 'open' && counts.unknown + counts.accepted === 0) {
       for (const note of await notesOfDrop(deps, { ...drop, counts }, flags, false)) io.note(note)
       return
     }
     await refuseFailure(deps, sent, sending)
-    if (!io.stdoutTty || output.mode !== 'table') printNextSteps(io, sent.summary, flags.stateDir)
+    if (!io.stdoutTty || output.mode !== 'table') printNextSteps(io, summarized, flags.stateDir)
     if (sending.options.reconcileOnly !== true) {
       for (const step of stepsToReveal({ reading, manifestPath }, flags, deps.cwd)) io.note(step)
     }

@@ -1,4 +1,4 @@
-import type { BatchOptions, BatchSummary, ManifestChanges } from '../../batch/types.ts'
+import type { BatchOptions, BatchSummary, ManifestChanges, RowCounts } from '../../batch/types.ts'
 import type { ManifestIssue } from '../../manifest/row.ts'
 import { withRunPaid } from '../cost/paid.ts'
 import type { Io } from '../io/io.ts'
@@ -33,6 +33,7 @@ export const summaryView = (stateDir: string | undefined): View =>
       'failed',
       'unknown',
       'burned',
+      'abandoned',
       'requests',
       'attempts',
       'reconciled',
@@ -85,7 +86,8 @@ export function summaryData(
     attempts,
     reconciled,
     changes,
-  }: Pick<BatchSummary, 'run' | 'counts' | 'burned' | 'requests' | 'attempts' | 'reconciled'> & {
+  }: Pick<BatchSummary, 'run' | 'burned' | 'requests' | 'attempts' | 'reconciled'> & {
+    counts: RowCounts & { abandoned: number }
     changes: Pick<ManifestChanges, 'keptAccepted'>
   },
   { blockchain, contractAddress }: Pick<BatchOptions, 'blockchain' | 'contractAddress'>,

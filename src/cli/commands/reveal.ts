@@ -1,5 +1,5 @@
 import { isEvm } from '../../api/blockchains.ts'
-import { storeRunMaxCost, storeShuffle } from '../../batch/runs/runs.ts'
+import { openRun, storeRunMaxCost } from '../../batch/runs/runs.ts'
 import type { BatchOptions } from '../../batch/types.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
 import { count } from '../../core/count.ts'
@@ -18,7 +18,7 @@ import { isoTime } from '../../reveal/shuffle/rule.ts'
 import { editedLines, editedWhileRead, keptCommitment } from '../../reveal/unrevealed.ts'
 import { provenanceOfCall } from '../../verify/abi.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../batch/flags.ts'
-import { type OpenedManifest, openManifest } from '../batch/mint-manifest.ts'
+import { ONLY_MANIFEST, type OpenedManifest, openManifest } from '../batch/mint-manifest.ts'
 import { commitmentsOf } from '../batch/shuffled-drop.ts'
 import { editedRows, refuseStandardInput, updateRevealed } from '../batch/unrevealed.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
@@ -165,7 +165,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
         await storeNames(deps, connection, options, plan)
       }
       if (flags.dryRun !== true && !signals.signal.aborted) {
-        await note(options, plan, drawn).catch((error: unknown) => {
+        await note(deps, connection, options, { plan, drawn }).catch((error: unknown) => {
           // The updates are complete. The next reveal records them.
           if (!(error instanceof GdnError)) throw error
           io.debug(`can't record the revealed rows: ${error.message}`)
@@ -226,13 +226,18 @@ const notDrawn = () =>
   })
 
 /** Records the revealed NFTs, and the draw of a shuffled drop. */
-async function note({ stateDir }: BatchOptions, plan: RevealPlan, drawn: DrawnRows | null): Promise<void> {
+async function note(
+  deps: Deps,
+  connection: Connection,
+  { stateDir }: BatchOptions,
+  { plan, drawn }: { plan: RevealPlan; drawn: DrawnRows | null },
+): Promise<void> {
+  if (drawn !== null && plan.run.isKnown) {
+    const { noteDrop } = await import('../batch/note-drop.ts')
+    await noteDrop(deps, connection, await openRun(stateDir, plan.run.id), { draw: drawOf(drawn) })
+  }
   await noteNfts({ stateDir }, plan.run, plan.seen())
-  if (drawn !== null && plan.run.isKnown) await storeShuffle(stateDir, plan.run.id, { draw: drawOf(drawn) })
 }
-
-const ONLY_MANIFEST =
-  'Check the path, or restore the file from a backup. Only the manifest that was minted can reveal the drop.'
 
 const MAX_ISSUES = 1_000
 

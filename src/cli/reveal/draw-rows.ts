@@ -1,6 +1,6 @@
 import { isSigned, QUICKNET } from '../../api/beacon.ts'
 import type { ProvenanceRecord } from '../../api/endpoints/getprovenances.ts'
-import { storeShuffle } from '../../batch/runs/runs.ts'
+import { openRun } from '../../batch/runs/runs.ts'
 import type { BatchOptions } from '../../batch/types.ts'
 import { GdnError } from '../../core/errors.ts'
 import { isObject } from '../../core/json.ts'
@@ -11,7 +11,8 @@ import { drawnRows } from '../../reveal/shuffle/drawn-rows.ts'
 import type { BeaconSource, RelayProblem } from '../../reveal/shuffle/read-beacon.ts'
 import { isoTime, roundFor, type ShuffleRule, timeOfRound } from '../../reveal/shuffle/rule.ts'
 import { keptCommitment } from '../../reveal/unrevealed.ts'
-import { sealOnChain } from '../batch/seal-on-chain.ts'
+import { noteDrop } from '../batch/note-drop.ts'
+import { orNull, sealOnChain } from '../batch/seal-on-chain.ts'
 import { commitmentsOf, sealIn } from '../batch/shuffled-drop.ts'
 import { type BeaconFlags, openBeaconOf } from '../connect/open-beacon.ts'
 import type { ReaderFlags } from '../connect/open-verifier.ts'
@@ -45,6 +46,7 @@ export async function drawRows(
     const { contractAddress } = opened.options
     return sealIn(await commitmentsOf(deps, connection, contractAddress), provenance)
   }
+  const note = async (seal: KnownSeal | null) => await noteSeal(deps, connection, opened.options, { provenance, seal })
   const beacon = await openBeaconOf(deps, flags)
   const isSealed = (await find()) !== undefined
   const revealed = isSealed ? await revealedSignature(deps, connection, revealing) : null
@@ -64,7 +66,7 @@ export async function drawRows(
       return NOT_DRAWN
     }
     if (!(await sealDrop(deps, connection, { ...revealing, rule, beacon, warning }))) return NOT_DRAWN
-    await noteSeal(opened.options, provenance, { round: null, roundAt: null, isNamed: beacon.isNamed })
+    await note({ round: null, roundAt: null, isNamed: beacon.isNamed })
   }
   const onChain = (record: ProvenanceRecord) => sealOnChain(deps, connection, { ...opened.options, flags }, record)
   const waiting: Waiting = { for: 'the drop is sealed, and its seal is not final yet' }
@@ -73,7 +75,7 @@ export async function drawRows(
       waiting.for = 'the drop is sealed, and its seal is not final yet'
       const found = await finalSeal(deps, { find, onChain, waits: flags.dryRun !== true, progress }).catch(
         async (error: unknown) => {
-          if (error instanceof SealFailed) await noteSeal(opened.options, provenance, null)
+          if (error instanceof SealFailed) await note(null)
           throw error
         },
       )
@@ -82,7 +84,7 @@ export async function drawRows(
       const round = roundFor(beacon.chain, seal.time + rule.marginSeconds)
       const draw = { seal: record.provenance, round, roundAt: timeOfRound(beacon.chain, round) }
       if (flags.dryRun !== true && revealed === null) {
-        await noteSeal(opened.options, provenance, { round, roundAt: draw.roundAt, isNamed: beacon.isNamed })
+        await note({ round, roundAt: draw.roundAt, isNamed: beacon.isNamed })
       }
       if (revealed !== null) {
         if (!isSigned(beacon.chain, round, Buffer.from(revealed, 'hex')))
@@ -159,9 +161,16 @@ class SealFailed extends GdnError {
 }
 
 /** Stores the seal with the drop's run if this machine has minted it, so that other commands know the seal. */
-async function noteSeal(options: BatchOptions, provenance: string, seal: KnownSeal | null): Promise<void> {
-  const kept = await keptCommitment(options)
-  if (kept?.commitment?.provenance === provenance) await storeShuffle(options.stateDir, kept.id, { seal })
+async function noteSeal(
+  deps: Deps,
+  connection: Connection,
+  { stateDir, ...options }: BatchOptions,
+  { provenance, seal }: { provenance: string; seal: KnownSeal | null },
+): Promise<void> {
+  const kept = await keptCommitment({ stateDir, ...options })
+  if (kept?.commitment?.provenance !== provenance) return
+  // The next command records what can't be recorded now.
+  await orNull(deps, noteDrop(deps, connection, await openRun(stateDir, kept.id), { seal }))
 }
 
 /** The hint for a round of a sealed drop that no relay returns. */

@@ -1,0 +1,27 @@
+import { runBatch } from '../../batch/run.ts'
+import { type Run, runStatus, storeShuffle } from '../../batch/runs/runs.ts'
+import { dropStateOf, type KnownSeal } from '../../reveal/drop-state.ts'
+import type { Draw } from '../../reveal/shuffle/drawn-rows.ts'
+import type { Connection, Deps } from '../deps.ts'
+import { runOptions } from './run-options.ts'
+
+/**
+ * Stores the seal or the draw of a shuffled drop with its run. The rows that other machines have minted are recorded
+ * first, because the other rows without an NFT are abandoned.
+ */
+export async function noteDrop(
+  deps: Deps,
+  connection: Connection,
+  run: Run,
+  known: { seal: KnownSeal | null } | { draw: Draw },
+): Promise<void> {
+  const { counts } = await runStatus(run)
+  if (dropStateOf(run)?.phase === 'open' && counts.pending + counts.failed > 0) {
+    const { client, pacer, server } = connection
+    const { signal } = deps.signals
+    const options = { ...(await runOptions(run, true)), backend: await deps.identify(server), signal }
+    const batch = { client, pacer, now: deps.steadyNow, sleep: deps.sleep, readManifest: null }
+    await runBatch({ ...options, reconcileOnly: true }, batch)
+  }
+  await storeShuffle(run.stateDir, run.id, known)
+}
