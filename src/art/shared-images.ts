@@ -1,27 +1,27 @@
 import { formatPlace } from '../core/errors.ts'
 import { quoted } from '../core/quoted.ts'
-import type { Art } from './types.ts'
+import type { Art, ArtIssue } from './types.ts'
 
 /**
- * Returns a sentence for each trait that has the file of an earlier trait, or an equal file in the same layer, with
+ * Returns a warning for each trait that has the file of an earlier trait, or an equal file in the same layer, with
  * both locations. Layers often have equal empty images.
  *
  * @param hashes the hash of the image of each trait; null if only paths are compared
  */
-export function sharedImages({ file, layers }: Art, hashes: readonly string[] | null): string[] {
+export function sharedImages({ file, layers }: Art, hashes: readonly string[] | null): ArtIssue[] {
   const first = new Map<string, { name: string; place: string; file: string }>()
   let index = 0
   return layers.flatMap((layer) =>
     layer.traits.flatMap((trait) => {
-      const place = formatPlace({ file, line: trait.place.line })
-      const own = { name: quoted(`${layer.name}/${trait.name}`), place, file: quoted(trait.file) }
+      const place = { file, line: trait.place.line }
+      const own = { name: quoted(`${layer.name}/${trait.name}`), place: formatPlace(place), file: quoted(trait.file) }
       const hash = hashes?.[index++]
       const keys = [trait.path, ...(hash === undefined ? [] : [`${layer.name}\0${hash}`])]
       const earlier = keys.map((key) => first.get(key)).find((found) => found !== undefined)
       for (const key of keys) if (!first.has(key)) first.set(key, own)
       if (earlier === undefined) return []
       const files = own.file === earlier.file ? own.file : `${own.file} equals ${earlier.file}`
-      return [`${own.place}: ${own.name} has the same image as ${earlier.name} (${earlier.place}): ${files}`]
+      return [{ place, message: `${own.name} has the same image as ${earlier.name} (${earlier.place}): ${files}` }]
     }),
   )
 }

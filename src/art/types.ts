@@ -87,6 +87,13 @@ export interface OneOfOne {
   place: Place
 }
 
+/** A problem or a warning with its location. */
+export interface ArtIssue {
+  place: Place
+  message: string
+  hint?: string | undefined
+}
+
 /** The content of `art.yaml`. */
 export interface Art {
   /** The path of the file in messages. */

@@ -1,47 +1,49 @@
 import { readdir } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
-import { formatPlace } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 import { quoted } from '../core/quoted.ts'
-import type { Art } from './types.ts'
+import type { Art, ArtIssue } from './types.ts'
 
 /** Files that a note lists. */
 const LISTED = 5
 const IMAGE = /^[^.].*\.(?:png|webp|jpe?g|gif|avif|svg)$/i
 
 /**
- * Returns sentences about parts of an `art.yaml` that are valid but probably unintended.
+ * Returns warnings about parts of an `art.yaml` that are valid but probably unintended.
  *
  * @param folder the absolute path of the folder of the file
  */
-export async function artWarnings(art: Art, count: number, folder: string): Promise<string[]> {
+export async function artWarnings(art: Art, count: number, folder: string): Promise<ArtIssue[]> {
   return [...equalTitles(art, count), ...misspelledTags(art), ...(await unnamedImages(art, folder))]
 }
 
 /** In YAML, a number sign after a space begins a comment, unless the text is in quotes. */
-function equalTitles({ file, title, oneOfOnes }: Art, count: number): string[] {
+function equalTitles({ file, title, oneOfOnes }: Art, count: number): ArtIssue[] {
   const given = count - oneOfOnes.filter((one) => one.title !== null).length
   if (given < 2 || title.includes('{number}')) return []
   const fix = `title: ${JSON.stringify(`${title} #{number}`)}`
   return [
-    `${file}: the title has no {number}, so ${given} NFTs have the title ${quoted(title)}. To number them, use quotes, because # begins a comment without them: ${fix}`,
+    {
+      place: { file },
+      message: `the title has no {number}, so ${given} NFTs have the title ${quoted(title)}. To number them, use quotes, because # begins a comment without them: ${fix}`,
+    },
   ]
 }
 
-function misspelledTags({ file, layers, oneOfOnes }: Art): string[] {
+function misspelledTags({ file, layers, oneOfOnes }: Art): ArtIssue[] {
   const names = layers.map(({ name }) => name)
   return oneOfOnes.flatMap(({ attributes, place }) =>
     attributes.flatMap(({ tag }) => {
       const near = names.includes(tag) ? undefined : nearest(tag, names)
       if (near === undefined) return []
-      const at = formatPlace({ file, line: place.line })
-      return [`${at}: the attribute ${quoted(tag)} is not the name of a layer: did you mean ${quoted(near)}?`]
+      const message = `the attribute ${quoted(tag)} is not the name of a layer: did you mean ${quoted(near)}?`
+      return [{ place: { file, line: place.line }, message }]
     }),
   )
 }
 
 /** Finds images beside those of the layers, and folders beside those of the layers, that the file doesn't name. */
-async function unnamedImages({ file, layers, oneOfOnes }: Art, base: string): Promise<string[]> {
+async function unnamedImages({ file, layers, oneOfOnes }: Art, base: string): Promise<ArtIssue[]> {
   const named = new Set([
     ...layers.flatMap(({ traits }) => traits.map(({ path }) => path)),
     ...oneOfOnes.map((one) => one.path),
@@ -67,7 +69,7 @@ async function unnamedImages({ file, layers, oneOfOnes }: Art, base: string): Pr
   if (unnamed.length === 0) return []
   const shown = unnamed.slice(0, LISTED).map((path) => relative(base, path))
   const more = unnamed.length > LISTED ? `, and ${unnamed.length - LISTED} more` : ''
-  return [`${file}: no layer uses ${shown.join(', ')}${more}`]
+  return [{ place: { file }, message: `no layer uses ${shown.join(', ')}${more}` }]
 }
 
 /** Whether a path is a folder, or is in it. */

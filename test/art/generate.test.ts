@@ -195,11 +195,11 @@ test('an edited manifest stays if the edition is the same, and is named with its
   const text = (await readFile(folder.path('drop/manifest.csv'), 'utf8')).replace('The Whale', 'Moby')
   await writeFile(folder.path('drop/manifest.csv'), text)
   const same = await generate(folder)
-  expect(same.stderr).toContain('drop/manifest.csv was changed after it was generated. gdn kept your version.')
+  expect(same.stderr).toContain('drop/manifest.csv: was changed after it was generated: gdn kept your version')
   expect(await readFile(folder.path('drop/manifest.csv'), 'utf8')).toBe(text)
   const other = await generate(folder, '--seed', 'other')
   expect(other.stderr).toContain(
-    'drop/manifest.csv was changed after it was generated. The changed file is drop.before-1/manifest.csv.',
+    'drop/manifest.csv: was changed after it was generated: your version is now drop.before-1/manifest.csv',
   )
   expect(await readFile(folder.path('drop.before-1/manifest.csv'), 'utf8')).toBe(text)
   expect((await generate(folder, '--seed', 'third')).stderr).not.toContain('was changed')

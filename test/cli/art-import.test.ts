@@ -125,6 +125,39 @@ describe('gdn art import', () => {
     expect(stderr).toContain('Left out: compiler, date, dna, edition')
   })
 
+  test('warns about equal names, folders that are not imported and missing numbers, also as JSON', async () => {
+    const { run } = await withFiles({
+      ...hashlipsBuild([1, 2, 4, 5], { 2: { name: 'Same' }, 4: { name: 'Same' } }),
+      'build/second/json/1.json': hashlips(1),
+      'build/json/old/1.json': hashlips(1),
+    })
+    const warnings = [
+      { place: { file: 'build/json/old' }, message: 'the folder is not imported' },
+      { place: { file: 'build/second' }, message: 'the folder is not imported' },
+      { place: { file: 'build/json/4.json', field: 'name' }, message: 'is "Same", the name of 2 NFTs: 2, 4' },
+      { place: {}, message: 'Missing numbers: 3' },
+    ]
+    const { stdout, stderr } = await run('art', 'import', 'build', '--out', 'build/a.csv', '-o', 'json')
+    expect([stderr, JSON.parse(stdout).warnings]).toEqual(['', warnings])
+    const shown = await run('art', 'import', 'build', '--out', 'build/b.csv')
+    expect([shown.code, shown.stderr]).toEqual([
+      0,
+      expect.stringContaining('build/json/4.json (name): is "Same", the name of 2 NFTs: 2, 4\n'),
+    ])
+    expect(shown.stderr).toContain('build/second: the folder is not imported\n')
+    const plain = await withFiles(hashlipsBuild([1, 2]))
+    expect(JSON.parse((await plain.run('art', 'import', 'build', '-o', 'json')).stdout).warnings).toEqual([])
+  })
+
+  test('accepts a list of all metadata in another order, and another date', async () => {
+    const { run } = await withFiles({
+      ...hashlipsBuild([1, 2]),
+      'build/json/_metadata.json': [hashlips(2), hashlips(1, { date: 1 })],
+    })
+    const { code, stderr } = await run('art', 'import', 'build')
+    expect(code, stderr).toBe(0)
+  })
+
   test('reads the list of all metadata if there are no single files', async () => {
     const { run, rows } = await withFiles({
       'build/json/_metadata.json': [hashlips(2), hashlips(1)],
@@ -204,6 +237,7 @@ describe('gdn art import', () => {
   })
 
   const BUILD = hashlipsBuild([1, 2])
+  const WITHOUT_LIST = { 'build/json/_metadata.json': null }
   test.each<[string, Files, string]>([
     [
       'a missing image',
@@ -220,6 +254,25 @@ describe('gdn art import', () => {
       'two NFTs with the same DNA',
       { 'build/json/2.json': hashlips(2, { dna: 'dna1' }) },
       'build/json/2.json (dna): is the one of build/json/1.json',
+    ],
+    [
+      'two metadata files of one edition',
+      { 'build/json/2.json': hashlips(2, { edition: 1 }) },
+      'build/json/2.json (edition): is 1, like that of build/json/1.json',
+    ],
+    [
+      'a metadata file whose trait differs from the list',
+      {
+        'build/json/2.json': hashlips(2, {
+          attributes: [...hashlips(2).attributes.slice(0, 1), { trait_type: 'Eye color', value: 'Red' }],
+        }),
+      },
+      'build/json/2.json (attributes[1].value): is "Red", but "Color 2" in _metadata.json',
+    ],
+    [
+      'a metadata file that lacks a field of the list',
+      { 'build/json/_metadata.json': [hashlips(1), hashlips(2, { power: 3 })] },
+      'build/json/2.json (power): is missing, but "3" in _metadata.json',
     ],
     [
       'a list with other NFTs',
@@ -272,12 +325,18 @@ describe('gdn art import', () => {
     ],
     [
       'a typed trait that is no number',
-      { 'build/json/2.json': hashlips(2, { attributes: [{ trait_type: 'A', value: 'x', display_type: 'number' }] }) },
+      {
+        ...WITHOUT_LIST,
+        'build/json/2.json': hashlips(2, { attributes: [{ trait_type: 'A', value: 'x', display_type: 'number' }] }),
+      },
       'build/json/2.json (attributes[0]): ',
     ],
     [
       'a trait name that no column has',
-      { 'build/json/2.json': hashlips(2, { attributes: [{ trait_type: 'A\u200b', value: 'x' }] }) },
+      {
+        ...WITHOUT_LIST,
+        'build/json/2.json': hashlips(2, { attributes: [{ trait_type: 'A\u200b', value: 'x' }] }),
+      },
       'build/json/2.json (attributes[0]): ',
     ],
     ['metadata that is no object', { 'build/json/2.json': [] }, 'build/json/2.json: must be an object'],
@@ -298,7 +357,11 @@ describe('gdn art import', () => {
     ],
     [
       'a hidden image',
-      { 'build/json/2.json': hashlips(2, { image: '.secret.png' }), 'build/images/.secret.png': PNG },
+      {
+        ...WITHOUT_LIST,
+        'build/json/2.json': hashlips(2, { image: '.secret.png' }),
+        'build/images/.secret.png': PNG,
+      },
       'build/json/2.json: image ',
     ],
   ])('rejects %s with its file and field, and writes nothing', async (_, changes, message) => {

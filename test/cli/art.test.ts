@@ -3,7 +3,7 @@ import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import sharp from 'sharp'
 import { describe, expect, test } from 'vitest'
-import { reportImages } from '../../src/cli/art/check-images.ts'
+import { imageWarnings } from '../../src/cli/art/check-images.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { png } from '../helpers/images.ts'
 import { folder } from './drop.ts'
@@ -174,10 +174,9 @@ describe('gdn art check', () => {
   })
 
   test('says that images were not checked without sharp', () => {
-    const warnings: string[] = []
     const error = new GdnError('native_missing', "sharp isn't installed", { hint: 'Install it.' })
-    reportImages({ warn: (line) => warnings.push(line) }, { checked: null, hashes: null, error })
-    expect(warnings).toEqual(["The images were not checked: sharp isn't installed. Install it."])
+    const message = "The images were not checked: sharp isn't installed. Install it."
+    expect(imageWarnings({ error })).toEqual([{ place: {}, message }])
   })
 
   test('warns about two traits with one image file, with both locations', async () => {
@@ -242,6 +241,35 @@ describe('gdn art check', () => {
       expect(stderr).toContain('art.yaml:14: the attribute "Bdy" is not the name of a layer: did you mean "Body"?')
       expect(stderr).not.toMatch(/"(?:Power|Sky)" is not/)
     }
+  })
+
+  test('check, generate and preview print their warnings as JSON', async () => {
+    const text = ART.replace('"Tide #{number}"', 'Tide').replace('r.png', 'b.png')
+    const { gdn, write } = await layers([], { 'art.yaml': text })
+    const warnings = [
+      { place: { file: 'art.yaml', line: 5 }, message: expect.stringContaining('"Sky/Red" has the same image as') },
+      { place: { file: 'art.yaml', line: 9 }, message: expect.stringContaining('"Hat/Cap" has the same image as') },
+      { place: { file: 'art.yaml', line: 9 }, message: expect.stringContaining('"Hat/Crown" has the same image as') },
+      { place: { file: 'art.yaml' }, message: expect.stringContaining('the title has no {number}') },
+    ]
+    const generate = ['generate', '--threads', '1', '--out', 'drop']
+    const run = async (...argv: string[]) => {
+      const { stdout, stderr } = await gdn(...argv, 'art.yaml', '--count', '4', '-o', 'json')
+      expect(stderr).toBe('')
+      return JSON.parse(stdout)
+    }
+    expect((await run('check')).warnings).toEqual(warnings)
+    expect((await run(...generate)).warnings).toEqual(expect.arrayContaining(warnings))
+    const records = (await run('preview')) as { group: string; number: number | null; warning: unknown }[]
+    const own = records.filter(({ group }) => group === 'warning')
+    expect(own.map(({ number, warning }) => ({ number, warning }))).toEqual(
+      warnings.map((warning) => ({ number: null, warning })),
+    )
+    await write('drop/manifest.csv', 'mine')
+    expect((await run(...generate)).warnings).toContainEqual({
+      place: { file: 'drop/manifest.csv' },
+      message: 'was changed after it was generated: gdn kept your version',
+    })
   })
 
   test('warns about a title without a number', async () => {

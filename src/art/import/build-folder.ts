@@ -21,6 +21,8 @@ export interface BuildFolder {
   hasList: boolean
   /** The metadata of the collection, which sugar uses. */
   hasCollection: boolean
+  /** Paths of the folders that are not imported. */
+  ignored: readonly string[]
   /** All other files in the folder of the images. */
   imageNames: ReadonlySet<string>
 }
@@ -49,6 +51,12 @@ export async function openBuildFolder(path: string, cwd: string): Promise<BuildF
     })
     .sort((a, b) => a.number - b.number)
   const hasList = json.includes(LIST)
+  const folders = new Map([
+    [path, top.folders],
+    [metadata, inMetadata.folders],
+    [images, inImages.folders],
+  ])
+  const ignored = [...folders].flatMap(([parent, names]) => names.map((name) => join(parent, name)))
   if (numbered.length === 0 && !hasList) throw await notABuild(path, cwd, top)
   if (images === metadata && basename(resolve(cwd, path)) === 'json' && (await isFolder(path, '../images', cwd))) {
     throw refuse(path, 'has no images', `Pass the folder that contains it: ${importOf(dirname(resolve(cwd, path)))}`)
@@ -63,6 +71,7 @@ export async function openBuildFolder(path: string, cwd: string): Promise<BuildF
     others: json.filter((name) => !NUMBERED.test(name) && !name.startsWith('_') && name !== COLLECTION),
     hasList,
     hasCollection: json.includes(COLLECTION),
+    ignored: ignored.filter((folder) => folder !== metadata && folder !== images).sort(),
     imageNames: new Set(inImages.files.filter((name) => !/\.json$/i.test(name))),
   }
 }

@@ -21,6 +21,9 @@ const OMITTED = new Set([
   ...['dna', 'edition', 'date', 'compiler'],
   ...['symbol', 'seller_fee_basis_points', 'properties', 'collection', 'creators'],
 ])
+/** Whether a manifest gets nothing from a field. */
+export const isOmitted = (field: string): boolean => OMITTED.has(field)
+
 /** Fields that become other columns, or files. */
 const NAMED = new Set(['name', 'description', 'attributes', 'image', 'animation_url'])
 

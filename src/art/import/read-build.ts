@@ -5,8 +5,9 @@ import { GdnError, type Place } from '../../core/errors.ts'
 import { isObject } from '../../core/json.ts'
 import { quoted } from '../../core/quoted.ts'
 import { parseStrictJson } from '../../core/strict-json.ts'
+import type { ArtIssue } from '../types.ts'
 import { type BuildFolder, COLLECTION, isImageName, LIST, openBuildFolder } from './build-folder.ts'
-import { type MetadataCells, metadataCells } from './metadata-cells.ts'
+import { isOmitted, type MetadataCells, metadataCells } from './metadata-cells.ts'
 
 /** An NFT of a build. */
 export interface BuildNft extends Pick<MetadataCells, 'cells' | 'fields'> {
@@ -22,18 +23,12 @@ export interface BuildNft extends Pick<MetadataCells, 'cells' | 'fields'> {
 /** A file of an NFT: a path that is relative to the folder of the command, or a URL. */
 export type BuildFile = { path: string } | { url: string }
 
-export interface BuildIssue {
-  place: Place
-  message: string
-  hint?: string | undefined
-}
-
 /** The output of HashLips or sugar. */
 export interface Build {
   folder: BuildFolder
   /** Ordered by number. Those with a problem are missing. */
   nfts: readonly BuildNft[]
-  issues: readonly BuildIssue[]
+  issues: readonly ArtIssue[]
   /** The number of NFTs with each field that a manifest has no column for. */
   omitted: ReadonlyMap<string, number>
   emptyTraits: number
@@ -80,9 +75,11 @@ class BuildReader {
   readonly #folder: BuildFolder
   readonly #options: ReadBuildOptions
   readonly #nfts: BuildNft[] = []
-  readonly #issues: BuildIssue[] = []
+  readonly #issues: ArtIssue[] = []
   readonly #omitted = new Map<string, number>()
   readonly #byDna = new Map<string, string>()
+  /** The first file with each value of `edition`. */
+  readonly #byEdition = new Map<number, string>()
   /** The names of images by their number. */
   readonly #numbered = new Map<number, string[]>()
   #emptyTraits = 0
@@ -118,13 +115,20 @@ class BuildReader {
       this.#options.onNft(numbers.size)
     }
     if (numbered.length > 0) {
+      const listed = await this.#listedIn(new Set(numbered.map(({ number }) => number)).size)
       for (const { number, name } of numbered) {
         const file = join(metadata, name)
         const value = await this.#json(file, MAX_BYTES)
-        if (value !== undefined) await add({ number, file, within: '', value })
-        else numbers.set(number, file)
+        if (value === undefined) {
+          numbers.set(number, file)
+          continue
+        }
+        const isRepeated = numbers.has(number)
+        await add({ number, file, within: '', value })
+        if (isRepeated) continue
+        this.#checkEdition(value, { number, file })
+        this.#compare(value, listed.get(number), file)
       }
-      await this.#compareList(numbers.size)
     } else {
       for (const one of await this.#list()) await add(one)
     }
@@ -182,15 +186,46 @@ class BuildReader {
     })
   }
 
-  /** HashLips writes the list last, so another number of NFTs means that it was interrupted. */
-  async #compareList(found: number): Promise<void> {
-    if (!this.#folder.hasList) return
+  /**
+   * Returns the entries of the list beside the metadata files, by number. HashLips writes the list last, so another
+   * number of NFTs means that it was interrupted.
+   */
+  async #listedIn(files: number): Promise<ReadonlyMap<number, unknown>> {
+    if (!this.#folder.hasList) return new Map()
     const file = join(this.#folder.metadata, LIST)
     const list = await this.#json(file, MAX_LIST_BYTES)
-    if (list === undefined || (Array.isArray(list) && list.length === found)) return
+    if (list === undefined) return new Map()
+    if (Array.isArray(list) && list.length === files) {
+      return new Map(list.map((entry: unknown) => [Number(Object(entry).edition), entry]))
+    }
     const listed = Array.isArray(list) ? `has ${list.length} NFTs` : 'is not a list'
     const hint = `Generate the NFTs again, or delete ${LIST} to import the files as they are.`
-    this.#report({ file }, `${listed}, but there are ${found} metadata files`, hint)
+    this.#report({ file }, `${listed}, but there are ${files} metadata files`, hint)
+    return new Map()
+  }
+
+  /** Compares a metadata file with its entry in the list. They differ after one of them was edited or replaced. */
+  #compare(value: unknown, listed: unknown, file: string): void {
+    if (!isObject(value) || !isObject(listed)) return
+    for (const key of new Set([...Object.keys(value), ...Object.keys(listed)])) {
+      const found = isOmitted(key) ? null : differenceOf(value[key], listed[key], key)
+      if (found === null) continue
+      const hint = `Make both equal, or delete ${LIST} to import the files as they are.`
+      this.#report({ file, field: found.field }, `is ${found.own}, but ${found.other} in ${LIST}`, hint)
+      return
+    }
+  }
+
+  /** HashLips names a file by its edition, so two files with one edition come from different collections. */
+  #checkEdition(value: unknown, { number, file }: Pick<Metadata, 'number' | 'file'>): void {
+    const edition: unknown = Object(value).edition
+    if (this.#folder.format !== 'hashlips' || typeof edition !== 'number') return
+    const earlier = this.#byEdition.get(edition)
+    if (earlier === undefined) this.#byEdition.set(edition, file)
+    else {
+      const hint = `Set it to ${number}, the number of the file, or generate the NFTs again.`
+      this.#report({ file, field: 'edition' }, `is ${edition}, like that of ${earlier}`, hint)
+    }
   }
 
   async #readCollection(): Promise<void> {
@@ -303,3 +338,26 @@ class BuildReader {
     return null
   }
 }
+
+/** Returns the first place at which two values differ, and both values as text; null if they are equal. */
+function differenceOf(
+  own: unknown,
+  other: unknown,
+  field: string,
+): { field: string; own: string; other: string } | null {
+  if (own === other) return null
+  if (Array.isArray(own) && Array.isArray(other) && own.length !== other.length) {
+    return { field, own: `a list of ${own.length}`, other: `one of ${other.length}` }
+  }
+  if (isObject(own) && isObject(other) && Array.isArray(own) === Array.isArray(other)) {
+    for (const key of new Set([...Object.keys(own), ...Object.keys(other)])) {
+      const found = differenceOf(own[key], other[key], Array.isArray(own) ? `${field}[${key}]` : `${field}.${key}`)
+      if (found !== null) return found
+    }
+    return null
+  }
+  return { field, own: textOf(own), other: textOf(other) }
+}
+
+const textOf = (value: unknown): string =>
+  value === undefined ? 'missing' : typeof value === 'string' ? quoted(value) : quoted(JSON.stringify(value))

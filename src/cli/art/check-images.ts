@@ -1,14 +1,14 @@
 import { dirname, resolve } from 'node:path'
 import type { Fit } from '../../art/render/read-image.ts'
-import { sharedImages } from '../../art/shared-images.ts'
-import type { Art } from '../../art/types.ts'
+import type { Art, ArtIssue } from '../../art/types.ts'
 import { artWarnings } from '../../art/warnings.ts'
-import { formatPlace, GdnError, type Place } from '../../core/errors.ts'
+import { count as counted } from '../../core/count.ts'
+import { formatProblem, GdnError, type Place } from '../../core/errors.ts'
 import type { Deps } from '../deps.ts'
 import { type Io, safe } from '../io/io.ts'
 import { withProgress } from '../io/progress.ts'
 
-/** Pairs of traits with one image, and images with a problem, that are printed as warnings. */
+/** Warnings of a kind that are printed. */
 const LISTED = 5
 
 /** The result of a check of all images. */
@@ -34,35 +34,29 @@ export async function checkImages({ io }: Pick<Deps, 'io'>, art: Art, fit: Fit |
 }
 
 /**
- * Reports why images can't be used, or why they were not checked.
+ * Returns warnings that say why images can't be used, or why they were not checked.
  *
  * @param mayThrow whether an image that can't be used ends the command. Otherwise, it is a warning
  * @throws the error of an image that can't be used
  */
-export function reportImages(io: Pick<Io, 'warn'>, { error }: ImagesCheck, mayThrow = true): void {
-  if (error === null) return
-  if (error.code === 'native_missing') {
-    io.warn(safe(`The images were not checked: ${error.message}. ${error.hint ?? ''}`.trimEnd()))
-    return
+export function imageWarnings({ error }: Pick<ImagesCheck, 'error'>, mayThrow = true): ArtIssue[] {
+  if (error === null) return []
+  const { code, message, hint = '' } = error
+  if (code === 'native_missing') {
+    return [{ place: {}, message: `The images were not checked: ${message}. ${hint}`.trimEnd() }]
   }
   if (mayThrow) throw error
-  const { issues = [error] } = (error.details ?? {}) as { issues?: readonly { place?: Place; message: string }[] }
-  for (const { place, message } of issues.slice(0, LISTED)) {
-    io.warn(safe(`${place === undefined ? '' : `${formatPlace(place)}: `}${message}`))
-  }
-  if (issues.length > LISTED) io.warn(`… and ${issues.length - LISTED} more images with a problem.`)
+  const { issues } = (error.details ?? {}) as { issues?: readonly { place?: Place; message: string }[] }
+  return (issues ?? [error]).map(({ place = {}, ...one }) => ({ place, message: one.message }))
 }
 
-/** Warns about traits that have the same image. */
-export function warnOfSharedImages(io: Pick<Io, 'warn'>, art: Art, hashes: readonly string[] | null): void {
-  const shared = sharedImages(art, hashes)
-  for (const text of shared.slice(0, LISTED)) io.warn(safe(text))
-  if (shared.length > LISTED) io.warn(`… and ${shared.length - LISTED} more traits with the image of another trait.`)
-}
+/** Returns warnings about parts of an `art.yaml` that are valid but probably unintended. */
+export const warningsOf = async ({ cwd }: Pick<Deps, 'cwd'>, art: Art, count: number): Promise<ArtIssue[]> =>
+  await artWarnings(art, count, dirname(resolve(cwd, art.file)))
 
-/** Warns about parts of an `art.yaml` that are valid but probably unintended. */
-export async function warnOfArt({ io, cwd }: Pick<Deps, 'io' | 'cwd'>, art: Art, count: number): Promise<void> {
-  const found = await artWarnings(art, count, dirname(resolve(cwd, art.file)))
-  for (const text of found.slice(0, LISTED)) io.warn(safe(text))
-  if (found.length > LISTED) io.warn(`… and ${found.length - LISTED} more warnings about ${safe(art.file)}.`)
+/** Prints the first warnings of a kind, without their hints. */
+export function printArtWarnings(io: Pick<Io, 'warn'>, warnings: readonly ArtIssue[]): void {
+  for (const warning of warnings.slice(0, LISTED)) io.warn(safe(formatProblem(warning)))
+  const left = warnings.length - LISTED
+  if (left > 0) io.warn(`… and ${counted(left, 'more warning')}. Add \`-o json\`.`)
 }

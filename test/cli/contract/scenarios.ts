@@ -670,21 +670,22 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'art check': one(
     [
       ...['verdict', 'count', 'seed', 'combinations', 'combinations_exact', 'omitted_rules'],
-      ...['largest_edition', 'upper_bound', 'reasons', 'deviations', 'images'],
+      ...['largest_edition', 'upper_bound', 'reasons', 'deviations', 'images', 'warnings'],
     ],
     () => withArt('check', '--count', '2'),
   ),
   'art generate': one(
     [
       ...['folder', 'manifest', 'images', 'made', 'kept', 'seed', 'deviations', 'former_folder'],
-      ...['changed_rows', 'edited_files', 'unfinished_folders'],
+      ...['changed_rows', 'edited_files', 'unfinished_folders', 'warnings'],
     ],
     () => withArt('generate', '--count', '2', '--threads', '1', '--out', 'drop'),
   ),
-  'art preview': list(['number', 'title', 'group', 'rank', 'score', 'rarest', 'attributes', 'one_of_one'], () =>
-    withArt('preview', '--count', '2'),
+  'art preview': list(
+    ['number', 'title', 'group', 'rank', 'score', 'rarest', 'attributes', 'one_of_one', 'warning'],
+    () => withArt('preview', '--count', '2'),
   ),
-  'art import': one(['file', 'format', 'rows', 'images', 'columns', 'omitted_fields'], async () => {
+  'art import': one(['file', 'format', 'rows', 'images', 'columns', 'omitted_fields', 'warnings'], async () => {
     const { path, options } = await folder({
       'build/1.json': JSON.stringify({ name: 'One', description: 'D', image: 'https://example.com/1.png' }),
     })

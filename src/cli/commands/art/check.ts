@@ -1,10 +1,11 @@
 import type { ArtCheck } from '../../../art/check.ts'
 import { FITS, type Fit } from '../../../art/render/read-image.ts'
-import { type Art, DEFAULT_SEED, MAX_COUNT } from '../../../art/types.ts'
+import { sharedImages } from '../../../art/shared-images.ts'
+import { type Art, type ArtIssue, DEFAULT_SEED, MAX_COUNT } from '../../../art/types.ts'
 import { count as counted } from '../../../core/count.ts'
 import { EXIT, type ExitCode } from '../../../core/exit-codes.ts'
 import { shellWord } from '../../../core/shell-word.ts'
-import { checkImages, type ImagesCheck, reportImages, warnOfArt, warnOfSharedImages } from '../../art/check-images.ts'
+import { checkImages, type ImagesCheck, imageWarnings, printArtWarnings, warningsOf } from '../../art/check-images.ts'
 import { readArt } from '../../art/read-art.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
@@ -21,12 +22,12 @@ const LISTED = 10
 const VIEW: View = {
   fields: [
     ...['verdict', 'count', 'seed', 'combinations', 'combinations_exact', 'omitted_rules'],
-    ...['largest_edition', 'upper_bound', 'images', 'reasons', 'deviations'],
+    ...['largest_edition', 'upper_bound', 'images', 'reasons', 'deviations', 'warnings'],
   ],
   columns: ['verdict', 'count', 'combinations', 'largest_edition', 'upper_bound'],
   id: 'verdict',
-  // The reasons and deviations are printed as sentences.
-  card: ({ reasons: _reasons, deviations, omitted_rules: _rules, ...record }) => [
+  // The reasons, deviations and warnings are printed as sentences.
+  card: ({ reasons: _reasons, deviations, omitted_rules: _rules, warnings: _warnings, ...record }) => [
     ...Object.entries(record),
     ['deviations', (deviations as readonly unknown[]).length],
   ],
@@ -84,18 +85,26 @@ export async function check(deps: Deps, path: string, flags: ArtCheckFlags): Pro
   const found = checkArt(art, { count, seed })
   const images = await checkImages(deps, art, flags.fit ?? null)
   const exitCode = exitCodeOf(found, flags.strict === true)
-  reportImages(io, images, exitCode === EXIT.ok)
-  await output.one(recordOf(art, found, { seed, images }))
+  const ofImages = imageWarnings(images, exitCode === EXIT.ok)
+  printArtWarnings(io, ofImages)
+  const ofTraits = sharedImages(art, images.hashes)
+  const ofArt = await warningsOf(deps, art, count)
+  await output.one(recordOf(art, found, { seed, images, warnings: [...ofImages, ...ofTraits, ...ofArt] }))
   for (const { text } of found.reasons) io.note(safe(text))
   for (const one of found.deviations.slice(0, LISTED)) io.note(safe(deviationText(art, one)))
   if (found.deviations.length > LISTED) io.note(`… and ${found.deviations.length - LISTED} more. Add \`-o json\`.`)
   io.note(conclusion(found, { path, isStrict: flags.strict === true }))
-  warnOfSharedImages(io, art, images.hashes)
-  await warnOfArt(deps, art, count)
+  for (const warnings of [ofTraits, ofArt]) printArtWarnings(io, warnings)
   deps.setExitCode(exitCode)
 }
 
-function recordOf({ layers }: Art, found: ArtCheck, { seed, images }: { seed: string; images: ImagesCheck }) {
+interface Checked {
+  seed: string
+  images: ImagesCheck
+  warnings: readonly ArtIssue[]
+}
+
+function recordOf({ layers }: Art, found: ArtCheck, { seed, images, warnings }: Checked) {
   return {
     verdict: found.verdict,
     count: found.count,
@@ -114,6 +123,7 @@ function recordOf({ layers }: Art, found: ArtCheck, { seed, images }: { seed: st
       made,
       line: layers[layer]?.traits[trait]?.place.line ?? layers[layer]?.place.line ?? null,
     })),
+    warnings,
   }
 }
 

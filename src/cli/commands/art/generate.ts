@@ -6,13 +6,14 @@ import { makeEdition } from '../../../art/edition.ts'
 import { EDITION_FILE, MANIFEST_FILE, type Unfinished } from '../../../art/generate/output-folder.ts'
 import { loadSharp } from '../../../art/render/load-sharp.ts'
 import type { Fit } from '../../../art/render/read-image.ts'
-import { type Art, DEFAULT_SEED, type Edition, type EditionItem, MAX_COUNT } from '../../../art/types.ts'
+import { sharedImages } from '../../../art/shared-images.ts'
+import { type Art, type ArtIssue, DEFAULT_SEED, type Edition, type EditionItem, MAX_COUNT } from '../../../art/types.ts'
 import { count as counted } from '../../../core/count.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
 import { formatBytes } from '../../../core/format-bytes.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import { type ChangedRows, changedRows } from '../../art/changed-rows.ts'
-import { warnOfArt, warnOfSharedImages } from '../../art/check-images.ts'
+import { printArtWarnings, warningsOf } from '../../art/check-images.ts'
 import { readArt } from '../../art/read-art.ts'
 import { roughly } from '../../batch/progress-text.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
@@ -48,12 +49,18 @@ const VIEW: View = {
     'changed_rows',
     'edited_files',
     'unfinished_folders',
+    'warnings',
   ],
   columns: ['folder', 'manifest', 'images', 'made', 'kept'],
   id: 'manifest',
-  // Deviations, changed files and unfinished folders are printed as sentences.
-  card: ({ deviations: _deviations, edited_files: _files, unfinished_folders: _folders, ...record }) =>
-    Object.entries(record),
+  // Deviations, changed files, unfinished folders and warnings are printed as sentences.
+  card: ({
+    deviations: _deviations,
+    edited_files: _files,
+    unfinished_folders: _folders,
+    warnings: _warnings,
+    ...record
+  }) => Object.entries(record),
 }
 
 export interface ArtGenerateFlags extends OutputFlags {
@@ -112,7 +119,12 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
   }
   const art = await readArt(deps, path)
   refuseInputs(art, { path, out, cwd })
-  await warnOfArt(deps, art, count)
+  const warnings: ArtIssue[] = []
+  const warn = (found: readonly ArtIssue[]) => {
+    warnings.push(...found)
+    printArtWarnings(io, found)
+  }
+  warn(await warningsOf(deps, art, count))
   const { generate } = await import('../../../art/generate/generate.ts')
   const { edition, result } = await withProgress(io, 'Choosing the traits', async ({ update }) => {
     const edition = makeEdition(art, { count, seed, strict })
@@ -127,7 +139,7 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
       signal: deps.signals.signal,
       csvLine,
       page: (readImage) => pageOf(edition, items, readImage),
-      onChecked: (hashes) => warnOfSharedImages(io, art, hashes),
+      onChecked: (hashes) => warn(sharedImages(art, hashes)),
       onProgress: (progress) => update(progressText(progress, performance.now() - startedAt)),
     }).catch((error: unknown) => {
       const isStopped = error instanceof GdnError && ['interrupted', 'terminated'].includes(error.code)
@@ -142,6 +154,8 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
   for (const one of unfinished.filter(isDeleted)) await rm(one.path, { recursive: true, force: true })
   const rows =
     result.former === null ? null : await changedRows(join(result.former, MANIFEST_FILE), join(out, MANIFEST_FILE))
+  const former = shown(result.former)
+  const afterwards = outputWarnings({ out: shown(out) as string, former, rows, edited: result.edited })
   await output.one({
     folder: shown(out),
     manifest,
@@ -150,7 +164,7 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
     kept: result.kept,
     seed,
     deviations: edition.deviations.map((deviation) => deviationText(art, deviation)),
-    former_folder: shown(result.former),
+    former_folder: former,
     changed_rows: rows?.changed ?? null,
     edited_files: result.edited,
     unfinished_folders: unfinished.map((one) => ({
@@ -158,21 +172,13 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
       bytes: one.bytes,
       deleted: isDeleted(one),
     })),
+    warnings: [...warnings, ...afterwards],
   })
   for (const one of edition.deviations.slice(0, LISTED)) io.note(safe(deviationText(art, one)))
   const more = edition.deviations.length - LISTED
   if (more > 0) io.note(`… and ${counted(more, 'trait')} more. Add \`-o json\`.`)
-  const former = shown(result.former)
   if (former !== null) io.note(`The former folder is now ${safe(former)}.`)
-  if (former !== null && rows !== null && rows.changed > 0) {
-    io.warn(safe(changedText(rows, shown(out) as string, former)))
-  }
-  if (former !== null && rows !== null && rows.missing > 0) io.warn(safe(missingText(rows, former)))
-  for (const file of result.edited.slice(0, LISTED)) {
-    const kept = former === null ? 'gdn kept your version.' : `The changed file is ${former}/${file}.`
-    io.warn(safe(`${shown(join(out, file))} was changed after it was generated. ${kept}`))
-  }
-  if (result.edited.length > LISTED) io.warn(`… and ${result.edited.length - LISTED} more changed files.`)
+  printArtWarnings(io, afterwards)
   for (const one of unfinished) {
     const text = `${shown(one.path)} (${formatBytes(one.bytes)})`
     io.note(safe(isDeleted(one) ? `Deleted ${text}.` : `Unfinished folder of other settings: ${text}`))
@@ -185,6 +191,27 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
   }
   io.note(`Check the manifest: gdn batch validate ${shellWord(safe(manifest))} -b <blockchain> --receiver <address>`)
   io.note('To change rows or images after the mint, mint them with --dynamic or --unrevealed.')
+}
+
+interface Replaced {
+  out: string
+  former: string | null
+  rows: ChangedRows | null
+  edited: readonly string[]
+}
+
+/** Returns warnings about the former manifest, and about files of the output folder that were changed by hand. */
+function outputWarnings({ out, former, rows, edited }: Replaced): ArtIssue[] {
+  const texts: string[] = []
+  if (former !== null && rows !== null) {
+    if (rows.changed > 0) texts.push(changedText(rows, out, former))
+    if (rows.missing > 0) texts.push(missingText(rows, former))
+  }
+  const ofFiles = edited.map((file): ArtIssue => {
+    const kept = former === null ? 'gdn kept your version' : `your version is now ${join(former, file)}`
+    return { place: { file: join(out, file) }, message: `was changed after it was generated: ${kept}` }
+  })
+  return [...texts.map((message) => ({ place: {}, message })), ...ofFiles]
 }
 
 const missingText = ({ missing, of }: ChangedRows, former: string): string =>

@@ -2,13 +2,16 @@ import { realpath } from 'node:fs/promises'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { isImageName } from '../../../art/import/build-folder.ts'
 import type { Build, BuildNft } from '../../../art/import/read-build.ts'
+import type { ArtIssue } from '../../../art/types.ts'
 import { readText } from '../../../config/read-text.ts'
 import { count } from '../../../core/count.ts'
 import { flagError } from '../../../core/errors.ts'
+import { quoted } from '../../../core/quoted.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import { manifestCell } from '../../../core/spreadsheet-text.ts'
 import { validateManifest } from '../../../manifest/read.ts'
 import type { ManifestIssue } from '../../../manifest/row.ts'
+import { printArtWarnings } from '../../art/check-images.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
@@ -29,12 +32,12 @@ const FIRST = ['id', 'title', 'description', 'image', 'file:animation_url']
 /** Missing numbers and fields that a note lists. */
 const LISTED = 5
 
-const FIELDS = ['file', 'format', 'rows', 'images', 'columns', 'omitted_fields']
+const FIELDS = ['file', 'format', 'rows', 'images', 'columns', 'omitted_fields', 'warnings']
 const VIEW: View = {
   fields: FIELDS,
-  columns: FIELDS,
+  columns: FIELDS.filter((field) => field !== 'warnings'),
   id: 'file',
-  card: ({ columns: _columns, omitted_fields: _omitted, ...record }) => Object.entries(record),
+  card: ({ columns: _columns, omitted_fields: _omitted, warnings: _warnings, ...record }) => Object.entries(record),
 }
 
 export interface ArtImportFlags extends OutputFlags {
@@ -45,7 +48,7 @@ export interface ArtImportFlags extends OutputFlags {
 export function command(deps: Deps, run = importBuild): GdnCommand {
   const importCommand = new GdnCommand({
     about:
-      'The folder is the folder build of HashLips with json and images, or the folder assets of Metaplex sugar with 0.json and 0.png. The command writes a manifest that links to the images, checks it like gdn batch validate, and writes nothing if there is an error. The image of an NFT is the one that its metadata names, even by a placeholder such as ipfs://NewUriToReplace/1.png, or else the one with its number. Without an image in the folder, the manifest gets the URL. A number becomes a typed trait. The command leaves out the fields dna, edition, date, compiler, symbol, seller_fee_basis_points, properties, creators and collection, and fields that are lists or objects. Other fields become extra keys. The manifest must be in a folder that contains the images.',
+      'The folder is the folder build of HashLips with json and images, or the folder assets of Metaplex sugar with 0.json and 0.png. The command writes a manifest that links to the images, checks it like gdn batch validate, and writes nothing if there is an error. The image of an NFT is the one that its metadata names, even by a placeholder such as ipfs://NewUriToReplace/1.png, or else the one with its number. Without an image in the folder, the manifest gets the URL. A number becomes a typed trait. The command leaves out the fields dna, edition, date, compiler, symbol, seller_fee_basis_points, properties, creators and collection, and fields that are lists or objects. Other fields become extra keys. A metadata file that differs from _metadata.json, and two files with one edition, are errors. The command warns about equal names, missing numbers and folders that it does not read. The manifest must be in a folder that contains the images.',
     examples: [
       ['Import the output of HashLips', 'gdn art import build'],
       ['Import the assets of sugar', 'gdn art import assets --out drop.csv'],
@@ -87,6 +90,7 @@ export async function importBuild(deps: Deps, folder: string, flags: ArtImportFl
   const omitted = [...build.omitted.keys()].sort()
   const { format } = build.folder
   const rows = build.nfts.length
+  const warnings = warningsOf(build)
   await output.one({
     file: path,
     format,
@@ -94,7 +98,9 @@ export async function importBuild(deps: Deps, folder: string, flags: ArtImportFl
     images: written.images,
     columns: written.columns,
     omitted_fields: omitted,
+    warnings,
   })
+  printArtWarnings(io, warnings)
   for (const note of notesOf(build, omitted)) io.note(safe(note))
   const below = relative(cwd, path)
   const shown = shellWord(safe(below.startsWith('..') ? path : below))
@@ -175,19 +181,7 @@ function atMetadata(
 
 function notesOf(build: Build, omitted: readonly string[]): string[] {
   const notes: string[] = []
-  const { nfts, emptyTraits, localInsteadOfUrl, collection } = build
-  const numbers = new Set(nfts.map(({ number }) => number))
-  const [first = 0, last = 0] = [nfts[0]?.number, nfts.at(-1)?.number]
-  const missing = last - first + 1 - numbers.size
-  if (missing > 0) {
-    const some: number[] = []
-    for (let number = first; number <= last && some.length < LISTED; number++)
-      if (!numbers.has(number)) some.push(number)
-    notes.push(
-      `Missing numbers: ${some.join(', ')}${missing > some.length ? ` and ${missing - some.length} more` : ''}`,
-    )
-  }
-  notes.push(...imageNotes(build))
+  const { emptyTraits, localInsteadOfUrl, collection } = build
   if (omitted.length > 0) notes.push(`Left out: ${omitted.join(', ')}`)
   if (emptyTraits > 0) notes.push(`Left out ${count(emptyTraits, 'trait')} without a value.`)
   if (localInsteadOfUrl > 0) {
@@ -200,15 +194,51 @@ function notesOf(build: Build, omitted: readonly string[]): string[] {
   return notes
 }
 
-/** Returns notes on images that several NFTs have, and on images that none has. */
-function imageNotes({ nfts, folder }: Build): string[] {
+/** Returns warnings about builds that can be imported, but are probably not what the user wants. */
+function warningsOf({ nfts, folder }: Build): ArtIssue[] {
+  const ignored = folder.ignored.map((file): ArtIssue => ({ place: { file }, message: 'the folder is not imported' }))
+  return [...ignored, ...equalNames(nfts), ...missingNumbers(nfts), ...imageWarnings(nfts, folder)]
+}
+
+const listed = (texts: readonly string[], total = texts.length): string =>
+  `${texts.slice(0, LISTED).join(', ')}${total > LISTED ? ` and ${total - LISTED} more` : ''}`
+
+function equalNames(nfts: readonly BuildNft[]): ArtIssue[] {
+  const byName = new Map<string, BuildNft[]>()
+  for (const nft of nfts) {
+    const name = nft.cells.get('title') ?? ''
+    const all = byName.get(name)
+    if (all === undefined) byName.set(name, [nft])
+    else all.push(nft)
+  }
+  return [...byName].flatMap(([name, all]) => {
+    const [, second] = all
+    if (second === undefined) return []
+    const numbers = listed(all.map(({ number }) => String(number)))
+    const place = { file: second.file, field: `${second.within}name` }
+    return [{ place, message: `is ${quoted(name)}, the name of ${all.length} NFTs: ${numbers}` }]
+  })
+}
+
+function missingNumbers(nfts: readonly BuildNft[]): ArtIssue[] {
+  const numbers = new Set(nfts.map(({ number }) => number))
+  const [first = 0, last = 0] = [nfts[0]?.number, nfts.at(-1)?.number]
+  const missing = last - first + 1 - numbers.size
+  if (missing === 0) return []
+  const some: string[] = []
+  for (let number = first; number <= last && some.length < LISTED; number++) {
+    if (!numbers.has(number)) some.push(String(number))
+  }
+  return [{ place: {}, message: `Missing numbers: ${listed(some, missing)}` }]
+}
+
+/** Returns warnings about images that several NFTs have, and about images that none has. */
+function imageWarnings(nfts: readonly BuildNft[], folder: Build['folder']): ArtIssue[] {
   const users = new Map<string, number[]>()
   for (const { number, files } of nfts) {
     const image = files.get('image')
     if (image !== undefined && 'path' in image) users.set(image.path, [...(users.get(image.path) ?? []), number])
   }
-  const listed = (texts: readonly string[]) =>
-    `${texts.slice(0, LISTED).join(', ')}${texts.length > LISTED ? ` and ${texts.length - LISTED} more` : ''}`
   const shared = [...users].filter(([, numbers]) => numbers.length > 1)
   const used = new Set(
     nfts.flatMap(({ files }) => [...files.values()].flatMap((one) => ('path' in one ? one.path : []))),
@@ -218,12 +248,9 @@ function imageNotes({ nfts, folder }: Build): string[] {
     .map((name) => join(folder.images, name))
     .filter((path) => !used.has(path))
     .sort()
+  const files = shared.map(([path, numbers]) => `${path} (${listed(numbers.map(String))})`)
   return [
-    ...(shared.length === 0
-      ? []
-      : [
-          `Images of several NFTs: ${listed(shared.map(([path, numbers]) => `${path} (${listed(numbers.map(String))})`))}`,
-        ]),
+    ...(shared.length === 0 ? [] : [`Images of several NFTs: ${listed(files)}`]),
     ...(unused.length === 0 ? [] : [`Images that no NFT has: ${listed(unused)}`]),
-  ]
+  ].map((message) => ({ place: {}, message }))
 }

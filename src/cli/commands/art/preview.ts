@@ -2,10 +2,11 @@ import { deviationText } from '../../../art/describe.ts'
 import { makeEdition } from '../../../art/edition.ts'
 import { type Fit, readImageFile } from '../../../art/render/read-image.ts'
 import type { Renderer } from '../../../art/render/renderer.ts'
-import { type Art, DEFAULT_SEED, type EditionItem } from '../../../art/types.ts'
+import { sharedImages } from '../../../art/shared-images.ts'
+import { type Art, type ArtIssue, DEFAULT_SEED, type EditionItem } from '../../../art/types.ts'
 import { count as counted } from '../../../core/count.ts'
 import { shellWord } from '../../../core/shell-word.ts'
-import { checkImages, reportImages, warnOfArt, warnOfSharedImages } from '../../art/check-images.ts'
+import { checkImages, imageWarnings, printArtWarnings, warningsOf } from '../../art/check-images.ts'
 import type { EditionView, Picked } from '../../art/edition-view.ts'
 import { readArt } from '../../art/read-art.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
@@ -32,7 +33,7 @@ const MAX_SAMPLE = 500
 const TILE_LINES = 3
 
 const VIEW: View = {
-  fields: ['number', 'title', 'group', 'rank', 'score', 'rarest', 'attributes', 'one_of_one'],
+  fields: ['number', 'title', 'group', 'rank', 'score', 'rarest', 'attributes', 'one_of_one', 'warning'],
   columns: ['number', 'title', 'group', 'rank', 'rarest'],
   id: 'number',
   cells: ({ rarest, ...record }) => ({ ...record, rarest: (rarest as readonly string[]).join(', ') }),
@@ -81,14 +82,13 @@ export async function preview(deps: Deps, path: string, flags: ArtPreviewFlags):
   const art = await readArt(deps, path)
   const edition = await withProgress(io, 'Choosing the traits', async () => makeEdition(art, { count, seed }))
   const images = await checkImages(deps, art, flags.fit ?? null)
-  reportImages(io, images)
-  warnOfSharedImages(io, art, images.hashes)
-  await warnOfArt(deps, art, count)
+  const kinds = [imageWarnings(images), sharedImages(art, images.hashes), await warningsOf(deps, art, count)]
+  for (const warnings of kinds) printArtWarnings(io, warnings)
   const { EditionView } = await import('../../art/edition-view.ts')
   const view = new EditionView(edition)
   const picked = view.pick(sample)
   if (where !== null) await writePage(deps, view, picked, { ...where, fit: flags.fit ?? null })
-  await output.many(recordsOf(view, picked))
+  await output.many(recordsOf(view, picked, io.settings.machine ? kinds.flat() : []))
   await drawSample(deps, view, picked, flags.fit ?? null, output.mode === 'table')
   for (const one of edition.deviations.slice(0, 5)) io.note(safe(deviationText(art, one)))
   if (edition.deviations.length > 5) io.note(`… and ${edition.deviations.length - 5} more. gdn art check lists them.`)
@@ -100,7 +100,12 @@ export async function preview(deps: Deps, path: string, flags: ArtPreviewFlags):
   io.note(`Generate the edition: gdn art generate ${again}${fit} --out drop`)
 }
 
-async function* recordsOf(view: EditionView, picked: Picked): AsyncGenerator<DataRecord> {
+/** @param warnings those that follow the NFTs as records, for formats that print nothing else */
+async function* recordsOf(
+  view: EditionView,
+  picked: Picked,
+  warnings: readonly ArtIssue[],
+): AsyncGenerator<DataRecord> {
   for (const group of ['rarest', 'commonest', 'sample'] as const) {
     for (const item of picked[group]) {
       const { number, title, attributes, isOneOfOne, rarity } = view.nft(item, null)
@@ -109,9 +114,12 @@ async function* recordsOf(view: EditionView, picked: Picked): AsyncGenerator<Dat
         rarest: rarity?.rarest ?? [],
         attributes: attributes.map(([tag, value]) => ({ tag, value })),
         one_of_one: isOneOfOne,
+        warning: null,
       }
     }
   }
+  const nothing = Object.fromEntries(VIEW.fields.map((field) => [field, null]))
+  for (const warning of warnings) yield { ...nothing, group: 'warning', warning }
 }
 
 /** Opens a renderer for few images. */
