@@ -35,7 +35,13 @@ export function parseYamlWithPlaces<Schema extends z.ZodType>(
     const { line, col } = lines.linePos(offset)
     return { file, line, column: col }
   }
-  const [broken] = [...document.errors, ...document.warnings]
+  const problems = [...document.errors, ...document.warnings]
+  const tab = problems.map(({ pos }) => indentingTab(text, pos[0])).find((offset) => offset !== null)
+  if (tab != null) {
+    const message = 'the file is not valid YAML: the line is indented with a tab'
+    throw new GdnError('invalid_config', message, { place: placeAt(tab), hint: 'Indent it with spaces.' })
+  }
+  const [broken] = problems
   if (broken !== undefined) {
     const [start] = broken.pos
     const [key = ''] = text.slice(start).split(/[:\n]/, 1)
@@ -59,6 +65,7 @@ export function parseYamlWithPlaces<Schema extends z.ZodType>(
     const placeOf = (path: readonly (string | number)[]) => placeAt(offsetOf(document.contents, { path, code: '' }))
     return { value: result.value, placeOf }
   }
+  if (document.contents === null) throw new GdnError('invalid_config', 'the file is empty', { place: { file } })
   const issues = result.issues.map((issue) => ({
     place: { ...placeAt(offsetOf(document.contents, issue)), ...(issue.field === '' ? {} : { field: issue.field }) },
     message: issue.message,
@@ -68,6 +75,14 @@ export function parseYamlWithPlaces<Schema extends z.ZodType>(
     place: first?.place ?? { file },
     details: { issues },
   })
+}
+
+/** Returns the offset of the tab that indents the line at an offset; null if there is none. */
+function indentingTab(text: string, offset: number): number | null {
+  const start = text.lastIndexOf('\n', offset - 1) + 1
+  const [spaces = ''] = /^ */.exec(text.slice(start)) ?? []
+  const tab = start + spaces.length
+  return text[tab] === '\t' ? tab : null
 }
 
 function readValue(read: () => unknown, file: string): unknown {

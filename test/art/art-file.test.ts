@@ -124,9 +124,20 @@ describe('rejects with the location', () => {
     ['a share of 100 %', LAYERS.replace('20%', '100%'), '10:15', 'below 100 %'],
     ['an unknown blend mode', LAYERS.replace('optional: 20%', 'blend: burn'), '10:12', 'color-burn'],
     ['broken YAML', 'layers: [', '3:10', 'not valid YAML'],
+    ['a tab before a list', 'layers:\n\t- name: Sky', '4:1', 'not valid YAML: the line is indented with a tab'],
+    ['a tab after spaces', 'layers:\n  - name: Sky\n  \tfolder: sky', '5:3', 'the line is indented with a tab'],
+    ['a tab in a list of braces', 'layers:\n  - { name: Sky,\n\t folder: sky }', '5:1', 'indented with a tab'],
   ])('%s', (_, rest, at, message) => {
     const found = problem(rest)
     expect(found).toContain(message)
     expect(found.split(' ')[0]).toBe(at)
+  })
+
+  test('a file with only comments is empty', () => {
+    expect(() => parseArt('# Layers\n', 'art.yaml', '/')).toThrow('the file is empty')
+  })
+
+  test('a tab elsewhere is no problem', () => {
+    expect(problem('layers:\t[\n')).not.toContain('tab')
   })
 })

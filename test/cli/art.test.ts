@@ -133,6 +133,17 @@ describe('gdn art check', () => {
     )
   })
 
+  test.each([
+    ['is missing', null, "art.yaml: doesn't exist"],
+    ['is empty', '', 'art.yaml: the file is empty'],
+    ['has only white space', '\n \n', 'art.yaml: the file is empty'],
+  ])('names gdn art init if the file %s', async (_, text, message) => {
+    const { gdn } = await layers([], text === null ? {} : { 'art.yaml': text })
+    const { code, stderr } = await gdn('check', 'art.yaml', '--count', '5')
+    expect([code, stderr]).toEqual([2, expect.stringContaining(`error: ${message}\n`)])
+    expect(stderr).toContain('Create it from a folder of layers: gdn art init <folder> > art.yaml')
+  })
+
   test('rejects a one-of-one whose number is above the count', async () => {
     const { gdn } = await layers([], { 'art.yaml': `${ART}one_of_ones:\n  - { at: 9, image: x.png }\n` })
     const { code, stderr } = await gdn('check', 'art.yaml', '--count', '5')

@@ -1,12 +1,19 @@
 import { resolve } from 'node:path'
 import { parseArt } from '../../art/art-file.ts'
 import type { Art } from '../../art/types.ts'
-import { readText } from '../../config/read-text.ts'
+import { readTextIfThere } from '../../config/read-text.ts'
+import { GdnError } from '../../core/errors.ts'
+import { shellWord } from '../../core/shell-word.ts'
 import type { Deps } from '../deps.ts'
 
 const MAX_BYTES = 16 * 1024 * 1024
 
 /** Reads an `art.yaml`. @throws GdnError `invalid_config` with the location of the problem */
 export async function readArt({ cwd }: Pick<Deps, 'cwd'>, path: string): Promise<Art> {
-  return parseArt(await readText(resolve(cwd, path), MAX_BYTES, 'invalid_config'), path, cwd)
+  const text = await readTextIfThere(resolve(cwd, path), MAX_BYTES, 'invalid_config')
+  if (text !== null && text.trim() !== '') return parseArt(text, path, cwd)
+  throw new GdnError('invalid_config', text === null ? "doesn't exist" : 'the file is empty', {
+    place: { file: path },
+    hint: `Create it from a folder of layers: gdn art init <folder> > ${shellWord(path)}`,
+  })
 }

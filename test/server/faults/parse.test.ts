@@ -84,7 +84,7 @@ faults:
     ],
     ['an unknown field at the top', 'faulty: []\nfaults: []', /faults\.yaml/],
     ['no rule', 'faults: []', /faults\.yaml:1:9 \(faults\) must have at least one fault/],
-    ['an empty file', '', /faults\.yaml.* must be an object/],
+    ['an empty file', '', /faults\.yaml the file is empty/],
     ['a list', '- 1', /faults\.yaml:1:1 must be an object/],
     [
       'an NFT fault for an endpoint that creates none',
