@@ -40,7 +40,7 @@ export function reasonsOf(
     const text = isZeroWeight ? 'the weight 0 of' : `${count(exact, 'NFT')} ${trait === undefined ? 'without' : 'with'}`
     return reason('count', place, `${text} ${name}`)
   })
-  const given = `${count(wanted, 'NFT')} from layers`
+  const given = layersText(wanted, art.oneOfOnes.length)
   // If these rules allow too few, so do all rules. Then it is the number that `art check` prints.
   const combinations = proof.combinations < BigInt(wanted) && total < BigInt(wanted) ? total : proof.combinations
   const allowed = `${combinations} ${combinations === 1n ? 'combination' : 'combinations'}`
@@ -51,6 +51,12 @@ export function reasonsOf(
         ? `${given} are wanted`
         : sumText(art, wanted, sum)
   return [...ofRules, ...ofCounts, reason('combinations', {}, last)]
+}
+
+/** Returns the number of NFTs from layers as text, with the number of all NFTs if there are one-of-ones. */
+export function layersText(wanted: number, ones: number): string {
+  const all = ones === 0 ? '' : ` (${wanted + ones} with the ${ones === 1 ? 'one-of-one' : 'one-of-ones'})`
+  return `${count(wanted, 'NFT')} from layers${all}`
 }
 
 const lineOf = ({ file }: Art, { line }: Place): string => formatPlace({ file, line })
@@ -76,7 +82,7 @@ function sumText(art: Art, wanted: number, { terms, most }: Sum): string {
     return { total, text, isEmpty: listed.length === 0 }
   }
   const [more, fewer] = [side(1), side(-1)]
-  const given = `${count(wanted, 'NFT')} from layers`
+  const given = layersText(wanted, art.oneOfOnes.length)
   if (fewer.isEmpty) return `${more.text} is more than ${most}, the most that ${given} can have`
   if (more.isEmpty) return `${fewer.text} is less than ${-most}, the least that ${given} can have`
   if (most === 0) return `${more.text} is more than ${fewer.text}, but can't be, for ${given}`

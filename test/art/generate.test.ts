@@ -182,7 +182,8 @@ test('leaves a complete folder of the same edition unchanged, and repairs a dama
   })
   await writeFile(folder.path('drop/images/3.png'), 'damaged')
   expect(JSON.parse((await generate(folder, '--json')).stdout)).toMatchObject({
-    made: 2,
+    made: 1,
+    copied: 1,
     kept: 10,
     former_folder: 'drop.before-1',
   })
@@ -203,6 +204,22 @@ test('an edited manifest stays if the edition is the same, and is named with its
   )
   expect(await readFile(folder.path('drop.before-1/manifest.csv'), 'utf8')).toBe(text)
   expect((await generate(folder, '--seed', 'third')).stderr).not.toContain('was changed')
+})
+
+test('names files that were added to the folder by hand, before and after it is replaced', async () => {
+  const folder = await artFolder()
+  await generate(folder)
+  for (const name of ['a.txt', 'b.txt', 'c.txt', 'd.txt', '.DS_Store', 'images/x.png', 'images/.x']) {
+    await writeFile(folder.path(`drop/${name}`), 'mine')
+  }
+  await mkdir(folder.path('drop/notes'))
+  const text = 'drop had 6 files that gdn did not generate: a.txt, b.txt, c.txt, d.txt, notes, and 1 more.'
+  expect((await generate(folder)).stderr).toContain(`${text} gdn left the folder as it is.`)
+  const { warnings } = JSON.parse((await generate(folder, '--seed', 'other', '--json')).stdout) as {
+    warnings: { message: string }[]
+  }
+  expect(warnings.map(({ message }) => message)).toContain(`${text} The former folder drop.before-1 has them now.`)
+  expect((await generate(folder, '--seed', 'third')).stderr).not.toContain('did not generate')
 })
 
 test('names unfinished folders of other settings with their size, and deletes only these with --clean', async () => {

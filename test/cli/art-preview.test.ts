@@ -65,6 +65,17 @@ describe('gdn art preview', () => {
     expect(new Set(records.map(({ number }) => number)).size).toBe(11)
   })
 
+  test('shows a one-of-one as such, and not as an NFT whose layers are missing', async () => {
+    const { run, path } = await art()
+    const { stdout } = await run('--count', '12', '--out', 'p.html', '--json')
+    const records = JSON.parse(stdout) as { number: number; rarest: readonly string[] }[]
+    expect(records.find(({ number }) => number === 2)?.rarest).toEqual(['One-of-one', 'Hat: none (8.3%)'])
+    const html = await readFile(path('p.html'), 'utf8')
+    expect(html).toContain('One-of-one, Hat: none (8.3%)')
+    expect(html).not.toContain('(missing)')
+    expect(html).toContain('of 11 NFTs from layers (12 with the one-of-one).')
+  })
+
   test('shows the same NFTs again for the same seed, and others for another seed', async () => {
     const { run } = await art()
     const one = await run('--count', '12', '--json')

@@ -144,6 +144,13 @@ describe('gdn art check', () => {
     expect(stderr).toContain('Create it from a folder of layers: gdn art init <folder> > art.yaml')
   })
 
+  test('counts NFTs from layers with and without one-of-ones', async () => {
+    const ones = 'one_of_ones:\n  - { at: 1, image: b.png }\n  - { at: 2, image: b.png }\n'
+    const { gdn } = await layers([], { 'art.yaml': ART + ones })
+    const { stderr } = await gdn('check', 'art.yaml', '--count', '42')
+    expect(stderr).toContain('40 NFTs from layers (42 with the one-of-ones) need more than the 6 combinations')
+  })
+
   test('rejects a one-of-one whose number is above the count', async () => {
     const { gdn } = await layers([], { 'art.yaml': `${ART}one_of_ones:\n  - { at: 9, image: x.png }\n` })
     const { code, stderr } = await gdn('check', 'art.yaml', '--count', '5')

@@ -52,10 +52,14 @@ export interface Generated {
   images: readonly MadeImage[]
   /** Images whose files an earlier command made. */
   kept: number
+  /** Images of one-of-ones that this command copied. */
+  copied: number
   /** The folder that was at this path before; null if there was none, or if it is unchanged. */
   former: string | null
   /** Files of the earlier output folder that were changed after they were made, relative to the folder. */
   edited: readonly string[]
+  /** Files and folders in the earlier output folder that gdn didn't write, relative to the folder. */
+  added: readonly string[]
   /** Unfinished folders of commands with other settings. */
   unfinished: readonly Unfinished[]
 }
@@ -83,9 +87,12 @@ async function generateLocked(edition: Edition, options: GenerateOptions): Promi
     .update(JSON.stringify([...inputs, String(fit)]))
     .digest('hex')
   const earlier = await readOutput(out)
-  const { edited, isIncomplete } = earlier === null ? UNCHANGED : await changesOf(out, earlier)
-  const done = async (images: readonly MadeImage[], rest: Pick<Generated, 'kept' | 'former'>): Promise<Generated> => ({
-    ...{ images, edited, ...rest },
+  const { edited, added, isIncomplete } = earlier === null ? UNCHANGED : await changesOf(out, earlier)
+  const done = async (
+    images: readonly MadeImage[],
+    rest: Pick<Generated, 'kept' | 'former'> & { copied?: number },
+  ): Promise<Generated> => ({
+    ...{ images, edited, added, copied: 0, ...rest },
     unfinished: await unfinishedFolders(out),
   })
   const isKept = !isIncomplete && edited.every((file) => file === MANIFEST_FILE || file === PAGE_FILE)
@@ -101,7 +108,7 @@ async function generateLocked(edition: Edition, options: GenerateOptions): Promi
   }
   const made = await draft.made()
   const kept = made.size
-  let unchanged = 0
+  let [unchanged, copied] = [0, 0]
   const jobs = items
     .filter(({ number }) => !made.has(number))
     .map((item): ImageJob => {
@@ -118,6 +125,7 @@ async function generateLocked(edition: Edition, options: GenerateOptions): Promi
       await draft.record(image)
       made.set(image.number, image)
       if (isSame) unchanged++
+      if (image.pixels === null) copied++
       onProgress({ made: made.size - kept, kept, of: items.length })
     },
   })
@@ -129,10 +137,10 @@ async function generateLocked(edition: Edition, options: GenerateOptions): Promi
   }
   await draft.write(EDITION_FILE, editionText(edition, { inputs: digest, files, images }))
   signal.throwIfAborted()
-  return await done(images, { kept: kept + unchanged, former: await draft.publish() })
+  return await done(images, { kept: kept + unchanged, copied, former: await draft.publish() })
 }
 
-const UNCHANGED: OutputChanges = { edited: [], isIncomplete: false }
+const UNCHANGED: OutputChanges = { edited: [], added: [], isIncomplete: false }
 const isUnchanged = ({ edited, isIncomplete }: OutputChanges): boolean => edited.length === 0 && !isIncomplete
 
 function earlierOf(image: MadeImage | undefined, out: string): ImageJob['earlier'] {

@@ -179,6 +179,8 @@ export async function readOutput(out: string): Promise<EarlierOutput | null> {
 export interface OutputChanges {
   /** Files with other content, relative to the folder. */
   edited: readonly string[]
+  /** Files and folders that gdn didn't write, relative to the folder. Hidden ones don't count. */
+  added: readonly string[]
   /** Whether a file is missing. */
   isIncomplete: boolean
 }
@@ -194,7 +196,18 @@ export async function changesOf(out: string, { files, images }: EarlierOutput): 
     if (await isThere(path)) edited.push(file)
     else isIncomplete = true
   }
-  return { edited, isIncomplete }
+  const known = new Set([EDITION_FILE, IMAGE_FOLDER, ...recorded.map(([file]) => file)])
+  const found = [
+    ...(await namesIn(out)),
+    ...(await namesIn(join(out, IMAGE_FOLDER))).map((name) => `${IMAGE_FOLDER}/${name}`),
+  ]
+  return { edited, added: found.filter((name) => !known.has(name)), isIncomplete }
+}
+
+/** Returns the names in a folder, without hidden ones such as .DS_Store. */
+async function namesIn(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch(() => [])
+  return names.filter((name) => !name.startsWith('.')).sort()
 }
 
 /** An unfinished folder of a command with other settings or images. */

@@ -1,3 +1,4 @@
+import { layersText } from '../../art/describe.ts'
 import type { EditionReport, LayerReport, RuleReport, ValueReport } from '../../art/edition-report.ts'
 import { count } from '../../core/count.ts'
 import { grouped } from '../../core/grouped.ts'
@@ -62,7 +63,7 @@ export function editionPage(page: EditionPage): string {
 ${figures}${facts}
 </header>
 <main>
-${groups.map(groupPart).join('')}${traitsPart(report)}${rulesPart(report)}${onesPart(oneOfOnes)}${rarityPart(page)}${PAGE_END}`
+${groups.map(groupPart).join('')}${traitsPart(report, oneOfOnes.total)}${rulesPart(report)}${onesPart(oneOfOnes)}${rarityPart(page)}${PAGE_END}`
 }
 
 const text = (value: string) => ownDirection(beginningOf(value, MAX_VALUE))
@@ -102,7 +103,7 @@ function table(caption: string, columns: readonly Column[], rows: readonly (read
   return `<div class="panel" tabindex="0" role="group" aria-label="${escapeHtml(caption)}"><table><caption>${text(caption)}</caption><thead><tr>${head.join('')}</tr></thead><tbody>${body.join('')}</tbody></table></div>\n`
 }
 
-function traitsPart({ generated, layers }: EditionReport): string {
+function traitsPart({ generated, layers }: EditionReport, ones: number): string {
   const columns = [{ name: 'Trait' }, numeric('Wanted'), numeric('Made'), numeric('Share'), { name: 'Distribution' }]
   const rowOf = (value: ValueReport): string[] => {
     const { trait, isExact, wanted, made } = value
@@ -120,7 +121,7 @@ function traitsPart({ generated, layers }: EditionReport): string {
   }
   const tables = layers.map(({ layer, values }: LayerReport) => table(layer, columns, values.map(rowOf)))
   return `<h2>Traits</h2>
-<p class="note">The wanted and the actual number of NFTs with each trait, of ${count(generated, 'NFT')} from layers.</p>
+<p class="note">The wanted and the actual number of NFTs with each trait, of ${layersText(generated, ones)}.</p>
 <div class="tables">${tables.join('')}</div>
 `
 }

@@ -62,10 +62,18 @@ export class EditionView {
         ? {
             rank: this.#ranking.ranks[index] ?? 0,
             score: this.#ranking.scores[index] ?? 0,
-            rarest: this.#ranking.rarest(index, RAREST).map(traitText),
+            rarest: this.#rarest(item),
           }
         : null,
     }
+  }
+
+  /** Returns the rarest traits. A one-of-one isn't made from layers, so it lacks none of them. */
+  #rarest({ number, oneOfOne }: EditionItem): string[] {
+    const index = number - 1
+    if (oneOfOne === null) return this.#ranking.rarest(index, RAREST).map(traitText)
+    const own = this.#ranking.rarest(index, Number.POSITIVE_INFINITY).filter(({ value }) => value !== null)
+    return ['One-of-one', ...own.map(traitText)].slice(0, RAREST)
   }
 
   /**

@@ -676,7 +676,7 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   ),
   'art generate': one(
     [
-      ...['folder', 'manifest', 'images', 'made', 'kept', 'seed', 'deviations', 'former_folder'],
+      ...['folder', 'manifest', 'images', 'made', 'copied', 'kept', 'seed', 'deviations', 'former_folder'],
       ...['changed_rows', 'edited_files', 'unfinished_folders', 'warnings'],
     ],
     () => withArt('generate', '--count', '2', '--threads', '1', '--out', 'drop'),

@@ -33,6 +33,8 @@ const MAX_THREADS = 64
 const DEFAULT_THREADS = 8
 /** Images before a rate is shown. */
 const FEW = 5
+/** Files that were added by hand, in a warning. */
+const LISTED_FILES = 5
 /** Deviations that are printed as text. */
 const LISTED = 10
 
@@ -42,6 +44,7 @@ const VIEW: View = {
     'manifest',
     'images',
     'made',
+    'copied',
     'kept',
     'seed',
     'deviations',
@@ -51,7 +54,7 @@ const VIEW: View = {
     'unfinished_folders',
     'warnings',
   ],
-  columns: ['folder', 'manifest', 'images', 'made', 'kept'],
+  columns: ['folder', 'manifest', 'images', 'made', 'copied', 'kept'],
   id: 'manifest',
   // Deviations, changed files, unfinished folders and warnings are printed as sentences.
   card: ({
@@ -78,7 +81,7 @@ export interface ArtGenerateFlags extends OutputFlags {
 export function command(deps: Deps, run = generateArt): GdnCommand {
   const generateCommand = new GdnCommand({
     about:
-      'The output folder contains the images, manifest.csv for `gdn batch mint`, art.html with the distribution of the traits, and edition.json with the SHA-256 of each file and of its pixels. The same art.yaml, images, count and seed result in the same manifest and pixels on every machine, with the same versions of gdn and sharp. The folder appears only when it is complete, and a former folder is renamed. If you stop the command, the same command continues. With other settings or images, it starts again, and --clean deletes the unfinished folders. Images whose pixels have not changed are not encoded again.',
+      'The output folder contains the images, manifest.csv for `gdn batch mint`, art.html with the distribution of the traits, and edition.json with the SHA-256 of each file and of its pixels. The same art.yaml, images, count and seed result in the same manifest and pixels on every machine, with the same versions of gdn and sharp. The folder appears only when it is complete, and a former folder is renamed. If you stop the command, the same command continues. With other settings or images, it starts again, and --clean deletes the unfinished folders. Images whose pixels have not changed are not encoded again. images is the sum of made, copied (one-of-ones that are not scaled) and kept (from an earlier command).',
     examples: [
       ['Generate an edition of 9,000 NFTs', 'gdn art generate art.yaml --count 9000 --seed spring-2027 --out drop'],
       ['Generate 100 of its images', 'gdn art generate art.yaml --count 9000 --from 5000 --only 100 --out sample'],
@@ -155,12 +158,19 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
   const rows =
     result.former === null ? null : await changedRows(join(result.former, MANIFEST_FILE), join(out, MANIFEST_FILE))
   const former = shown(result.former)
-  const afterwards = outputWarnings({ out: shown(out) as string, former, rows, edited: result.edited })
+  const afterwards = outputWarnings({
+    out: shown(out) as string,
+    former,
+    rows,
+    edited: result.edited,
+    added: result.added,
+  })
   await output.one({
     folder: shown(out),
     manifest,
     images: result.images.length,
-    made: result.images.length - result.kept,
+    made: result.images.length - result.kept - result.copied,
+    copied: result.copied,
     kept: result.kept,
     seed,
     deviations: edition.deviations.map((deviation) => deviationText(art, deviation)),
@@ -198,20 +208,31 @@ interface Replaced {
   former: string | null
   rows: ChangedRows | null
   edited: readonly string[]
+  added: readonly string[]
 }
 
-/** Returns warnings about the former manifest, and about files of the output folder that were changed by hand. */
-function outputWarnings({ out, former, rows, edited }: Replaced): ArtIssue[] {
+/** Returns warnings about the former manifest, and about files of the folder that were changed or added by hand. */
+function outputWarnings({ out, former, rows, edited, added }: Replaced): ArtIssue[] {
   const texts: string[] = []
   if (former !== null && rows !== null) {
     if (rows.changed > 0) texts.push(changedText(rows, out, former))
     if (rows.missing > 0) texts.push(missingText(rows, former))
   }
+  if (added.length > 0) texts.push(addedText(added, out, former))
   const ofFiles = edited.map((file): ArtIssue => {
     const kept = former === null ? 'gdn kept your version' : `your version is now ${join(former, file)}`
     return { place: { file: join(out, file) }, message: `was changed after it was generated: ${kept}` }
   })
   return [...texts.map((message) => ({ place: {}, message })), ...ofFiles]
+}
+
+function addedText(added: readonly string[], out: string, former: string | null): string {
+  const more = added.length > LISTED_FILES ? `, and ${added.length - LISTED_FILES} more` : ''
+  const now =
+    former === null
+      ? 'gdn left the folder as it is.'
+      : `The former folder ${former} has ${added.length === 1 ? 'it' : 'them'} now.`
+  return `${out} had ${counted(added.length, 'file')} that gdn did not generate: ${added.slice(0, LISTED_FILES).join(', ')}${more}. ${now}`
 }
 
 const missingText = ({ missing, of }: ChangedRows, former: string): string =>
