@@ -7,7 +7,7 @@ import { seriousViolations } from '../helpers/axe.ts'
 import { CHROMIUM, NO_CHROMIUM, startChromium } from '../helpers/chromium.ts'
 import { png, QUARTERS } from '../helpers/images.ts'
 import { folder } from './drop.ts'
-import { cli } from './harness.ts'
+import { type CliOptions, cli } from './harness.ts'
 
 const EVIL = '<script>document.title = 1</script><img src="http://127.0.0.1:1/x">'
 
@@ -30,7 +30,14 @@ async function art(count = 4) {
     `title: ${JSON.stringify(`{number} ${EVIL}`)}\ndescription: D\ncollection: ${JSON.stringify(EVIL)}\nlayers:\n${layer(name, 'a')}${layer('Hat', 'b')}rules:\n  - { if: ${JSON.stringify(`Hat/b0 ${EVIL}`)}, excludes: ${JSON.stringify(`${name}/a0 ${EVIL}`)} }\none_of_ones:\n  - { at: 2, image: one.png, attributes: { Hat: none } }\n`,
   )
   const run = (...argv: string[]) => cli(['art', 'preview', path('art.yaml'), ...argv], { ...options, cwd: path('.') })
-  return { path, run }
+  const runIn = (terminal: CliOptions, ...argv: string[]) =>
+    cli(['art', 'preview', path('art.yaml'), ...argv], {
+      ...options,
+      ...terminal,
+      env: { ...options.env, ...terminal.env },
+      cwd: path('.'),
+    })
+  return { path, run, runIn }
 }
 
 let browser: Browser | undefined
@@ -74,6 +81,16 @@ describe('gdn art preview', () => {
     expect(html).toContain('One-of-one, Hat: none (8.3%)')
     expect(html).not.toContain('(missing)')
     expect(html).toContain('of 11 NFTs from layers (12 with the one-of-one).')
+  })
+
+  test('draws images in a terminal in the order of their numbers', async () => {
+    const { runIn } = await art()
+    const env = { FORCE_COLOR: '3', TERM: 'xterm-256color' }
+    const { stdout } = await runIn({ tty: true, columns: 200, env }, '--count', '12')
+    // The titles below the images begin with the numbers, which have a line of their own.
+    const shown = (stdout.match(/^\d+(?: +\d+)*$/gm) ?? []).flatMap((line) => line.split(/ +/).map(Number))
+    expect(shown.length).toBe(8)
+    expect(shown).toEqual(shown.toSorted((a, b) => a - b))
   })
 
   test('shows the same NFTs again for the same seed, and others for another seed', async () => {

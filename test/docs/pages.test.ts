@@ -8,6 +8,7 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { readCommandTree } from '../../src/build/command-tree.mjs'
 import { docsPages } from '../../src/build/llms.mjs'
 import type { CommandTree } from '../../src/cli/command-tree.ts'
+import { artFileSchema } from '../../src/cli/schema/art-schema.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 const deploy = join(root, 'examples/deploy/README.md')
@@ -34,6 +35,19 @@ function allTokens(text: string): Token[] {
   })
   return all
 }
+
+test('docs/art.md names every key of art.yaml', () => {
+  const keys = new Set<string>()
+  JSON.stringify(artFileSchema(), (key, value) => {
+    if (key === 'properties') for (const name of Object.keys(value)) keys.add(name)
+    return value
+  })
+  const text = pages.find(({ name }) => name === 'docs/art.md')?.text ?? ''
+  expect(keys.size).toBeGreaterThan(20)
+  expect(
+    [...keys].filter((key) => !text.includes(`\`${key}\``) && !new RegExp(`^ +-? ?${key}:`, 'm').test(text)),
+  ).toEqual([])
+})
 
 test('the README has at most 200 lines', () => {
   const readme = pages.find(({ name }) => name === 'README.md')

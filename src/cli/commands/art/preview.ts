@@ -165,7 +165,8 @@ async function drawSample(deps: Deps, view: EditionView, picked: Picked, fit: Fi
     import('../../image/decode.ts'),
   ])
   const { render } = await renderer(art, fit)
-  const items = [...picked.rarest, ...picked.sample].slice(0, how.perLine * TILE_LINES)
+  const chosen = [...picked.rarest, ...picked.sample].slice(0, how.perLine * TILE_LINES)
+  const items = chosen.sort((a, b) => a.number - b.number)
   const sources = items.map((item): TileSource => {
     const one = item.oneOfOne === null ? undefined : art.oneOfOnes[item.oneOfOne]
     const read = async () =>
