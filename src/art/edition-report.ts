@@ -1,9 +1,9 @@
 import { clausesOf } from './clauses.ts'
-import { type Reason, reasonsOf, ruleText } from './describe.ts'
+import { deviationText, type Reason, reasonsOf, ruleText } from './describe.ts'
 import { diagramOf } from './diagram.ts'
 import { problemOf } from './problem.ts'
 import { prove } from './prove.ts'
-import type { Deviation, Edition } from './types.ts'
+import type { Art, Deviation, Edition } from './types.ts'
 
 /** The largest number of traits whose numbers a proof explains, because it takes longer with more of them. */
 const MAX_EXPLAINED = 200
@@ -67,7 +67,7 @@ export function reportOf(edition: Edition): EditionReport {
     if (optional !== null) values.push(value(traits.length, null, 'count' in optional))
     return { layer: name, values }
   })
-  const { binding, reasons } = causesOf(edition, generated.length, deviations)
+  const { binding, reasons } = causesOf(art, generated.length, deviations)
   const all = problem.sizes.reduce((product, size) => product * BigInt(size), 1n)
   const clauses = clausesOf(art)
   const rules = art.rules.map((rule, index): RuleReport => {
@@ -90,7 +90,7 @@ export function reportOf(edition: Edition): EditionReport {
  * Proves that deviations are necessary: no edition has the wanted numbers in the layers with deviations and in the
  * layers to which rules connect them.
  */
-function causesOf({ art }: Edition, count: number, deviations: readonly Deviation[]) {
+function causesOf(art: Art, count: number, deviations: readonly Deviation[]) {
   const problem = problemOf(art, count)
   const deviating = new Set(deviations.map(({ layer }) => layer))
   const connected = problem.clauses.filter(({ layers }) => layers.some((layer) => deviating.has(layer)))
@@ -101,6 +101,33 @@ function causesOf({ art }: Edition, count: number, deviations: readonly Deviatio
   const proof = deviations.length > 0 && isSmall ? prove(wanted) : null
   return {
     binding: new Set(proof?.rules),
+    /** The layers whose wanted numbers are part of the proof. */
+    layers: new Set(proof?.counts.map(({ layer }) => layer)),
     reasons: proof === null ? [] : reasonsOf(art, wanted, proof, proof.combinations),
   }
+}
+
+/** A deviation and its reason; null if the reason is unknown. */
+export interface ExplainedDeviation {
+  deviation: Deviation
+  reason: string | null
+  /** A sentence about both. */
+  text: string
+}
+
+/**
+ * Returns deviations with the reason why the weights of their layers can't be met.
+ *
+ * @param count the number of NFTs that are made from layers
+ */
+export function explain(art: Art, count: number, deviations: readonly Deviation[]): ExplainedDeviation[] {
+  const { binding, layers } = causesOf(art, count, deviations)
+  const lines = [...binding].map((index) => art.rules[index]?.place.line ?? 0).sort((a, b) => a - b)
+  const rules =
+    lines.length === 1 ? `the rule on line ${lines[0]} excludes` : `the rules on lines ${lines.join(', ')} exclude`
+  const why = lines.length === 0 ? 'there are too few combinations for the weights' : `${rules} the weights`
+  return deviations.map((deviation) => {
+    const reason = layers.has(deviation.layer) ? why : null
+    return { deviation, reason, text: `${deviationText(art, deviation)}${reason === null ? '' : `: ${reason}`}` }
+  })
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { parseArt } from '../../src/art/art-file.ts'
 import { makeEdition } from '../../src/art/edition.ts'
-import { reportOf } from '../../src/art/edition-report.ts'
+import { explain, reportOf } from '../../src/art/edition-report.ts'
 
 const layer = (name: string, weights: Readonly<Record<string, string>>, more = '') =>
   `{ name: ${name}, ${more} traits: { ${Object.entries(weights)
@@ -58,5 +58,16 @@ describe('the report of an edition', () => {
     expect(texts).toContain('"Sky/Night" requires "Orb/Moon"')
     expect(texts).toContain('NFTs with "')
     expect(texts).not.toContain('Shell')
+  })
+
+  test('says that a rule excludes the weights, and nothing if no proof was found', () => {
+    const { edition } = report(`layers: [${SKY}, ${ORB}, ${SHELL}]\nrules: [{ if: Sky/Night, requires: Orb/Moon }]`, 10)
+    const found = explain(edition.art, 10, edition.deviations)
+    expect(new Set(found.map(({ reason }) => reason))).toEqual(new Set(['the rule on line 4 excludes the weights']))
+    const [first] = found
+    expect(first?.text).toMatch(/^\d NFTs? with ".+" instead of \d: the rule on line 4 excludes the weights$/)
+    const free = report(`layers: [${SKY}, ${ORB}, ${SHELL}]`, 10).edition
+    const [unproven] = explain(free.art, 10, [{ layer: 2, trait: 0, wanted: 2, made: 3 }])
+    expect(unproven).toMatchObject({ reason: null, text: '3 NFTs with "Shell/A" instead of 2' })
   })
 })

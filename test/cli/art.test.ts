@@ -119,7 +119,10 @@ describe('gdn art check', () => {
     const { gdn } = await layers([], { 'art.yaml': text })
     const accepted = await gdn('check', 'art.yaml', '--count', '5')
     expect(accepted.code).toBe(0)
-    expect(accepted.stderr).toContain('2 NFTs with "Sky/Blue" instead of 0')
+    const reason = 'there are too few combinations for the weights'
+    expect(accepted.stderr).toContain(`2 NFTs with "Sky/Blue" instead of 0: ${reason}\n`)
+    const { deviations } = JSON.parse((await gdn('check', 'art.yaml', '--count', '5', '--json')).stdout)
+    expect(deviations[0]).toMatchObject({ trait: 'Blue', reason })
     expect(accepted.stderr).toContain('possible, but 2 traits deviate from the weight.')
     expect(await gdn('check', 'art.yaml', '--count', '5', '--strict')).toMatchObject({ code: 5 })
   })

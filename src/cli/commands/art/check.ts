@@ -1,4 +1,5 @@
 import type { ArtCheck } from '../../../art/check.ts'
+import type { ExplainedDeviation } from '../../../art/edition-report.ts'
 import { FITS, type Fit } from '../../../art/render/read-image.ts'
 import { sharedImages } from '../../../art/shared-images.ts'
 import { type Art, type ArtIssue, DEFAULT_SEED, MAX_COUNT } from '../../../art/types.ts'
@@ -78,20 +79,21 @@ export async function check(deps: Deps, path: string, flags: ArtCheckFlags): Pro
   const { count, seed = DEFAULT_SEED } = flags
   if (count === undefined) throw requiredFlag('--count', 'Add --count <n>, the number of NFTs.')
   const art = await readArt(deps, path)
-  const [{ checkArt }, { deviationText }] = await Promise.all([
+  const [{ checkArt }, { explain }] = await Promise.all([
     import('../../../art/check.ts'),
-    import('../../../art/describe.ts'),
+    import('../../../art/edition-report.ts'),
   ])
   const found = checkArt(art, { count, seed })
   const images = await checkImages(deps, art, flags.fit ?? null)
   const exitCode = exitCodeOf(found, flags.strict === true)
+  const deviations = explain(art, count - art.oneOfOnes.length, found.deviations)
   const ofImages = imageWarnings(images, exitCode === EXIT.ok)
   printArtWarnings(io, ofImages)
   const ofTraits = sharedImages(art, images.hashes)
   const ofArt = await warningsOf(deps, art, count)
-  await output.one(recordOf(art, found, { seed, images, warnings: [...ofImages, ...ofTraits, ...ofArt] }))
+  await output.one(recordOf(art, found, { seed, images, deviations, warnings: [...ofImages, ...ofTraits, ...ofArt] }))
   for (const { text } of found.reasons) io.note(safe(text))
-  for (const one of found.deviations.slice(0, LISTED)) io.note(safe(deviationText(art, one)))
+  for (const { text } of deviations.slice(0, LISTED)) io.note(safe(text))
   if (found.deviations.length > LISTED) io.note(`… and ${found.deviations.length - LISTED} more. Add \`-o json\`.`)
   io.note(conclusion(found, { path, isStrict: flags.strict === true }))
   for (const warnings of [ofTraits, ofArt]) printArtWarnings(io, warnings)
@@ -101,10 +103,11 @@ export async function check(deps: Deps, path: string, flags: ArtCheckFlags): Pro
 interface Checked {
   seed: string
   images: ImagesCheck
+  deviations: readonly ExplainedDeviation[]
   warnings: readonly ArtIssue[]
 }
 
-function recordOf({ layers }: Art, found: ArtCheck, { seed, images, warnings }: Checked) {
+function recordOf({ layers }: Art, found: ArtCheck, { seed, images, deviations, warnings }: Checked) {
   return {
     verdict: found.verdict,
     count: found.count,
@@ -116,12 +119,13 @@ function recordOf({ layers }: Art, found: ArtCheck, { seed, images, warnings }: 
     upper_bound: String(found.upperBound),
     images: images.checked,
     reasons: found.reasons,
-    deviations: found.deviations.map(({ layer, trait, wanted, made }) => ({
+    deviations: deviations.map(({ deviation: { layer, trait, wanted, made }, reason }) => ({
       layer: layers[layer]?.name ?? '',
       trait: layers[layer]?.traits[trait]?.name ?? null,
       wanted,
       made,
       line: layers[layer]?.traits[trait]?.place.line ?? layers[layer]?.place.line ?? null,
+      reason,
     })),
     warnings,
   }

@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises'
 import { availableParallelism } from 'node:os'
 import { dirname, join, relative, resolve, sep } from 'node:path'
-import { deviationText } from '../../../art/describe.ts'
 import { makeEdition } from '../../../art/edition.ts'
+import { explain } from '../../../art/edition-report.ts'
 import { EDITION_FILE, MANIFEST_FILE, type Unfinished } from '../../../art/generate/output-folder.ts'
 import { loadSharp } from '../../../art/render/load-sharp.ts'
 import type { Fit } from '../../../art/render/read-image.ts'
@@ -158,6 +158,7 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
   const rows =
     result.former === null ? null : await changedRows(join(result.former, MANIFEST_FILE), join(out, MANIFEST_FILE))
   const former = shown(result.former)
+  const deviations = explain(art, count - art.oneOfOnes.length, edition.deviations).map(({ text }) => text)
   const afterwards = outputWarnings({
     out: shown(out) as string,
     former,
@@ -173,7 +174,7 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
     copied: result.copied,
     kept: result.kept,
     seed,
-    deviations: edition.deviations.map((deviation) => deviationText(art, deviation)),
+    deviations,
     former_folder: former,
     changed_rows: rows?.changed ?? null,
     edited_files: result.edited,
@@ -184,8 +185,8 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
     })),
     warnings: [...warnings, ...afterwards],
   })
-  for (const one of edition.deviations.slice(0, LISTED)) io.note(safe(deviationText(art, one)))
-  const more = edition.deviations.length - LISTED
+  for (const text of deviations.slice(0, LISTED)) io.note(safe(text))
+  const more = deviations.length - LISTED
   if (more > 0) io.note(`… and ${counted(more, 'trait')} more. Add \`-o json\`.`)
   if (former !== null) io.note(`The former folder is now ${safe(former)}.`)
   printArtWarnings(io, afterwards)

@@ -1,5 +1,5 @@
-import { deviationText } from '../../../art/describe.ts'
 import { makeEdition } from '../../../art/edition.ts'
+import { explain } from '../../../art/edition-report.ts'
 import { type Fit, readImageFile } from '../../../art/render/read-image.ts'
 import type { Renderer } from '../../../art/render/renderer.ts'
 import { sharedImages } from '../../../art/shared-images.ts'
@@ -90,8 +90,9 @@ export async function preview(deps: Deps, path: string, flags: ArtPreviewFlags):
   if (where !== null) await writePage(deps, view, picked, { ...where, fit: flags.fit ?? null })
   await output.many(recordsOf(view, picked, io.settings.machine ? kinds.flat() : []))
   await drawSample(deps, view, picked, flags.fit ?? null, output.mode === 'table')
-  for (const one of edition.deviations.slice(0, 5)) io.note(safe(deviationText(art, one)))
-  if (edition.deviations.length > 5) io.note(`… and ${edition.deviations.length - 5} more. gdn art check lists them.`)
+  const deviations = explain(art, count - art.oneOfOnes.length, edition.deviations)
+  for (const { text } of deviations.slice(0, 5)) io.note(safe(text))
+  if (deviations.length > 5) io.note(`… and ${deviations.length - 5} more. gdn art check lists them.`)
   if (where !== null) io.note(`Wrote ${safe(where.path)}`)
   if (flags.open === true && where !== null) await openSheet(deps, where.path)
   const again = `${shellWord(safe(path))} --count ${count}${flags.seed === undefined ? '' : ` --seed ${shellWord(safe(flags.seed))}`}`
