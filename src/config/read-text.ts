@@ -9,13 +9,15 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTDIR: "can't be reached: a part of its path is not a directory",
 }
 
+type Fail = (message: string, cause?: unknown) => GdnError
+
 /**
  * Reads a regular file of limited size as UTF-8. Devices, pipes and sockets are rejected, because they may never end.
  *
  * @returns null if the file doesn't exist
  */
 export async function readTextIfThere(path: string, maxBytes: number, code: ErrorCode): Promise<string | null> {
-  const fail = (message: string, cause?: unknown) => new GdnError(code, message, { place: { file: path }, cause })
+  const fail: Fail = (message, cause) => new GdnError(code, message, { place: { file: path }, cause })
   const file = openIfThere(path, fail)
   if (file === null) return null
   try {
@@ -23,23 +25,35 @@ export async function readTextIfThere(path: string, maxBytes: number, code: Erro
     if (found.isDirectory()) throw fail('is a directory, not a file')
     if (!found.isFile()) throw fail('is not a regular file')
     if (found.size > maxBytes) throw fail(`is larger than ${maxBytes} bytes`)
-    return decodeUtf8(readFileSync(file), path, code)
+    return decodeUtf8(readOrThrow(file, fail), path, code)
   } finally {
     closeSync(file)
   }
 }
 
 // Synchronous, because for a small file, the overhead of an asynchronous read exceeds the read itself.
-function openIfThere(path: string, fail: (message: string, cause: unknown) => GdnError): number | null {
+function openIfThere(path: string, fail: Fail): number | null {
   // O_NONBLOCK: opening a pipe without a writer would block indefinitely.
   const { O_RDONLY, O_NONBLOCK } = constants
   try {
     return openSync(path, O_RDONLY | (O_NONBLOCK ?? 0))
   } catch (error) {
-    const reason = systemCode(error) ?? ''
-    if (reason === 'ENOENT') return null
-    throw fail(REASONS[reason] ?? `can't be read (${reason})`, error)
+    if (systemCode(error) === 'ENOENT') return null
+    throw unreadable(error, fail)
   }
+}
+
+function readOrThrow(file: number, fail: Fail): Buffer {
+  try {
+    return readFileSync(file)
+  } catch (error) {
+    throw unreadable(error, fail)
+  }
+}
+
+function unreadable(error: unknown, fail: Fail): GdnError {
+  const reason = systemCode(error) ?? ''
+  return fail(REASONS[reason] ?? `can't be read (${reason})`, error)
 }
 
 /** Like readTextIfThere, but a missing file is an error. */

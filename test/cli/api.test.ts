@@ -71,6 +71,8 @@ describe('the request', () => {
     [['--field', '__proto__=1'], 'is not a valid field name'],
     [['--field', 'a:={"__proto__":1}'], '__proto__'],
     [['-f', '/dev/zero'], 'not a regular file'],
+    // Linux opens this file, but does not read its first bytes.
+    [['-f', '/proc/self/mem'], process.platform === 'linux' ? "can't be read (EIO)" : "doesn't exist"],
     [['--idempotency-key', 'a b'], '--idempotency-key'],
   ])('rejects %j before anything is sent', async (argv, message) => {
     const { url, calls } = await fakeApi({})
