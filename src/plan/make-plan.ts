@@ -15,6 +15,7 @@ import type { StoredRun } from '../batch/runs/stored-run.ts'
 import type { Duplicates } from '../batch/types.ts'
 import { refuseOtherBackend, refuseSilentBackend } from '../client/backend.ts'
 import { learnSupport } from '../client/learn-support.ts'
+import { GdnError } from '../core/errors.ts'
 import { addBurn, addChanges, addNamed } from '../state/plan-tables.ts'
 import { type NftNow, statesOf } from '../state/row-outcomes.ts'
 import { pageOf, pagesOf, type RowRecord } from '../state/rows.ts'
@@ -373,17 +374,32 @@ class Planner {
 
   /**
    * Adds notes about a moved or renamed manifest.
-   * @throws GdnError `seems_minted` if another run minted its rows
+   * @throws GdnError `seems_minted` if another run minted its rows; `not_found` if its drop is sealed, but none of its
+   * rows has an NFT
    */
   async #noteMove(others: NftsWithoutRow): Promise<void> {
     const { movedFrom, drop } = this.#store
     const { adopt, isSaved } = this.#options
-    const { mint, rows } = this.counts
+    const { mint, rows, abandoned } = this.counts
     if (drop.setId === null && adopt !== true && isSaved !== true && mint > 0) await others.refuseMinted(this.#mints)
     if (movedFrom !== null) this.notes.push(noteOfMove(movedFrom, drop.name))
     if (drop.setId !== null) return
-    if (mint > 0 && mint === rows) this.notes.push(...(await others.notesOfRename()))
+    const notes = rows > 0 && this.#comparer.missing === rows ? await others.notesOfRename() : []
+    if (rows > 0 && abandoned === rows) throw noneOfDrop(notes)
+    this.notes.push(...notes)
     const moved = await this.#store.read((sql) => movedRuns(sql, this.#options))
     this.notes.push(...moved.map(noteOfMovedRun))
   }
 }
+
+/** Returns the error for a sealed drop in which no NFT has the reference ID of a row of the manifest. */
+const noneOfDrop = (notes: readonly string[]): GdnError =>
+  new GdnError(
+    'not_found',
+    'the drop of these rows is sealed, but none of them has an NFT under the name of this file',
+    {
+      hint: notes.length > 0 ? `${notes.join('. ')}.` : RENAMED,
+    },
+  )
+
+const RENAMED = 'If the file was renamed after its mint, add --run <former file name>.'

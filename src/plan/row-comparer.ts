@@ -11,6 +11,8 @@ import type { PlanDeps, PlanOptions } from './planned.ts'
 export class RowComparer {
   /** Whether another machine stored the ID of an NFT whose row has none. Set by `changesOf`. */
   isIdElsewhere = false
+  /** Number of rows without an NFT. Set by `changesOf`. */
+  missing = 0
   /** Number of rows of a shuffled drop that were not minted. Set by `changesOf`. */
   abandoned = 0
   readonly #store: StoredRun
@@ -47,6 +49,7 @@ export class RowComparer {
       return [identifiedNft(nftGdnId, id)]
     }
     const missing = nft === undefined ? mintOf(candidate) : failedMint(candidate, nft)
+    if (missing !== null) this.missing++
     if (missing !== null && candidate.row.position < (this.#options.sealedSlots ?? 0)) {
       this.abandoned++
       return []

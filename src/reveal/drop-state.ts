@@ -18,7 +18,7 @@ export interface KnownSeal {
 export type DropState =
   | { phase: 'open'; seal: null }
   | { phase: 'sealed'; seal: KnownSeal }
-  | { phase: 'drawn'; seal: null }
+  | { phase: 'drawn'; seal: KnownSeal | null }
 
 /** The slots of a sealed drop, none of which is revealed. */
 export interface SealedSlots {
@@ -32,25 +32,30 @@ export const isShuffled = ({ reading }: { reading: Reading }): boolean => isReco
 /** Returns the state of a run's shuffled drop as this machine knows it; null for other runs. */
 export function dropStateOf({ reading }: { reading: Reading }): DropState | null {
   if (!isShuffled({ reading })) return null
-  if (isRecord(reading.draw)) return { phase: 'drawn', seal: null }
-  if (!isRecord(reading.seal)) return { phase: 'open', seal: null }
-  const { round, roundAt, isNamed } = reading.seal
+  const seal = isRecord(reading.seal) ? sealIn(reading.seal) : null
+  if (isRecord(reading.draw)) return { phase: 'drawn', seal }
+  return seal === null ? { phase: 'open', seal } : { phase: 'sealed', seal }
+}
+
+function sealIn({ round, roundAt, isNamed }: Record<string, unknown>): KnownSeal {
   const isKnown = typeof round === 'number' && typeof roundAt === 'number'
   const times = isKnown ? { round, roundAt } : { round: null, roundAt: null }
-  return { phase: 'sealed', seal: { ...times, isNamed: isNamed === true } }
+  return { ...times, isNamed: isNamed === true }
 }
 
 /** Returns the state of a drop in words, without a full stop. */
 export function dropText(state: DropState, now: number): string {
   if (state.phase === 'open') return 'The drop is not sealed yet'
-  if (state.phase === 'drawn') return 'The drop is sealed, and its rows are drawn'
-  const { seal } = state
-  if (seal.round === null || seal.roundAt === null) return 'The drop is sealed, and its rows are not drawn yet'
-  const round = `round ${seal.round} of ${seal.isNamed ? 'the beacon that you named' : 'drand'}`
-  const at = isoTime(seal.roundAt)
-  return seal.roundAt * 1000 > now
-    ? `The drop is sealed, and waits for ${round} at ${at}`
-    : `The drop is sealed, and ${round}, which draws its rows, was due at ${at}`
+  if (state.phase === 'drawn')
+    return `The drop is sealed, and its rows are drawn${state.seal?.isNamed === true ? ' by a beacon other than drand, as a rehearsal' : ''}`
+  const { round, roundAt, isNamed } = state.seal
+  if (round === null || roundAt === null) return 'The drop is sealed, and its rows are not drawn yet'
+  // A beacon file may sign a round before its time.
+  if (isNamed) return `The drop is sealed, and round ${round} of the beacon that you named draws its rows`
+  const at = isoTime(roundAt)
+  return roundAt * 1000 > now
+    ? `The drop is sealed, and waits for round ${round} of drand at ${at}`
+    : `The drop is sealed, and round ${round} of drand, which draws its rows, was due at ${at}`
 }
 
 /**

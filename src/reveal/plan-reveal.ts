@@ -223,7 +223,7 @@ function stateOf({ candidate, nft }: Found, committed: Committed): RowState {
   if (nft === undefined || nft.status !== 'deployed') {
     const isPending = nft !== undefined && !hasFailed(nft.status)
     const reason = isPending ? 'it is not deployed yet' : nft === undefined ? 'it is not minted' : 'its mint failed'
-    return { kind: 'notMinted', reason: isDrawn && !isPending ? 'its slot was not minted' : reason }
+    return { kind: 'notMinted', reason: isDrawn && !isPending ? 'the slot that drew it was not minted' : reason }
   }
   const metadata = Object(nft.request_metadata) as Record<string, unknown>
   if (nft.burned === true) return { kind: 'left', reason: 'it is burned' }

@@ -339,7 +339,8 @@ test('mints no row of an edited manifest as it is after rows were minted unrevea
   for (const more of [[], ['--adopt'], ['--dry-run']]) {
     expect((await named(...more)).error, more.join()).toMatchObject({ hint: expect.stringContaining('--again') })
   }
-  expect(reasonsOf(await other.run(['plan'], ADDED, '--run', 'b'))).toHaveLength(4)
+  const inRunB = reasonsOf(await other.run(['plan'], ADDED, '--run', 'b'))
+  expect(inRunB.filter((reason) => reason.startsWith('impossible'))).toHaveLength(4)
   expect((await other.run(['apply', '--yes'], ADDED, '--run', 'b', '--only', 'mint')).code).toBe(0)
   expect(await titlesOf(collection)).toEqual(['Hidden', 'Hidden', 'Hidden'])
   expect((await one.reveal(ROWS)).code).toBe(0)

@@ -51,9 +51,9 @@ test('lists the rows that no NFT shows after the reveal, and only counts slots b
     const titles = (await nftsOf(backend, collection)).map(({ request_metadata: { title } }) => title)
     const missing = Array.from({ length: SIZE }, (_, at) => at + 1).find((row) => !titles.includes(`Row ${row}`)) ?? 0
     expect(JSON.parse(stdout).unrevealed_rows).toEqual([
-      { key: `r${missing}`, line: missing + 1, slot: 3, reason: 'its slot was not minted' },
+      { key: `r${missing}`, line: missing + 1, slot: 3, reason: 'the slot that drew it was not minted' },
     ])
-    expect(await inText('--yes')).toContain(`  line ${missing + 1} (r${missing}): its slot was not minted`)
+    expect(await inText('--yes')).toContain(`  line ${missing + 1} (r${missing}): the slot that drew it was not minted`)
   }
 })
 
@@ -100,7 +100,9 @@ test('neither resumes nor retries a sealed drop, and counts its abandoned rows',
   expect(await nftsOf(backend, collection)).toHaveLength(SIZE - 1)
   const [file, { options }] = [machine.path('drop.csv'), machine]
   const status = await cli(['batch', 'status', file], options)
-  expect(status.stderr).toContain('The drop is sealed, and its rows are drawn: 6 of 7 rows are minted, 1 abandoned.')
+  expect(status.stderr).toContain(
+    'The drop is sealed, and its rows are drawn by a beacon other than drand, as a rehearsal: 6 of 7 rows are minted, 1 abandoned.',
+  )
   const beacon = ['--beacon', machine.path('beacon.json')]
   const plan = await cli(['plan', file, ...machine.target, ...beacon], options)
   expect(plan.stderr).toContain('7 rows: 6 unchanged, 1 abandoned.')
@@ -123,7 +125,7 @@ test('says how a mint is revealed, that its manifest is needed, and nothing of -
   expect([prompted.code, prompted.stderr.replace(/\s+/g, ' ')]).toEqual([
     3,
     expect.stringMatching(
-      /Seal the drop with 2 NFTs on polygon.*\? This is permanent: no more of its rows can be minted, and a later round of the beacon that you named draws the rows\. The beacon file signs the round at once, so gdn does not wait for it\./,
+      /A seal is permanent: no more rows of the drop can be minted, and a later round of the beacon that you named draws the rows\. The beacon file signs the round at once, so gdn does not wait for it\..*Seal the drop with 2 NFTs on polygon.*\?/,
     ),
   ])
   expect(prompted.stderr).not.toContain('The drop is sealed')
@@ -135,8 +137,14 @@ test('says how a mint is revealed, that its manifest is needed, and nothing of -
 })
 
 test.each<[number, string]>([
-  [1, '1 of 9 slots is not minted. Abandon it permanently? The draw decides which row no NFT will show.'],
-  [2, '2 of 9 slots are not minted. Abandon them permanently? The draw decides which 2 rows no NFT will show.'],
+  [
+    1,
+    '1 of 9 slots is not minted. Abandon it permanently? The draw decides which row no NFT will show. To mint it instead, answer no, and run gdn batch mint.',
+  ],
+  [
+    2,
+    '2 of 9 slots are not minted. Abandon them permanently? The draw decides which 2 rows no NFT will show. To mint them instead, answer no, and run gdn batch mint.',
+  ],
 ])('prompts before it abandons %i', async (notMinted, question) => {
   const asked: string[][] = []
   const io = { interactive: true, confirm: async (...args: string[]) => void asked.push(args) }
@@ -155,7 +163,7 @@ test('counts NFTs that are not revealed yet in one line of a plan, and lists edi
   const edited = planned.filter(({ reason }: { reason: string }) => reason.includes('differs from the committed row'))
   expect(edited.map(({ line }: { line: number }) => line)).toEqual([2, 3, 5])
   const { stdout, stderr } = await cli(['plan', machine.path('drop.csv'), ...machine.target], machine.options)
-  expect(stderr).toContain('2 NFTs not revealed yet. To reveal them: gdn reveal ')
+  expect(stderr).toContain('2 NFTs not revealed yet. To reveal the drop, first restore the edited rows: gdn reveal ')
   expect(stdout.match(/impossible/g)).toHaveLength(3)
 })
 

@@ -3,8 +3,11 @@ import { readFile, rename, writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { cli } from '../cli/harness.ts'
 import { createTestCollection, freshDataDir, startTestBackend, type TestBackend } from '../helpers/backend.ts'
+import { startHttpServer } from '../helpers/http-server.ts'
+import { forward, startKillingRelay } from '../helpers/killing-relay.ts'
 import {
   BEACON,
+  nftsOf,
   REFUSED_ROW,
   refusingRelay,
   rowsOf,
@@ -64,6 +67,13 @@ test('a plan of a sealed drop counts rows without an NFT as abandoned, on any ma
   }
 })
 
+test('a plan of a sealed drop does not count a row that was added since as abandoned', async () => {
+  const { first } = await sealedDrop()
+  const { stdout } = await first.plan(`${rows}\nr9,Row 9,x,art/1.txt,${rows.split(',').at(-1)}`)
+  const added = JSON.parse(stdout).filter(({ key }: { key: string }) => key === 'r9')
+  expect(added).toMatchObject([{ action: 'impossible', reason: expect.stringContaining('was edited after') }])
+})
+
 test('refuses to mint a sealed drop with one message, on any machine and with any flags', async () => {
   const { first, second } = await sealedDrop()
   const mints = [
@@ -103,7 +113,7 @@ test('shows the seal and the abandoned rows in status, results and report, and t
   }
   const before = await recorded()
   expect(before.status.stdout).toContain('sealed')
-  expect(before.status.stderr).toMatch(/waits for round|was due at/)
+  expect(before.status.stderr).toMatch(/round \d+ of the beacon that you named draws its rows/)
   expect(before.status.stderr).toContain(': 3 of 4 rows are minted, 1 abandoned.')
   expect(before.status.stderr).toContain('Next: gdn reveal ')
   expect(before.results.map(({ status }: { status: string }) => status)).toEqual(
@@ -122,7 +132,7 @@ test('shows the seal and the abandoned rows in status, results and report, and t
   expect(reconciled.stderr).toContain('or to record those that another machine revealed: gdn reveal ')
   const after = await recorded()
   expect(after.status.stdout).toContain('finished')
-  expect(after.html).toContain('The drop is sealed, and its rows are drawn.')
+  expect(after.html).toContain('The drop is sealed, and its rows are drawn')
   for (const { status, line, drawn_line } of after.results) {
     if (status === 'abandoned') expect(drawn_line).toBeUndefined()
     else expect(after.html).toContain(`line ${drawn_line}, drawn for line ${line}<`)
@@ -136,14 +146,14 @@ test('says on the first machine that a whole drop is revealed after another mach
   const second = await shuffledMachine(backend, collection)
   expect((await second.reveal(rows)).code).toBe(0)
   const [file, { options, target }] = [first.path('drop.csv'), first]
-  const flags = ['--unrevealed', first.path('hidden.json'), '--shuffle', '--yes']
+  const flags = ['--unrevealed', first.path('hidden.json'), '--shuffle', '--shuffle-margin', '1s', '--yes']
   for (const command of [
     ['batch', 'mint', file, ...target, ...flags],
     ['batch', 'resume', file, '--base-url', backend.url],
   ]) {
     const { code, stderr } = await cli(command, options)
     expect(code).toBe(0)
-    expect(stderr).toContain('The drop is sealed, and its rows are drawn: 4 of 4 rows are minted.')
+    expect(stderr).toContain('its rows are drawn by a beacon other than drand, as a rehearsal: 4 of 4 rows are minted.')
     expect(stderr).not.toContain('Next: gdn reveal')
   }
   const missing = await second.cli('batch', 'status', second.path('drop.csv'))
@@ -177,4 +187,87 @@ test('says that only the minted manifest can reveal a drop if the manifest is lo
     const { code, stderr } = await cli([...command, first.path('drop.csv'), ...first.target], first.options)
     expect([code, stderr]).toEqual([2, expect.stringContaining('restore the file from a backup')])
   }
+})
+
+test('recognizes a sealed drop whose manifest was renamed, and calls no row abandoned', async () => {
+  const collection = await createTestCollection(backend)
+  const first = await shuffledMachine(backend, collection)
+  expect((await first.shuffle(rows)).code).toBe(0)
+  const renamed = first.path('renamed.csv')
+  await rename(first.path('drop.csv'), renamed)
+  const flags = ['--unrevealed', first.path('hidden.json'), '--shuffle', '--shuffle-margin', '1s', '--yes']
+  const run = async (command: string[], ...more: string[]) => {
+    const { code, stdout, stderr } = await cli([...command, renamed, ...first.target, ...more], first.options)
+    return { code, text: stdout + stderr }
+  }
+  const unsealed = await run(['plan'])
+  expect(unsealed.text).toContain('add --run drop.csv --adopt')
+  const beacon = ['--beacon', first.path('beacon.json')]
+  const other = await run(['reveal'], '--run', 'drop.csv', '--yes', ...beacon)
+  expect(other).toMatchObject({ code: 5, text: expect.stringContaining('add --run drop.csv --adopt') })
+  expect(await nftsOf(backend, collection)).toMatchObject(Array(4).fill({ revision: 0 }))
+  const second = await shuffledMachine(backend, collection)
+  expect((await second.reveal(rows)).code).toBe(0)
+  const plan = await run(['plan'])
+  expect(plan).toMatchObject({ code: 5, text: expect.stringContaining('add --run drop.csv --adopt') })
+  expect(plan.text).not.toContain('abandoned')
+  const reveal = await run(['reveal'], '--yes', ...beacon)
+  expect(reveal.text).toContain('add --run drop.csv --adopt')
+  expect(reveal.text).not.toContain('not minted')
+  for (const more of [flags, ['--yes']]) {
+    expect((await run(['batch', 'mint'], ...more)).text, more.join()).toMatch(/--run (drop\.csv|<former file name>)/)
+  }
+})
+
+test('shows the revealed rows that were accepted or unknown before the reveal, also after a reconcile', async () => {
+  const collection = await createTestCollection(backend)
+  const relay = await startKillingRelay(backend)
+  onTestFinished(() => relay.close())
+  let signal = relay.begin({ at: 3, isDone: true })
+  const first = await shuffledMachine({ ...backend, url: relay.url }, collection, () => signal)
+  expect((await first.shuffle(rows, '--chunk-size', '1')).code).not.toBe(0)
+  expect(relay.isKilled).toBe(true)
+  signal = relay.begin(null)
+  const second = await shuffledMachine(backend, collection)
+  expect((await second.shuffle(rows)).code).toBe(0)
+  expect((await first.reveal(rows)).code).toBe(0)
+  const shown = async () =>
+    JSON.parse((await first.cli('batch', 'results', first.path('drop.csv'), '--json')).stdout).map(
+      ({ status, title, drawn_key }: Record<string, string>) => [status, title, `Row ${drawn_key?.slice(1)}`],
+    )
+  const before = await shown()
+  expect(before.map(([status, title]: string[]) => [status, title])).toEqual(
+    before.map(([, , drawn]: string[]) => ['deployed', drawn]),
+  )
+  await first.cli('batch', 'reconcile', first.path('drop.csv'))
+  expect(await shown()).toEqual(before)
+  const status = await first.cli('batch', 'status', first.path('drop.csv'))
+  expect(status.stderr).toContain('a beacon other than drand, as a rehearsal: 4 of 4 rows are minted.')
+})
+
+test('stops a mint whose drop another machine seals', async () => {
+  const collection = await createTestCollection(backend)
+  const second = await shuffledMachine(backend, collection)
+  let requests = 0
+  const relay = await startHttpServer(async (request) => {
+    if (/\/created?nft$/.test(request.path) && ++requests === 3) {
+      const sealed = await seal(second, '--abandon-rows', '2')
+      expect(sealed.error).toMatchObject({ message: expect.stringContaining('no round') })
+    }
+    return await forward(backend.url, request)
+  })
+  onTestFinished(() => relay.close())
+  const first = await shuffledMachine({ ...backend, url: relay.url }, collection)
+  const { error, code } = await first.shuffle(rows, '--chunk-size', '1', '--in-order')
+  expect([code, error]).toEqual([
+    5,
+    expect.objectContaining({
+      code: 'refused',
+      message: expect.stringContaining('is sealed, so no more of its NFTs can be minted'),
+      hint: expect.stringContaining('run `gdn reveal`'),
+    }),
+  ])
+  expect(requests).toBe(3)
+  const { stderr, stdout } = await first.cli('batch', 'status', first.path('drop.csv'))
+  expect(stdout + stderr).toContain('2 of 4 rows are minted, 2 abandoned')
 })

@@ -1,8 +1,10 @@
 import * as z from 'zod'
 import { withNfts } from '../../api/creation.ts'
 import { errorFormA } from '../../api/errors.ts'
+import { HEADERS, SHUFFLE_ERRORS } from '../../api/headers.ts'
 import type { MintEndpoint } from '../../api/mint-endpoints.ts'
 import { type ReceivedResponse, type Sent, UNKNOWN } from '../../client/outcome.ts'
+import { GdnError } from '../../core/errors.ts'
 import { type ClassifiedAttempt, classify, type NoEffectAttempt } from '../../operations/classify.ts'
 import { referencesOf } from '../../operations/reconcile/by-reference.ts'
 import { updateDrop } from '../../state/drops.ts'
@@ -38,6 +40,11 @@ export interface Job {
   honorsKey: boolean | null
   rows: number
 }
+
+const SEALED = 'The rows that were not accepted can no longer be minted. To reveal the drop, run `gdn reveal`.'
+
+const isOfSealedDrop = (sent: Sent): boolean =>
+  sent.kind === 'answered' && sent.headers[HEADERS.errorCode] === SHUFFLE_ERRORS.sealed
 
 /** How long to wait for a response after an interruption. A run that stops for another reason waits the usual time. */
 const GRACE_MS = 5_000
@@ -80,9 +87,17 @@ export class Attempts {
     }
   }
 
-  /** Makes a request have no effect if it was refused, but some of its rows fit into the maximum supply. */
+  /**
+   * Makes a refused request have no effect if some of its rows fit into the maximum supply, or if its shuffled drop is
+   * sealed, which stops the run.
+   */
   async #fit({ rows }: Job, result: Sent, verdict: AttemptResult): Promise<AttemptResult> {
-    if (verdict.outcome !== 'refused' || !isBeyondSupply(result)) return verdict
+    if (verdict.outcome !== 'refused') return verdict
+    if (isOfSealedDrop(result)) {
+      const stop = new GdnError('refused', verdict.message, { hint: SEALED })
+      return { ...verdict, outcome: 'no_effect', cause: 'forbidden', retryAfterMs: null, stop }
+    }
+    if (!isBeyondSupply(result)) return verdict
     const { client, options } = this.#context
     const fits = await rowsThatFit(client, options, rows).catch(() => 0)
     if (fits === 0) return { ...verdict, isBeyondSupply: true }

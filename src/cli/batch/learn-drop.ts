@@ -1,3 +1,4 @@
+import { isSigned, QUICKNET } from '../../api/beacon.ts'
 import type { ProvenanceRecord } from '../../api/endpoints/getprovenances.ts'
 import { runRows } from '../../batch/runs/run-rows.ts'
 import { openRun, type Run } from '../../batch/runs/runs.ts'
@@ -24,7 +25,8 @@ export async function learnDrop<Known extends Run>(deps: Deps, connection: Conne
   const seal = sealIn(await commitmentsOf(deps, connection, run.contractAddress), commitment.provenance)
   if (seal === undefined && state.phase === 'open') return run
   const draw = seal === undefined ? null : await shownDraw(deps, connection, run, commitment)
-  const known = draw !== null ? { draw } : { seal: seal === undefined ? null : await sealOf(seal) }
+  const known = { seal: seal === undefined ? null : await sealOf(seal), ...(draw === null ? {} : { draw }) }
+  if (known.seal !== null && draw !== null) known.seal.isNamed = !isDrawnByDrand(known.seal, draw)
   await noteDrop(deps, connection, run, known)
   return { ...run, reading: { ...run.reading, ...known } }
 
@@ -46,6 +48,9 @@ export async function learnDropOf(deps: Deps, settings: Settings, id: string): P
     await connection.client.close()
   }
 }
+
+const isDrawnByDrand = ({ round }: KnownSeal, { signature }: Draw): boolean =>
+  round === null || isSigned(QUICKNET, round, Buffer.from(signature, 'hex'))
 
 /** Returns the draw that the first deployed NFTs of a run show; null if none of them is revealed. */
 async function shownDraw(

@@ -231,8 +231,17 @@ function otherManifest({ hidden, revealed, isFormer = false }: UnrevealedMints &
   )
 }
 
-const sealedDrop = ({ revealed, others }: UnrevealedMints, { manifestPath }: BatchOptions, flags: BatchMintFlags) =>
-  sealed(manifestPath, { isRevealed: revealed > 0, isWhole: others === 0 }, flags)
+function sealedDrop(
+  { hidden, revealed, others }: UnrevealedMints,
+  { manifestPath }: BatchOptions,
+  flags: BatchMintFlags,
+): GdnError {
+  const error = sealed(manifestPath, { isRevealed: revealed > 0, isWhole: others === 0 }, flags)
+  return hidden + revealed > 0 ? error : error.with({ hint: `Nothing was minted. ${RENAMED_SINCE}` })
+}
+
+const RENAMED_SINCE =
+  'To mint more rows, use another manifest. If the file was renamed after its mint, add --run <former file name>, and --adopt on the machine that minted it.'
 
 function alreadyRevealed(
   { hidden, revealed, others }: UnrevealedMints,

@@ -1,7 +1,7 @@
 import { basename, relative } from 'node:path'
 import { isRevealedHere } from '../../batch/runs/runs.ts'
 import type { Run, RunStatus } from '../../batch/types.ts'
-import { dropStateOf, dropText, sealedText } from '../../reveal/drop-state.ts'
+import { type DropState, dropStateOf, dropText, sealedText } from '../../reveal/drop-state.ts'
 import { isUnrevealed } from '../../state/drops.ts'
 import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
@@ -29,6 +29,10 @@ function revealOf(manifest: string, flags: BatchMintFlags, cwd: string): string 
   return revealCommand(inside.startsWith('..') ? manifest : inside, flags)
 }
 
+/** Returns the flag for the next command of a drop that a beacon of the user draws. */
+export const beaconAgain = ({ seal }: Pick<DropState, 'seal'>): string =>
+  seal?.isNamed === true ? ' --beacon <file>' : ''
+
 /** Returns the flags that select a run by its manifest, for another command. */
 export const flagsOfRun = <Flags extends BatchMintFlags>(
   { contractAddress: contract, blockchain, runName }: Pick<Run, 'contractAddress' | 'blockchain' | 'runName'>,
@@ -53,7 +57,8 @@ export async function notesOfDrop(
   const isDone = state.phase === 'drawn' && (await isRevealedHere(run))
   const why =
     state.phase === 'drawn' ? 'To reveal the other NFTs, or to record those that another machine revealed' : 'Next'
-  const next = isDone || manifestPath === null ? [] : [`${why}: ${revealOf(manifestPath, flagsOfRun(run, flags), cwd)}`]
+  const again = manifestPath === null ? null : revealOf(manifestPath, flagsOfRun(run, flags), cwd)
+  const next = isDone || again === null ? [] : [`${why}: ${again}${beaconAgain(state)}`]
   const update = `To update this record from the server: ${runCommands(name, flags.stateDir)('reconcile')}`
   return [
     state.phase === 'open' ? `${dropText(state, now())}.` : sealedText(state, counts, now()),

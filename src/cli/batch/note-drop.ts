@@ -6,17 +6,17 @@ import type { Connection, Deps } from '../deps.ts'
 import { runOptions } from './run-options.ts'
 
 /**
- * Stores the seal or the draw of a shuffled drop with its run. The rows that other machines have minted are recorded
- * first, because the other rows without an NFT are abandoned.
+ * Stores the seal or the draw of a shuffled drop with its run. Before it stores the first of them, it records the
+ * outcomes of rows that this machine sent or other machines minted, because the rows without an NFT are abandoned then.
  */
 export async function noteDrop(
   deps: Deps,
   connection: Connection,
   run: Run,
-  known: { seal: KnownSeal | null } | { draw: Draw },
+  known: { seal: KnownSeal | null; draw?: Draw },
 ): Promise<void> {
-  const { counts } = await runStatus(run)
-  if (dropStateOf(run)?.phase === 'open' && counts.pending + counts.failed > 0) {
+  const { deployed, total } = (await runStatus(run)).counts
+  if (dropStateOf(run)?.phase === 'open' && deployed < total) {
     const { client, pacer, server } = connection
     const { signal } = deps.signals
     const options = { ...(await runOptions(run, true)), backend: await deps.identify(server), signal }

@@ -9,11 +9,12 @@ import type { JobSummary } from '../render/github-actions.ts'
 import type { Output } from '../render/output.ts'
 import { isV12 } from '../request/api-version.ts'
 import { EventLines } from './event-lines.ts'
-import { notesOfDrop, stepsToReveal } from './next-reveal.ts'
+import { flagsOfRun, notesOfDrop, stepsToReveal } from './next-reveal.ts'
 import { BatchProgress } from './progress.ts'
 import { runCommands } from './run-commands.ts'
 import { errorOfRun } from './run-error.ts'
 import { type RunLimits, RunSender, type RunSending, type SentRun } from './run-sender.ts'
+import { sealed } from './shuffled.ts'
 import { printNextSteps, summaryData } from './summary.ts'
 import { refuseUnverified } from './verify-run.ts'
 
@@ -38,6 +39,9 @@ export async function sendAndPrint(deps: Deps, { output, ...sending }: RunSendin
     const { counts } = summary
     if (drop !== null && state?.phase !== 'open' && counts.unknown + counts.accepted === 0) {
       for (const note of await notesOfDrop(deps, { ...drop, counts }, flags, false)) io.note(note)
+      // Another machine may have sealed the drop while this command sent rows.
+      const isRefused = options.reconcileOnly !== true && summarized.counts.abandoned > 0
+      if (isRefused) throw sealed(manifestPath, { isRevealed: state?.phase === 'drawn' }, flagsOfRun(drop, flags))
       return
     }
     await refuseFailure(deps, sent, sending)

@@ -6,13 +6,14 @@ import { flagError, GdnError } from '../../core/errors.ts'
 import { EXIT } from '../../core/exit-codes.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { LocalContents } from '../../files/local-content.ts'
-import { NOT_REVEALED } from '../../plan/compare.ts'
+import { NOT_COMMITTED, NOT_REVEALED } from '../../plan/compare.ts'
 import { refuseOtherFile, savePlan } from '../../plan/plan-file.ts'
 import type { ChangePlan, PlanCounts, PlannedChange } from '../../plan/planned.ts'
 import { dropText } from '../../reveal/drop-state.ts'
 import { addDuplicatesFlag, TARGET_ALIASES } from '../batch/flags.ts'
 import { planFlagsAgain, serverFlagsAgain } from '../batch/flags-again.ts'
 import { type OpenedManifest, openManifest } from '../batch/mint-manifest.ts'
+import { beaconAgain } from '../batch/next-reveal.ts'
 import { duplicateWarnings, printBriefly } from '../batch/row-warnings.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import { refuseAboveLimit } from '../cost/run-limit.ts'
@@ -100,7 +101,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
   const connection = await deps.connect(source.settings, 'bulk')
   try {
     const opened = await withDraw(deps, connection, manifestRows, flags)
-    if (opened.drawn != null && saveAs !== null) throw notSaved()
+    if ((opened.drawn != null || opened.sealed != null) && saveAs !== null) throw notSaved()
     await openPlan(deps, connection, opened, flags.takeOver === true, async (found) => {
       const pending = pendingCount(found.counts)
       if (pending > 0) {
@@ -126,8 +127,13 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
       const hidden = all.all.find(({ reason }) => reason === NOT_REVEALED)?.count ?? 0
       if (isList && hidden > 0) {
         const again = `gdn reveal ${shellWord(safe(manifest))}${planFlagsAgain(flags)}`
-        if (opened.sealed != null) io.note(`${dropText(opened.sealed.state, deps.now())}.`)
-        io.note(`${count(hidden, 'NFT')} not revealed yet. To reveal ${hidden === 1 ? 'it' : 'them'}: ${again}`)
+        const state = opened.sealed?.state ?? null
+        if (state !== null) io.note(`${dropText(state, deps.now())}.`)
+        const isEdited = all.all.some(({ reason }) => reason === NOT_COMMITTED)
+        const how = isEdited
+          ? 'To reveal the drop, first restore the edited rows'
+          : `To reveal ${hidden === 1 ? 'it' : 'them'}`
+        io.note(`${count(hidden, 'NFT')} not revealed yet. ${how}: ${again}${state === null ? '' : beaconAgain(state)}`)
       }
       const allText = isBrief ? 'Add `-o ndjson` to print all of them.' : null
       const apply = `gdn apply ${shellWord(safe(manifest))}${planFlagsAgain(flags)}`

@@ -13,7 +13,7 @@ import { noOutcomes, type Outcomes, RESUME_HINT } from '../../plan/make-changes.
 import { noteNfts } from '../../plan/note-changes.ts'
 import { type LeftRow, type RevealPlan, withRevealPlan } from '../../reveal/plan-reveal.ts'
 import { asCommitted, type ReadCommitment, readCommitment, uncommittable } from '../../reveal/read-commitment.ts'
-import { type DrawnRows, drawOf } from '../../reveal/shuffle/drawn-rows.ts'
+import { drawOf } from '../../reveal/shuffle/drawn-rows.ts'
 import { isoTime } from '../../reveal/shuffle/rule.ts'
 import { editedLines, editedWhileRead, keptCommitment } from '../../reveal/unrevealed.ts'
 import { provenanceOfCall } from '../../verify/abi.ts'
@@ -43,6 +43,7 @@ import { confirmNames, storeNames } from '../plan/store-names.ts'
 import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
 import { checkAbandoned, type Draw, NOT_DRAWN } from '../reveal/draw.ts'
+import { refuseOtherName } from '../reveal/other-name.ts'
 import type { Revealing } from '../reveal/seal-drop.ts'
 import { throwProblems } from './batch/validate.ts'
 
@@ -119,6 +120,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
   try {
     const rows = asCommitted(hashed, await commitmentsOf(deps, connection, contract_address)) ?? hashed
     await checkCommitment(deps, connection, flags, opened, rows)
+    await refuseOtherName(options, rows.commitment.provenance)
     const checkPlan = (plan: RevealPlan) => {
       const { provenance } = rows.commitment
       const intent = { collection: { blockchain, contract_address }, manifest: { provenance } }
@@ -131,8 +133,8 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
     await withRevealPlan(planned, { client, readManifest: read, rows, drawn, onProgress }, async (plan) => {
       progress.stop()
       const isUndrawn = rows.commitment.rule !== null && drawn === null
-      if (isUndrawn && draw.seal === null) checkAbandoned(plan, flags.abandonRows)
-      printLeft(deps, plan, isUndrawn)
+      if (rows.commitment.rule !== null) checkAbandoned(plan, flags.abandonRows)
+      if (noneMinted(plan) === null) printLeft(deps, plan, isUndrawn)
       const missing = plan.notMinted - plan.undeployed
       if (flags.dryRun && isUndrawn && draw.seal === null && missing > 0 && flags.abandonRows === undefined)
         io.note(`To seal the drop without ${missing === 1 ? 'it' : 'them'}, add --abandon-rows ${missing}.`)
@@ -165,7 +167,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
         await storeNames(deps, connection, options, plan)
       }
       if (flags.dryRun !== true && !signals.signal.aborted) {
-        await note(deps, connection, options, { plan, drawn }).catch((error: unknown) => {
+        await note(deps, connection, options, { plan, draw }).catch((error: unknown) => {
           // The updates are complete. The next reveal records them.
           if (!(error instanceof GdnError)) throw error
           io.debug(`can't record the revealed rows: ${error.message}`)
@@ -230,11 +232,13 @@ async function note(
   deps: Deps,
   connection: Connection,
   { stateDir }: BatchOptions,
-  { plan, drawn }: { plan: RevealPlan; drawn: DrawnRows | null },
+  { plan, draw: { drawn, ...seal } }: { plan: RevealPlan; draw: Draw },
 ): Promise<void> {
   if (drawn !== null && plan.run.isKnown) {
     const { noteDrop } = await import('../batch/note-drop.ts')
-    await noteDrop(deps, connection, await openRun(stateDir, plan.run.id), { draw: drawOf(drawn) })
+    const { round, roundAt, isNamed } = seal
+    const known = { seal: { round, roundAt, isNamed }, draw: drawOf(drawn) }
+    await noteDrop(deps, connection, await openRun(stateDir, plan.run.id), known)
   }
   await noteNfts({ stateDir }, plan.run, plan.seen())
 }

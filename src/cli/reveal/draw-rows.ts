@@ -82,10 +82,9 @@ export async function drawRows(
       if (found === null) return { ...NOT_DRAWN, seal: (await find())?.provenance ?? null }
       const { record, seal } = found
       const round = roundFor(beacon.chain, seal.time + rule.marginSeconds)
-      const draw = { seal: record.provenance, round, roundAt: timeOfRound(beacon.chain, round) }
-      if (flags.dryRun !== true && revealed === null) {
-        await note({ round, roundAt: draw.roundAt, isNamed: beacon.isNamed })
-      }
+      const { isNamed } = beacon
+      const draw = { seal: record.provenance, round, roundAt: timeOfRound(beacon.chain, round), isNamed }
+      if (flags.dryRun !== true && revealed === null) await note({ round, roundAt: draw.roundAt, isNamed })
       if (revealed !== null) {
         if (!isSigned(beacon.chain, round, Buffer.from(revealed, 'hex')))
           throw otherBeacon(beacon, seal, rule, revealed)

@@ -11,11 +11,13 @@ export interface Draw {
   round: number | null
   /** The Unix time of the round in seconds. */
   roundAt: number | null
+  /** Whether the user named the beacon. */
+  isNamed: boolean
   /** Null until the round is published. */
   drawn: DrawnRows | null
 }
 
-export const NOT_DRAWN: Draw = { seal: null, round: null, roundAt: null, drawn: null }
+export const NOT_DRAWN: Draw = { seal: null, round: null, roundAt: null, isNamed: false, drawn: null }
 
 /** @throws GdnError `usage` if `--abandon-rows` is another number than that of the rows without an NFT */
 export function checkAbandoned({ notMinted, undeployed }: RevealPlan, abandonRows: number | undefined): void {

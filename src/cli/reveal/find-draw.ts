@@ -85,9 +85,8 @@ export async function findSealed(deps: Deps, connection: Connection, drawing: Dr
   const contents = drops.length === 0 ? null : await contentsOf(drawing)
   if (contents === null) return null
   const rows = Buffer.concat(contents)
-  const found = drops.find(
-    ({ drop, rule }) => own !== null || new Commitment(rows, rule).provenance === drop.provenance,
-  )
+  // An edited manifest is not the one of the drop.
+  const found = drops.find(({ drop, rule }) => new Commitment(rows, rule).provenance === drop.provenance)
   if (found === undefined) return null
   const known = dropStateOf({ reading: kept?.reading ?? {} })?.seal ?? null
   const seal = known?.round == null ? await knownSeal(deps, connection, drawing.options, found) : known

@@ -119,7 +119,7 @@ export async function confirmAbandoned(
   }
   const [them, rows] = missing === 1 ? ['it', 'which row'] : ['them', `which ${missing} rows`]
   await io.confirm(
-    `${missing} of ${count(plan.rows, 'slot')} ${are} not minted. Abandon ${them} permanently? The draw decides ${rows} no NFT will show.`,
+    `${missing} of ${count(plan.rows, 'slot')} ${are} not minted. Abandon ${them} permanently? The draw decides ${rows} no NFT will show. To mint ${them} instead, answer no, and run gdn batch mint.`,
     `--abandon-rows ${missing}`,
   )
 }
@@ -139,13 +139,16 @@ async function permitSeal(
   await refuseAboveLimit(deps, connection, { blockchain, commandLimit, ...stored, reserved })
   const limit = await permitChanges(deps, connection, blockchain, { run, count: 1, commandLimit })
   const priced = { limit: commandLimit, ...stored, worst }
+  if (warning !== null) deps.io.warn(safe(warning))
   if (flags.yes) {
-    if (warning !== null) deps.io.warn(safe(warning))
     await noteCost(deps, connection, blockchain, priced)
   } else {
     const cost = await costAtMost(deps, connection, blockchain, priced)
     printNotes(deps, cost.notes)
-    const question = `${warning === null ? '' : `${warning} `}Seal the drop with ${count(pending, 'NFT')} on ${networkText(blockchain, connection, ',')} through ${connection.server.origin}${cost.text}? This is permanent: no more of its rows can be minted, and a later round of ${beacon.isNamed ? 'the beacon that you named' : 'drand'} draws the rows. ${waitAfterSeal(rule, beacon)}`
+    deps.io.note(
+      `A seal is permanent: no more rows of the drop can be minted, and a later round of ${beacon.isNamed ? 'the beacon that you named' : 'drand'} draws the rows. ${waitAfterSeal(rule, beacon)}`,
+    )
+    const question = `Seal the drop with ${count(pending, 'NFT')} on ${networkText(blockchain, connection, ',')} through ${connection.server.origin}${cost.text}?`
     await deps.io.confirm(safe(question), '--yes')
   }
   if (commandLimit !== null && run.isKnown) await storeRunMaxCost(options.stateDir, run.id, commandLimit)

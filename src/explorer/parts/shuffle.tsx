@@ -7,7 +7,7 @@ import { Ago, Id, Outside } from './text.tsx'
 export function Shuffle({ shuffle, token }: { shuffle: ExplorerShuffle; token: string | null }) {
   const { slot, rows, commitment, seal, round, leaves_path: leaves, is_simulated: isSimulated, beacon } = shuffle
   const isRehearsed = beacon === 'other'
-  const isPublished = round !== null && Date.parse(round.time) <= Date.now()
+  const isDue = round !== null && Date.parse(round.time) <= Date.now()
   return (
     <section class="shuffle" aria-labelledby="shuffle">
       <h2 id="shuffle">Shuffle</h2>
@@ -32,11 +32,11 @@ export function Shuffle({ shuffle, token }: { shuffle: ExplorerShuffle; token: s
           <li class="row">
             <div class="row-main">
               <b>Round {count(round.number)} of drand</b>
-              {isPublished && <Outside href={round.url}>View the round</Outside>}
+              {isDue && <Outside href={round.url}>View the round</Outside>}
             </div>
             <div class="row-more faint">
               <span>
-                {isPublished ? 'Published' : 'Due'} at {when(round.time)} UTC
+                {beacon === 'drand-quicknet' ? 'Published' : 'Due'} at {when(round.time)} UTC
               </span>
             </div>
           </li>
@@ -53,10 +53,11 @@ export function Shuffle({ shuffle, token }: { shuffle: ExplorerShuffle; token: s
         </li>
       </ul>
       <p class="faint">
-        This server checked the hash of the leaves file and the commitments to it, and computed the round from the time
-        of the block{beacon !== null && ', and checked whether the signature of the round is by drand'}. It did not
-        check whether the NFT shows the row that was drawn for its slot. To check everything with a node and a gateway
-        of your choice, run{' '}
+        This server checked the hash of the leaves file and the commitments to it
+        {round !== null && ', and computed the round from the time of the block'}
+        {beacon !== null && ', and checked whether the signature of the round is by drand'}. It did not check whether
+        the NFT shows the row that was drawn for its slot. To check everything with a node and a gateway of your choice,
+        run{' '}
         <code>
           gdn nft verify {token ?? '<contract>/<token ID>'} --on-chain{isRehearsed && ' --beacon <file>'}
         </code>{' '}

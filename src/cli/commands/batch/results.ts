@@ -8,7 +8,7 @@ import { GdnError } from '../../../core/errors.ts'
 import type { ColumnNaming } from '../../../manifest/columns.ts'
 import { type CsvHeader, readCsvHeader } from '../../../manifest/csv-header.ts'
 import type { ManifestOptions } from '../../../manifest/options.ts'
-import { type DropState, dropStateOf, isAbandoned } from '../../../reveal/drop-state.ts'
+import { type DropState, dropStateOf, isAbandoned, isShuffled } from '../../../reveal/drop-state.ts'
 import { keptDraw } from '../../../reveal/shuffle/drawn-rows.ts'
 import { editsSince, warnOfEdits } from '../../batch/edits-since.ts'
 import { cellsOfFile } from '../../batch/ignored-cells.ts'
@@ -108,7 +108,8 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
   const run = await findRun(deps, name, flags)
   const drawn = keptDraw(run.reading)?.rows
   const usual = flags.verify ? VERIFIED_VIEW : VIEW
-  const view = drawn === undefined ? usual : withDrawn(usual)
+  const fields = isShuffled(run) ? withDrawn(usual) : usual
+  const view = drawn === undefined ? { ...fields, columns: usual.columns } : fields
   const isCsv = flags.output === 'csv'
   // Manifest columns aren't fields of the view.
   const output = createOutput(io, isCsv ? withoutFields(flags) : flags, view, { manifest: run.manifestPath })

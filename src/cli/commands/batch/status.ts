@@ -64,8 +64,12 @@ export async function status(deps: Deps, given: string | undefined, flags: Statu
     if (seen === null) return
     await output.one(seen.data)
     if (seen.problem !== null) deps.io.warn(safe(seen.problem))
-    if (seen.data.running !== true)
-      for (const note of await notesOfDrop(deps, seen.run, flags, true)) deps.io.note(note)
+    if (seen.data.running === true) return
+    const notes = await notesOfDrop(deps, seen.run, flags, true)
+    const isOpen = notes.length === 0 && seen.data.state === 'unfinished'
+    for (const note of isOpen ? [`To resume the run: ${safe(seen.resume)}${serverFlagsAgain(flags)}`] : notes) {
+      deps.io.note(note)
+    }
     return
   }
   // A single command has no rows to show.
