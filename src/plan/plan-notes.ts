@@ -57,11 +57,11 @@ export const notesOfPlan = (facts: NotedFacts): string[] => [
   ...(facts.hasReferences || facts.isKnown ? [] : [ALL_NEW]),
   ...(facts.mayBeMinted ? [WITHOUT_LABEL] : []),
   ...notesOfKept(facts.counts),
-  ...(facts.abandoned ? [noteOfAbandoned(facts.abandoned)] : []),
+  ...(facts.abandoned ? [noteOfAbandoned(facts.abandoned, facts.gone.count > 0)] : []),
 ]
 
-const noteOfAbandoned = (rows: number): string =>
-  `${count(rows, 'row')} of the shuffled drop ${rows === 1 ? 'was' : 'were'} abandoned when it was sealed, and can no longer be minted`
+const noteOfAbandoned = (rows: number, isIdChanged: boolean): string =>
+  `${count(rows, 'row')} of the shuffled drop ${rows === 1 ? 'was' : 'were'} abandoned when it was sealed, and can no longer be minted${isIdChanged ? '. If you changed the id of a row, restore it' : ''}`
 
 function notesOfKept({ drift, lasting, keptBurns }: NotedFacts['counts']): string[] {
   const kept = drift - keptBurns - lasting

@@ -74,6 +74,12 @@ test('a plan of a sealed drop does not count a row that was added since as aband
   expect(added).toMatchObject([{ action: 'impossible', reason: expect.stringContaining('was edited after') }])
 })
 
+test('a plan of a sealed drop suggests to restore the id of a row without an NFT', async () => {
+  const { first, inText } = await sealedDrop()
+  await writeFile(first.path('drop.csv'), rows.replace('r1,', 'r9,'))
+  expect((await inText(first, 'plan')).stderr).toContain('If you changed the id of a row, restore it.')
+})
+
 test('refuses to mint a sealed drop with one message, on any machine and with any flags', async () => {
   const { first, second } = await sealedDrop()
   const mints = [
@@ -113,6 +119,8 @@ test('shows the seal and the abandoned rows in status, results and report, and t
   }
   const before = await recorded()
   expect(before.status.stdout).toContain('sealed')
+  const data = JSON.parse((await first.cli('batch', 'status', file, '--json')).stdout)
+  expect(data).toMatchObject({ state: 'sealed', round: expect.any(Number), round_at: expect.stringMatching(/Z$/) })
   expect(before.status.stderr).toMatch(/round \d+ of the beacon that you named draws its rows/)
   expect(before.status.stderr).toContain(': 3 of 4 rows are minted, 1 abandoned.')
   expect(before.status.stderr).toContain('Next: gdn reveal ')

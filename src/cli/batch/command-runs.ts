@@ -52,6 +52,8 @@ async function recordOf(run: CommandRun): Promise<CommandRecord> {
     origin: run.origin,
     manifest: null,
     drop: 1,
+    round: null,
+    round_at: null,
     started_at: new Date(run.startedAt).toISOString(),
   }
 }

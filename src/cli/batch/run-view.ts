@@ -1,5 +1,6 @@
 import type { RunStatus } from '../../batch/types.ts'
 import { dropStateOf, withAbandoned } from '../../reveal/drop-state.ts'
+import { isoTime } from '../../reveal/shuffle/rule.ts'
 import { SPENT_FIELDS, spentText } from '../cost/spent.ts'
 import type { Io } from '../io/io.ts'
 import type { DataRecord } from '../render/cells.ts'
@@ -27,6 +28,8 @@ const FIELDS = [
   'backend_id',
   'manifest',
   'drop',
+  'round',
+  'round_at',
   'started_at',
   ...SPENT_FIELDS,
 ]
@@ -79,12 +82,13 @@ function stateOf({ running, counts: given, reading }: RunStatus): string {
 }
 
 export function runData(status: RunStatus): DataRecord {
+  const drop = dropStateOf(status)
   return {
     run: status.name,
     run_id: status.id,
     state: stateOf(status),
     running: status.running,
-    ...withAbandoned(status.counts, dropStateOf(status)),
+    ...withAbandoned(status.counts, drop),
     burned: status.burned,
     blockchain: status.blockchain,
     contract_address: status.contractAddress,
@@ -92,6 +96,8 @@ export function runData(status: RunStatus): DataRecord {
     backend_id: status.backendId,
     manifest: status.manifestPath,
     drop: status.generation,
+    round: drop?.seal?.round ?? null,
+    round_at: drop?.seal?.roundAt == null ? null : isoTime(drop.seal.roundAt),
     started_at: status.startedAt,
   }
 }
