@@ -29,6 +29,7 @@ import { FAILED, HAS_ID } from './mint-changes.ts'
 import { NftsWithoutRow } from './nfts-without-row.ts'
 import { addOtherContents, refuseExchangedContents } from './other-contents.ts'
 import { OtherDrop } from './other-drop.ts'
+import { isEdit, noteOfOtherEdition } from './other-edition.ts'
 import { noteOfMove, noteOfMovedRun, notesOfPlan } from './plan-notes.ts'
 import { burnsIn, plannedChanges, rowsOf, updatesOf } from './plan-rows.ts'
 import { type ChangePlan, type PlanCounts, type PlanDeps, type PlanOptions, plannedRun } from './planned.ts'
@@ -81,6 +82,7 @@ export async function withPlan<Result>(
       run: plannedRun(drop),
       counts: planner.counts,
       notes: planner.notes,
+      otherEdition: planner.otherEdition,
       changedSinceSaved: saved.changedSinceSaved,
       movedFrom: store.movedFrom,
       relabeled: planner.relabeled,
@@ -143,6 +145,9 @@ class Planner {
   #unedited = 0
   /** Number of revealed NFTs to update. */
   #revealed = 0
+  /** Number of rows whose content apart from files was edited after their mint. */
+  #edited = 0
+  otherEdition: string | null = null
   #noTransfersReason: string | null | undefined
   readonly #seen: SeenNfts
   readonly #doubts: OtherDrop
@@ -192,6 +197,12 @@ class Planner {
     else for (const row of await this.#vanished.takeBurned(this.#store, source)) await this.#seen.addBurned(row)
     this.counts.vanished = this.#vanished.count
     await this.#refuseClaimed()
+    const { rows, mint, retries, abandoned } = this.counts
+    this.otherEdition = await noteOfOtherEdition(
+      { sent: rows - mint - abandoned, edited: this.#edited - this.#unedited, added: mint - retries },
+      this.#options.manifestPath,
+    )
+    if (this.otherEdition !== null) this.notes.push(this.otherEdition)
     if (this.#options.isSaved !== true) await this.#refuseDoubtful()
     await this.#noteMove(others)
     this.notes.push(
@@ -234,7 +245,8 @@ class Planner {
       await refuseExchangedContents(this.#store)
       if (drop.setId !== null) await this.#store.read((sql) => refuseRenumbered(sql, drop, 'draft'))
     }
-    const judged = { rows: 'draft', named: rows - mint, isAllowed } as const
+    const mayBeOther = this.otherEdition !== null
+    const judged = { rows: 'draft', named: rows - mint, isAllowed, mayBeOther } as const
     const { notes, areTitles } = await state.scratch((sql) => refuseExchanged(sql, drop, judged))
     this.notes.push(...notes)
     const note = drop.setId === null && !adopt && !areTitles ? this.#doubts.refuse() : null
@@ -324,6 +336,7 @@ class Planner {
     for (const [position, changes] of changed) {
       counts.rows++
       if (changes.length === 0) counts.unchanged++
+      if (changes.some(isEdit)) this.#edited++
       for (const { action, reason, proof } of changes) {
         counts[action]++
         if (action === 'drift' && LASTING.has(reason)) counts.lasting++

@@ -132,6 +132,8 @@ export interface ChangePlan {
   run: PlannedRun
   counts: PlanCounts
   notes: readonly string[]
+  /** The note that most minted rows have other content, so they may be of another edition; null for any other plan. */
+  otherEdition: string | null
   /** Rows whose changes differ from the saved plan. `rows` contains only the first of them. */
   changedSinceSaved: { count: number; rows: ReplannedRow[] }
   /** The earlier path of a moved manifest; null if it wasn't moved. `apply` stores the new path. */

@@ -121,7 +121,9 @@ test.each([
   [{ mint: 1, vanished: 1 }, true, 'gdn apply d --only mint'],
   [{ mint: 1, retries: 1, vanished: 1 }, undefined, 'gdn apply d --only mint'],
 ])('names the command that makes only the mints, with the flag that it needs: %j', (counts, newRows, command) => {
-  expect(onlyMintOf('gdn apply d', { ...NO_COUNTS, ...counts }, newRows)).toBe(command)
+  const plan = { counts: { ...NO_COUNTS, ...counts }, otherEdition: null }
+  expect(onlyMintOf('gdn apply d', plan, newRows)).toBe(command)
+  expect(onlyMintOf('gdn apply d', { ...plan, otherEdition: 'other' }, newRows)).toBe(null)
 })
 
 test('counts the burns and transfers that it does not show', async () => {

@@ -296,6 +296,30 @@ describe('gdn apply', () => {
     expect(api.bodies('transfernft')).toHaveLength(1)
   })
 
+  test('needs --yes to add rows of what may be another edition, which gdn plan does not advise', async () => {
+    const edition = (size: number, text: string) =>
+      `id,title,description,receiver\n${Array.from({ length: size }, (_, row) => `${row},T${row},${text},${OWNER}\n`).join('')}`
+    const { api, path, write, mint, plan, run } = await machine(edition(4, 'first'))
+    await mint()
+    await write(edition(5, 'second'))
+    const text = '4 of the 4 minted rows have other content: this manifest may belong to another edition.'
+    const planned = await plan()
+    expect(planned.stderr).toContain(text)
+    expect(planned.stderr).toContain('To continue the drop, use the manifest that it began with.')
+    expect(planned.stderr).not.toContain('--only mint')
+    const refused = await run('apply', path('drop.csv'), '--yes')
+    expect(refused).toMatchObject({ code: 5, stderr: expect.stringContaining(text) })
+    expect(refused.stderr).not.toContain('--only mint')
+    const sent = api.bodies('createnft').length
+    const asked = await run('apply', path('drop.csv'), '--only', 'mint')
+    expect(asked.code).toBe(3)
+    expect(asked.stderr).toContain(`confirmation required: ${text} Mint 1 NFT (4 other changes are skipped`)
+    expect(api.bodies('createnft')).toHaveLength(sent)
+    const added = await run('apply', path('drop.csv'), '--only', 'mint', '--yes')
+    expect(added).toMatchObject({ code: 0, stderr: expect.stringContaining(text) })
+    expect(api.bodies('createnft')).toHaveLength(sent + 1)
+  })
+
   test('refuses an edited row without an ID before it prompts', { tags: ['promise'] }, async () => {
     const rows = `title,description,receiver\nDawn,x,${OWNER}\nDusk,x,${OWNER}\n`
     const { path, api, write, mint, run } = await machine(rows)

@@ -36,6 +36,8 @@ interface Judged {
   /** Number of rows that have NFTs. */
   named: number
   isAllowed: boolean
+  /** Whether the manifest may belong to another edition. That explains exchanged values other than receivers. */
+  mayBeOther?: boolean
 }
 
 /**
@@ -54,7 +56,9 @@ export function refuseExchanged(sql: Sql, drop: Drop, judged: Judged): { notes: 
   if (first !== undefined && !judged.isAllowed) throw exchangedRowsError(sql, drop, judged.rows, { first, found })
   const permuted = exchanged.filter((one) => arePermuted(one, judged.named) && !found.includes(one))
   const doubtful = exchanged.filter((one) => !permuted.includes(one) && mayBeExchanged(one, judged.named))
-  const notes = [...found, ...doubtful.filter((one) => !found.includes(one))].map((one) => {
+  const noted = [...found, ...doubtful.filter((one) => !found.includes(one))]
+  const explained = judged.mayBeOther === true ? noted.filter(({ field }) => field === 'receiver') : noted
+  const notes = explained.map((one) => {
     const isPermitted = judged.isAllowed && isRefused(one)
     return `${textOf(one)}. ${isPermitted ? '--allow-exchanged permits this' : 'If a column was sorted alone, restore it'}`
   })

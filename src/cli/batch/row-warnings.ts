@@ -1,3 +1,4 @@
+import { seemsOtherEdition } from '../../batch/rows/other-edition.ts'
 import type { DuplicateRow, Duplicates, PlannedEvent } from '../../batch/types.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
@@ -77,9 +78,6 @@ export function printDuplicates({ io }: Pick<Deps, 'io'>, { count: all, rows }: 
   if (all > MAX_SHOWN) io.warn(`  … and ${count(all - MAX_SHOWN, 'more identical row')}`)
 }
 
-/** The edited rows from which a manifest can be another edition. Fewer are edits by hand. */
-const MIN_EDITED = 3
-
 /**
  * Returns a warning if at least half of the sent rows have other content in the manifest and other rows would be sent,
  * which happens if an edition is drawn again. Null for any other plan.
@@ -87,25 +85,26 @@ const MIN_EDITED = 3
 export function otherEditionText({ rows, changes }: PlannedEvent): string | null {
   const sent = rows.accepted + rows.deployed + rows.unknown
   const edited = changes.keptAccepted
-  if (rows.pending === 0 || edited < MIN_EDITED || edited * 2 < sent) return null
+  if (rows.pending === 0 || !seemsOtherEdition({ edited, sent })) return null
   return `${edited} of the ${sent} rows that were sent have other content in this manifest, so the rows to send may belong to another edition. \`gdn plan <manifest>\` shows the differences.`
 }
 
 /**
- * Prompts before rows are added to a drop most of whose rows were edited after they were sent.
+ * Prompts before a drop is changed by a manifest in which most of the sent rows have other content.
  *
+ * @param text the reason; null for any other manifest
+ * @param effect what happens next, such as `Mint the other 10 rows`
  * @throws GdnError `not_confirmed`
  */
 export async function confirmOtherEdition(
   { io }: Pick<Deps, 'io'>,
   yes: boolean | undefined,
-  planned: PlannedEvent,
+  { text, effect }: { text: string | null; effect: string },
 ): Promise<void> {
-  const text = otherEditionText(planned)
   if (text === null) return
   if (yes) return io.warn(text)
-  const rows = planned.rows.pending === 1 ? 'the other row' : `the other ${planned.rows.pending} rows`
-  await io.confirm(`${text} Mint ${rows}?`, '--yes', {
-    hint: 'To continue the drop, mint the manifest that it began with.',
-  })
+  await io.confirm(`${text} ${effect}?`, '--yes', { hint: ORIGINAL_MANIFEST })
 }
+
+/** How to continue a drop whose manifest may have been replaced by another edition. */
+export const ORIGINAL_MANIFEST = 'To continue the drop, use the manifest that it began with.'

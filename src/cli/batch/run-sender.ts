@@ -29,7 +29,7 @@ import type { BatchMintFlags } from './flags.ts'
 import type { LocalFiles } from './local-files.ts'
 import { notesOf, printPlan } from './print-plan.ts'
 import type { BatchProgress } from './progress.ts'
-import { confirmDuplicates, confirmOtherEdition, duplicateWarnings } from './row-warnings.ts'
+import { confirmDuplicates, confirmOtherEdition, duplicateWarnings, otherEditionText } from './row-warnings.ts'
 import { checkRunPlan, permitRun, questionOfRun, unsentRows, withEnoughCost, worstOfMints } from './run-costs.ts'
 import { recordsOf } from './verify-rows.ts'
 import { verifyRun } from './verify-run.ts'
@@ -208,7 +208,11 @@ export class RunSender {
     const { client, server } = this.#connection
     const inRows = warnings?.all ?? []
     // `gdn apply` shows the edits in its plan, and `gdn batch resume` doesn't read the manifest.
-    if (read !== null && !isApplied) await confirmOtherEdition(this.#deps, flags.yes, planned)
+    if (read !== null && !isApplied) {
+      const { pending } = planned.rows
+      const effect = `Mint the other ${pending === 1 ? 'row' : `${pending} rows`}`
+      await confirmOtherEdition(this.#deps, flags.yes, { text: otherEditionText(planned), effect })
+    }
     printWarnings(this.#deps.io, { warnings: inRows })
     await confirmDuplicates(this.#deps, flags.allowDuplicates, planned.duplicates, warnings?.file)
     const inFiles = await checkPlannedFiles(this.#deps, planned, { client, server, files, localFiles })

@@ -12,7 +12,7 @@ import { noteMade, noteSeen } from '../../plan/note-changes.ts'
 import type { ChangePlan } from '../../plan/planned.ts'
 import { addDuplicatesFlag, TARGET_ALIASES } from '../batch/flags.ts'
 import { planFlagsAgain } from '../batch/flags-again.ts'
-import { printBriefly, refuseDuplicates } from '../batch/row-warnings.ts'
+import { confirmOtherEdition, printBriefly, refuseDuplicates } from '../batch/row-warnings.ts'
 import { refuseFailure, sendRun } from '../batch/send-run.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
 import { networkText } from '../connect/is-without-value.ts'
@@ -281,10 +281,12 @@ async function confirmPlan(
   const isList = !io.settings.machine && !io.settings.quiet
   const obstacles = await obstaclesOf(plan)
   if (isList) for (const line of await planLines(plan, obstacles, io.look())) io.note(line)
-  const onlyMint = onlyMintOf(applyAgain(manifest, flags), counts, newRows)
+  const onlyMint = onlyMintOf(applyAgain(manifest, flags), plan, newRows)
   const allText = isList ? whereAllAre(manifest, flags, isSaved) : null
-  printPlanNotes(io, plan, obstacles, { allText, onlyMint, onlyMints: flags.only === 'mint' })
-  if (counts.impossible > 0 && flags.only === undefined) {
+  const isRefused = counts.impossible > 0 && flags.only === undefined
+  const notes = isRefused ? plan.notes : plan.notes.filter((note) => note !== plan.otherEdition)
+  printPlanNotes(io, { counts, notes }, obstacles, { allText, onlyMint, onlyMints: flags.only === 'mint' })
+  if (isRefused) {
     throw new GdnError(
       'refused',
       `${count(counts.impossible, 'change')} in the plan can't be made${obstaclesText(obstacles, counts.impossible)}`,
@@ -321,13 +323,15 @@ async function confirmPlan(
     run: plan.run.id,
     worst: () => worstOfPlan(plan, flags),
   }
+  const text = plan.otherEdition === null ? null : `${plan.otherEdition}.`
+  const what = flags.only === 'mint' ? mintedText(counts) : appliedText(counts)
+  await confirmOtherEdition(deps, flags.yes, { text, effect: what })
   if (flags.yes) {
     await noteCost(deps, connection, blockchain, priced)
     return true
   }
   const cost = await costAtMost(deps, connection, blockchain, priced)
   printNotes(deps, cost.notes)
-  const what = flags.only === 'mint' ? mintedText(counts) : appliedText(counts)
   const question = `${what} on ${networkText(blockchain, connection, ',')} through ${connection.server.origin}${cost.text}?`
   await io.confirm(safe(question), '--yes')
   return true

@@ -8,7 +8,7 @@ import { shellWord } from '../../core/shell-word.ts'
 import { LocalContents } from '../../files/local-content.ts'
 import { NOT_COMMITTED, NOT_REVEALED } from '../../plan/compare.ts'
 import { refuseOtherFile, savePlan } from '../../plan/plan-file.ts'
-import type { ChangePlan, PlanCounts, PlannedChange } from '../../plan/planned.ts'
+import type { ChangePlan, PlannedChange } from '../../plan/planned.ts'
 import { dropText } from '../../reveal/drop-state.ts'
 import { addDuplicatesFlag, TARGET_ALIASES } from '../batch/flags.ts'
 import { planFlagsAgain, serverFlagsAgain } from '../batch/flags-again.ts'
@@ -137,7 +137,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
       }
       const allText = isBrief ? 'Add `-o ndjson` to print all of them.' : null
       const apply = `gdn apply ${shellWord(safe(manifest))}${planFlagsAgain(flags)}`
-      printPlanNotes(io, found, obstacles, { allText, onlyMint: onlyMintOf(apply, found.counts, flags.newRows) })
+      printPlanNotes(io, found, obstacles, { allText, onlyMint: onlyMintOf(apply, found, flags.newRows) })
       // A plan whose edited rows `apply` would refuse isn't saved.
       if (found.counts.mint > 0) await found.refuseEdited()
       await refusePlanBeyondSupply(deps, connection, opened, found)
@@ -146,7 +146,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
         await savePlan(saveAs, found, { ...opened, takeOver: flags.takeOver === true, allowDuplicates })
         const again = `gdn apply ${shellWord(safe(flags.out ?? ''))}${serverFlagsAgain(flags)}`
         const asks = !allowDuplicates && found.counts.mint > 0 && (await found.duplicates()).count > 0
-        io.note(savedText(found.counts, `${again}${asks ? ' --allow-duplicates' : ''}`))
+        io.note(savedText(found, `${again}${asks ? ' --allow-duplicates' : ''}`))
       }
       if (flags.detailedExitCode && pendingCount(found.counts) + pendingPairs(found) > 0)
         deps.setExitCode(EXIT.changesPending)
@@ -183,13 +183,13 @@ async function quotePlan(
 }
 
 /** Returns the next step for a saved plan. `apply` refuses a plan with an impossible change. */
-function savedText({ impossible, mint, burn }: PlanCounts, again: string): string {
+function savedText({ counts: { impossible, mint, burn }, otherEdition }: ChangePlan, again: string): string {
   if (impossible === 0) {
     const inScript = burn === 0 ? '' : `\nIn a script, add --yes --max-burns ${burn}.`
     return `Saved. To apply exactly this plan: ${again}${inScript}`
   }
   const refused = 'Saved, but gdn apply refuses this plan because a change is impossible.'
-  return mint === 0 ? refused : `${refused} To mint only its new rows: ${again} --only mint`
+  return mint === 0 || otherEdition !== null ? refused : `${refused} To mint only its new rows: ${again} --only mint`
 }
 
 /**

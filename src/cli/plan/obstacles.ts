@@ -1,6 +1,7 @@
 import { NOT_DYNAMIC } from '../../plan/compare.ts'
 import { HAS_ID } from '../../plan/mint-changes.ts'
 import type { ChangePlan, PlannedChange } from '../../plan/planned.ts'
+import { ORIGINAL_MANIFEST } from '../batch/row-warnings.ts'
 import { safe } from '../io/io.ts'
 import { cutToWidth } from '../text/display-width.ts'
 import { wrapLine } from '../text/wrap.ts'
@@ -101,9 +102,9 @@ export function obstaclesText({ all }: Obstacles, impossible: number): string {
 /**
  * Returns how to resolve impossible changes.
  *
- * @param onlyMint the command that makes only the mints
+ * @param onlyMint the command that makes only the mints; null if they may be those of another edition
  */
-export function wayOut({ all, areEdits }: Obstacles, { mint }: { mint: number }, onlyMint: string): string {
+export function wayOut({ all, areEdits }: Obstacles, { mint }: { mint: number }, onlyMint: string | null): string {
   const ways: string[] = []
   if (all.some(({ reason }) => reason !== NOT_DYNAMIC)) {
     ways.push(`Fix each cause${areEdits ? ', or undo the edit of each row that you edited' : ''}.`)
@@ -113,6 +114,6 @@ export function wayOut({ all, areEdits }: Obstacles, { mint }: { mint: number },
       "NFTs that were minted without --dynamic can't be changed: restore their former rows and files, or burn the NFTs and mint the rows again.",
     )
   }
-  if (mint > 0) ways.push(`To mint only the new rows, run \`${onlyMint}\`.`)
+  if (mint > 0) ways.push(onlyMint === null ? ORIGINAL_MANIFEST : `To mint only the new rows, run \`${onlyMint}\`.`)
   return ways.join(' ')
 }

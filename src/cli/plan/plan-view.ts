@@ -208,14 +208,18 @@ export function summaryText(counts: PlanCounts): string {
 }
 
 /**
- * Returns the command that makes only the mints. It includes --new-rows if rows were removed and new rows would be
- * minted.
+ * Returns the command that makes only the mints; null if they may be those of another edition. It includes --new-rows
+ * if rows were removed and new rows would be minted.
  */
 export function onlyMintOf(
   again: string,
-  { mint, retries, vanished }: Pick<PlanCounts, 'mint' | 'retries' | 'vanished'>,
+  {
+    counts: { mint, retries, vanished },
+    otherEdition,
+  }: { counts: Pick<PlanCounts, 'mint' | 'retries' | 'vanished'>; otherEdition: string | null },
   newRows: boolean | undefined,
-): string {
+): string | null {
+  if (otherEdition !== null) return null
   const needsFlag = newRows !== true && vanished > 0 && mint > retries
   return `${again}${needsFlag ? ' --new-rows' : ''} --only mint`
 }
@@ -224,14 +228,14 @@ export function onlyMintOf(
  * Prints the notes and the summary of a plan below its list of changes.
  *
  * @param allText the sentence that says where to find all changes, or null if the list is complete
- * @param onlyMint the command that makes only the mints
+ * @param onlyMint the command that makes only the mints; null if they may be those of another edition
  * @param onlyMints whether changes other than mints are left out
  */
 export function printPlanNotes(
   io: Pick<Io, 'note'>,
   { counts, notes }: Pick<ChangePlan, 'counts' | 'notes'>,
   obstacles: Obstacles,
-  { allText, onlyMint, onlyMints = false }: { allText: string | null; onlyMint: string; onlyMints?: boolean },
+  { allText, onlyMint, onlyMints = false }: { allText: string | null; onlyMint: string | null; onlyMints?: boolean },
 ): void {
   const hidden = allText === null ? null : hiddenText(counts, obstacles)
   if (hidden !== null) io.note(`${hidden} ${allText}`)

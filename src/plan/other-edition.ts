@@ -1,0 +1,30 @@
+import { stat } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { isFileField } from '../batch/rows/field-changes.ts'
+import { seemsOtherEdition } from '../batch/rows/other-edition.ts'
+import type { NftChange } from './compare.ts'
+
+/** The file that `gdn art generate` writes beside the manifest. */
+const EDITION_FILE = 'edition.json'
+
+/** Whether a change replaces content of an NFT, apart from its files, with that of its row. */
+export const isEdit = ({ want, action, fields }: NftChange): boolean =>
+  want === 'update' && action !== 'drift' && fields.some(({ field }) => !isFileField(field))
+
+/**
+ * Returns a note if most minted rows have other content, and rows are new or `gdn art generate` made the manifest. Null
+ * for any other plan.
+ *
+ * @param rows the number of minted rows, of edited ones, and of rows that were never sent
+ */
+export async function noteOfOtherEdition(
+  { sent, edited, added }: { sent: number; edited: number; added: number },
+  manifest: string | null,
+): Promise<string | null> {
+  if (!seemsOtherEdition({ edited, sent })) return null
+  if (added === 0 && !(manifest !== null && (await isInEdition(manifest)))) return null
+  return `${edited} of the ${sent} minted rows have other content: this manifest may belong to another edition`
+}
+
+const isInEdition = async (manifest: string): Promise<boolean> =>
+  (await stat(join(dirname(manifest), EDITION_FILE)).catch(() => null))?.isFile() === true
