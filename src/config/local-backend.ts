@@ -101,3 +101,10 @@ async function readSecretFile(path: string): Promise<Secret | null> {
   if (/^[\x21-\x7e]{1,4096}$/.test(text)) return new Secret(text)
   throw new GdnError('unauthorized', `${path} has no valid API key: one line of printable characters is expected`)
 }
+
+/** Returns whether `backend.yaml` was changed after the running backend started. */
+export async function isConfigNewer(dataDir: string): Promise<boolean> {
+  const changedAt = async (file: string) => (await stat(join(dataDir, file)).catch(() => null))?.mtimeMs
+  const [config, record] = [await changedAt('backend.yaml'), await changedAt(RECORD)]
+  return config !== undefined && record !== undefined && config > record
+}

@@ -1,13 +1,14 @@
 /** @module-tag slow */
 import { randomUUID } from 'node:crypto'
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, rename, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { VERSION } from '../../src/core/version.ts'
 import { exportDatabase } from '../../src/server/database/export.ts'
 import { importDatabase } from '../../src/server/database/import.ts'
 import { createTestCollection, startTestBackend, type TestBackend, WALLETS, withStore } from '../helpers/backend.ts'
 import { copyFolder } from '../helpers/backups.ts'
+import { startHttpServer } from '../helpers/http-server.ts'
 import { enterCollections } from '../helpers/known-collections.ts'
 import { ownPort } from '../helpers/own-port.ts'
 import { cli, errorOf, tempHome, timeUpWhileWaiting } from './harness.ts'
@@ -104,6 +105,23 @@ test('local start rejects an option that differs from that of the running backen
       hint: `Run \`gdn local stop\` first, then \`gdn local start ${argv.join(' ')}\`.`,
     })
   }
+})
+
+test('local start says that the configuration is newer than the backend, and what the backend reports', async () => {
+  await start(localDir(dir))
+  const record = join(localDir(dir), 'backend.json')
+  const running = JSON.parse(await readFile(record, 'utf8'))
+  const problem = "the file storage can't be reached: the IPFS node 127.0.0.1:5001"
+  const ready = await startHttpServer(() => ({ status: 503, json: { status: 'not ready', problems: [problem] } }))
+  onTestFinished(() => ready.close())
+  await writeFile(record, JSON.stringify({ ...running, url: ready.url }))
+  await writeFile(join(localDir(dir), 'backend.yaml'), 'storage: { kind: disk }\n', { mode: 0o600 })
+  const later = new Date(Date.now() + 60_000)
+  await utimes(join(localDir(dir), 'backend.yaml'), later, later)
+  const { code, stderr } = await gdn(['local', 'start'])
+  expect(code).toBe(0)
+  expect(stderr).toContain('backend.yaml was changed since. Run `gdn local stop` and `gdn local start` to use it.')
+  expect(stderr).toContain(problem)
 })
 
 test('local start and doctor name the other version of gdn that the backend runs', async () => {

@@ -55,6 +55,11 @@ test('the README has at most 200 lines', () => {
 })
 
 describe.each(pages)('$name', ({ name, text, tokens }) => {
+  test('has each row of a table on one line', () => {
+    const outside = text.replaceAll(/^( *)```[\s\S]*?^\1```/gm, '')
+    expect(outside.split('\n').filter((line) => /^\|.*[^|\s]\s*$/.test(line))).toEqual([])
+  })
+
   test('shows only images that exist', () => {
     const sources = [...text.matchAll(/<(?:img|source)\b[^>]*?\bsrc(?:set)?="([^"]+)"/g)].map(
       ([, source = '']) => source,

@@ -82,8 +82,9 @@ export function createErrorHandler(log: Log) {
         ? error
         : (toRefusal(error, validationStatus) ??
           diskFull(error, log) ??
-          fromDatabase(error, validationStatus, log) ??
-          storageUnavailable(error, log))
+          // Its cause may be the same system error as that of a database.
+          storageUnavailable(error, log) ??
+          fromDatabase(error, validationStatus, log))
     if (refusal !== null) {
       if (refusal.cause !== undefined) log.warn({ error: messageOf(refusal.cause) }, refusal.message)
       reply.code(refusal.status).headers(refusal.headers).send(bodyOf(form, refusal))

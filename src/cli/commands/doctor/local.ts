@@ -1,15 +1,13 @@
-import { createTransport } from '../../../client/create-transport.ts'
-import type { TransportResponse } from '../../../client/transport.ts'
 import { isDataDirectory, localApiKey, runningBackend } from '../../../config/local-backend.ts'
 import { localDataDirectory } from '../../../config/paths.ts'
 import type { Server } from '../../../config/server.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'
+import { askReady } from '../../connect/backend-ready.ts'
 import type { Deps } from '../../deps.ts'
 import { VERSION } from '../../version.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 import { readinessFindings } from './readiness.ts'
 
-const TIMEOUT_MS = 10_000
 const LOG_FIX = 'Run `gdn local logs` to show its log.'
 const RESTART_FIX = 'Run `gdn local stop && gdn local start` to restart it.'
 
@@ -41,15 +39,5 @@ export async function checkLocalBackend({ env, signals }: Deps, asked: Server | 
     if (error instanceof GdnError) return [fail(check, error)]
     const message = `process ${backend.pid} does not respond on ${backend.url}: ${messageOf(error)}`
     return [fail(check, new GdnError('unreachable', message, { hint: RESTART_FIX }))]
-  }
-}
-
-async function askReady(url: string, signal: AbortSignal): Promise<TransportResponse> {
-  const transport = await createTransport('single')
-  try {
-    const request = { method: 'GET', url: `${url}/readyz`, headers: {}, timeoutMs: TIMEOUT_MS, signal } as const
-    return await transport.request(request)
-  } finally {
-    await transport.close()
   }
 }

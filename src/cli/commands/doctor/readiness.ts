@@ -1,9 +1,6 @@
-import * as z from 'zod'
 import { type Blockchain, isBlockchain } from '../../../api/blockchains.ts'
-import { parseJson } from '../../../core/json.ts'
+import { problemsIn } from '../../connect/backend-ready.ts'
 import { type Finding, warn } from './finding.ts'
-
-const readiness = z.object({ problems: z.array(z.string()).optional(), warnings: z.array(z.string()).optional() })
 
 /**
  * Returns the problems that a gdn backend reports at `/readyz`. Other servers report none.
@@ -11,8 +8,7 @@ const readiness = z.object({ problems: z.array(z.string()).optional(), warnings:
  * @param fix how to fix a problem that is not about a network
  */
 export function readinessFindings(check: string, readyz: Uint8Array, fix: string | null): Finding[] {
-  const { data: { problems = [], warnings = [] } = {} } = readiness.safeParse(parseJson(readyz))
-  return [...problems, ...warnings].map((message) => {
+  return problemsIn(readyz).map((message) => {
     const network = networkOf(message)
     const ofNetwork = `Run \`gdn chain status ${network}\` on the machine of the backend for details.`
     return warn(check, message, network === null ? fix : ofNetwork)

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import {
   DEFAULT_PORT,
+  isConfigNewer,
   lastPort,
   localApiKeyFile,
   type RunningBackend,
@@ -12,6 +13,7 @@ import { localDataDirectory } from '../../../config/paths.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
+import { askReady, problemsIn } from '../../connect/backend-ready.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { integer } from '../../flags/parse.ts'
@@ -61,6 +63,10 @@ export async function start(deps: Deps, flags: StartFlags): Promise<void> {
         `It runs gdn ${safe(running.version)}. Run \`gdn local stop\` and \`gdn local start\` to run gdn ${VERSION}.`,
       )
     }
+    if (await isConfigNewer(dataDir)) {
+      io.warn('backend.yaml was changed since. Run `gdn local stop` and `gdn local start` to use it.')
+    }
+    await warnOfProblems(deps, running.url)
     return await tell(running)
   }
   const progress = await io.progress('Starting the local backend')
@@ -75,7 +81,14 @@ export async function start(deps: Deps, flags: StartFlags): Promise<void> {
   io.note(`  data     ${safe(dataDir)}`)
   io.note(`  API key  in ${safe(localApiKeyFile(dataDir))}`)
   io.note('Add --local to a command to use it. Run `gdn local stop` to stop it.')
+  await warnOfProblems(deps, started.url)
   await tell(started)
+}
+
+/** Prints what the backend itself reports, such as storage that it can't reach. */
+async function warnOfProblems({ io, signals }: Deps, url: string): Promise<void> {
+  const ready = await askReady(url, signals.signal).catch(() => null)
+  for (const problem of ready === null ? [] : problemsIn(ready.body)) io.warn(safe(problem))
 }
 
 /** Rejects a flag whose value differs from that of the running backend. @throws GdnError `usage` */
