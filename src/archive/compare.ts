@@ -1,8 +1,8 @@
 import { type ArchiveProblem, type IndexFile, type IndexToken, problemsOf } from './index-lines.ts'
 
-/** Something that a check found: a file that can't be read, or that differs from an archive. */
+/** Something that a check found: a file that can't be read, that differs from an archive, or that the archive lacks. */
 export interface Finding extends ArchiveProblem {
-  kind: 'unreadable' | 'differs' | 'missing' | 'new'
+  kind: 'unreadable' | 'differs' | 'missing' | 'new' | 'not_archived'
 }
 
 /**
@@ -47,29 +47,36 @@ const gone = (token: IndexToken) => {
 /** The metadata of the collection is before all tokens. */
 const orderOf = ({ token_id }: IndexToken): bigint => (token_id === null ? -1n : BigInt(token_id))
 
-/** Yields how the files of a token differ from those in the archive. What can't be read now is no difference. */
+/**
+ * Yields how the files of a token differ from those in the archive, and which of them the archive lacks. What can't be
+ * read now is no difference.
+ */
 function* differences(before: IndexToken, now: IndexToken): Generator<Finding> {
   const { token_id } = now
-  const differs = ({ field, url }: IndexFile, error: string): Finding => ({
-    kind: 'differs',
-    token_id,
-    field,
-    url,
+  const found = (kind: Finding['kind'], { field, url }: IndexFile, error: string) => ({
+    ...{ kind, token_id, field, url },
     error,
   })
-  if (before.uri !== now.uri)
-    yield about(now, 'differs', `the ${token_id === null ? 'contract' : 'token'} URI was ${before.uri ?? 'unreadable'}`)
+  const differs = (file: IndexFile, error: string) => found('differs', file, error)
+  const notArchived = (file: IndexFile) => found('not_archived', file, 'the archive does not have it')
+  const whose = token_id === null ? 'contract' : 'token'
+  if (before.uri === null && now.uri !== null)
+    yield about(now, 'not_archived', `the archive does not have the ${whose} URI`)
+  else if (before.uri !== now.uri) yield about(now, 'differs', `the ${whose} URI was ${before.uri ?? 'unreadable'}`)
   const old = new Map(before.files.map((file) => [file.field, file]))
   const isReadable = now.files[0]?.error === undefined && now.files[0]?.cid !== undefined
+  // Without the metadata, the archive doesn't say which files it names.
+  const hadMetadata = before.files[0]?.cid !== undefined
   for (const file of now.files) {
     const archived = old.get(file.field)
     old.delete(file.field)
-    if (archived === undefined) yield differs(file, 'the file is not in the archive')
-    else if (file.cid === undefined || archived.cid === undefined) continue
+    if (archived === undefined && hadMetadata) yield differs(file, 'the file is not in the archive')
+    else if (file.cid === undefined) continue
+    else if (archived === undefined) yield notArchived(file)
     else if (archived.url !== file.url) yield differs(file, `the URL was ${archived.url}`)
-    else if (archived.sha256 !== file.sha256) {
+    else if (archived.cid !== undefined && archived.sha256 !== file.sha256) {
       yield differs(file, `its SHA-256 hash was ${archived.sha256 ?? 'unknown'}, and is ${file.sha256 ?? 'unknown'}`)
-    }
+    } else if (archived.error !== undefined && file.error === undefined) yield notArchived(file)
   }
   if (isReadable) for (const file of old.values()) yield differs(file, 'the metadata no longer names this file')
 }

@@ -10,13 +10,18 @@ const MAX_PROBLEMS = 100
 export async function missingFiles(archive: OpenArchive): Promise<{ all: number; first: ArchiveProblem[] }> {
   const first: ArchiveProblem[] = []
   let all = 0
-  for await (const token of archive.tokens()) {
-    for (const problem of problemsOf([await withoutBlocks(archive, token)])) {
+  for await (const token of tokensWithMissing(archive)) {
+    for (const problem of problemsOf([token])) {
       all++
       if (first.length < MAX_PROBLEMS) first.push(problem)
     }
   }
   return { all, first }
+}
+
+/** Yields the tokens of the index. Files that the archive doesn't have are marked with an error. */
+export async function* tokensWithMissing(archive: OpenArchive): AsyncGenerator<IndexToken> {
+  for await (const token of archive.tokens()) yield await withoutBlocks(archive, token)
 }
 
 /** Marks files of which the archive lacks a block, even if its index doesn't say so. */

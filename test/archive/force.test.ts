@@ -1,6 +1,6 @@
 /** @module-tag slow */
 import { existsSync } from 'node:fs'
-import { readFile, writeFile } from 'node:fs/promises'
+import { readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { afterEach, expect, test } from 'vitest'
 import { rawCid } from '../../src/ipfs/cid.ts'
@@ -93,6 +93,48 @@ test('never replaces a damaged archive, that of another collection, or another f
     )
     expect(await readFile(file)).toEqual(content)
   }
+}, 60_000)
+
+test('a check lists each file that an archive lacks and that can be read now, until --force adds it', async () => {
+  const { world, file, env, archive } = await archived(3)
+  const all = new Map(world.gateway.blocks)
+  const parts = [2, 3].map((id) => rawCid(pixels(id).subarray(1024, 2048)).toString())
+  const check = (...flags: string[]) =>
+    cli(['collection', 'check', ...world.flags, '--archive', file, ...flags], { env })
+  for (const lacked of [parts, parts.slice(0, 1)]) {
+    for (const part of lacked) world.gateway.blocks.delete(part)
+    expect((await archive('--force')).code).toBe(7)
+    for (const part of parts) world.gateway.blocks.set(part, all.get(part) ?? Buffer.alloc(0))
+    const result = await check('--json')
+    const tokens = lacked.map((_part, at) => String(at + 2))
+    expect([result.code, JSON.parse(result.stdout)]).toEqual([
+      7,
+      tokens.map((token_id) => ({
+        ...{ kind: 'not_archived', token_id, field: 'image', url: expect.stringContaining(`/${token_id}.png`) },
+        error: 'the archive does not have it',
+      })),
+    ])
+    const what = lacked.length === 1 ? "token 2's image" : '2 files'
+    expect(errorOf(result)).toMatchObject({
+      message: `--archive: the archive lacks ${what}, which can be read now`,
+      hint: expect.stringContaining(`--to ${file}\` and \`--force\``),
+    })
+    await rm(file)
+  }
+  const metadata = world.uris.get(3n)?.split('/')
+  expect(metadata).toHaveLength(4)
+  world.uris.set(3n, 'revert')
+  expect((await archive()).code).toBe(7)
+  world.uris.set(3n, metadata?.join('/') ?? '')
+  const { stdout } = await check('--json')
+  const found = JSON.parse(stdout) as { token_id: string; kind: string; field: string | null }[]
+  expect(found.map(({ token_id, kind, field }) => [token_id, kind, field])).toEqual([
+    ['3', 'not_archived', null],
+    ['3', 'not_archived', 'metadata'],
+    ['3', 'not_archived', 'image'],
+  ])
+  expect((await archive('--force')).code).toBe(0)
+  expect(await check()).toMatchObject({ code: 0, stderr: expect.stringContaining('and match the archive') })
 }, 60_000)
 
 test('reads only what an archive lacks if --force replaces an incomplete one', async () => {

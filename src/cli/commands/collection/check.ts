@@ -25,12 +25,14 @@ export interface CheckFlags extends Omit<OutputFlags, 'output'>, ReadingFlags {
 }
 
 const FIELDS = ['token_id', 'kind', 'field', 'url', 'error']
+/** Maximum length of the name of a field in a message. */
+const MAX_FIELD = 60
 const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'token_id', plural: 'problems', yields: 'url' }
 
 export function command(deps: Deps, run = check): GdnCommand {
   const checkCommand = new GdnCommand({
     about:
-      'The command fetches the metadata and every file of the tokens of an ERC-721 or ERC-1155 contract, as gdn collection archive does, and keeps none of them. It lists the files that cannot be read, or whose bytes are not those of their CID. With --archive, it also lists what differs from an archive, and tokens that were minted or burned since. If a file cannot be read or differs, or the archive lacks a token, the exit code is 7. With -o markdown, it prints the text of an issue.',
+      'The command fetches the metadata and every file of the tokens of an ERC-721 or ERC-1155 contract, as gdn collection archive does, and keeps none of them. It lists the files that cannot be read, or whose bytes are not those of their CID. With --archive, it also lists what differs from an archive, files that the archive lacks, and tokens that were minted or burned since. If a file cannot be read or differs, or the archive lacks a token or a file, the exit code is 7. With -o markdown, it prints the text of an issue.',
     examples: [
       [
         'Check a collection in a scheduled job',
@@ -71,9 +73,9 @@ export async function check(deps: Deps, typed: string | undefined, { output: mod
       await io.data(checkMarkdown(target.contract, tokens, list))
     } else await output.many(list as unknown as DataRecord[])
     const lost = list.filter(({ kind }) => kind === 'unreadable' || kind === 'differs').length
-    const added = list.filter(({ kind }) => kind === 'new').length
     if (lost > 0) throw problemsIn(lost, tokens)
-    if (added > 0) throw outdated(String(flags.archive), list, added)
+    const lacked = list.filter(({ kind }) => kind === 'new' || kind === 'not_archived')
+    if (lacked.length > 0) throw outdated(String(flags.archive), lacked)
     const matches = archive !== null && list.length === 0 ? ', and match the archive' : ''
     io.note(`All files of ${count(tokens, 'token')} can be read${matches}.`)
   } finally {
@@ -86,25 +88,43 @@ const problemsIn = (lost: number, tokens: number) =>
     hint: 'Run the command again to exclude temporary failures. `gdn collection restore` serves the files of an archive.',
   })
 
-function outdated(path: string, list: readonly Finding[], added: number): GdnError {
-  const isOfCollection = list.some(({ kind, token_id }) => kind === 'new' && token_id === null)
-  const lacked = [
-    isOfCollection ? ['the metadata of the collection'] : [],
-    added > Number(isOfCollection) ? [count(added - Number(isOfCollection), 'token')] : [],
+function outdated(path: string, lacked: readonly Finding[]): GdnError {
+  const added = lacked.filter(({ kind }) => kind === 'new')
+  const ofTokens = added.filter(({ token_id }) => token_id !== null).length
+  const parts = [
+    added.length > ofTokens ? ['the metadata of the collection'] : [],
+    ofTokens > 0 ? [count(ofTokens, 'token')] : [],
+    added.length < lacked.length ? [lackedFiles(lacked.filter(({ kind }) => kind === 'not_archived'))] : [],
   ].flat()
-  return new GdnError('unreadable_files', `the archive lacks ${lacked.join(' and ')}`, {
+  return new GdnError('unreadable_files', `the archive lacks ${parts.join(' and ')}`, {
     place: { flag: '--archive' },
     hint: `All files can be read. Run \`gdn collection archive\` with the same flags, \`--to ${shellWord(safe(path))}\` and \`--force\`.`,
   })
 }
 
+/** Names the files that an archive lacks: a single one by its token and its field. */
+function lackedFiles(files: readonly Finding[]): string {
+  const [first] = files
+  if (files.length !== 1 || first === undefined) return `${count(files.length, 'file')}, which can be read now`
+  const owner = first.token_id === null ? 'the collection' : `token ${first.token_id}`
+  const field = first.field === null || first.field.length > MAX_FIELD ? 'file' : first.field
+  return `${owner}'s ${safe(field)}, which can be read now`
+}
+
 /** Reads the collection into a file that is removed. Returns what differs. */
 async function findingsOf(deps: Deps, target: ChainContract, flags: ReadingFlags, archive: OpenArchive | null) {
-  const [{ ArchiveStore }, { readCollection }, { compareTokens }, { indexTokens }] = await Promise.all([
+  const [
+    { ArchiveStore },
+    { readCollection },
+    { compareTokens },
+    { indexTokens },
+    { tokensWithMissing },
+  ] = await Promise.all([
     import('../../../archive/archive-store.ts'),
     import('./archive/read-collection.ts'),
     import('../../../archive/compare.ts'),
     import('../../../archive/index-lines.ts'),
+    import('../../../archive/missing-files.ts'),
   ])
   const folder = join(target.settings.stateDir, 'checks')
   await makePrivateFolder(folder)
@@ -123,7 +143,8 @@ async function findingsOf(deps: Deps, target: ChainContract, flags: ReadingFlags
     })
     const list: Finding[] = []
     await withProgress(deps.io, 'Comparing', async () => {
-      for await (const finding of compareTokens(indexTokens(store), archive?.tokens() ?? null)) list.push(finding)
+      const before = archive === null ? null : tokensWithMissing(archive)
+      for await (const finding of compareTokens(indexTokens(store), before)) list.push(finding)
     })
     return { list, tokens: store.count('tokens') }
   } finally {
