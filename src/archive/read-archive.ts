@@ -43,6 +43,8 @@ interface Place {
   length: number
 }
 
+/** Size of the header that gdn writes, after which the index begins. */
+const HEADER_BYTES = 59
 /** The header of an archive has one CID. */
 const MAX_HEADER_BYTES = 1024
 const MAX_HEAD_BYTES = 128
@@ -65,12 +67,12 @@ export async function openArchive(path: string, options: OpenArchiveOptions): Pr
   try {
     const { root, start } = await readRoot(path, file)
     const refuse = (error: GdnError) => {
-      throw error.with({ hint: DAMAGED })
+      throw error
     }
     return await withIndex(await readBlocks(path, file, start, { ...options, onDamage: refuse }), root)
   } catch (error) {
     await file.close()
-    throw error
+    throw error instanceof GdnError && error.code === 'invalid_input' ? error.with({ hint: DAMAGED }) : error
   }
 }
 
@@ -78,7 +80,7 @@ export async function openArchive(path: string, options: OpenArchiveOptions): Pr
  * Opens a damaged archive with its intact blocks.
  *
  * @param onDamage called for each damaged part of the file
- * @returns null as the index if a part of the index is damaged
+ * @returns null as the index if a part of the index is damaged. A damaged header doesn't prevent that it is found
  * @throws GdnError `invalid_input` if the file has no intact block
  */
 export async function openDamaged(
@@ -96,7 +98,7 @@ export async function openDamaged(
     const blocks = await readBlocks(path, file, head?.start ?? 0, options)
     if (blocks.blocks === 0) throw invalid(path, 0, 'no block of it is intact')
     const index = head === null ? null : await withWholeIndex(blocks, head.root).catch(note)
-    return { ...blocks, index }
+    return { ...blocks, index: index ?? (await firstIndex(blocks, file)) }
   } catch (error) {
     await file.close()
     throw error
@@ -152,6 +154,16 @@ async function withWholeIndex(blocks: ArchivedBlocks, root: CID): Promise<OpenAr
   const archive = await withIndex(blocks, root)
   for await (const _token of archive.tokens());
   return archive
+}
+
+/** Returns the archive if its index is the block after the header, although the header doesn't lead to it. */
+async function firstIndex(blocks: ArchivedBlocks, file: FileHandle): Promise<OpenArchive | null> {
+  const section = await readSection(blocks.path, file, HEADER_BYTES, blocks.bytes)
+  if (section instanceof GdnError) return null
+  return await withWholeIndex(blocks, section.cid).catch((error: unknown) => {
+    if (error instanceof GdnError && error.code === 'invalid_input') return null
+    throw error
+  })
 }
 
 async function openFile(path: string): Promise<FileHandle> {

@@ -114,6 +114,23 @@ test('an archive whose first bytes are lost is restored without its index', asyn
   await archive.close()
 })
 
+test.each([
+  ['the format', 3],
+  ['the CID of the index', 50],
+])('an archive whose header has other bytes in %s is restored completely', async (_name, at) => {
+  const { bytes, sections, env } = await archived(3)
+  bytes.writeUInt8(bytes.readUInt8(at) ^ 1, at)
+  const path = await fileOf(bytes)
+  const dataDir = await freshDataDir()
+  whenTestDone(() => dataDir.remove())
+  const restore = ['collection', 'restore', path, '--data-dir', dataDir.path, '--json']
+  const refused = await cli(restore, { env })
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('restore --intact')])
+  const { code, stdout, stderr } = await cli([...restore, '--intact'], { env })
+  expect(code, stderr).toBe(0)
+  expect(JSON.parse(stdout)).toMatchObject({ tokens: 3, answering: 3, unreadable: 0, blocks: sections.length })
+})
+
 test('a file without an intact block is refused', async () => {
   const path = await fileOf(Buffer.from(pixels(7)))
   await expect(openDamaged(path, { signal, onDamage: () => {} })).rejects.toThrow('no block of it is intact')
