@@ -5,6 +5,7 @@ import { GdnError } from '../core/errors.ts'
 import { sleep } from '../core/time.ts'
 import { openDataDir } from './data-dir/open.ts'
 import { type DatabasePlace, databaseOf } from './settings/database.ts'
+import { appliedMigrations } from './store/migrate.ts'
 import { openStore, type Store } from './store/open-store.ts'
 import { toldOfDatabase } from './store/postgres/gone.ts'
 
@@ -67,7 +68,7 @@ export const noDatabase = (dataDir: string, cause: unknown) =>
 async function openOrMake(dataDir: string, path: string): Promise<Store> {
   for (const late = Date.now() + MADE_WITHIN_MS; ; await sleep(MADE_LOOK_MS)) {
     try {
-      if (existsSync(path)) return await openStore(path, { beside: true })
+      if (await isMade(path)) return await openStore(path, { beside: true })
       const lock = await openDataDir(dataDir)
       try {
         return await openStore(path)
@@ -77,6 +78,17 @@ async function openOrMake(dataDir: string, path: string): Promise<Store> {
     } catch (error) {
       if (!isBeingMade(error, path) || Date.now() > late) throw error
     }
+  }
+}
+
+/** Returns whether the tables exist. A process that was killed while it created them leaves a database without any. */
+async function isMade(path: string): Promise<boolean> {
+  if (!existsSync(path)) return false
+  const store = await openStore(path, { unchecked: true })
+  try {
+    return (await appliedMigrations(store.db)).length > 0
+  } finally {
+    await store.close()
   }
 }
 

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { execa } from 'execa'
 import { afterEach, describe, expect, test } from 'vitest'
 import { rawCid } from '../../src/ipfs/cid.ts'
+import { openSqlite } from '../../src/sqlite/driver.ts'
 import { type CliOptions, cli, errorOf, tempHome } from '../cli/harness.ts'
 import {
   createTestCollection,
@@ -316,6 +317,19 @@ test('says that nothing is wrong, or lists what can not be read, what differs an
   expect(await readdir(join(String(env.HOME), '.local/state/gdn/checks'))).toEqual([])
 })
 
+test('a table of a check has at most 20 problems, and JSON all of them', async () => {
+  const world = kept(await new CollectionWorld({ uris: new Map() }).start())
+  for (let id = 1n; id <= 23n; id++) world.uris.set(id, 'data:,hello')
+  const { env } = await tempHome()
+  const check = (...flags: string[]) => cli(['collection', 'check', ...world.flags, ...flags], { env })
+  const { code, stdout, stderr } = await check()
+  expect([code, stdout.trimEnd().split('\n').length]).toEqual([7, 20])
+  expect(stderr).toContain('3 more are left out. Add --json for all.')
+  const json = await check('--json')
+  expect(JSON.parse(json.stdout)).toHaveLength(23)
+  expect(json.stderr).not.toContain('left out')
+})
+
 test('exits with 7 if the archive lacks a token, and names the command that adds it', async () => {
   const world = kept(await drop(2))
   const { file, env } = await archive(world)
@@ -506,6 +520,27 @@ test('restores into an empty backend, where every token URI answers', async () =
     }
   } finally {
     await backend?.close()
+    await dataDir.remove()
+  }
+})
+
+test.each([
+  ['only its file', ''],
+  ['only the table of migrations', 'CREATE TABLE kysely_migration (name text PRIMARY KEY, timestamp text)'],
+])('creates a database of which an interrupted command left %s', async (_name, statement) => {
+  const world = kept(await drop(1))
+  const { file, env } = await archive(world)
+  const dataDir = await freshDataDir()
+  try {
+    const database = openSqlite(join(dataDir.path, 'gdn.db'))
+    database.exec(statement)
+    database.close()
+    const { code, stdout, stderr } = await cli(['collection', 'restore', file, '--data-dir', dataDir.path, '--json'], {
+      env,
+    })
+    expect([code, stderr]).toEqual([0, ''])
+    expect(JSON.parse(stdout)).toMatchObject({ tokens: 1, answering: 1 })
+  } finally {
     await dataDir.remove()
   }
 })

@@ -15,6 +15,7 @@ import { withProgress } from '../../io/progress.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
+import { SHOWN_PROBLEMS } from './archive/print-problems.ts'
 import { addReadingFlags, limitsOf, type ReadingFlags } from './archive/reading-flags.ts'
 import { refuseOther } from './archive/refuse-other.ts'
 import { type ChainContract, chainContract } from './chain-contract.ts'
@@ -71,7 +72,11 @@ export async function check(deps: Deps, typed: string | undefined, { output: mod
     if (isMarkdown) {
       const { checkMarkdown } = await import('./archive/check-markdown.ts')
       await io.data(checkMarkdown(target.contract, tokens, list))
-    } else await output.many(list as unknown as DataRecord[])
+    } else {
+      const shown = output.mode === 'table' ? list.slice(0, SHOWN_PROBLEMS) : list
+      await output.many(shown as unknown as DataRecord[])
+      if (shown.length < list.length) io.warn(`${list.length - shown.length} more are left out. Add --json for all.`)
+    }
     const lost = list.filter(({ kind }) => kind === 'unreadable' || kind === 'differs').length
     if (lost > 0) throw problemsIn(lost, tokens)
     const lacked = list.filter(({ kind }) => kind === 'new' || kind === 'not_archived')
@@ -113,19 +118,14 @@ function lackedFiles(files: readonly Finding[]): string {
 
 /** Reads the collection into a file that is removed. Returns what differs. */
 async function findingsOf(deps: Deps, target: ChainContract, flags: ReadingFlags, archive: OpenArchive | null) {
-  const [
-    { ArchiveStore },
-    { readCollection },
-    { compareTokens },
-    { indexTokens },
-    { tokensWithMissing },
-  ] = await Promise.all([
-    import('../../../archive/archive-store.ts'),
-    import('./archive/read-collection.ts'),
-    import('../../../archive/compare.ts'),
-    import('../../../archive/index-lines.ts'),
-    import('../../../archive/missing-files.ts'),
-  ])
+  const [{ ArchiveStore }, { readCollection }, { compareTokens }, { indexTokens }, { tokensWithMissing }] =
+    await Promise.all([
+      import('../../../archive/archive-store.ts'),
+      import('./archive/read-collection.ts'),
+      import('../../../archive/compare.ts'),
+      import('../../../archive/index-lines.ts'),
+      import('../../../archive/missing-files.ts'),
+    ])
   const folder = join(target.settings.stateDir, 'checks')
   await makePrivateFolder(folder)
   const store = new ArchiveStore(join(folder, `${randomBytes(8).toString('hex')}.db`))

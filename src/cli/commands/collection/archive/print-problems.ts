@@ -2,7 +2,7 @@ import type { ArchiveProblem } from '../../../../archive/index-lines.ts'
 import { type Io, safe } from '../../../io/io.ts'
 
 /** Number of problems that are printed. */
-const SHOWN_PROBLEMS = 20
+export const SHOWN_PROBLEMS = 20
 
 /**
  * Prints what an archive lacks.
