@@ -261,6 +261,11 @@ describe('gdn art import', () => {
       'build/json/2.json (edition): is 1, like that of build/json/1.json',
     ],
     [
+      'a metadata file with the edition of a later one',
+      { 'build/json/1.json': hashlips(1, { edition: 2 }) },
+      'build/json/1.json (edition): is 2, like that of build/json/2.json',
+    ],
+    [
       'a metadata file whose trait differs from the list',
       {
         'build/json/2.json': hashlips(2, {
@@ -401,6 +406,22 @@ describe('gdn art import', () => {
     const { code, stderr } = await run('art', 'import', name)
     expect(code).toBe(2)
     expect(stderr).toContain(hint)
+  })
+
+  test('names the missing folder images once, unless the images have URLs', async () => {
+    const files = Object.entries(hashlipsBuild([1, 2, 3]))
+    const { run, path } = await withFiles(Object.fromEntries(files.filter(([name]) => name.endsWith('.json'))))
+    const { code, stderr } = await run('art', 'import', 'build')
+    expect(code).toBe(2)
+    expect(stderr).toContain("error: build/images: doesn't exist\n")
+    expect(stderr).not.toContain('build/json has no image')
+    const cid = 'bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi'
+    for (const number of [1, 2, 3]) {
+      const own = hashlips(number, { image: `ipfs://${cid}/${number}.png` })
+      await writeFile(path(`build/json/${number}.json`), JSON.stringify(own))
+    }
+    await rm(path('build/json/_metadata.json'))
+    expect(await run('art', 'import', 'build')).toMatchObject({ code: 0 })
   })
 
   test('overwrites a manifest only with --force, and keeps it after an error', async () => {

@@ -13,6 +13,8 @@ export interface BuildFolder {
   metadata: string
   /** The folder of the images. It is the one of the metadata, unless there is a folder named `images`. */
   images: string
+  /** The path of the folder of the images, if HashLips' folder lacks it. */
+  missingImages: string | null
   /** Metadata files in ascending order. Several names can have the same number, such as 1.json and 01.json. */
   numbered: readonly { number: number; name: string }[]
   /** Names of JSON files that have no number. */
@@ -61,8 +63,11 @@ export async function openBuildFolder(path: string, cwd: string): Promise<BuildF
   if (images === metadata && basename(resolve(cwd, path)) === 'json' && (await isFolder(path, '../images', cwd))) {
     throw refuse(path, 'has no images', `Pass the folder that contains it: ${importOf(dirname(resolve(cwd, path)))}`)
   }
+  const imageNames = new Set(inImages.files.filter((name) => !/\.json$/i.test(name)))
+  const lacksImages = metadata !== path && images === metadata && ![...imageNames].some(isImageName)
   return {
     path,
+    missingImages: lacksImages ? join(path, 'images') : null,
     format: metadata === path && images === path && !hasList ? 'sugar' : 'hashlips',
     metadata,
     images,
@@ -72,7 +77,7 @@ export async function openBuildFolder(path: string, cwd: string): Promise<BuildF
     hasList,
     hasCollection: json.includes(COLLECTION),
     ignored: ignored.filter((folder) => folder !== metadata && folder !== images).sort(),
-    imageNames: new Set(inImages.files.filter((name) => !/\.json$/i.test(name))),
+    imageNames,
   }
 }
 

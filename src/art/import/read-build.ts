@@ -78,13 +78,14 @@ class BuildReader {
   readonly #issues: ArtIssue[] = []
   readonly #omitted = new Map<string, number>()
   readonly #byDna = new Map<string, string>()
-  /** The first file with each value of `edition`. */
-  readonly #byEdition = new Map<number, string>()
+  /** The files with each value of `edition`. */
+  readonly #byEdition = new Map<number, Pick<Metadata, 'number' | 'file'>[]>()
   /** The names of images by their number. */
   readonly #numbered = new Map<number, string[]>()
   #emptyTraits = 0
   #localInsteadOfUrl = 0
   #collection: string | null = null
+  #hasReportedImages = false
 
   constructor(folder: BuildFolder, options: ReadBuildOptions) {
     this.#folder = folder
@@ -126,9 +127,10 @@ class BuildReader {
         const isRepeated = numbers.has(number)
         await add({ number, file, within: '', value })
         if (isRepeated) continue
-        this.#checkEdition(value, { number, file })
+        this.#addEdition(value, { number, file })
         this.#compare(value, listed.get(number), file)
       }
+      this.#checkEditions()
     } else {
       for (const one of await this.#list()) await add(one)
     }
@@ -216,15 +218,24 @@ class BuildReader {
     }
   }
 
-  /** HashLips names a file by its edition, so two files with one edition come from different collections. */
-  #checkEdition(value: unknown, { number, file }: Pick<Metadata, 'number' | 'file'>): void {
+  #addEdition(value: unknown, one: Pick<Metadata, 'number' | 'file'>): void {
     const edition: unknown = Object(value).edition
     if (this.#folder.format !== 'hashlips' || typeof edition !== 'number') return
-    const earlier = this.#byEdition.get(edition)
-    if (earlier === undefined) this.#byEdition.set(edition, file)
-    else {
-      const hint = `Set it to ${number}, the number of the file, or generate the NFTs again.`
-      this.#report({ file, field: 'edition' }, `is ${edition}, like that of ${earlier}`, hint)
+    this.#byEdition.set(edition, [...(this.#byEdition.get(edition) ?? []), one])
+  }
+
+  /**
+   * HashLips names a file by its edition, so two files with one edition come from different collections. Reports those
+   * whose name is another number.
+   */
+  #checkEditions(): void {
+    for (const [edition, files] of this.#byEdition) {
+      const right = files.find(({ number }) => number === edition) ?? files[0]
+      for (const { number, file } of files) {
+        if (right === undefined || file === right.file) continue
+        const hint = `Set it to ${number}, the number of the file, or generate the NFTs again.`
+        this.#report({ file, field: 'edition' }, `is ${edition}, like that of ${right.file}`, hint)
+      }
     }
   }
 
@@ -301,6 +312,15 @@ class BuildReader {
       return { path }
     }
     if (isUsable) return { url: text }
+    const { missingImages } = this.#folder
+    if (number !== null && missingImages !== null) {
+      // One problem stands for all images.
+      if (!this.#hasReportedImages) {
+        this.#report({ file: missingImages }, "doesn't exist", 'Add the folder with the images of the NFTs.')
+      }
+      this.#hasReportedImages = true
+      return null
+    }
     const missing = number === null ? '' : `, and ${images} has no image with the number ${number}`
     if (text === '') report(field, `is missing${missing}`, `Add the image to ${images}.`)
     else report(field, `is ${quoted(text)}, which doesn't exist${missing}`, `Add the file to ${images}.`)
