@@ -386,11 +386,11 @@ function __gdn_bundles
     case 'art init'
       printf '%s\n' 'output-d9d285'
     case 'art check'
-      printf '%s\n' 'flags-bfc79d output-31b492'
+      printf '%s\n' 'flags-ac3cf9 output-31b492'
     case 'art preview'
-      printf '%s\n' 'flags-fd6da8 output-31b492'
+      printf '%s\n' 'flags-6c3575 output-31b492'
     case 'art generate'
-      printf '%s\n' 'flags-e0335d output-31b492'
+      printf '%s\n' 'flags-20f8f9 output-31b492'
     case 'art import'
       printf '%s\n' 'flags-685e02 output-31b492'
     case 'plan'
@@ -976,27 +976,27 @@ function __gdn_flags
       printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
         '--finished - - Delete all finished runs, or only those on the selected server or in the selected collection' \
         '--yes -y - Delete without a prompt'
-    case 'flags-bfc79d'
+    case 'flags-ac3cf9'
       printf '%s\n' '--count - text Number of NFTs, with one-of-ones' \
         '--seed - text Seed of the random choices, any text (gdn)' \
         '--strict - - Refuse an edition that deviates from a weight' \
-        '--fit - =fit How to scale images of another size than the output'
-    case 'flags-fd6da8'
+        '--fit - =fit How to scale images of another size: contain, cover, fill'
+    case 'flags-6c3575'
       printf '%s\n' '--count - text Number of NFTs, with one-of-ones' \
         '--seed - text Seed of the random choices, any text (gdn)' \
         '--sample - text Number of NFTs in the sample (12)' \
-        '--fit - =fit How to scale images of another size than the output' \
+        '--fit - =fit How to scale images of another size: contain, cover, fill' \
         '--out - file Write a page to this file (art-preview.html with --open)' \
         '--force - - Overwrite an existing file' \
         '--open - - Open the page in the browser'
-    case 'flags-e0335d'
+    case 'flags-20f8f9'
       printf '%s\n' '--count - text Number of NFTs, with one-of-ones' \
         '--seed - text Seed of the random choices, any text (gdn)' \
         '--out - text Folder to write' \
         '--strict - - Refuse an edition that deviates from a weight' \
         '--from - text Number of the first NFT to generate (1)' \
         '--only - text Number of NFTs to generate (all)' \
-        '--fit - =fit How to scale images of another size than the output' \
+        '--fit - =fit How to scale images of another size: contain, cover, fill' \
         '--threads - text Images to make at the same time (one per core, at most 8)' \
         '--clean - - Delete unfinished folders of other settings'
     case 'flags-685e02'

@@ -264,9 +264,9 @@ mcp Serve the commands to coding agents as MCP tools'
     'batch report' = 'flags-c0a8b1 server-12647a output-31b492'
     'batch rm' = 'flags-a1e007 server-12647a output-31b492'
     'art init' = 'output-d9d285'
-    'art check' = 'flags-bfc79d output-31b492'
-    'art preview' = 'flags-fd6da8 output-31b492'
-    'art generate' = 'flags-e0335d output-31b492'
+    'art check' = 'flags-ac3cf9 output-31b492'
+    'art preview' = 'flags-6c3575 output-31b492'
+    'art generate' = 'flags-20f8f9 output-31b492'
     'art import' = 'flags-685e02 output-31b492'
     'plan' = 'flags-d7dd5c server-12647a output-7bedd8'
     'apply' = 'flags-bb77a9 cost-6f1f63 marketplace-82a320 sending-and-waiting-50fb0b server-12647a output-31b492'
@@ -722,24 +722,24 @@ mcp Serve the commands to coding agents as MCP tools'
     'flags-a1e007' = '--contract -c @collections Address or name of the collection, if several runs match
 --finished - - Delete all finished runs, or only those on the selected server or in the selected collection
 --yes -y - Delete without a prompt'
-    'flags-bfc79d' = '--count - text Number of NFTs, with one-of-ones
+    'flags-ac3cf9' = '--count - text Number of NFTs, with one-of-ones
 --seed - text Seed of the random choices, any text (gdn)
 --strict - - Refuse an edition that deviates from a weight
---fit - =fit How to scale images of another size than the output'
-    'flags-fd6da8' = '--count - text Number of NFTs, with one-of-ones
+--fit - =fit How to scale images of another size: contain, cover, fill'
+    'flags-6c3575' = '--count - text Number of NFTs, with one-of-ones
 --seed - text Seed of the random choices, any text (gdn)
 --sample - text Number of NFTs in the sample (12)
---fit - =fit How to scale images of another size than the output
+--fit - =fit How to scale images of another size: contain, cover, fill
 --out - file Write a page to this file (art-preview.html with --open)
 --force - - Overwrite an existing file
 --open - - Open the page in the browser'
-    'flags-e0335d' = '--count - text Number of NFTs, with one-of-ones
+    'flags-20f8f9' = '--count - text Number of NFTs, with one-of-ones
 --seed - text Seed of the random choices, any text (gdn)
 --out - text Folder to write
 --strict - - Refuse an edition that deviates from a weight
 --from - text Number of the first NFT to generate (1)
 --only - text Number of NFTs to generate (all)
---fit - =fit How to scale images of another size than the output
+--fit - =fit How to scale images of another size: contain, cover, fill
 --threads - text Images to make at the same time (one per core, at most 8)
 --clean - - Delete unfinished folders of other settings'
     'flags-685e02' = '--out - file Manifest to write (manifest.csv)

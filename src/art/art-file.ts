@@ -154,6 +154,7 @@ function toLayer(entry: LayerEntry, base: string, at: Path, placeOf: ParsedYaml<
   return {
     name: entry.name,
     folder,
+    namedFolder: entry.folder === undefined ? null : { file: entry.folder, place: placeOf([...at, 'folder']) },
     optional:
       optional === undefined ? null : typeof optional === 'number' ? { count: optional } : { share: shareOf(optional) },
     type: entry.type ?? null,

@@ -11,7 +11,7 @@ export interface ArtCheck {
   combinations: bigint
   /** The lines of the rules that were left out of the count, which therefore is an upper bound. */
   omittedRules: readonly number[]
-  /** The largest edition that was constructed, with one-of-ones; null if none was. */
+  /** The largest edition that was constructed, with one-of-ones; null if none was, or if larger ones were not tried. */
   largest: number | null
   /** No edition can have more NFTs, with one-of-ones. */
   upperBound: bigint

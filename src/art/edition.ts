@@ -1,8 +1,9 @@
 import { count as counted } from '../core/count.ts'
 import { GdnError } from '../core/errors.ts'
 import { SeededRandom } from '../core/random-words.ts'
-import { deviationText, reasonsOf } from './describe.ts'
+import { reasonsOf } from './describe.ts'
 import { type Diagram, diagramOf } from './diagram.ts'
+import { explain } from './edition-report.ts'
 import { largestOf } from './largest.ts'
 import { type Problem, problemOf } from './problem.ts'
 import { type Proof, prove } from './prove.ts'
@@ -51,7 +52,9 @@ export function makeEdition(art: Art, { count, seed, strict = false }: EditionOp
   }
   const deviations = deviationsOf(art, problem, solution.rows)
   if (strict && deviations.length > 0) {
-    const listed = deviations.slice(0, LISTED).map((one) => deviationText(art, one))
+    const listed = explain(art, problem.count, deviations)
+      .slice(0, LISTED)
+      .map(({ text }) => text)
     throw new GdnError('art_deviates', `${counted(deviations.length, 'trait')} can't have the wanted number of NFTs`, {
       place: { file: art.file },
       hint: `Omit --strict to accept this:\n${listed.join('\n')}`,

@@ -11,6 +11,7 @@ const TRIES = 6
 const PROOFS = 20
 
 interface Range {
+  /** Null if no edition was found, or if none larger than `made` was found and not all larger ones were tried. */
   largest: number | null
   upper: bigint
 }
@@ -32,7 +33,7 @@ export function largestOf(art: Art, diagram: Diagram, { seed, made }: { seed: st
     if (findRows(problemOf(art, count), diagram, seed) === null) high = count - 1
     else [low, largest] = [count, count]
   }
-  return { largest, upper }
+  return { largest: largest === made && low < high ? null : largest, upper }
 }
 
 /** Each NFT has a value of each layer, so a layer limits the number of NFTs. */

@@ -21,6 +21,8 @@ export interface FoundTrait {
 
 /** Files that operating systems create. */
 const IGNORED = /^(?:\..*|Thumbs\.db|desktop\.ini)$/i
+/** The usual name of the file that `gdn art init` prints, which may be in the folder of the layers. */
+const OUTPUT = 'art.yaml'
 const WEIGHTED = /^(.*\S)\s*#\s*(\d{1,9}(?:\.\d{1,6})?)$/
 /** A number that only orders the folders: `01_`, `2. `, `3 - `. */
 const ORDER = /^\d+(?:[\s._-]+)(?=\S)/
@@ -33,7 +35,8 @@ const ORDER = /^\d+(?:[\s._-]+)(?=\S)/
  *   a file that is no image by its content, or names that are equal after cleaning
  */
 export async function readLayerFolders(path: string, cwd: string): Promise<FoundLayer[]> {
-  const entries = await entriesOf(path, cwd)
+  // The shell creates the output file before gdn reads the folder.
+  const entries = (await entriesOf(path, cwd)).filter(({ name, isFolder }) => isFolder || name !== OUTPUT)
   const [file] = entries.filter(({ isFolder }) => !isFolder)
   if (file !== undefined) {
     throw refuse(

@@ -43,6 +43,8 @@ export interface ArtLayer {
   name: string
   /** The absolute path of the folder with the images. */
   folder: string
+  /** The folder as `art.yaml` spells it, with its location; null if the file doesn't name it. */
+  namedFolder: { file: string; place: Place } | null
   /** Null if every NFT has a trait of this layer. */
   optional: Optional | null
   /** The type of its attributes; null for text. */

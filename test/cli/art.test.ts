@@ -1,5 +1,5 @@
 /** @module-tag slow */
-import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import sharp from 'sharp'
 import { describe, expect, test } from 'vitest'
@@ -85,7 +85,72 @@ rules:
     requires: Body/Dog
 `
 
+test('gdn art init ignores its own output in the folder of the layers', async () => {
+  const { gdn, write } = await layers(HASHLIPS)
+  await write('layers/art.yaml', '')
+  const { code, stdout } = await gdn('init', 'layers')
+  expect([code, stdout]).toEqual([0, expect.stringContaining('name: Hat')])
+})
+
 describe('gdn art check', () => {
+  test('does not name the count as the largest edition if it tried no larger one', async () => {
+    const trait = (name: string) => `${name}: { file: b.png }`
+    const traits = Array.from({ length: 30 }, (_, index) => trait(`T${index}`)).join(', ')
+    const text = ['A', 'B', 'C', 'D'].map((name) => `  - name: ${name}\n    traits: { ${traits} }\n`).join('')
+    const { gdn } = await layers([], { 'art.yaml': `title: "#{number}"\ndescription: x\nlayers:\n${text}` })
+    const checked = await gdn('check', 'art.yaml', '--count', '5', '--json')
+    expect(JSON.parse(checked.stdout)).toMatchObject({ largest_edition: null, upper_bound: String(30 ** 4) })
+  })
+
+  test('names a similar file for a missing image, but none that another trait has', async () => {
+    const { gdn, path } = await layers([], { 'art.yaml': ART })
+    await rename(path('r.png'), path('R.PNG'))
+    await rm(path('d.png'))
+    for (const argv of [['check'], ['preview'], ['generate', '--threads', '1', '--out', 'drop']]) {
+      const { stderr } = await gdn(...argv, 'art.yaml', '--count', '5')
+      expect(stderr).toContain('"r.png" does not exist: did you mean "R.PNG"?')
+    }
+    await rename(path('R.PNG'), path('r.png'))
+    expect((await gdn('check', 'art.yaml', '--count', '5')).stderr).toContain('"d.png" does not exist (and 1 more)\n')
+  })
+
+  test('names a wrong folder of a layer once, at its line, with a similar one', async () => {
+    const text = ART.replace('- name: Sky\n', '- name: Sky\n    folder: layers/Skye\n')
+    const { gdn } = await layers(['Sky/b.png', 'Sky/r.png'], { 'art.yaml': text })
+    const { code, stderr } = await gdn('check', 'art.yaml', '--count', '5')
+    expect(code).toBe(2)
+    expect(stderr).toContain('error: art.yaml:5:13: "layers/Skye" does not exist: did you mean "layers/Sky"?\n')
+    expect(stderr).not.toContain('r.png')
+  })
+
+  test('prints reasons and warnings once if its output is piped', async () => {
+    const text = ART.replace('count: 3', 'count: 1').replace('"Tide #{number}"', 'Tide')
+    const { gdn } = await layers([], { 'art.yaml': text })
+    const { stdout, stderr } = await gdn('check', 'art.yaml', '--count', '3')
+    expect(stdout).toContain('verdict\timpossible\n')
+    for (const part of ['requires', 'the title has no {number}']) {
+      expect(stdout).not.toContain(part)
+      expect(stderr.split(part)).toHaveLength(2)
+    }
+    const selected = await gdn('check', 'art.yaml', '--count', '3', '--fields', 'reasons')
+    expect(selected.stdout).toContain('requires')
+  })
+
+  test('names the same reasons for a deviation as generate, with --strict', async () => {
+    const text = ART.replace('Red: { file: r.png }', 'Red: { file: r.png, weight: 97 }')
+    const { gdn } = await layers([], { 'art.yaml': text })
+    const sentence = '2 NFTs with "Sky/Blue" instead of 0: there are too few combinations for the weights\n'
+    for (const argv of [['check'], ['generate', '--out', 'drop']]) {
+      const { code, stderr } = await gdn(...argv, 'art.yaml', '--count', '5', '--strict')
+      expect([code, stderr]).toEqual([5, expect.stringContaining(sentence)])
+    }
+  })
+
+  test('lists the values of --fit in its help', async () => {
+    const { gdn } = await layers([])
+    expect((await gdn('check', '--help')).stdout).toMatch(/--fit.*contain,\s+cover,\s+fill/)
+  })
+
   test('reports what the rules and counts allow', async () => {
     const { gdn } = await layers([], { 'art.yaml': ART })
     const { code, stdout } = await gdn('check', 'art.yaml', '--count', '5', '--json')

@@ -1,6 +1,10 @@
 import { createHash } from 'node:crypto'
-import { extname } from 'node:path'
-import { GdnError } from '../../core/errors.ts'
+import { readdir, stat } from 'node:fs/promises'
+import { basename, dirname, extname, join, posix } from 'node:path'
+import { GdnError, systemCode } from '../../core/errors.ts'
+import { fileError } from '../../core/file-error.ts'
+import { nearest } from '../../core/nearest.ts'
+import { quoted } from '../../core/quoted.ts'
 import { sniffContentType } from '../../files/content-type.ts'
 import { imageSize } from '../../files/image-size.ts'
 import { damageOf } from '../../files/inspect/inspect-file.ts'
@@ -15,7 +19,7 @@ import {
   wrongSize,
 } from '../render/read-image.ts'
 import { EXTENSIONS } from '../render/renderer.ts'
-import type { Art, OneOfOne } from '../types.ts'
+import type { Art, ArtLayer, OneOfOne } from '../types.ts'
 
 /** The files that an `art.yaml` names. */
 export interface CheckedFiles {
@@ -59,8 +63,12 @@ export async function checkFiles(art: Art, fit: Fit | null): Promise<CheckedFile
     }
   }
   const traits: (Found | null)[] = []
-  for (const trait of art.layers.flatMap((layer) => layer.traits)) {
-    traits.push(await collect(() => checkTrait(sharp, trait)))
+  const names = namesIn(art)
+  for (const layer of art.layers) {
+    const isThere = (await collect(() => checkFolder(layer, names.folders))) !== null
+    for (const trait of layer.traits) {
+      traits.push(isThere ? await collect(() => checkTrait(sharp, trait, names.images)) : null)
+    }
   }
   const output = art.output.size ?? traits[0]?.size ?? null
   const needsScaling = ({ size }: Found) =>
@@ -68,7 +76,7 @@ export async function checkFiles(art: Art, fit: Fit | null): Promise<CheckedFile
   const ones: CheckedOneOfOne[] = []
   const found = [...traits]
   for (const one of art.oneOfOnes) {
-    const checked = await collect(() => checkOneOfOne(sharp, one))
+    const checked = await collect(() => checkOneOfOne(sharp, one, names.images))
     found.push(checked)
     if (checked === null) continue
     const isScaled = checked.canScale && needsScaling(checked)
@@ -84,17 +92,60 @@ export async function checkFiles(art: Art, fit: Fit | null): Promise<CheckedFile
   return { sharp, hashes: traits.flatMap((one) => one?.sha256 ?? []), ones }
 }
 
-async function checkTrait(sharp: Sharp, image: ImageFile): Promise<Found> {
-  const bytes = await readImageFile(image)
+/** Returns the absolute paths that an `art.yaml` names. They aren't suggested in place of a missing one. */
+function namesIn({ layers, oneOfOnes }: Art): Record<'images' | 'folders', ReadonlySet<string>> {
+  const images = [...layers.flatMap(({ traits }) => traits), ...oneOfOnes]
+  return { images: new Set(images.map(({ path }) => path)), folders: new Set(layers.map(({ folder }) => folder)) }
+}
+
+/** @throws GdnError `invalid_input` with the location of `folder` in `art.yaml`, if there is no such folder */
+async function checkFolder({ folder: path, namedFolder }: ArtLayer, named: ReadonlySet<string>): Promise<true> {
+  if (namedFolder === null) return true
+  const found = await stat(path).catch((error: unknown) => {
+    if (systemCode(error) === 'ENOENT') return null
+    throw fileError(error) ?? error
+  })
+  if (found?.isDirectory()) return true
+  const hint = 'Correct the folder in art.yaml, or create it.'
+  const message = found === null ? await missingText(path, namedFolder.file, named) : 'is not a folder'
+  throw imageProblem({ ...namedFolder, path }, message, hint)
+}
+
+/** Reads an image. If it is missing, the error names a similar file that `art.yaml` doesn't name. */
+async function readNamed(image: ImageFile, named: ReadonlySet<string>): Promise<Buffer> {
+  return await readImageFile(image).catch(async (error: unknown) => {
+    const isMissing = await stat(image.path).then(
+      () => false,
+      (cause: unknown) => systemCode(cause) === 'ENOENT',
+    )
+    if (!(error instanceof GdnError) || !isMissing) throw error
+    throw imageProblem(image, await missingText(image.path, image.file, named), error.hint)
+  })
+}
+
+/** @param shown the path as `art.yaml` spells it */
+async function missingText(path: string, shown: string, named: ReadonlySet<string>): Promise<string> {
+  const folder = dirname(path)
+  const names = (await readdir(folder).catch(() => [])).filter((name) => !named.has(join(folder, name)))
+  const near = nearest(basename(path), names)
+  return `does not exist${near === undefined ? '' : `: did you mean ${quoted(posix.join(posix.dirname(shown), near))}?`}`
+}
+
+async function checkTrait(sharp: Sharp, image: ImageFile, named: ReadonlySet<string>): Promise<Found> {
+  const bytes = await readNamed(image, named)
   const size = await sizeOf(sharp, image, bytes)
   await refuseDamage(image)
   return { image, size, sha256: hashOf(bytes) }
 }
 
 /** Checks that a one-of-one is an image. SVG has no size, and only a still image of the types of layers is scaled. */
-async function checkOneOfOne(sharp: Sharp, one: OneOfOne): Promise<Found & { extension: string; canScale: boolean }> {
+async function checkOneOfOne(
+  sharp: Sharp,
+  one: OneOfOne,
+  named: ReadonlySet<string>,
+): Promise<Found & { extension: string; canScale: boolean }> {
   const image: ImageFile = { ...one, file: one.image }
-  const bytes = await readImageFile(image)
+  const bytes = await readNamed(image, named)
   const type = sniffContentType(bytes, '')
   if (!type.startsWith('image/')) throw imageProblem(image, 'is not an image')
   await refuseDamage(image)

@@ -44,7 +44,7 @@ export interface ArtCheckFlags extends OutputFlags {
 export function command(deps: Deps, run = check): GdnCommand {
   const checkCommand = new GdnCommand({
     about:
-      'The command searches for an edition of distinct combinations that follows all rules and exact counts. The verdict is possible if it found one, impossible if it has a proof, and undecided otherwise, with the exit code 11. The reasons of an impossible edition are rules and counts that contradict each other: without any one of them, there is no proof. A weight that the rules do not allow is a deviation, and --strict refuses it with the exit code 5, like an impossible edition. combinations is the number of combinations that the rules allow. If there are too many rules to count it, it is an upper bound without the omitted rules. largest_edition was found by the search, and no edition can be larger than upper_bound. The command also checks every image like gdn art generate: images is their number.',
+      'The command searches for an edition of distinct combinations that follows all rules and exact counts. The verdict is possible if it found one, impossible if it has a proof, and undecided otherwise, with the exit code 11. The reasons of an impossible edition are rules and counts that contradict each other: without any one of them, there is no proof. A weight that the rules do not allow is a deviation, and --strict refuses it with the exit code 5, like an impossible edition. combinations is the number of combinations that the rules allow. If there are too many rules to count it, it is an upper bound without the omitted rules. largest_edition is the largest edition that the search found. It is null if the search tried too few larger editions to know it. No edition can be larger than upper_bound. The command also checks every image like gdn art generate: images is their number.',
     examples: [
       ['Check an edition of 9,000 NFTs', 'gdn art check art.yaml --count 9000'],
       ['Accept no deviation from the weights', 'gdn art check art.yaml --count 9000 --strict'],
@@ -70,7 +70,7 @@ export function addEditionFlags(command: GdnCommand): void {
 
 /** Adds the flag for images of another size. */
 export function addFitFlag(command: GdnCommand): void {
-  valueFlag(command, '--fit <how>', 'How to scale images of another size than the output', { parse: oneOf(FITS) })
+  valueFlag(command, '--fit <how>', `How to scale images of another size: ${FITS.join(', ')}`, { parse: oneOf(FITS) })
 }
 
 export async function check(deps: Deps, path: string, flags: ArtCheckFlags): Promise<void> {
@@ -91,12 +91,16 @@ export async function check(deps: Deps, path: string, flags: ArtCheckFlags): Pro
   printArtWarnings(io, ofImages)
   const ofTraits = sharedImages(art, images.hashes)
   const ofArt = await warningsOf(deps, art, count)
-  await output.one(recordOf(art, found, { seed, images, deviations, warnings: [...ofImages, ...ofTraits, ...ofArt] }))
+  const warnings = [...ofImages, ...ofTraits, ...ofArt]
+  const record = recordOf(art, found, { seed, images, deviations, warnings })
+  const isText = output.mode === 'table' && flags.fields === undefined
+  // As text, reasons and warnings are sentences on stderr only.
+  await output.one(isText ? { ...record, reasons: undefined, warnings: undefined } : record)
   for (const { text } of found.reasons) io.note(safe(text))
   for (const { text } of deviations.slice(0, LISTED)) io.note(safe(text))
   if (found.deviations.length > LISTED) io.note(`… and ${found.deviations.length - LISTED} more. Add \`-o json\`.`)
   io.note(conclusion(found, { path, isStrict: flags.strict === true }))
-  for (const warnings of [ofTraits, ofArt]) printArtWarnings(io, warnings)
+  for (const kind of [ofTraits, ofArt]) printArtWarnings(io, kind)
   deps.setExitCode(exitCode)
 }
 
