@@ -54,6 +54,10 @@ export async function beyondSupply(
 /** The note about rows of an interrupted run that exceed the maximum supply. */
 export const LEFT_OVER = "The rows that don't fit will fail"
 
+/** Returns whether the error of a row or of an NFT says that its collection has its maximum supply. */
+export const saysBeyondSupply = (error: string): boolean =>
+  /none is left of the collection's maximum supply|the collection already has its maximum supply/.test(error)
+
 /** Returns whether a request was refused because it exceeds the maximum supply of its collection. */
 export const isBeyondSupply = (sent: Sent): boolean =>
   sent.kind === 'answered' && sent.headers[HEADERS.errorCode] === SUPPLY_ERRORS.maxSupply

@@ -156,6 +156,7 @@ describe('collection set --max-supply', () => {
       ({ max_supply }) => max_supply === 7,
     )
     expect(await set('7')).toMatchObject({ code: 0, stdout: '[]\n' })
+    expect(errorOf(await set('8')).hint).toBe('Nothing was sent. All 7 are used, so the maximum is final.')
   })
 
   test('limits a collection that had no limit, and prompts because it cannot be undone', async () => {
@@ -240,6 +241,11 @@ test('rows are minted up to the limit, if another machine mints in the meantime'
   const { code, stderr } = await runAfter(other, 'batch', 'mint', ...args, '--yes')
   expect(stderr).toContain('Continuing with 3 rows per request: the request has 8 NFTs, but only 3 are left')
   expect(code).toBe(7)
+  const hint = 'Remove the rows that exceed the maximum supply from the manifest, or mint them in another collection.'
+  expect(stderr).toContain(hint)
+  expect(stderr).not.toContain('batch retry')
+  const again = await run('batch', 'mint', ...args, '--yes', '--json')
+  expect([again.code, errorOf(again).hint]).toEqual([7, expect.stringContaining(hint)])
   const found = JSON.parse((await run('batch', 'results', path('drop.csv'), '--json')).stdout)
   expect(found.map(({ status }: { status: string }) => status)).toEqual([
     ...Array(3).fill('deployed'),
@@ -258,5 +264,6 @@ test('nft mint beyond the limit fails with what is left, and sends nothing again
   expect(errorOf(result)).toMatchObject({
     code: 'refused',
     message: expect.stringContaining("none is left of the collection's maximum supply of 1 (1 minted and 0 accepted)"),
+    hint: 'Mint it in another collection: the maximum supply is final.',
   })
 })

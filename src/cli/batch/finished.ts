@@ -16,7 +16,7 @@ import type { BatchMintFlags } from './flags.ts'
 import { planFlagsAgain } from './flags-again.ts'
 import { notesOfDrop, stepsToReveal } from './next-reveal.ts'
 import { runCommands } from './run-commands.ts'
-import { detailsOfRun, retryStep } from './run-error.ts'
+import { detailsOfRun, failedStep } from './run-error.ts'
 import { writeJobSummary } from './send-run.ts'
 import { summaryData } from './summary.ts'
 import { refuseDiffering, verifyFinished } from './verify-run.ts'
@@ -157,7 +157,7 @@ export function noteFinished(
   if (failed === 0) return
   const commands = runCommands(name, flags.stateDir)
   throw new GdnError('batch_failed_rows', `the run is finished; ${failed} of ${total} rows failed`, {
-    hint: `Run \`${commands('results', '--status failed')}\` to list them.\n${retryStep(commands)}`,
+    hint: `Run \`${commands('results', '--status failed')}\` to list them.\n${failedStep(commands, rows.failedRows)}`,
     details: detailsOfRun({ ...rows, run: status, counts }, manifestPath),
   })
 }

@@ -1,5 +1,6 @@
 import { raisingFlag } from '../../api/stuck-reason.ts'
 import type { NamedRows } from '../../batch/runs/summary.ts'
+import { saysBeyondSupply } from '../../batch/supply.ts'
 import type { BatchSummary } from '../../batch/types.ts'
 import { count } from '../../core/count.ts'
 import { type ErrorCode, GdnError } from '../../core/errors.ts'
@@ -179,13 +180,21 @@ function nextSteps(summary: BatchSummary, commands: RunCommands): string[] {
     // The hint for a reached limit says how to resume.
   } else if (stopped?.code !== 'max_cost' && counts.pending + counts.accepted > 0)
     steps.push(`Run \`${commands('resume')}\` to resume the run.`)
-  if (counts.failed > 0) steps.push(retryStep(commands))
+  if (counts.failed > 0) steps.push(failedStep(commands, summary.failedRows))
   steps.push(`Run \`${commands('results')}\` to list every row.`)
   return steps
 }
 
-/** Returns the next step for failed rows. `gdn batch retry` refuses edited rows, because it sends rows as planned. */
-export function retryStep(commands: RunCommands): string {
+/** Returns the next steps for failed rows, one line each. A row that exceeds the maximum supply always fails again. */
+export function failedStep(commands: RunCommands, failed: BatchSummary['failedRows']): string {
+  const beyond = failed.filter(({ error }) => saysBeyondSupply(error)).length
+  if (beyond === 0) return retryStep(commands)
+  const step = 'Remove the rows that exceed the maximum supply from the manifest, or mint them in another collection.'
+  return beyond === failed.length ? step : `${step}\n${retryStep(commands)}`
+}
+
+/** `gdn batch retry` refuses edited rows, because it sends rows as planned. */
+function retryStep(commands: RunCommands): string {
   const retry = commands('retry')
   const step = `After you fix the cause, run \`${retry}\` to retry failed rows.`
   return retry.startsWith('gdn batch retry')

@@ -2,6 +2,7 @@ import type { Blockchain } from '../../../api/blockchains.ts'
 import type { NftMetadata } from '../../../api/metadata.ts'
 import type { MintEndpoint } from '../../../api/mint-endpoints.ts'
 import { typedTraitInRequest } from '../../../api/typed-trait.ts'
+import { saysBeyondSupply } from '../../../batch/supply.ts'
 import { noTypedTraits } from '../../../client/refuse-typed-traits.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { count } from '../../../core/count.ts'
@@ -79,6 +80,9 @@ export async function createNfts(deps: Deps, wanted: NftCreation): Promise<void>
     },
     (accepted) => finish(deps, connection, wanted, accepted),
   ).catch((error: unknown) => {
+    if (error instanceof GdnError && saysBeyondSupply(error.message)) {
+      throw error.with({ hint: `Mint ${n === 1 ? 'it' : 'them'} in another collection: the maximum supply is final.` })
+    }
     if (endpoint !== 'createnfttrans' || !(error instanceof GdnError)) throw error
     const { message, details } = error
     const isExplained = error.hint !== undefined && !message.includes('enable_transfer')

@@ -16,10 +16,11 @@ export function maxSupplyChange(
   accepted: number,
 ): number | null {
   if (wanted === undefined || BigInt(wanted) === maxSupply) return null
-  if (maxSupply !== null && BigInt(wanted) > maxSupply) {
-    throw flagError(FLAG, `can only be lowered, and is ${maxSupply} now`, 'Nothing was sent. Use a lower number.')
-  }
   const used = Number(minted) + accepted
+  if (maxSupply !== null && BigInt(wanted) > maxSupply) {
+    const fix = maxSupply > BigInt(used) ? 'Use a lower number.' : `All ${maxSupply} are used, so the maximum is final.`
+    throw flagError(FLAG, `can only be lowered, and is ${maxSupply} now`, `Nothing was sent. ${fix}`)
+  }
   if (wanted >= used) return wanted
   const burned = `${count(Number(minted), 'NFT')} ${minted === 1n ? 'was' : 'were'} minted, including burned ones`
   const pending = accepted === 0 ? '' : `, and ${accepted} more ${accepted === 1 ? 'was' : 'were'} accepted`
