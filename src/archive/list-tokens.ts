@@ -91,8 +91,19 @@ async function urisOf(options: ListOptions, ids: readonly bigint[]): Promise<Lis
   })
 }
 
+/** Returns the URIs of tokens 0 and 1 at the block, of either standard, without those that can't be read. */
+export async function urisOfFirst(options: Pick<ListOptions, 'reader' | 'contract' | 'block'>): Promise<string[]> {
+  const results: CallResult[] = []
+  for (const standard of ['erc721', 'erc1155'] as const)
+    results.push(...(await callEach({ ...options, standard }, [0n, 1n])))
+  return results.flatMap((result) => uriIn(result).uri ?? [])
+}
+
 /** Calls the contract for each token. If the node doesn't respond to all calls at once, calls one by one. */
-async function callEach({ reader, contract, standard, block }: ListOptions, ids: readonly bigint[]) {
+async function callEach(
+  { reader, contract, standard, block }: Pick<ListOptions, 'reader' | 'contract' | 'standard' | 'block'>,
+  ids: readonly bigint[],
+) {
   const call = standard === 'erc721' ? tokenUri : uriCall
   const ask = (some: readonly bigint[]) =>
     reader.call(

@@ -389,7 +389,14 @@ test('requires --gateway only for ipfs URLs', async () => {
   const check = () => cli(['collection', 'check', ...world.flags.slice(0, -2)])
   expect((await check()).code).toBe(0)
   world.uris.set(1n, 'ipfs://bafkreihdwdcefgh4dqkjv67uzcmw7ojee6xedzdetojuzjevtenxquvyku')
-  expect(await check()).toMatchObject({ code: 2, stderr: expect.stringContaining('--gateway: is required') })
+  const required = { code: 2, stderr: expect.stringContaining('--gateway: is required') }
+  world.calls.length = 0
+  expect(await check()).toMatchObject(required)
+  expect(world.calls).toContain('eth_call')
+  expect(world.calls).not.toContain('eth_getLogs')
+  world.uris.set(7n, world.uris.get(1n) ?? '')
+  world.uris.delete(1n)
+  expect(await check()).toMatchObject(required)
 })
 
 test('a gateway that answers nothing is an error of the network, and the same command resumes', async () => {
@@ -440,6 +447,19 @@ test('a gateway that answers nothing does not prevent an archive of what other s
   await failing.close()
   expect(exitCode).toBe(7)
   expect(existsSync(join(dir, 'tides.car'))).toBe(true)
+})
+
+test('counts the files that the archive has, and names no others if it has none', async () => {
+  const world = kept(await drop(2))
+  world.gateway.blocks.delete(rawCid(pixels(2).subarray(1024, 2048)).toString())
+  const some = await archive(world)
+  expect(JSON.parse(some.stdout)).toMatchObject({ files: 3, unreadable: 1 })
+  expect(errorOf(some).hint).toContain('tides.car has the others.')
+  world.uris.clear()
+  world.uris.set(2n, 'ftp://example.com/2')
+  const none = await archive(world)
+  expect(JSON.parse(none.stdout)).toMatchObject({ files: 0, unreadable: 1 })
+  expect(errorOf(none).hint).toMatch(/^Add --force/)
 })
 
 test('restores an archive that lacks files, and lists them', async () => {
@@ -516,8 +536,13 @@ test('restores into an empty backend, where every token URI answers', async () =
         const image = await backend.get(`/ipfs/${metadata.image.slice('ipfs://'.length)}`)
         expect(Buffer.from(await image.arrayBuffer())).toEqual(pixels(Number(id)))
       }
-      expect((await cli(['collection', 'restore', file, '--data-dir', dataDir.path], { env })).code).toBe(0)
+      const again = await cli(['collection', 'restore', file, '--data-dir', dataDir.path], { env })
+      expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('The backend serves its files at /ipfs.')])
     }
+    await backend?.close()
+    backend = undefined
+    const { stderr } = await cli(['collection', 'restore', file, '--data-dir', dataDir.path], { env })
+    expect(stderr).toContain(`Run \`gdn serve --data-dir ${dataDir.path}\` to serve its files at /ipfs.`)
   } finally {
     await backend?.close()
     await dataDir.remove()

@@ -160,11 +160,13 @@ async function write(deps: Deps, path: string, { target, flags, previous }: Want
       throw fewerFiles(path, kept, readable)
     }
     const counted = { kept: keptNow, keptFiles, reused: store.count('reused') }
-    return { ...(await writeArchive(store, archived, path, signal)), problems, ...counted }
+    return { ...(await writeArchive(store, archived, path, signal)), files: readable, problems, ...counted }
   })
 }
 
 interface Reported extends WrittenArchive {
+  /** Number of files that the archive has. */
+  files: number
   problems: ArchiveProblem[]
   /** Number of files of the existing archive that can't be read now. */
   kept: number
@@ -198,13 +200,13 @@ const fewerFiles = (path: string, before: number, now: number) =>
 
 /** Prints what could not be read. Returns the error of the command. */
 function incomplete(deps: Deps, path: string, reported: Reported): GdnError {
-  const { unreadable, tokens, problems } = reported
+  const { unreadable, tokens, files, problems } = reported
   printProblems(deps.io, problems, unreadable)
   return new GdnError(
     'unreadable_files',
     `${count(unreadable, 'file')} of ${count(tokens, 'token')} could not be read`,
     {
-      hint: `${basename(path)} has the others. Add --force to read these again, and --gateway for another gateway.`,
+      hint: `${files > 0 ? `${basename(path)} has the others. ` : ''}Add --force to read these again, and --gateway for another gateway.`,
     },
   )
 }

@@ -1,10 +1,12 @@
 import { resolve } from 'node:path'
 import type { ArchivedBlocks, OpenArchive } from '../../../archive/read-archive.ts'
+import { runningBackend } from '../../../config/local-backend.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { orAborted } from '../../../core/or-aborted.ts'
+import { shellWord } from '../../../core/shell-word.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
-import { administeredPlace } from '../../connect/data-dir.ts'
+import { administeredPlace, type DatabaseOptions } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { type Io, safe } from '../../io/io.ts'
@@ -87,13 +89,22 @@ export async function restore(deps: Deps, given: string, flags: RestoreFlags): P
     )
     const { blocks, bytes } = archive
     const restored = { file: path, blocks, bytes, publishes }
-    if (index !== null && answers !== null) return await reportFiles({ io, output }, index, restored, answers)
+    const served = await howServed(place, flags)
+    if (index !== null && answers !== null) return await reportFiles({ io, output, served }, index, restored, answers)
     await output.one({ ...UNKNOWN, ...restored })
-    io.note(`Restored the intact blocks of ${safe(path)}. The backend serves the files at /ipfs.`)
+    io.note(`Restored the intact blocks of ${safe(path)}. ${served}`)
     throw lacks('has a damaged index: which files are lost is unknown')
   } finally {
     await archive.close()
   }
+}
+
+/** Says who serves the files. Whether a backend on PostgreSQL runs isn't known here. */
+async function howServed({ dataDir, database }: DatabaseOptions, flags: RestoreFlags): Promise<string> {
+  if (database.url !== undefined || (await runningBackend(dataDir)) !== null)
+    return 'The backend serves its files at /ipfs.'
+  const named = flags.dataDir === undefined ? '' : ` --data-dir ${shellWord(safe(flags.dataDir))}`
+  return `Run \`gdn serve${named}\` to serve its files at /ipfs.`
 }
 
 /** The facts that only the index has. */
@@ -108,7 +119,7 @@ const UNKNOWN = {
 
 /** Reports what the archive lacks. @throws GdnError `unreadable_files` if it lacks anything */
 async function reportFiles(
-  { io, output }: { io: Io; output: Output },
+  { io, output, served }: { io: Io; output: Output; served: string },
   archive: OpenArchive,
   restored: { file: string; blocks: number; bytes: number; publishes: boolean },
   { answering, elsewhere }: { answering: number; elsewhere: number },
@@ -120,7 +131,7 @@ async function reportFiles(
     ...{ contract_address: contract, blockchain, tokens, answering },
     ...{ ...restored, unreadable: missing.all, problems: missing.first },
   })
-  io.note(`Restored ${safe(restored.file)}. The backend serves its files at /ipfs.`)
+  io.note(`Restored ${safe(restored.file)}. ${served}`)
   printProblems(io, missing.first, missing.all)
   if (elsewhere > 0)
     io.note(`The URIs of ${count(elsewhere, 'token')} aren't ipfs URLs, so the backend can't serve them.`)

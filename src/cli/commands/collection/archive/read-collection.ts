@@ -2,7 +2,7 @@ import type { Archived, ArchiveStore } from '../../../../archive/archive-store.t
 import type { ArchiveProblem } from '../../../../archive/index-lines.ts'
 import type { ArchiveLimits } from '../../../../archive/limits.ts'
 import { listContractUri, listMinted } from '../../../../archive/list-more.ts'
-import { listTokens } from '../../../../archive/list-tokens.ts'
+import { listTokens, urisOfFirst } from '../../../../archive/list-tokens.ts'
 import { openSourceReader } from '../../../../archive/read-source.ts'
 import { readTokens } from '../../../../archive/read-tokens.ts'
 import { count } from '../../../../core/count.ts'
@@ -62,7 +62,8 @@ async function listCollection(deps: Deps, options: ReadCollectionOptions): Promi
     let archived: Archived | null = null
     store.clear()
     const connect = server === null || wanted !== null ? null : async () => (await deps.connect(settings)).client
-    const chain = { contract, blockchain, server, flags, wanted, stateDir: settings.stateDir, connect }
+    const before = gatewaysOf(flags, server).length > 0 ? undefined : requireGateway(contract)
+    const chain = { contract, blockchain, server, flags, wanted, stateDir: settings.stateDir, connect, before }
     await withHolders(deps, chain, async (read) => {
       if (await listAt(deps, options, read)) archived = archivedAt(options, read)
     })
@@ -77,6 +78,14 @@ async function listCollection(deps: Deps, options: ReadCollectionOptions): Promi
     }
   }
 }
+
+/** Refuses a collection whose first tokens have ipfs URLs, before anything else of it is read. */
+const requireGateway =
+  (contract: string) =>
+  async ({ reader, block }: Pick<ReadHolders, 'reader' | 'block'>): Promise<void> => {
+    const uris = await urisOfFirst({ reader, contract, block })
+    if (uris.some(isIpfsUrl)) throw noGateway()
+  }
 
 function archivedAt(
   { target, wholeDirectory }: ReadCollectionOptions,

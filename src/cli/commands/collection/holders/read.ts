@@ -31,6 +31,8 @@ export interface ChainTarget {
   stateDir: string
   /** Connects to the server, which may know the owners. Null if the holders have to be read from logs. */
   connect: (() => Promise<Pick<ApiClient, 'call' | 'supports' | 'learnIdempotency'>>) | null
+  /** Called before the transfers are read, which can take long. */
+  before?: ((read: Pick<ReadHolders, 'reader' | 'block'>) => Promise<void>) | undefined
 }
 
 /** The holders at a block, and the node from which they were read. */
@@ -60,6 +62,7 @@ export async function withHolders(
     const reader = patientReader(chain.reader, deps.sleep, deps.signals.signal)
     const isDevelopment = chain.isEmbedded || (await isDevelopmentNode(reader))
     const block = await blockFor(reader, wanted, isDevelopment, deps.now())
+    await target.before?.({ reader, block })
     const folder = join(stateDir, 'holders')
     await makePrivateFolder(folder)
     await removeOld(folder, deps.now())
