@@ -1,6 +1,7 @@
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, rename, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest'
 import { dryRunBatch } from '../../src/batch/dry-run.ts'
 import { removeRun } from '../../src/batch/runs/remove-run.ts'
 import { listRuns, openRun } from '../../src/batch/runs/runs.ts'
@@ -182,13 +183,21 @@ describe('two runs with the same rows in one collection', () => {
     expect(most(server)).toBe(1)
   })
 
-  test('name the command that sends the unsent rows of an unrevealed run', async () => {
+  test.each([
+    ['name the command that sends the unsent rows of an unrevealed run', true],
+    ['name no command that needs a missing manifest', false],
+  ])('%s', async (_rule, exists) => {
     const server = serverOf()
-    const unrevealed = { ...A, reading: { provenance: '0x1' } }
+    const folder = await mkdtemp(join(tmpdir(), 'gdn-claim-'))
+    onTestFinished(() => rm(folder, { recursive: true }))
+    const manifestPath = join(folder, 'drop.csv')
+    if (exists) await writeFile(manifestPath, '')
+    const unrevealed = { manifestPath, reading: { provenance: '0x1' } }
     await machine.run(server, rowsUpTo(2), unrevealed, { pacer: stopped }).catch(() => {})
+    const finish = `\`gdn batch mint ${manifestPath} --unrevealed <file>\` to finish it.`
     await expect(machine.run(server, rowsUpTo(2), B)).rejects.toMatchObject({
       code: 'already_accepted',
-      hint: expect.stringContaining('`gdn batch mint /a/drop.csv --unrevealed <file>` to finish it.'),
+      hint: exists ? expect.stringContaining(finish) : expect.not.stringContaining('to finish it'),
     })
   })
 

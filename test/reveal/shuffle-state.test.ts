@@ -154,6 +154,9 @@ test('says on the first machine that a whole drop is revealed after another mach
   const second = await shuffledMachine(backend, collection)
   expect((await second.reveal(rows)).code).toBe(0)
   const [file, { options, target }] = [first.path('drop.csv'), first]
+  const record = await first.cli('batch', 'status', file)
+  expect(record.stderr).toContain('According to the records of this machine, the drop is not sealed yet.')
+  expect(record.stderr).toContain('To update this record from the server: gdn batch reconcile ')
   const flags = ['--unrevealed', first.path('hidden.json'), '--shuffle', '--shuffle-margin', '1s', '--yes']
   for (const command of [
     ['batch', 'mint', file, ...target, ...flags],
@@ -208,6 +211,9 @@ test('recognizes a sealed drop whose manifest was renamed, and calls no row aban
     const { code, stdout, stderr } = await cli([...command, renamed, ...first.target, ...more], first.options)
     return { code, text: stdout + stderr }
   }
+  const again = await run(['batch', 'mint'], ...flags)
+  expect(again.text).toMatch(/\n +If this manifest was renamed, add --run drop\.csv --adopt/)
+  expect(again.text).not.toContain('to finish it')
   const unsealed = await run(['plan'])
   expect(unsealed.text).toContain('add --run drop.csv --adopt')
   const beacon = ['--beacon', first.path('beacon.json')]

@@ -256,19 +256,25 @@ function alreadyAccepted(claimed: ClaimedElsewhere, drop: Drop): GdnError {
   const isNew = setId === null
   const names = [...runs.keys()]
   const open = names.find((name) => runs.get(name) !== null)
+  const moved = isNew ? [...moves].slice(0, MAX_MOVES) : []
+  const resume = runs.get(open ?? '') ?? ''
+  // The command that finishes the run needs the missing manifest.
+  const isLost = claimed.missing !== null && resume.startsWith('gdn batch mint')
+  const finish = isLost ? '' : `, and \`${resume}\` to finish it`
   const many = count === 1 ? `1 row of ${source} belongs` : `${count} rows of ${source} belong`
   return new GdnError('already_accepted', `${many} to ${otherRuns(names)} of this collection: ${names.join(', ')}`, {
     hint: [
+      ...(isLost ? moved : []),
       ...(open === undefined
         ? [`Nothing was sent. The run ${names[0]} is finished. Run \`gdn batch results ${names[0]}\` to show its NFTs.`]
         : [
-            `Nothing was sent. Run \`gdn batch status ${open}\` to show that run, and \`${runs.get(open)}\` to finish it.`,
+            `Nothing was sent. Run \`gdn batch status ${open}\` to show that run${finish}.`,
             `If that run has sent nothing, you can remove it with \`gdn batch rm ${open}\`.`,
           ]),
       isOfList(drop)
         ? 'A receiver gets the same NFT from only one run.'
         : 'Two rows are the same if they have the same ID or, without IDs, the same content.',
-      ...(isNew ? [...moves].slice(0, MAX_MOVES) : []),
+      ...(isLost ? [] : moved),
       isNew
         ? howToMint(runName, claimed)
         : `To send the other rows, remove these from ${source} and run the same command again.`,

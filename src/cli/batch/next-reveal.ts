@@ -59,10 +59,15 @@ export async function notesOfDrop(
     state.phase === 'drawn' ? 'To reveal the other NFTs, or to record those that another machine revealed' : 'Next'
   const again = manifestPath === null ? null : revealOf(manifestPath, flagsOfRun(run, flags), cwd)
   const next = isDone || again === null ? [] : [`${why}: ${again}${beaconAgain(state)}`]
-  const update = `To update this record from the server: ${runCommands(name, flags.stateDir)('reconcile')}`
   return [
-    state.phase === 'open' ? `${dropText(state, now())}.` : sealedText(state, counts, now()),
+    state.phase === 'open'
+      ? `${isRecord ? 'According to the records of this machine, the drop is not sealed yet' : dropText(state, now())}.`
+      : sealedText(state, counts, now()),
     ...next,
-    ...(isRecord && state.phase !== 'drawn' ? [update] : []),
+    ...(isRecord && state.phase !== 'drawn' ? [updateText(name, flags)] : []),
   ]
 }
+
+/** Returns the note on how to record what other machines did with the rows of an unrevealed drop. */
+export const updateText = (run: string, { stateDir }: Pick<BatchMintFlags, 'stateDir'>): string =>
+  `To update this record from the server: ${runCommands(run, stateDir)('reconcile')}`

@@ -1,9 +1,10 @@
 import { howToResume } from '../../../batch/runs/how-to-resume.ts'
 import { runStatus } from '../../../batch/runs/runs.ts'
 import type { Run, RunStatus } from '../../../batch/types.ts'
+import { isUnrevealed } from '../../../state/drops.ts'
 import { commandRunRecords } from '../../batch/command-runs.ts'
 import { serverFlagsAgain } from '../../batch/flags-again.ts'
-import { notesOfDrop } from '../../batch/next-reveal.ts'
+import { notesOfDrop, updateText } from '../../batch/next-reveal.ts'
 import { runData, runView } from '../../batch/run-view.ts'
 import { addRunArgument, whichRun } from '../../batch/which-run.ts'
 import { findRun, type RunFlags, settingsIfFound, whichServer } from '../../batch/which-server.ts'
@@ -67,9 +68,9 @@ export async function status(deps: Deps, given: string | undefined, flags: Statu
     if (seen.data.running === true) return
     const notes = await notesOfDrop(deps, seen.run, flags, true)
     const isOpen = notes.length === 0 && seen.data.state === 'unfinished'
-    for (const note of isOpen ? [`To resume the run: ${safe(seen.resume)}${serverFlagsAgain(flags)}`] : notes) {
-      deps.io.note(note)
-    }
+    if (isOpen) notes.push(`To resume the run: ${safe(seen.resume)}${serverFlagsAgain(flags)}`)
+    if (isOpen && isUnrevealed(seen.run)) notes.push(updateText(seen.run.name, flags))
+    for (const note of notes) deps.io.note(note)
     return
   }
   // A single command has no rows to show.
