@@ -26,7 +26,7 @@ export interface RunRow {
   row: ManifestRow | null
   /** A removed row as it was last applied or sent, if the state has it. */
   removed: ManifestRow | null
-  /** The row that was drawn for a slot of a shuffled drop, and that its NFT shows. Null if it isn't known. */
+  /** The row that was drawn for a slot of a shuffled drop, and that its NFT shows. Null without an NFT or a draw. */
   drawn: { key: string; line: number } | null
   /**
    * Returns the metadata as sent, with URLs instead of local files. For an adopted row, local files have their paths.
@@ -61,7 +61,7 @@ export async function* runRowPages(
       const names = drawn === undefined ? null : await state.read((sql) => drawnNames(sql, drop, page, drawn))
       yield page.map(({ key, result, parts, position }) => {
         const row = rowOf(key, result.line, parts)
-        const shown = names?.get(position) ?? null
+        const shown = result.nft_gdn_id === null ? null : (names?.get(position) ?? null)
         return { result, row, removed: null, drawn: shown, sentMetadata: () => metadataOf(state, drop, key) }
       })
     }

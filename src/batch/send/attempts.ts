@@ -24,9 +24,14 @@ import { isBeyondSupply, rowsThatFit } from '../supply.ts'
 
 /**
  * The outcome of an attempt. If it was accepted, `created` has the IDs of its NFTs. `isBeyondSupply` tells whether the
- * request exceeded the maximum supply, and `fits` is the number of rows that the server would then accept.
+ * request exceeded the maximum supply, and `fits` is the number of rows that the server would then accept. `isSealed`
+ * tells whether the shuffled drop of the rows is sealed.
  */
-export type AttemptResult = ClassifiedAttempt<string[]> & { isBeyondSupply?: boolean; fits?: number }
+export type AttemptResult = ClassifiedAttempt<string[]> & {
+  isBeyondSupply?: boolean
+  isSealed?: boolean
+  fits?: number
+}
 
 /** A request to send. Every attempt sends the same bytes. */
 export interface Job {
@@ -95,7 +100,7 @@ export class Attempts {
     if (verdict.outcome !== 'refused') return verdict
     if (isOfSealedDrop(result)) {
       const stop = new GdnError('refused', verdict.message, { hint: SEALED })
-      return { ...verdict, outcome: 'no_effect', cause: 'forbidden', retryAfterMs: null, stop }
+      return { ...verdict, outcome: 'no_effect', cause: 'forbidden', retryAfterMs: null, stop, isSealed: true }
     }
     if (!isBeyondSupply(result)) return verdict
     const { client, options } = this.#context
@@ -105,9 +110,9 @@ export class Attempts {
   }
 
   /**
-   * Resolves a request whose repetition was refused because of the maximum supply. The server accepts a request as a
-   * whole or not at all, so it has accepted no row for whose reference ID it has no NFT. Returns false if that isn't
-   * certain.
+   * Resolves a request whose repetition was refused because of the maximum supply, or the seal of its drop. The server
+   * accepts a request as a whole or not at all, so it has accepted no row for whose reference ID it has no NFT. Returns
+   * false if that isn't certain.
    */
   async settleRefused(job: Job, verdict: AttemptResult & { message: string }): Promise<boolean> {
     const { client, store, options, halt: signal } = this.#context

@@ -165,7 +165,7 @@ export class Sender {
 
   /**
    * Repeats the stored bytes of a request with an unknown outcome. Only success changes the recorded outcome, or a
-   * refusal because of the maximum supply.
+   * refusal because of the maximum supply or the seal of a drop.
    */
   async #sendAgain(repetition: Repetition): Promise<void> {
     const context = this.#context
@@ -183,8 +183,11 @@ export class Sender {
     if (slot === null) return
     const verdict = await this.#attempts.make(job, slot, attempts)
     if (verdict.outcome === 'accepted') return await this.#record(job, verdict, 'unknown')
-    if (verdict.isBeyondSupply === true && (await this.#attempts.settleRefused(job, verdict))) return this.#onAttempt()
+    const isFinal = verdict.isBeyondSupply === true || verdict.isSealed === true
+    if (isFinal && (await this.#attempts.settleRefused(job, verdict))) return this.#onAttempt()
     this.#attempts.report(job, 'unknown', verdict)
+    // An earlier attempt may have taken effect before the drop was sealed.
+    if (verdict.isSealed === true) return void context.notResolved.add(id)
     const isOpen =
       verdict.outcome === 'unknown' ||
       (verdict.outcome === 'no_effect' && verdict.cause !== 'other_label' && this.#mayRepeat(verdict, 0))
