@@ -17,6 +17,7 @@ import { type PlannedRun, plannedRun } from '../plan/planned.ts'
 import { nowOf } from '../plan/seen-nfts.ts'
 import type { NftNow } from '../state/row-outcomes.ts'
 import { nameAt } from '../state/rows.ts'
+import { type RowWithoutNft, refuseOtherIds } from './other-ids.ts'
 import { leavesUrlIn, rowsByMetadata } from './provenance-in.ts'
 import type { ReadCommitment } from './read-commitment.ts'
 import { type Found, withOpenRows } from './rows-with-nfts.ts'
@@ -154,9 +155,11 @@ export async function withRevealPlan<Result>(
       },
     }
     const moved: { line: number; row: string }[] = []
+    const missing: RowWithoutNft[] = []
     for await (const one of found(labels)) {
-      const { candidate } = one
+      const { candidate, nft } = one
       plan.rows++
+      if (nft === undefined) missing.push({ position: candidate.row.position, line: candidate.row.row.line })
       const state = stateOf(one, commitment)
       if (state.kind === 'moved') moved.push({ line: candidate.row.row.line, row: state.row })
       await count(plan, one, state)
@@ -165,6 +168,11 @@ export async function withRevealPlan<Result>(
     if (plan.withoutNft === plan.rows) plan.renamed = await store.read((sql) => notesOfRenamed(sql, options))
     labels.refuseUnlessAdopted(options.adopt === true)
     if (moved.length > 0) throw otherRows(options.manifestPath, moved)
+    // If no row has an NFT, the manifest was more likely renamed.
+    if (rows.commitment.rule !== null && missing.length < plan.rows) {
+      const { provenance } = rows.commitment
+      await refuseOtherIds(source, options, missing, { provenance, slotOf: slotsByRow(commitment) })
+    }
     if (plan.pending > 0 && !source.hasUpdates) {
       throw new GdnError('refused', "the server can't update NFTs", { hint: 'Use a gdn backend.' })
     }
@@ -246,6 +254,12 @@ function stateOf({ candidate, nft }: Found, committed: Committed): RowState {
   if (nft.is_frozen === true) return { kind: 'left', reason: 'it is frozen' }
   if (nft.is_dynamic === false) return { kind: 'left', reason: 'it is not dynamic' }
   return { kind: 'pending' }
+}
+
+/** Returns a function that returns the slot of a revealed NFT, or null for other NFTs. */
+function slotsByRow({ rowOf, drawn }: Committed): (metadata: unknown) => number | null {
+  const slotOf = new Map(Array.from(drawn?.rows ?? [], (row, at) => [row, at + 1]))
+  return (metadata) => slotOf.get(rowOf(metadata) ?? 0) ?? null
 }
 
 /** Returns the metadata of a row's NFT after the reveal. */

@@ -26,7 +26,7 @@ export interface MovedRow {
 }
 
 /** Determines which row has a salt: the seed, or else the leaves with the content hashes of the manifest's rows. */
-type Salts = { seed: Buffer } | { leaves: readonly string[]; contents: readonly Buffer[] }
+export type Salts = { seed: Buffer } | { leaves: readonly string[]; contents: readonly Buffer[] }
 
 /** Number of rows without a known salt that are compared with all contents. */
 const MAX_SEARCHED = 1_000
@@ -46,6 +46,16 @@ export function movedRows(drawn: Pick<DrawnRows, 'rows'>, salts: Salts, shown: r
   })
 }
 
+/** Returns a function that returns the slot of a revealed NFT, or null for other NFTs. */
+export function slotsBySalt({ rows }: Pick<DrawnRows, 'rows'>, salts: Salts): (metadata: unknown) => number | null {
+  const slotOf = new Map(Array.from(rows, (row, at) => [row, at + 1]))
+  const rowOf = 'seed' in salts ? bySeed(salts.seed, rows.length) : byLeaves(salts)
+  return (metadata) => {
+    const salt = shownProof(metadata)?.salt
+    return salt == null ? null : (slotOf.get(rowOf(salt) ?? 0) ?? null)
+  }
+}
+
 function bySeed(seed: Buffer, rows: number) {
   const known = new Map(Array.from({ length: rows }, (_, at) => [saltOf(seed, at + 1).toString('hex'), at + 1]))
   return (salt: string): number | null => known.get(salt) ?? null
@@ -54,7 +64,7 @@ function bySeed(seed: Buffer, rows: number) {
 function byLeaves({ leaves, contents }: Exclude<Salts, { seed: Buffer }>) {
   const rowAt = new Map(leaves.map((leaf, at) => [leaf, at + 1]))
   let searched = 0
-  return (salt: string, expected: number): number | null => {
+  return (salt: string, expected = 0): number | null => {
     const bytes = Buffer.from(salt, 'hex')
     const rowOf = (content: Buffer | undefined) =>
       content === undefined ? null : (rowAt.get(leafOf(bytes, content)) ?? null)

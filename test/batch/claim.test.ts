@@ -11,7 +11,7 @@ import type { ManifestRow } from '../../src/manifest/row.ts'
 import { FakeHostedApi, type FakeOptions } from '../helpers/fake-hosted-api.ts'
 import { gate } from '../helpers/gate.ts'
 import { Machine } from './simulation.ts'
-import { row, rowsUpTo } from './simulation-rows.ts'
+import { CONTRACT, row, rowsUpTo } from './simulation-rows.ts'
 
 let machine: Machine
 beforeEach(async () => {
@@ -194,7 +194,7 @@ describe('two runs with the same rows in one collection', () => {
     if (exists) await writeFile(manifestPath, '')
     const unrevealed = { manifestPath, reading: { provenance: '0x1' } }
     await machine.run(server, rowsUpTo(2), unrevealed, { pacer: stopped }).catch(() => {})
-    const finish = `\`gdn batch mint ${manifestPath} --unrevealed <file>\` to finish it.`
+    const finish = `\`gdn batch mint ${manifestPath} --contract ${CONTRACT} --blockchain polygon --unrevealed <file>\` to finish it.`
     await expect(machine.run(server, rowsUpTo(2), B)).rejects.toMatchObject({
       code: 'already_accepted',
       hint: exists ? expect.stringContaining(finish) : expect.not.stringContaining('to finish it'),

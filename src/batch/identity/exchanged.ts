@@ -112,7 +112,7 @@ function exchangedRowsError(
       `Nothing was sent.${example}`,
       ...(others.length === 0 ? [] : [`The same applies to ${others.join(', ')}.`]),
       'If a column was sorted or shifted without the others, or IDs were changed, restore it.',
-      ...(drop.setId === null ? [] : [lastRows(drop.name)]),
+      ...lastRows(drop),
       'To exchange these values on purpose, for example to renumber titles or to undo an exchange, add --allow-exchanged.',
     ].join('\n'),
     details: {

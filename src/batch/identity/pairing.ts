@@ -6,7 +6,15 @@ import { type FreshRow, freshRows, type VanishedRow, vanishedRows } from '../../
 import type { MintOperation } from '../../state/row-requests.ts'
 import { pagesOf, type RowsIn, rowsAt } from '../../state/rows.ts'
 import { copyCounts, hasIds, nftsWithRows, rowsWithIds, unnamedRows } from '../../state/unnamed-rows.ts'
-import { editedWithoutId, firstOf, lastRows, MAX_PAIRS, pairsOf, renamedUnknown } from '../rows/edited-rows.ts'
+import {
+  editedWithoutId,
+  firstOf,
+  howToAdd,
+  lastRows,
+  MAX_PAIRS,
+  pairsOf,
+  renamedUnknown,
+} from '../rows/edited-rows.ts'
 import { type KeptRow, keptRow } from '../rows/manifest-row.ts'
 import { contentOfKey, copyOfKey, isContentKey, referenceOf, rowKey, rowReferenceId } from '../rows/row-key.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
@@ -318,8 +326,8 @@ function notPaired(
   return new GdnError('edited_rows', `${sent} no row, and ${are} no NFT: ${drop.name}`, {
     hint: [
       ...(isNamed ? EDITED_WITH_ID : editedWithoutId(pairs)),
-      ...(drop.setId === null ? [] : [lastRows(drop.name)]),
-      `To mint the ${isNamed ? 'rows with an ID as new NFTs' : 'new rows as well'}, add --new-rows.`,
+      ...lastRows(drop),
+      howToAdd(drop, isNamed ? 'rows with an ID as new NFTs' : 'new rows as well'),
     ].join('\n'),
     details: {
       run: drop.name,

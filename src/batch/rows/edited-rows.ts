@@ -7,7 +7,7 @@ import { shownName } from '../../manifest/shown-name.ts'
 import { sentMetadata } from '../../operations/reconcile/content.ts'
 import { addressKey } from '../../operations/reconcile/owners.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
-import type { Drop } from '../../state/drops.ts'
+import { type Drop, isUnrevealed } from '../../state/drops.ts'
 import {
   appliedBodies,
   type FreshRow,
@@ -279,15 +279,27 @@ function editedRows(
   return new GdnError('edited_rows', `${sent} no longer in the manifest, and ${news}: ${run}`, {
     hint: [
       ...(isUnnamed ? editedWithoutId(pairs) : EDITED_ID),
-      lastRows(run),
-      'To mint the new rows as well, add --new-rows.',
+      ...lastRows(drop),
+      howToAdd(drop, 'new rows as well'),
     ].join('\n'),
     details: { run, vanished: gone, new: added, pairs },
   })
 }
 
-/** Returns the sentence on where to find the rows as they were before an edit. */
-export const lastRows = (run: string): string =>
+/**
+ * Returns the sentence on where to find the rows as they were before an edit; none for a run that has not begun, or for
+ * an unrevealed drop, whose results have the placeholder's metadata.
+ */
+export const lastRows = (drop: Drop): string[] =>
+  drop.setId === null || isUnrevealed(drop) ? [] : [resultsText(drop.name)]
+
+/** Returns the sentence on how to mint new rows beside those that left the manifest. */
+export const howToAdd = (drop: Drop, rows: string): string =>
+  isUnrevealed(drop)
+    ? 'The rows of an unrevealed drop are fixed. To mint more rows, use another manifest.'
+    : `To mint the ${rows}, add --new-rows.`
+
+const resultsText = (run: string): string =>
   `To get the rows as they were last minted or applied, run \`gdn batch results ${run} -o csv --for-spreadsheet\`. To use that file as the manifest, remove the rows with the status burned, the column key, and all columns after it.`
 
 /** Returns the hint for edited rows without an ID. If one column was sorted alone, the pairs are guesses. */

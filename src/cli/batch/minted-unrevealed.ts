@@ -10,6 +10,7 @@ import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { ManifestItem } from '../../manifest/read.ts'
 import { OTHERS_UNREVEALED, UNREVEALED } from '../../plan/mint-changes.ts'
+import { type HiddenRows, hiddenElsewhere } from '../../reveal/minted-elsewhere.ts'
 import { asCommitted, type ReadCommitment, readCommitment } from '../../reveal/read-commitment.ts'
 import { countUnrevealed, type UnrevealedMints } from '../../reveal/rows-with-nfts.ts'
 import type { ShuffleRule } from '../../reveal/shuffle/rule.ts'
@@ -88,6 +89,8 @@ export async function whyNotAsItIs(
   flags: BatchMintFlags,
 ): Promise<GdnError | null> {
   const found = await committedTo(deps, connection, minting)
+  const hidden = found.to === 'this' ? null : await hiddenOf(minting)
+  if (hidden !== null) return hiddenInOther(hidden)
   if (found.to === 'none') return null
   const mints = await unrevealedOf(minting, connection)
   if (found.to === 'this') {
@@ -188,8 +191,10 @@ export async function whyNoMints(
     return rows?.commitment.provenance === own.provenance ? UNREVEALED : OTHERS_UNREVEALED
   }
   const found = await committedTo(deps, connection, minting)
+  if (found.to !== 'none' && found.to !== 'others') return UNREVEALED
+  const elsewhere = await hiddenOf(minting)
+  if (elsewhere !== null) return `${hiddenText(elsewhere)}: reveal them first`
   if (found.to === 'none') return null
-  if (found.to !== 'others') return UNREVEALED
   const { hidden, revealed } = await unrevealedOf(minting, connection)
   return hidden + revealed > 0 ? OTHERS_UNREVEALED : null
 }
@@ -212,6 +217,31 @@ const NOTHING = 'Nothing was sent.'
 
 const refused = (message: string, hint: string) =>
   new GdnError('refused', message, { place: { flag: '--unrevealed' }, hint: `${NOTHING} ${hint}` })
+
+/** Returns the rows of a manifest that are hidden in another collection. Standard input can't be read for that. */
+const hiddenOf = async ({ options, read }: Minting): Promise<HiddenRows | null> =>
+  options.manifestPath === null ? null : await hiddenElsewhere(options, read)
+
+const hiddenText = ({ run, count: rows }: HiddenRows): string =>
+  `${count(rows, 'row')} ${rows === 1 ? 'is' : 'are'} minted unrevealed in the collection ${run.contractAddress}`
+
+/** Returns the error for a mint that would publish the rows of an unrevealed drop in another collection. */
+const hiddenInOther = (hidden: HiddenRows) =>
+  refused(
+    `${hiddenText(hidden)}, and this mint would publish ${hidden.count === 1 ? 'its' : 'their'} metadata`,
+    'Reveal that drop first with `gdn reveal`. To mint the rows hidden here as well, add --unrevealed <file>. To publish them, add --again.',
+  )
+
+/**
+ * Returns the warning that an unrevealed mint repeats rows that are hidden in another collection; null if it repeats
+ * none.
+ */
+export async function repeatedElsewhere(minting: Minting): Promise<string | null> {
+  const hidden = await hiddenOf(minting)
+  return hidden === null
+    ? null
+    : `${hiddenText(hidden)}, and this run mints ${hidden.count === 1 ? 'it' : 'them'} again.`
+}
 
 const committed = (rule: ShuffleRule | null) =>
   refused(

@@ -7,7 +7,7 @@ import type { BatchOptions, PlannedEvent } from '../../batch/types.ts'
 import { lacksEndpoint } from '../../client/responses.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
 import { count } from '../../core/count.ts'
-import { GdnError, type Place } from '../../core/errors.ts'
+import { flagError, GdnError, type Place } from '../../core/errors.ts'
 import { type ManifestItem, readManifest } from '../../manifest/read.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import { dropStateOf } from '../../reveal/drop-state.ts'
@@ -30,7 +30,7 @@ import { changeOnce } from '../request/change-once.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { applyAgain } from './flags-again.ts'
 import { manifestOptions } from './manifest-options.ts'
-import { uncommitted, whyNotAgain, whyNotAsItIs, whyNotUnrevealed } from './minted-unrevealed.ts'
+import { repeatedElsewhere, uncommitted, whyNotAgain, whyNotAsItIs, whyNotUnrevealed } from './minted-unrevealed.ts'
 import { hasList } from './receiver-list.ts'
 import { committedWith, mintedOnce, otherRule, ruleOf, sealed } from './shuffled.ts'
 
@@ -65,6 +65,10 @@ export async function openUnrevealed(
 ): Promise<Unrevealed> {
   if (hasList(flags)) return { options, read }
   const { unrevealed: file } = flags
+  if (file !== undefined && flags.newRows === true) {
+    const hint = 'The rows of an unrevealed drop are fixed. Omit the flag. To mint more rows, use another manifest.'
+    throw flagError('--new-rows', "can't be used with --unrevealed", hint)
+  }
   const kept = await keptCommitment(options)
   const hasSent = kept !== undefined && kept.counts.pending < kept.counts.total
   const phase = kept === undefined ? undefined : dropStateOf(kept)?.phase
@@ -162,6 +166,8 @@ export async function openUnrevealed(
       const found = await whyNotUnrevealed(deps, connection, minting)
       if (found.refusal !== null) throw found.refusal
       isCommitted = found.isCommitted
+      const warning = isKnown ? null : await repeatedElsewhere(minting)
+      if (warning !== null) deps.io.warn(warning)
     },
     checkPlan: async (planned, connection) => void (await isDeployed(deps, connection, committing(planned))),
     beforeSending: async (planned, connection, limit) => {

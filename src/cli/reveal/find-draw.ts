@@ -8,10 +8,19 @@ import type { ManifestItem } from '../../manifest/read.ts'
 import { PROVENANCE_SIGNATURE } from '../../manifest/reveal-keys.ts'
 import { dropStateOf, type SealedSlots } from '../../reveal/drop-state.ts'
 import { Commitment, leavesIn, provenanceOf, rowContentHash } from '../../reveal/leaves.ts'
+import { type RowWithoutNft, refuseOtherIds } from '../../reveal/other-ids.ts'
 import { withOpenRows } from '../../reveal/rows-with-nfts.ts'
 import { type DrawnRows, drawnRows } from '../../reveal/shuffle/drawn-rows.ts'
 import { isMargin, roundFor } from '../../reveal/shuffle/rule.ts'
-import { isSaltOf, type MovedRow, movedRows, type ShownRow, shownProof } from '../../reveal/slots-shown.ts'
+import {
+  isSaltOf,
+  type MovedRow,
+  movedRows,
+  type Salts,
+  type ShownRow,
+  shownProof,
+  slotsBySalt,
+} from '../../reveal/slots-shown.ts'
 import { type KeptCommitment, keptCommitment } from '../../reveal/unrevealed.ts'
 import { knownSeal, sealOnChain } from '../batch/seal-on-chain.ts'
 import { commitmentsOf, sealIn } from '../batch/shuffled-drop.ts'
@@ -48,8 +57,11 @@ export async function findDraw(deps: Deps, connection: Connection, drawing: Draw
   const own = kept?.commitment ?? null
   if (!isEvm(options.blockchain) || own?.shuffle === null) return null
   if (own !== null && kept?.drawn != null) {
-    const { rows } = await shownRows(deps, connection, drawing)
-    return inOrder(drawing, kept.drawn, movedRows(kept.drawn, { seed: Buffer.from(own.seed, 'hex') }, rows))
+    const shown = await shownRows(deps, connection, drawing)
+    return await inOrder(deps, connection, drawing, kept.drawn, {
+      shown,
+      salts: { seed: Buffer.from(own.seed, 'hex') },
+    })
   }
   const drops = await sealedDrops(deps, connection, drawing, own)
   if (drops.length === 0) return null
@@ -69,7 +81,8 @@ export async function findDraw(deps: Deps, connection: Connection, drawing: Draw
     const isOfDrop = isUnedited || shown.rows.some(({ salt }) => isSaltOf(leaves, contents, salt))
     if (!isOfDrop && drops.length > 1) continue
     const seed = isUnedited ? commitment.seed : own && Buffer.from(own.seed, 'hex')
-    return inOrder(drawing, drawn, movedRows(drawn, seed === null ? { leaves, contents } : { seed }, shown.rows))
+    const salts = seed === null ? { leaves, contents } : { seed }
+    return await inOrder(deps, connection, drawing, drawn, { shown, salts })
   }
   throw new GdnError('refused', `the ${PROVENANCE_SIGNATURE} of an NFT is not by drand, or of another round`, {
     hint: 'Nothing was sent. If the drop was revealed with --beacon, add the same flag. Otherwise, restore the metadata with `gdn reveal`.',
@@ -126,10 +139,30 @@ async function contentsOf({ read, contents }: Drawing): Promise<Buffer[] | null>
 
 const MAX_NAMED = 10
 
+/**
+ * Returns the rows that were drawn if the manifest's rows have the positions and the IDs of their slots.
+ *
+ * @throws GdnError `edited_rows`
+ */
+async function inOrder(
+  { signals: { signal } }: Deps,
+  { client }: Connection,
+  { options }: Drawing,
+  drawn: DrawnRows,
+  { shown: { rows, missing }, salts }: { shown: Shown; salts: Salts },
+): Promise<DrawnRows> {
+  refuseMoved(options, movedRows(drawn, salts, rows))
+  // If no row has an NFT, the manifest was more likely renamed. Rows after the slots were added.
+  const ofSlots = rows.length === 0 ? [] : missing.filter(({ position }) => position < drawn.slots)
+  const { provenance } = drawn
+  await refuseOtherIds({ client, signal }, options, ofSlots, { provenance, slotOf: slotsBySalt(drawn, salts) })
+  return drawn
+}
+
 /** @throws GdnError `edited_rows` if rows aren't at the positions of their slots */
-function inOrder({ options: { manifestPath } }: Drawing, drawn: DrawnRows, moved: readonly MovedRow[]): DrawnRows {
+function refuseMoved({ manifestPath }: BatchOptions, moved: readonly MovedRow[]): void {
   const [first] = moved
-  if (first === undefined) return drawn
+  if (first === undefined) return
   const named = moved.slice(0, MAX_NAMED).map(({ line, slot }) => `line ${line} was minted as slot ${slot}`)
   const more = moved.length > MAX_NAMED ? ', …' : ''
   throw new GdnError('edited_rows', `rows of the shuffled drop have other positions: ${named.join(', ')}${more}`, {
@@ -141,6 +174,8 @@ function inOrder({ options: { manifestPath } }: Drawing, drawn: DrawnRows, moved
 
 interface Shown {
   rows: (ShownRow & { signature: string })[]
+  /** The rows for which the server has no NFT. */
+  missing: RowWithoutNft[]
   /** The signature of the first revealed NFT; null if none is revealed. */
   signature: string | null
 }
@@ -152,8 +187,9 @@ export async function shownRows(
   { options, read }: Pick<Drawing, 'options' | 'read'>,
 ): Promise<Shown> {
   return await withOpenRows({ ...options, signal }, client, read(), async ({ found }) => {
-    const shown: Shown = { rows: [], signature: null }
+    const shown: Shown = { rows: [], missing: [], signature: null }
     for await (const { candidate, nft } of found()) {
+      if (nft === undefined) shown.missing.push({ position: candidate.row.position, line: candidate.row.row.line })
       const proof = shownProof(nft?.request_metadata)
       if (proof === null) continue
       const { signature, salt } = proof

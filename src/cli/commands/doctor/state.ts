@@ -69,7 +69,10 @@ export async function checkRuns(stateDir: string): Promise<Finding[]> {
       const { unknown, pending } = run.counts
       if (unknown === 0) continue
       const rows = unknown === 1 ? 'a row' : `${unknown} rows`
-      const resume = howToResume({ ...run, name: run.id, manifest: run.manifestPath }, pending)
+      const resume = howToResume(
+        { ...run, name: run.id, manifest: run.manifestPath, contract: run.contractAddress },
+        pending,
+      )
       findings.push(warn(CHECK, `run ${run.name} has ${rows} with an unknown outcome`, `Run \`${resume}\`.`))
     }
     findings.push(...sameNames(runs), ...(await checkCommands(stateDir)))

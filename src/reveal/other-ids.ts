@@ -1,0 +1,66 @@
+import type { NftRecord } from '../api/nft-record.ts'
+import { hasFailed } from '../api/nft-status.ts'
+import type { BatchOptions } from '../batch/types.ts'
+import { GdnError } from '../core/errors.ts'
+import { PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
+import { listIds, type RecordSource, readPages } from '../operations/reconcile/listing.ts'
+import { leavesUrlIn, sha256InUrl } from './provenance-in.ts'
+
+/** A row of a shuffled drop whose ID no NFT has. */
+export interface RowWithoutNft {
+  /** The position of the row in the manifest, from 0. */
+  position: number
+  line: number
+}
+
+/** The slots of a shuffled drop. */
+interface Slots {
+  provenance: string
+  /** Returns the slot of a revealed NFT, from 1; null for an NFT of another drop. */
+  slotOf(metadata: unknown): number | null
+}
+
+const MAX_NAMED = 10
+
+/**
+ * Refuses rows whose slots are minted although no NFT has their IDs. Only the ID of a row finds its NFT, so these IDs
+ * were changed after the mint, and gdn would treat the rows as abandoned. Lists the collection unless `rows` is empty.
+ *
+ * @throws GdnError `edited_rows`, and errors of the server
+ */
+export async function refuseOtherIds(
+  source: RecordSource,
+  options: Pick<BatchOptions, 'contractAddress' | 'blockchain' | 'manifestPath'>,
+  rows: readonly RowWithoutNft[],
+  slots: Slots,
+): Promise<void> {
+  if (rows.length === 0) return
+  const lines = new Map(rows.map(({ position, line }) => [position + 1, line]))
+  const minted = new Set<number>()
+  for await (const { nfts } of readPages(source, [...(await listIds(source, options))])) {
+    for (const nft of nfts) {
+      const slot = slotIn(nft, slots)
+      if (slot !== null && lines.has(slot)) minted.add(slot)
+    }
+  }
+  if (minted.size === 0) return
+  const changed = [...minted].sort((a, b) => a - b).map((slot) => ({ slot, line: lines.get(slot) ?? 0 }))
+  const named = changed.slice(0, MAX_NAMED).map(({ slot, line }) => `line ${line} was minted as slot ${slot}`)
+  const more = changed.length > MAX_NAMED ? ', …' : ''
+  throw new GdnError(
+    'edited_rows',
+    `IDs of the shuffled drop were changed after the mint: ${named.join(', ')}${more}`,
+    {
+      place: { file: options.manifestPath ?? undefined, line: changed[0]?.line },
+      hint: 'Nothing was sent. Restore the IDs, because gdn finds the NFT of a row only by its ID. To mint more rows, use another manifest.',
+      details: { rows: changed.slice(0, 100), count: changed.length },
+    },
+  )
+}
+
+function slotIn({ status, request_metadata: metadata }: NftRecord, { provenance, slotOf }: Slots): number | null {
+  if (hasFailed(status)) return null
+  const leaves = leavesUrlIn(metadata)
+  if (leaves === undefined) return slotOf(metadata)
+  return sha256InUrl(leaves) === provenance.slice(2) ? Number(Object(metadata)[PROVENANCE_ROW]) : null
+}
