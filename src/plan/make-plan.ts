@@ -221,6 +221,7 @@ class Planner {
         hasUpdates,
         isKnown: drop.setId !== null,
         mayBeMinted: this.#mayBeMinted(),
+        isShuffled: drop.reading.shuffle !== undefined || this.#options.sealedSlots !== undefined,
         abandoned: this.#comparer.abandoned,
       }),
     )

@@ -34,6 +34,8 @@ export interface NotedFacts {
   isKnown: boolean
   /** Whether new rows may be edits of rows that another machine has minted. Only a label would show this. */
   mayBeMinted: boolean
+  /** Whether the rows are shuffled, so that the plan can't be saved. */
+  isShuffled: boolean
   /** Number of rows of a shuffled drop that were not minted before it was sealed. */
   abandoned?: number
 }
@@ -107,7 +109,8 @@ function notesOfPairs({ paired }: NotedFacts): string[] {
 const identifiedRows = (count: number): string =>
   count === 1 ? '1 row got an ID after its mint' : `${count} rows got an ID after their mint`
 
-function notesOfGone({ gone: { count, first, unnamed }, newUnnamed, prunes, hasUpdates }: NotedFacts): string[] {
+function notesOfGone({ gone, newUnnamed, prunes, hasUpdates, isShuffled }: NotedFacts): string[] {
+  const { count, first, unnamed } = gone
   if (count <= 0 || prunes) return []
   const rows = count === 1 ? '1 row that the run has sent is' : `${count} rows that the run has sent are`
   const edited =
@@ -118,7 +121,8 @@ function notesOfGone({ gone: { count, first, unnamed }, newUnnamed, prunes, hasU
   const more = count > first.length ? `, and ${count - first.length} more` : ''
   if (first.length > 0) notes.push(`Without a row: ${first.join(', ')}${more}`)
   const nfts = count === 1 ? 'Its NFT is' : 'Their NFTs are'
-  if (hasUpdates) notes.push(`${nfts} burned only by a plan that was saved with --prune and --out`)
+  const how = isShuffled ? 'by gdn nft burn' : 'by a plan that was saved with --prune and --out'
+  if (hasUpdates) notes.push(`${nfts} burned only ${how}`)
   return notes
 }
 

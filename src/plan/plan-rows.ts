@@ -43,7 +43,8 @@ export async function* plannedChanges(
       }))
       yield {
         ...change,
-        ...(change.want === 'update' ? await nameOfContent(store, row, drawn) : { key: shownKey(row.key), line }),
+        // A receiver belongs to the slot.
+        ...(change.want === 'transfer' ? { key: shownKey(row.key), line } : await nameOfContent(store, row, drawn)),
         title: metadata.title,
         shown,
         receiver: change.action === 'mint' ? named : undefined,

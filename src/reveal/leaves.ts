@@ -115,17 +115,51 @@ export class Commitment {
   }
 
   /**
-   * Returns the numbers of the rows that differ from a leaves file. Rows are numbered from 1. A changed row changes the
-   * seed, and with it every leaf, so the comparison needs the seed of the leaves file.
+   * Compares the rows with a leaves file. A changed row changes the seed, and with it every leaf, so the comparison
+   * needs the seed of the leaves file. If the number of rows is the same, rows are compared by position.
    */
-  rowsOtherThan(leaves: Uint8Array, seed: Uint8Array): number[] {
+  differencesFrom(leaves: Uint8Array, seed: Uint8Array): RowDifferences {
     const lines = leavesIn(leaves)
-    const differing: number[] = []
-    for (let row = 1; row <= Math.max(lines.length, this.rows); row++) {
-      if (row > this.rows || leafOf(saltOf(seed, row), this.contentOf(row)) !== lines[row - 1]) differing.push(row)
+    const salts = lines.map((_, at) => saltOf(seed, at + 1))
+    const isSame = (row: number, leaf: number): boolean => {
+      const salt = salts[leaf - 1]
+      return row <= this.rows && salt !== undefined && leafOf(salt, this.contentOf(row)) === lines[leaf - 1]
     }
-    return differing
+    const differences: RowDifferences = { changed: [], added: [], removed: [] }
+    const most = this.rows === lines.length ? 0 : MAX_SHIFT
+    let [row, leaf] = [1, 1]
+    while (row <= this.rows && leaf <= lines.length) {
+      const shift = isSame(row, leaf) || isSame(row + 1, leaf + 1) ? 0 : shiftAt(row, leaf, most, isSame)
+      for (let n = 0; n < shift; n++) differences.added.push(row++)
+      for (let n = 0; n > shift; n--) differences.removed.push(leaf++)
+      if (!isSame(row, leaf)) differences.changed.push(row)
+      row++
+      leaf++
+    }
+    while (row <= this.rows) differences.added.push(row++)
+    while (leaf <= lines.length) differences.removed.push(leaf++)
+    return differences
   }
+}
+
+/** The differences of rows from those of a leaves file, as numbers from 1. */
+export interface RowDifferences {
+  changed: number[]
+  added: number[]
+  /** The numbers of the rows in the leaves file. */
+  removed: number[]
+}
+
+/** Maximum number of adjacent rows that are recognized as added or removed. */
+const MAX_SHIFT = 100
+
+/** Returns how many rows were added before a row, or removed if the number is negative. Returns 0 if none fits. */
+function shiftAt(row: number, leaf: number, most: number, isSame: (row: number, leaf: number) => boolean): number {
+  for (let n = 1; n <= most; n++) {
+    if (isSame(row, leaf + n)) return -n
+    if (isSame(row + n, leaf)) return n
+  }
+  return 0
 }
 
 /** Returns the leaf of a row from a leaves file; null if the file has no such row. */

@@ -41,6 +41,6 @@ async function hiddenIn(run: Run, { commitment }: ReadCommitment): Promise<numbe
   const { provenance, seed, shuffle } = committed
   const leaves = await readFile(leavesPath(run.stateDir, provenance)).catch(() => null)
   if (leaves === null) return commitment.withRule(shuffle).provenance === provenance ? commitment.rows : 0
-  const all = leavesIn(leaves).length
-  return all - commitment.rowsOtherThan(leaves, Buffer.from(seed, 'hex')).filter((row) => row <= all).length
+  const { changed, removed } = commitment.differencesFrom(leaves, Buffer.from(seed, 'hex'))
+  return leavesIn(leaves).length - changed.length - removed.length
 }

@@ -178,20 +178,31 @@ export async function keptCommitment(options: BatchOptions): Promise<KeptRun | u
   }
 }
 
+/** The edits of a manifest since its commitment. */
+export interface RowEdits {
+  /** The lines of changed rows. */
+  changed: number[]
+  /** The lines of added rows. */
+  added: number[]
+  /** The numbers of removed rows in the committed manifest, from 1. */
+  removed: number[]
+}
+
 /**
- * Returns the lines of the rows that differ from the stored commitment; null for each removed row. Returns null if the
- * leaves file can't be read.
+ * Returns the edits of the manifest since the stored commitment; null if the leaves file can't be read.
  *
  * @param read the current manifest
  */
-export async function editedLines(
+export async function editsOf(
   stateDir: string,
   { provenance, seed }: KeptCommitment,
   { commitment, lines }: ReadCommitment,
-): Promise<(number | null)[] | null> {
+): Promise<RowEdits | null> {
   const leaves = await readFile(leavesPath(stateDir, provenance)).catch(() => null)
   if (leaves === null) return null
-  return commitment.rowsOtherThan(leaves, Buffer.from(seed, 'hex')).map((row) => lines[row - 1] ?? null)
+  const { changed, added, removed } = commitment.differencesFrom(leaves, Buffer.from(seed, 'hex'))
+  const linesOf = (rows: readonly number[]) => rows.flatMap((row) => lines[row - 1] ?? [])
+  return { changed: linesOf(changed), added: linesOf(added), removed }
 }
 
 /**

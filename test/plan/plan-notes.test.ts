@@ -18,6 +18,7 @@ const NOTHING: NotedFacts = {
   hasUpdates: true,
   isKnown: true,
   mayBeMinted: false,
+  isShuffled: false,
 }
 const ONE_GONE: NotedFacts = { ...NOTHING, gone: { ...NOTHING.gone, count: 1, first: ['Blue (7)'], unnamed: 1 } }
 const ELSEWHERE = 'has been changed, for example by another machine. gdn apply undoes that change'

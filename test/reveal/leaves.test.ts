@@ -81,11 +81,21 @@ test('finds a leaf from the metadata file that is revealed', async () => {
 
 test('names the rows that differ from a leaves file, with its seed', () => {
   const { leaves, seed } = commitTo(ROWS)
-  expect(commitTo(ROWS).rowsOtherThan(leaves, seed)).toEqual([])
-  expect(commitTo([DAWN, { ...NOON, title: 'None' }, NOON]).rowsOtherThan(leaves, seed)).toEqual([2])
-  expect(commitTo([NOON, DAWN, NOON]).rowsOtherThan(leaves, seed)).toEqual([1, 2])
-  expect(commitTo([DAWN]).rowsOtherThan(leaves, seed)).toEqual([2, 3])
-  expect(commitTo([...ROWS, DAWN]).rowsOtherThan(leaves, seed)).toEqual([4])
+  const NONE = { changed: [], added: [], removed: [] }
+  const differences = (...rows: typeof ROWS) => commitTo(rows).differencesFrom(leaves, seed)
+  expect(differences(...ROWS)).toEqual(NONE)
+  expect(differences(DAWN, { ...NOON, title: 'None' }, NOON)).toEqual({ ...NONE, changed: [2] })
+  expect(differences(NOON, DAWN, NOON)).toEqual({ ...NONE, changed: [1, 2] })
+  expect(differences(DAWN)).toEqual({ ...NONE, removed: [2, 3] })
+  expect(differences(...ROWS, DAWN)).toEqual({ ...NONE, added: [4] })
+  // Rows that moved because of a removed or an added row are unchanged.
+  const [a, b, c, d, e] = ['a', 'b', 'c', 'd', 'e'].map((title) => ({ ...DAWN, title }))
+  const five = commitTo([a, b, c, d, e] as typeof ROWS)
+  const since = (...rows: (typeof a)[]) => commitTo(rows as typeof ROWS).differencesFrom(five.leaves, five.seed)
+  expect(since(a, c, d, e)).toEqual({ ...NONE, removed: [2] })
+  expect(since(a, NOON, b, c, d, e)).toEqual({ ...NONE, added: [2] })
+  expect(since(a, NOON, e)).toEqual({ changed: [2], added: [], removed: [3, 4] })
+  expect(since(NOON, b, d, e)).toEqual({ changed: [1], added: [], removed: [3] })
 })
 
 test('commits to the type of a trait, as its metadata file has it', async () => {

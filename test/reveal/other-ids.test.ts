@@ -1,4 +1,5 @@
 /** @module-tag slow */
+import { writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { cli, errorOf } from '../cli/harness.ts'
 import { createTestCollection, freshDataDir, startTestBackend, type TestBackend } from '../helpers/backend.ts'
@@ -55,7 +56,7 @@ test.each([['shuffle'], ['mint']] as const)(
     const changed = rows.replace('r2,', 'x2,')
     const { error } = await machine[how](changed)
     expect(error).toMatchObject({ code: 'edited_rows', hint: expect.stringContaining('restore them') })
-    expect(error.hint).not.toMatch(/--new-rows|batch results/)
+    expect(error?.hint).not.toMatch(/--new-rows|batch results/)
     expect((await machine[how](changed, '--new-rows')).error).toMatchObject({
       code: 'usage',
       message: expect.stringContaining("can't be used with --unrevealed"),
@@ -98,4 +99,28 @@ test('publishes no hidden rows in another collection before their reveal, unless
   expect((await machine.reveal(rows)).code).toBe(0)
   const minted = await elsewhere('mint', '--json')
   expect(minted.code, minted.stderr).toBe(0)
+})
+
+test('plans offer the reveal only of an unedited manifest, and say how to burn an NFT without a row', async () => {
+  const collection = await createTestCollection(backend, { enable_burn: true })
+  const machine = await shuffledMachine(backend, collection)
+  const rows = rowsOf(3)
+  expect((await machine.shuffle(rows)).code).toBe(0)
+  const planText = async (manifest: string, ...more: string[]) => {
+    await writeFile(machine.path('drop.csv'), manifest)
+    const beacon = ['--beacon', machine.path('beacon.json')]
+    return (await cli(['plan', machine.path('drop.csv'), ...machine.target, ...beacon, ...more], machine.options))
+      .stderr
+  }
+  const FIRST = 'To reveal the drop, first restore the edited rows: gdn reveal'
+  expect(await planText(rows)).toMatch(/3 NFTs not revealed yet\. To reveal them: gdn reveal/)
+  expect(await planText(rowsOf(3, (row) => (row === 2 ? 'Edited' : `Row ${row}`)))).toContain(
+    `3 NFTs not revealed yet. ${FIRST}`,
+  )
+  expect(await planText(rowsOf(4))).toContain(FIRST)
+  expect(await planText(rows.replace('r2,', 'x2,'))).toContain(FIRST)
+  expect((await machine.reveal(rows)).code).toBe(0)
+  expect(await planText(rows, '--prune', '--out', machine.path('plan.json'))).toContain(
+    'To burn an NFT without a row, run `gdn nft burn <nft_gdn_id>`.',
+  )
 })

@@ -40,7 +40,7 @@ const kill: fc.Arbitrary<Kill | null> = fc.oneof(
 )
 
 const MINTS = ['shuffle', 'unrevealed', 'as it is'] as const
-const EDITS = ['none', 'title', 'swap', 'first', 'add'] as const
+const EDITS = ['none', 'title', 'swap', 'first', 'add', 'id'] as const
 type Edit = (typeof EDITS)[number]
 
 const command = fc.record({
@@ -99,6 +99,7 @@ const title = (row: number, edit: Edit) => (row === 2 && edit === 'title' ? 'Row
 /** The rows of a manifest in its order, by the numbers of their IDs. */
 const ORDER: Record<Edit, number[]> = {
   none: [1, 2, 3, 4],
+  id: [1, 2, 3, 4],
   title: [1, 2, 3, 4],
   swap: [2, 1, 3, 4],
   first: [2, 3, 4],
@@ -108,7 +109,8 @@ const titlesOf = (edit: Edit) => ORDER[edit].map((row) => title(row, edit))
 
 function manifestOf(edit: Edit): string {
   const [head, ...lines] = rowsOf(ROWS + 1, (row) => title(row, edit)).split('\n')
-  return [head, ...ORDER[edit].map((row) => lines[row - 1])].join('\n')
+  const all = [head, ...ORDER[edit].map((row) => lines[row - 1])].join('\n')
+  return edit === 'id' ? all.replace('r2,', 'x2,') : all
 }
 
 let data: Awaited<ReturnType<typeof freshDataDir>>
@@ -241,7 +243,9 @@ async function live(commands: Command[]): Promise<void> {
   }
 
   for (const [step, one] of commands.entries()) {
-    const { kind, edit, run, flag, abandons } = one
+    const { kind, run, flag, abandons } = one
+    // The commitment doesn't contain the IDs.
+    const edit = one.edit === 'id' ? 'none' : one.edit
     if (kind === 'burn' || kind === 'transfer') {
       await changeByApi(kind, collection, nfts)
       nfts = await settled()
@@ -258,7 +262,7 @@ async function live(commands: Command[]): Promise<void> {
     const abandoned = abandons === 'one' ? 1 : abandons === 'all' && missing > 0 ? missing : null
     const more = kind === 'reveal' && abandoned !== null ? ['--abandon-rows', String(abandoned)] : []
 
-    const manifest = manifestOf(edit)
+    const manifest = manifestOf(one.edit)
     signal = relay.begin(one.kill)
     const send = {
       shuffle: () => by.shuffle(manifest, '--chunk-size', '1', ...flags),
@@ -389,6 +393,16 @@ const EXAMPLES: Command[][] = [
     { ...REVEAL, machine: 2 },
     { ...MINT, kind: 'apply', machine: 1, edit: 'swap' },
     { ...MINT, kind: 'apply', machine: 2, edit: 'title' },
+  ],
+  // An ID is changed after the mint of some rows, and of all rows.
+  [
+    { ...MINT, kill: { at: 4, isDone: true } },
+    { ...REVEAL, machine: 1, edit: 'id', abandons: 'all' },
+    { ...MINT, machine: 1, edit: 'id' },
+    { ...MINT, machine: 1 },
+    { ...REVEAL, machine: 2, edit: 'id', abandons: 'one' },
+    { ...REVEAL, machine: 1 },
+    { ...MINT, kind: 'apply', machine: 2, edit: 'id' },
   ],
   // One machine mints some rows, and another one the other rows and seals the drop.
   [

@@ -14,13 +14,14 @@ import { dropStateOf } from '../../reveal/drop-state.ts'
 import { leavesUrlIn, rowsByMetadata } from '../../reveal/provenance-in.ts'
 import { asCommitted, type ReadCommitment, readCommitment, uncommittable } from '../../reveal/read-commitment.ts'
 import {
-  editedLines,
   editedWhileRead,
+  editsOf,
   type KeptRun,
   keepLeaves,
   keptCommitment,
   leavesPath,
   type Placeholder,
+  type RowEdits,
   readPlaceholder,
   unrevealedItems,
 } from '../../reveal/unrevealed.ts'
@@ -129,7 +130,7 @@ export async function openUnrevealed(
     throw otherRule(kept.run, kept.commitment.shuffle)
   }
   if (kept?.commitment && kept.commitment.provenance !== provenance) {
-    throw editedRows(kept, options.manifestPath, await editedLines(stateDir, kept.commitment, rows), flags)
+    throw editedRows(kept, options.manifestPath, await editsOf(stateDir, kept.commitment, rows), flags)
   }
   let isCommitted = false
   const reference = commitmentReference(provenance, repeats ? null : (kept?.scope ?? scopeOf(options)))
@@ -223,31 +224,36 @@ const MAX_NAMED = 10
  * Creates the error for a manifest that was edited after the commitment.
  *
  * @param file the manifest
- * @param lines the lines of the rows that differ, with null for a missing row; null if the rows are unknown
+ * @param edits the rows that differ; null if they are unknown
  */
 export function editedRows(
   { run, isRevealed, commitment }: Pick<KeptRun, 'run' | 'isRevealed' | 'commitment'>,
   file: string | null,
-  lines: readonly (number | null)[] | null,
+  edits: RowEdits | null,
   flags: BatchMintFlags,
 ): GdnError {
-  const edited = lines?.filter((line) => line !== null) ?? []
-  const more = edited.length > MAX_NAMED ? ', …' : ''
-  const where = edited.length === 0 ? '' : `: line ${edited.slice(0, MAX_NAMED).join(', ')}${more}`
-  const gone = lines === null ? 0 : lines.length - edited.length
-  const removed = gone === 0 ? '' : ` (${count(gone, 'row')} removed at the end)`
+  const { changed = [], added = [], removed = [] } = edits ?? {}
+  const lines = [...changed, ...added].sort((a, b) => a - b)
+  const parts = [
+    ...(changed.length === 0 ? [] : [`line ${firstOf(changed)}`]),
+    ...(added.length === 0 ? [] : [`added line ${firstOf(added)}`]),
+    ...(removed.length === 0 ? [] : [`removed row ${firstOf(removed)} of the committed rows`]),
+  ]
   return new GdnError(
     'edited_rows',
-    `the manifest or its files were edited after the run ${run} committed to the rows${where}${removed}`,
+    `the manifest or its files were edited after the run ${run} committed to the rows${parts.length === 0 ? '' : `: ${parts.join('; ')}`}`,
     {
-      place: placeIn(file, edited[0]),
+      place: placeIn(file, lines[0]),
       hint: isRevealed
         ? `Nothing was sent. All NFTs of the run are revealed. To edit them, run ${applyAgain(file, flags)}.${commitment?.shuffle ? ' Keep the number and the order of the rows, which the draw needs.' : ''} To mint more rows, use another manifest.`
         : `Nothing was sent. Restore these rows and their files. To mint more rows, use another manifest. ${updateRevealed(file, flags)}`,
-      details: { run, lines: edited, removed: gone },
+      details: { run, lines, removed: removed.length },
     },
   )
 }
+
+const firstOf = (rows: readonly number[]): string =>
+  `${rows.slice(0, MAX_NAMED).join(', ')}${rows.length > MAX_NAMED ? ', …' : ''}`
 
 /** Returns a hint with the command that updates NFTs from edited rows, which needs a complete reveal. */
 export const updateRevealed = (file: string | null, flags: BatchMintFlags): string =>

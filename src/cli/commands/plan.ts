@@ -7,6 +7,7 @@ import { EXIT } from '../../core/exit-codes.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { LocalContents } from '../../files/local-content.ts'
 import { NOT_COMMITTED, NOT_REVEALED } from '../../plan/compare.ts'
+import { OTHERS_UNREVEALED } from '../../plan/mint-changes.ts'
 import { refuseOtherFile, savePlan } from '../../plan/plan-file.ts'
 import type { ChangePlan, PlannedChange } from '../../plan/planned.ts'
 import { dropText } from '../../reveal/drop-state.ts'
@@ -101,7 +102,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
   const connection = await deps.connect(source.settings, 'bulk')
   try {
     const opened = await withDraw(deps, connection, manifestRows, flags)
-    if ((opened.drawn != null || opened.sealed != null) && saveAs !== null) throw notSaved()
+    if ((opened.drawn != null || opened.sealed != null) && saveAs !== null) throw notSaved(flags.prune === true)
     await openPlan(deps, connection, opened, flags.takeOver === true, async (found) => {
       const pending = pendingCount(found.counts)
       if (pending > 0) {
@@ -124,12 +125,14 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
           records(withoutHidden(shownChanges(isBrief ? firstChanges(found, obstacles) : found.changes()), flags)),
         )
       else await output.many(records(found.changes(), listsNotes(output.mode) ? found.notes : []))
-      const hidden = all.all.find(({ reason }) => reason === NOT_REVEALED)?.count ?? 0
+      const countOf = (wanted: string) => all.all.find(({ reason }) => reason === wanted)?.count ?? 0
+      const hidden = countOf(NOT_REVEALED) + countOf(NOT_COMMITTED)
       if (isList && hidden > 0) {
         const again = `gdn reveal ${shellWord(safe(manifest))}${planFlagsAgain(flags)}`
         const state = opened.sealed?.state ?? null
         if (state !== null) io.note(`${dropText(state, deps.now())}.`)
-        const isEdited = all.all.some(({ reason }) => reason === NOT_COMMITTED)
+        // A row that was sent and is missing has another ID now.
+        const isEdited = countOf(NOT_COMMITTED) + countOf(OTHERS_UNREVEALED) + found.counts.vanished > 0
         const how = isEdited
           ? 'To reveal the drop, first restore the edited rows'
           : `To reveal ${hidden === 1 ? 'it' : 'them'}`
@@ -156,11 +159,11 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
   }
 }
 
-const notSaved = () =>
+const notSaved = (prunes: boolean) =>
   flagError(
     '--out',
     "the plan of a shuffled drop can't be saved, because a saved plan doesn't contain the draw",
-    'Nothing was saved. Run `gdn apply` with the manifest, which shows the plan before it prompts.',
+    `Nothing was saved. Run \`gdn apply\` with the manifest, which shows the plan before it prompts.${prunes ? ' To burn an NFT without a row, run `gdn nft burn <nft_gdn_id>`.' : ''}`,
   )
 
 /** Reports the cost of a plan. If the plan includes mints, `apply` limits the run in the same way as `batch mint`. */

@@ -15,7 +15,7 @@ import { type LeftRow, type RevealPlan, withRevealPlan } from '../../reveal/plan
 import { asCommitted, type ReadCommitment, readCommitment, uncommittable } from '../../reveal/read-commitment.ts'
 import { drawOf } from '../../reveal/shuffle/drawn-rows.ts'
 import { isoTime } from '../../reveal/shuffle/rule.ts'
-import { editedLines, editedWhileRead, keptCommitment } from '../../reveal/unrevealed.ts'
+import { editedWhileRead, editsOf, keptCommitment } from '../../reveal/unrevealed.ts'
 import { provenanceOfCall } from '../../verify/abi.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../batch/flags.ts'
 import { ONLY_MANIFEST, type OpenedManifest, openManifest } from '../batch/mint-manifest.ts'
@@ -288,8 +288,8 @@ async function checkCommitment(
   }
   const committedRun = await keptCommitment(options)
   if (committedRun?.commitment) {
-    const lines = await editedLines(stateDir, committedRun.commitment, rows)
-    throw editedRows(committedRun, options.manifestPath, lines, flags)
+    const edits = await editsOf(stateDir, committedRun.commitment, rows)
+    throw editedRows(committedRun, options.manifestPath, edits, flags)
   }
   throw new GdnError(
     'refused',

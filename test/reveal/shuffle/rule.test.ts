@@ -15,7 +15,7 @@ test('a leaves file begins with the rule, and row 1 is its second line', () => {
   expect(leafAt(shuffled.leaves, 2)).toBe(leafAt(plain.leaves, 2))
   expect(leafAt(shuffled.leaves, 3)).toBeNull()
   expect(shuffled.provenance).not.toBe(plain.provenance)
-  expect(shuffled.rowsOtherThan(shuffled.leaves, shuffled.seed)).toEqual([])
+  expect(shuffled.differencesFrom(shuffled.leaves, shuffled.seed)).toEqual({ changed: [], added: [], removed: [] })
   expect(shuffled.saltOf(1)).toEqual(plain.saltOf(1))
 })
 
