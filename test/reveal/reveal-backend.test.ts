@@ -138,13 +138,13 @@ test('mints the placeholder after the commitment, and reveals on a machine witho
   expect(code, stderr).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({ rows: 3, revealed: 3, to_reveal: 0, not_minted: 0, left: 0 })
   expect(await titlesOf(collection)).toEqual(['Dawn', 'Dusk', 'Noon'])
-  expect((await other.reveal(ROWS)).code).toBe(0)
+  expect(await other.reveal(ROWS)).toMatchObject({ code: 0, error: null })
   expect(Math.max(...(await nftsOf(collection)).map(({ revision }) => revision))).toBeLessThanOrEqual(3)
 })
 
 test('names only the edited rows of an unrevealed run, also after insertions', async () => {
   const one = await machine(await collectionOf())
-  expect((await one.mint(ROWS)).code).toBe(0)
+  expect(await one.mint(ROWS)).toMatchObject({ code: 0, error: null })
   const results = async (manifest: string) => {
     await writeFile(one.path('drop.csv'), manifest)
     const { stderr } = await one.cli('batch', 'results', one.path('drop.csv'), '-o', 'csv')
@@ -171,14 +171,14 @@ test('shows revealed rows in results as in the manifest', { tags: ['promise'] },
   const one = await machine(collection)
   const HEADER = 'title,description,image,receiver,id,attr:hour'
   const rows = [HEADER, `Dawn,x,art/1.txt,${ALICE},a,6`, `Noon,x,,${BOB},b,12`].join('\n')
-  expect((await one.mint(rows)).code).toBe(0)
+  expect(await one.mint(rows)).toMatchObject({ code: 0, error: null })
   const results = async (...more: string[]) => (await one.cli('batch', 'results', one.path('drop.csv'), ...more)).stdout
   const csvOf = async () => (await results('-o', 'csv')).split('\r\n').map((line) => line.split(',').slice(0, 6).join())
   const [hidden = ''] = await csvOf()
   expect(hidden).toBe('title,description,image,receiver,id,key')
   const [{ metadata_url: before } = { metadata_url: '' }] = JSON.parse(await results('--json'))
   for (let times = 0; times < 2; times++) {
-    expect((await one.reveal(rows)).code).toBe(0)
+    expect(await one.reveal(rows)).toMatchObject({ code: 0, error: null })
     expect((await csvOf()).slice(0, 3)).toEqual(rows.split('\n'))
     const shown = JSON.parse(await results('--json'))
     expect(shown).toMatchObject([{ title: 'Dawn' }, { title: 'Noon' }])
@@ -206,9 +206,9 @@ test('uploads no file of a row before the reveal', async () => {
 test('commits to a manifest once, on every machine', { tags: ['promise'] }, async () => {
   const collection = await collectionOf()
   const one = await minted(collection)
-  expect((await one.mint(ROWS)).code).toBe(0)
+  expect(await one.mint(ROWS)).toMatchObject({ code: 0, error: null })
   const other = await machine(collection)
-  expect((await other.mint(ROWS)).code).toBe(0)
+  expect(await other.mint(ROWS)).toMatchObject({ code: 0, error: null })
   expect(await nftsOf(collection)).toHaveLength(3)
   const { provenances } = await call(backend, 'getprovenances', { contract_address: collection.address })
   expect(provenances).toHaveLength(1)
@@ -254,7 +254,7 @@ test('mints nothing as it is on another machine once the collection is committed
   expect(JSON.parse(stdout)[0]).toMatchObject({ action: 'impossible', reason: expect.stringContaining('unrevealed') })
   await letGo()
   expect((await open()).error).toMatchObject({ code: 'refused', hint: expect.stringContaining('--again') })
-  expect((await other.run(['batch', 'mint'], csv('Dawn', 'Noon'), '--run', 'b')).code).toBe(0)
+  expect(await other.run(['batch', 'mint'], csv('Dawn', 'Noon'), '--run', 'b')).toMatchObject({ code: 0, error: null })
   expect((await open('--again')).code).toBe(0)
   expect(await titlesOf(collection)).toEqual(['Dawn', 'Dawn', 'Dusk', 'Noon', 'Noon'])
   // No other machine can know that --again was used.
@@ -262,14 +262,14 @@ test('mints nothing as it is on another machine once the collection is committed
     code: 'seems_minted',
     hint: expect.stringContaining('--no-lookup'),
   })
-  expect((await one.mint(ROWS, '--no-lookup')).code).toBe(0)
+  expect(await one.mint(ROWS, '--no-lookup')).toMatchObject({ code: 0, error: null })
   expect(await titlesOf(collection)).toContain('Hidden')
 })
 
 test('mints nothing unrevealed where the manifest is minted as it is', async () => {
   const collection = await collectionOf()
   const one = await machine(collection)
-  expect((await one.run(['batch', 'mint'], ROWS)).code).toBe(0)
+  expect(await one.run(['batch', 'mint'], ROWS)).toMatchObject({ code: 0, error: null })
   expect((await one.mint(ROWS)).error).toMatchObject({ code: 'refused' })
   expect((await (await machine(collection)).mint(ROWS)).error).toMatchObject({ code: 'seems_minted' })
   expect(await nftsOf(collection)).toHaveLength(3)
@@ -341,9 +341,12 @@ test('mints no row of an edited manifest as it is after rows were minted unrevea
   }
   const inRunB = reasonsOf(await other.run(['plan'], ADDED, '--run', 'b'))
   expect(inRunB.filter((reason) => reason.startsWith('impossible'))).toHaveLength(4)
-  expect((await other.run(['apply', '--yes'], ADDED, '--run', 'b', '--only', 'mint')).code).toBe(0)
+  expect(await other.run(['apply', '--yes'], ADDED, '--run', 'b', '--only', 'mint')).toMatchObject({
+    code: 0,
+    error: null,
+  })
   expect(await titlesOf(collection)).toEqual(['Hidden', 'Hidden', 'Hidden'])
-  expect((await one.reveal(ROWS)).code).toBe(0)
+  expect(await one.reveal(ROWS)).toMatchObject({ code: 0, error: null })
   await expectRefused(3)
   expect((await named()).error).toMatchObject({ code: 'seems_minted', hint: expect.stringContaining('--again') })
   expect((await named('--again')).code).toBe(0)
@@ -402,7 +405,7 @@ test('plan says to use --unrevealed only for rows of the committed manifest', as
 test('says on another machine that the rows are revealed already', async () => {
   const collection = await collectionOf()
   const one = await minted(collection)
-  expect((await one.reveal(ROWS)).code).toBe(0)
+  expect(await one.reveal(ROWS)).toMatchObject({ code: 0, error: null })
   const other = await machine(collection)
   for (const refused of [
     await other.mint(ROWS),
@@ -416,9 +419,9 @@ test('says on another machine that the rows are revealed already', async () => {
       hint: expect.stringMatching(/There is nothing left to mint\. To edit NFTs, .*`gdn apply .*drop\.csv/),
     })
   }
-  expect((await other.mint(ROWS, '--adopt')).code).toBe(0)
+  expect(await other.mint(ROWS, '--adopt')).toMatchObject({ code: 0, error: null })
   expect(await titlesOf(collection)).toEqual(['Dawn', 'Dusk', 'Noon'])
-  expect((await other.run(['apply', '--yes'], csv('Dawn', 'Midday', 'Dusk'))).code).toBe(0)
+  expect(await other.run(['apply', '--yes'], csv('Dawn', 'Midday', 'Dusk'))).toMatchObject({ code: 0, error: null })
   expect(await titlesOf(collection)).toEqual(['Dawn', 'Dusk', 'Midday'])
 })
 
@@ -436,8 +439,8 @@ test('resumes a mint whose other rows another machine minted and revealed', asyn
   const flags = ['--unrevealed', one.path('hidden.json'), '--chunk-size', '1', '--in-order']
   expect(await one.cliAt(relay.url, ...mint, ...flags)).toMatchObject({ code: 4 })
   const other = await machine(collection)
-  expect((await other.mint(ROWS)).code).toBe(0)
-  expect((await other.reveal(ROWS)).code).toBe(0)
+  expect(await other.mint(ROWS)).toMatchObject({ code: 0, error: null })
+  expect(await other.reveal(ROWS)).toMatchObject({ code: 0, error: null })
   const resumed = await one.cli('batch', 'resume', one.path('drop.csv'), '--json')
   expect(resumed.stderr).not.toContain('seems_minted')
   expect(JSON.parse(resumed.stdout)).toMatchObject({ total: 3, deployed: 3, attempts: 0 })
@@ -456,7 +459,7 @@ test('names --again if a run that was started with it has committed to the rows'
     hint: expect.stringContaining('add --again to resume it'),
   })
   expect(await nftsOf(collection)).toEqual([])
-  expect((await one.mint(ROWS, '--again')).code).toBe(0)
+  expect(await one.mint(ROWS, '--again')).toMatchObject({ code: 0, error: null })
   expect(await nftsOf(collection)).toHaveLength(3)
 })
 
@@ -533,7 +536,7 @@ test('refuses a file that changed after the commitment', async () => {
 test('names the command that updates a revealed NFT whose row was edited, on every machine', async () => {
   const collection = await collectionOf()
   const one = await minted(collection)
-  expect((await one.reveal(ROWS)).code).toBe(0)
+  expect(await one.reveal(ROWS)).toMatchObject({ code: 0, error: null })
   const other = await machine(collection)
   const hintOf = ({ error }: { error: { hint: string | null } | null }) => error?.hint ?? ''
   expect(hintOf(await other.reveal(edited))).toContain(' To edit NFTs, first reveal all of them, then run `gdn apply ')
@@ -746,7 +749,7 @@ test('gdn plan leaves unrevealed NFTs to gdn reveal, and sees no difference afte
   expect(await titlesOf(collection)).toEqual(['Hidden', 'Hidden', 'Hidden'])
   await one.reveal(ROWS)
   expect(await reasons()).toEqual([])
-  expect((await one.run(['apply', '--yes'], csv('Dawn', 'Midday', 'Dusk'))).code).toBe(0)
+  expect(await one.run(['apply', '--yes'], csv('Dawn', 'Midday', 'Dusk'))).toMatchObject({ code: 0, error: null })
   expect(await titlesOf(collection)).toEqual(['Dawn', 'Dusk', 'Midday'])
 })
 
@@ -762,9 +765,9 @@ test('gdn apply keeps the salt of a revealed NFT, so that undoing an edit restor
   expect((await one.run(['plan'], edited)).stdout).toContain(
     '1 NFT to update is already revealed. gdn nft verify --on-chain proves an NFT only while its metadata and files match',
   )
-  expect((await one.run(['apply', '--yes'], edited)).code).toBe(0)
+  expect(await one.run(['apply', '--yes'], edited)).toMatchObject({ code: 0, error: null })
   expect(await verify()).toMatchObject({ code: 5, stderr: expect.stringContaining('the leaf of row 2') })
-  expect((await one.run(['apply', '--yes'], ROWS)).code).toBe(0)
+  expect(await one.run(['apply', '--yes'], ROWS)).toMatchObject({ code: 0, error: null })
   expect(await verify()).toMatchObject({ code: 0 })
 })
 
@@ -814,7 +817,7 @@ test('mints nothing before the commitment is final', async () => {
   const letGo = await held('provenance')
   await one.commit(ROWS)
   await letGo()
-  expect((await one.mint(ROWS)).code).toBe(0)
+  expect(await one.mint(ROWS)).toMatchObject({ code: 0, error: null })
   expect(await titlesOf(collection)).toEqual(['Hidden', 'Hidden', 'Hidden'])
   const { provenances } = await call(backend, 'getprovenances', { contract_address: collection.address })
   expect(provenances).toHaveLength(1)
@@ -864,7 +867,7 @@ test('reveals rows once they are minted, and names them before', async () => {
   const collection = await collectionOf()
   const one = await machine(collection)
   const letGo = await held('mint')
-  expect((await one.mint(ROWS, '--no-wait')).code).toBe(0)
+  expect(await one.mint(ROWS, '--no-wait')).toMatchObject({ code: 0, error: null })
   const { code, stdout } = await one.reveal(ROWS)
   expect(code).toBe(0)
   const found = JSON.parse(stdout)
@@ -875,19 +878,19 @@ test('reveals rows once they are minted, and names them before', async () => {
   expect(shown.stdout).toMatch(/^NOT MINTED +3$/m)
   expect(shown.stdout).not.toMatch(/UNREVEALED|"key"/)
   await letGo()
-  expect((await one.mint(ROWS)).code).toBe(0)
+  expect(await one.mint(ROWS)).toMatchObject({ code: 0, error: null })
   expect(JSON.parse((await one.reveal(ROWS)).stdout)).toMatchObject({ revealed: 3, not_minted: 0 })
 })
 
 test('reveals rows that got their IDs after the mint, and any machine finds them by their IDs then', async () => {
   const collection = await collectionOf()
   const one = await machine(collection)
-  expect((await one.mint(ROWS.replaceAll(/^\w+,/gm, ''))).code).toBe(0)
+  expect(await one.mint(ROWS.replaceAll(/^\w+,/gm, ''))).toMatchObject({ code: 0, error: null })
   const { code, stdout, stderr } = await one.reveal(ROWS)
   expect(code, stderr).toBe(0)
   expect(JSON.parse(stdout)).toMatchObject({ revealed: 3, not_minted: 0 })
   const other = await machine(collection)
-  expect((await other.run(['apply', '--yes'], csv('Dawn', 'Midday', 'Dusk'))).code).toBe(0)
+  expect(await other.run(['apply', '--yes'], csv('Dawn', 'Midday', 'Dusk'))).toMatchObject({ code: 0, error: null })
   expect(await titlesOf(collection)).toEqual(['Dawn', 'Dusk', 'Midday'])
 })
 

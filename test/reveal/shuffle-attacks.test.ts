@@ -89,7 +89,7 @@ test('mints rows only by the first rule that the collection committed to', async
   expect(planned.map(({ action }: { action: string }) => action)).toEqual(Array(3).fill('impossible'))
   expect(planned[0].reason).toContain('is committed to this manifest')
   expect(await nftsOf(backend, collection)).toEqual([])
-  expect((await other.shuffle(rows)).code).toBe(0)
+  expect(await other.shuffle(rows)).toMatchObject({ code: 0, error: null })
   expect(JSON.parse((await one.reveal(rows)).stdout)).toMatchObject({ revealed: 3 })
 })
 
@@ -134,7 +134,7 @@ test('mints no copies of the rows of a shuffled drop, with any flags and on any 
   const collection = await createTestCollection(backend)
   const one = await shuffledMachine(backend, collection)
   const rows = rowsOf(3)
-  expect((await one.shuffle(rows)).code).toBe(0)
+  expect(await one.shuffle(rows)).toMatchObject({ code: 0, error: null })
   const once = { code: 'refused', message: 'the rows of a shuffled drop can be minted only once' }
   const refused = async () => {
     for (const machine of [one, await shuffledMachine(backend, collection)]) {
@@ -145,7 +145,7 @@ test('mints no copies of the rows of a shuffled drop, with any flags and on any 
     }
   }
   await refused()
-  expect((await one.reveal(rows)).code).toBe(0)
+  expect(await one.reveal(rows)).toMatchObject({ code: 0, error: null })
   await refused()
   const other = await shuffledMachine(backend, collection)
   await refuses(collection, () => other.run(['batch', 'mint'], rows), {
@@ -154,7 +154,7 @@ test('mints no copies of the rows of a shuffled drop, with any flags and on any 
   })
   // Other rows are another drop.
   const edited = rowsOf(3, (row) => `Other ${row}`).replaceAll('\nr', '\ns')
-  expect((await one.mint(edited, '--again')).code).toBe(0)
+  expect(await one.mint(edited, '--again')).toMatchObject({ code: 0, error: null })
 })
 
 const moved = (rows: string, order: (lines: string[]) => string[]): string => {
@@ -167,8 +167,8 @@ test('refuses a plan of rows that are no longer at their positions', async () =>
   const one = await shuffledMachine(backend, collection)
   // Rows 4 and 5 have the same content.
   const rows = rowsOf(6, (row) => `Row ${row === 5 ? 4 : row}`).replace('art/2.txt,0x105', 'art/1.txt,0x105')
-  expect((await one.shuffle(rows, '--allow-duplicates')).code).toBe(0)
-  expect((await one.reveal(rows)).code).toBe(0)
+  expect(await one.shuffle(rows, '--allow-duplicates')).toMatchObject({ code: 0, error: null })
+  expect(await one.reveal(rows)).toMatchObject({ code: 0, error: null })
   const attacks: [string, string][] = [
     ['exchanged', moved(rows, ([a = '', b = '', ...more]) => [b, a, ...more])],
     ['reversed', moved(rows, (lines) => lines.reverse())],
@@ -212,7 +212,7 @@ test('draws each of two drops with the same round by its own rows', async () => 
     ['a', rowsOf(4)],
     ['b', rowsOf(6, (row) => `Other ${row}`).replaceAll('\nr', '\ns')],
   ] as const
-  for (const [run, rows] of drops) expect((await one.shuffle(rows, '--run', run)).code).toBe(0)
+  for (const [run, rows] of drops) expect(await one.shuffle(rows, '--run', run)).toMatchObject({ code: 0, error: null })
   const release = await heldCommitments()
   const revealing = [
     one.reveal(drops[0][1], '--run', 'a'),
@@ -245,7 +245,7 @@ test('reveals nothing if the seal fails, and seals the drop afterwards', async (
   const one = await shuffledMachine(backend, collection)
   const rows = rowsOf(4)
   const late = rowsOf(1, () => 'Late').replaceAll('\nr', '\ns')
-  expect((await one.shuffle(rows)).code).toBe(0)
+  expect(await one.shuffle(rows)).toMatchObject({ code: 0, error: null })
   const release = await heldCommitments()
   let isWaiting = () => {}
   const waits = new Promise<void>((resolve) => {
@@ -281,12 +281,12 @@ test('reveals nothing if the seal fails, and seals the drop afterwards', async (
   })
   expect((await nftsOf(backend, collection)).map(({ revision }) => revision)).toEqual([0, 0, 0, 0])
   // A failed seal ends no mint.
-  expect((await one.shuffle(late, '--run', 'late')).code).toBe(0)
-  expect((await one.shuffle(rows)).code).toBe(0)
+  expect(await one.shuffle(late, '--run', 'late')).toMatchObject({ code: 0, error: null })
+  expect(await one.shuffle(rows)).toMatchObject({ code: 0, error: null })
   const revealed = await other.reveal(rows)
   expect(revealed.code, revealed.stderr).toBe(0)
   expect(JSON.parse(revealed.stdout)).toMatchObject({ revealed: 4 })
-  expect((await one.plan(rows)).code).toBe(0)
+  expect(await one.plan(rows)).toMatchObject({ code: 0, error: null })
 })
 
 test('seals nothing if no NFT of the drop can be revealed', async () => {
@@ -296,7 +296,7 @@ test('seals nothing if no NFT of the drop can be revealed', async () => {
   await commitOnly(collection, rows)
   // Another manifest mints rows with the same IDs as they are.
   const others = moved(rows, (lines) => lines.slice(1))
-  expect((await machine.run(['batch', 'mint'], others, '--dynamic')).code).toBe(0)
+  expect(await machine.run(['batch', 'mint'], others, '--dynamic')).toMatchObject({ code: 0, error: null })
   const other = await shuffledMachine(backend, collection)
   const { code, stdout, stderr } = await other.reveal(rows, '--abandon-rows', '1')
   expect(code, stderr).toBe(0)
@@ -313,7 +313,7 @@ test('reveals no row without a draw, even if the rows are minted while the comma
   const relay = await startHttpServer(async (request) => {
     // The first look at the rows finds no NFT, so there is nothing to seal.
     if (request.path.endsWith('/getreferences') && ++lookups === 2 * before + 1 && before > 0)
-      expect((await one.shuffle(rows)).code).toBe(0)
+      expect(await one.shuffle(rows)).toMatchObject({ code: 0, error: null })
     return await forward(backend.url, request)
   })
   onTestFinished(() => relay.close())

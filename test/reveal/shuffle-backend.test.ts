@@ -86,7 +86,7 @@ test('gives each slot the row that the round draws, and keeps its receiver', { t
 test('an NFT that was minted beside a shuffled drop is not verified as a part of it', async () => {
   const collection = await collectionOf()
   const one = await shuffledMachine(backend, collection)
-  expect((await one.shuffle(rowsOf(3))).code).toBe(0)
+  expect(await one.shuffle(rowsOf(3))).toMatchObject({ code: 0, error: null })
   const [drawn] = await nftsOf(backend, collection)
   const [beside] = await mint(backend, collection, plainMetadata(1))
   await settled(backend, [String(beside)])
@@ -104,7 +104,7 @@ test('an NFT that was minted beside a shuffled drop is not verified as a part of
 
 test('resumes a shuffled mint without the flag, and refuses another rule', async () => {
   const one = await shuffledMachine(backend, await collectionOf())
-  expect((await one.shuffle(rowsOf(3))).code).toBe(0)
+  expect(await one.shuffle(rowsOf(3))).toMatchObject({ code: 0, error: null })
   const resumed = await one.mint(rowsOf(3))
   expect(resumed.code, resumed.stderr).toBe(0)
   const { error } = await one.mint(rowsOf(3), '--shuffle', '--shuffle-margin', '2s')
@@ -120,12 +120,12 @@ test('plans and applies the drawn rows on each machine, and keeps receivers and 
   const collection = await collectionOf()
   const one = await shuffledMachine(backend, collection)
   const rows = rowsOf(SIZE)
-  expect((await one.shuffle(rows)).code).toBe(0)
+  expect(await one.shuffle(rows)).toMatchObject({ code: 0, error: null })
   expect((await one.apply(rows)).error).toMatchObject({
     code: 'refused',
     message: expect.stringContaining('use gdn reveal'),
   })
-  expect((await one.reveal(rows)).code).toBe(0)
+  expect(await one.reveal(rows)).toMatchObject({ code: 0, error: null })
   const other = await shuffledMachine(backend, collection)
   const before = await nftsOf(backend, collection)
   for (const machine of [one, other]) {
@@ -164,7 +164,7 @@ test('mints no row of a shuffled drop twice, under any name', { tags: ['promise'
   const collection = await collectionOf()
   const one = await shuffledMachine(backend, collection)
   const rows = rowsOf(3)
-  expect((await one.shuffle(rows)).code).toBe(0)
+  expect(await one.shuffle(rows)).toMatchObject({ code: 0, error: null })
   expect((await one.shuffle(rows, '--again')).error).toMatchObject({
     code: 'refused',
     message: expect.stringContaining('can be minted only once'),
@@ -178,7 +178,7 @@ test('mints no row of a shuffled drop twice, under any name', { tags: ['promise'
     code: 'refused',
     message: expect.stringContaining('a run with another name has committed the collection to this shuffled drop'),
   })
-  expect((await other.shuffle(rows)).code).toBe(0)
+  expect(await other.shuffle(rows)).toMatchObject({ code: 0, error: null })
   expect(await nftsOf(backend, collection)).toHaveLength(3)
 })
 
@@ -257,8 +257,8 @@ test('keeps the draw that revealed NFTs show, and reads no round again', async (
   const collection = await collectionOf()
   const one = await shuffledMachine(backend, collection)
   const rows = rowsOf(SIZE)
-  expect((await one.shuffle(rows)).code).toBe(0)
-  expect((await one.reveal(rows)).code).toBe(0)
+  expect(await one.shuffle(rows)).toMatchObject({ code: 0, error: null })
+  expect(await one.reveal(rows)).toMatchObject({ code: 0, error: null })
   const before = await nftsOf(backend, collection)
   const beacon = JSON.parse(await readFile(one.path('beacon.json'), 'utf8'))
   const secret = Buffer.alloc(32, 8)
@@ -288,7 +288,7 @@ test('keeps the draw that revealed NFTs show, and reads no round again', async (
 test('refuses to draw a drop of a public network by a beacon file, before it seals the drop', async () => {
   const collection = await collectionOf()
   const one = await shuffledMachine(backend, collection)
-  expect((await one.shuffle(rowsOf(2))).code).toBe(0)
+  expect(await one.shuffle(rowsOf(2))).toMatchObject({ code: 0, error: null })
   // A node that isn't known to simulate a chain.
   const node = await startHttpServer(async (request) => {
     const body = String(request.body)
@@ -318,7 +318,7 @@ test('refuses flags and beacons that are of no use', async () => {
   await refused(one.mint(rows, '--shuffle', '--shuffle-margin', '1500ms'), 'must be whole seconds')
   const solana = await one.mint(rows, '--shuffle', '-b', 'solana')
   expect(solana.error).not.toBeNull()
-  expect((await one.shuffle(rows)).code).toBe(0)
+  expect(await one.shuffle(rows)).toMatchObject({ code: 0, error: null })
   await refused(
     one.run(
       ['reveal', '--yes'],
@@ -334,7 +334,7 @@ test('refuses flags and beacons that are of no use', async () => {
   await writeFile(one.path('other.json'), JSON.stringify({ ...other, secret_key: undefined, rounds: [] }))
   await refused(one.run(['reveal', '--yes'], rows, '--beacon', one.path('other.json')), 'has no round')
   expect((await nftsOf(backend, collection)).every(({ revision }) => revision === 0)).toBe(true)
-  expect((await one.reveal(rows)).code).toBe(0)
+  expect(await one.reveal(rows)).toMatchObject({ code: 0, error: null })
   // Without the beacon of the reveal, its signature proves nothing to a machine that did not reveal the drop.
   const machine = await shuffledMachine(backend, collection)
   await refused(machine.run(['plan'], rows), 'is not by drand, or of another round')

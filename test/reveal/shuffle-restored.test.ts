@@ -109,11 +109,11 @@ test('a machine whose state was restored from before the seal draws the same row
   whenTestDone(backend.close)
   const collection = await createTestCollection(backend)
   const machine = await shuffledMachine(backend, collection)
-  expect((await machine.shuffle(ROWS)).code).toBe(0)
+  expect(await machine.shuffle(ROWS)).toMatchObject({ code: 0, error: null })
   const { HOME: home = '' }: NodeJS.ProcessEnv = machine.options.env
   const copy = join(data.path, 'home')
   await cp(home, copy, { recursive: true })
-  expect((await machine.reveal(ROWS)).code).toBe(0)
+  expect(await machine.reveal(ROWS)).toMatchObject({ code: 0, error: null })
   const shown = await nftsOf(backend, collection)
   await rm(home, { recursive: true })
   await cp(copy, home, { recursive: true })

@@ -59,7 +59,7 @@ test('lists the rows that no NFT shows after the reveal, and only counts slots b
 
 test('names the edited row and its NFT in plans, and the drawn row of each NFT in results', async () => {
   const { collection, machine, rows } = await dropWithoutSlot()
-  expect((await machine.reveal(rows, '--abandon-rows', '1')).code).toBe(0)
+  expect(await machine.reveal(rows, '--abandon-rows', '1')).toMatchObject({ code: 0, error: null })
   const nfts = await nftsOf(backend, collection)
   const titleOf = new Map(nfts.map(({ nft_gdn_id, request_metadata: { title } }) => [nft_gdn_id, title]))
   const results = await machine.cli('batch', 'results', machine.path('drop.csv'), '--json')
@@ -90,7 +90,7 @@ test('names the edited row and its NFT in plans, and the drawn row of each NFT i
 
 test('neither resumes nor retries a sealed drop, and counts its abandoned rows', async () => {
   const { collection, machine, rows } = await dropWithoutSlot()
-  expect((await machine.reveal(rows, '--abandon-rows', '1')).code).toBe(0)
+  expect(await machine.reveal(rows, '--abandon-rows', '1')).toMatchObject({ code: 0, error: null })
   for (const verb of ['resume', 'retry'] as const) {
     expect((await machine.resume(verb, rows)).error, verb).toMatchObject({
       code: 'refused',
@@ -111,7 +111,7 @@ test('neither resumes nor retries a sealed drop, and counts its abandoned rows',
 test('says how a mint is revealed, that its manifest is needed, and nothing of --again', async () => {
   const collection = await createTestCollection(backend)
   const machine = await shuffledMachine(backend, collection)
-  expect((await machine.shuffle(rowsOf(2))).code).toBe(0)
+  expect(await machine.shuffle(rowsOf(2))).toMatchObject({ code: 0, error: null })
   const [file, { options }] = [machine.path('drop.csv'), machine]
   const mint = ['batch', 'mint', file, ...machine.target, '--unrevealed', machine.path('hidden.json')]
   const { stderr } = await cli(mint, options)
@@ -157,7 +157,7 @@ test.each<[number, string]>([
 
 test('counts NFTs that are not revealed yet in one line of a plan, and lists edited and exchanged rows', async () => {
   const machine = await shuffledMachine(backend, await createTestCollection(backend))
-  expect((await machine.shuffle(rowsOf(5))).code).toBe(0)
+  expect(await machine.shuffle(rowsOf(5))).toMatchObject({ code: 0, error: null })
   const [head = '', a = '', b = '', ...more] = rowsOf(5, (row) => (row === 4 ? 'Edited' : `Row ${row}`)).split('\n')
   const planned = JSON.parse((await machine.plan([head, b, a, ...more].join('\n'))).stdout)
   const edited = planned.filter(({ reason }: { reason: string }) => reason.includes('differs from the committed row'))
@@ -170,7 +170,7 @@ test('counts NFTs that are not revealed yet in one line of a plan, and lists edi
 test('applies edits beside NFTs that keep their placeholders, and says why these are not revealed', async () => {
   const collection = await createTestCollection(backend)
   const machine = await shuffledMachine(backend, collection)
-  expect((await machine.shuffle(rowsOf(6))).code).toBe(0)
+  expect(await machine.shuffle(rowsOf(6))).toMatchObject({ code: 0, error: null })
   const [frozen = '', changed = ''] = (await nftsOf(backend, collection)).map(({ nft_gdn_id }) => nft_gdn_id)
   const change = async (...argv: string[]) => {
     const { code, stderr } = await machine.cli('nft', ...argv, '--yes', '--blockchain', collection.blockchain)

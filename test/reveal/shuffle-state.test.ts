@@ -103,7 +103,7 @@ test('refuses to mint a sealed drop with one message, on any machine and with an
     'the drop is sealed, so its other rows can no longer be minted',
     'To reveal the NFTs, run `gdn reveal',
   )
-  expect((await second.reveal(rows, '--abandon-rows', '1')).code).toBe(0)
+  expect(await second.reveal(rows, '--abandon-rows', '1')).toMatchObject({ code: 0, error: null })
   const revealed = 'the drop is sealed and revealed, so its other rows can no longer be minted'
   await areRefused(revealed, 'To compare the manifest with the NFTs, run `gdn plan')
 })
@@ -132,7 +132,7 @@ test('shows the seal and the abandoned rows in status, results and report, and t
   )
   expect(before.report).toMatchObject({ deployed: 3, abandoned: 1, pending: 0, failed: 0, errors: 0 })
   expect(before.html).toContain('The drop is sealed, and ')
-  expect((await second.reveal(rows, '--abandon-rows', '1')).code).toBe(0)
+  expect(await second.reveal(rows, '--abandon-rows', '1')).toMatchObject({ code: 0, error: null })
   const summary = await first.cli('batch', 'reconcile', file, '--json')
   expect(JSON.parse(summary.stdout)).toMatchObject({ deployed: 3, abandoned: 1, pending: 0, failed: 0 })
   const reconciled = await first.cli('batch', 'reconcile', file)
@@ -150,9 +150,9 @@ test('shows the seal and the abandoned rows in status, results and report, and t
 test('says on the first machine that a whole drop is revealed after another machine revealed it', async () => {
   const collection = await createTestCollection(backend)
   const first = await shuffledMachine(backend, collection)
-  expect((await first.shuffle(rows)).code).toBe(0)
+  expect(await first.shuffle(rows)).toMatchObject({ code: 0, error: null })
   const second = await shuffledMachine(backend, collection)
-  expect((await second.reveal(rows)).code).toBe(0)
+  expect(await second.reveal(rows)).toMatchObject({ code: 0, error: null })
   const [file, { options, target }] = [first.path('drop.csv'), first]
   const record = await first.cli('batch', 'status', file)
   expect(record.stderr).toContain('According to the records of this machine, the drop is not sealed yet.')
@@ -178,7 +178,7 @@ test('a machine records the rows that another machine minted before it calls row
   const first = await shuffledMachine({ ...backend, url: relay.url }, collection)
   expect((await first.shuffle(rows)).error).toMatchObject({ code: 'batch_failed_rows' })
   const second = await shuffledMachine(backend, collection)
-  expect((await second.shuffle(rows)).code).toBe(0)
+  expect(await second.shuffle(rows)).toMatchObject({ code: 0, error: null })
   // The first machine seals and reveals the drop.
   const revealed = await first.reveal(rows)
   expect(JSON.parse(revealed.stdout)).toMatchObject({ revealed: 4, not_minted: 0 })
@@ -192,7 +192,7 @@ test('a machine records the rows that another machine minted before it calls row
 
 test('says that only the minted manifest can reveal a drop if the manifest is lost', async () => {
   const first = await shuffledMachine(backend, await createTestCollection(backend))
-  expect((await first.shuffle(rows)).code).toBe(0)
+  expect(await first.shuffle(rows)).toMatchObject({ code: 0, error: null })
   await rename(first.path('drop.csv'), first.path('lost.csv'))
   for (const command of [['plan'], ['batch', 'mint'], ['reveal']]) {
     const { code, stderr } = await cli([...command, first.path('drop.csv'), ...first.target], first.options)
@@ -203,7 +203,7 @@ test('says that only the minted manifest can reveal a drop if the manifest is lo
 test('recognizes a sealed drop whose manifest was renamed, and calls no row abandoned', async () => {
   const collection = await createTestCollection(backend)
   const first = await shuffledMachine(backend, collection)
-  expect((await first.shuffle(rows)).code).toBe(0)
+  expect(await first.shuffle(rows)).toMatchObject({ code: 0, error: null })
   const renamed = first.path('renamed.csv')
   await rename(first.path('drop.csv'), renamed)
   const flags = ['--unrevealed', first.path('hidden.json'), '--shuffle', '--shuffle-margin', '1s', '--yes']
@@ -221,7 +221,7 @@ test('recognizes a sealed drop whose manifest was renamed, and calls no row aban
   expect(other).toMatchObject({ code: 5, text: expect.stringContaining('add --run drop.csv --adopt') })
   expect(await nftsOf(backend, collection)).toMatchObject(Array(4).fill({ revision: 0 }))
   const second = await shuffledMachine(backend, collection)
-  expect((await second.reveal(rows)).code).toBe(0)
+  expect(await second.reveal(rows)).toMatchObject({ code: 0, error: null })
   const plan = await run(['plan'])
   expect(plan).toMatchObject({ code: 5, text: expect.stringContaining('add --run drop.csv --adopt') })
   expect(plan.text).not.toContain('abandoned')
@@ -243,8 +243,8 @@ test('shows the revealed rows that were accepted or unknown before the reveal, a
   expect(relay.isKilled).toBe(true)
   signal = relay.begin(null)
   const second = await shuffledMachine(backend, collection)
-  expect((await second.shuffle(rows)).code).toBe(0)
-  expect((await first.reveal(rows)).code).toBe(0)
+  expect(await second.shuffle(rows)).toMatchObject({ code: 0, error: null })
+  expect(await first.reveal(rows)).toMatchObject({ code: 0, error: null })
   const shown = async () =>
     JSON.parse((await first.cli('batch', 'results', first.path('drop.csv'), '--json')).stdout).map(
       ({ status, title, drawn_key }: Record<string, string>) => [status, title, `Row ${drawn_key?.slice(1)}`],

@@ -104,7 +104,7 @@ let machine: ShuffledMachine
 beforeEach(async () => {
   collection = await createTestCollection(backend)
   machine = await shuffledMachine(backend, collection)
-  expect((await machine.shuffle(ROWS)).code).toBe(0)
+  expect(await machine.shuffle(ROWS)).toMatchObject({ code: 0, error: null })
 })
 
 async function reveal(urls: string[], node: string, options: Parameters<typeof cli>[1] = {}, ...more: string[]) {
@@ -134,7 +134,7 @@ test('waits for the round of quicknet, and says until when: once in a log, and u
 
   collection = await createTestCollection(backend)
   machine = await shuffledMachine(backend, collection)
-  expect((await machine.shuffle(ROWS)).code).toBe(0)
+  expect(await machine.shuffle(ROWS)).toMatchObject({ code: 0, error: null })
   const shown = await reveal([relay.url], node, { clock: clockBefore(600), stderrTty: true, columns: 120 })
   expect(shown.code, shown.stderr).toBe(0)
   for (const text of ['min left)', `Reading round ${round} of drand`]) expect(shown.stderr).toContain(text)
