@@ -166,6 +166,26 @@ it('makes all waiting updates of a collection by one transaction', async () => {
   expect(await titles(backend, collection, ids)).toEqual({ chain: expected, api: expected })
 })
 
+it('updates every other NFT of a request in one transaction, without running out of gas', async () => {
+  const collection = await createTestCollection(backend)
+  const { nfts } = await call(backend, 'creatednft', {
+    contract_address: collection.address,
+    blockchain: 'polygon',
+    receiver_wallet_address: BOB,
+    metadata: Array.from({ length: 9 }, (_, n) => metadataOf(`nft ${n}`)),
+  })
+  const ids = nfts.map(({ nft_gdn_ids }) => nft_gdn_ids).filter((_, n) => n % 2 === 0)
+  await settled(backend, ids)
+  const letGo = await holdSigning(dataDir.path, 'update')
+  const transactions = await Promise.all(ids.map((id) => update(backend, collection, id, 'new')))
+  await backend.close()
+  await letGo()
+  backend = await startTestBackend(dataDir.path)
+  const done = await Promise.all(transactions.map((id) => ended(backend, id)))
+  expect(done.map((one) => [one?.status, one?.error])).toEqual(ids.map(() => ['deployed', null]))
+  expect(new Set(done.map((one) => one?.transaction_hash)).size).toBe(1)
+})
+
 it('mints dynamic NFTs and others of one collection in the order of acceptance', async () => {
   const collection = await createTestCollection(backend)
   const create = async (name: 'createnft' | 'creatednft', title: string) =>

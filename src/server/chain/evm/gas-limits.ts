@@ -15,6 +15,12 @@ const PROXY_HEADROOM = 1.025
 /** `make` also calls the new proxy, so the 63/64 rule applies twice. */
 const MAKE_HEADROOM = 1.045
 
+/**
+ * SSTORE fails with 2,300 gas or less left (EIP-2200), even if it uses only 100. If the last write of a call is to a
+ * slot that the call has written before, the call therefore needs up to this much more gas than it uses.
+ */
+const LAST_WRITE = 2_200
+
 const MINT_BASE = 61_500
 const LOCKED_EVENT = 1_280
 const NEW_RECEIVER = 22_150
@@ -38,7 +44,7 @@ const DYNAMIC = 2 * BITMAP_SLOT
 
 // Worst case: no token was ever updated, so that each slot of revisions is new.
 const UPDATE_BASE = 61_000
-const UPDATE_RUN = 3_250
+const UPDATE_RUN = 3_500
 /** The additional gas of a run with several tokens. */
 const UPDATE_LONG_RUN = 500
 const REVISION_TOKENS = 10n
@@ -70,7 +76,7 @@ const FACTORY_OPERATOR = 25_000
  * @param dynamic whether the call is `mintDynamic`
  */
 export function mintGasLimit(runs: readonly MintRun[], locked = true, dynamic = false): bigint {
-  return withHeadroom(mintGas(runs, locked, dynamic), PROXY_HEADROOM)
+  return withHeadroom(mintGas(runs, locked, dynamic) + LAST_WRITE, PROXY_HEADROOM)
 }
 
 /** Returns the gas that `mint` with these runs uses, within 1 %, if no receiver has tokens of the collection yet. */
@@ -98,7 +104,7 @@ export function updateGasLimit(tokenIds: readonly bigint[]): bigint {
   const slots = REVISIONS_SLOT * distinct(tokenIds, (id) => (id - 1n) / REVISION_TOKENS)
   const reads = BITMAP_READS * distinct(tokenIds, (id) => id / BITMAP_TOKENS)
   const runs = UPDATE_RUN * runsIn(tokenIds) + UPDATE_LONG_RUN * longRunsIn(tokenIds)
-  return withHeadroom(UPDATE_BASE + runs + slots + reads, PROXY_HEADROOM)
+  return withHeadroom(UPDATE_BASE + runs + slots + reads + LAST_WRITE, PROXY_HEADROOM)
 }
 
 /** Returns a sufficient gas limit for `freeze` with these tokens. */

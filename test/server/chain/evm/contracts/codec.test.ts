@@ -1,4 +1,5 @@
 /** @module-tag slow */
+import { numberToHex } from 'viem'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   decodeMint,
@@ -170,6 +171,20 @@ describe('gas limits', () => {
     expect(await fits({ from: chain.operator, to: address, data }, mintGasLimit(runs, false))).toBeLessThan(LOOSE)
   })
 
+  test.each([
+    ['in a row', (receiver: Hex) => [receiver, receiver]],
+    ['around a run of another', (receiver: Hex, other: Hex) => [receiver, other, receiver]],
+    [
+      'after many runs of others',
+      (receiver: Hex, other: Hex) => [...Array(9).fill([receiver, other]).flat(), receiver],
+    ],
+  ])('suffice to mint two runs to one receiver %s', async (_, receiversOf) => {
+    const runs = receiversOf(dear(20), dear(20)).map((receiver: Hex) => ({ receiver, count: 1 }))
+    const { address } = await makeCollection(chain)
+    const data = encodeMint({ startId: 1n, runs, digest: dear(32) })
+    expect(await fits({ from: chain.operator, to: address, data }, mintGasLimit(runs, false))).toBeLessThan(LOOSE)
+  })
+
   test.each([1, 2, 10, 50, 200])('suffice to grant %i tokens', async (count) => {
     const { address } = await makeCollection(chain, { enableTransfer: true })
     const receivers = fresh(count).map((run) => run.receiver)
@@ -228,9 +243,31 @@ describe('gas limits', () => {
       const { address } = await withTokens(dynamic)
       const data = encodeUpdate({ sequence: 1, tokenIds, digest: dear(32) })
       const update = { from: chain.operator, to: address, data }
-      expect(await fits(update, updateGasLimit(tokenIds))).toBeLessThan(1.2)
+      expect(await fits(update, updateGasLimit(tokenIds))).toBeLessThan(1.25)
       const freeze = { from: chain.operator, to: address, data: encodeFreeze(tokenIds) }
       expect(await fits(freeze, freezeGasLimit(tokenIds))).toBeLessThan(LOOSE)
+    }
+  })
+
+  test('suffice to update any runs in one slot of revisions', async () => {
+    const TOKENS = 10
+    const subsets = Array.from({ length: 2 ** TOKENS - 1 }, (_, index) => index + 1)
+    for (const dynamic of [true, false]) {
+      const { address } = await withTokens(dynamic)
+      const tooLow = []
+      for (const subset of subsets) {
+        const tokenIds = Array.from({ length: TOKENS }, (_, place) => BigInt(271 + place)).filter(
+          (_, place) => subset & (1 << place),
+        )
+        const data = encodeUpdate({ sequence: 1, tokenIds, digest: dear(32) })
+        const call = { from: chain.operator, to: address, data, gas: numberToHex(updateGasLimit(tokenIds)) }
+        const isEnough = await chain.node.request('eth_call', [call, 'latest']).then(
+          () => true,
+          () => false,
+        )
+        if (!isEnough) tooLow.push(tokenIds.map(String))
+      }
+      expect(tooLow).toEqual([])
     }
   })
 
