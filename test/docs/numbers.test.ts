@@ -157,7 +157,12 @@ const STATED: readonly Stated[] = [
     'src/server/http/body-memory.ts',
     '= { total:',
   ],
-  ['docs/local-backend.md', (n) => `and ${n} MiB for one client`, 'src/server/http/body-memory.ts', 'MIB, perAddress:'],
+  [
+    'docs/local-backend.md',
+    (n) => `and at most ${n} MiB for each client`,
+    'src/server/http/body-memory.ts',
+    'MIB, perAddress:',
+  ],
   [
     'docs/local-backend.md',
     (n) => `limits each key to ${WORDS[n]} requests per second`,
@@ -195,7 +200,7 @@ const STATED: readonly Stated[] = [
   ],
   [
     'docs/marketplaces.md',
-    (n) => `wait for more than ${n / MINUTE} minutes`,
+    (n) => `wait of more than ${n / MINUTE} minutes`,
     'src/marketplace/opensea.ts',
     'MAX_WAIT_MS =',
   ],
@@ -208,13 +213,13 @@ const STATED: readonly Stated[] = [
   ],
   [
     'docs/public-networks.md',
-    (n) => `up to ${n} for confirmations`,
+    (n) => `up to ${n} can wait for confirmations`,
     'src/server/pipeline/evm/driver.ts',
     'MAX_UNCONFIRMED =',
   ],
   [
     'docs/public-networks.md',
-    (n) => `offers: ${TIMES[n]} the base fee plus`,
+    (n) => `offers, which is ${TIMES[n]} the base fee plus`,
     'src/server/chain/evm/remote/fees.ts',
     'BASE_FEES =',
   ],
@@ -245,7 +250,7 @@ const STATED: readonly Stated[] = [
   ],
   [
     'docs/public-networks.md',
-    (n) => `is final: ${n} blocks`,
+    (n) => `is final, which takes ${n} blocks`,
     'src/server/settings/schema.ts',
     'finality: depth.default(',
   ],
@@ -305,7 +310,7 @@ const STATED: readonly Stated[] = [
         'TO_ONE_WEBHOOK = { atOnce:',
       ],
       [(n) => `at most ${1000 / n} per second`, 'server/pipeline/webhooks/webhook-step.ts', 'apartMs:'],
-      [(n) => `listed for ${n / DAY} days`, 'server/pipeline/webhooks/webhook-step.ts', 'KEEP_MS ='],
+      [(n) => `lists a delivery for ${n / DAY} days`, 'server/pipeline/webhooks/webhook-step.ts', 'KEEP_MS ='],
     ] as const satisfies [(n: number) => string, string, string][]
   ).map(([sentence, source, before]): Stated => ['docs/webhooks-reference.md', sentence, `src/${source}`, before]),
   [
