@@ -24,8 +24,8 @@ const TYPED = 'attr(type):'
 
 /** The meaning of each column. */
 export const COLUMN_NOTES: Readonly<Record<Name | typeof TYPED, string>> = {
-  title: 'Title of the NFT; required',
-  description: 'Description of the NFT; required',
+  title: 'Title of the NFT (required)',
+  description: 'Description of the NFT (required)',
   receiver:
     'Owner of the NFT: an address, `@name` or ENS name. `--receiver` sets the receiver of all rows that have none',
   sender:
