@@ -147,6 +147,24 @@ describe('two runs with the same rows in one collection', () => {
     })
   })
 
+  test('say that --again repeats their shared rows, and how to mint only the other ones', async () => {
+    const server = serverOf()
+    const jan = { manifestPath: join(machine.stateDir, 'jan.csv') }
+    await writeFile(jan.manifestPath, '')
+    await machine.run(server, rowsUpTo(2), jan)
+    const more = machine.run(server, rowsUpTo(4), B)
+    await expect(more).rejects.toMatchObject({
+      hint: expect.stringMatching(
+        /^To mint only the other 2 rows, remove these from the manifest\.\nIf this .* gdn then mints every row whose content differs/m,
+      ),
+    })
+    await expect(machine.run(server, rowsUpTo(3), { ...B, runName: 'feb' })).rejects.toMatchObject({
+      hint: expect.stringMatching(
+        /^To mint only the other row, remove these from the manifest\.\nTo mint all rows, and these rows a second time, add --again\.$/m,
+      ),
+    })
+  })
+
   test('reject the second run while the first has sent nothing yet', async () => {
     const server = serverOf()
     const sending = gate()

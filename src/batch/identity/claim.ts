@@ -139,7 +139,7 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
       refuseEdited(sql, other, checked.rows)
     }
   }
-  if (claimed.keys.size > 0) throw alreadyAccepted(claimed, drop)
+  if (claimed.keys.size > 0) throw alreadyAccepted(claimed, drop, Math.max(0, positions.length - claimed.keys.size))
   if (seemChanged(alike.size, positions.length)) throw seemsRenamed([...alike.values()])
 }
 
@@ -237,19 +237,28 @@ function sourceOf({ reading }: Drop): string {
   return list.path === null ? 'the list' : basename(list.path)
 }
 
-function howToMint(runName: string | null, { ofOtherFiles, missing }: ClaimedElsewhere): string {
+/**
+ * Returns how to mint the rows of a new run of which another run has some.
+ *
+ * @param others the number of rows that no other run has
+ */
+function howToMint(drop: Drop, { ofOtherFiles, missing }: ClaimedElsewhere, others: number): string {
   // See `isAnotherDrop`.
   if (missing !== null) {
     return `If this manifest is another drop, add --again. --run <name> alone is not enough, because the manifest of the other run no longer exists: ${missing}`
   }
-  if (runName !== null) return 'To mint them a second time, add --again.'
-  return ofOtherFiles
-    ? 'If this manifest is another drop, add --run <name>. Its rows may have the same IDs, but not the same content.'
-    : 'To mint them a second time, add --run <name> --again.'
+  const { runName } = drop
+  const isSecond = runName !== null || !ofOtherFiles
+  if (!isSecond) {
+    return 'If this manifest is another drop, add --run <name>. gdn then mints every row whose content differs, even if its ID is the same.'
+  }
+  const all = isOfList(drop) ? 'mint to all receivers, and to these' : 'mint all rows, and these rows'
+  const what = others === 0 ? 'mint them a second time' : `${all} a second time`
+  return `To ${what}, add ${runName === null ? '--run <name> --again' : '--again'}.`
 }
 
-function alreadyAccepted(claimed: ClaimedElsewhere, drop: Drop): GdnError {
-  const { setId, runName } = drop
+function alreadyAccepted(claimed: ClaimedElsewhere, drop: Drop, others: number): GdnError {
+  const { setId } = drop
   const source = sourceOf(drop)
   const { rows, runs, moves } = claimed
   const count = claimed.keys.size
@@ -275,8 +284,11 @@ function alreadyAccepted(claimed: ClaimedElsewhere, drop: Drop): GdnError {
         ? 'A receiver gets the same NFT from only one run.'
         : 'Two rows are the same if they have the same ID or, without IDs, the same content.',
       ...(isLost ? [] : moved),
+      ...(isNew && others > 0 && !isOfList(drop)
+        ? [`To mint only the other ${others === 1 ? 'row' : `${others} rows`}, remove these from ${source}.`]
+        : []),
       isNew
-        ? howToMint(runName, claimed)
+        ? howToMint(drop, claimed, others)
         : `To send the other rows, remove these from ${source} and run the same command again.`,
     ].join('\n'),
     details: { rows: rows.sort((a, b) => a.line - b.line), count },
