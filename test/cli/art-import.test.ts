@@ -30,7 +30,7 @@ async function withFiles(files: Files) {
 /** Metadata as HashLips writes it. */
 const hashlips = (edition: number, changes: object = {}) => ({
   name: `Your Collection #${edition}`,
-  description: 'Remember to replace this description',
+  description: 'One of many',
   image: `ipfs://NewUriToReplace/${edition}.png`,
   dna: `dna${edition}`,
   edition,
@@ -101,7 +101,7 @@ describe('gdn art import', () => {
     expect((await rows())[2]).toEqual({
       id: '10',
       title: 'Your Collection #10',
-      description: 'Remember to replace this description',
+      description: 'One of many',
       image: 'build/images/10.png',
       'attr:Background': 'Black',
       'attr:Eye color': 'Color 10',
@@ -236,6 +236,74 @@ describe('gdn art import', () => {
     expect(stderr).toContain('For 1 file, the manifest has the file in the folder')
   })
 
+  /** A build of the editions 1 to 3 whose files have these first numbers. */
+  const renumberedBuild = (metadata: number, images: number, changes: object[] = []): Files => ({
+    ...Object.fromEntries([0, 1, 2].map((i) => [`build/json/${metadata + i}.json`, hashlips(1 + i, changes[i])])),
+    ...Object.fromEntries([0, 1, 2].map((i) => [`build/images/${images + i}.png`, PNG])),
+    'build/json/_metadata.json': [1, 2, 3].map((edition) => hashlips(edition)),
+  })
+  const EDITION = 'build/json/0.json (edition): is 1, but the file has the number 0, and all 3 metadata files differ'
+  test.each<[string, Files, string]>([
+    ['metadata files', renumberedBuild(0, 1), EDITION],
+    ['metadata files and images', renumberedBuild(0, 0), EDITION],
+    [
+      'metadata files and images, without a list',
+      Object.fromEntries(Object.entries(renumberedBuild(0, 0)).filter(([name]) => !name.endsWith('_metadata.json'))),
+      EDITION,
+    ],
+    [
+      'images',
+      renumberedBuild(1, 0),
+      'build/images: the images have the numbers 0 to 2, but the metadata files 1 to 3',
+    ],
+    [
+      'metadata with its editions',
+      renumberedBuild(
+        0,
+        0,
+        [0, 1, 2].map((edition) => ({ edition, image: `${edition}.png` })),
+      ),
+      'build/json/_metadata.json: the editions are 1 to 3, but the metadata files have the numbers 0 to 2',
+    ],
+  ])('rejects a build with renumbered %s by one message', async (_, files, message) => {
+    const { run, path } = await withFiles(files)
+    const { code, stderr } = await run('art', 'import', 'build')
+    expect(code).toBe(2)
+    expect(stderr).toContain(`error: ${message}`)
+    expect(stderr).not.toMatch(/more\)|Make both equal/)
+    expect(existsSync(path('manifest.csv'))).toBe(false)
+  })
+
+  test('accepts images whose names the metadata states, even if they have other numbers', async () => {
+    const { run, rows } = await withFiles({
+      'assets/0.json': sugar(0, { image: '1.png' }),
+      'assets/1.json': sugar(1, { image: '2.png' }),
+      ...{ 'assets/1.png': PNG, 'assets/2.png': PNG },
+    })
+    await run('art', 'import', 'assets', '--out', 'manifest.csv')
+    expect((await rows()).map(({ image }) => image)).toEqual(['assets/1.png', 'assets/2.png'])
+  })
+
+  test('warns about the default description, and about traits that differ only in case', async () => {
+    const { run } = await withFiles(
+      hashlipsBuild([1, 2, 3], {
+        1: { description: 'Remember to replace this description' },
+        2: { attributes: [{ trait_type: 'background', value: 'Black' }] },
+        3: { attributes: [{ trait_type: 'Background', value: 'black' }] },
+      }),
+    )
+    const { stderr } = await run('art', 'import', 'build')
+    expect(stderr).toContain('build/json/1.json (description): is the default of HashLips (1 NFT)')
+    expect(stderr).toContain('Set it in src/config.js of HashLips')
+    expect(stderr).toContain(
+      'build/json/2.json (attributes[0]): the trait "background" differs only in case from "Background" in build/json/1.json',
+    )
+    expect(stderr).toContain(
+      'build/json/3.json (attributes[0]): the value "Background: black" differs only in case from "Background: Black"',
+    )
+    expect(stderr.match(/only in case/g)).toHaveLength(2)
+  })
+
   const BUILD = hashlipsBuild([1, 2])
   const WITHOUT_LIST = { 'build/json/_metadata.json': null }
   test.each<[string, Files, string]>([
@@ -282,7 +350,17 @@ describe('gdn art import', () => {
     [
       'a list with other NFTs',
       { 'build/json/_metadata.json': [hashlips(1)] },
-      'build/json/_metadata.json: has 1 NFTs, but there are 2',
+      'build/json/_metadata.json: has 1 NFTs, but there are 2 metadata files: no entry has the edition 2 of build/json/2.json',
+    ],
+    [
+      'a list with an edition twice',
+      { 'build/json/_metadata.json': [hashlips(1), hashlips(1)] },
+      'build/json/_metadata.json ([1].edition): is 1, like that of [0]',
+    ],
+    [
+      'a list without the edition of a file',
+      { 'build/json/_metadata.json': [hashlips(1), hashlips(7)] },
+      'build/json/_metadata.json: no entry has the edition 2 of build/json/2.json',
     ],
     ['an image without metadata', { 'build/images/3.png': PNG }, 'build/images/3.png: has no metadata file'],
     [
@@ -383,7 +461,7 @@ describe('gdn art import', () => {
     const outside = await withFiles({ 'secret.png': PNG })
     await symlink(outside.path('secret.png'), path('build/images/2.png'))
     await writeFile(path('build/json/2.json'), JSON.stringify(hashlips(2)))
-    await writeFile(path('build/json/_metadata.json'), JSON.stringify([1, 2]))
+    await writeFile(path('build/json/_metadata.json'), JSON.stringify([hashlips(1), hashlips(2)]))
     const { code, stderr } = await run('art', 'import', 'build')
     expect(code).toBe(2)
     expect(stderr).toContain("build/json/2.json: image is outside of the manifest's folder")

@@ -8,6 +8,7 @@ import { parseStrictJson } from '../../core/strict-json.ts'
 import type { ArtIssue } from '../types.ts'
 import { type BuildFolder, COLLECTION, isImageName, LIST, openBuildFolder } from './build-folder.ts'
 import { isOmitted, type MetadataCells, metadataCells } from './metadata-cells.ts'
+import { listProblem, type NumberedFile, renumbered } from './numbering.ts'
 
 /** An NFT of a build. */
 export interface BuildNft extends Pick<MetadataCells, 'cells' | 'fields'> {
@@ -116,27 +117,38 @@ class BuildReader {
       this.#options.onNft(numbers.size)
     }
     if (numbered.length > 0) {
-      const listed = await this.#listedIn(new Set(numbered.map(({ number }) => number)).size)
+      const files: NumberedFile[] = []
+      const repeated: NumberedFile[] = []
       for (const { number, name } of numbered) {
         const file = join(metadata, name)
         const value = await this.#json(file, MAX_BYTES)
+        const isFirst = files.at(-1)?.number !== number
+        ;(isFirst ? files : repeated).push({ number, file, value })
+      }
+      const problem = renumbered(this.#folder, files)
+      if (problem !== null) {
+        this.#issues.push(problem)
+        return
+      }
+      const listed = await this.#listedIn(files)
+      for (const { number, file, value } of files) {
         if (value === undefined) {
           numbers.set(number, file)
           continue
         }
-        const isRepeated = numbers.has(number)
         await add({ number, file, within: '', value })
-        if (isRepeated) continue
         this.#addEdition(value, { number, file })
         this.#compare(value, listed.get(number), file)
       }
+      for (const one of repeated) if (one.value !== undefined) await add({ ...one, within: '' })
       this.#checkEditions()
     } else {
       for (const one of await this.#list()) await add(one)
     }
     if (hasCollection) await this.#readCollection()
+    const used = new Set(this.#nfts.flatMap(({ files }) => [...files.values()].map((one) => ('path' in one ? one.path : null))))
     for (const [number, [name = '']] of this.#numbered) {
-      if (numbers.has(number)) continue
+      if (numbers.has(number) || used.has(join(this.#folder.images, name))) continue
       const hint = `Add ${number}.json, or move the image away.`
       this.#report({ file: join(this.#folder.images, name) }, 'has no metadata file', hint)
     }
@@ -188,21 +200,19 @@ class BuildReader {
     })
   }
 
-  /**
-   * Returns the entries of the list beside the metadata files, by number. HashLips writes the list last, so another
-   * number of NFTs means that it was interrupted.
-   */
-  async #listedIn(files: number): Promise<ReadonlyMap<number, unknown>> {
+  /** Returns the entries of the list beside the metadata files, by number. Empty if they don't belong together. */
+  async #listedIn(files: readonly NumberedFile[]): Promise<ReadonlyMap<number, unknown>> {
     if (!this.#folder.hasList) return new Map()
     const file = join(this.#folder.metadata, LIST)
     const list = await this.#json(file, MAX_LIST_BYTES)
     if (list === undefined) return new Map()
-    if (Array.isArray(list) && list.length === files) {
-      return new Map(list.map((entry: unknown) => [Number(Object(entry).edition), entry]))
+    if (!Array.isArray(list)) {
+      this.#report({ file }, 'is not a list', `Generate the NFTs again, or delete ${LIST}.`)
+      return new Map()
     }
-    const listed = Array.isArray(list) ? `has ${list.length} NFTs` : 'is not a list'
-    const hint = `Generate the NFTs again, or delete ${LIST} to import the files as they are.`
-    this.#report({ file }, `${listed}, but there are ${files} metadata files`, hint)
+    const problem = listProblem(this.#folder, list, files)
+    if (problem === null) return new Map(list.map((entry: unknown) => [Number(Object(entry).edition), entry]))
+    this.#issues.push(problem)
     return new Map()
   }
 

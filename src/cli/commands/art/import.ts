@@ -48,7 +48,7 @@ export interface ArtImportFlags extends OutputFlags {
 export function command(deps: Deps, run = importBuild): GdnCommand {
   const importCommand = new GdnCommand({
     about:
-      'The folder is the folder build of HashLips with json and images, or the folder assets of Metaplex sugar with 0.json and 0.png. The command writes a manifest that links to the images, checks it like gdn batch validate, and writes nothing if there is an error. The image of an NFT is the one that its metadata names, even by a placeholder such as ipfs://NewUriToReplace/1.png, or else the one with its number. Without an image in the folder, the manifest gets the URL. A number becomes a typed trait. The command leaves out the fields dna, edition, date, compiler, symbol, seller_fee_basis_points, properties, creators and collection, and fields that are lists or objects. Other fields become extra keys. A metadata file that differs from _metadata.json, and two files with one edition, are errors. The command warns about equal names, missing numbers and folders that it does not read. The manifest must be in a folder that contains the images.',
+      'The folder is the folder build of HashLips with json and images, or the folder assets of Metaplex sugar with 0.json and 0.png. The command writes a manifest that links to the images, checks it like gdn batch validate, and writes nothing if there is an error. The image of an NFT is the one that its metadata names, even by a placeholder such as ipfs://NewUriToReplace/1.png, or else the one with its number. Without an image in the folder, the manifest gets the URL. A number becomes a typed trait. The command leaves out the fields dna, edition, date, compiler, symbol, seller_fee_basis_points, properties, creators and collection, and fields that are lists or objects. Other fields become extra keys. A metadata file that differs from _metadata.json, two files with one edition, and renumbered files are errors. The command warns about equal names, traits that differ only in case, the default description of HashLips, missing numbers and folders that it does not read. The manifest must be in a folder that contains the images.',
     examples: [
       ['Import the output of HashLips', 'gdn art import build'],
       ['Import the assets of sugar', 'gdn art import assets --out drop.csv'],
@@ -197,7 +197,53 @@ function notesOf(build: Build, omitted: readonly string[]): string[] {
 /** Returns warnings about builds that can be imported, but are probably not what the user wants. */
 function warningsOf({ nfts, folder }: Build): ArtIssue[] {
   const ignored = folder.ignored.map((file): ArtIssue => ({ place: { file }, message: 'the folder is not imported' }))
-  return [...ignored, ...equalNames(nfts), ...missingNumbers(nfts), ...imageWarnings(nfts, folder)]
+  const ofTexts = [...equalNames(nfts), ...defaultDescription(nfts), ...spellings(nfts)]
+  return [...ignored, ...ofTexts, ...missingNumbers(nfts), ...imageWarnings(nfts, folder)]
+}
+
+/** The description in HashLips' `src/config.js`. */
+const DEFAULT_DESCRIPTION = 'Remember to replace this description'
+
+function defaultDescription(nfts: readonly BuildNft[]): ArtIssue[] {
+  const all = nfts.filter(({ cells }) => cells.get('description')?.trim() === DEFAULT_DESCRIPTION)
+  const [first] = all
+  if (first === undefined) return []
+  const fix =
+    'Set it in src/config.js of HashLips, run `npm run update_info` there, and import again. Or edit the column description of the manifest'
+  return [
+    {
+      place: { file: first.file, field: `${first.within}description` },
+      message: `is the default of HashLips (${count(all.length, 'NFT')}): ${quoted(DEFAULT_DESCRIPTION)}. ${fix}`,
+    },
+  ]
+}
+
+/** Finds traits and values that differ only in case, which marketplaces show as different ones. */
+function spellings(nfts: readonly BuildNft[]): ArtIssue[] {
+  const first = new Map<string, { text: string; file: string }>()
+  const warnings: ArtIssue[] = []
+  for (const { cells, fields, file, within } of nfts) {
+    for (const [column, value] of cells) {
+      const [, tag] = /^attr[^:]*:(.*)$/s.exec(column) ?? []
+      if (tag === undefined) continue
+      const place = { file, field: `${within}${fields.get(column)}` }
+      for (const [what, text] of [
+        ['the trait', tag],
+        ['the value', `${tag}: ${value}`],
+      ] as const) {
+        const key = `${what} ${text.toLowerCase()}`
+        const earlier = first.get(key)
+        if (earlier === undefined) first.set(key, { text, file })
+        // Another spelling of a trait is reported once, and not for its values.
+        const isOther = earlier !== undefined && earlier.text !== text && !first.has(`${key} ${text}`)
+        if (!isOther || (what === 'the value' && first.get(`the trait ${tag.toLowerCase()}`)?.text !== tag)) continue
+        first.set(`${key} ${text}`, { text, file })
+        const message = `${what} ${quoted(text)} differs only in case from ${quoted(earlier.text)} in ${earlier.file}`
+        warnings.push({ place, message })
+      }
+    }
+  }
+  return warnings
 }
 
 const listed = (texts: readonly string[], total = texts.length): string =>

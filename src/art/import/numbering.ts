@@ -1,0 +1,103 @@
+import { join } from 'node:path'
+import { isObject } from '../../core/json.ts'
+import type { ArtIssue } from '../types.ts'
+import { type BuildFolder, isImageName, LIST } from './build-folder.ts'
+
+/** A metadata file with its number and its content. */
+export interface NumberedFile {
+  number: number
+  file: string
+  value: unknown
+}
+
+/**
+ * Returns a problem of a build whose metadata files or images were renumbered as a whole; null if there is none. Other
+ * checks would report it once per file, and each image would be paired with the metadata of another NFT.
+ */
+export function renumbered(folder: BuildFolder, files: readonly NumberedFile[]): ArtIssue | null {
+  const [first] = files
+  if (first === undefined) return null
+  const numbers = files.map(({ number }) => number)
+  const editions = files.map(({ value }) => editionOf(value))
+  const [edition] = editions
+  if (folder.format === 'hashlips' && edition !== null && edition !== undefined && shiftOf(numbers, editions) !== 0) {
+    const all = files.length === 1 ? '' : `, and all ${files.length} metadata files differ by as much`
+    return {
+      place: { file: first.file, field: 'edition' },
+      message: `is ${edition}, but the file has the number ${first.number}${all}`,
+      hint: `Name each metadata file and image by its edition again, such as ${edition}.json and ${edition}.png.`,
+    }
+  }
+  const isNamed = ({ value }: NumberedFile) => {
+    const image = isObject(value) ? value.image : undefined
+    return typeof image === 'string' && folder.imageNames.has(image.split('/').at(-1) ?? '')
+  }
+  const images = [...new Set([...folder.imageNames].flatMap(numberOf))].sort((a, b) => a - b)
+  if (images.length < 2 || shiftOf(numbers, images) === 0 || files.every(isNamed)) return null
+  return {
+    place: { file: folder.images },
+    message: `the images have the numbers ${rangeOf(images)}, but the metadata files ${rangeOf(numbers)}`,
+    hint: 'Rename the images, so that each has the number of its metadata file.',
+  }
+}
+
+/**
+ * Returns a problem of the list of all metadata whose editions aren't the numbers of the metadata files; null if there
+ * is none. HashLips writes the list last, so an interrupted command leaves an older list.
+ */
+export function listProblem(
+  folder: BuildFolder,
+  list: readonly unknown[],
+  files: readonly NumberedFile[],
+): ArtIssue | null {
+  const file = join(folder.metadata, LIST)
+  const hint = `Generate the NFTs again, or delete ${LIST} to import the files as they are.`
+  const numbers = files.map(({ number }) => number)
+  const editions = list.map(editionOf)
+  const sorted = editions.filter((one) => one !== null).sort((a, b) => a - b)
+  if (shiftOf(numbers, sorted) !== 0) {
+    const message = `the editions are ${rangeOf(sorted)}, but the metadata files have the numbers ${rangeOf(numbers)}`
+    return { place: { file }, message, hint: hint.replace('Generate the NFTs again', 'Correct the editions') }
+  }
+  const indexes = new Map<number, number>()
+  for (const [index, edition] of editions.entries()) {
+    if (edition === null) continue
+    const earlier = indexes.get(edition)
+    if (earlier !== undefined) {
+      const place = { file, field: `[${index}].edition` }
+      return { place, message: `is ${edition}, like that of [${earlier}]`, hint }
+    }
+    indexes.set(edition, index)
+  }
+  const counts =
+    list.length === files.length ? '' : `has ${list.length} NFTs, but there are ${files.length} metadata files: `
+  const missing = files.find(({ number }) => !indexes.has(number))
+  if (missing !== undefined) {
+    const message = `${counts}no entry has the edition ${missing.number} of ${missing.file}`
+    return { place: { file }, message, hint }
+  }
+  const extra = sorted.find((edition) => !numbers.includes(edition))
+  const message = `${counts}no file has the edition ${extra ?? 'of an entry'}`
+  return list.length === files.length ? null : { place: { file }, message, hint }
+}
+
+const editionOf = (value: unknown): number | null => {
+  const edition: unknown = isObject(value) ? value.edition : undefined
+  return typeof edition === 'number' && Number.isSafeInteger(edition) ? edition : null
+}
+
+function numberOf(name: string): number[] {
+  const [, digits] = /^(\d{1,9})\.[^.]+$/.exec(name) ?? []
+  return digits === undefined || !isImageName(name) ? [] : [Number(digits)]
+}
+
+/** Returns the difference that all pairs of numbers have; 0 if they have several, or if the lengths differ. */
+function shiftOf(numbers: readonly number[], others: readonly (number | null)[]): number {
+  const [number = 0] = numbers
+  const shift = (others[0] ?? number) - number
+  const isShifted = numbers.length === others.length && numbers.every((one, index) => others[index] === one + shift)
+  return isShifted ? shift : 0
+}
+
+const rangeOf = (sorted: readonly number[]): string =>
+  sorted.length === 1 ? String(sorted[0]) : `${sorted[0]} to ${sorted.at(-1)}`
