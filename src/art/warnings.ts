@@ -1,5 +1,6 @@
 import { readdir } from 'node:fs/promises'
 import { dirname, join, relative, sep } from 'node:path'
+import type { Place } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 import { quoted } from '../core/quoted.ts'
 import type { Art, ArtIssue } from './types.ts'
@@ -14,7 +15,7 @@ const IMAGE = /^[^.].*\.(?:png|webp|jpe?g|gif|avif|svg)$/i
  * @param folder the absolute path of the folder of the file
  */
 export async function artWarnings(art: Art, count: number, folder: string): Promise<ArtIssue[]> {
-  return [...equalTitles(art, count), ...misspelledTags(art), ...(await unnamedImages(art, folder))]
+  return [...equalTitles(art, count), ...misspelledTags(art), ...spellings(art), ...(await unnamedImages(art, folder))]
 }
 
 /** In YAML, a number sign after a space begins a comment, unless the text is in quotes. */
@@ -35,11 +36,38 @@ function misspelledTags({ file, layers, oneOfOnes }: Art): ArtIssue[] {
   return oneOfOnes.flatMap(({ attributes, place }) =>
     attributes.flatMap(({ tag }) => {
       const near = names.includes(tag) ? undefined : nearest(tag, names)
-      if (near === undefined) return []
+      // `spellings` reports attributes that differ only in case.
+      if (near === undefined || near.toLowerCase() === tag.toLowerCase()) return []
       const message = `the attribute ${quoted(tag)} is not the name of a layer: did you mean ${quoted(near)}?`
       return [{ place: { file, line: place.line }, message }]
     }),
   )
+}
+
+/** Finds traits of a layer that differ only in case, and attributes that differ so from the name of a layer. */
+function spellings({ file, layers, oneOfOnes }: Art): ArtIssue[] {
+  const warnings: ArtIssue[] = []
+  const add = (first: Map<string, string>, text: string, { place, of }: { place: Place; of: string | null }) => {
+    const earlier = first.get(text.toLowerCase())
+    first.set(text.toLowerCase(), earlier ?? text)
+    if (earlier === undefined || earlier === text) return
+    const what = of === null ? `the attribute ${quoted(text)}` : `the value ${quoted(text)} of ${quoted(of)}`
+    const message = `${what} differs only in case from ${quoted(earlier)}`
+    warnings.push({ place: { file, line: place.line }, message })
+  }
+  const tags = new Map(layers.map(({ name }) => [name.toLowerCase(), name]))
+  const values = new Map(layers.map(({ name }) => [name, new Map<string, string>()]))
+  for (const { name, traits } of layers) {
+    const own = values.get(name) ?? new Map<string, string>()
+    for (const { value, place } of traits) add(own, value, { place, of: name })
+  }
+  for (const { attributes, place } of oneOfOnes) {
+    for (const { tag, value } of attributes) {
+      add(tags, tag, { place, of: null })
+      add(values.get(tag) ?? new Map(), value, { place, of: tag })
+    }
+  }
+  return warnings
 }
 
 /** Finds images beside those of the layers, and folders beside those of the layers, that the file doesn't name. */

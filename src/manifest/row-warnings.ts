@@ -1,4 +1,5 @@
 import type { Place } from '../core/errors.ts'
+import { quoted } from '../core/quoted.ts'
 import { isInQuotes } from '../core/quotes.ts'
 import type { ManifestOptions } from './options.ts'
 import type { ManifestIssue, ManifestRow } from './row.ts'
@@ -24,6 +25,7 @@ export class RowWarnings {
   #quoted: Affected = { rows: 0, first: 0 }
   #escaped: { cells: number; first: Place } | null = null
   #files: ManifestIssue[] = []
+  #spellings = new Spellings()
 
   readonly #forMarketplace: boolean
 
@@ -44,6 +46,7 @@ export class RowWarnings {
     this.#quoted = { rows: 0, first: 0 }
     this.#escaped = null
     this.#files = []
+    this.#spellings = new Spellings()
     return {
       onRow: (row, columns) => {
         this.#rows++
@@ -51,6 +54,7 @@ export class RowWarnings {
         if (row.id === null && columns !== null) count(this.#withoutId, row)
         if (!this.#forMarketplace && !hasImage(row)) count(this.#withoutImage, row)
         if (isInQuotes(row.metadata.title)) count(this.#quoted, row)
+        this.#spellings.add(row)
       },
       onInvalidRow: () => {
         this.#invalid++
@@ -83,6 +87,7 @@ export class RowWarnings {
       }),
       ...this.#aboutQuotes(this.#quoted),
       ...this.#aboutEscaped(),
+      ...this.#spellings.warnings(this.file),
       ...this.#files,
     ]
   }
@@ -119,6 +124,43 @@ export class RowWarnings {
     const message =
       cells === 1 ? "is read without the ' before a formula" : `${cells} cells are read without the ' before a formula`
     return [{ place, message, hint: "To keep a ' there, write it twice." }]
+  }
+}
+
+/** Spellings that are compared, and warnings about them. */
+const MAX_SPELLINGS = 100_000
+const MAX_SPELLING_WARNINGS = 20
+
+/** Finds traits and values that differ only in case. Marketplaces show them as different ones. */
+class Spellings {
+  readonly #first = new Map<string, { text: string; line: number }>()
+  readonly #found = new Map<string, ManifestIssue>()
+
+  add({ line, metadata }: ManifestRow): void {
+    for (const { tag, value } of metadata.attribute ?? []) {
+      const isSameTag = this.#compare('trait', tag, { line, tag })
+      if (isSameTag && typeof value === 'string') this.#compare('value', value, { line, tag })
+    }
+  }
+
+  /** Returns whether a text has the spelling that it had first. */
+  #compare(what: 'trait' | 'value', text: string, { line, tag }: { line: number; tag: string }): boolean {
+    const key = what === 'trait' ? tag.toLowerCase() : `${tag}\0${text.toLowerCase()}`
+    const first = this.#first.get(key)
+    if (first === undefined && this.#first.size < MAX_SPELLINGS) this.#first.set(key, { text, line })
+    if (first === undefined || first.text === text) return true
+    const of = what === 'trait' ? '' : ` of ${quoted(tag)}`
+    const where = first.line === line ? '' : ` on line ${first.line}`
+    const message = `the ${what} ${quoted(text)}${of} differs only in case from ${quoted(first.text)}${where}`
+    const found = `${key}\0${text}`
+    if (!this.#found.has(found) && this.#found.size < MAX_SPELLING_WARNINGS) {
+      this.#found.set(found, { place: { line }, message, hint: 'Use one spelling. Marketplaces show two.' })
+    }
+    return false
+  }
+
+  warnings(file: string): ManifestIssue[] {
+    return [...this.#found.values()].map(({ place, ...rest }) => ({ place: { file, ...place }, ...rest }))
   }
 }
 

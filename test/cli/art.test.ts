@@ -329,6 +329,17 @@ describe('gdn art check', () => {
     }
   })
 
+  test('warns about traits and attributes that differ only in case', async () => {
+    const one = 'one_of_ones:\n  - { at: 1, image: x.png, attributes: { body: Whale, Sky: blue } }\n'
+    const text = ART.replace('Red: { file: r.png }', 'Red: { file: r.png }, red: { file: c.png }')
+    for (const stderr of await warned(text + one)) {
+      expect(stderr).toContain('art.yaml:5: the value "red" of "Sky" differs only in case from "Red"\n')
+      expect(stderr).toContain('art.yaml:14: the attribute "body" differs only in case from "Body"\n')
+      expect(stderr).toContain('art.yaml:14: the value "blue" of "Sky" differs only in case from "Blue"\n')
+      expect(stderr).not.toContain('is not the name of a layer')
+    }
+  })
+
   test('check, generate and preview print their warnings as JSON', async () => {
     const text = ART.replace('"Tide #{number}"', 'Tide').replace('r.png', 'b.png')
     const { gdn, write } = await layers([], { 'art.yaml': text })

@@ -146,7 +146,9 @@ class BuildReader {
       for (const one of await this.#list()) await add(one)
     }
     if (hasCollection) await this.#readCollection()
-    const used = new Set(this.#nfts.flatMap(({ files }) => [...files.values()].map((one) => ('path' in one ? one.path : null))))
+    const used = new Set(
+      this.#nfts.flatMap(({ files }) => [...files.values()].map((one) => ('path' in one ? one.path : null))),
+    )
     for (const [number, [name = '']] of this.#numbered) {
       if (numbers.has(number) || used.has(join(this.#folder.images, name))) continue
       const hint = `Add ${number}.json, or move the image away.`
