@@ -1,7 +1,7 @@
 import { clausesOf } from './clauses.ts'
 import { deviationText, type Reason, reasonsOf, ruleText } from './describe.ts'
 import { diagramOf } from './diagram.ts'
-import { problemOf } from './problem.ts'
+import { type Problem, problemOf } from './problem.ts'
 import { prove } from './prove.ts'
 import type { Art, Deviation, Edition } from './types.ts'
 
@@ -86,11 +86,22 @@ export function reportOf(edition: Edition): EditionReport {
   return { generated: generated.length, layers, rules, reasons }
 }
 
+/** The causes of deviations. A command explains the deviations of its edition in several places. */
+const known = new WeakMap<readonly Deviation[], Causes>()
+
+type Causes = ReturnType<typeof findCauses>
+
+function causesOf(art: Art, count: number, deviations: readonly Deviation[]): Causes {
+  const causes = known.get(deviations) ?? findCauses(art, count, deviations)
+  known.set(deviations, causes)
+  return causes
+}
+
 /**
  * Proves that deviations are necessary: no edition has the wanted numbers in the layers with deviations and in the
  * layers to which rules connect them.
  */
-function causesOf(art: Art, count: number, deviations: readonly Deviation[]) {
+function findCauses(art: Art, count: number, deviations: readonly Deviation[]) {
   const problem = problemOf(art, count)
   const deviating = new Set(deviations.map(({ layer }) => layer))
   const connected = problem.clauses.filter(({ layers }) => layers.some((layer) => deviating.has(layer)))
@@ -104,7 +115,24 @@ function causesOf(art: Art, count: number, deviations: readonly Deviation[]) {
     /** The layers whose wanted numbers are part of the proof. */
     layers: new Set(proof?.counts.map(({ layer }) => layer)),
     reasons: proof === null ? [] : reasonsOf(art, wanted, proof, proof.combinations),
+    excluding: isSmall ? excludingRules(problem, deviations) : new Map<Deviation, readonly number[]>(),
   }
+}
+
+/** Returns the rules that exclude a trait from every NFT, by the deviation of the trait. */
+function excludingRules(problem: Problem, deviations: readonly Deviation[]): Map<Deviation, readonly number[]> {
+  const missing = deviations.filter(({ made, wanted, trait }) => made === 0 && wanted > 0 && trait >= 0)
+  if (missing.length === 0) return new Map()
+  const { withValue } = diagramOf(problem.sizes, problem.clauses)
+  const impossible = missing.filter(({ layer, trait }) => withValue[layer]?.[trait] === 0n)
+  return new Map(
+    impossible.map((deviation) => {
+      const exact = problem.exact.map((own, layer) =>
+        own.map((_, value) => (layer === deviation.layer && value === deviation.trait ? 1 : null)),
+      )
+      return [deviation, prove({ ...problem, exact, count: 1 })?.rules ?? []]
+    }),
+  )
 }
 
 /** A deviation and its reason; null if the reason is unknown. */
@@ -121,13 +149,19 @@ export interface ExplainedDeviation {
  * @param count the number of NFTs that are made from layers
  */
 export function explain(art: Art, count: number, deviations: readonly Deviation[]): ExplainedDeviation[] {
-  const { binding, layers } = causesOf(art, count, deviations)
-  const lines = [...binding].map((index) => art.rules[index]?.place.line ?? 0).sort((a, b) => a - b)
-  const rules =
-    lines.length === 1 ? `the rule on line ${lines[0]} excludes` : `the rules on lines ${lines.join(', ')} exclude`
-  const why = lines.length === 0 ? 'there are too few combinations for the weights' : `${rules} the weights`
+  const { binding, layers, excluding } = causesOf(art, count, deviations)
+  const rulesText = (rules: Iterable<number>) => {
+    const lines = [...rules].map((index) => art.rules[index]?.place.line ?? 0).sort((a, b) => a - b)
+    return lines.length === 1
+      ? `the rule on line ${lines[0]} excludes`
+      : `the rules on lines ${lines.join(', ')} exclude`
+  }
+  const why =
+    binding.size === 0 ? 'there are too few combinations for the weights' : `${rulesText(binding)} the weights`
   return deviations.map((deviation) => {
-    const reason = layers.has(deviation.layer) ? why : null
+    const rules = excluding.get(deviation) ?? []
+    const impossible = rules.length === 0 ? null : `no NFT can have it, because ${rulesText(rules)} it`
+    const reason = impossible ?? (layers.has(deviation.layer) ? why : null)
     return { deviation, reason, text: `${deviationText(art, deviation)}${reason === null ? '' : `: ${reason}`}` }
   })
 }

@@ -5,13 +5,15 @@ import { reasonsOf } from './describe.ts'
 import { type Diagram, diagramOf } from './diagram.ts'
 import { explain } from './edition-report.ts'
 import { largestOf } from './largest.ts'
-import { type Problem, problemOf } from './problem.ts'
+import { type Problem, problemOf, reachable } from './problem.ts'
 import { type Proof, prove } from './prove.ts'
 import { findRows, type Rows } from './rows.ts'
 import type { Art, Deviation, Edition, EditionItem } from './types.ts'
 
 /** Traits that an error lists. */
 const LISTED = 20
+/** Searches that divide what impossible weights leave. */
+const BALANCES = 2
 
 export interface EditionOptions {
   /** The number of NFTs, with one-of-ones. */
@@ -79,9 +81,36 @@ export type Solution = { kind: 'possible'; rows: Rows } | { kind: 'impossible'; 
 export function solve(problem: Problem, diagram: Diagram, seed: string): Solution {
   const proof = prove(problem, diagram)
   if (proof !== null) return { kind: 'impossible', proof }
-  const rows = findRows(problem, diagram, seed)
+  const rows = balancedRows(problem, diagram, seed)
   return rows === null ? { kind: 'undecided' } : { kind: 'possible', rows }
 }
+
+/**
+ * Searches for rows. If some values can't have the wanted number, the others of their layers get more NFTs in
+ * proportion to their weights. A search alone would leave this to chance.
+ */
+function balancedRows(problem: Problem, diagram: Diagram, seed: string): Rows | null {
+  const { wanted } = problem
+  const search = (made: Problem['wanted']) => {
+    const near = { ...problem, wanted: reachable(problem, made) }
+    return { near, rows: findRows(near, diagram, seed) }
+  }
+  const isPossible = (layer: number, value: number) => diagram.withValue[layer]?.[value] !== 0n
+  let best = search(wanted.map((own, layer) => own.map((one, value) => (isPossible(layer, value) ? one : 0)))).rows
+  for (let tries = 0; tries < BALANCES && best !== null; tries++) {
+    const { near, rows }: ReturnType<typeof search> = search(best.made)
+    const isNearer = rows !== null && distance(rows.made, near.wanted) < distance(best.made, near.wanted)
+    if (!isNearer || distance(rows.made, wanted) > distance(best.made, wanted)) break
+    best = rows
+  }
+  return best
+}
+
+const distance = (made: Problem['wanted'], wanted: Problem['wanted']): number =>
+  wanted.reduce(
+    (sum, own, layer) => own.reduce((total, one, value) => total + Math.abs(one - (made[layer]?.[value] ?? 0)), sum),
+    0,
+  )
 
 export function deviationsOf(art: Art, { wanted }: Problem, { made }: Rows): Deviation[] {
   return wanted.flatMap((own, layer) =>

@@ -12,6 +12,8 @@ export interface Problem {
   exact: readonly (readonly (number | null)[])[]
   /** The wanted number of NFTs of each value: its exact count, or its share by largest remainder. */
   wanted: readonly (readonly number[])[]
+  /** The share of each value among the values with a weight, by layer; 0 for an exact count. */
+  shares: readonly (readonly number[])[]
 }
 
 /** @param count the number of NFTs that are made from layers, without one-of-ones */
@@ -23,6 +25,7 @@ export function problemOf(art: Art, count: number): Problem {
     clauses: clausesOf(art),
     exact: parts.map(({ exact }) => exact),
     wanted: parts.map(({ wanted }) => wanted),
+    shares: parts.map(({ shares }) => shares),
   }
 }
 
@@ -45,7 +48,31 @@ function countsOf({ traits, optional }: ArtLayer, count: number) {
     shares.push(hidden)
   }
   const divided = largestRemainder(rest, shares)
-  return { exact, wanted: exact.map((one, value) => one ?? divided[value] ?? 0) }
+  return { exact, wanted: exact.map((one, value) => one ?? divided[value] ?? 0), shares }
+}
+
+/**
+ * Returns wanted numbers for values of which there are fewer than wanted. What they leave is divided among the other
+ * values of the layer in proportion to their weights.
+ *
+ * @param made the number of NFTs with each value, by layer
+ */
+export function reachable({ count, exact, wanted, shares }: Problem, made: Problem['wanted']): Problem['wanted'] {
+  return wanted.map((own, layer) => {
+    const fixed = own.map((one, value) => {
+      const actual = made[layer]?.[value] ?? 0
+      return exact[layer]?.[value] ?? (actual < one ? actual : null)
+    })
+    const open = fixed.map((one, value) => (one === null ? (shares[layer]?.[value] ?? 0) : 0))
+    const sum = open.reduce((total, one) => total + one, 0)
+    if (sum === 0 || own.every((one, value) => (fixed[value] ?? one) === one)) return own
+    const rest = count - fixed.reduce<number>((total, one) => total + (one ?? 0), 0)
+    const divided = largestRemainder(
+      Math.max(0, rest),
+      open.map((one) => one / sum),
+    )
+    return fixed.map((one, value) => one ?? divided[value] ?? 0)
+  })
 }
 
 /** Divides a number by shares that add up to 1. The largest fractions are rounded up, the first of equal ones. */

@@ -70,4 +70,34 @@ describe('the report of an edition', () => {
     const [unproven] = explain(free.art, 10, [{ layer: 2, trait: 0, wanted: 2, made: 3 }])
     expect(unproven).toMatchObject({ reason: null, text: '3 NFTs with "Shell/A" instead of 2' })
   })
+
+  test('names a trait that rules with a group exclude from every NFT, with the rules', () => {
+    const body = layer('Body', { Cat: 'weight: 5', Dog: 'weight: 4', Owl: 'weight: 1' })
+    const groups = 'groups: { any: [Sky/Day, Sky/Night], day: [Sky/Day] }'
+    const text = (rules: string) => {
+      const { edition } = report(`layers: [${SKY}, ${body}, ${SHELL}]\n${groups}\n${rules}`, 10)
+      return explain(edition.art, 10, edition.deviations).map((one) => one.text)
+    }
+    expect(text('rules: [{ if: Body/Cat, excludes: any }]')[0]).toBe(
+      '0 NFTs with "Body/Cat" instead of 5: no NFT can have it, because the rule on line 5 excludes it',
+    )
+    const several = text('rules:\n- { if: Body/Cat, requires: day }\n- { if: Shell, excludes: day }')
+    expect(several).toContain(
+      '0 NFTs with "Body/Cat" instead of 5: no NFT can have it, because the rules on lines 6, 7 exclude it',
+    )
+  })
+
+  test('gives the share of an impossible trait to the others in proportion to their weights', () => {
+    const body = layer('Body', { Rare: 'weight: 1', Cat: 'weight: 10', Dog: 'weight: 9' })
+    const dots = layer('Dot', Object.fromEntries([...'abcdefghij'].map((name) => [name, 'weight: 1'])))
+    const made = (rules: string, count: number) => {
+      const found = report(`layers: [${SKY}, ${SHELL}, ${dots}, ${body}]\n${rules}`, count)
+      return found.layers[3]?.values.map((value) => value.made)
+    }
+    expect(made('', 20)).toEqual([1, 10, 9])
+    expect(made('rules: [{ if: Body/Cat, excludes: [Sky/Day, Sky/Night] }]', 20)).toEqual([2, 0, 18])
+    // Only one combination with the cat is left.
+    const limit = 'rules: [{ if: Body/Cat, requires: [Sky/Day, Shell/A, Dot/a] }]'
+    expect(made(limit, 20)).toEqual([2, 1, 17])
+  })
 })
