@@ -1,4 +1,4 @@
-import { isMap, isPair, LineCounter, type Node, parseDocument, visit } from 'yaml'
+import { isMap, isPair, isScalar, LineCounter, type Node, type ParsedNode, parseDocument, visit } from 'yaml'
 import type * as z from 'zod'
 import { GdnError, type Place } from '../core/errors.ts'
 import { type FieldIssue, validate } from './validate.ts'
@@ -29,7 +29,8 @@ export function parseYamlWithPlaces<Schema extends z.ZodType>(
   file: string,
 ): ParsedYaml<z.output<Schema>> {
   const lines = new LineCounter()
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, version: '1.2' })
+  const uniqueKeys = (a: ParsedNode, b: ParsedNode) => isScalar(a) && isScalar(b) && sourceOf(a) === sourceOf(b)
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, version: '1.2', uniqueKeys })
   const placeAt = (offset: number | undefined): Place => {
     if (offset === undefined) return { file }
     const { line, col } = lines.linePos(offset)
@@ -49,9 +50,11 @@ export function parseYamlWithPlaces<Schema extends z.ZodType>(
       broken.code === 'DUPLICATE_KEY' ? `the key ${JSON.stringify(key.trim())} is repeated` : broken.message
     throw new GdnError('invalid_config', `the file is not valid YAML: ${problem}`, { place: placeAt(start) })
   }
-  // Rejects a key that the schema would silently omit.
   visit(document, {
     Pair(_, { key }) {
+      // A key such as 007 is a name, which the number 7 would change.
+      if (isScalar(key)) key.value = sourceOf(key)
+      // Rejects a key that the schema would silently omit.
       if (String(key) !== '__proto__') return
       const place = { ...placeAt((key as Node).range?.[0]), field: '__proto__' }
       throw new GdnError('invalid_config', 'is not a known field', { place })
@@ -76,6 +79,10 @@ export function parseYamlWithPlaces<Schema extends z.ZodType>(
     details: { issues },
   })
 }
+
+/** Returns the text of a key as the file spells it, without quotes. */
+const sourceOf = ({ source, value }: { source?: string | undefined; value: unknown }): string =>
+  typeof value === 'string' ? value : (source ?? String(value))
 
 /** Returns the offset of the tab that indents the line at an offset; null if there is none. */
 function indentingTab(text: string, offset: number): number | null {

@@ -50,6 +50,10 @@ const SHARE = /^(\d{1,2}(?:\.\d{1,6})?)%$/
 const OPTIONAL = 'must be a share below 100 % such as "20%", or the exact number of NFTs without this layer'
 const optional = z.union([count, z.string().regex(SHARE, { error: OPTIONAL })], { error: OPTIONAL })
 
+const textOrNumber = z.union([line, z.number()], {
+  error: 'must be one line of text or a number: write texts such as "null" and "true" in quotes',
+})
+
 const trait = fields({
   file: line.describe('Path of the image, relative to the folder of the layer'),
   weight: z
@@ -62,7 +66,7 @@ const trait = fields({
   opacity: opacity.optional().describe("Opacity from 0 to 1, instead of the layer's"),
   blend: blend.optional().describe("Blend mode, instead of the layer's"),
   hidden: z.boolean().optional().describe('Whether NFTs have no attribute for this trait'),
-  value: z.union([line, z.number()]).optional().describe('Value of the attribute. Default: the name of the trait'),
+  value: textOrNumber.optional().describe('Value of the attribute. Default: the name of the trait'),
 }).check((context) => {
   const { weight, count: exact } = context.value
   if (weight !== undefined && exact !== undefined) {
@@ -94,7 +98,10 @@ const layer = fields({
 })
 
 const references = z.union([line, z.array(line).min(1).max(1000)], {
-  error: 'must be a layer, "Layer/Trait", a group, or a list of these',
+  error: ({ input }) =>
+    input === null || (Array.isArray(input) && input.length === 0)
+      ? 'is empty: name a layer, "Layer/Trait" or a group, or a list of these'
+      : 'must be a layer, "Layer/Trait", a group, or a list of these',
 })
 
 const rule = fields({
@@ -114,10 +121,7 @@ const oneOfOne = fields({
   image: line.describe('Path of the image, relative to this file'),
   title: template.optional().describe("Title, instead of the file's"),
   description: template.optional().describe("Description, instead of the file's"),
-  attributes: z
-    .record(name, z.union([line, z.number()]))
-    .optional()
-    .describe('Values of attributes by name'),
+  attributes: z.record(name, textOrNumber).optional().describe('Values of attributes by name'),
 })
 
 const side = z

@@ -61,6 +61,23 @@ one_of_ones:
   expect(art.oneOfOnes.map(({ at }) => at)).toEqual([2, 7])
 })
 
+test('keeps names that YAML reads as numbers or other values', () => {
+  const keys = ['007', '1.0', '0x10', '1e3', 'yes', 'null', '~', 'True', '2024-01-01', '"8"']
+  const traits = keys.map((key) => `    ${key}: { file: a.png }`).join('\n')
+  const { layers, rules } = parse(`layers:
+- name: Code
+  traits:
+${traits}
+    7: { file: b.png }
+- { name: Sky, traits: { 1.0: { file: c.png } } }
+rules: [{ if: Code/007, requires: Sky/1.0 }]
+`)
+  expect(layers[0]?.traits.map(({ name }) => name)).toEqual(['7', '8', ...keys.slice(0, -1)])
+  expect(layers[0]?.traits.map(({ value }) => value).slice(2, 5)).toEqual(['007', '1.0', '0x10'])
+  expect(layers[0]?.traits[2]?.place.line).toBe(6)
+  expect(rules[0]?.subject.members).toEqual([{ layer: 0, trait: 2 }])
+})
+
 describe('rejects with the location', () => {
   test.each([
     ['an unknown field', LAYERS.replace('optional:', 'optonal:'), '10:5', 'did you mean "optional"?'],
@@ -123,6 +140,20 @@ describe('rejects with the location', () => {
     ['a value that does not fit the type', LAYERS.replace('folder: sky', 'type: number'), '7:13', 'must be a number'],
     ['a share of 100 %', LAYERS.replace('20%', '100%'), '10:15', 'below 100 %'],
     ['an unknown blend mode', LAYERS.replace('optional: 20%', 'blend: burn'), '10:12', 'color-burn'],
+    [
+      'an attribute that is null',
+      `${LAYERS}one_of_ones: [{ at: 1, image: a, attributes: { Special: null } }]`,
+      '14:57',
+      'must be one line of text or a number: write texts such as "null" and "true" in quotes',
+    ],
+    [
+      'a group without members',
+      `${LAYERS}groups:\n  warm:\n`,
+      '15:8',
+      'is empty: name a layer, "Layer/Trait" or a group',
+    ],
+    ['a key twice', LAYERS.replace('Red:', 'Blue:'), '8:7', 'the key "Blue" is repeated'],
+    ['a key twice, in quotes', LAYERS.replace('Red:', '"Blue":'), '8:7', 'is repeated'],
     ['broken YAML', 'layers: [', '3:10', 'not valid YAML'],
     ['a tab before a list', 'layers:\n\t- name: Sky', '4:1', 'not valid YAML: the line is indented with a tab'],
     ['a tab after spaces', 'layers:\n  - name: Sky\n  \tfolder: sky', '5:3', 'the line is indented with a tab'],
