@@ -1,6 +1,6 @@
 /** @module-tag slow */
 import { createHash } from 'node:crypto'
-import { mkdir, readdir, readFile, rename, utimes, writeFile } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rename, symlink, utimes, writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import Papa from 'papaparse'
 import sharp from 'sharp'
@@ -133,6 +133,7 @@ test('warns how many NFTs of the former edition have other content under the sam
   expect(stderr).toContain(
     `${changed} of the 12 rows of the former manifest have other content under the same number now. If NFTs were minted`,
   )
+  expect(stderr).toContain('To change these NFTs, run `gdn plan drop/manifest.csv`. To keep the former edition, move')
   expect(stderr).toContain('rename drop.before-1 to drop again')
   expect(stderr).toContain('To change rows or images after the mint, mint them with --dynamic')
   // JSON has the number instead of the warning.
@@ -204,6 +205,23 @@ test('an edited manifest stays if the edition is the same, and is named with its
   )
   expect(await readFile(folder.path('drop.before-1/manifest.csv'), 'utf8')).toBe(text)
   expect((await generate(folder, '--seed', 'third')).stderr).not.toContain('was changed')
+})
+
+test('warns how many images differ if the rows are the same', async () => {
+  const folder = await artFolder()
+  await generate(folder)
+  const reds = (await rowsOf(folder)).filter((row) => row['attr:Sky'] === 'Red').length
+  await folder.write('0-1.png', await layerImage(2, 5))
+  const { stderr } = await generate(folder)
+  expect(stderr).toContain(`${reds} images differ from the former ones, and the rows are the same.`)
+  expect(stderr).toContain('compare them: gdn plan drop/manifest.csv')
+  expect((await generate(folder)).stderr).not.toContain('differ from')
+  // An image that was changed by hand is not used again.
+  const made = await readFile(folder.path('drop/images/1.png'))
+  await folder.write('drop/images/1.png', await layerImage(1, 1))
+  const edited = await generate(folder)
+  expect(edited.stderr).toContain('drop/images/1.png: was changed after it was generated: your version is now drop.before-2')
+  expect((await readFile(folder.path('drop/images/1.png'))).equals(made)).toBe(true)
 })
 
 test('names files that were added to the folder by hand, before and after it is replaced', async () => {
@@ -293,9 +311,17 @@ describe('refuses an output folder, and changes nothing', () => {
     ['that contains art.yaml', '.', 'the folder contains'],
     ['whose parent is missing', 'none/drop', 'does not exist'],
     ['that is a file', 'gdn', 'is not a folder'],
+    ['that is a symbolic link', 'link', 'is a symbolic link'],
+    ['with the name of a former folder', 'drop.before-1', '"drop.before-1" is the name of a former folder'],
+    ['in the folder of a layer', 'layers/hat/out', 'the folder is in layers/hat, which contains layers'],
+    ['in the folder of the layers', 'layers/out', 'the folder is in layers, which contains layers'],
   ])('%s', async (_, out, message) => {
     const folder = await artFolder()
     await folder.write('gdn', 'a file')
+    await mkdir(folder.path('layers/hat'), { recursive: true })
+    await symlink(folder.path('layers'), folder.path('link'))
+    const art = await readFile(folder.path('art.yaml'), 'utf8')
+    await folder.write('art.yaml', art.replace('- name: Hat', '- name: Hat\n    folder: layers/hat'))
     const before = await folder.files('.')
     const result = await generateTo(folder, out, '--json')
     expect(result.code).toBe(2)

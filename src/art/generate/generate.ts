@@ -56,6 +56,8 @@ export interface Generated {
   copied: number
   /** The folder that was at this path before; null if there was none, or if it is unchanged. */
   former: string | null
+  /** The number of images that differ from those with the same number in the earlier output folder. */
+  changedImages: number
   /** Files of the earlier output folder that were changed after they were made, relative to the folder. */
   edited: readonly string[]
   /** Files and folders in the earlier output folder that gdn didn't write, relative to the folder. */
@@ -93,6 +95,7 @@ async function generateLocked(edition: Edition, options: GenerateOptions): Promi
     rest: Pick<Generated, 'kept' | 'former'> & { copied?: number },
   ): Promise<Generated> => ({
     ...{ images, edited, added, copied: 0, ...rest },
+    changedImages: images.filter((image) => isOther(image, earlier?.images.get(image.number))).length,
     unfinished: await unfinishedFolders(out),
   })
   const isKept = !isIncomplete && edited.every((file) => file === MANIFEST_FILE || file === PAGE_FILE)
@@ -142,6 +145,9 @@ async function generateLocked(edition: Edition, options: GenerateOptions): Promi
 
 const UNCHANGED: OutputChanges = { edited: [], added: [], isIncomplete: false }
 const isUnchanged = ({ edited, isIncomplete }: OutputChanges): boolean => edited.length === 0 && !isIncomplete
+
+const isOther = (image: MadeImage, before: MadeImage | undefined): boolean =>
+  before !== undefined && image.sha256 !== before.sha256 && (image.pixels === null || image.pixels !== before.pixels)
 
 function earlierOf(image: MadeImage | undefined, out: string): ImageJob['earlier'] {
   if (image?.pixels === undefined || image.pixels === null) return null

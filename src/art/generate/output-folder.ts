@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto'
-import { appendFile, mkdir, readdir, readFile, rename, rm, rmdir, stat } from 'node:fs/promises'
+import { appendFile, lstat, mkdir, readdir, readFile, realpath, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import * as z from 'zod'
 import { syncFolder } from '../../core/durable-file.ts'
 import { GdnError, systemCode } from '../../core/errors.ts'
 import { namingFile } from '../../core/file-error.ts'
 import { quoted } from '../../core/quoted.ts'
+import { shellWord } from '../../core/shell-word.ts'
 import { type MadeImage, readUnchanged, writeSynced } from './image-job.ts'
 
 /** The file in an output folder that lists the images with their hashes. */
@@ -125,6 +126,8 @@ async function moveAside(out: string): Promise<string | null> {
   }
 }
 
+const FORMER = /\.before-\d+$/
+
 /**
  * Checks that an output folder can be written: it is missing, empty, or an output of this command.
  *
@@ -134,6 +137,19 @@ export async function checkOutput(out: string): Promise<void> {
   const refuse = (message: string, hint: string) => new GdnError('usage', message, { place: { flag: '--out' }, hint })
   if (!(await isFolder(dirname(out)))) {
     throw refuse(`the folder ${quoted(dirname(out))} does not exist`, 'Create it, or use a path in an existing folder.')
+  }
+  if (FORMER.test(out)) {
+    const message = `${quoted(basename(out))} is the name of a former folder`
+    throw refuse(message, 'Use another name. To continue with a former folder, rename it first.')
+  }
+  const isLink = await lstat(out).then(
+    (found) => found.isSymbolicLink(),
+    () => false,
+  )
+  if (isLink) {
+    const target = await realpath(out).catch(() => null)
+    const hint = target === null ? 'Delete it, or use another name.' : `Use the folder itself: --out ${shellWord(target)}`
+    throw refuse(`${quoted(out)} is a symbolic link`, hint)
   }
   if (!(await isThere(out))) return
   if (!(await isFolder(out))) throw refuse(`${quoted(out)} is not a folder`, 'Use another name.')

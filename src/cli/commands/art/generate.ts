@@ -163,6 +163,7 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
     out: shown(out) as string,
     former,
     rows,
+    images: result.changedImages,
     edited: result.edited,
     added: result.added,
   })
@@ -208,15 +209,19 @@ interface Replaced {
   out: string
   former: string | null
   rows: ChangedRows | null
+  /** The number of images that differ from the former ones. */
+  images: number
   edited: readonly string[]
   added: readonly string[]
 }
 
 /** Returns warnings about the former manifest, and about files of the folder that were changed or added by hand. */
-function outputWarnings({ out, former, rows, edited, added }: Replaced): ArtIssue[] {
+function outputWarnings({ out, former, rows, images, edited, added }: Replaced): ArtIssue[] {
   const texts: string[] = []
   if (former !== null && rows !== null) {
     if (rows.changed > 0) texts.push(changedText(rows, out, former))
+    // With other rows, the images differ anyway.
+    else if (images > 0) texts.push(changedImagesText(images, join(out, MANIFEST_FILE)))
     if (rows.missing > 0) texts.push(missingText(rows, former))
   }
   if (added.length > 0) texts.push(addedText(added, out, former))
@@ -236,12 +241,15 @@ function addedText(added: readonly string[], out: string, former: string | null)
   return `${out} had ${counted(added.length, 'file')} that gdn did not generate: ${added.slice(0, LISTED_FILES).join(', ')}${more}. ${now}`
 }
 
+const changedImagesText = (images: number, manifest: string): string =>
+  `${counted(images, 'image')} ${images === 1 ? 'differs' : 'differ'} from the former ${images === 1 ? 'one' : 'ones'}, and the rows are the same. If their NFTs are minted, compare them: gdn plan ${shellWord(safe(manifest))}`
+
 const missingText = ({ missing, of }: ChangedRows, former: string): string =>
   `${missing} of the ${counted(of, 'row')} of the former manifest ${missing === 1 ? 'is' : 'are'} not in the new one, but still in ${former}. For a part of an edition, use another --out.`
 
 /** Describes rows with the number of an earlier NFT and other content. Such an edition can't continue a minted drop. */
 const changedText = ({ changed, of }: ChangedRows, out: string, former: string): string =>
-  `${changed} of the ${counted(of, 'row')} of the former manifest ${changed === 1 ? 'has' : 'have'} other content under the same number now. If NFTs were minted from it, don't mint the new manifest: move ${out} away, and rename ${former} to ${out} again.`
+  `${changed} of the ${counted(of, 'row')} of the former manifest ${changed === 1 ? 'has' : 'have'} other content under the same number now. If NFTs were minted from it, don't mint the new manifest. To change these NFTs, run \`gdn plan ${shellWord(safe(join(out, MANIFEST_FILE)))}\`. To keep the former edition, move ${out} away, and rename ${former} to ${out} again.`
 
 /** NFTs in the sample on the page. */
 const SAMPLE = 12
@@ -275,6 +283,15 @@ function refuseInputs(art: Art, { path, out, cwd }: { path: string; out: string;
     ...art.oneOfOnes.map((one) => [one.path, one.image]),
   ] as const
   const inside = inputs.find(([full]) => contains(full))
+  const base = dirname(resolve(cwd, path))
+  const isIn = (one: string, folder: string) => `${one}${sep}`.startsWith(`${folder}${sep}`)
+  const folders = art.layers.flatMap(({ folder }) => (folder === base ? [] : [folder, dirname(folder)]))
+  // The folder of the file may also contain the folders of the layers.
+  const layers = folders.find((folder) => !isIn(base, folder) && isIn(out, folder))
+  if (layers !== undefined) {
+    const message = `the folder is in ${relative(cwd, layers) || '.'}, which contains layers`
+    throw flagError('--out', message, 'Use a folder outside, because gdn reads each folder there as a layer.')
+  }
   if (inside === undefined) return
   throw flagError(
     '--out',
