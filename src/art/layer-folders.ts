@@ -21,6 +21,8 @@ export interface FoundTrait {
 
 /** Files that operating systems create. */
 const IGNORED = /^(?:\..*|Thumbs\.db|desktop\.ini)$/i
+/** Notes and sources of images that are often in the folders of layers. */
+const TEXT = /^(?:readme|license)$|\.(?:txt|md|pdf|rtf|docx?|json|ya?ml|csv|psd|ai|kra|xcf|procreate|zip)$/i
 /** The usual name of the file that `gdn art init` prints, which may be in the folder of the layers. */
 const OUTPUT = 'art.yaml'
 const WEIGHTED = /^(.*\S)\s*#\s*(\d{1,9}(?:\.\d{1,6})?)$/
@@ -31,12 +33,14 @@ const ORDER = /^\d+(?:[\s._-]+)(?=\S)/
  * Reads a folder that contains a folder for each layer, in natural order, with one image for each trait.
  *
  * @param path relative to `cwd`, as messages show it
+ * @param onSkipped called with the path of each file that is no image by its name, such as readme.txt
  * @throws GdnError `invalid_input` with the path of an entry that is not allowed: an empty layer, a folder in a layer,
  *   a file that is no image by its content, or names that are equal after cleaning
  */
-export async function readLayerFolders(path: string, cwd: string): Promise<FoundLayer[]> {
+export async function readLayerFolders(path: string, cwd: string, onSkipped: OnSkipped): Promise<FoundLayer[]> {
   // The shell creates the output file before gdn reads the folder.
-  const entries = (await entriesOf(path, cwd)).filter(({ name, isFolder }) => isFolder || name !== OUTPUT)
+  const all = (await entriesOf(path, cwd)).filter(({ name, isFolder }) => isFolder || name !== OUTPUT)
+  const entries = withoutTexts(all, onSkipped)
   const [file] = entries.filter(({ isFolder }) => !isFolder)
   if (file !== undefined) {
     throw refuse(
@@ -53,13 +57,23 @@ export async function readLayerFolders(path: string, cwd: string): Promise<Found
     const name = clean(folder.replace(ORDER, ''), at)
     if (name.includes('/')) throw refuse(at, 'has a slash in its name', 'Rename it.')
     refuseSame(names, name, at)
-    layers.push({ name, folder, traits: await traitsOf(at, cwd) })
+    layers.push({ name, folder, traits: await traitsOf(at, cwd, onSkipped) })
   }
   return layers
 }
 
-async function traitsOf(folder: string, cwd: string): Promise<FoundTrait[]> {
-  const entries = await entriesOf(folder, cwd)
+/** Called with the path of each file that is skipped. */
+type OnSkipped = (path: string) => void
+
+/** Leaves out files that are no images by their names, such as readme.txt. */
+function withoutTexts(entries: readonly Entry[], onSkipped: OnSkipped): Entry[] {
+  const isText = ({ name, isFolder }: Entry) => !isFolder && TEXT.test(name)
+  for (const { path } of entries.filter(isText)) onSkipped(path)
+  return entries.filter((entry) => !isText(entry))
+}
+
+async function traitsOf(folder: string, cwd: string, onSkipped: OnSkipped): Promise<FoundTrait[]> {
+  const entries = withoutTexts(await entriesOf(folder, cwd), onSkipped)
   const [nested] = entries.filter(({ isFolder }) => isFolder)
   if (nested !== undefined) {
     throw refuse(nested.path, 'is a folder in the folder of a layer', 'Move it beside the other layers, or delete it.')

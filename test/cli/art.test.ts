@@ -85,6 +85,16 @@ rules:
     requires: Body/Dog
 `
 
+test('gdn art init skips files that are no images by their names, and names them', async () => {
+  const { gdn, write } = await layers(HASHLIPS)
+  await write('layers/1_Sky/readme.txt', 'Draw more')
+  await write('layers/sky.psd', 'source')
+  const { code, stdout, stderr } = await gdn('init', 'layers')
+  expect(code, stderr).toBe(0)
+  expect(stdout).not.toMatch(/readme|psd/)
+  expect(stderr).toContain('Skipped 2 files: layers/sky.psd, layers/1_Sky/readme.txt\n')
+})
+
 test('gdn art init ignores its own output in the folder of the layers', async () => {
   const { gdn, write } = await layers(HASHLIPS)
   await write('layers/art.yaml', '')
@@ -112,6 +122,33 @@ describe('gdn art check', () => {
     }
     await rename(path('R.PNG'), path('r.png'))
     expect((await gdn('check', 'art.yaml', '--count', '5')).stderr).toContain('"d.png" does not exist (and 1 more)\n')
+  })
+
+  test('names the images of a wrong size once for each size', async () => {
+    const { gdn, path } = await layers([], { 'art.yaml': ART })
+    for (const name of ['r.png', 'd.png']) await sharp(PNG).resize(2, 2).png().toFile(path(name))
+    const { stderr } = await gdn('check', 'art.yaml', '--count', '5')
+    expect(stderr).toContain(
+      '"r.png" has 2 × 2 pixels, but the output has 1 × 1, and so have "d.png" (line 7), "d.png" (line 9)\n',
+    )
+    expect(stderr.split('2 × 2')).toHaveLength(2)
+  })
+
+  test('names an image whose name a comment shortens, and images that no layer has', async () => {
+    const file = 'Red #2.png'
+    const text = ART.replace('- name: Sky\n    traits: { Blue: { file: b.png, weight: 3 }, Red: { file: r.png } }', `- name: Sky
+    folder: layers/Sky
+    traits:
+      Blue: { file: b.png, weight: 3 }
+      Red:
+        file: ${file}`)
+    const { gdn } = await layers(['Sky/b.png', `Sky/${file}`], { 'art.yaml': text })
+    for (const command of ['check', 'preview']) {
+      const { code, stderr } = await gdn(command, 'art.yaml', '--count', '5')
+      expect(code).toBe(2)
+      expect(stderr).toContain('"Red" does not exist: " #" begins a comment in YAML, so write "Red #2.png" in quotes')
+      expect(stderr).toContain('art.yaml: no layer uses layers/Sky/Red #2.png\n')
+    }
   })
 
   test('names a wrong folder of a layer once, at its line, with a similar one', async () => {
@@ -262,7 +299,8 @@ describe('gdn art check', () => {
   test('says that images were not checked without sharp', () => {
     const error = new GdnError('native_missing', "sharp isn't installed", { hint: 'Install it.' })
     const message = "The images were not checked: sharp isn't installed. Install it."
-    expect(imageWarnings({ error })).toEqual([{ place: {}, message }])
+    const io = { warn: () => {} }
+    expect(imageWarnings({ error }, { mayThrow: true, io, others: [] })).toEqual([{ place: {}, message }])
   })
 
   test('warns about two traits with one image file, with both locations', async () => {

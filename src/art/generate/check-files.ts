@@ -44,6 +44,17 @@ interface Found {
   size: Size | null
 }
 
+/** Images of one wrong size that an error names, in addition to the first one. */
+const LISTED = 4
+
+/** Returns the end of an error about an image of a wrong size that names other images of this size. */
+function alsoText(others: readonly ImageFile[]): string {
+  if (others.length === 0) return ''
+  const shown = others.slice(0, LISTED).map(({ file, place }) => `${quoted(file)} (line ${place.line})`)
+  const more = others.length > LISTED ? ` and ${others.length - LISTED} more` : ''
+  return `, and so ${others.length === 1 ? 'has' : 'have'} ${shown.join(', ')}${more}`
+}
+
 /**
  * Checks every image that an `art.yaml` names, before any image is made.
  *
@@ -84,8 +95,15 @@ export async function checkFiles(art: Art, fit: Fit | null): Promise<CheckedFile
     ones.push({ extension, sha256: checked.sha256, isScaled })
   }
   if (fit === null && output !== null) {
+    const bySize = new Map<string, ImageFile[]>()
     for (const one of found) {
-      if (one?.size && needsScaling(one)) problems.push(wrongSize(one.image, one.size, output))
+      if (!one?.size || !needsScaling(one)) continue
+      const key = `${one.size.width} ${one.size.height}`
+      bySize.set(key, [...(bySize.get(key) ?? []), one.image])
+    }
+    for (const [key, [first, ...others]] of bySize) {
+      const [width = 0, height = 0] = key.split(' ').map(Number)
+      if (first !== undefined) problems.push(wrongSize(first, { width, height }, output, alsoText(others)))
     }
   }
   if (problems.length > 0) throw problemsError(problems)
@@ -127,6 +145,11 @@ async function readNamed(image: ImageFile, named: ReadonlySet<string>): Promise<
 async function missingText(path: string, shown: string, named: ReadonlySet<string>): Promise<string> {
   const folder = dirname(path)
   const names = (await readdir(folder).catch(() => [])).filter((name) => !named.has(join(folder, name)))
+  const full = names.find((name) => name.startsWith(`${basename(path)} #`))
+  if (full !== undefined) {
+    const text = JSON.stringify(posix.join(posix.dirname(shown), full))
+    return `does not exist: " #" begins a comment in YAML, so write ${text} in quotes`
+  }
   const near = nearest(basename(path), names)
   return `does not exist${near === undefined ? '' : `: did you mean ${quoted(posix.join(posix.dirname(shown), near))}?`}`
 }

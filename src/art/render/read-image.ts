@@ -97,10 +97,11 @@ export async function decodeImage(
   return layerImage({ width, height, data })
 }
 
-export const wrongSize = (image: ImageFile, own: Size, output: Size): GdnError =>
+/** @param also the end of the message */
+export const wrongSize = (image: ImageFile, own: Size, output: Size, also = ''): GdnError =>
   imageProblem(
     image,
-    `has ${own.width} × ${own.height} pixels, but the output has ${output.width} × ${output.height}`,
+    `has ${own.width} × ${own.height} pixels, but the output has ${output.width} × ${output.height}${also}`,
     'Add --fit contain, cover or fill to scale such images. GIF and animated images keep their size then.',
   )
 

@@ -33,19 +33,32 @@ export async function checkImages({ io }: Pick<Deps, 'io'>, art: Art, fit: Fit |
   }
 }
 
+interface ImageWarningOptions {
+  /** Whether an image that can't be used ends the command. Otherwise, it is a warning. */
+  mayThrow: boolean
+  io: Pick<Io, 'warn'>
+  /** Warnings that the command prints later unless it ends. */
+  others: readonly ArtIssue[]
+}
+
 /**
  * Returns warnings that say why images can't be used, or why they were not checked.
  *
- * @param mayThrow whether an image that can't be used ends the command. Otherwise, it is a warning
- * @throws the error of an image that can't be used
+ * @throws the error of an image that can't be used, after it printed the other warnings, which may name the right image
  */
-export function imageWarnings({ error }: Pick<ImagesCheck, 'error'>, mayThrow = true): ArtIssue[] {
+export function imageWarnings(
+  { error }: Pick<ImagesCheck, 'error'>,
+  { mayThrow, io, others }: ImageWarningOptions,
+): ArtIssue[] {
   if (error === null) return []
   const { code, message, hint = '' } = error
   if (code === 'native_missing') {
     return [{ place: {}, message: `The images were not checked: ${message}. ${hint}`.trimEnd() }]
   }
-  if (mayThrow) throw error
+  if (mayThrow) {
+    printArtWarnings(io, others)
+    throw error
+  }
   const { issues } = (error.details ?? {}) as { issues?: readonly { place?: Place; message: string }[] }
   return (issues ?? [error]).map(({ place = {}, ...one }) => ({ place, message: one.message }))
 }

@@ -87,10 +87,10 @@ export async function check(deps: Deps, path: string, flags: ArtCheckFlags): Pro
   const images = await checkImages(deps, art, flags.fit ?? null)
   const exitCode = exitCodeOf(found, flags.strict === true)
   const deviations = explain(art, count - art.oneOfOnes.length, found.deviations)
-  const ofImages = imageWarnings(images, exitCode === EXIT.ok)
+  const ofArt = await warningsOf(deps, art, count)
+  const ofImages = imageWarnings(images, { mayThrow: exitCode === EXIT.ok, io, others: ofArt })
   printArtWarnings(io, ofImages)
   const ofTraits = sharedImages(art, images.hashes)
-  const ofArt = await warningsOf(deps, art, count)
   const warnings = [...ofImages, ...ofTraits, ...ofArt]
   const record = recordOf(art, found, { seed, images, deviations, warnings })
   const isText = output.mode === 'table' && flags.fields === undefined

@@ -2,11 +2,15 @@ import { count } from '../../../core/count.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addCommonFlags } from '../../flags/common.ts'
+import { safe } from '../../io/io.ts'
+
+/** Skipped files that a note lists. */
+const LISTED = 5
 
 export function command(deps: Deps, run = init): GdnCommand {
   const initCommand = new GdnCommand({
     about:
-      "The folder contains a folder for each layer, from the bottom to the top in the order of their names. A number at the beginning of a name, such as 01_Background, only orders the layers. Each image is a trait. A weight in a file name, such as HashLips' Blue#20.png, becomes the weight of the trait. Write the file to the folder from which you run the command, because its paths are relative to that folder. With >, the shell empties an existing art.yaml before gdn runs.",
+      "The folder contains a folder for each layer, from the bottom to the top in the order of their names. A number at the beginning of a name, such as 01_Background, only orders the layers. Each image is a trait. Files such as readme.txt are skipped. A weight in a file name, such as HashLips' Blue#20.png, becomes the weight of the trait. Write the file to the folder from which you run the command, because its paths are relative to that folder. With >, the shell empties an existing art.yaml before gdn runs.",
     examples: [
       ['Write art.yaml for a folder of layers', 'gdn art init layers > art.yaml'],
       ['Check it', 'gdn art check art.yaml --count 1000'],
@@ -20,9 +24,14 @@ export function command(deps: Deps, run = init): GdnCommand {
 export async function init({ io, cwd }: Pick<Deps, 'io' | 'cwd'>, folder: string): Promise<void> {
   const { readLayerFolders } = await import('../../../art/layer-folders.ts')
   const { printArt } = await import('../../../art/print-art.ts')
-  const layers = await readLayerFolders(folder, cwd)
+  const skipped: string[] = []
+  const layers = await readLayerFolders(folder, cwd, (path) => skipped.push(path))
   const traits = layers.reduce((sum, layer) => sum + layer.traits.length, 0)
   await io.data(printArt(layers, folder))
+  if (skipped.length > 0) {
+    const more = skipped.length > LISTED ? ` and ${skipped.length - LISTED} more` : ''
+    io.note(safe(`Skipped ${count(skipped.length, 'file')}: ${skipped.slice(0, LISTED).join(', ')}${more}`))
+  }
   io.note(`${count(layers.length, 'layer')} with ${count(traits, 'trait')}.
 Check the file: gdn art check art.yaml --count <n>`)
 }

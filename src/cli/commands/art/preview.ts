@@ -82,7 +82,8 @@ export async function preview(deps: Deps, path: string, flags: ArtPreviewFlags):
   const art = await readArt(deps, path)
   const edition = await withProgress(io, 'Choosing the traits', async () => makeEdition(art, { count, seed }))
   const images = await checkImages(deps, art, flags.fit ?? null)
-  const kinds = [imageWarnings(images), sharedImages(art, images.hashes), await warningsOf(deps, art, count)]
+  const ofArt = await warningsOf(deps, art, count)
+  const kinds = [imageWarnings(images, { mayThrow: true, io, others: ofArt }), sharedImages(art, images.hashes), ofArt]
   for (const warnings of kinds) printArtWarnings(io, warnings)
   const { EditionView } = await import('../../art/edition-view.ts')
   const view = new EditionView(edition)
