@@ -220,7 +220,9 @@ test('warns how many images differ if the rows are the same', async () => {
   const made = await readFile(folder.path('drop/images/1.png'))
   await folder.write('drop/images/1.png', await layerImage(1, 1))
   const edited = await generate(folder)
-  expect(edited.stderr).toContain('drop/images/1.png: was changed after it was generated: your version is now drop.before-2')
+  expect(edited.stderr).toContain(
+    'drop/images/1.png: was changed after it was generated: your version is now drop.before-2',
+  )
   expect((await readFile(folder.path('drop/images/1.png'))).equals(made)).toBe(true)
 })
 

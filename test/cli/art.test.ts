@@ -136,12 +136,15 @@ describe('gdn art check', () => {
 
   test('names an image whose name a comment shortens, and images that no layer has', async () => {
     const file = 'Red #2.png'
-    const text = ART.replace('- name: Sky\n    traits: { Blue: { file: b.png, weight: 3 }, Red: { file: r.png } }', `- name: Sky
+    const text = ART.replace(
+      '- name: Sky\n    traits: { Blue: { file: b.png, weight: 3 }, Red: { file: r.png } }',
+      `- name: Sky
     folder: layers/Sky
     traits:
       Blue: { file: b.png, weight: 3 }
       Red:
-        file: ${file}`)
+        file: ${file}`,
+    )
     const { gdn } = await layers(['Sky/b.png', `Sky/${file}`], { 'art.yaml': text })
     for (const command of ['check', 'preview']) {
       const { code, stderr } = await gdn(command, 'art.yaml', '--count', '5')

@@ -148,7 +148,8 @@ export async function checkOutput(out: string): Promise<void> {
   )
   if (isLink) {
     const target = await realpath(out).catch(() => null)
-    const hint = target === null ? 'Delete it, or use another name.' : `Use the folder itself: --out ${shellWord(target)}`
+    const hint =
+      target === null ? 'Delete it, or use another name.' : `Use the folder itself: --out ${shellWord(target)}`
     throw refuse(`${quoted(out)} is a symbolic link`, hint)
   }
   if (!(await isThere(out))) return
