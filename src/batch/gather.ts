@@ -265,7 +265,7 @@ const notesOfNames = (names: ReadonlyMap<string, string>, namer: RowNamer): stri
   [...names]
     .filter(([, address]) => namer.hasReceiver(address))
     .slice(0, MAX_NAME_NOTES)
-    .map(([name, address]) => `${name} has the address ${address}, which other rows have as their receiver`)
+    .map(([name, address]) => `${name} resolves to ${address}, which is also the receiver of other rows`)
 
 /** Refuses the rows of a manifest if the server doesn't support their typed traits. @throws GdnError `refused` */
 export async function refuseTypedRow(

@@ -25,7 +25,7 @@ export class ListCounts {
     if (this.#sum <= MAX_LIST_NFTS) return count
     throw new ManifestError({
       place: place(),
-      message: `count brings the list to more than ${grouped(MAX_LIST_NFTS)} NFTs`,
+      message: `count raises the total of the list to more than ${grouped(MAX_LIST_NFTS)} NFTs`,
       hint: 'Check the counts, or split the list and give each part a --run <name>.',
     })
   }

@@ -163,7 +163,7 @@ async function readTemplate(
     }
     only = row
     if (row.receiver !== placeholder) {
-      add(row.line, 'receiver', 'the list already names the receivers', 'Remove the receiver from the row.')
+      add(row.line, 'receiver', "receiver can't be used with a list of receivers", 'Remove the receiver from the row.')
     }
     if (row.id !== null) {
       add(row.line, 'id', "id can't be used with a list of receivers", 'Remove the ID: the address identifies a row.')

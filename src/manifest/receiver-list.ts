@@ -177,7 +177,7 @@ class ListedReceivers {
     if (other !== (name ?? undefined)) {
       const [here, there] = [name ?? address, other ?? address]
       return {
-        message: `receiver ${quoted(here)} has the address ${address}, which line ${first} already has${there === address ? '' : ` as ${quoted(there)}`}`,
+        message: `receiver ${quoted(here)} has the address ${address}, which is already on line ${first}${there === address ? '' : ` as ${quoted(there)}`}`,
         hint: 'Remove one of the lines.',
       }
     }

@@ -123,7 +123,7 @@ export class RowWarnings {
     const { cells, first: place } = this.#escaped
     const message =
       cells === 1 ? "is read without the ' before a formula" : `${cells} cells are read without the ' before a formula`
-    return [{ place, message, hint: "To keep a ' there, write it twice." }]
+    return [{ place, message, hint: "To keep the ', write it twice." }]
   }
 }
 

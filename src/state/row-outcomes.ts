@@ -230,7 +230,7 @@ export function markLate(sql: Sql, operationId: string, nftGdnId: string, reason
   moveOperation(sql, operationId, 'accepted', reason)
 }
 
-export const LOST = 'the outcome is unknown: the backend was restored from a backup and no longer knows its NFT'
+export const LOST = 'the outcome is unknown: the backend was restored from a backup and no longer has its NFT'
 
 /** Records that a restored backend no longer knows the NFT of a row. */
 export function loseNft(sql: Sql, operationId: string, last: number): void {

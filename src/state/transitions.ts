@@ -19,7 +19,7 @@ export const TRANSITIONS: Readonly<Record<OperationState, readonly OperationStat
   // A refusal of a second attempt proves nothing about the first. To failed: the server refused the second attempt
   // because of the maximum supply, and has no NFT with the reference ID of the row.
   unknown: ['accepted', 'absent', 'failed'],
-  // To unknown: the backend was restored and no longer knows it. To planned: a local backend was emptied.
+  // To unknown: the backend was restored and no longer has it. To planned: a local backend was emptied.
   accepted: ['deployed', 'failed', 'unknown', 'planned'],
   // It was found later, or a later check couldn't decide.
   absent: ['accepted', 'unknown'],

@@ -171,7 +171,7 @@ describe('batch mint with a list of receivers', () => {
       'a receiver in the row',
       { ...ROW, receiver: B },
       [],
-      'row.json:1 (receiver): the list already names the receivers',
+      "row.json:1: receiver can't be used with a list of receivers",
     ],
     ['an ID in the row', { ...ROW, id: 'x' }, [], "row.json:1: id can't be used"],
     ['two rows', [ROW, ROW], [], 'row.json:1: is a second row'],

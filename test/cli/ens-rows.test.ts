@@ -232,7 +232,7 @@ describe('warnings', () => {
 
   test.each([
     ['of another name', 'B,x,ally.eth', 'alice.eth and ally.eth are names of the same address'],
-    ['of another row', `B,x,${ALICE}`, `alice.eth has the address ${ALICE}, which other rows have`],
+    ['of another row', `B,x,${ALICE}`, `alice.eth resolves to ${ALICE}, which is also the receiver of other rows`],
   ])('name a receiver whose address is that %s', async (_, line, warning) => {
     await rows('A,x,alice.eth', line)
     const planned = await gdn(['batch', 'mint', path('drop.csv'), ...TARGET, ...OFFLINE])
@@ -251,7 +251,7 @@ describe('the same receiver', () => {
     for (const flags of [[], ['--merge']]) {
       const refused = await gdn(['batch', 'mint', ...argv, ...flags, ...TARGET, ...OFFLINE])
       expect(refused.code).toBe(2)
-      expect(refused.stderr).toMatch(/:3:1: receiver .* has the address .* which line 2 already has/)
+      expect(refused.stderr).toMatch(/:3:1: receiver .* has the address .* which is already on line 2/)
     }
   })
 
@@ -271,7 +271,7 @@ describe('the same receiver', () => {
     const checked = await gdn(['batch', 'validate', path('drop.csv'), '-b', 'polygon'])
     for (const refused of [planned, checked]) expect(refused.code).toBe(2)
     for (const { stderr } of [planned, checked])
-      expect(stderr).toContain('drop.csv:3 (receiver): the row equals line 2, except')
+      expect(stderr).toContain('drop.csv:3 (receiver): the row is identical to line 2, except')
   })
 })
 

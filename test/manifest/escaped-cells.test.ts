@@ -70,7 +70,7 @@ describe("a cell with a ' before a formula", () => {
     expect(warnings.all.at(-1)).toEqual({
       place: { file: 'stdin', line: 2, field: 'title', column: 2 },
       message: "3 cells are read without the ' before a formula",
-      hint: "To keep a ' there, write it twice.",
+      hint: "To keep the ', write it twice.",
     })
   })
 

@@ -77,7 +77,11 @@ describe('a list of receivers', () => {
     ['a count in words', `receiver,count\n${A},two\n`, /^2:2 count must be/],
     ['a fractional count', `receiver,count\n${A},1.5\n`, /^2:2 count must be/],
     ['no count', `receiver,count\n${A},\n`, /^2:2 count must be/],
-    ['a huge count', `count,receiver\n9${'0'.repeat(400)},${A}\n`, /^2:1 count brings the list to more than/],
+    [
+      'a huge count',
+      `count,receiver\n9${'0'.repeat(400)},${A}\n`,
+      /^2:1 count raises the total of the list to more than/,
+    ],
     ['an unknown column', `receiver,amount\n${A},1\n`, /^1:2 unknown column "amount"/],
     ['no column receiver', `count\n1\n`, /^1:1 has no column receiver/],
     ['a column twice', `receiver,wallet,count\n${A},${A},1\n`, /^1:2 /],
@@ -101,7 +105,7 @@ describe('a list of receivers', () => {
 
   test('with a sum of counts above the limit is rejected at the line that exceeds it', async () => {
     const text = `receiver,count\n${A},${MAX_LIST_NFTS}\n${B},1\n`
-    expect(await read(text)).toEqual([`2 ${A} ${MAX_LIST_NFTS}`, expect.stringMatching(/^3:2 count brings the list/)])
+    expect(await read(text)).toEqual([`2 ${A} ${MAX_LIST_NFTS}`, expect.stringMatching(/^3:2 count raises the total/)])
   })
 
   test('with a receiver on two lines is rejected with both lines, in any spelling', async () => {

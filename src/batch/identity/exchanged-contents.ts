@@ -17,7 +17,7 @@ export function exchangedContents(rows: readonly ExchangedContent[]): GdnError {
     hint: [
       `Nothing was sent. Row ${shownKey(key)} has the content of the NFT of row ${shownKey(was)}.`,
       'If IDs were changed, or columns were sorted without the id column, restore them.',
-      'To exchange the contents of rows on purpose, or to undo that, add --allow-exchanged.',
+      'To exchange the contents of rows on purpose, or to undo an exchange, add --allow-exchanged.',
     ].join('\n'),
     details: {
       rows: rows.slice(0, MAX_NAMED).map(({ key, line }) => ({ key: shownKey(key), line })),

@@ -164,6 +164,6 @@ function textOf(one: ExchangedField): string {
   const name = one.field
   const does = seemChanged(one.moved, one.changed)
     ? `get the ${name} of another row`
-    : `lose their ${name} to another row`
+    : `had the ${name} that another row has now`
   return `${countOf(one)} of ${one.changed} rows with a changed ${name} ${does}`
 }

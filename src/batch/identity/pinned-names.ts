@@ -47,7 +47,7 @@ export async function refuseRenamed(store: StoredRun, rows: RowsIn, names: Names
   const { line, sentLine, text, was } = first
   const what =
     was === null
-      ? `the row equals line ${sentLine}, which the run has sent, except for an ENS name and its address`
+      ? `the row is identical to line ${sentLine}, which the run has sent, except for an ENS name and its address`
       : `receiver ${JSON.stringify(text)} has the same address as ${JSON.stringify(was)} on line ${sentLine}, which the run has sent`
   const more = renamed.length > 1 ? ` (and ${renamed.length - 1} more)` : ''
   throw new GdnError('edited_rows', `${what}${more}`, {

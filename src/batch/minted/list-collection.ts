@@ -25,7 +25,7 @@ export async function listCollection(
         hint: `Nothing was sent.${error.hint === undefined ? '' : ` ${error.hint}`} To skip this check, add --no-lookup.`,
       })
     }
-    notes.push(`The collection can't be listed (${error.message}), so gdn doesn't know whether rows were minted before`)
+    notes.push(`The collection can't be listed (${error.message}), so gdn can't check whether rows were already minted`)
     return null
   }
 }

@@ -12,7 +12,7 @@ export const MAX_DUPLICATES = 50
 /** Returns the problem of a row that differs from another one only in an ENS name and its address. */
 export const namedTwiceIssue = (file: string | undefined, { line, otherLine }: NamedTwice): ManifestIssue => ({
   place: { file, line, field: 'receiver' },
-  message: `the row equals line ${otherLine}, except that one has an ENS name and the other its address or another name`,
+  message: `the row is identical to line ${otherLine}, except that one has an ENS name and the other its address or another name`,
   hint: 'Remove one of the rows, or give each an ID.',
 })
 

@@ -47,7 +47,7 @@ async function* checked(items: Items, marker: string): AsyncGenerator<ManifestIt
 function markerFault({ line, metadata }: ManifestRow, marker: string): ManifestItem | null {
   const field = `extra:${marker}`
   if (Object.hasOwn(metadata, marker) || metadata.file_fields.some(({ key }) => key === marker)) {
-    const message = `${JSON.stringify(marker)} is the marker key, and the manifest uses it too`
+    const message = `${JSON.stringify(marker)} is the marker key, but the manifest already uses it`
     return { issue: { place: { line, field }, message, hint: 'Choose another key with --marker-key.' } }
   }
   const items = metadataItems(metadata)

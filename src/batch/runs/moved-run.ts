@@ -185,7 +185,9 @@ export function howToGoOn(drop: Drop, other: Drop): string | null {
   if (other.runName === null || other.runName === runName) return null
   if (manifest === null || other.manifest !== manifest) return null
   const purpose =
-    isOfList(drop) && isOfList(other) ? "mint only to receivers who don't have it yet" : 'use the run of this manifest'
+    isOfList(drop) && isOfList(other)
+      ? "mint only to receivers who don't have this NFT yet"
+      : 'use the run of this manifest'
   return `To ${purpose}, add --run ${shellWord(other.runName)}.`
 }
 

@@ -30,11 +30,11 @@ const WAITING = 'waiting: '
 export const NOT_SHOWN = 'the server accepted the request, but returns no NFT with this metadata for it'
 
 /** Why a row is undecided if its NFT was deployed before the backend was restored. */
-export const NOT_KNOWN = 'its NFT was deployed, but the backend was restored from a backup and no longer knows it'
+export const NOT_KNOWN = 'its NFT was deployed, but the backend was restored from a backup and no longer has it'
 
 /** Why an adopted row is undecided after the backend was restored. Its NFT may have been deployed. */
 export const ADOPTED_NOT_KNOWN =
-  'it was minted before this run, but the backend was restored from a backup and no longer knows its NFT'
+  'it was minted before this run, but the backend was restored from a backup and no longer has its NFT'
 
 /** Why a row is absent. */
 export const ABSENCE = {

@@ -66,7 +66,7 @@ export function buildRequest(
     const index = issue?.path[0] === 'metadata' ? Number(issue.path[1] ?? 0) : 0
     throw new GdnError('invalid_manifest', issue === undefined ? 'invalid request' : formatIssue(issue), {
       place: { file: 'manifest', line: rows[index]?.line ?? first.line },
-      hint: 'Nothing of this request was sent.',
+      hint: 'The request was not sent.',
       details: checked.issues,
     })
   }
