@@ -15,7 +15,7 @@ export function responseError(name: EndpointName | string, url: string, response
   const words = said === null ? describeResponse(response) : sentence(said)
   if (isNotReady(response)) {
     return new GdnError('not_ready', said?.message ?? words, {
-      hint: 'Nothing was accepted. Fund the signer or set up the network, as the message says. Then repeat the request.',
+      hint: 'Nothing was accepted. Fund the signer or set up the network, as the error describes. Then repeat the request.',
       details,
     })
   }

@@ -18,8 +18,8 @@ import { moveOperation } from '../state/transitions.ts'
 import { type ClaimedOperation, LeasedRun, type newRun } from './leased-run.ts'
 import type { AcceptedOperation, Ending, OperateDeps, SentOperation, WantedRequest } from './types.ts'
 
-const LOST = 'the backend was restored from a backup and no longer knows it'
-export const ENDED_EARLY = 'gdn ended before the response arrived'
+const LOST = 'the backend was restored from a backup and no longer has it'
+export const ENDED_EARLY = 'gdn exited before the response arrived'
 
 /** Whether no byte of an operation was sent. */
 export const isUnsent = ({ state }: Operation): boolean => state === 'planned' || state === 'intended'

@@ -23,7 +23,7 @@ export async function noteOfOtherEdition(
 ): Promise<string | null> {
   if (!seemsOtherEdition({ edited, sent })) return null
   if (added === 0 && !(manifest !== null && (await isInEdition(manifest)))) return null
-  return `${edited} of the ${sent} minted rows have other content: this manifest may belong to another edition`
+  return `${edited} of the ${sent} minted rows have different content: this manifest may belong to another edition`
 }
 
 const isInEdition = async (manifest: string): Promise<boolean> =>

@@ -100,7 +100,7 @@ function notesOfPairs({ paired }: NotedFacts): string[] {
   if (wanted > 0) notes.push(`${identifiedRows(wanted)}. gdn apply stores which NFTs they belong to`)
   if (onlyHere > 0) {
     notes.push(
-      `${identifiedRows(onlyHere)}. The server can't store which NFTs they belong to, so only this machine knows`,
+      `${identifiedRows(onlyHere)}. The server can't store which NFTs they belong to, so only this machine has a record of that`,
     )
   }
   return notes

@@ -104,7 +104,7 @@ export async function notesOfUnnamed(source: NftSource, ids: readonly string[]):
     ? '1 NFT of the collection has no row, and was'
     : `${ids.length} NFTs of the collection have no row, and were`
   return [
-    `${nfts} not minted on this machine. gdn can't tell whether ${isOne ? 'it belongs' : 'they belong'} to this drop`,
+    `${nfts} not minted on this machine. gdn can't determine whether ${isOne ? 'it belongs' : 'they belong'} to this drop`,
     await namesOfUnnamed(source, ids),
     WHERE_TO_BURN,
   ]

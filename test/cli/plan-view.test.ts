@@ -246,7 +246,7 @@ test.each([
     allText: null,
     onlyMint: 'gdn apply drop.csv --only mint',
   })
-  expect(notes).toContain(`gdn apply sends nothing while a change is impossible. ${text}`)
+  expect(notes).toContain(`gdn apply sends nothing if any change is impossible. ${text}`)
 })
 
 test('does not advise to fix the cause if NFTs are not dynamic', async () => {

@@ -302,7 +302,7 @@ describe('gdn apply', () => {
     const { api, path, write, mint, plan, run } = await machine(edition(4, 'first'))
     await mint()
     await write(edition(5, 'second'))
-    const text = '4 of the 4 minted rows have other content: this manifest may belong to another edition.'
+    const text = '4 of the 4 minted rows have different content: this manifest may belong to another edition.'
     const planned = await plan()
     expect(planned.stderr).toContain(text)
     expect(planned.stderr).toContain('To continue the drop, use the manifest that it began with.')

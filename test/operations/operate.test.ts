@@ -413,7 +413,7 @@ describe('the outcome of a request decides what is stored', () => {
     const { error } = await machine.command(service, 'createnft')
     expect(error).toMatchObject({
       code: 'unknown_outcome',
-      message: expect.stringContaining('unknown: gdn ended before the response arrived'),
+      message: expect.stringContaining('unknown: gdn exited before the response arrived'),
     })
     expect(await machine.live()).toEqual(['unknown'])
     service.faults = []

@@ -137,7 +137,7 @@ describe('--prune on a machine that did not mint the drop', () => {
   }
 
   const notesOf = (key: string) => [
-    "1 NFT of the collection has no row, and was not minted on this machine. gdn can't tell whether it belongs to this drop",
+    "1 NFT of the collection has no row, and was not minted on this machine. gdn can't determine whether it belongs to this drop",
     `Without a row: ${nftOf(key)}`,
     where,
   ]
@@ -146,7 +146,7 @@ describe('--prune on a machine that did not mint the drop', () => {
     await machine.mint([row('a'), row('b'), row('c'), row('d')])
     const ids = ['b', 'c', 'd'].map(nftOf).join(', ')
     expect(await away([row('a')])).toEqual([
-      "3 NFTs of the collection have no row, and were not minted on this machine. gdn can't tell whether they belong to this drop",
+      "3 NFTs of the collection have no row, and were not minted on this machine. gdn can't determine whether they belong to this drop",
       `Without a row: ${ids}`,
       where,
     ])

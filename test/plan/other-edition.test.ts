@@ -19,7 +19,7 @@ const edition = (size: number, drawn: (number: number) => number): ManifestRow[]
   })
 
 const before = edition(8, (index) => index)
-const NOTE = '8 of the 8 minted rows have other content: this manifest may belong to another edition'
+const NOTE = '8 of the 8 minted rows have different content: this manifest may belong to another edition'
 
 /** Returns the path of a manifest in a folder with an edition.json. */
 async function generated(): Promise<string> {

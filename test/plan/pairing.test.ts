@@ -622,7 +622,7 @@ describe('a server without aliases', () => {
     await mint(machine, DROPPED)
     const { notes } = await plan(machine, withIds(DROPPED))
     expect(notes).toEqual([
-      "3 rows got an ID after their mint. The server can't store which NFTs they belong to, so only this machine knows",
+      "3 rows got an ID after their mint. The server can't store which NFTs they belong to, so only this machine has a record of that",
     ])
     await apply(machine, withIds(DROPPED))
     expect((await plan(machine, withIds(rowsOf('A!', 'B', 'C')))).changes).toEqual([

@@ -957,7 +957,7 @@ describe('gdn plan and apply against a backend', () => {
       }
       const apply = (...flags: string[]) => one.cli('apply', file, '--yes', '--max-burns', '1', ...flags)
       expect(await save()).toMatch(/gdn apply \S+ .*--allow-duplicates\n/)
-      expect(await apply()).toMatchObject({ code: 3, stderr: expect.stringContaining(':5: equals line 4') })
+      expect(await apply()).toMatchObject({ code: 3, stderr: expect.stringContaining(':5: is identical to line 4') })
       expect(await save('--allow-duplicates')).not.toMatch(/gdn apply .*--allow-duplicates\n/)
       for (const flags of [['--take-over'], ['--map', 'x=title'], ['--receiver', ALICE]]) {
         expect(await apply(...flags)).toMatchObject({

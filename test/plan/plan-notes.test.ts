@@ -55,7 +55,7 @@ describe('the notes of a plan', () => {
       { ...NOTHING, paired: [{ alias: 'wanted' }, { alias: 'stored' }, { alias: 'wanted' }, { alias: 'impossible' }] },
       [
         '2 rows got an ID after their mint. gdn apply stores which NFTs they belong to',
-        "1 row got an ID after its mint. The server can't store which NFTs they belong to, so only this machine knows",
+        "1 row got an ID after its mint. The server can't store which NFTs they belong to, so only this machine has a record of that",
       ],
     ],
     [

@@ -222,7 +222,7 @@ export function stoppedAfter(
   const accepted = pending === 0 ? '' : `, and ${pending} ${pending === 1 ? 'is' : 'are'} in progress`
   const made = `${done} of ${count(all, 'change')} ${done === 1 ? 'was' : 'were'} made${accepted}.`
   if (error.code === 'not_ready') {
-    const fix = 'Fund the signer or set up the network, as the message says.'
+    const fix = 'Fund the signer or set up the network, as the error describes.'
     return error.with({ hint: `${made} ${fix}\nThen run \`${again}\` to resume.` })
   }
   if (!isInterrupted) return error.with({ hint: [made, error.hint].filter(Boolean).join(' ') })

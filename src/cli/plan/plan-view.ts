@@ -241,7 +241,7 @@ export function printPlanNotes(
   if (hidden !== null) io.note(`${hidden} ${allText}`)
   for (const note of notes) io.note(safe(`${note}.`))
   if (counts.impossible > 0 && !onlyMints) {
-    io.note(`gdn apply sends nothing while a change is impossible. ${wayOut(obstacles, counts, onlyMint)}`)
+    io.note(`gdn apply sends nothing if any change is impossible. ${wayOut(obstacles, counts, onlyMint)}`)
   }
   io.note(summaryText(counts))
 }
