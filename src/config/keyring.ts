@@ -62,7 +62,7 @@ function native(load: () => unknown): NativeKeyring {
     const [reason = ''] = messageOf(cause).split('\n')
     throw missing(
       `the package ${PACKAGE} can't be loaded (${reason})`,
-      `Install it beside gdn: \`npm install ${PACKAGE}@${KEYRING_RANGE}\` (with -g if gdn is installed globally).`,
+      `Run \`npm install ${PACKAGE}@${KEYRING_RANGE}\` where gdn is installed (add -g if it is installed globally).`,
       cause,
     )
   }

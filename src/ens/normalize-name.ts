@@ -18,7 +18,7 @@ export function normalizeName(name: string, place: Place): string {
     return new GdnError('usage', `${JSON.stringify(shown)} is not a valid ENS name: ${why}`, { place, hint })
   }
   if (name.length > MAX_LENGTH)
-    throw reject(`it has more than ${MAX_LENGTH} characters`, 'Use the whole name only once.')
+    throw reject(`it has more than ${MAX_LENGTH} characters`, 'Use a shorter name, or the address.')
   if (PLAIN.test(name)) return name.toLowerCase()
   try {
     return normalize(name)

@@ -227,10 +227,10 @@ async function askGateways(
   signal: AbortSignal,
 ): Promise<Hex> {
   if (++trace.questions > MAX_GATEWAY_QUESTIONS) {
-    trace.gatewayFailure = new Error(`its resolver asked more than ${MAX_GATEWAY_QUESTIONS} questions`)
+    trace.gatewayFailure = new Error(`its resolver requested more than ${MAX_GATEWAY_QUESTIONS} gateway lookups`)
     throw trace.gatewayFailure
   }
-  trace.gatewayFailure = new Error('its resolver names no gateway')
+  trace.gatewayFailure = new Error('its resolver specifies no gateway')
   for (const url of urls) {
     trace.gateway = originOf(url)
     try {

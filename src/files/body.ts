@@ -31,7 +31,7 @@ export function decodeBody(
   if (decoder === undefined) {
     throw new FetchFailure(`${label} returned an unsupported content encoding`, {
       lasting: true,
-      hint: 'Serve the file without a content-encoding, or with gzip, deflate or br alone.',
+      hint: 'Serve the file without a content-encoding, or with only one of gzip, deflate and br.',
     })
   }
   // pipeline() passes an error of either stream to the reader of the decoder. It ends both streams when the reader

@@ -64,7 +64,7 @@ export function explainFailure(error: unknown, label: string): FetchFailure {
       return new FetchFailure(`${label} ${says}`, { lasting, cause: error, hint })
     }
     if (cause.name === 'HTTPParserError') {
-      return new FetchFailure(`${label} returned something that is not HTTP`, { lasting: true, cause: error })
+      return new FetchFailure(`${label} returned an invalid HTTP response`, { lasting: true, cause: error })
     }
     // Brotli names each kind of invalid bytes. The prefix depends on the version of Node.
     if (code.startsWith('ERR_BROTLI') || code.startsWith('ERR__ERROR')) {

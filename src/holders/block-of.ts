@@ -38,8 +38,8 @@ export async function blockFor(node: Node, wanted: WantedBlock, isDevelopment: b
   const newest = await blockAt(node, isDevelopment ? 'latest' : 'finalized')
   if (wanted !== null && 'number' in wanted) return await numbered(node, wanted.number, newest)
   if (newest === null) {
-    throw new GdnError('refused', `${node.origin} does not know the last final block`, {
-      hint: 'Set --block to the number of a block that is old enough.',
+    throw new GdnError('refused', `${node.origin} returned no final block`, {
+      hint: 'Add --block <number> with a block that no reorg can remove.',
     })
   }
   if (wanted === null) return newest

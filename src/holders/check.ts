@@ -90,12 +90,12 @@ async function compare({ reader, contract, block, doubts }: CheckOptions, all: r
       if (result.kind === 'failed') {
         // Without the state, the node has no code either. Otherwise, the contract runs out of gas, for example.
         if ((await hasCode(reader, contract, Number(block))) === null) return false
-        throw new GdnError('bad_answer', `${reader.origin} does not call the contract for ${what}: ${result.message}`)
+        throw new GdnError('bad_answer', `${reader.origin} can't call the contract for ${what}: ${result.message}`)
       }
       const found = result.kind === 'value' ? numberReturned(result.data) : null
       if (found === value) continue
       const has = found === null ? 'the contract rejects the call' : `${show(found)} in the contract`
-      throw differs(`${what}: ${show(value)} by the events, but ${has}`, doubts)
+      throw differs(`${what}: ${show(value)} according to the events, but ${has}`, doubts)
     }
   }
   return true

@@ -160,17 +160,13 @@ function logsIn(result: unknown, origin: string, { address, topics, from, to }: 
 export const hex = (value: number): string => `0x${value.toString(16)}`
 
 const prunedLogs = (origin: string, { from, to }: LogQuery, message: string) =>
-  new GdnError('refused', `${origin} has no logs of block ${from} (asked for blocks ${from} to ${to}): ${message}`, {
-    hint: `Use the URL of an archive node that has block ${from}. The same command resumes there.`,
+  new GdnError('refused', `${origin} has no logs of block ${from} (requested blocks ${from} to ${to}): ${message}`, {
+    hint: `Use the URL of an archive node that has block ${from}, and run the same command again to resume.`,
     details: { block: from },
   })
 
 const oneBlockTooMuch = (origin: string, block: number, problem: LogProblem) =>
-  new GdnError(
-    'refused',
-    `${origin} does not return the logs of block ${block} alone: its limit of ${problem} is lower`,
-    {
-      hint: 'Use a node with a higher limit. The same command resumes there.',
-      details: { block },
-    },
-  )
+  new GdnError('refused', `${origin} can't return the logs of block ${block}: its limit of ${problem} is too low`, {
+    hint: 'Use a node with a higher limit, and run the same command again to resume.',
+    details: { block },
+  })

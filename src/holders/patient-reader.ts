@@ -36,7 +36,7 @@ export function patientReader(
       }
       if (attempts === ATTEMPTS) {
         throw new GdnError('rate_limited', `${origin} limits the rate of requests: ${message}`, {
-          hint: 'Set --requests-per-second to what your provider allows. The same command resumes.',
+          hint: 'Set --requests-per-second to the limit of your provider, and run the same command again to resume.',
         })
       }
       await sleep(backoffMs(attempts), signal)

@@ -151,7 +151,7 @@ function decoded(logs: RawLog[], standard: Standard, doubts: Set<string>): Chang
         'verify_failed',
         `an event of the contract does not follow its standard (${at}): ${error.message}`,
         {
-          hint: 'The holders of such a contract can not be read from its events.',
+          hint: "gdn can't read the holders of such a contract from its events.",
         },
       )
     }
@@ -175,7 +175,7 @@ export async function compareWithContract(
 const belowZero = ({ owner, token }: Negative) =>
   new GdnError(
     'verify_failed',
-    `holder 0x${owner} sent more${token === null ? '' : ` of token ${token}`} than it received by the events`,
+    `holder 0x${owner} sent more${token === null ? '' : ` of token ${token}`} than it received, according to the events`,
     {
       hint: 'The contract changes balances without the events of its standard, or the node returned incomplete logs. Nothing was printed.',
     },
@@ -187,7 +187,7 @@ const reorged = (block: number) =>
   })
 
 const notAToken = (contract: string) =>
-  new GdnError('usage', `${contract} has no Transfer event that shows its standard`, {
+  new GdnError('usage', `${contract} has no Transfer event that identifies its standard`, {
     place: { flag: '<contract>' },
-    hint: 'Nobody holds a token of this contract, or it is not a token.',
+    hint: 'Check the address. The contract has no holders, or is not a token contract.',
   })

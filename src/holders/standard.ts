@@ -39,7 +39,7 @@ export async function standardOf(
   if (balance !== null && owners.some((owner) => owner !== null)) return 'erc721'
   if (balance !== null && supply !== null) return decimals === null ? null : 'erc20'
   if (failed?.kind === 'failed') {
-    throw new GdnError('bad_answer', `${reader.origin} does not call the contract: ${failed.message}`)
+    throw new GdnError('bad_answer', `${reader.origin} can't call the contract: ${failed.message}`)
   }
   throw new GdnError('usage', `${contract} is not an ERC-721, ERC-1155 or ERC-20 contract`, {
     place: { flag: '<contract>' },

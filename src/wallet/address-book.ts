@@ -136,7 +136,7 @@ export async function openAddressBook({ folder, stateDir, signal }: AddressBookP
       const found = savedAsGroup.get(name)
       if (found !== undefined) return found
       if (names().has(name)) {
-        const hint = `Choose a name for a group with it, and run \`gdn wallet group <group> @${name}\`.`
+        const hint = `To create a group with this address, run \`gdn wallet group <group> @${name}\`.`
         throw new GdnError('usage', `@${name} is an address, not a group`, { place, hint })
       }
       const near = nearest(name, [...savedAsGroup.keys()])
@@ -199,7 +199,7 @@ const unreadable = (name: string, place: Place, error: GdnError): GdnError =>
 function ambiguous(name: string, saved: string, keystore: string, place: Place): GdnError {
   return new GdnError('invalid_input', `@${name} is both ${saved} and the keystore ${keystore}`, {
     place,
-    hint: `Run \`gdn wallet rm ${name}\` to delete the saved name. The keystore stays.`,
+    hint: `Run \`gdn wallet rm ${name}\` to delete the saved name. The keystore is not deleted.`,
   })
 }
 

@@ -62,7 +62,11 @@ async function read(source: ManifestSource, { contacts, issues }: Contacts): Pro
     for (const record of records) {
       if (++rows > MAX_CONTACTS) {
         const message = `has more than ${grouped(MAX_CONTACTS)} contacts`
-        throw new ManifestError({ place: { file }, message, hint: 'A list of receivers needs no names.' })
+        throw new ManifestError({
+          place: { file },
+          message,
+          hint: 'Save fewer contacts. A list of receivers does not need saved names.',
+        })
       }
       if ('issue' in record) issues.push(record.issue)
       else {

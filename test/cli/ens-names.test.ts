@@ -282,7 +282,7 @@ describe('without sending anything', () => {
       'rejects a blockchain whose chain ID is unknown',
       ['nft', 'mint', '--title', 'Dawn', '-c', CONTRACT, '-b', 'our-own-chain', '--receiver', 'alice.eth'],
       2,
-      "--receiver: alice.eth can't be resolved for our-own-chain, because gdn doesn't know its chain ID",
+      "--receiver: alice.eth can't be resolved for our-own-chain, because its chain ID is unknown",
       /^Use the address\.$/,
     ],
     [

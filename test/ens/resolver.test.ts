@@ -252,7 +252,7 @@ describe('gateways', () => {
     gateway.answer = (response) => void response.end('0x00')
     const error = await errorOf('endless.eth', POLYGON)
     expect(error.message).toBe(
-      'endless.eth is resolved by a gateway, which failed: its resolver asked more than 8 questions',
+      'endless.eth is resolved by a gateway, which failed: its resolver requested more than 8 gateway lookups',
     )
     expect(gateway.asked).toHaveLength(8)
   })

@@ -189,7 +189,7 @@ describe('permanent failures, without a retry', () => {
       (_, response) => response.setHeader('content-encoding', 'br').end('hello there world this is not brotli'),
     ],
     ['returned headers that are too long', (_, response) => response.setHeader('x-long', 'x'.repeat(100_000)).end('x')],
-    ['returned something that is not HTTP', (_, response) => response.socket?.end('220 smtp ready\r\n')],
+    ['returned an invalid HTTP response', (_, response) => response.socket?.end('220 smtp ready\r\n')],
     ['redirects in a loop', redirectTo('/art.png')],
     ['redirects in a loop', redirectTo('#again')],
     [

@@ -172,7 +172,7 @@ test('warns of content that it does not know, and of larger files than a marketp
     warning: 'has an unknown type (.xyz), which marketplaces may not show',
     isOfMarketplaces: true,
   })
-  expect((await inspect('a.mp3', noise(500))).warning).toBe('does not begin like an MP3 file, despite its name')
+  expect((await inspect('a.mp3', noise(500))).warning).toBe('does not start with MP3 data, despite its name')
   const [{ bytes = 0 } = {}] = MARKETPLACE_LIMITS
   const padded = (size: number) => {
     const around = SIGNATURE.length + IHDR.length

@@ -207,7 +207,7 @@ test('does not take a call that runs out of gas for pruned state', async () => {
   })
   const result = await holders(contracts.Oz721.address, url, ['--json'])
   expect([result.code, result.stdout]).toEqual([6, ''])
-  expect(errorLine(result.stderr).message).toMatch(/does not call the contract for holder 0x\w+: out of gas$/)
+  expect(errorLine(result.stderr).message).toMatch(/can.t call the contract for holder 0x\w+: out of gas$/)
 })
 
 test.each([
@@ -345,7 +345,7 @@ test('names the holder whose balance differs, prints nothing, and exits with 5',
   expect([result.code, result.stdout]).toEqual([5, ''])
   expect(errorOf(result)).toMatchObject({
     code: 'verify_failed',
-    message: `holder ${person(1)}: 5 by the events, but 10 in the contract`,
+    message: `holder ${person(1)}: 5 according to the events, but 10 in the contract`,
   })
 })
 
@@ -409,7 +409,9 @@ test('names the token whose owner differs', async () => {
   })
   const result = await holders(contracts.Oz721.address, url, ['--json'])
   expect(result.code).toBe(5)
-  expect(errorOf(result).message).toMatch(/^token \d+: owner 0x\w+ by the events, but owner 0x9{40} in the contract$/)
+  expect(errorOf(result).message).toMatch(
+    /^token \d+: owner 0x\w+ according to the events, but owner 0x9{40} in the contract$/,
+  )
 })
 
 test.each(['Unindexed', 'Upgradable'] as const)(
@@ -551,7 +553,7 @@ test.each([
     /is earlier than the first block/,
   ],
   ['a day that does not exist', async () => contracts.Oz20.address, ['--at', '2026-02-30'], /must be a time in UTC/],
-  ['--seed without --sample', async () => contracts.Oz20.address, ['--seed', 'x'], /is for --sample/],
+  ['--seed without --sample', async () => contracts.Oz20.address, ['--seed', 'x'], /requires --sample/],
   ['--per of ERC-20', async () => contracts.Oz20.address, ['--per', 'token'], /has no token IDs/],
   [
     'a file that does not exist',

@@ -191,5 +191,7 @@ test('does not suggest to check the server if the node fails', async () => {
   })
   const result = await holders(url)
   expect(result.code).toBe(6)
-  expect(errorOf(result).hint).toBe('Try again later, or use the URL of another node. The same command resumes.')
+  expect(errorOf(result).hint).toBe(
+    'Try again later, or use the URL of another node. To resume, run the same command again.',
+  )
 })

@@ -37,10 +37,7 @@ export function networkOf(name: string, blockchain: unknown, place: Place): Name
   }
   const chainId = chainIdOf(blockchain)
   if (chainId !== null) return { name: blockchain, chainId }
-  throw usage(
-    `${safe(name)} can't be resolved for ${blockchain}, because gdn doesn't know its chain ID`,
-    'Use the address.',
-  )
+  throw usage(`${safe(name)} can't be resolved for ${blockchain}, because its chain ID is unknown`, 'Use the address.')
 }
 
 /**

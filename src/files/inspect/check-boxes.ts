@@ -25,9 +25,5 @@ export async function checkBoxes(file: FileWindow, kind: keyof typeof NEEDED): P
     isWhole ||= (NEEDED[kind] as readonly string[]).includes(type)
     at += size
   }
-  return isWhole
-    ? null
-    : kind === 'movie'
-      ? 'it has no index (moov), as if its recording was cut off'
-      : 'it has no image'
+  return isWhole ? null : kind === 'movie' ? 'it has no index (moov), so it may be incomplete' : 'it has no image'
 }

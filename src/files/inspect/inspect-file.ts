@@ -73,7 +73,7 @@ async function inspect(window: FileWindow, head: Buffer, extension: string): Pro
   const actual = formatOf(head)
   // Many players skip data before the first frame of an MP3, so this is only a warning.
   if (expected === 'mp3' && actual === null) {
-    return { problem: null, warning: 'does not begin like an MP3 file, despite its name' }
+    return { problem: null, warning: 'does not start with MP3 data, despite its name' }
   }
   if (expected !== undefined && !isOfFormat(head, actual, expected)) return contradiction(expected, actual)
   const format = expected ?? actual

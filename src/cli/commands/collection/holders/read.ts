@@ -142,7 +142,7 @@ function readingError(path: string, error: unknown): unknown {
   return fileProblem(error) === null ? error : stateError(dirname(path), error)
 }
 
-const RESUMES = 'The same command resumes.'
+const RESUMES = 'To resume, run the same command again.'
 const OTHER_NODE = 'Try again later, or use the URL of another node.'
 
 const isStop = ({ code }: GdnError) => code === 'interrupted' || code === 'terminated'
