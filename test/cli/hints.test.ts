@@ -17,7 +17,7 @@ test('an error in a file of faults names the guide to faults', async () => {
   const { path, options } = await folder({ 'faults.yaml': 'faults:\n  - fault: earthquake\n' })
   const { code, stderr } = await cli(['local', 'exec', '--faults', path('faults.yaml'), '--', 'true'], options)
   expect(code).toBe(2)
-  expect(stderr).toContain('docs/fault-injection.md lists the faults')
+  expect(stderr).toContain('See docs/fault-injection.md for the faults')
   expect(stderr).not.toContain('gdn help environment')
 })
 

@@ -51,7 +51,7 @@ describe('--faults', () => {
     const { stderr, stdout } = await backend
     expect(stdout).toBe('')
     expect(stderr).toMatch(/FAULT INJECTION/)
-    expect(stderr).toContain('100 % of getnfts get 503')
+    expect(stderr).toContain('100 % of getnfts requests return HTTP 503')
   })
 
   test('is absent from the ready line without the flag', async () => {

@@ -80,7 +80,7 @@ describe('the text output of gdn serve', () => {
   })
 
   describe('with a node that does not respond', () => {
-    const WAITS = "the network can't be used, and its work is delayed"
+    const WAITS = 'the network is unavailable, and its work is delayed'
 
     beforeEach(async () => {
       await mkdir(join(folder, 'data'), { mode: 0o700 })

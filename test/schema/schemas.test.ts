@@ -268,7 +268,7 @@ const SUBJECTS: Partial<Record<SchemaName, Subject>> = {
         'needs a URL parser',
       ],
       [
-        /is not a host of rpc_urls|must be at least as many blocks|for an https URL only|needs client_/,
+        /is not a host of rpc_urls|must be at least as many blocks|requires an https URL|needs client_/,
         'compares fields',
       ],
       [/base58 hash/, 'needs decoding'],

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createWarningsLog } from '../../src/server/warnings-log.ts'
 
-const WAITS = "the network can't be used, and its work is delayed"
+const WAITS = 'the network is unavailable, and its work is delayed'
 const FAILED = 'a pipeline step failed and will be retried'
 
 function people() {
@@ -19,12 +19,12 @@ test('prints a state once, and again when it changes or after ten minutes', () =
   log.warn({ blockchain: 'base', reason: '0.5 ETH is missing' }, WAITS)
   log.warn({ blockchain: 'base', reason: '0.51 ETH is missing' }, WAITS)
   log.warn({ blockchain: 'base', reason: 'no node responds' }, WAITS)
-  log.warn({ blockchain: 'base' }, 'the network can be used again')
+  log.warn({ blockchain: 'base' }, 'the network is available again')
   log.warn({ blockchain: 'base', reason: 'no node responds' }, WAITS)
   expect(lines).toEqual([
     `base: ${WAITS}: 0.5 ETH is missing`,
     `base: ${WAITS}: no node responds`,
-    'base: the network can be used again',
+    'base: the network is available again',
     `base: ${WAITS}: no node responds`,
   ])
   clock.ms += 10 * 60_000

@@ -165,7 +165,7 @@ export async function findTransaction({ db }: Store, name: string): Promise<Tran
     .where('transaction_attempts.hash', '=', name)
     .executeTakeFirst()
   if (byAttempt !== undefined) return byAttempt
-  throw new GdnError('not_found_locally', `this backend has signed no transaction ${name}`, {
+  throw new GdnError('not_found_locally', `this backend has not signed the transaction ${name}`, {
     hint: 'Run `gdn tx list` to list the transactions.',
   })
 }

@@ -4,4 +4,4 @@ import { isExecutable } from '../../core/own-command.ts'
 export const howToInstall = (wanted: string): string =>
   isExecutable()
     ? 'Unpack the archive of gdn again, and keep its files together.'
-    : `Run \`npm install ${wanted}\` beside gdn (with -g for a global installation), or reinstall gdn without --omit=optional.`
+    : `Run \`npm install ${wanted}\` where gdn is installed (add -g if it is installed globally), or reinstall gdn without --omit=optional.`

@@ -123,7 +123,7 @@ async function readAll(db: Db, file: string) {
       if (open.table.name === 'nfts') counted.nfts = open.sum.rows
       open = null
     } else if ('end' in line && line.end === 'all' && line.tables === counted.tables) isComplete = true
-    else throw refuse('the line is out of place')
+    else throw refuse('the line is in an unexpected position')
   }
   if (!isComplete) throw refuse('the file is incomplete: it ends here')
   return counted
@@ -141,7 +141,7 @@ function refuseOthers(
   refuse: (what: string) => GdnError,
 ): void {
   if (Array.isArray(head) || head.gdn !== FORMAT.gdn || head.version !== FORMAT.version) {
-    throw refuse('the file does not start like an export of `gdn db export`')
+    throw refuse('the file was not written by `gdn db export`')
   }
   if (JSON.stringify(head.migrations) === JSON.stringify(migrations)) return
   const schema = Array.isArray(head.migrations) ? schemaOf(head.migrations.map(String)) : 'none'

@@ -103,6 +103,6 @@ async function checkTargets(
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
     const fix = error.hint === undefined ? 'Fix this.' : error.hint
-    throw error.with({ hint: `${fix} All blocks are stored, and the backend publishes them when this works.` })
+    throw error.with({ hint: `${fix} All blocks are stored, and the backend publishes them after the fix.` })
   }
 }

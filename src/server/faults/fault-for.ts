@@ -52,22 +52,22 @@ function effectOf(rule: FaultRule): string {
   switch (rule.fault) {
     case 'latency': {
       const { milliseconds } = rule
-      return `wait ${typeof milliseconds === 'number' ? milliseconds : milliseconds.join(' to ')} ms`
+      return `are delayed by ${typeof milliseconds === 'number' ? milliseconds : milliseconds.join(' to ')} ms`
     }
     case 'status':
-      return `get ${rule.status}`
+      return `return HTTP ${rule.status}`
     case 'timeout':
-      return 'are accepted and get no response'
+      return 'are accepted without a response'
     case 'cut':
-      return `lose their connection ${rule.when} they are accepted`
+      return `are disconnected ${rule.when} they are accepted`
     case 'nft':
       return rule.becomes === 'failed' ? 'create NFTs that fail' : 'create NFTs that stay initiated'
   }
 }
 
-/** A rule as a sentence: `10 % of createnft get 429`. */
+/** A rule as a sentence: `10 % of createnft requests return HTTP 429`. */
 export function describeRule(rule: FaultRule): string {
   const named: readonly string[] = [rule.endpoint].flat()
-  const endpoints = named.includes('*') ? 'all requests' : named.join(' and ')
+  const endpoints = named.includes('*') ? 'all requests' : `${named.join(' and ')} requests`
   return `${percent(rule.share)} of ${endpoints} ${effectOf(rule)}`
 }

@@ -21,7 +21,7 @@ export interface Faults {
 const REASON = 'an injected fault'
 
 /** Hint of every error in a fault file. */
-export const FAULTS_HINT = 'docs/fault-injection.md lists the faults and the fields of their rules.'
+export const FAULTS_HINT = 'See docs/fault-injection.md for the faults and the fields of their rules.'
 
 function rulesIn(text: string, file: string) {
   try {

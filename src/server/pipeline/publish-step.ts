@@ -110,7 +110,7 @@ function createPinStep(
     try {
       const request = state === 'asked' && reference !== null ? await service.status(reference) : await ask(publication)
       if (request?.status === 'failed') {
-        const why = request.details ?? 'the service gave no reason'
+        const why = request.details ?? 'the service returned no reason'
         log.warn({ cid, why }, 'the pinning service could not pin content; the request will be repeated')
       }
       if (request === null || request.status === 'failed') {

@@ -33,7 +33,7 @@ export function createRecoverStep({ store, driver, log, onMintable }: RecoverSte
     })
     log.error(
       { blockchain, collection: collection_id, hash, start_id, token_count, reason },
-      'a collection has tokens that this backend does not know: its mints are blocked until an operator releases the collection',
+      'a collection has tokens that this backend has no record of: its mints are blocked until an operator releases the collection',
     )
   }
 

@@ -168,7 +168,7 @@ function logOutcome(log: Log, { transaction, outcome, verdict }: Settlement, req
   if (verdict.verdict === 'again' && verdict.replacement !== undefined) {
     log.info(
       { ...facts, replaced_by: verdict.replacement.id },
-      'a transaction can never be executed; another was signed',
+      'a transaction can never be executed; a replacement was signed',
     )
   }
   if (requests === undefined || (state !== 'final' && state !== 'reverted')) return

@@ -24,7 +24,7 @@ export async function requireExplained(
   const tokens = open.reduce((sum, { token_count }) => sum + token_count, 0)
   if (open.some(({ state }) => state === 'unexplained')) {
     throw nothingAccepted(
-      `the collection has ${count(tokens, 'token')} on ${blockchain} that this backend does not know, so nothing was accepted. The backend's operator can list them with gdn tx unknown, and release the collection with gdn tx release`,
+      `the collection has ${count(tokens, 'token')} on ${blockchain} that this backend has no record of, so nothing was accepted. The backend's operator can list them with gdn tx unknown, and release the collection with gdn tx release`,
     )
   }
   const { hasAllTokens } = chainFacts(chains, blockchain)

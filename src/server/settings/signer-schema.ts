@@ -40,7 +40,7 @@ function urlProblem(text: string): string | null {
   if (hasUserInfo(url)) return 'must not have a user name or password: set token_file instead'
   if (url.hash !== '') return 'must not have a fragment'
   if (url.protocol === 'https:' || isOnLoopback(url)) return null
-  return 'must be https, because others could change the transactions: http is for loopback only'
+  return 'must be https, because others could change the transactions: http is allowed only for loopback addresses'
 }
 
 const TLS_FIELDS = ['client_cert_file', 'client_key_file', 'client_key_credential', 'ca_file'] as const
@@ -75,7 +75,7 @@ export const remoteSigner = withSecrets(
   }
   if (entry.remote_signer.startsWith('https:')) return
   const unused = TLS_FIELDS.find((field) => entry[field] !== undefined)
-  if (unused !== undefined) refuse(unused, 'is for an https URL only')
+  if (unused !== undefined) refuse(unused, 'requires an https URL')
 })
 
 export type KeystoreEntry = z.output<typeof keystoreSigner>

@@ -24,7 +24,7 @@ const files = z.strictObject({ kind: z.literal('files').describe('Files in the d
 
 const s3 = withSecrets(
   z.strictObject({
-    kind: z.literal('s3').describe('A bucket of S3 or of another service with its API'),
+    kind: z.literal('s3').describe('A bucket of S3 or of an S3-compatible service'),
     bucket: z
       .string()
       .regex(/^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/, {

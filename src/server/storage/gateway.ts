@@ -145,7 +145,7 @@ class FetchedBlocks implements Pick<BlockReader, 'get'> {
   async node(cid: Parameters<typeof readNode>[1], url: string): Promise<StoredNode> {
     const node = await readNode(this, cid)
     if (node !== null) return node
-    throw lasting(`${url} leads through an unsupported kind of node`)
+    throw lasting(`${url} contains an unsupported kind of node in its path`)
   }
 
   async flushIfFull(): Promise<void> {

@@ -99,7 +99,7 @@ it('logs that a network that does not respond cannot be used, and nothing of a c
   await vi.advanceTimersByTimeAsync(0)
   watch.stop()
   const reason = 'no node responds'
-  expect(lines).toEqual([["the network can't be used, and its work is delayed", { blockchain: 'base', reason }]])
+  expect(lines).toEqual([['the network is unavailable, and its work is delayed', { blockchain: 'base', reason }]])
 })
 
 it('logs a state once, however often it is checked and however its amounts change', async () => {
@@ -125,7 +125,7 @@ it('logs a state once, however often it is checked and however its amounts chang
   expect(lines).toEqual([
     ['waiting', { blockchain: 'polygon', reason: '0.5 POL is missing' }],
     ['waiting', { blockchain: 'polygon', reason: 'no signer was authorized' }],
-    ['the network can be used again', { blockchain: 'polygon' }],
+    ['the network is available again', { blockchain: 'polygon' }],
     ['waiting', { blockchain: 'polygon', reason: '1 POL is missing' }],
   ])
 })

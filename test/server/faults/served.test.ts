@@ -170,7 +170,7 @@ describe('fault injection over HTTP', () => {
 
   it('logs a warning that it is active, and each affected request', async () => {
     const backend = await startWith([{ endpoint: 'getnfts', fault: 'status', status: 500 }])
-    expect(backend.faults).toEqual(['100 % of getnfts get 500'])
+    expect(backend.faults).toEqual(['100 % of getnfts requests return HTTP 500'])
     const { headers } = await getNfts(backend)
     const lines = backend.log.map((line) => JSON.parse(line))
     expect(lines.find(({ faults }) => faults)).toMatchObject({ level: 40, faults: backend.faults })

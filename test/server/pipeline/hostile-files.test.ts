@@ -110,7 +110,7 @@ describe('bad input 41, 43: a hostile file fails only its NFT, with the reason',
     ['/to-nowhere.png', /redirects without a valid location/],
     ['/500.png', new RegExp(`returned 500 Internal Server Error ${twice}`)],
     ['/cut.png', new RegExp(`closed the connection early ${twice}`)],
-    ['another protocol', /returned something that is not HTTP/],
+    ['another protocol', /returned an invalid HTTP response/],
   ])('%s', async (path, reason) => {
     const before = memoryInUse()
     const bad = path.startsWith('/') ? path : `${noHttp.url}/a.png`

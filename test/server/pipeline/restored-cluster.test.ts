@@ -157,7 +157,7 @@ describe('a restored database of a Solana cluster', () => {
     expect(await until(() => openMints(collection), isStopped)).toMatchObject([{ token_count: 3 }])
     const refused = await ask()
     expect([refused.status, refused.headers.get('request-accepted')]).toEqual([503, 'no'])
-    expect(refused.json.error.message).toMatch(/has 3 tokens on solana that this backend does not know/)
+    expect(refused.json.error.message).toMatch(/has 3 tokens on solana that this backend has no record of/)
     // Other collections aren't affected.
     const elsewhere = await settled(backend, await mint(backend, other, plainMetadata(1), receive))
     expect(elsewhere).toMatchObject([{ status: 'deployed' }])

@@ -585,7 +585,7 @@ it('mints nothing twice if the first of several mints had its fees raised, and e
   )
   await place.restore(backup)
   // Its nonce was used by a transaction that the backup doesn't have.
-  await untilLogged(place, 'the chain has tokens that the database does not know', 'a transaction is signed')
+  await untilLogged(place, 'the chain has tokens that are not in the database', 'a transaction is signed')
   isBusy = false
   expect(await allSettled(place, ids)).toEqual(before)
   expect(await place.supplyOf(collection)).toBe(201n)
@@ -609,7 +609,7 @@ it('keeps the tokens of a mint that counted as lost because its node did not ret
   )
   await place.whileStopped(() => network.mine(10))
   place.startMining()
-  await untilLogged(place, 'the chain has tokens that the database does not know')
+  await untilLogged(place, 'the chain has tokens that are not in the database')
   hidden = undefined
   const tokens = (await allSettled(place, ids)).map(({ token_id }) => token_id)
   expect(tokens).toEqual(ids.map((_, index) => String(index + 1)))
@@ -646,7 +646,7 @@ it('blocks a collection with unknown tokens with 503 until it is released, and l
   expect(await untilUnexplained(place, collection)).toMatchObject([{ start_id: '1', token_count: 3 }])
   const refused = await mintWithReferences(place, collection, THREE)
   expect([refused.status, refused.headers.get('request-accepted')]).toEqual([503, 'no'])
-  expect(refused.json.error.message).toMatch(/has 3 tokens on polygon that this backend does not know/)
+  expect(refused.json.error.message).toMatch(/has 3 tokens on polygon that this backend has no record of/)
   expect(await (await place.backend.get('/readyz')).text()).toMatch(/3 unknown tokens/)
   // Other collections aren't affected.
   const elsewhere = await settled(place.backend, await mint(place.backend, other, plainMetadata(1)))

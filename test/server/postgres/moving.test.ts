@@ -134,7 +134,7 @@ it.each([
   ['lacks a row', (text: string) => text.replace(/^\[.*\n/m, ''), /do not match the export/],
   ['was changed', (text: string) => text.replace('deployed', 'deplored'), /do not match the export/],
   ['is of another version', (text: string) => text.replace('0001-initial', '0001-other'), /another version of gdn/],
-  ['is something else', () => '{"a":1}\n', /does not start like an export/],
+  ['is something else', () => '{"a":1}\n', /was not written by/],
 ])('a file that %s is rejected with its location and nothing is imported', async (_, spoil, told) => {
   await exportDatabase(here(), file)
   await writeFile(file, spoil(await readFile(file, 'utf8')))

@@ -68,7 +68,7 @@ describe('an operator in backend.yaml', () => {
     [remote('client_key_credential: a'), 'client_key_credential', /needs client_cert_file/],
     [remote('password_file: a'), 'password_file', /is not a known field/],
     [remote('keystore: a'), 'keystore', /is not a known field/],
-    [`remote_signer: 'http://[::1]:9000', address: '${ADDRESS}', ca_file: a`, 'ca_file', /is for an https URL only/],
+    [`remote_signer: 'http://[::1]:9000', address: '${ADDRESS}', ca_file: a`, 'ca_file', /requires an https URL/],
     ['keystore: a', '', /needs either password_file or password_credential/],
     ["address: '0x12'", 'keystore', /is required/],
   ])('is rejected with its location: %s', async (operator, field, message) => {

@@ -126,7 +126,7 @@ describe('Sourcify', () => {
       ],
       /^The bytecodes differ\.$/,
     ],
-    ['it names no reason', [unknown, accepted, completed({ contract: {} })], /^the service gave no reason$/],
+    ['it names no reason', [unknown, accepted, completed({ contract: {} })], /^the service returned no reason$/],
     [
       'its reason is hostile',
       [unknown, accepted, completed({ error: { message: HOSTILE } })],
@@ -142,7 +142,7 @@ describe('Sourcify', () => {
       [unknown, { status: 404, json: { customCode: 'unsupported_chain', message: 'Chain 137 not found' } }],
       /^Chain 137 not found$/,
     ],
-    ['it accepts without a job', [unknown, { status: 202, json: {} }], /^the service gave no reason$/],
+    ['it accepts without a job', [unknown, { status: 202, json: {} }], /^the service returned no reason$/],
   ])('rejects if %s', async (_, replies, message) => {
     const knows = new Secret(KEY)
     const verdict = await sourcify(await serve(replies)).verify(FACTORY)

@@ -68,9 +68,9 @@ function logChanges(blockchain: unknown, log: Log): (found: Hindrance | null) =>
     const now = found === null ? null : stateOf(found.reason)
     if (now === state) return
     state = now
-    if (found === null) log.warn({ blockchain }, 'the network can be used again')
+    if (found === null) log.warn({ blockchain }, 'the network is available again')
     else {
-      const message = found.silent ? "the network can't be used, and its work is delayed" : 'waiting'
+      const message = found.silent ? 'the network is unavailable, and its work is delayed' : 'waiting'
       log.warn({ blockchain, reason: found.reason }, message)
     }
   }

@@ -199,7 +199,7 @@ async function isAhead(
     return true
   }
   const facts = { blockchain, collection: id, next: next_token_id, nextOnChain: String(state.nextTokenId) }
-  log.warn(facts, 'the chain has tokens that the database does not know: minting is paused until gdn has examined them')
+  log.warn(facts, 'the chain has tokens that are not in the database: minting is paused until gdn has examined them')
   await findLostMints(store, network, id)
   return true
 }

@@ -79,7 +79,7 @@ async function prepare(
   const isMade = found === known + 1 && uri === `ipfs://${directory?.cid}/${token}.json`
   if (revision > known && !isMade) {
     const [, unknown = ''] = FILE_URI.exec(uri ?? '') ?? []
-    const error = `the NFT has revision ${revision} on chain, which this backend did not know: check its metadata before the next change`
+    const error = `the NFT has revision ${revision} on chain, which this backend has no record of: check its metadata before the next change`
     return { update, error, unknown: { revision, directory: unknown } }
   }
   const isFound = kind === 'update' ? isMade : isFinal

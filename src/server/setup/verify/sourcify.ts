@@ -76,4 +76,4 @@ const objectIn = (value: unknown): Record<string, unknown> | null =>
   typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null
 
 const reasonIn = ({ message, customCode }: Record<string, unknown>): string =>
-  textOrJson(message ?? customCode ?? 'the service gave no reason')
+  textOrJson(message ?? customCode ?? 'the service returned no reason')

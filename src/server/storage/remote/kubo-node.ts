@@ -118,7 +118,7 @@ export function openKuboNode({ api, authorization, userAgent }: KuboNodeOptions)
         for (const root of roots) {
           const problem = kept.get(root.toString())
           if (problem === '') continue
-          throw new StorageUnavailableError(`${name} did not pin ${root}: ${problem ?? 'it gave no reason'}`)
+          throw new StorageUnavailableError(`${name} did not pin ${root}: ${problem ?? 'it returned no reason'}`)
         }
       },
 

@@ -56,7 +56,7 @@ export function openPinningService({ endpoint, token, userAgent }: PinningServic
     const said = reasonIn(json)
     if (said !== null) throw new StorageUnavailableError(`${name} rejected the request: ${said}`, { details })
     throw new GdnError('bad_answer', `${name} did not respond like an IPFS Pinning Service API (${status})`, {
-      hint: 'Check pinning.endpoint, to which /pins is appended.',
+      hint: 'Check pinning.endpoint. gdn appends /pins to the URL.',
       details,
     })
   }

@@ -56,7 +56,7 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
       if (stored.status !== 200) throw refusal(stored)
       if (!stored.body.equals(PROBE)) {
         throw new GdnError('invalid_config', `${name} does not return the stored file`, {
-          hint: `Choose another storage.prefix: ${place}${key} has other content.`,
+          hint: `Choose another storage.prefix: ${place}${key} has different content.`,
         })
       }
     },

@@ -102,11 +102,11 @@ function readTls(parameters: ReadonlyMap<string, string>, local: boolean): Conne
 
 function readCertificate(path: string): string {
   if (!existsSync(path))
-    throw refuse(`names the file ${path}, which does not exist`, 'Check sslrootcert, sslcert and sslkey.')
+    throw refuse(`refers to the file ${path}, which does not exist`, 'Check sslrootcert, sslcert and sslkey.')
   try {
     return readFileSync(path, 'utf8')
   } catch (cause) {
-    throw refuse(`names the file ${path}, which can't be read: ${messageOf(cause)}`, 'Check its permissions.')
+    throw refuse(`refers to the file ${path}, which can't be read: ${messageOf(cause)}`, 'Check its permissions.')
   }
 }
 

@@ -42,7 +42,7 @@ export async function sendCall(
     const { baseFee = 0n } = await network.publicNetwork.suggestFees()
     const check =
       baseFee > call.fees.maxFeePerGas
-        ? 'Fees have risen above the price that was approved. Run the same command again to see the current cost.'
+        ? 'Fees have risen above the approved price. Run the same command again to see the current cost.'
         : `Check the funds of ${signer.address}, and run the same command again.`
     throw new GdnError('refused', `the network rejected the transaction: ${outcome.reason}`, {
       hint: `It changed nothing. ${check}`,

@@ -46,7 +46,7 @@ export async function checkSigned(
   const signature = { r, s, yParity, v: BigInt(27 + yParity) }
   if (serializeTransaction(expected, signature) !== raw) throw fail('its encoding is not canonical')
   const signer = await recover(raw)
-  if (signer !== account) throw fail(`it is signed by ${signer ?? 'nobody'} instead of ${account}`)
+  if (signer !== account) throw fail(`it is signed by ${signer ?? 'an unknown account'} instead of ${account}`)
   return { raw, hash: keccak256(raw) }
 }
 

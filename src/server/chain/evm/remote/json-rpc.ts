@@ -110,7 +110,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     const response = rpcResponseOf(reply, identity.method)
     const { host } = new URL(url)
     if ('error' in response)
-      throw new NodeFailed(`the node at ${host} does not return its chain`, { cause: response.error })
+      throw new NodeFailed(`the node at ${host} does not identify its network`, { cause: response.error })
     const problem = identity.problem(response.result)
     if (problem === null) return
     throw new GdnError('invalid_config', `the node at ${host} ${problem}`, {
