@@ -619,14 +619,14 @@ function __gdn_flags
         '--per - =per List one line per token instead of per holder: token' \
         '--token-id - text List only holders of this token' \
         '--sample - text Draw a sample of this many holders' \
-        '--seed - text Text that determines the draw (the hash of the block)' \
+        '--seed - text Seed of the draw: any text (the hash of the block)' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
     case 'flags-01089c'
       printf '%s\n' '--contract -c @collections Address or name of the contract' \
         '--blockchain -b =blockchain Blockchain of the contract' \
         '--to - file File to write, such as tides.car' \
         '--force - - Overwrite an existing file, and keep its files that cannot be read now' \
-        '--whole-directory - - Also archive the files of a directory that no token names'
+        '--whole-directory - - Also archive files of a directory that no token references'
     case 'reading-713f9d'
       printf '%s\n' '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server\'s node)' \
         '--requests-per-second - text Maximum rate of requests to the node (no limit)' \
@@ -814,10 +814,10 @@ function __gdn_flags
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
-        '--check-files - - Request every file URL first, a few at a time' \
+        '--check-files - - Also check that every file URL returns a file' \
         '--unrevealed - file Also check the placeholder and the rules of an unrevealed drop' \
-        '--shuffle - - Let a later round of drand draw the rows of the NFTs (needs --unrevealed)' \
-        '--shuffle-margin - text Time from the seal to the round, at least finality (30m)' \
+        '--shuffle - - Assign the rows to NFTs at random, with a later round of drand (requires --unrevealed)' \
+        '--shuffle-margin - text Time from the seal to the round of drand, at least the time to finality (30m)' \
         '--for - =for Check the rules of a marketplace' \
         '--preview - - Draw the images of the first rows (terminal only)'
     case 'flags-ac686f'
@@ -862,7 +862,7 @@ function __gdn_flags
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
-        '--check-files - - Request every file URL first, a few at a time' \
+        '--check-files - - Also check that every file URL returns a file' \
         '--allow-private-files - - Also fetch files from private addresses (for development)' \
         '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
         '--ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway' \
@@ -876,7 +876,7 @@ function __gdn_flags
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
         '--allow-duplicates - - Mint duplicate rows without a prompt' \
         '--adopt - - Treat rows that are already in the collection as minted by this run' \
-        '--allow-exchanged - - Permit rows to exchange their values, content or IDs' \
+        '--allow-exchanged - - Allow rows to exchange values, content or IDs' \
         '--no-lookup - - Don\'t search the collection for rows before sending; with --dry-run, don\'t contact the server' \
         '--marker-key - text Metadata key for a unique public value that identifies each row' \
         '--dynamic - - Mint dynamic NFTs, whose metadata can be updated' \
@@ -897,7 +897,7 @@ function __gdn_flags
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
-        '--check-files - - Request every file URL first, a few at a time'
+        '--check-files - - Also check that every file URL returns a file'
     case 'receivers-1d00cd'
       printf '%s\n' '--to - file Mint the single row to each receiver in a CSV file (receiver[,count]) or a group (@team)' \
         '--to-stdin - - Like --to, with the list from standard input' \
@@ -909,7 +909,7 @@ function __gdn_flags
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
         '--allow-duplicates - - Mint duplicate rows without a prompt' \
         '--adopt - - Treat rows that are already in the collection as minted by this run' \
-        '--allow-exchanged - - Permit rows to exchange their values, content or IDs' \
+        '--allow-exchanged - - Allow rows to exchange values, content or IDs' \
         '--no-lookup - - Don\'t search the collection for rows before sending; with --dry-run, don\'t contact the server' \
         '--marker-key - text Metadata key for a unique public value that identifies each row' \
         '--dynamic - - Mint dynamic NFTs, whose metadata can be updated' \
@@ -920,8 +920,8 @@ function __gdn_flags
         '--listing-wait - text How long to wait until the collection\'s list is up to date (30s, longer if the list lags)' \
         '--in-order - - Send rows in the manifest\'s order' \
         '--unrevealed - file Mint with this JSON placeholder metadata, and commit to the rows for `gdn reveal`' \
-        '--shuffle - - Let a later round of drand draw the rows of the NFTs (needs --unrevealed)' \
-        '--shuffle-margin - text Time from the seal to the round, at least finality (30m)'
+        '--shuffle - - Assign the rows to NFTs at random, with a later round of drand (requires --unrevealed)' \
+        '--shuffle-margin - text Time from the seal to the round of drand, at least the time to finality (30m)'
     case 'sending-and-waiting-8273f0'
       printf '%s\n' '--wait - - Wait until all NFTs are deployed (the default)' \
         '--no-wait - - Return when all requests are accepted' \
@@ -1019,7 +1019,7 @@ function __gdn_flags
         '--take-over - - Replace changes made elsewhere with the values of the manifest' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
         '--adopt - - Use the NFTs of a manifest that was moved or renamed' \
-        '--allow-exchanged - - Permit rows to exchange their values, content or IDs' \
+        '--allow-exchanged - - Allow rows to exchange values, content or IDs' \
         '--beacon-url - text+ drand relay for shuffled drops; repeatable' \
         '--beacon - file Beacon that replaces drand in tests' \
         '--prune - - Burn NFTs of this run whose rows are no longer in the manifest' \
@@ -1043,7 +1043,7 @@ function __gdn_flags
         '--take-over - - Replace changes made elsewhere with the values of the manifest' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
         '--adopt - - Use the NFTs of a manifest that was moved or renamed' \
-        '--allow-exchanged - - Permit rows to exchange their values, content or IDs' \
+        '--allow-exchanged - - Allow rows to exchange values, content or IDs' \
         '--beacon-url - text+ drand relay for shuffled drops; repeatable' \
         '--beacon - file Beacon that replaces drand in tests' \
         '--only - =only Make only the changes of this kind: mint' \

@@ -408,7 +408,7 @@ test('a gateway that answers nothing is an error of the network, and the same co
   const archive = ['collection', 'archive', '--to', file]
   for (const command of [['collection', 'check'], archive]) {
     const { exitCode, stderr } = await gdn.run(...command, ...dead)
-    expect([exitCode, stderr]).toEqual([6, expect.stringContaining('--gateway: no gateway answers: ')])
+    expect([exitCode, stderr]).toEqual([6, expect.stringContaining('--gateway: no gateway responds: ')])
   }
   expect(existsSync(file)).toBe(false)
   expect(await gdn.run(...archive, ...world.flags)).toMatchObject({ exitCode: 0 })
@@ -430,7 +430,7 @@ test('a gateway that ends meanwhile is an error of the network, and the same com
   const archive = ['collection', 'archive', '--to', file]
   for (const command of [archive, ['collection', 'check']]) {
     const { exitCode, stderr } = await gdn.run(...command, ...flags(gateway.url))
-    expect([exitCode, stderr]).toEqual([6, expect.stringMatching(/no gateway answers: .* refused the connection/)])
+    expect([exitCode, stderr]).toEqual([6, expect.stringMatching(/no gateway responds: .* refused the connection/)])
   }
   expect([existsSync(file), existsSync(`${file}.partial`)]).toEqual([false, true])
   const again = await gdn.run(...archive, ...world.flags)
@@ -454,7 +454,7 @@ test('counts the files that the archive has, and names no others if it has none'
   world.gateway.blocks.delete(rawCid(pixels(2).subarray(1024, 2048)).toString())
   const some = await archive(world)
   expect(JSON.parse(some.stdout)).toMatchObject({ files: 3, unreadable: 1 })
-  expect(errorOf(some).hint).toContain('tides.car has the others.')
+  expect(errorOf(some).hint).toContain('tides.car contains the others.')
   world.uris.clear()
   world.uris.set(2n, 'ftp://example.com/2')
   const none = await archive(world)

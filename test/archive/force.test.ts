@@ -61,7 +61,7 @@ test('refuses to replace an archive by one with fewer readable files, and resume
     7,
     expect.objectContaining({
       message: expect.stringMatching(/tides\.car has 6 files, but only 2 can be read now$/),
-      hint: expect.stringContaining('tides.car.partial has what could be read'),
+      hint: expect.stringContaining('tides.car.partial contains the files that could be read'),
     }),
   ])
   expect(await readFile(file)).toEqual(before)
@@ -89,7 +89,7 @@ test('never replaces a damaged archive, that of another collection, or another f
     const result = await cli(['collection', 'archive', ...flags, '--to', file, '--force', '--json'], { env })
     expect([result.code, errorOf(result).message]).toEqual([2, expect.stringContaining(message)])
     expect(errorOf(result).hint).toBe(
-      'The file was not changed. Use the name of another file, or delete this one first.',
+      'The file was not changed. Use another file name, or delete this file first.',
     )
     expect(await readFile(file)).toEqual(content)
   }

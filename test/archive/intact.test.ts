@@ -103,7 +103,7 @@ test('a damaged index loses no other block, and complete files are found without
   const { code, stdout, stderr } = await cli(restore, { env })
   expect(code).toBe(7)
   expect(JSON.parse(stdout)).toMatchObject({ contract_address: null, tokens: null, blocks: sections.length - 1 })
-  expect(stderr).toContain('the archive has a damaged index: which files are lost is unknown')
+  expect(stderr).toContain('the archive has a damaged index, so the lost files are unknown')
 })
 
 test('an archive whose first bytes are lost is restored without its index', async () => {

@@ -25,11 +25,11 @@ const preview = (made: { options: CliOptions }, words: readonly string[], more: 
 
 const cards = (page: string) => page.match(/<article [\s\S]*?<\/article>/g) ?? []
 
-test('the preview names rows that equal an earlier one, which batch mint stops at', async () => {
+test('the preview names rows that are identical to an earlier one, which batch mint stops at', async () => {
   const rows = `title,description,receiver\nDawn,same,${OWNER}\nDusk,first,${OWNER}\nDawn,same,${OWNER}\n`
   const made = await folder({ 'drop.csv': rows })
   const shown = async (...flags: string[]) => await preview(made, [made.path('drop.csv'), '--force', ...flags])
-  expect((await shown()).stderr).toMatch(/^warning: .*drop.csv:4: equals line 2$/m)
+  expect((await shown()).stderr).toMatch(/^warning: .*drop.csv:4: is identical to line 2$/m)
   expect((await preview(made, [made.path('drop.csv'), '--force'], { tty: true })).stdout).not.toMatch(/mapped/i)
   expect(await readFile(made.path('drop-preview.html'), 'utf8')).toContain('equal to an earlier row')
   expect((await shown('--json')).stderr).toBe('')

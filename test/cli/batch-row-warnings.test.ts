@@ -94,8 +94,8 @@ const listing =
 
 describe('identical rows', () => {
   const TWO = `title,description,receiver,image\n${row('').slice(1)}${row('', 'Dusk').slice(1)}${row('').slice(1)}${row('').slice(1)}`
-  const EQUAL = ['4: equals line 2', '5: equals line 2']
-  const EQUALS_TWO = expect.objectContaining({ message: 'equals line 2' })
+  const EQUAL = ['4: is identical to line 2', '5: is identical to line 2']
+  const EQUALS_TWO = expect.objectContaining({ message: 'is identical to line 2' })
 
   test('are named by validate, unless they have IDs', async () => {
     expect(await validated(TWO)).toEqual([NO_ID, ...EQUAL])
@@ -114,7 +114,7 @@ describe('identical rows', () => {
       expect(refused).toMatchObject({ code: 3, stdout: '' })
       expect(errorOf(refused)).toMatchObject({
         code: 'not_confirmed',
-        message: expect.stringMatching(/^(?:.*drop\.\w+:4: )?equals line 2 \(and 1 more\)$/),
+        message: expect.stringMatching(/^(?:.*drop\.\w+:4: )?is identical to line 2 \(and 1 more\)$/),
         hint: expect.stringContaining('add --allow-duplicates'),
         details: {
           count: 2,
@@ -178,15 +178,15 @@ describe('identical rows', () => {
     const refused = await gdn(argv)
     expect(refused).toMatchObject({ code: 3, stdout: '' })
     expect(errorOf(refused)).toMatchObject({
-      message: expect.stringMatching(/^(?:.*drop\.\w+:4: )?equals line 2 \(and 1 more\)$/),
+      message: expect.stringMatching(/^(?:.*drop\.\w+:4: )?is identical to line 2 \(and 1 more\)$/),
       details: { count: 2 },
     })
     const { code, stdout } = await gdn([...argv, '--allow-duplicates'])
     expect(code).toBe(0)
     expect(JSON.parse(stdout).warnings).toMatchObject([
       { message: NO_ID },
-      { place: { line: 4 }, message: 'equals line 2' },
-      { place: { line: 5 }, message: 'equals line 2' },
+      { place: { line: 4 }, message: 'is identical to line 2' },
+      { place: { line: 5 }, message: 'is identical to line 2' },
     ])
   })
 
@@ -195,7 +195,7 @@ describe('identical rows', () => {
     const { url } = await fakeApi({})
     const { code, stderr } = await gdn(['batch', 'mint', manifest, ...TARGET, '--base-url', url, '--dry-run'])
     expect(code).toBe(3)
-    expect(stderr.split('equals line 2')).toHaveLength(2)
+    expect(stderr.split('is identical to line 2')).toHaveLength(2)
     expect(stderr).toContain(NO_ID)
   })
 
@@ -212,7 +212,7 @@ describe('identical rows', () => {
     const apply = ['apply', manifest, ...TARGET, '--base-url', api.url, '--yes', '--json']
     const refused = await gdn(apply)
     expect(refused.code).toBe(3)
-    expect(errorOf(refused).message).toMatch(/^(?:.*drop\.\w+:4: )?equals line 2 \(and 1 more\)$/)
+    expect(errorOf(refused).message).toMatch(/^(?:.*drop\.\w+:4: )?is identical to line 2 \(and 1 more\)$/)
     expect(api.bodies('createnft')).toEqual([])
   })
 
@@ -262,7 +262,7 @@ describe('identical rows', () => {
       ...{ status: 'error', exit_code: 3 },
       error: {
         code: 'not_confirmed',
-        message: expect.stringMatching(/^(?:.*drop\.\w+:4: )?equals line 2 \(and 1 more\)$/),
+        message: expect.stringMatching(/^(?:.*drop\.\w+:4: )?is identical to line 2 \(and 1 more\)$/),
         details: { count: 2 },
       },
     })
@@ -279,8 +279,8 @@ describe('identical rows', () => {
       rows: 100_000,
       warnings: [
         { message: NO_ID },
-        { place: { line: 100_000 }, message: 'equals line 2' },
-        { message: 'equals line 3' },
+        { place: { line: 100_000 }, message: 'is identical to line 2' },
+        { message: 'is identical to line 3' },
       ],
     })
   })
@@ -311,7 +311,7 @@ test('apply has all warnings in its JSON', async () => {
   const { url } = await fakeApi(uploads())
   const apply = ['apply', manifest, ...TARGET, '--base-url', url, '--yes', '--allow-duplicates', '--json']
   const warnings = async () => JSON.parse((await gdn(apply)).stdout).warnings
-  expect(await warnings()).toMatchObject([{ message: NO_ID }, { message: 'equals line 2' }])
+  expect(await warnings()).toMatchObject([{ message: NO_ID }, { message: 'is identical to line 2' }])
   expect(await warnings()).toEqual([])
 })
 
@@ -321,13 +321,13 @@ test('plan and apply name the first warnings, once and without hints, until noth
   const api = await fakeApi(uploads())
   const more = [manifest, ...TARGET, '--base-url', api.url]
   const { stderr } = await gdn(['plan', ...more])
-  const warnings = [NO_ID, '3: equals line 2', '4: equals line 2']
+  const warnings = [NO_ID, '3: is identical to line 2', '4: is identical to line 2']
   for (const warning of warnings) expect(stderr.split(warning), warning).toHaveLength(2)
   expect(stderr).not.toContain('Add a column')
   expect((await gdn(['plan', ...more, '--json'])).stderr).toBe('')
   const applied = await gdn(['apply', ...more, '--yes', '--allow-duplicates'])
   expect(applied.code, applied.stderr).toBe(0)
-  for (const warning of [NO_ID, '3: equals line 2']) expect(applied.stderr.split(warning)).toHaveLength(2)
+  for (const warning of [NO_ID, '3: is identical to line 2']) expect(applied.stderr.split(warning)).toHaveLength(2)
   expect((await gdn(['plan', ...more])).stderr).not.toContain('warning')
 })
 
@@ -363,7 +363,7 @@ describe('new rows in a manifest that mostly differs from the sent rows', () => 
     const mint = ['batch', 'mint', manifest, ...TARGET, '--base-url', api.url]
     expect((await gdn(mint)).code).toBe(0)
     await writeFile(manifest, `${edition('Dusk', [1, 2, 3])}${row('4', 'Dawn 4')}${row('5', 'Dusk 5')}`)
-    const text = '3 of the 4 rows that were sent have other content in this manifest'
+    const text = '3 of the 4 rows that were sent have different content in this manifest'
     for (let time = 0; time < 2; time++) {
       const { code, stderr } = await gdn(mint)
       expect(code).toBe(3)

@@ -81,14 +81,14 @@ test('batch validate suggests a comparison for a manifest that is minted on the 
   const api = await fakeApi(service())
   const validate = async (...more: string[]) =>
     (await gdn('batch', 'validate', path('drop.csv'), ...TARGET, '--state-dir', stateDir, ...more)).stderr
-  const minting = 'no errors. To see what a mint would do: gdn batch mint '
+  const minting = 'no errors. To preview the mint: gdn batch mint '
   expect(await validate('--base-url', api.url)).toContain(minting)
   await mint(api.url, 'drop.csv', '--no-wait')
   expect(await validate('--base-url', api.url)).toContain(minting)
   await mint(api.url)
   const after = await validate('--base-url', api.url)
   expect(after).toMatch(
-    /no errors\. The run drop-\w{4} has minted this manifest\. To show what differs now: gdn plan \S+drop\.csv --contract /,
+    /no errors\. The run drop-\w{4} has minted this manifest\. To show the differences: gdn plan \S+drop\.csv --contract /,
   )
   expect(await validate('--base-url', ELSEWHERE)).toContain(minting)
 })
@@ -101,7 +101,7 @@ test('batch validate looks for the run in the collection of GDN_CONTRACT, as bat
   const validate = async (contract: string, ...more: string[]) =>
     await cli([...argv, ...more], { ...options, env: { ...options.env, GDN_CONTRACT: contract } })
   expect((await validate(CONTRACT)).stderr).toContain('has minted this manifest')
-  expect((await validate(OTHER_CONTRACT)).stderr).toContain('no errors. To see what a mint would do: ')
+  expect((await validate(OTHER_CONTRACT)).stderr).toContain('no errors. To preview the mint: ')
   expect(JSON.parse((await validate(OTHER_CONTRACT, '--json')).stdout).contract_address).toBe(OTHER_CONTRACT)
 })
 
@@ -189,7 +189,7 @@ test('the cost of a run whose server is gone is unknown, for the reason that a w
     const { code, stderr } = await gdn('batch', ...command, ...at)
     expect({ command, code }).toEqual({ command, code: 0 })
     expect(stderr, command[0]).toMatch(
-      /: the backend of the run \S+ is not running; it was at http:\/\/127\.0\.0\.1:9\./,
+      /: the backend of the run \S+ is not running; it was last seen at http:\/\/127\.0\.0\.1:9\./,
     )
   }
 })

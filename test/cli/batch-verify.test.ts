@@ -72,7 +72,11 @@ describe('--verify', () => {
       { line: 2, verified: true, verify_error: null },
       { line: 3, verified: true, verify_error: null },
     ])
-    expect((await results()).stderr.match(/^Files were not read\. `gdn collection check`/gm)).toHaveLength(1)
+    expect(
+      (await results()).stderr.match(
+        /^Files were not checked\. To check the files of all tokens, run `gdn collection check`/gm,
+      ),
+    ).toHaveLength(1)
   })
 
   test.each<[string, Partial<Record<1 | 2, Token>>, string]>([

@@ -43,7 +43,7 @@ describe('batch validate', () => {
     const { path, options } = await folder()
     const hint = async (...argv: string[]) =>
       (await cli(['batch', 'validate', path('drop.csv'), ...argv], options)).stderr
-    const mint = `To see what a mint would do: gdn batch mint ${shellWord(path('drop.csv'))}`
+    const mint = `To preview the mint: gdn batch mint ${shellWord(path('drop.csv'))}`
     const bare = await hint('-b', 'polygon')
     expect(bare).toContain(`${mint} --blockchain polygon --dry-run\n`)
     expect(bare).toMatch(/select a server with --local, .*\n.*select a collection with -c/)

@@ -226,7 +226,7 @@ describe('gdn collection set', () => {
     const { code, stderr } = await run(['--royalty', '5%', ...asOwner()], { permit })
     expect([code, await nonce()]).toEqual([5, sent])
     expect(stderr).toContain(
-      'It changed nothing. Fees have risen above the price that was approved. Run the same command again to see the current cost.',
+      'It changed nothing. Fees have risen above the approved price. Run the same command again to see the current cost.',
     )
   })
 
@@ -486,7 +486,12 @@ describe('gdn collection set', () => {
       ['royalties above 100 %', ['--royalty', '100.01%'], '--royalty: must be a percentage such as 5%', 2],
       ['a royalty without a unit', ['--royalty', '5'], '--royalty: must be a percentage such as 5%', 2],
       ['no setting', [], 'no setting is specified', 2],
-      ['metadata twice', ['--contract-uri', 'ipfs://b', '--image', 'a.png'], 'replaces the metadata', 2],
+      [
+        'metadata twice',
+        ['--contract-uri', 'ipfs://b', '--image', 'a.png'],
+        "can't be combined with flags that change",
+        2,
+      ],
       ['a receiver of nothing', ['--royalty-receiver', stranger.address], 'has no royalty', 2],
       ['an address with a typo', ['--royalty', '5%', '--royalty-receiver', '0x12'], '--royalty-receiver: "0x12"', 2],
       ['no wallet', ['--royalty', '5%'], '--wallet: is required: the owner 0x', 2],

@@ -237,9 +237,7 @@ describe('contracts that lie or break', () => {
       'it claims ERC-2981, but does not answer royaltyInfo(uint256,uint256)',
     ])
     const text = await run(contract)
-    expect(text.stderr).toContain(
-      'The answers of the contract contradict each other: it claims both ERC-721 and ERC-1155.',
-    )
+    expect(text.stderr).toContain('The contract returned contradictory values: it claims both ERC-721 and ERC-1155.')
     expect(text.code).toBe(0)
   })
 
@@ -330,7 +328,10 @@ describe('bad input', () => {
 
   test('rejects --rpc-url for an ID, and a node of another chain', async () => {
     const id = await cli(['collection', 'show', '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5', '--rpc-url', anvil.url])
-    expect(id).toMatchObject({ code: 2, stderr: expect.stringContaining('--rpc-url: is for one contract') })
+    expect(id).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('--rpc-url: requires the address of one contract'),
+    })
     const flags = ['-b', 'base', '--rpc-url', anvil.url]
     const chain = await cli(['collection', 'show', await deploy('A721'), ...flags])
     expect(chain).toMatchObject({

@@ -105,7 +105,12 @@ describe('gdn nft update', () => {
 
   test.each([
     ['nothing to change', [], 'no change is specified', 2],
-    ['a file and a field', ['-f', 'x.json', '--title', 'x'], '--file: replaces the metadata', 2],
+    [
+      'a file and a field',
+      ['-f', 'x.json', '--title', 'x'],
+      "--file: can't be combined with flags for single fields",
+      2,
+    ],
     ['an empty title', ['--title', ''], 'title', 2],
   ])('rejects %s, and sends nothing', async (_, flags, message, exitCode) => {
     const { code, stderr } = await gdn('nft', 'update', ids[2] ?? '', ...flags)
@@ -152,7 +157,7 @@ test('gdn nft freeze sends several requests for more NFTs than one request freez
   expect(asked).toMatchObject({ code: 3, stderr: expect.stringContaining('metadata of these 201 NFTs in 0x') })
   expect(await gdn('nft', 'freeze', ...ids, '--yes', '--operation', randomUUID())).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining('--operation: is for one request, which freezes at most 200 NFTs'),
+    stderr: expect.stringContaining('--operation: identifies one request, which can freeze at most 200 NFTs'),
   })
   const frozen = await json<{ is_frozen: boolean; transaction_gdn_id: string }[]>('nft', 'freeze', ...ids, '--yes')
   expect(frozen.filter(({ is_frozen }) => is_frozen)).toHaveLength(201)

@@ -202,7 +202,7 @@ describe('gdn nft show, for tokens of any contract', () => {
     const none = await run('show', `${await place(answering({ 'name()': textIn('x') }))}/1`)
     expect(none).toMatchObject({ code: 2, stderr: expect.stringContaining('is not an ERC-721 or ERC-1155 contract') })
     const id = await run('show', '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d')
-    expect(id).toMatchObject({ code: 2, stderr: expect.stringContaining('is for a token of a contract') })
+    expect(id).toMatchObject({ code: 2, stderr: expect.stringContaining('requires a token of a contract') })
     const both = await run('show', `${oz}/1`, ['0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'])
     expect(both).toMatchObject({ code: 2, stderr: expect.stringContaining('Show one at a time.') })
   })
@@ -223,10 +223,10 @@ describe('gdn nft verify, for tokens of any contract', () => {
     }
     const inContract = await run('verify', `${oz}/${await mint(inData(METADATA))}`)
     expect(inContract).toMatchObject({ code: 0, stderr: expect.stringContaining('is in the contract itself') })
-    expect(inContract.stderr).toContain('Its files were not read.')
+    expect(inContract.stderr).toContain('Its files were not checked.')
   })
 
-  test('other content than the CID identifies is an error, of a file or of a directory', async () => {
+  test('content that does not match the CID is an error, of a file or of a directory', async () => {
     const files = { '1.json': bytesOf(METADATA) }
     const { cid, blocks } = await startGateway(files)
     for (const block of blocks) {
@@ -235,7 +235,7 @@ describe('gdn nft verify, for tokens of any contract', () => {
       expect(result.code).toBe(5)
       expect(errorOf(result)).toMatchObject({
         code: 'verify_failed',
-        message: expect.stringContaining('other content than'),
+        message: expect.stringContaining('content that does not match'),
       })
       expect(JSON.parse(result.stdout)).toMatchObject({ verified: false, content: { result: 'differs' } })
     }

@@ -165,7 +165,12 @@ describe('--on-chain', () => {
 
   test('a person reads that no file was read', async () => {
     const { code, stderr } = await verify(await api(chain(AS_ORDERED)), flags)
-    expect([code, stderr]).toEqual([0, expect.stringContaining('Its files were not read. `gdn collection check`')])
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringContaining(
+        'Its files were not checked. To check the files of all tokens, run `gdn collection check`',
+      ),
+    ])
   })
 
   test.each<[string, Parameters<typeof token>[3], string]>([

@@ -223,7 +223,7 @@ describe('gdn wallet import rejects', () => {
   test.each([
     ['a wrong checksum', JUNK.replace('junk', 'able'), [], 'stdin: has a wrong checksum'],
     ['a blockchain of another kind', KEY, ['-b', 'solana'], '--blockchain: is solana, but stdin has an EVM key'],
-    ['a path without a mnemonic', KEY, ['--path', 'm/0'], '--path: is for mnemonics'],
+    ['a path without a mnemonic', KEY, ['--path', 'm/0'], '--path: requires a mnemonic'],
     ['an invalid path', JUNK, ['--path', "44'/60'"], '--path: must be a derivation path'],
     [
       'a path with a part that is not hardened on Solana',
@@ -344,7 +344,7 @@ describe('gdn wallet generate --offline', () => {
       const { code, stderr } = await generate([flag, '--json'])
       expect(code).toBe(2)
       expect(JSON.parse(stderr).error.message).toBe(
-        `${flag.split('=')[0]}: is for a server, and --offline sends nothing to a server`,
+        `${flag.split('=')[0]}: can't be used with --offline, which sends nothing to a server`,
       )
     },
   )

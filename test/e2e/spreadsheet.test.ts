@@ -38,7 +38,7 @@ test('a spreadsheet without IDs is minted, edited, added to, pruned and frozen, 
     await gdn.file('drop.csv', `${columns.join(';')};description\r\n${lines.join('')}`)
   }
   for (let n = 0; n < 300; n++) add(n)
-  // Line 151 of the spreadsheet equals line 150.
+  // Line 151 of the spreadsheet is identical to line 150.
   rows[149] = { ...rows[148] } as Row
   await save(withoutIds)
   for (const n of [0, 1]) await writeFile(place(`${n}.png`), pngNamed(String(n)))
@@ -75,7 +75,7 @@ test('a spreadsheet without IDs is minted, edited, added to, pruned and frozen, 
   await writeFile(place('2.png'), pngNamed('2'))
   const refused = await fails(3, 'batch', 'mint', ...target)
   expect(refused).toContain("no row has an ID: rows without one can't be edited after they are minted")
-  expect(refused).toContain(':151: equals line 150')
+  expect(refused).toContain(':151: is identical to line 150')
   await done('batch', 'mint', ...target, '--allow-duplicates')
 
   for (const [n, row] of rows.entries()) row.id = `hour-${n}`

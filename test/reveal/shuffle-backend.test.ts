@@ -315,7 +315,7 @@ test('refuses flags and beacons that are of no use', async () => {
     expect((await asking).error).toMatchObject({ message: expect.stringContaining(message) })
   await refused(one.run(['batch', 'mint'], rows, '--shuffle'), 'needs --unrevealed')
   await refused(one.mint(rows, '--shuffle-margin', '1s'), 'needs --shuffle')
-  await refused(one.mint(rows, '--shuffle', '--shuffle-margin', '1500ms'), 'must be whole seconds')
+  await refused(one.mint(rows, '--shuffle', '--shuffle-margin', '1500ms'), 'must be a whole number of seconds')
   const solana = await one.mint(rows, '--shuffle', '-b', 'solana')
   expect(solana.error).not.toBeNull()
   expect(await one.shuffle(rows)).toMatchObject({ code: 0, error: null })

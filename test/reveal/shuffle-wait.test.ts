@@ -334,7 +334,7 @@ test('refuses a node that has the seal in another block than the server', async 
   const refused = await cli([...argv, '--beacon', machine.path('beacon.json')], machine.options)
   expect(errorOf(refused)).toMatchObject({
     code: 'bad_answer',
-    message: expect.stringContaining('has the seal of the drop in block 1, but http://'),
+    message: expect.stringContaining('reports the seal of the drop in block 1, but http://'),
   })
   expect(await revisions()).toEqual([0, 0, 0])
 })

@@ -116,7 +116,7 @@ async function isStored(
     if (!/ returned 40[04] /.test(messageOf(error))) return null
     return {
       severity: 'warning',
-      message: `${url} is not stored at ${origin}, which can get it only from an IPFS node or gateway`,
+      message: `${url} is not stored at ${origin}, so that server needs an IPFS node or gateway to fetch it`,
     }
   }
 }

@@ -262,9 +262,9 @@ function planData(plan: DryRun, options: BatchOptions, { rate }: Settings): Data
 }
 
 function tokenIdsText({ reordered, order }: DataRecord): string {
-  if (reordered) return "not in the manifest's order; --in-order keeps it"
+  if (reordered) return "not in the manifest's order; add --in-order to keep it"
   const mayDiffer = String(order).includes('--in-order')
-  return mayDiffer ? "may differ from the manifest's order; --in-order keeps it" : "in the manifest's order"
+  return mayDiffer ? "may differ from the manifest's order; add --in-order to keep it" : "in the manifest's order"
 }
 
 /** Formats the plan for a terminal. */

@@ -113,7 +113,7 @@ export function warnOfEdits(io: Pick<Io, 'warn'>, edits: Edits | null): void {
     io.warn(`The rows of ${file} are on different lines now. The results show the earlier lines and order.`)
   if (warnings.length === 0) return
   if (isList) {
-    io.warn(`The output shows the rows of the earlier list. To mint what is new, run \`${mint}\`.`)
+    io.warn(`The output shows the rows of the earlier list. To mint the added NFTs, run \`${mint}\`.`)
     return
   }
   if (isInvalid) {

@@ -136,7 +136,7 @@ function notesOf(
   if (by !== 'mint') return notes
   if (hasLocalFiles && manifestPath !== null && !isList && flags.unrevealed === undefined) {
     notes.push(
-      `The contents of files were not compared. Run \`gdn plan ${shellWord(safe(manifestPath))}${planFlagsAgain(flags)}\` to compare them with those of the NFTs.`,
+      `The contents of files were not compared. Run \`gdn plan ${shellWord(safe(manifestPath))}${planFlagsAgain(flags)}\` to compare them with the files of the NFTs.`,
     )
   }
   if (isShuffled(status)) return notes

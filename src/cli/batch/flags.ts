@@ -109,7 +109,7 @@ const columnMapping: Parse<KeyValue> = (raw, flag) => {
 }
 
 export function addCheckFlag(command: GdnCommand): GdnCommand {
-  return switchFlag(command, '--check-files', 'Request every file URL first, a few at a time')
+  return switchFlag(command, '--check-files', 'Also check that every file URL returns a file')
 }
 
 export function addUnrevealedFlag(command: GdnCommand, about: string, group?: string): GdnCommand {
@@ -118,12 +118,17 @@ export function addUnrevealedFlag(command: GdnCommand, about: string, group?: st
 
 /** Adds the flags of a shuffled drop. */
 export function addShuffleFlags(command: GdnCommand, group?: string): GdnCommand {
-  const about = 'Let a later round of drand draw the rows of the NFTs (needs --unrevealed)'
+  const about = 'Assign the rows to NFTs at random, with a later round of drand (requires --unrevealed)'
   switchFlag(command, '--shuffle', about, group)
-  return valueFlag(command, '--shuffle-margin <time>', 'Time from the seal to the round, at least finality (30m)', {
-    group,
-    parse: duration,
-  })
+  return valueFlag(
+    command,
+    '--shuffle-margin <time>',
+    'Time from the seal to the round of drand, at least the time to finality (30m)',
+    {
+      group,
+      parse: duration,
+    },
+  )
 }
 
 /** Adds the flags for a list of receivers. */
@@ -169,7 +174,7 @@ export function addDuplicatesFlag(command: GdnCommand, group?: string): GdnComma
 }
 
 export function addExchangedFlag(command: GdnCommand, group?: string): GdnCommand {
-  return switchFlag(command, '--allow-exchanged', 'Permit rows to exchange their values, content or IDs', group)
+  return switchFlag(command, '--allow-exchanged', 'Allow rows to exchange values, content or IDs', group)
 }
 
 /** Adds flags for the size and rate of requests, for concurrent uploads, and for the wait for the list. */
@@ -187,14 +192,14 @@ export function addRateFlag(command: GdnCommand): GdnCommand {
   return valueFlag(
     command,
     '--listing-wait <time>',
-    "How long to wait until the collection's list is up to date (30s, longer if the list lags)",
+    'How long to wait for an up-to-date list of the collection (30s, longer if the list lags)',
     { group: RUN, parse: duration },
   )
 }
 
 export function addSendingFlags(command: GdnCommand): GdnCommand {
   addWaitFlags(command, undefined, {
-    yes: "Don't prompt before spending coins that have value, or because of edited rows",
+    yes: "Don't prompt before spending coins that have value, or if rows were edited",
     dryRun: 'Run all checks without sending anything',
     noWait: 'Return when all requests are accepted',
   })

@@ -247,8 +247,8 @@ const committed = (rule: ShuffleRule | null) =>
   refused(
     `the collection is committed to the rows of this manifest${rule === null ? '' : ` ${ruleText(rule)}`}`,
     rule === null
-      ? 'To mint them unrevealed, or to resume their mint, add --unrevealed <file>. To also mint them with their real metadata, add --again.'
-      : `To mint them, or to resume their mint, add --unrevealed <file> and these flags.`,
+      ? 'To mint them unrevealed, or to resume that mint, add --unrevealed <file>. To also mint them with their real metadata, add --again.'
+      : `To mint them, or to resume that mint, add --unrevealed <file> and these flags.`,
   )
 
 function otherManifest({ hidden, revealed, isFormer = false }: UnrevealedMints & { isFormer?: boolean }): GdnError {

@@ -118,7 +118,7 @@ async function warnOfEdits(
   if (mayBeEdited && failed > 0) throw editedFailed(edits, flags)
   if (warnings.length === 0) return { isEdited: false, editedRows }
   const next = isList
-    ? `To mint what is new in the list, run \`${mint}\`.`
+    ? `To mint the added NFTs of the list, run \`${mint}\`.`
     : isInvalid
       ? `Run \`gdn batch validate ${file}\` to list the errors.`
       : `To make the NFTs match the manifest, run \`gdn apply ${file}\`.`

@@ -11,14 +11,17 @@ const NONE: Duplicates = { count: 0, rows: [] }
 
 const warningOf = (file = 'manifest', { line, equals }: DuplicateRow): ManifestIssue => ({
   place: { file, line },
-  message: `equals line ${equals}`,
+  message: `is identical to line ${equals}`,
 })
 
 /** Returns a warning for each listed duplicate row, and one for the rest. */
 export function duplicateWarnings(file: string, { count: all, rows }: Duplicates = NONE): ManifestIssue[] {
   const shown = rows.map((row) => warningOf(file, row))
   const left = all - rows.length
-  const last = { place: { file }, message: `${count(left, 'more row')} equal${left === 1 ? 's' : ''} an earlier one` }
+  const last = {
+    place: { file },
+    message: `${count(left, 'more row')} ${left === 1 ? 'is' : 'are'} identical to an earlier row`,
+  }
   return left > 0 ? [...shown, last] : shown
 }
 
@@ -86,7 +89,7 @@ export function otherEditionText({ rows, changes }: PlannedEvent): string | null
   const sent = rows.accepted + rows.deployed + rows.unknown
   const edited = changes.keptAccepted
   if (rows.pending === 0 || !seemsOtherEdition({ edited, sent })) return null
-  return `${edited} of the ${sent} rows that were sent have other content in this manifest, so the rows to send may belong to another edition. \`gdn plan <manifest>\` shows the differences.`
+  return `${edited} of the ${sent} rows that were sent have different content in this manifest, so the unsent rows may belong to another edition. \`gdn plan <manifest>\` shows the differences.`
 }
 
 /**

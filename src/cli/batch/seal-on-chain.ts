@@ -31,7 +31,7 @@ export async function sealOnChain(
     if ('reason' in verifier) throw unread(verifier.reason)
     const seal = await readSeal(verifier.chain, contractAddress, provenance, block_number)
     if (seal === null || !seal.isFinal || block_number === null || seal.block === block_number) return seal
-    const origins = `${verifier.chain.origin} has the seal of the drop in block ${seal.block}, but ${server.origin} in block ${block_number}`
+    const origins = `${verifier.chain.origin} reports the seal of the drop in block ${seal.block}, but ${server.origin} reports block ${block_number}`
     throw new GdnError('bad_answer', origins, {
       hint: 'No NFT was updated. Set GDN_RPC_URL to another node of the chain, and run the command again.',
     })

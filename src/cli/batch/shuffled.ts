@@ -16,7 +16,7 @@ export function checkShuffleFlags({ shuffle, shuffleMargin, unrevealed }: Shuffl
   if (shuffleMargin === undefined) return
   if (shuffle !== true) throw flagError('--shuffle-margin', 'needs --shuffle', 'Add --shuffle.')
   if (shuffleMargin % 1000 !== 0)
-    throw flagError('--shuffle-margin', 'must be whole seconds', 'Use a time such as 30m.')
+    throw flagError('--shuffle-margin', 'must be a whole number of seconds', 'Use a time such as 30m.')
 }
 
 /**

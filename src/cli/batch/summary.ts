@@ -65,7 +65,7 @@ function verifiedText({ verified, changed, differing, unread }: DataRecord): str
   const parts = [`${verified} as requested on chain and in storage`]
   if (Number(changed) > 0) parts.push(`${changed} changed since`)
   if (Number(differing) > 0) parts.push(`${differing} differ`)
-  if (Number(unread) > 0) parts.push(`${unread} can't be read here`)
+  if (Number(unread) > 0) parts.push(`${unread} could not be read`)
   return parts.join(', ')
 }
 

@@ -245,7 +245,7 @@ export function editedRows(
     {
       place: placeIn(file, lines[0]),
       hint: isRevealed
-        ? `Nothing was sent. All NFTs of the run are revealed. To edit them, run ${applyAgain(file, flags)}.${commitment?.shuffle ? ' Keep the number and the order of the rows, which the draw needs.' : ''} To mint more rows, use another manifest.`
+        ? `Nothing was sent. All NFTs of the run are revealed. To edit them, run ${applyAgain(file, flags)}.${commitment?.shuffle ? ' Keep the number and the order of the rows, because the draw depends on them.' : ''} To mint more rows, use another manifest.`
         : `Nothing was sent. Restore these rows and their files. To mint more rows, use another manifest. ${updateRevealed(file, flags)}`,
       details: { run, lines, removed: removed.length },
     },

@@ -186,7 +186,7 @@ export function recordsOf(deps: Deps, connect: () => Promise<Pick<Connection, 'c
       return [...nfts.values()]
     } catch (error) {
       if (!(error instanceof GdnError) || deps.signals.signal.aborted) throw error
-      deps.io.debug(`can't read what changed since the mint: ${error.message}`)
+      deps.io.debug(`can't read the changes since the mint: ${error.message}`)
       return []
     }
   }

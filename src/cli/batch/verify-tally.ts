@@ -43,7 +43,8 @@ export class VerifyTally {
       io.warn(`${rows}: the chain and the storage match the server's current record (${this.#changedText()}).`)
     }
     if (unread > 0) io.warn(`${count(unread, 'row')} not verified: ${safe(this.reason ?? '')}`)
-    if (verified + changed > 0) io.note('Files were not read. `gdn collection check` reads those of all tokens.')
+    if (verified + changed > 0)
+      io.note('Files were not checked. To check the files of all tokens, run `gdn collection check`.')
   }
 
   #changedText(): string {

@@ -128,7 +128,7 @@ async function notFound(deps: Deps, run: RunOnServer, last: Server): Promise<Gdn
     const name = run.backendId === null ? '' : ` (${run.backendId})`
     return new GdnError(
       'unreachable',
-      `the backend of the run ${run.name}${name} is not running; it was at ${run.url}`,
+      `the backend of the run ${run.name}${name} is not running; it was last seen at ${run.url}`,
       { hint },
     )
   }
@@ -136,7 +136,7 @@ async function notFound(deps: Deps, run: RunOnServer, last: Server): Promise<Gdn
   const belongs = run.backendId === null ? 'a backend with an unknown ID' : `the backend ${run.backendId}`
   return new GdnError(
     'wrong_backend',
-    `the run ${run.name} belongs to ${belongs}, which was at ${run.url}; ${is} is there now`,
+    `the run ${run.name} belongs to ${belongs}, last seen at ${run.url}; that URL now belongs to ${is}`,
     { hint, details: { recorded: { url: run.url, id: run.backendId }, found: { url: seen.url, id: seen.id } } },
   )
 }

@@ -574,7 +574,7 @@ describe('a single command', () => {
   test('burns one NFT at a time within a limit', async () => {
     const { run } = await machine(await collectionOf(), '')
     const result = await run('nft', 'burn', 'one', 'another', '--yes', '--json', '--max-cost', '1')
-    expect([result.code, errorOf(result).message]).toEqual([2, '--max-cost: is for one NFT'])
+    expect([result.code, errorOf(result).message]).toEqual([2, '--max-cost: can be used with only one NFT'])
   })
 })
 

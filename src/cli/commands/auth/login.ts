@@ -66,7 +66,7 @@ export async function login(deps: Deps, flags: LoginFlags): Promise<void> {
   io.note(`${checked} It is saved in ${safe(placeOfKey(deps, keptIn))}.`)
   io.note(`gdn sends it only to ${server.origin}.`)
   if (isSet(deps.env.GDN_API_KEY)) io.warn('GDN_API_KEY is set and overrides the saved key until you unset it.')
-  if (server.origin === OPENSEA_URL) io.note('To ask OpenSea to read changed metadata: gdn nft refresh')
+  if (server.origin === OPENSEA_URL) io.note('To refresh metadata on OpenSea: gdn nft refresh')
   else if (server.source !== 'profile')
     io.note(`To make this server your default: gdn config set base_url ${server.baseUrl}`)
 }

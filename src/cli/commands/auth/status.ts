@@ -110,7 +110,7 @@ async function findKeys(deps: Deps, flags: StatusFlags): Promise<Found[]> {
     async key() {
       const key = await savedApiKey(env, origin, openKeyring)
       if (key !== null) return key
-      throw new GdnError('unauthorized', 'the key was deleted a moment ago')
+      throw new GdnError('unauthorized', 'the key was deleted in the meantime')
     },
   }))
   if (variable !== null && serverInUse !== null) {

@@ -21,7 +21,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
       ['Mint a drop', 'gdn batch mint drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
       ['Show what the command would send, and how long it would take', 'gdn batch mint drop.csv --dry-run'],
       ['Mint a drop that is revealed later', 'gdn batch mint drop.csv --unrevealed hidden.json'],
-      ['Let chance draw the row of each NFT', 'gdn batch mint drop.csv --unrevealed hidden.json --shuffle'],
+      ['Assign rows to NFTs at random', 'gdn batch mint drop.csv --unrevealed hidden.json --shuffle'],
       ['Mint one NFT to each receiver in a list', 'gdn batch mint row.json --to holders.csv'],
       ['Mint a manifest from standard input', 'make-rows | gdn batch mint - --run spring --json'],
     ],

@@ -174,8 +174,8 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   const minted = await mintedRun(deps, manifest, contractAddress ?? undefined, settings)
   const next =
     minted === null
-      ? `To see what a mint would do: gdn batch mint ${again}${unrevealedAgain(flags)} --dry-run`
-      : `The run ${safe(minted.name)} has minted this manifest. To show what differs now: gdn plan ${again}`
+      ? `To preview the mint: gdn batch mint ${again}${unrevealedAgain(flags)} --dry-run`
+      : `The run ${safe(minted.name)} has minted this manifest. To show the differences: gdn plan ${again}`
   const missing = await missingFlags(deps, settings, contractAddress, target.blockchain)
   deps.io.note([`${summary} ${next}`, ...missing].join('\n'))
 }

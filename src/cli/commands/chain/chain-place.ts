@@ -39,7 +39,7 @@ export const anyBlockchain = (word: string): Blockchain => blockchainName(word, 
 export function evmBlockchain(word: string): EvmBlockchain {
   const blockchain = anyBlockchain(word)
   if (isEvm(blockchain)) return blockchain
-  throw new GdnError('usage', `transactions on ${blockchain} are not listed and have no fees to raise`, {
+  throw new GdnError('usage', `transactions on ${blockchain} can't be listed: only EVM blockchains are supported`, {
     hint: 'Use the name of an EVM blockchain. Run `gdn chain list` to list the blockchains.',
   })
 }

@@ -57,7 +57,7 @@ const MAX_PROBLEMS = 1000
 export function command(deps: Deps, run = archive): GdnCommand {
   const archiveCommand = new GdnCommand({
     about:
-      'The command reads the tokens of any ERC-721 or ERC-1155 contract at a block, fetches their metadata and every file that the metadata names, and writes one CARv1 file, which `ipfs dag import` and @ipld/car read. Its root is an index in JSON Lines with the URL, CID, size and SHA-256 hash of each file. Files under ipfs URLs are fetched as blocks, and each block is checked against its CID. Files under https, ar and data URLs are imported, and the index says that they are not verifiable. Stop the command at any time: the same command resumes. If files cannot be read, the archive has the others, and the exit code is 7.',
+      'The command reads the tokens of any ERC-721 or ERC-1155 contract at a block, fetches their metadata and every file that the metadata references, and writes one CARv1 file, which `ipfs dag import` and @ipld/car read. Its root is an index in JSON Lines with the URL, CID, size and SHA-256 hash of each file. Files under ipfs URLs are fetched as blocks, and each block is checked against its CID. Files under https, ar and data URLs are imported, and the index marks them as not verifiable. You can stop the command at any time. To resume, run the same command again. If files cannot be read, the archive contains the others, and the exit code is 7.',
     examples: [
       [
         'Archive any NFT contract',
@@ -70,7 +70,7 @@ export function command(deps: Deps, run = archive): GdnCommand {
   addReadingFlags(archiveCommand)
   valueFlag(archiveCommand, '--to <file>', 'File to write, such as tides.car', { parse: notEmpty })
   switchFlag(archiveCommand, '--force', 'Overwrite an existing file, and keep its files that cannot be read now')
-  switchFlag(archiveCommand, '--whole-directory', 'Also archive the files of a directory that no token names')
+  switchFlag(archiveCommand, '--whole-directory', 'Also archive files of a directory that no token references')
   addServerFlags(archiveCommand)
   addOutputFlags(archiveCommand)
   return archiveCommand.action(async (contract: string | undefined, flags: ArchiveFlags) => {
@@ -118,7 +118,7 @@ async function previousArchive(path: string, target: ChainContract, signal: Abor
   return archive
 }
 
-const KEPT = 'The file was not changed. Use the name of another file, or delete this one first.'
+const KEPT = 'The file was not changed. Use another file name, or delete this file first.'
 
 interface Wanted {
   target: ChainContract
@@ -195,7 +195,7 @@ function recordOf(file: string, written: Reported) {
 const fewerFiles = (path: string, before: number, now: number) =>
   new GdnError('unreadable_files', `${path} has ${count(before, 'file')}, but only ${now} can be read now`, {
     place: { flag: '--to' },
-    hint: `The existing archive was kept. ${basename(path)}.partial has what could be read: run the same command again to read the rest, or use another --to.`,
+    hint: `The existing archive was kept. ${basename(path)}.partial contains the files that could be read. Run the same command again to read the others, or use another --to.`,
   })
 
 /** Prints what could not be read. Returns the error of the command. */
@@ -206,7 +206,7 @@ function incomplete(deps: Deps, path: string, reported: Reported): GdnError {
     'unreadable_files',
     `${count(unreadable, 'file')} of ${count(tokens, 'token')} could not be read`,
     {
-      hint: `${files > 0 ? `${basename(path)} has the others. ` : ''}Add --force to read these again, and --gateway for another gateway.`,
+      hint: `${files > 0 ? `${basename(path)} contains the others. ` : ''}To read them again, add --force, and --gateway for another gateway.`,
     },
   )
 }

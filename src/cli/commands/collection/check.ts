@@ -33,7 +33,7 @@ const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'token_id', plural: 'p
 export function command(deps: Deps, run = check): GdnCommand {
   const checkCommand = new GdnCommand({
     about:
-      'The command fetches the metadata and every file of the tokens of an ERC-721 or ERC-1155 contract, as gdn collection archive does, and keeps none of them. It lists the files that cannot be read, or whose bytes are not those of their CID. With --archive, it also lists what differs from an archive, files that the archive lacks, and tokens that were minted or burned since. If a file cannot be read or differs, or the archive lacks a token or a file, the exit code is 7. With -o markdown, it prints the text of an issue.',
+      'The command fetches the metadata and every file of the tokens of an ERC-721 or ERC-1155 contract, as gdn collection archive does, but does not store them. It lists the files that cannot be read, or whose content does not match their CID. With --archive, it also lists differences from an archive, files that the archive lacks, and tokens that were minted or burned later. If a file cannot be read or differs, or the archive lacks a token or a file, the exit code is 7. With -o markdown, it prints a report for an issue.',
     examples: [
       [
         'Check a collection in a scheduled job',

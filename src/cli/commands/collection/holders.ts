@@ -53,7 +53,7 @@ export function command(deps: Deps, run = holders): GdnCommand {
         '  --rpc-url https://node.example -o csv > holders.csv',
       ],
       [
-        'List who held at least 3 NFTs at a time',
+        'List the holders of at least 3 NFTs at a given time',
         'gdn collection holders 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon \\',
         '  --rpc-url https://node.example --at 2026-11-01T00:00Z --min 3',
       ],
@@ -90,7 +90,7 @@ export function command(deps: Deps, run = holders): GdnCommand {
     ...choosing,
     parse: integer(1, MAX_NUMBER),
   })
-  valueFlag(holdersCommand, '--seed <text>', 'Text that determines the draw (the hash of the block)', {
+  valueFlag(holdersCommand, '--seed <text>', 'Seed of the draw: any text (the hash of the block)', {
     ...choosing,
     parse: notEmpty,
   })
@@ -127,7 +127,7 @@ const withoutTokens = (view: View): View => {
 
 /** @throws GdnError `usage` for contradictory flags */
 function wantedBlock({ block, at, sample, seed }: HoldersFlags): WantedBlock {
-  if (seed !== undefined && sample === undefined) throw flagError('--seed', 'is for --sample', 'Add --sample <n>.')
+  if (seed !== undefined && sample === undefined) throw flagError('--seed', 'requires --sample', 'Add --sample <n>.')
   if (block !== undefined && at !== undefined) {
     throw flagError('--at', "can't be used with --block", 'Use one of them.')
   }

@@ -70,7 +70,7 @@ export async function set(deps: Deps, typed: string | undefined, flags: SetFlags
       ? { contract: settings.contract.value, blockchain: settings.blockchain.value }
       : await whichCollection(deps, settings, (await connect()).server, deps.io, '<address>')
   if (!isEvm(blockchain)) {
-    throw new GdnError('usage', `${blockchain} has no contracts whose settings can change`, {
+    throw new GdnError('usage', `collection settings can't be changed on ${blockchain}`, {
       place: { flag: '--blockchain' },
     })
   }

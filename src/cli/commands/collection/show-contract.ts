@@ -47,7 +47,7 @@ export async function showContract(deps: Deps, { contract, blockchain, ...target
   )
   await output.one(record)
   for (const contradiction of record.contradictions) {
-    deps.io.warn(safe(`The answers of the contract contradict each other: ${contradiction}.`))
+    deps.io.warn(safe(`The contract returned contradictory values: ${contradiction}.`))
   }
 }
 
@@ -84,7 +84,7 @@ function cardOf(record: DataRecord): RecordCard {
     ['name', facts.name],
     ['symbol', facts.symbol],
     ['standard', standard === null ? null : STANDARDS[standard]],
-    ['ERC-165', { supported: null, not_supported: 'not supported', contradictory: "can't be believed" }[facts.erc165]],
+    ['ERC-165', { supported: null, not_supported: 'not supported', contradictory: 'contradictory' }[facts.erc165]],
     ['interfaces', facts.interfaces],
     ['code', `${facts.code_bytes} bytes${record.code_kind === null ? '' : `, ${record.code_kind}`}`],
     ['proxy', proxy?.kind],

@@ -60,7 +60,11 @@ export async function show(deps: Deps, given: readonly string[], flags: ShowFlag
   }
   const address = names.length === 1 && isEvmAddress(names[0]) ? names[0] : null
   if (address === null && flags.rpcUrl !== undefined) {
-    throw flagError('--rpc-url', 'is for one contract', 'Use its address: gdn collection show <address>.')
+    throw flagError(
+      '--rpc-url',
+      'requires the address of one contract',
+      'Use its address: gdn collection show <address>.',
+    )
   }
   const { stateDir } = settings
   const blockchain = flags.blockchain ?? settings.blockchain?.value

@@ -89,7 +89,7 @@ async function confirmReplacing({ io, env }: Deps, flags: InitFlags, name: strin
   const { profiles = {} } = await readUserConfig(env)
   const before = Object.hasOwn(profiles, name) ? profiles[name]?.base_url : undefined
   if (before === undefined || before === baseUrl || flags.yes) return
-  const question = `The profile ${safe(name)} is for ${safe(before)}. Replace it (--profile creates another)?`
+  const question = `Replace the profile ${safe(name)}, which has the URL ${safe(before)} (add --profile to create another)?`
   await io.confirm(question, '--yes', { message: 'nothing was written' })
 }
 

@@ -26,7 +26,7 @@ const address: Parse<string> = (raw, flag) => {
   const url = parseUrl(/^[a-z][a-z0-9+.-]*:\/\//i.test(raw) ? raw : `http://${raw}`)
   const isWeb = url !== null && /^https?:$/.test(url.protocol) && /^[\w.:[\]-]+$/.test(url.hostname)
   if (isWeb && url.username === '' && url.password === '') return url.href
-  throw new GdnError('usage', 'is not a URL that events can be posted to', {
+  throw new GdnError('usage', 'is not an http(s) URL that gdn can post events to', {
     place: { flag },
     hint: 'Use a URL such as http://localhost:3000/hook, or nft.deployed=http://localhost:3000/hook.',
   })

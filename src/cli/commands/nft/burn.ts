@@ -41,7 +41,8 @@ export async function burn(deps: Deps, given: readonly string[], flags: ChangeFl
   const ids = [...new Set(given)]
   // Each NFT is a separate operation.
   const single = flagOfOneRequest(flags)
-  if (single !== null && ids.length > 1) throw flagError(single, 'is for one NFT', 'Burn one NFT at a time.')
+  if (single !== null && ids.length > 1)
+    throw flagError(single, 'can be used with only one NFT', 'Burn one NFT at a time.')
   const connection = await deps.connect(await deps.settings(flags))
   const found = await findNftsOnChain(deps, connection, ids)
   const nfts = found.filter(({ burned }) => burned !== true)

@@ -67,7 +67,7 @@ export async function freeze(deps: Deps, given: readonly string[], flags: Change
   }
   const left = nfts.filter(({ is_frozen, burned }) => is_frozen !== true && burned !== true)
   if (single !== null && left.length > MAX_FROZEN_PER_REQUEST) {
-    throw new GdnError('usage', `is for one request, which freezes at most ${MAX_FROZEN_PER_REQUEST} NFTs`, {
+    throw new GdnError('usage', `identifies one request, which can freeze at most ${MAX_FROZEN_PER_REQUEST} NFTs`, {
       place: { flag: single },
       hint: `Freeze ${MAX_FROZEN_PER_REQUEST} NFTs at a time.`,
     })

@@ -33,7 +33,7 @@ export interface ShowFlags extends OutputFlags, ServerFlags {
 export function command(deps: Deps, run = show): GdnCommand {
   const showCommand = new GdnCommand({
     about:
-      'With one ID, the command prints one object. With several IDs, it prints a list. The exit code is 5 if the server does not know one of the IDs.\nIn a terminal, the command shows a single NFT with its image: a PNG, a JPEG or the first frame of a GIF, of at most 16 MiB. gdn draws the image with the protocol of the terminal (kitty, iTerm2 or sixel), or as blocks of color. To choose another method, set GDN_IMAGES to kitty, iterm, sixel, blocks or off. gdn fetches the image from the /ipfs path of a gdn backend or from --gateway, never from a web address in an NFT.\nWith <contract>/<token ID> and -b, the command shows a token of any contract on an EVM network: its owner, token URI, royalty, supply and metadata. gdn reads them from --rpc-url and --gateway, or from the server of --base-url, --profile or --local. It also fetches metadata from public web addresses. If gdn cannot read a value, the command shows the reason.',
+      'With one ID, the command prints one object. With several IDs, it prints a list. The exit code is 5 if the server has no NFT with one of the IDs.\nIn a terminal, the command shows a single NFT with its image: a PNG, a JPEG or the first frame of a GIF, of at most 16 MiB. gdn draws the image with the protocol of the terminal (kitty, iTerm2 or sixel), or as blocks of color. To choose another method, set GDN_IMAGES to kitty, iterm, sixel, blocks or off. gdn fetches the image from the /ipfs path of a gdn backend or from --gateway, never from a web address in an NFT.\nWith <contract>/<token ID> and -b, the command shows a token of any contract on an EVM network: its owner, token URI, royalty, supply and metadata. gdn reads them from --rpc-url and --gateway, or from the server of --base-url, --profile or --local. It also fetches metadata from public web addresses. If gdn cannot read a value, the command shows the reason.',
     examples: [
       ['Show an NFT', 'gdn nft show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       [
@@ -118,10 +118,11 @@ function tokenIn(ids: readonly string[], { blockchain, rpcUrl, watch }: ShowFlag
   if (token === undefined) {
     const idle = blockchain !== undefined ? '--blockchain' : rpcUrl !== undefined ? '--rpc-url' : null
     if (idle === null) return null
-    throw flagError(idle, 'is for a token of a contract', 'Use <contract>/<token ID>, or omit the flag.')
+    throw flagError(idle, 'requires a token of a contract', 'Use <contract>/<token ID>, or omit the flag.')
   }
-  if (ids.length > 1) throw flagError('<nft_gdn_id>', 'has a token of a contract and other NFTs', 'Show one at a time.')
-  if (watch) throw flagError('--watch', 'is only for the IDs of NFTs', 'Omit --watch.')
+  if (ids.length > 1)
+    throw flagError('<nft_gdn_id>', "can't combine a token of a contract with other NFTs", 'Show one at a time.')
+  if (watch) throw flagError('--watch', 'requires the ID of an NFT', 'Omit --watch.')
   return token
 }
 

@@ -160,9 +160,9 @@ async function readChanges(deps: Deps, flags: UpdateFlags): Promise<Changes> {
   const changesFields = named || [...media, ...extra, ...attr].length > 0
   if (file !== undefined) {
     if (changesFields) {
-      throw new GdnError('usage', 'replaces the metadata that single fields change', {
+      throw new GdnError('usage', "can't be combined with flags for single fields", {
         place: { flag: '--file' },
-        hint: 'Use --file alone, or single fields without it.',
+        hint: 'Use either --file or flags for single fields.',
       })
     }
     const metadata = parseRequest(await readInput(deps.io, file), nameOfInput(file))

@@ -71,7 +71,8 @@ const shuffleData = ({ slot, marginSeconds, seal, sealed, isNamed, isSimulated }
 })
 
 /** The note on a verified NFT. */
-export const FILES_NOT_READ = 'Its files were not read. `gdn collection check` reads those of all tokens.'
+export const FILES_NOT_READ =
+  'Its files were not checked. To check the files of all tokens, run `gdn collection check`.'
 
 export function provenanceText(provenance: Provenance, tokenId: string): string {
   const { hash, row, rows, firstTokenId, isRevealed, shuffle } = provenance

@@ -142,7 +142,7 @@ async function noteNotShuffled(deps: Deps, connection: Connection, { contract_ad
 }
 
 const NOT_SHUFFLED =
-  'The NFT is not part of a shuffled drop of its collection: nothing proves how its metadata was chosen.'
+  "The NFT is not part of a shuffled drop of its collection, so gdn can't prove how its metadata was chosen."
 
 /** Returns the result of a read; null if it failed. Throws if the command is interrupted. */
 async function ifReadable<Read>({ signals }: Deps, reading: Promise<Read>): Promise<Read | null> {

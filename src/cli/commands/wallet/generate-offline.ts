@@ -15,7 +15,7 @@ export function withoutServer({ io, signals: { signal } }: Deps, flags: Generate
   }
   for (const [flag, value] of Object.entries(ofServer)) {
     if (value === undefined) continue
-    throw flagError(flag, 'is for a server, and --offline sends nothing to a server', `Omit ${flag} or --offline.`)
+    throw flagError(flag, "can't be used with --offline, which sends nothing to a server", `Omit ${flag} or --offline.`)
   }
   const kind = keyKind(flags.blockchain)
   return async ({ reservations, password, made }) => {

@@ -56,7 +56,7 @@ export async function givenKey(deps: Deps, file: string | null, flags: KeyFlags)
     })
   }
   if (flags.path === undefined || isMnemonic(text)) return given
-  throw new GdnError('usage', `is for mnemonics, but ${name} has a private key`, { place: { flag: '--path' } })
+  throw new GdnError('usage', `requires a mnemonic, but ${name} contains a private key`, { place: { flag: '--path' } })
 }
 
 const isKeystore = (text: string) => text.trimStart().startsWith('{')

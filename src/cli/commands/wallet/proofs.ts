@@ -113,13 +113,13 @@ function checkFlags(list: string, { format, params, out, force, fields }: Proofs
     throw requiredFlag('--params', 'Pass a JSON file with the MintParams of the stage.')
   }
   if (format !== 'seadrop' && params !== undefined) {
-    throw flagError('--params', 'is only for the format seadrop', 'Remove the flag, or use --format seadrop.')
+    throw flagError('--params', 'requires --format seadrop', 'Remove the flag, or use --format seadrop.')
   }
   if (list === '-' && params === '-') throw flagError('--params', 'standard input is already the list', 'Use a file.')
-  if (force === true && out === undefined) throw flagError('--force', 'is only for --out', 'Add --out <dir>.')
+  if (force === true && out === undefined) throw flagError('--force', 'requires --out', 'Add --out <dir>.')
   const printsProofs = out === undefined && isJson(output)
   if (fields?.some((field) => field.startsWith('proofs.') || (field === 'proofs' && !printsProofs))) {
-    throw flagError('--fields', 'proofs are printed only as a whole, as JSON', 'Use --json --fields root,proofs.')
+    throw flagError('--fields', 'proofs can only be printed in full, as JSON', 'Use --json --fields root,proofs.')
   }
   return format
 }

@@ -52,7 +52,8 @@ export async function rm(deps: Deps, typed: string, flags: RmFlags): Promise<voi
   }
   const { address, groups } = deleted
   if (isAskedFor(flags)) await output.one({ name, address })
-  if (address === null) return io.note(`Deleted the group @${name}. The saved addresses of its members stay.`)
+  if (address === null)
+    return io.note(`Deleted the group @${name}. The saved addresses of its members are not deleted.`)
   io.note(`Deleted the name @${name} of ${address}.`)
   if (groups.length > 0) io.warn(`@${name} is still a member of ${groups.map((group) => `@${group}`).join(', ')}.`)
 }

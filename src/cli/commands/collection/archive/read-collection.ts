@@ -167,7 +167,7 @@ async function readFiles(
 }
 
 const unreachable = (failure: GdnError) =>
-  new GdnError('unreachable', `no gateway answers: ${failure.message}`, {
+  new GdnError('unreachable', `no gateway responds: ${failure.message}`, {
     place: { flag: '--gateway' },
     hint: 'Check the URL, or add --gateway for another gateway. Then run the same command again.',
     cause: failure,

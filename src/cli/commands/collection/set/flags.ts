@@ -101,7 +101,7 @@ export function checkSetFlags(flags: SetFlags): void {
     )
   }
   if (contractUri !== undefined && [image, banner, description, externalLink].some((value) => value !== undefined)) {
-    throw new GdnError('usage', 'replaces the metadata that the other settings change', {
+    throw new GdnError('usage', "can't be combined with flags that change the same metadata", {
       place: { flag: '--contract-uri' },
       hint: 'Use --contract-uri alone, or --image, --banner, --description and --external-link.',
     })

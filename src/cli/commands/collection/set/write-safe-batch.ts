@@ -45,12 +45,12 @@ export async function writeSafeBatch(
   await simulate(network, { safe, contract, changes })
   if (!isKnownSafeVersion(safe.version)) {
     io.warn(
-      `The Safe ${safe.address} has the version ${printable(safe.version.slice(0, 40))}, which gdn does not know.`,
+      `The Safe ${safe.address} has the version ${printable(safe.version.slice(0, 40))}, which gdn does not recognize.`,
     )
   }
   const of = `of the Safe ${safe.address}, which requires ${safe.threshold} of ${count(safe.owners, 'signature')}`
   if (dryRun) {
-    io.note(`Nothing was written. Without --dry-run, ${printable(path)} gets a batch ${of}.`)
+    io.note(`Nothing was written. Without --dry-run, gdn writes a batch ${of} to ${printable(path)}.`)
     return safe
   }
   await refuseSpecial(path)

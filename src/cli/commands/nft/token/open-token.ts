@@ -86,7 +86,7 @@ function noToken(contract: string, tokenId: string, facts: OpenToken['facts'], {
   const { standard, not_readable } = facts
   if (standard === null) {
     return new GdnError('usage', `${checksumAddress(contract)} is not an ERC-721 or ERC-1155 contract`, {
-      hint: 'Run `gdn collection show <contract>` to see what it answers.',
+      hint: 'Run `gdn collection show <contract>` to show its interfaces.',
     })
   }
   const why = (standard === 'erc721' ? not_readable.owner : not_readable.token_uri) ?? 'it has no owner'

@@ -80,7 +80,7 @@ export async function proveToken(deps: Deps, given: VerifyNftFlags, token: Named
   deps.io.note(FILES_NOT_READ)
 }
 
-const NO_COMMITMENT = 'The collection has no commitment to it: nothing proves how its metadata was chosen.'
+const NO_COMMITMENT = "The collection has no commitment to the metadata, so gdn can't prove how it was chosen."
 
 /** Returns the flags with the address of an ENS name in `--receiver`. @throws GdnError `usage` for a wrong address */
 async function withOwner(deps: Deps, flags: VerifyNftFlags): Promise<VerifyNftFlags> {
@@ -99,7 +99,7 @@ function ofContent({ result, reason }: ContentCheck): Verification {
   if (result !== 'differs') return { verified: null, reason: reason ?? 'unknown' }
   return {
     verified: false,
-    differences: [{ what: 'metadata', expected: 'the one that the token URI identifies', found: reason }],
+    differences: [{ what: 'metadata', expected: 'the metadata that the token URI identifies', found: reason }],
   }
 }
 

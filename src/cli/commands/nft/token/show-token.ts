@@ -49,7 +49,7 @@ export async function showToken(deps: Deps, token: NamedToken, given: TokenFlags
     not_readable: problem === null ? facts.not_readable : { ...facts.not_readable, metadata: problem },
   })
   for (const contradiction of contradictions) {
-    deps.io.warn(safe(`The answers of the contract contradict each other: ${contradiction}.`))
+    deps.io.warn(safe(`The contract returned contradictory values: ${contradiction}.`))
   }
 }
 

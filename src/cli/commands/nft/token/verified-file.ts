@@ -37,11 +37,12 @@ class Unproven extends Error {
 export async function readVerifiedFile(url: string, access: GatewayAccess): Promise<VerifiedFile> {
   const { cid: text, path } = ipfsPathParts(ipfsPlace(url))
   const root = parseCid(text)
-  if (root === null) return { kind: 'unknown', reason: 'its CID is not one of a file or directory with sha2-256' }
+  if (root === null)
+    return { kind: 'unknown', reason: 'its CID does not identify a file or directory with a sha2-256 hash' }
   const blocks = checkedBlocks(access)
   const nodeAt = async (cid: typeof root) => {
     const node = await readNode(blocks, cid)
-    if (node === null) throw new Unproven('unknown', `${url} leads through an unsupported kind of node`)
+    if (node === null) throw new Unproven('unknown', `${url} contains an unsupported kind of node in its path`)
     return node
   }
   try {
@@ -96,8 +97,8 @@ function checkedBlocks({ gateway, transport, clock, userAgent, signal }: Gateway
       // Other gateways ignore the format, and return the file that the block belongs to.
       const isBlock = headers['content-type']?.startsWith(BLOCK) === true || cid?.code === RAW
       throw isBlock
-        ? new Unproven('differs', `${origin} returned other content than ${text} identifies`)
-        : new Unproven('unknown', `${origin} returns no blocks, by which the content could be checked`)
+        ? new Unproven('differs', `${origin} returned content that does not match ${text}`)
+        : new Unproven('unknown', `${origin} does not return blocks, so the content can't be checked`)
     },
   }
 }
