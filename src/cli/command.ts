@@ -125,7 +125,7 @@ export function valueFlag<Value = string>(
       return [...list]
     }
     if (earlier !== undefined && earlier !== raw) {
-      throw flagError(name, 'is given twice with different values', 'Use the flag only once.')
+      throw flagError(name, 'is specified twice with different values', 'Use the flag only once.')
     }
     earlier = raw
     return parse(raw)

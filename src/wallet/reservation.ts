@@ -90,7 +90,7 @@ export async function reserve(folder: string, name: string): Promise<NameReserva
         await release()
         return at
       }
-      throw new Error(`every name like ${path} is taken`)
+      throw new Error(`all names like ${path} are in use`)
     },
     release,
     leave,

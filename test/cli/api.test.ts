@@ -67,7 +67,7 @@ describe('the request', () => {
     [['--field', 'a'], 'must be key=value'],
     [['--field', '=x'], 'must be key=value'],
     [['--field', 'a:={'], '--field'],
-    [['--field', 'a=1', '--field', 'a=2'], 'given twice'],
+    [['--field', 'a=1', '--field', 'a=2'], 'specified twice'],
     [['--field', '__proto__=1'], 'is not a valid field name'],
     [['--field', 'a:={"__proto__":1}'], '__proto__'],
     [['-f', '/dev/zero'], 'not a regular file'],

@@ -38,14 +38,14 @@ describe('invalid flag values', () => {
 
 test('rejects a flag given twice with different values, and accepts it with equal values', async () => {
   const twice = await cli(['nft', 'list', '-b', 'polygon', '--blockchain', 'astar', ...SERVER])
-  expect(twice).toMatchObject({ code: 2, stderr: expect.stringContaining('--blockchain: is given twice') })
+  expect(twice).toMatchObject({ code: 2, stderr: expect.stringContaining('--blockchain: is specified twice') })
   const same = await cli(['nft', 'list', '-b', 'polygon', '--blockchain', 'polygon', ...SERVER])
   expect(same.stderr).toContain('there is no API key')
 })
 
 test('treats a flag and its alias as the same flag', async () => {
   const { stderr } = await cli(['nft', 'list', '-c', 'a', '--contract-address', 'b', ...SERVER])
-  expect(stderr).toContain('--contract: is given twice')
+  expect(stderr).toContain('--contract: is specified twice')
 })
 
 test('rejects --wait together with --no-wait', async () => {

@@ -142,7 +142,7 @@ describe('nft grant', () => {
   test.each([
     ['no title', GRANT, '--title: is required without --file'],
     ['no sender', ['nft', 'grant', ...TARGET, '--receiver', OWNER, '--title', 'x'], '--sender: is required'],
-    ['two senders', [...GRANT, '--title', 'x', '--sender', '0x12'], '--sender: is given twice'],
+    ['two senders', [...GRANT, '--title', 'x', '--sender', '0x12'], '--sender: is specified twice'],
     [
       'an invalid sender',
       ['nft', 'grant', ...TARGET, '--sender', '0x12', '--receiver', OWNER, '--title', 'x'],

@@ -322,7 +322,7 @@ describe('nft mint', () => {
     ],
     ['a missing file', [...MINT, '--title', 'x', '--media', 'a=none.png'], "none.png doesn't exist"],
     ['a directory', [...MINT, '--title', 'x', '--media', 'a=/'], 'is not a regular file'],
-    ['a key twice', [...MINT, '--title', 'x', '--extra', 'a=1', '--extra', 'a=2'], '--extra: "a" is given twice'],
+    ['a key twice', [...MINT, '--title', 'x', '--extra', 'a=1', '--extra', 'a=2'], '--extra: "a" is specified twice'],
     ['a reserved key', [...MINT, '--title', 'x', '--extra', 'title=y'], '--extra: "title" is a reserved key'],
     ['__proto__', [...MINT, '--title', 'x', '--extra', '__proto__=y'], '--extra: "__proto__" is a reserved key'],
     ['metadata in two places', [...MINT, '--title', 'x', '-f', 'r.json'], 'both set metadata'],

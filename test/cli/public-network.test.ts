@@ -131,7 +131,7 @@ test('collection set asks for a node of a public network, and does not blame the
   const result = await run('collection', 'set', contract, ...flags)
   expect(errorOf(result)).toMatchObject({
     code: 'usage',
-    message: 'no node of polygon is specified, and this server gives no access to one',
+    message: 'no node of polygon is specified, and this server does not provide one',
     hint: 'Nothing was sent. Set GDN_RPC_URL to a node of polygon, or add --rpc-url-file <file>.',
   })
 })

@@ -114,7 +114,7 @@ export class ContractReceivers implements ReceiverCheck {
     const { flags, blockchain, server } = this.#checking
     const isOffline = flags.lookup === false && flags.rpcUrl === undefined
     if (isOffline) {
-      this.#refuseUnread('--no-lookup was given')
+      this.#refuseUnread('--no-lookup is set')
       return null
     }
     const { verifier, close } = await openVerifier(this.#deps, flags, blockchain, server)

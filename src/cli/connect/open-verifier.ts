@@ -93,7 +93,7 @@ export async function openVerifier(
     // A node that the user specifies must respond. Many servers give no access to a node.
     if (named !== null) throw asNodeError(error, named.flag)
     if (!(error instanceof GdnError) || deps.signals.signal.aborted) throw error
-    const why = statusOf(error) === 404 ? `this server gives no access to nodes of ${blockchain}` : error.message
+    const why = statusOf(error) === 404 ? `this server provides no access to nodes of ${blockchain}` : error.message
     return nothing(`${why}: set --rpc-url or GDN_RPC_URL to a node`)
   }
 }

@@ -59,7 +59,7 @@ export async function readApiBody(io: Io, file: string | undefined, fields: read
       }
     }
     if (isGiven.has(key)) {
-      throw new GdnError('usage', `"${key}" is given twice`, {
+      throw new GdnError('usage', `"${key}" is specified twice`, {
         place: { flag: '--field' },
         hint: `Use it once, or add elements of a list with --field '${key}[]=…'.`,
       })

@@ -90,7 +90,7 @@ export function command(deps: Deps, run = holders): GdnCommand {
     ...choosing,
     parse: integer(1, MAX_NUMBER),
   })
-  valueFlag(holdersCommand, '--seed <text>', 'Seed of the draw: any text (the hash of the block)', {
+  valueFlag(holdersCommand, '--seed <text>', 'Text that seeds the draw (the hash of the block)', {
     ...choosing,
     parse: notEmpty,
   })

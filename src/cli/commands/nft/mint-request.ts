@@ -164,7 +164,7 @@ const RESERVED = new Set(['title', 'description', 'file_fields', 'attribute', '_
 function distinct(pairs: readonly KeyValue[], flag: string): readonly KeyValue[] {
   const seen = new Set<string>()
   for (const { key } of pairs) {
-    if (seen.has(key)) throw flagError(flag, `"${key}" is given twice`, 'Use each key only once.')
+    if (seen.has(key)) throw flagError(flag, `"${key}" is specified twice`, 'Use each key only once.')
     if (flag === '--extra' && RESERVED.has(key)) {
       throw flagError(flag, `"${key}" is a reserved key`, 'Use --title, --description, --media or --attr.')
     }

@@ -174,7 +174,7 @@ export function withoutNode(error: unknown, blockchain: EvmBlockchain): unknown 
   const isNoNode =
     error instanceof NodeFailed && (error.cause instanceof RpcError || error.cause instanceof SyntaxError)
   if (!isNoNode) return error
-  return new GdnError('usage', `no node of ${blockchain} is specified, and this server gives no access to one`, {
+  return new GdnError('usage', `no node of ${blockchain} is specified, and this server does not provide one`, {
     hint: `Nothing was sent. Set GDN_RPC_URL to a node of ${blockchain}, or add --rpc-url-file <file>.`,
   })
 }
