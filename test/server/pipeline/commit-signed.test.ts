@@ -88,7 +88,7 @@ describe('a commit that a remote signer signs for', () => {
     const signer = remote(async () => void (await store.transaction((db) => takeNonce(db, 'polygon', ADDRESS))))
     await expect(commitSigned(store, signs(signer))).rejects.toMatchObject({
       code: 'unreachable',
-      message: `other processes took the nonce of ${ADDRESS} 40 times`,
+      message: `other processes used the nonce of ${ADDRESS} 40 times`,
     })
     expect(await used()).toBe(signer.asked.length)
   })

@@ -76,7 +76,7 @@ export async function commitSigned<Result>(
       if (!(result instanceof SignaturesNeeded)) return result
       const { signer, transactions } = result
       if (attempt === MAX_ATTEMPTS) {
-        throw new GdnError('unreachable', `other processes took the nonce of ${signer.address} ${attempt} times`)
+        throw new GdnError('unreachable', `other processes used the nonce of ${signer.address} ${attempt} times`)
       }
       if (turn?.signer !== signer) {
         turn?.end()

@@ -84,7 +84,7 @@ export function connectSigner({ url, token, tls, timeoutMs }: SignerRpcOptions):
       const response = objectIn(parseJson(text))
       const error = objectIn(response?.error)
       if (error !== null) {
-        const why = excerpt(textOrJson(error.message ?? 'no reason was given'))
+        const why = excerpt(textOrJson(error.message ?? 'it returned no reason'))
         throw new GdnError('refused', `the signer at ${host} refused ${method}: ${why}`, {
           details: { code: error.code },
         })
