@@ -237,8 +237,8 @@ __gdn_bundles() {
     'collection show') REPLY='flags-432af9 server-12647a output-31b492' ;;
     'collection set') REPLY='settings-e42cd3 flags-e692d1 sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492' ;;
     'collection list') REPLY='server-12647a output-31b492' ;;
-    'collection holders') REPLY='flags-68dc64 reading-59e884 choosing-70530d server-12647a output-31b492' ;;
-    'collection archive') REPLY='flags-01089c reading-713f9d limits-3cab0f server-12647a output-31b492' ;;
+    'collection holders') REPLY='flags-68dc64 reading-59e884 choosing-bf717f server-12647a output-31b492' ;;
+    'collection archive') REPLY='flags-02d2a6 reading-713f9d limits-3cab0f server-12647a output-31b492' ;;
     'collection check') REPLY='flags-db34dc reading-713f9d limits-3cab0f server-12647a output-7bedd8' ;;
     'collection restore') REPLY='flags-db71d7 output-31b492' ;;
     'nft mint') REPLY='flags-136c6d metadata-1ac195 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492' ;;
@@ -254,16 +254,16 @@ __gdn_bundles() {
     'nft history') REPLY='server-12647a output-31b492' ;;
     'nft verify') REPLY='flags-0ea566 verifying-e7a897 server-12647a output-31b492' ;;
     'batch template') REPLY='flags-588edd server-da4928 output-d9d285' ;;
-    'batch validate') REPLY='flags-c808a2 server-12647a output-31b492' ;;
+    'batch validate') REPLY='flags-13e4f3 server-12647a output-31b492' ;;
     'batch rarity') REPLY='flags-ac686f server-12647a output-31b492' ;;
     'batch preview') REPLY='flags-949698 server-12647a output-31b492' ;;
-    'batch rehearse') REPLY='flags-fa8e02 run-d6aedf server-da4928 output-31b492' ;;
-    'batch mint') REPLY='flags-5b2450 receivers-1d00cd run-0bf3b5 sending-and-waiting-8273f0 verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
+    'batch rehearse') REPLY='flags-83ccf3 run-8b8e6d server-da4928 output-31b492' ;;
+    'batch mint') REPLY='flags-784d56 receivers-1d00cd run-770051 sending-and-waiting-767588 verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
     'batch list') REPLY='flags-adadad server-12647a output-31b492' ;;
     'batch status') REPLY='flags-eee414 server-12647a output-31b492' ;;
-    'batch resume') REPLY='flags-090a66 run-aefcb0 sending-and-waiting-8273f0 verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
-    'batch retry') REPLY='flags-263dfc run-aefcb0 sending-and-waiting-8273f0 verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
-    'batch reconcile') REPLY='flags-486742 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-31b492' ;;
+    'batch resume') REPLY='flags-090a66 run-626676 sending-and-waiting-767588 verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
+    'batch retry') REPLY='flags-263dfc run-626676 sending-and-waiting-767588 verifying-4972e5 cost-5c8998 server-12647a output-31b492' ;;
+    'batch reconcile') REPLY='flags-486742 run-362dec sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-31b492' ;;
     'batch results') REPLY='flags-2d031d verifying-4972e5 server-12647a output-31b492' ;;
     'batch report') REPLY='flags-c0a8b1 server-12647a output-31b492' ;;
     'batch rm') REPLY='flags-a1e007 server-12647a output-31b492' ;;
@@ -272,8 +272,8 @@ __gdn_bundles() {
     'art preview') REPLY='flags-6c3575 output-31b492' ;;
     'art generate') REPLY='flags-20f8f9 output-31b492' ;;
     'art import') REPLY='flags-685e02 output-31b492' ;;
-    'plan') REPLY='flags-d7dd5c server-12647a output-7bedd8' ;;
-    'apply') REPLY='flags-bb77a9 cost-6f1f63 marketplace-82a320 sending-and-waiting-50fb0b server-12647a output-31b492' ;;
+    'plan') REPLY='flags-5f8f04 server-12647a output-7bedd8' ;;
+    'apply') REPLY='flags-afe01b cost-6f1f63 marketplace-82a320 sending-and-waiting-50fb0b server-12647a output-31b492' ;;
     'reveal') REPLY='flags-67a3a0 sending-and-waiting-ed2143 cost-6f1f63 marketplace-82a320 verifying-e8bede server-12647a output-31b492' ;;
     'cost') REPLY='flags-4b1adf cost-61e4fe verifying-3d2de1 server-12647a output-31b492' ;;
     'wallet generate') REPLY='flags-e8321b server-12647a output-31b492' ;;
@@ -417,14 +417,14 @@ __gdn_flags() {
 --requests-per-second - text Maximum rate of requests to the node (no limit)
 --block - text List the holders at this block
 --at - text Use the last block up to this time, such as 2026-11-01T00:00Z' ;;
-    'choosing-70530d') REPLY='--min - text List only holders with at least this count
+    'choosing-bf717f') REPLY='--min - text List only holders with at least this count
 --exclude - file+ Exclude an address, a name or a group, or those in a file
 --per - =per List one line per token instead of per holder: token
 --token-id - text List only holders of this token
 --sample - text Draw a sample of this many holders
---seed - text Seed of the draw: any text (the hash of the block)
+--seed - text Text that seeds the draw (the hash of the block)
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' ;;
-    'flags-01089c') REPLY='--contract -c @collections Address or name of the contract
+    'flags-02d2a6') REPLY='--contract -c @collections Address or name of the contract
 --blockchain -b =blockchain Blockchain of the contract
 --to - file File to write, such as tides.car
 --force - - Overwrite an existing file, and keep its files that cannot be read now
@@ -576,7 +576,7 @@ __gdn_flags() {
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command' ;;
-    'flags-c808a2') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-13e4f3') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
@@ -621,7 +621,7 @@ __gdn_flags() {
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' ;;
-    'flags-fa8e02') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-83ccf3') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
@@ -640,7 +640,7 @@ __gdn_flags() {
 --config - file Configuration of the backend (backend.yaml in the data directory)
 --data-dir - dir Data directory of the backend (the local backend'\''s)
 --database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead' ;;
-    'run-d6aedf') REPLY='--run - @run-names Name that identifies the run (the manifest'\''s path)
+    'run-8b8e6d') REPLY='--run - @run-names Name that identifies the run (the manifest'\''s path)
 --again - - Mint a finished run again, or rows that were accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --allow-duplicates - - Mint duplicate rows without a prompt
@@ -652,9 +652,9 @@ __gdn_flags() {
 --chunk-size - text NFTs per request (50)
 --rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
---listing-wait - text How long to wait until the collection'\''s list is up to date (30s, longer if the list lags)
+--listing-wait - text How long to wait for an up-to-date list of the collection (30s, longer if the list lags)
 --in-order - - Send rows in the manifest'\''s order' ;;
-    'flags-5b2450') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-784d56') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
@@ -670,7 +670,7 @@ __gdn_flags() {
 --to-stdin - - Like --to, with the list from standard input
 --merge - - Add up the counts of receivers that are listed more than once
 --skip-contracts - - Skip receivers that are contracts or burn addresses' ;;
-    'run-0bf3b5') REPLY='--run - @run-names Name that identifies the run (the manifest'\''s path)
+    'run-770051') REPLY='--run - @run-names Name that identifies the run (the manifest'\''s path)
 --again - - Mint a finished run again, or rows that were accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --allow-duplicates - - Mint duplicate rows without a prompt
@@ -683,16 +683,16 @@ __gdn_flags() {
 --batch-size ~ text NFTs per request (50)
 --rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
---listing-wait - text How long to wait until the collection'\''s list is up to date (30s, longer if the list lags)
+--listing-wait - text How long to wait for an up-to-date list of the collection (30s, longer if the list lags)
 --in-order - - Send rows in the manifest'\''s order
 --unrevealed - file Mint with this JSON placeholder metadata, and commit to the rows for `gdn reveal`
 --shuffle - - Assign the rows to NFTs at random, with a later round of drand (requires --unrevealed)
 --shuffle-margin - text Time from the seal to the round of drand, at least the time to finality (30m)' ;;
-    'sending-and-waiting-8273f0') REPLY='--wait - - Wait until all NFTs are deployed (the default)
+    'sending-and-waiting-767588') REPLY='--wait - - Wait until all NFTs are deployed (the default)
 --no-wait - - Return when all requests are accepted
 --timeout - text How long the command may take (5m after acceptance)
 --dry-run - - Run all checks without sending anything
---yes -y - Don'\''t prompt before spending coins that have value, or because of edited rows' ;;
+--yes -y - Don'\''t prompt before spending coins that have value, or if rows were edited' ;;
     'verifying-4972e5') REPLY='--verify - - Compare owner, token URI and metadata with the chain and the storage; exit code 5 if something differs
 --rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server'\''s node)
 --gateway - text IPFS gateway (the server'\''s gateway)' ;;
@@ -706,18 +706,18 @@ __gdn_flags() {
 --costs - - Get the cost of the run so far from its server' ;;
     'flags-090a66') REPLY='--contract -c @collections Address or name of the collection, if several runs match
 --retry-failed - - Also retry rows that were rejected or whose NFT failed' ;;
-    'run-aefcb0') REPLY='--chunk-size - text NFTs per request (50)
+    'run-626676') REPLY='--chunk-size - text NFTs per request (50)
 --batch-size ~ text NFTs per request (50)
 --rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
---listing-wait - text How long to wait until the collection'\''s list is up to date (30s, longer if the list lags)' ;;
+--listing-wait - text How long to wait for an up-to-date list of the collection (30s, longer if the list lags)' ;;
     'flags-263dfc') REPLY='--contract -c @collections Address or name of the collection, if several runs match
 --absent - - Retry absent rows with an unknown outcome instead of failed rows' ;;
     'flags-486742') REPLY='--contract -c @collections Address or name of the collection, if several runs match
 --row - text+ Set the outcome of a row: the ID of its NFT, or absent; repeatable' ;;
-    'run-8963b7') REPLY='--rate - text Maximum number of requests per second
+    'run-362dec') REPLY='--rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
---listing-wait - text How long to wait until the collection'\''s list is up to date (30s, longer if the list lags)' ;;
+--listing-wait - text How long to wait for an up-to-date list of the collection (30s, longer if the list lags)' ;;
     'flags-2d031d') REPLY='--contract -c @collections Address or name of the collection, if several runs match
 --status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned, abandoned
 --costs - - Also print the cost that the server reports for the run' ;;
@@ -751,7 +751,7 @@ __gdn_flags() {
 --clean - - Delete unfinished folders of other settings' ;;
     'flags-685e02') REPLY='--out - file Manifest to write (manifest.csv)
 --force - - Overwrite an existing file' ;;
-    'flags-d7dd5c') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-5f8f04') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection
@@ -774,7 +774,7 @@ __gdn_flags() {
 --allow-duplicates - - Mint duplicate rows without a prompt
 --detailed-exit-code - - Exit with code 10 if there are changes, including impossible ones
 --out - file Save the plan for `gdn apply`' ;;
-    'flags-bb77a9') REPLY='--contract -c @collections Address or name of the drop'\''s collection
+    'flags-afe01b') REPLY='--contract -c @collections Address or name of the drop'\''s collection
 --contract-address ~ @collections Address or name of the drop'\''s collection
 --contract-addresses ~ @collections Address or name of the drop'\''s collection
 --blockchain -b =blockchain Blockchain of the collection

@@ -324,9 +324,9 @@ function __gdn_bundles
     case 'collection list'
       printf '%s\n' 'server-12647a output-31b492'
     case 'collection holders'
-      printf '%s\n' 'flags-68dc64 reading-59e884 choosing-70530d server-12647a output-31b492'
+      printf '%s\n' 'flags-68dc64 reading-59e884 choosing-bf717f server-12647a output-31b492'
     case 'collection archive'
-      printf '%s\n' 'flags-01089c reading-713f9d limits-3cab0f server-12647a output-31b492'
+      printf '%s\n' 'flags-02d2a6 reading-713f9d limits-3cab0f server-12647a output-31b492'
     case 'collection check'
       printf '%s\n' 'flags-db34dc reading-713f9d limits-3cab0f server-12647a output-7bedd8'
     case 'collection restore'
@@ -358,25 +358,25 @@ function __gdn_bundles
     case 'batch template'
       printf '%s\n' 'flags-588edd server-da4928 output-d9d285'
     case 'batch validate'
-      printf '%s\n' 'flags-c808a2 server-12647a output-31b492'
+      printf '%s\n' 'flags-13e4f3 server-12647a output-31b492'
     case 'batch rarity'
       printf '%s\n' 'flags-ac686f server-12647a output-31b492'
     case 'batch preview'
       printf '%s\n' 'flags-949698 server-12647a output-31b492'
     case 'batch rehearse'
-      printf '%s\n' 'flags-fa8e02 run-d6aedf server-da4928 output-31b492'
+      printf '%s\n' 'flags-83ccf3 run-8b8e6d server-da4928 output-31b492'
     case 'batch mint'
-      printf '%s\n' 'flags-5b2450 receivers-1d00cd run-0bf3b5 sending-and-waiting-8273f0 verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+      printf '%s\n' 'flags-784d56 receivers-1d00cd run-770051 sending-and-waiting-767588 verifying-4972e5 cost-5c8998 server-12647a output-31b492'
     case 'batch list'
       printf '%s\n' 'flags-adadad server-12647a output-31b492'
     case 'batch status'
       printf '%s\n' 'flags-eee414 server-12647a output-31b492'
     case 'batch resume'
-      printf '%s\n' 'flags-090a66 run-aefcb0 sending-and-waiting-8273f0 verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+      printf '%s\n' 'flags-090a66 run-626676 sending-and-waiting-767588 verifying-4972e5 cost-5c8998 server-12647a output-31b492'
     case 'batch retry'
-      printf '%s\n' 'flags-263dfc run-aefcb0 sending-and-waiting-8273f0 verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+      printf '%s\n' 'flags-263dfc run-626676 sending-and-waiting-767588 verifying-4972e5 cost-5c8998 server-12647a output-31b492'
     case 'batch reconcile'
-      printf '%s\n' 'flags-486742 run-8963b7 sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-31b492'
+      printf '%s\n' 'flags-486742 run-362dec sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-31b492'
     case 'batch results'
       printf '%s\n' 'flags-2d031d verifying-4972e5 server-12647a output-31b492'
     case 'batch report'
@@ -394,9 +394,9 @@ function __gdn_bundles
     case 'art import'
       printf '%s\n' 'flags-685e02 output-31b492'
     case 'plan'
-      printf '%s\n' 'flags-d7dd5c server-12647a output-7bedd8'
+      printf '%s\n' 'flags-5f8f04 server-12647a output-7bedd8'
     case 'apply'
-      printf '%s\n' 'flags-bb77a9 cost-6f1f63 marketplace-82a320 sending-and-waiting-50fb0b server-12647a output-31b492'
+      printf '%s\n' 'flags-afe01b cost-6f1f63 marketplace-82a320 sending-and-waiting-50fb0b server-12647a output-31b492'
     case 'reveal'
       printf '%s\n' 'flags-67a3a0 sending-and-waiting-ed2143 cost-6f1f63 marketplace-82a320 verifying-e8bede server-12647a output-31b492'
     case 'cost'
@@ -613,15 +613,15 @@ function __gdn_flags
         '--requests-per-second - text Maximum rate of requests to the node (no limit)' \
         '--block - text List the holders at this block' \
         '--at - text Use the last block up to this time, such as 2026-11-01T00:00Z'
-    case 'choosing-70530d'
+    case 'choosing-bf717f'
       printf '%s\n' '--min - text List only holders with at least this count' \
         '--exclude - file+ Exclude an address, a name or a group, or those in a file' \
         '--per - =per List one line per token instead of per holder: token' \
         '--token-id - text List only holders of this token' \
         '--sample - text Draw a sample of this many holders' \
-        '--seed - text Seed of the draw: any text (the hash of the block)' \
+        '--seed - text Text that seeds the draw (the hash of the block)' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
-    case 'flags-01089c'
+    case 'flags-02d2a6'
       printf '%s\n' '--contract -c @collections Address or name of the contract' \
         '--blockchain -b =blockchain Blockchain of the contract' \
         '--to - file File to write, such as tides.car' \
@@ -802,7 +802,7 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-c808a2'
+    case 'flags-13e4f3'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
@@ -850,7 +850,7 @@ function __gdn_flags
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)'
-    case 'flags-fa8e02'
+    case 'flags-83ccf3'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
@@ -870,7 +870,7 @@ function __gdn_flags
         '--config - file Configuration of the backend (backend.yaml in the data directory)' \
         '--data-dir - dir Data directory of the backend (the local backend\'s)' \
         '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
-    case 'run-d6aedf'
+    case 'run-8b8e6d'
       printf '%s\n' '--run - @run-names Name that identifies the run (the manifest\'s path)' \
         '--again - - Mint a finished run again, or rows that were accepted in another run' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
@@ -883,9 +883,9 @@ function __gdn_flags
         '--chunk-size - text NFTs per request (50)' \
         '--rate - text Maximum number of requests per second' \
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
-        '--listing-wait - text How long to wait until the collection\'s list is up to date (30s, longer if the list lags)' \
+        '--listing-wait - text How long to wait for an up-to-date list of the collection (30s, longer if the list lags)' \
         '--in-order - - Send rows in the manifest\'s order'
-    case 'flags-5b2450'
+    case 'flags-784d56'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
@@ -903,7 +903,7 @@ function __gdn_flags
         '--to-stdin - - Like --to, with the list from standard input' \
         '--merge - - Add up the counts of receivers that are listed more than once' \
         '--skip-contracts - - Skip receivers that are contracts or burn addresses'
-    case 'run-0bf3b5'
+    case 'run-770051'
       printf '%s\n' '--run - @run-names Name that identifies the run (the manifest\'s path)' \
         '--again - - Mint a finished run again, or rows that were accepted in another run' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
@@ -917,17 +917,17 @@ function __gdn_flags
         '--batch-size ~ text NFTs per request (50)' \
         '--rate - text Maximum number of requests per second' \
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
-        '--listing-wait - text How long to wait until the collection\'s list is up to date (30s, longer if the list lags)' \
+        '--listing-wait - text How long to wait for an up-to-date list of the collection (30s, longer if the list lags)' \
         '--in-order - - Send rows in the manifest\'s order' \
         '--unrevealed - file Mint with this JSON placeholder metadata, and commit to the rows for `gdn reveal`' \
         '--shuffle - - Assign the rows to NFTs at random, with a later round of drand (requires --unrevealed)' \
         '--shuffle-margin - text Time from the seal to the round of drand, at least the time to finality (30m)'
-    case 'sending-and-waiting-8273f0'
+    case 'sending-and-waiting-767588'
       printf '%s\n' '--wait - - Wait until all NFTs are deployed (the default)' \
         '--no-wait - - Return when all requests are accepted' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--dry-run - - Run all checks without sending anything' \
-        '--yes -y - Don\'t prompt before spending coins that have value, or because of edited rows'
+        '--yes -y - Don\'t prompt before spending coins that have value, or if rows were edited'
     case 'verifying-4972e5'
       printf '%s\n' '--verify - - Compare owner, token URI and metadata with the chain and the storage; exit code 5 if something differs' \
         '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server\'s node)' \
@@ -946,22 +946,22 @@ function __gdn_flags
     case 'flags-090a66'
       printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
         '--retry-failed - - Also retry rows that were rejected or whose NFT failed'
-    case 'run-aefcb0'
+    case 'run-626676'
       printf '%s\n' '--chunk-size - text NFTs per request (50)' \
         '--batch-size ~ text NFTs per request (50)' \
         '--rate - text Maximum number of requests per second' \
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
-        '--listing-wait - text How long to wait until the collection\'s list is up to date (30s, longer if the list lags)'
+        '--listing-wait - text How long to wait for an up-to-date list of the collection (30s, longer if the list lags)'
     case 'flags-263dfc'
       printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
         '--absent - - Retry absent rows with an unknown outcome instead of failed rows'
     case 'flags-486742'
       printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
         '--row - text+ Set the outcome of a row: the ID of its NFT, or absent; repeatable'
-    case 'run-8963b7'
+    case 'run-362dec'
       printf '%s\n' '--rate - text Maximum number of requests per second' \
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
-        '--listing-wait - text How long to wait until the collection\'s list is up to date (30s, longer if the list lags)'
+        '--listing-wait - text How long to wait for an up-to-date list of the collection (30s, longer if the list lags)'
     case 'flags-2d031d'
       printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
         '--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned, abandoned' \
@@ -1002,7 +1002,7 @@ function __gdn_flags
     case 'flags-685e02'
       printf '%s\n' '--out - file Manifest to write (manifest.csv)' \
         '--force - - Overwrite an existing file'
-    case 'flags-d7dd5c'
+    case 'flags-5f8f04'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
@@ -1026,7 +1026,7 @@ function __gdn_flags
         '--allow-duplicates - - Mint duplicate rows without a prompt' \
         '--detailed-exit-code - - Exit with code 10 if there are changes, including impossible ones' \
         '--out - file Save the plan for `gdn apply`'
-    case 'flags-bb77a9'
+    case 'flags-afe01b'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
