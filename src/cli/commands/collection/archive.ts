@@ -206,7 +206,7 @@ function incomplete(deps: Deps, path: string, reported: Reported): GdnError {
     'unreadable_files',
     `${count(unreadable, 'file')} of ${count(tokens, 'token')} could not be read`,
     {
-      hint: `${files > 0 ? `${basename(path)} contains the others. ` : ''}To read them again, add --force, and --gateway for another gateway.`,
+      hint: `${files > 0 ? `${basename(path)} contains the others. ` : ''}Add --force to read them again, and --gateway for another gateway.`,
     },
   )
 }
