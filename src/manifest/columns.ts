@@ -181,7 +181,8 @@ export function parseColumnName(given: string, naming: ColumnNaming): ParsedName
     }
   }
   if (kind === undefined && unknownColumns === IGNORED) return { role: { kind: IGNORED } }
-  const key = prefixed?.[2] ?? name
+  // Tags that differ only in surrounding spaces would be two traits for marketplaces, but look the same.
+  const key = (prefixed?.[2] ?? name).trim()
   if (key === '') return { problem: `the column "${name}" needs a name after the colon` }
   const role = { kind: kind ?? (unknownColumns === 'attr' ? 'attr' : 'extra'), key }
   return parsedKey(name, role)
@@ -202,7 +203,8 @@ const TYPED_EXAMPLE = 'Use a name such as attr(number):Power or attr(number,max=
 
 /** Parses the name of a column with a typed trait. Case, and spaces inside of the parentheses, don't matter. */
 function parseTypedName(name: string): ParsedName {
-  const [, inside, key] = /^attr *\(([^)]*)\) *:(.*)$/is.exec(name) ?? []
+  const [, inside, given] = /^attr *\(([^)]*)\) *:(.*)$/is.exec(name) ?? []
+  const key = given?.trim()
   if (inside === undefined || key === undefined) {
     const isOpen = !name.includes(')')
     const hint = `${isOpen ? 'If a comma separates the columns, put the whole name in quotes. ' : ''}${TYPED_EXAMPLE}`
@@ -218,12 +220,12 @@ function parseTypedName(name: string): ParsedName {
   }
   let max: string | undefined
   for (const setting of settings) {
-    const [, given] = /^max *= *(.*)$/.exec(setting) ?? []
-    if (given === undefined || max !== undefined) {
+    const [, maximum] = /^max *= *(.*)$/.exec(setting) ?? []
+    if (maximum === undefined || max !== undefined) {
       const problem = max === undefined ? `has the unknown setting ${quoted(setting)}` : 'has two maxima'
       return { problem: `the column "${name}" ${problem}`, hint: TYPED_EXAMPLE }
     }
-    const parsed = parseMaximum(type, given)
+    const parsed = parseMaximum(type, maximum)
     if ('problem' in parsed) return { problem: `max in the column "${name}" ${parsed.problem}` }
     max = parsed.text
   }

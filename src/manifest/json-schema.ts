@@ -77,23 +77,23 @@ const spellings = (name: Name): string => {
   return ` *(?:${namesOf(name).map(one).join('|')}) *`
 }
 
+/** Matches the key of a column, without the spaces around it. */
+const TRIMMED_KEY = `\\S(?:[\\s\\S]{0,${MAX_KEY_LENGTH - 2}}\\S)?`
+
 const isPrefix = (name: Name) => name.endsWith(':')
 
 /** Returns a pattern for the names of a column that ends with a custom key. */
 function prefixed(name: Name): string {
   const refused = { 'file:': REFUSED_KEYS.file, 'extra:': [...REFUSED_KEYS.extra, ...METADATA_KEYS] }[String(name)]
-  const key =
-    refused === undefined
-      ? `[\\s\\S]{1,${MAX_KEY_LENGTH}}`
-      : `(?!(?:${refused.join('|')})$)\\S(?:[\\s\\S]{0,${MAX_KEY_LENGTH - 2}}\\S)?`
-  return `^(?![\\s\\S]*(?:${INVISIBLE.source}))${name.replaceAll(/[a-z]/g, eitherCase)}${key}$`
+  const other = refused === undefined ? '' : `(?!(?:${refused.join('|')})\\s*$)`
+  return `^(?![\\s\\S]*(?:${INVISIBLE.source}))${name.replaceAll(/[a-z]/g, eitherCase)}\\s*${other}${TRIMMED_KEY}\\s*$`
 }
 
 /** Returns a pattern for the names of columns with typed traits of some types. */
 function typedNames(types: readonly TraitType[], settings: string): string {
   const anyCase = (text: string) => text.replaceAll(/[a-z]/g, eitherCase)
   const inside = ` *(?:${types.map(anyCase).join('|')}) *${settings}`
-  return `^(?![\\s\\S]*(?:${INVISIBLE.source}))${anyCase('attr')} *\\(${inside}\\) *:[\\s\\S]{1,${MAX_KEY_LENGTH}}$`
+  return `^(?![\\s\\S]*(?:${INVISIBLE.source}))${anyCase('attr')} *\\(${inside}\\) *:\\s*${TRIMMED_KEY}\\s*$`
 }
 
 const typedCell = (form: string): Json => ({

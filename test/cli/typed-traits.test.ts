@@ -100,6 +100,14 @@ test('an error in a manifest has file, line and column, and nothing is sent', as
 })
 
 describe('nft mint --attr', () => {
+  test('ignores spaces around the tag, as a manifest does', async () => {
+    expect(await metadataOf(' Power (number)=72', ' Class =Mage')).toEqual([
+      { tag: 'Power', value: '72', display_type: 'number' },
+      { tag: 'Class', value: 'Mage' },
+    ])
+    expect((await metadataOf(' =5')).message).toContain('--attr: must be tag=value, not " =5"')
+  })
+
   const metadataOf = async (...attr: string[]) => {
     const argv = [...MINT, ...attr.flatMap((one) => ['--attr', one]), '--dry-run', '--json']
     // A dry run needs no server.

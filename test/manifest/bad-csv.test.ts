@@ -114,11 +114,6 @@ const CASES: [string, string | Uint8Array, string[]][] = [
     ['stdin:1:4 the key of the column "extra:constructor" is not allowed as a key'],
   ],
   [
-    'a key with white space',
-    `${HEAD},extra: a\n${GOOD},x\n`,
-    ['stdin:1:4 the key of the column "extra: a" must not be empty, or begin or end with whitespace'],
-  ],
-  [
     'a very long key',
     `${HEAD},attr:${'k'.repeat(129)}\n${GOOD},x\n`,
     [`stdin:1:4 the key of the column "attr:${'k'.repeat(129)}" must have at most 128 characters`],

@@ -27,6 +27,10 @@ describe('the name of a column', () => {
     ['ATTR ( Number , MAX = 100.0 ):Power', 'attr(number,max=100):Power'],
     ['attr(date):Born: first', 'attr(date):Born: first'],
     ['attr(boost_percentage,max=2.5):a(b)', 'attr(boost_percentage,max=2.5):a(b)'],
+    ['attr(number) :  Power ', 'attr(number):Power'],
+    ['attr: Power ', 'attr:Power'],
+    ['file: art', 'file:art'],
+    ['extra:  edition', 'extra:edition'],
     ['attr:Power:number', 'attr:Power:number'],
     ['attr:Power (number)', 'attr:Power (number)'],
   ])('%s means %s', (name, meaning) => {
@@ -52,6 +56,20 @@ describe('the name of a column', () => {
     ['attr(date,max=5):Born', 'max in the column "attr(date,max=5):Born" can\'t be used with a date'],
   ])('%s is rejected', (name, problem) => {
     expect(parseColumnName(name, { unknownColumns: 'attr' })).toMatchObject({ problem })
+  })
+
+  test('can’t differ from another only in spaces', async () => {
+    for (const [one, other] of [
+      ['attr:Power', 'attr: Power'],
+      ['attr(number):Power', 'attr(number): Power'],
+      ['attr:Power', 'attr(number): Power'],
+    ] as const) {
+      expect(await problems(csv([one, other], ['5', '6']))).toEqual([
+        expect.stringMatching(/both mean attr:Power|are the same attribute|is repeated/),
+      ])
+    }
+    expect(parseColumnName('attr: ', {})).toMatchObject({ problem: 'the column "attr: " needs a name after the colon' })
+    expect(parseColumnName(' Power ', { unknownColumns: 'attr' })).toEqual({ role: { kind: 'attr', key: 'Power' } })
   })
 
   test('without quotes around its comma gets a hint', async () => {

@@ -70,7 +70,9 @@ const attribute: Parse<AttributeFlag> = (raw, flag) => {
   const [, tag = '', inside = '', given = ''] = /^([^=()]+)\(([^()]*)\)=(.*)$/s.exec(raw) ?? []
   const [type, max, ...more] = inside.split(',').map((part) => part.trim().toLowerCase())
   // Other tags may have parentheses, such as `Size (cm)`.
-  const pair = isTraitType(type) ? { key: tag.trim(), value: given } : keyValue(raw, flag)
+  const { key, value: text } = isTraitType(type) ? { key: tag, value: given } : keyValue(raw, flag)
+  const pair = { key: key.trim(), value: text }
+  if (pair.key === '') throw flagError(flag, `must be tag=value, not ${quoted(raw)}`)
   const misplaced = tagProblem(pair.key)
   if (misplaced !== null) {
     const hint = 'Write the type after the tag, as in Power(number,max=100)=72. Without a type: --attr Power=72.'
