@@ -63,14 +63,17 @@ export function chooseTarget({ flags, env, project, profileName, profile }: Name
   return ofProfile()
 }
 
+/** No flag, variable or configuration file names a server. */
+export class NoServer extends GdnError {}
+
 /**
  * Resolves a target to a server. For the local backend, looks up its current address.
  *
- * @throws GdnError `usage` if the target is null; `unreachable` if the local backend isn't running
+ * @throws NoServer if the target is null; GdnError `unreachable` if the local backend isn't running
  */
 export async function serverOf(target: ServerTarget | null, localDataDir: string): Promise<Server> {
   if (target === null) {
-    throw new GdnError('usage', 'no server is configured', {
+    throw new NoServer('usage', 'no server is configured', {
       hint: 'Run `gdn local start` and add --local, or use --base-url <url>. Run `gdn init` to save a server in a profile.',
     })
   }

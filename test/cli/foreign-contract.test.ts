@@ -47,3 +47,23 @@ test.each(['show', 'verify'])('nft %s of a number names the form that selects a 
   const result = await cli(['nft', verb, '9', '--base-url', backend.url, '--json'], { ...options, env })
   expect([result.code, errorOf(result).hint]).toEqual([5, 'For a token ID, use `<contract>/1`.'])
 })
+
+test.each([
+  ['collection', 'show', FOREIGN],
+  ['collection', 'archive', FOREIGN, '--to', 'x.car'],
+  ['collection', 'check', FOREIGN],
+  ['collection', 'holders', FOREIGN],
+  ['nft', 'show', `${FOREIGN}/1`],
+])('without a server, %s %s of a contract names --rpc-url', async (...argv) => {
+  const { options } = await folder({})
+  const named = await cli([...argv, '-b', 'base', '--json'], options)
+  expect([named.code, errorOf(named)]).toMatchObject([
+    2,
+    {
+      message: 'no node is specified, and no server is configured',
+      hint: expect.stringMatching(/^Add --rpc-url <url> .* add --local or --base-url <url>\.$/),
+    },
+  ])
+  const unnamed = errorOf(await cli([...argv, '--json'], options))
+  expect(unnamed.hint).toMatch(/-b <blockchain> and --rpc-url <url>|--blockchain <name>/)
+})

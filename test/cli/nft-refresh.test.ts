@@ -113,6 +113,39 @@ describe('nft refresh', () => {
     expect(sea.seen).toEqual([])
   })
 
+  test('names the chain that OpenSea can’t read before it asks for a key, a server or NFTs', async () => {
+    const { refresh, options } = await home()
+    for (const argv of [['7', '-c', CONTRACT], ['-c', CONTRACT], []]) {
+      const result = await refresh([...argv, '-b', 'sepolia', '--json'], options)
+      expect([result.code, errorOf(result).message]).toEqual([2, "OpenSea doesn't list NFTs on sepolia"])
+    }
+    const api = await fakeApi({
+      '*': () => ({ headers: { 'blockchains-without-value': '*' }, body: { requests: {}, nft_gdn_ids: [] } }),
+    })
+    for (const ids of [['7'], []]) {
+      const result = await refresh([...ids, ...TARGET, '--base-url', api.url, '--json'], options)
+      expect([result.code, errorOf(result).message]).toMatchObject([5, expect.stringContaining('exists only on')])
+    }
+  })
+
+  test('without a server names the flags that make one unnecessary', async () => {
+    const { refresh } = await home()
+    for (const [argv, missing] of [
+      [['7', '-c', CONTRACT], '-b <name>'],
+      [['7'], '-c <address>, -b <name>'],
+      [['-c', CONTRACT, '-b', 'base'], 'the token IDs'],
+    ] as const) {
+      const result = await refresh([...argv, '--json'])
+      expect([result.code, errorOf(result)]).toMatchObject([
+        2,
+        {
+          message: 'no server is configured',
+          hint: `To refresh NFTs without a server, add ${missing}. To read them from a server, add --local or --base-url <url>.`,
+        },
+      ])
+    }
+  })
+
   test('refreshes all deployed NFTs of a collection', async () => {
     const { refresh, withKey } = await home()
     const sea = await openSea()
@@ -302,7 +335,10 @@ describe('apply and reveal with --refresh', () => {
     const { path, options } = await folder({ 'drop.csv': `title,description,receiver\nDawn,x,${OWNER}\n` })
     const api = await fakeApi({ '*': () => ({ status: 404, body: {} }) })
     const result = await cli(
-      ['apply', path('drop.csv'), ...TARGET, '--base-url', api.url, '--yes', '--refresh', '--json'],
+      [
+        ...['apply', path('drop.csv'), ...TARGET, '--base-url', api.url, '--yes', '--refresh', '--json'],
+        ...['--opensea-url', 'https://opensea.example'],
+      ],
       options,
     )
     expect([result.code, errorOf(result).code]).toEqual([4, 'unauthorized'])

@@ -2,7 +2,8 @@ import { type Blockchain, chainIdOf, isEvm } from '../../api/blockchains.ts'
 import { createTransport } from '../../client/create-transport.ts'
 import { statusOf } from '../../client/responses.ts'
 import { proxyOf } from '../../config/proxy.ts'
-import type { Server } from '../../config/server.ts'
+import { NoServer, type Server } from '../../config/server.ts'
+import type { Settings } from '../../config/settings.ts'
 import { GdnError } from '../../core/errors.ts'
 import { parseUrl } from '../../core/parse-url.ts'
 import { knowKeysIn } from '../../core/secret.ts'
@@ -128,6 +129,23 @@ export function namedRpc({ env }: Deps, { rpcUrl }: Pick<ReaderFlags, 'rpcUrl'>)
   if (rpcUrl !== undefined) return { url: rpcUrl, flag: '--rpc-url' }
   const inEnv = env.GDN_RPC_URL ?? ''
   return inEnv === '' ? null : { url: httpUrl(inEnv, 'GDN_RPC_URL'), flag: 'GDN_RPC_URL' }
+}
+
+/**
+ * Returns the server whose node a command reads, because the user specifies none.
+ *
+ * @throws GdnError `usage` with a hint about `--rpc-url` if no server is configured
+ */
+export async function serverWithNode(settings: Settings): Promise<Server> {
+  try {
+    return await settings.server()
+  } catch (error) {
+    if (!(error instanceof NoServer)) throw error
+    const chain = settings.blockchain === null ? '-b <blockchain> and ' : ''
+    throw new GdnError('usage', 'no node is specified, and no server is configured', {
+      hint: `Add ${chain}--rpc-url <url> to read the contract from a node of its chain. To use the node of a server, add --local or --base-url <url>.`,
+    })
+  }
 }
 
 export function httpUrl(text: string, flag: string): string {

@@ -6,7 +6,7 @@ import { shellWord } from '../../core/shell-word.ts'
 import { parseTokenId } from '../../verify/abi.ts'
 import type { Connection, Deps } from '../deps.ts'
 import type { OpenSeaFlags } from '../flags/opensea.ts'
-import { openRefresher, refuseEmbeddedChain } from './refresh.ts'
+import { openRefresher } from './refresh.ts'
 
 /** Refreshes the NFTs whose metadata a command changed. */
 export interface UpdatedRefresher {
@@ -29,15 +29,14 @@ interface Changed {
   run: string
 }
 
-/** Opens OpenSea's API before anything is sent. @throws GdnError as `openRefresher` and `refuseEmbeddedChain` */
+/** Opens OpenSea's API before anything is sent. @throws GdnError as `openRefresher` */
 export async function openUpdatedRefresher(
   deps: Deps,
   flags: OpenSeaFlags,
   { settings, blockchain, run }: Changed,
 ): Promise<UpdatedRefresher> {
   const { io, signals } = deps
-  const refresher = await openRefresher(deps, flags, blockchain)
-  await refuseEmbeddedChain(deps, flags, settings, blockchain)
+  const refresher = await openRefresher(deps, flags, { blockchain, settings })
   return {
     async refresh({ client }, contract, nftGdnIds) {
       const nfts = [...(await readNfts({ client, signal: signals.signal }, nftGdnIds)).values()]

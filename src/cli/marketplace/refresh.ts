@@ -38,7 +38,7 @@ const DEFAULT_RATE = 1
  * @param settings settings that reach the server; null if there is no server
  * @throws GdnError `refused`
  */
-export async function refuseEmbeddedChain(
+async function refuseEmbeddedChain(
   deps: Deps,
   { openseaUrl }: OpenSeaFlags,
   settings: Settings | null,
@@ -61,14 +61,16 @@ export async function refuseEmbeddedChain(
 }
 
 /**
- * Checks the network and the key, and opens the API of OpenSea. Nothing is sent yet.
+ * Checks the network and the key, and opens the API of OpenSea. Nothing is sent to it yet.
  *
- * @throws GdnError `usage` if OpenSea doesn't list the network; `unauthorized` without a key
+ * @param settings settings that reach the server of the NFTs; null if there is no server
+ * @throws GdnError `usage` if OpenSea doesn't list the network; `refused` for an embedded chain; `unauthorized` without
+ *   a key
  */
 export async function openRefresher(
   deps: Deps,
   flags: OpenSeaFlags & { rate?: number },
-  blockchain: Blockchain,
+  { blockchain, settings }: { blockchain: Blockchain; settings: Settings | null },
 ): Promise<Refresher> {
   const chain = openSeaChain(blockchain)
   const url = flags.openseaUrl ?? OPENSEA_URL
@@ -79,6 +81,8 @@ export async function openRefresher(
       place: { flag: '--opensea-url' },
     })
   }
+  // A key would be of no use for a chain that OpenSea can't read.
+  await refuseEmbeddedChain(deps, flags, settings, blockchain)
   const key = await openSeaKey(deps, flags, parsed.origin)
   const { io, signals, now, sleep, env } = deps
   const proxy = isLocal ? undefined : proxyOf(env)

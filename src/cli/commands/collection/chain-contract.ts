@@ -5,7 +5,7 @@ import type { Settings } from '../../../config/settings.ts'
 import { flagError } from '../../../core/errors.ts'
 import { type GdnCommand, valueFlag } from '../../command.ts'
 import { addressOfCollection } from '../../connect/named-collection.ts'
-import { namedRpc, type ReaderFlags } from '../../connect/open-verifier.ts'
+import { namedRpc, type ReaderFlags, serverWithNode } from '../../connect/open-verifier.ts'
 import { whichCollection } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
 import { noCollection, requiredFlag, wrongAddress } from '../../flag-errors.ts'
@@ -51,7 +51,7 @@ export async function chainContract(
 ): Promise<ChainContract> {
   const contract = await contractOf(deps, typed, flags)
   const settings = await deps.settings({ ...flags, contract })
-  const server = namedRpc(deps, flags) === null ? await settings.server() : null
+  const server = namedRpc(deps, flags) === null ? await serverWithNode(settings) : null
   const { blockchain } =
     server === null
       ? { blockchain: settings.blockchain?.value }

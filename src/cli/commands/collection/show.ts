@@ -5,7 +5,7 @@ import { collectionsOfServers, type KnownCollection } from '../../../state/known
 import { GdnCommand, valueFlag } from '../../command.ts'
 import { findByAddress, knownCollections, rememberCollection } from '../../connect/known-collections.ts'
 import { collectionNamed } from '../../connect/named-collection.ts'
-import { namedRpc } from '../../connect/open-verifier.ts'
+import { namedRpc, serverWithNode } from '../../connect/open-verifier.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { requiredFlag } from '../../flag-errors.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
@@ -75,6 +75,7 @@ export async function show(deps: Deps, given: readonly string[], flags: ShowFlag
     return await showContract(deps, { contract: address, blockchain, server: null, flags, stateDir })
   }
   const output = address === null ? createOutput(deps.io, flags, SETTINGS_VIEW) : null
+  if (address !== null) await serverWithNode(settings)
   const connection = await deps.connect(settings)
   const known = await knownCollections(deps, connection)
   const onChain = known.filter((one) => (flags.blockchain ?? one.blockchain) === one.blockchain)

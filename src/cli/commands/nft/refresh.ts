@@ -2,10 +2,12 @@ import { addressProblem } from '../../../api/address.ts'
 import type { Blockchain } from '../../../api/blockchains.ts'
 import { runResults } from '../../../batch/runs/run-rows.ts'
 import { pagesOfNfts } from '../../../client/read-records.ts'
+import { NoServer } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { count } from '../../../core/count.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
 import { quoted } from '../../../core/quoted.ts'
+import { openSeaChain } from '../../../marketplace/opensea.ts'
 import { parseTokenId } from '../../../verify/abi.ts'
 import { findRun, settingsOfRun } from '../../batch/which-server.ts'
 import { GdnCommand, valueFlag } from '../../command.ts'
@@ -16,7 +18,7 @@ import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } fr
 import { addOpenSeaFlags, type OpenSeaFlags } from '../../flags/opensea.ts'
 import { blockchainName, notEmpty, positiveNumber } from '../../flags/parse.ts'
 import { addTimeoutFlag } from '../../flags/wait.ts'
-import { openRefresher, refuseEmbeddedChain } from '../../marketplace/refresh.ts'
+import { openRefresher } from '../../marketplace/refresh.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
@@ -59,7 +61,8 @@ export function command(deps: Deps, run = refresh): GdnCommand {
 }
 
 interface Tokens extends ChosenCollection {
-  tokenIds: readonly string[]
+  /** Returns the IDs of the tokens to refresh. */
+  list(): Promise<readonly string[]>
   /** Settings that reach the server of the collection; null if there is no server. */
   settings: Settings | null
 }
@@ -75,11 +78,11 @@ export async function refresh(deps: Deps, ids: readonly string[], flags: Refresh
     )
   }
   if (flags.run !== undefined && ids.length > 0) throw flagError('--run', "can't be used with token IDs")
-  const { contract, blockchain, tokenIds, settings } = await tokensOf(deps, ids, flags)
-  if (tokenIds.length === 0) throw new GdnError('not_found', 'there are no NFTs to refresh')
-  const refresher = await openRefresher(deps, flags, blockchain)
+  const { contract, blockchain, list, settings } = await tokensOf(deps, ids, flags)
+  const refresher = await openRefresher(deps, flags, { blockchain, settings })
   try {
-    await refuseEmbeddedChain(deps, flags, settings, blockchain)
+    const tokenIds = await list()
+    if (tokenIds.length === 0) throw new GdnError('not_found', 'there are no NFTs to refresh')
     const { records, error } = await refresher.refresh(contract, tokenIds)
     const place = { contract_address: contract, blockchain, marketplace: 'opensea' }
     await output.many(records.map(({ error: reason, ...record }) => ({ ...record, ...place, error: reason })))
@@ -93,37 +96,60 @@ export async function refresh(deps: Deps, ids: readonly string[], flags: Refresh
 async function tokensOf(deps: Deps, ids: readonly string[], flags: RefreshFlags): Promise<Tokens> {
   if (flags.run !== undefined) return await tokensOfRun(deps, flags.run, flags)
   const settings = await deps.settings(flags)
-  if (ids.length === 0) return await tokensOfCollection(deps, settings)
-  const server = await settings.server().catch((error: unknown) => {
-    // No server is needed if the collection is named.
-    if (settings.contract === null || settings.blockchain === null) throw error
-    return null
-  })
-  if (server !== null) return { ...(await whichCollection(deps, settings, server, deps.io)), tokenIds: ids, settings }
-  const { contract, blockchain } = settings
-  if (contract === null || blockchain === null) throw new Error('the collection is not named')
-  const problem = addressProblem(contract.value, blockchain.value)
-  if (problem !== null) throw wrongAddress(contract.value, problem, contract.from)
-  return { contract: contract.value, blockchain: blockchain.value, tokenIds: ids, settings: null }
+  const named = settings.blockchain?.value
+  if (named !== undefined) openSeaChain(named)
+  const list = async () => ids
+  try {
+    const server = await settings.server()
+    const chosen = await whichCollection(deps, settings, server, deps.io)
+    return { ...chosen, list: ids.length > 0 ? list : () => tokensOfCollection(deps, settings, chosen), settings }
+  } catch (error) {
+    const { contract, blockchain } = settings
+    // No server is needed if the tokens and their collection are named.
+    if (ids.length > 0 && contract !== null && blockchain !== null && isNoServer(error)) {
+      const problem = addressProblem(contract.value, blockchain.value)
+      if (problem !== null) throw wrongAddress(contract.value, problem, contract.from)
+      return { contract: contract.value, blockchain: blockchain.value, list, settings: null }
+    }
+    if (!(error instanceof NoServer)) throw error
+    const missing = [
+      ...(ids.length > 0 ? [] : ['the token IDs']),
+      ...(contract === null ? ['-c <address>'] : []),
+      ...(blockchain === null ? ['-b <name>'] : []),
+    ]
+    throw error.with({
+      hint: `To refresh NFTs without a server, add ${missing.join(', ')}. To read them from a server, add --local or --base-url <url>.`,
+    })
+  }
 }
+
+/** Whether no server is configured, or the configured local backend isn't running. */
+const isNoServer = (error: unknown): boolean =>
+  error instanceof NoServer || (error instanceof GdnError && error.code === 'unreachable')
 
 async function tokensOfRun(deps: Deps, name: string, flags: RefreshFlags): Promise<Tokens> {
   const run = await findRun(deps, name, flags)
-  const tokenIds: string[] = []
-  for await (const { status, token_id, burned } of runResults(run)) {
-    if (status === 'deployed' && token_id !== null && !burned) tokenIds.push(token_id)
+  const list = async () => {
+    const tokenIds: string[] = []
+    for await (const { status, token_id, burned } of runResults(run)) {
+      if (status === 'deployed' && token_id !== null && !burned) tokenIds.push(token_id)
+    }
+    return tokenIds
   }
   const settings = await settingsOfRun(deps, run, flags).catch((error: unknown) => {
     if (error instanceof GdnError && error.code === 'unreachable') return null
     throw error
   })
-  return { contract: run.contractAddress, blockchain: run.blockchain, tokenIds, settings }
+  return { contract: run.contractAddress, blockchain: run.blockchain, list, settings }
 }
 
-async function tokensOfCollection(deps: Deps, settings: Settings): Promise<Tokens> {
+async function tokensOfCollection(
+  deps: Deps,
+  settings: Settings,
+  { contract, blockchain }: ChosenCollection,
+): Promise<string[]> {
   const { io, signals } = deps
   const { client, server } = await deps.connect(settings)
-  const { contract, blockchain } = await whichCollection(deps, settings, server, io)
   const request = { contract_addresses: contract, blockchain }
   const listing = client.call('getnftgdnids', request, { signal: signals.signal })
   const { nft_gdn_ids: ids } = await awaitResponse(io, server.origin, listing)
@@ -135,5 +161,5 @@ async function tokensOfCollection(deps: Deps, settings: Settings): Promise<Token
         tokenIds.push(token_id ?? '')
     }
   }
-  return { contract, blockchain, tokenIds, settings }
+  return tokenIds
 }

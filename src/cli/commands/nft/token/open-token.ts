@@ -7,7 +7,7 @@ import type { Block } from '../../../../verify/block-at.ts'
 import type { ContractReader } from '../../../../verify/contract/answers.ts'
 import { readToken } from '../../../../verify/contract/read-token.ts'
 import { collectionsAtAGlance } from '../../../connect/known-collections.ts'
-import { namedRpc, type ReaderFlags } from '../../../connect/open-verifier.ts'
+import { namedRpc, type ReaderFlags, serverWithNode } from '../../../connect/open-verifier.ts'
 import { refuseSolana, withContract } from '../../../connect/with-contract.ts'
 import type { Deps } from '../../../deps.ts'
 import { requiredFlag } from '../../../flag-errors.ts'
@@ -68,7 +68,7 @@ export async function openToken(
   if (!isEvm(blockchain)) throw refuseSolana(blockchain)
   const isNamed = namedRpc(deps, flags) !== null
   const named = await namedServer(deps, flags)
-  const server = isNamed || named !== null ? named : usesConfigured ? await settings.server() : null
+  const server = isNamed || named !== null ? named : usesConfigured ? await serverWithNode(settings) : null
   if (!isNamed && server === null) {
     const files = flags.gateway === undefined ? ', and --gateway for the files' : ''
     throw new GdnError('usage', `no node is specified: set --rpc-url or GDN_RPC_URL${files}`)
