@@ -57,7 +57,9 @@ function parseDate(given: string): Parsed {
     return isReal ? { text: String(ms / 1000) } : { problem: `must be a date that exists, not ${quoted(given)}` }
   }
   if (!/^(?:0|-?[1-9]\d*)$/.test(given)) {
-    return { problem: `must be a date such as 2026-11-01, or its Unix time in seconds, not ${quoted(given)}` }
+    return {
+      problem: `must be a date such as 2026-11-01, a time such as 2026-11-01T18:30:00Z, or a Unix time in seconds, not ${quoted(given)}`,
+    }
   }
   // A year or a date without dashes is hardly a time in 1970. Midnight is what this function returns for a day.
   const [, year, month = '01', day = '01'] = /^((?:19|20)\d\d)(?:(\d\d)(\d\d))?$/.exec(given) ?? []

@@ -122,7 +122,7 @@ describe('a date', () => {
     ['1'.repeat(300), 'must be a Unix time in seconds, not milliseconds'],
     ...['11/1/2026', '2026-11-01T18:30:00', '1546360800.5', '1e9', '', '-0', 'today'].map((given) => [
       given,
-      `must be a date such as 2026-11-01, or its Unix time in seconds, not ${JSON.stringify(given)}`,
+      `must be a date such as 2026-11-01, a time such as 2026-11-01T18:30:00Z, or a Unix time in seconds, not ${JSON.stringify(given)}`,
     ]),
   ])('%s is rejected', (given, problem) => {
     expect(problemOf(parseTraitValue('date', undefined, given as string))).toBe(problem)

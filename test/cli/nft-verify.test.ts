@@ -52,6 +52,12 @@ test('looks up owner and blockchain, and exits with 0 and the record for an NFT 
   ])
 })
 
+test('a person reads that only the server was asked', async () => {
+  const { stderr } = await verify(await api(), ['-b', 'polygon'])
+  expect(stderr).toContain('The chain, the metadata and the files were not read.')
+  expect(stderr).toContain('add --on-chain.')
+})
+
 test.each([['--owner'], ['--receiver'], ['--receiver-wallet-address']])(
   'looks up nothing if %s and the blockchain are given',
   async (flag) => {

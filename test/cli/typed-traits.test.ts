@@ -210,3 +210,27 @@ test('nft update refuses a new trait whose name differs only in case or spaces',
     expect([code, stderr]).toEqual([2, expect.stringContaining('did you mean "Power"?')])
   }
 })
+
+test('nft update -f warns of a typed trait that becomes text, and shows dates as people write them', async () => {
+  const born = (value: string) => ({ tag: 'Born', value, display_type: 'date' })
+  const before = { ...METADATA, attribute: [...METADATA.attribute, born('1793491200')] }
+  const api = await fakeApi({
+    '*': () => ({
+      headers: { 'typed-traits-supported': 'true' },
+      body: {
+        requests: { nft_gdn_ids: ['id-1'] },
+        nfts: [nft('id-1', { is_dynamic: true, is_frozen: false, revision: 0, request_metadata: before })],
+      },
+    }),
+  })
+  const after = { ...METADATA, attribute: [{ tag: 'Power', value: '80' }, born('1793557800')] }
+  await writeFile(path('metadata.json'), JSON.stringify(after))
+  const update = ['nft', 'update', 'id-1', '--dry-run', '-b', 'polygon', '--base-url', api.url]
+  const { code, stdout, stderr } = await cli([...update, '-f', path('metadata.json')], options)
+  expect(code, stderr).toBe(0)
+  expect(stderr).toContain('The trait "Power" has the type number, and becomes text.')
+  expect(stderr).toContain('To keep the type, add "display_type": "number" to the attribute.')
+  expect(stdout).toContain('attribute Born\t2026-11-01\t2026-11-01T18:30:00Z')
+  const kept = await cli([...update, '--attr', 'Power=80'], options)
+  expect([kept.code, kept.stderr]).toEqual([0, expect.not.stringContaining('becomes text')])
+})

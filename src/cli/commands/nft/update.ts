@@ -1,6 +1,7 @@
 import { updatednft } from '../../../api/endpoints/updatednft.ts'
 import type { NftMetadata } from '../../../api/metadata.ts'
 import { metadataChanges } from '../../../api/metadata-changes.ts'
+import { readAttribute, shownValue } from '../../../api/traits.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
 import { quoted } from '../../../core/quoted.ts'
 import { proofIn } from '../../../manifest/reveal-keys.ts'
@@ -96,11 +97,12 @@ export async function update(deps: Deps, id: string, flags: UpdateFlags): Promis
   const paths = new Map(localFiles.map(({ placeholder, path }) => [placeholder, path]))
   const shown = replaceUrls(request, paths).metadata[0] as NftMetadata
   const intent = { [id]: { ...shortRecord(nft), before, after: shown, revision: nft.revision } }
+  if (flags.file !== undefined) warnOfLostTypes(deps, before, shown)
   if (flags.dryRun) {
     deps.checkPlan?.(intent)
     const { blockchain } = nft
     await quoteOperation(deps, connection.settings, flags, { endpoint: 'updatednft', blockchain, content: request })
-    return await output.many(metadataChanges(before, shown).map((change) => ({ ...change })))
+    return await output.many(metadataChanges(withDates(before), withDates(shown)).map((change) => ({ ...change })))
   }
   if (localFiles.length === 0 && metadataChanges(before, request.metadata[0] as NftMetadata).length === 0) {
     await output.one({ ...shortRecord(nft), status: 'deployed' })
@@ -125,6 +127,26 @@ export async function update(deps: Deps, id: string, flags: UpdateFlags): Promis
     const { title } = request.metadata[0] ?? {}
     await output.one({ ...shortRecord(nft), title, ...seen })
   })
+}
+
+/** Warns of typed traits that become text, because the new metadata has no type for them. */
+function warnOfLostTypes({ io }: Deps, before: NftMetadata, after: NftMetadata): void {
+  for (const { tag, display_type } of after.attribute ?? []) {
+    const earlier = before.attribute?.find((one) => one.tag === tag)
+    if (display_type !== undefined || earlier?.display_type === undefined) continue
+    io.warn(
+      safe(
+        `The trait ${quoted(tag)} has the type ${earlier.display_type}, and becomes text. To keep the type, add "display_type": "${earlier.display_type}" to the attribute.`,
+      ),
+    )
+  }
+}
+
+/** Returns metadata with its dates as people write them, to show the difference. */
+function withDates(metadata: NftMetadata): NftMetadata {
+  const shown = structuredClone(metadata)
+  for (const one of shown.attribute ?? []) if (one.display_type === 'date') one.value = shownValue(readAttribute(one))
+  return shown
 }
 
 function refuseFinal({ nft_gdn_id: id, is_dynamic, is_frozen, burned }: FoundNft): void {

@@ -121,7 +121,10 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
     await output.one(data)
     throw notConfirmed(nftGdnId, owner, blockchain, { current, isgdnnft, server: connection.server })
   }
-  if (!flags.onChain || record === null) return await output.one(data)
+  if (!flags.onChain || record === null) {
+    await output.one(data)
+    return deps.io.note(isEvm(blockchain) ? ONLY_SERVER_ASKED : 'The chain and the files were not read.')
+  }
   const { verification, provenance, broken } = await readChain(deps, flags, {
     record,
     owner,
@@ -140,6 +143,9 @@ async function noteNotShuffled(deps: Deps, connection: Connection, { contract_ad
   const commitments = contract_address ? await commitmentsOf(deps, connection, contract_address) : []
   if (commitments.some(({ shuffle_margin }) => typeof shuffle_margin === 'number')) deps.io.note(NOT_SHUFFLED)
 }
+
+const ONLY_SERVER_ASKED =
+  'The server confirms this. The chain, the metadata and the files were not read. To compare the NFT with the chain and the storage, add --on-chain.'
 
 const NOT_SHUFFLED =
   "The NFT is not part of a shuffled drop of its collection, so gdn can't prove how its metadata was chosen."
