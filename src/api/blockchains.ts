@@ -81,5 +81,9 @@ export function blockchainFacts(name: Blockchain): BlockchainFacts | null {
 /** Returns the EIP-155 chain ID of a blockchain, or null on Solana and for a name that an operator configured. */
 export const chainIdOf = (name: Blockchain): number | null => blockchainFacts(name)?.chainId ?? null
 
+/** Returns the known blockchain with an EIP-155 chain ID, or null. */
+export const blockchainWithId = (chainId: number): KnownBlockchain | null =>
+  KNOWN_NAMES.find((name) => chainIdOf(name) === chainId) ?? null
+
 /** Whether a blockchain is known to be a testnet. False for a name that an operator configured. */
 export const isTestnet = (name: Blockchain): boolean => blockchainFacts(name)?.testnet === true

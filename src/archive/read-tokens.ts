@@ -44,7 +44,8 @@ export async function readTokens(options: ReadTokensOptions): Promise<void> {
         failed = true
         throw error
       }
-      onToken()
+      // The metadata of the contract is read like that of a token.
+      if (token.token !== COLLECTION_KEY) onToken()
     }
   }
   // All workers must end before the store is closed.

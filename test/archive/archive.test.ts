@@ -399,6 +399,14 @@ test('requires --gateway only for ipfs URLs', async () => {
   expect(await check()).toMatchObject(required)
 })
 
+test('a blockchain that gdn does not know is reported with the one of the chain ID', async () => {
+  const world = await one(dataUrl({ name: 'Tide' }))
+  const flags = world.flags.map((flag) => (flag === 'polygon' ? 'foo-chain' : flag))
+  const { code, stderr } = await cli(['collection', 'check', ...flags])
+  const warning = "gdn doesn't know the blockchain foo-chain. The node has the chain ID 137, as polygon has"
+  expect([code, stderr]).toEqual([0, expect.stringContaining(`${warning}: did you mean -b polygon?`)])
+})
+
 test('a gateway that answers nothing is an error of the network, and the same command resumes', async () => {
   const world = kept(await drop(2))
   const { dir } = await tempHome()
@@ -409,6 +417,7 @@ test('a gateway that answers nothing is an error of the network, and the same co
   for (const command of [['collection', 'check'], archive]) {
     const { exitCode, stderr } = await gdn.run(...command, ...dead)
     expect([exitCode, stderr]).toEqual([6, expect.stringContaining('--gateway: no gateway responds: ')])
+    if (command === archive) expect(stderr).toContain('tides.car.partial has what was read so far.')
   }
   expect(existsSync(file)).toBe(false)
   expect(await gdn.run(...archive, ...world.flags)).toMatchObject({ exitCode: 0 })

@@ -1,5 +1,5 @@
 import { blockchainHint } from '../../api/blockchain-hint.ts'
-import { type Blockchain, chainIdOf, isKnownBlockchain } from '../../api/blockchains.ts'
+import { type Blockchain, blockchainWithId, chainIdOf, isKnownBlockchain } from '../../api/blockchains.ts'
 import { createTransport } from '../../client/create-transport.ts'
 import { statusOf } from '../../client/responses.ts'
 import { proxyOf } from '../../config/proxy.ts'
@@ -61,6 +61,7 @@ export async function openChain(
   try {
     const chainId = await reader.chainId()
     const expected = chainIdOf(blockchain)
+    if (expected === null && named !== null) warnOfName(deps, blockchain, chainId)
     if (expected === null || chainId === expected) return { reader, chainId, isEmbedded: named === null, close }
     throw new GdnError('usage', `has the chain ID ${chainId}, but ${blockchain} has ${expected}`, {
       place: { flag: named?.flag ?? '--rpc-url' },
@@ -71,6 +72,13 @@ export async function openChain(
     if (named !== null) throw asNodeError(error, named.flag)
     throw statusOf(error) === 404 ? noNode(blockchain) : error
   }
+}
+
+/** Warns of a name that gdn doesn't know, because an archive or a snapshot has it as the blockchain of its contract. */
+function warnOfName({ io }: Deps, blockchain: Blockchain, chainId: number): void {
+  const known = blockchainWithId(chainId)
+  const meant = known === null ? '' : `, as ${known} has: did you mean -b ${known}?`
+  io.warn(`gdn doesn't know the blockchain ${blockchain}. The node has the chain ID ${chainId}${meant || '.'}`)
 }
 
 const noNode = (blockchain: Blockchain) =>

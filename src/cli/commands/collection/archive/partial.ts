@@ -1,4 +1,4 @@
-import { dirname } from 'node:path'
+import { basename, dirname } from 'node:path'
 import { type Archived, ArchiveStore } from '../../../../archive/archive-store.ts'
 import { GdnError, messageOf, systemCode } from '../../../../core/errors.ts'
 import { shellWord } from '../../../../core/shell-word.ts'
@@ -37,7 +37,7 @@ export async function openPartial<Result>(
     } catch (error) {
       // The tokens are listed at one block, so a list that isn't complete is of no use.
       remove = store.archived() === null
-      throw remove ? error : withResume(error)
+      throw remove ? error : withResume(error, partial)
     } finally {
       store.close({ remove })
     }
@@ -62,10 +62,13 @@ const otherArchive = (partial: string, difference: string) =>
 
 const isOfServers = ({ code }: GdnError) => ['interrupted', 'terminated', 'unreachable', 'bad_answer'].includes(code)
 
-function withResume(error: unknown): unknown {
-  return error instanceof GdnError && isOfServers(error) && error.place === undefined
-    ? error.with({ hint: 'Run the same command again to resume.' })
-    : error
+/** Returns an error with the name of the unfinished archive, because the file stays. */
+function withResume(error: unknown, partial: string): unknown {
+  if (!(error instanceof GdnError)) return error
+  const kept = `${safe(basename(partial))} has what was read so far.`
+  if (isOfServers(error) && error.place === undefined)
+    return error.with({ hint: `${kept} Run the same command again to resume.` })
+  return error.place?.flag === '--gateway' ? error.with({ hint: `${error.hint ?? ''} ${kept}`.trim() }) : error
 }
 
 /** Converts an error of SQLite, or of a missing directory, to one with a fix. */
