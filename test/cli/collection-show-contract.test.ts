@@ -253,6 +253,37 @@ describe('contracts that lie or break', () => {
     expect(found).toMatchObject({ name: null, not_readable: { name: 'name() returns malformed data' } })
   })
 
+  test('the royalty is that of a token that exists, and its ID is shown', async () => {
+    const royaltyOf = (percent: number) =>
+      encodeAbiParameters([{ type: 'address' }, { type: 'uint256' }], [other, BigInt(percent * 100)])
+    const royalty = { 'royaltyInfo(uint256,uint256)': royaltyOf(5) }
+    const [none, owned] = [wordOf(0), wordOf(BigInt(other))]
+    for (const [answers, token] of [
+      [{}, '1'],
+      [{ 'ownerOf(uint256)': owned }, '1'],
+      // Only token 0 has an owner: the code returns the owner if the ID is 0, and 0 otherwise.
+      [{ 'ownerOf(uint256)': { code: `73${other.slice(2)}6004351502${'60005260206000f3'}` } }, '0'],
+      [{ 'ownerOf(uint256)': none, 'tokenByIndex(uint256)': wordOf(1000) }, '1000'],
+    ] as const) {
+      const found = await shown(await place(answering({ ...royalty, ...answers })))
+      expect([found.royalty, found.royalty_token]).toEqual([{ percent: 5, receiver: other }, token])
+    }
+    expect(await shown(await place(answering({})))).toMatchObject({ royalty: null, royalty_token: null })
+    const contract = await place(answering({ ...royalty, 'ownerOf(uint256)': none, 'tokenByIndex(uint256)': wordOf(9) }))
+    expect((await run(contract)).stdout).toContain('royalty_token\t9')
+  })
+
+  test('the card shows metadata that is in the contract itself', async () => {
+    const metadata = { name: 'Tide', description: 'Hours of the tide', banner_image: `data:,${'x'.repeat(500)}` }
+    const uri = `data:application/json;base64,${Buffer.from(JSON.stringify(metadata)).toString('base64')}`
+    const contract = await place(answering({ 'contractURI()': textIn(uri) }))
+    const { stdout } = await run(contract, [], { tty: true, columns: 600 })
+    expect(stdout).toContain('Hours of the tide')
+    expect(stdout).toContain('(506 characters)')
+    expect(stdout).not.toContain('x'.repeat(401))
+    expect((await shown(contract)).contract_uri).toBe(uri)
+  })
+
   test('a supply above its maximum, and a royalty above the price, are named', async () => {
     const contract = await place(
       answering({

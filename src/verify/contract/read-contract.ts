@@ -26,8 +26,9 @@ export interface ContractFacts {
   roles: Role[] | null
   /** Admins of Manifold's contracts. */
   admins: string[] | null
-  /** The royalty of token 1. */
   royalty: RoyaltyAnswer | null
+  /** ID of the token whose royalty was read: one that has an owner, or else token 1. Null without a royalty. */
+  royalty_token: string | null
   total_supply: string | null
   max_supply: string | null
   /** The function that returned the maximum supply. */
@@ -117,23 +118,47 @@ async function readFields(reader: ContractReader, facts: Facts) {
   }
   const admins: Question<string[]> = { signature: 'getAdmins()', decode: decodeAddresses }
   const total = number('totalSupply()')
-  const royalty = royaltyOf(1n)
   const names = Object.keys(asked) as (keyof typeof asked)[]
-  const [texts, [admin], [supply, ...supplies], [royalties]] = await Promise.all([
+  const [texts, [admin], [supply, ...supplies], royalty] = await Promise.all([
     reader.ask(Object.values(asked)),
     reader.ask([admins]),
     reader.ask([total, ...MAX_SUPPLY.map(number)]),
-    reader.ask([royalty]),
+    readRoyalty(reader, facts),
   ])
   const values = names.map((name, at): [string, string | null] => [name, facts.take(name, asked[name], texts[at])])
   return {
     ...(Object.fromEntries(values) as Record<keyof typeof asked, string | null>),
     admins: facts.take('admins', admins, admin),
     total_supply: facts.take('total_supply', total, supply)?.toString() ?? null,
-    royalty: facts.take('royalty', royalty, royalties),
+    ...royalty,
     supplies,
   }
 }
+
+/** IDs that most collections begin with. */
+const FIRST_TOKENS = [1n, 0n]
+
+/** Reads the royalty of a token that exists, because some contracts have none for other tokens. */
+async function readRoyalty(reader: ContractReader, facts: Facts) {
+  const byIndex: Question<bigint> = { signature: 'tokenByIndex(uint256)', args: [0n], decode: decodeNumber }
+  const ownerOf = (token: bigint): Question<string> => ({
+    ...{ signature: 'ownerOf(uint256)', args: [token], decode: decodeAddress },
+  })
+  const [owners, answers, [indexed]] = await Promise.all([
+    reader.ask(FIRST_TOKENS.map(ownerOf)),
+    reader.ask(FIRST_TOKENS.map(royaltyOf)),
+    reader.ask([byIndex]),
+  ])
+  const owned = owners.findIndex((owner) => heldBy(valueIn(owner)) !== null)
+  const listed = owned === -1 ? valueIn(indexed) : null
+  const [ofListed] = listed === null ? [] : await reader.ask([royaltyOf(listed)])
+  const [token = 1n, answer] = listed === null ? [FIRST_TOKENS[owned], answers[Math.max(0, owned)]] : [listed, ofListed]
+  const royalty = facts.take('royalty', royaltyOf(token), answer)
+  return { royalty, royalty_token: royalty === null ? null : token.toString() }
+}
+
+/** Returns the owner of a token. Some contracts return the zero address for tokens that don't exist. */
+export const heldBy = (owner: string | null): string | null => (owner === null || /^0x0+$/.test(owner) ? null : owner)
 
 function maxSupplyOf(answers: readonly Answer<bigint>[], facts: Facts) {
   const at = answers.findIndex((answer) => valueIn(answer) !== null)
@@ -146,8 +171,8 @@ function maxSupplyOf(answers: readonly Answer<bigint>[], facts: Facts) {
     return { max_supply: null, max_supply_function: null }
   }
   if (found > 0n) return { max_supply: String(found), max_supply_function }
-  // In thirdweb's contracts, 0 means that there is no maximum.
-  facts.reasons.max_supply = `${max_supply_function} returns 0, which means no maximum in contracts of thirdweb`
+  // In the contracts of gdn and thirdweb, 0 means that there is no maximum.
+  facts.reasons.max_supply = `${max_supply_function} returns 0, which means no maximum in contracts of gdn and thirdweb`
   return { max_supply: null, max_supply_function }
 }
 

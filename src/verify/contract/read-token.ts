@@ -1,7 +1,7 @@
 import { decodeAddress, decodeNumber, decodeString, wordsOf } from '../abi.ts'
 import { type Answer, type ContractReader, type Question, reasonOf, valueIn } from './answers.ts'
 import { type Interfaces, readInterfaces } from './interfaces.ts'
-import { type RoyaltyAnswer, royaltyOf } from './read-contract.ts'
+import { heldBy, type RoyaltyAnswer, royaltyOf } from './read-contract.ts'
 
 /** The answers of any contract about one of its tokens at one block. A value is null if it can't be read. */
 export interface TokenFacts {
@@ -85,9 +85,6 @@ export async function readToken(reader: ContractReader, token: bigint): Promise<
     interfaces,
   }
 }
-
-/** Returns the owner. Some contracts return the zero address for tokens that don't exist. */
-const heldBy = (owner: string | null): string | null => (owner === null || /^0x0+$/.test(owner) ? null : owner)
 
 function standardOf({ standard, claimed }: Interfaces, owner: string | null): TokenFacts['standard'] {
   if (standard === 'erc721' || standard === 'erc1155') return standard

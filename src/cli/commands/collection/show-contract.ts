@@ -2,6 +2,7 @@ import { checksumAddress } from '../../../api/address.ts'
 import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
 import type { Server } from '../../../config/server.ts'
 import { type ContractFacts, readContract } from '../../../verify/contract/read-contract.ts'
+import { metadataPlace, parseMetadata } from '../../../verify/contract/token-uri.ts'
 import { kindOfCode } from '../../../verify/known-contracts.ts'
 import type { ReaderFlags } from '../../connect/open-verifier.ts'
 import { blockData, refuseSolana, withContract } from '../../connect/with-contract.ts'
@@ -9,14 +10,14 @@ import type { Deps } from '../../deps.ts'
 import type { OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import type { DataRecord } from '../../render/cells.ts'
-import { royaltyText, STANDARDS, shownAddress } from '../../render/contract-text.ts'
+import { royaltyText, STANDARDS, shortText, shownAddress } from '../../render/contract-text.ts'
 import { createOutput } from '../../render/output.ts'
 import type { CardRow, RecordCard, View } from '../../render/view.ts'
 
 const FIELDS = [
   ...['contract_address', 'blockchain', 'block_number', 'block_hash', 'block_time'],
   ...['name', 'symbol', 'standard', 'erc165', 'interfaces', 'code_kind', 'code_bytes', 'proxy'],
-  ...['owner', 'pending_owner', 'roles', 'admins', 'royalty', 'total_supply', 'max_supply', 'max_supply_function'],
+  ...['owner', 'pending_owner', 'roles', 'admins', 'royalty', 'royalty_token', 'total_supply', 'max_supply', 'max_supply_function'],
   ...['contract_uri', 'transfer_validator', 'contradictions', 'not_readable'],
 ]
 
@@ -97,13 +98,22 @@ function cardOf(record: DataRecord): RecordCard {
       return [role, lines([...(members ?? []), problem]) || 'no members']
     }),
     ['admins', lines(admins ?? [])],
-    ['royalty', royalty && `${royaltyText(royalty)} (token 1)`],
+    ['royalty', royalty && `${royaltyText(royalty)} (token ${facts.royalty_token})`],
     ['total_supply', facts.total_supply],
     ['max_supply', facts.max_supply],
-    ['contract_uri', facts.contract_uri],
+    ['contract_uri', facts.contract_uri && shortText(facts.contract_uri)],
+    ['metadata', metadataIn(facts.contract_uri)],
     ['transfer_validator', NOBODY.test(facts.transfer_validator ?? '') ? 'none' : facts.transfer_validator],
     ['not_readable', lines(Object.values(not_readable))],
   ]
+}
+
+/** Returns the fields of metadata that is in the contract itself, such as its description and banner. */
+function metadataIn(uri: string | null): CardRow[] {
+  const place = uri === null ? null : metadataPlace(uri)
+  const parsed = place?.kind === 'data' && place.content !== null ? parseMetadata(place.content) : null
+  if (parsed === null || 'problem' in parsed) return []
+  return Object.entries(parsed.metadata).map(([key, value]): CardRow => [shortText(key), shortText(value)])
 }
 
 const NOBODY = /^0x0{40}$/

@@ -6,8 +6,8 @@ import { blockData } from '../../../connect/with-contract.ts'
 import type { Deps } from '../../../deps.ts'
 import type { OutputFlags } from '../../../flags/common.ts'
 import { safe } from '../../../io/io.ts'
-import { type DataRecord, plainCell } from '../../../render/cells.ts'
-import { royaltyText, STANDARDS, shownAddress } from '../../../render/contract-text.ts'
+import type { DataRecord } from '../../../render/cells.ts'
+import { royaltyText, STANDARDS, shortText, shownAddress } from '../../../render/contract-text.ts'
 import { createOutput } from '../../../render/output.ts'
 import type { CardRow, RecordCard, View } from '../../../render/view.ts'
 import type { NamedToken } from '../named-token.ts'
@@ -53,9 +53,6 @@ export async function showToken(deps: Deps, token: NamedToken, given: TokenFlags
   }
 }
 
-/** Maximum length of a text in a card, such as an image in a data URL. */
-const MAX_TEXT = 400
-
 function cardOf(record: DataRecord): RecordCard {
   const metadata = isRecord(record.metadata) ? record.metadata : {}
   const { name, description, image, attributes, ...others } = metadata
@@ -68,13 +65,13 @@ function cardOf(record: DataRecord): RecordCard {
     ['blockchain', record.blockchain],
     ['block', `${record.block_number} (${time})`],
     ['standard', STANDARDS[record.standard as keyof typeof STANDARDS]],
-    ['name', short(name)],
-    ['description', short(description)],
+    ['name', shortText(name)],
+    ['description', shortText(description)],
     ['owner', record.owner],
-    ['token_uri', short(record.token_uri)],
-    ['image', short(image)],
+    ['token_uri', shortText(record.token_uri)],
+    ['image', shortText(image)],
     ['attributes', attributesOf(attributes)],
-    ['other metadata', Object.entries(others).map(([key, value]): CardRow => [short(key), short(value)])],
+    ['other metadata', Object.entries(others).map(([key, value]): CardRow => [shortText(key), shortText(value)])],
     ['royalty', royalty && royaltyText(royalty)],
     ['total_supply', record.total_supply],
     ['max_supply', record.max_supply],
@@ -82,16 +79,11 @@ function cardOf(record: DataRecord): RecordCard {
   ]
 }
 
-function short(value: unknown): string {
-  const text = plainCell(value)
-  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}… (${text.length} characters)` : text
-}
-
 /** Returns the attributes of OpenSea's metadata standard as pairs; any other value as text. */
 function attributesOf(attributes: unknown): unknown {
-  if (!Array.isArray(attributes) || !attributes.every(isRecord)) return short(attributes)
+  if (!Array.isArray(attributes) || !attributes.every(isRecord)) return shortText(attributes)
   return attributes.map((one): CardRow => {
     const value = isTraitType(one.display_type) ? shownValue(readAttribute(one)) : one.value
-    return [short(one.trait_type ?? ''), short(value)]
+    return [shortText(one.trait_type ?? ''), shortText(value)]
   })
 }
