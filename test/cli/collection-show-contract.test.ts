@@ -269,7 +269,9 @@ describe('contracts that lie or break', () => {
       expect([found.royalty, found.royalty_token]).toEqual([{ percent: 5, receiver: other }, token])
     }
     expect(await shown(await place(answering({})))).toMatchObject({ royalty: null, royalty_token: null })
-    const contract = await place(answering({ ...royalty, 'ownerOf(uint256)': none, 'tokenByIndex(uint256)': wordOf(9) }))
+    const contract = await place(
+      answering({ ...royalty, 'ownerOf(uint256)': none, 'tokenByIndex(uint256)': wordOf(9) }),
+    )
     expect((await run(contract)).stdout).toContain('royalty_token\t9')
   })
 

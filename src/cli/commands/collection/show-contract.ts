@@ -17,7 +17,17 @@ import type { CardRow, RecordCard, View } from '../../render/view.ts'
 const FIELDS = [
   ...['contract_address', 'blockchain', 'block_number', 'block_hash', 'block_time'],
   ...['name', 'symbol', 'standard', 'erc165', 'interfaces', 'code_kind', 'code_bytes', 'proxy'],
-  ...['owner', 'pending_owner', 'roles', 'admins', 'royalty', 'royalty_token', 'total_supply', 'max_supply', 'max_supply_function'],
+  ...[
+    'owner',
+    'pending_owner',
+    'roles',
+    'admins',
+    'royalty',
+    'royalty_token',
+    'total_supply',
+    'max_supply',
+    'max_supply_function',
+  ],
   ...['contract_uri', 'transfer_validator', 'contradictions', 'not_readable'],
 ]
 
