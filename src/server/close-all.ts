@@ -3,7 +3,7 @@ import { withTimeout } from '../core/with-timeout.ts'
 /** Time limit for the cleanup after a failed start, so that the error is reported soon. */
 const CLOSE_WITHIN_MS = 3000
 
-/** Closes what a failed start had opened. Ignores errors, because the start's own error is the one to report. */
+/** Closes everything that a failed start has opened. Ignores errors, because the start's own error must be reported. */
 export async function closeFailed(undo: (() => unknown)[]): Promise<void> {
   await withTimeout(closeAll(undo), CLOSE_WITHIN_MS).catch(() => {})
 }
@@ -11,7 +11,7 @@ export async function closeFailed(undo: (() => unknown)[]): Promise<void> {
 /**
  * Closes everything that was opened, in reverse order, once. If a step fails, the other steps still run.
  *
- * @param undo emptied by this function
+ * @param undo the functions that close it. This function empties the list
  * @throws the error of the first step that failed
  */
 export async function closeAll(undo: (() => unknown)[]): Promise<void> {

@@ -40,29 +40,29 @@ export type Role = 'api' | 'worker' | 'all'
 export interface CoreOptions extends WorkOptions {
   dataDir: string
   /**
-   * PostgreSQL, from a flag or the environment. Default: the database of the settings file, else SQLite in the data
-   * directory.
+   * PostgreSQL settings from a flag or the environment. Default: the database of the settings file, or else SQLite in
+   * the data directory.
    */
   database?: PartialDatabaseSettings | undefined
   role?: Role
-  /** Blockchains that this process works on. Default: all. */
+  /** The blockchains that this process works on. Default: all. */
   only?: readonly Blockchain[] | undefined
   /** The file that configures networks by RPC URL. Default: backend.yaml in the data directory, if it exists. */
   settingsFile?: string | undefined
-  /** Where systemd stores a service's credentials (CREDENTIALS_DIRECTORY). */
+  /** The directory where systemd stores a service's credentials (CREDENTIALS_DIRECTORY). */
   credentialsDirectory?: string | undefined
-  /** The environment, for standard variables such as AWS_*. */
+  /** The environment, which has standard variables such as AWS_*. */
   env?: NodeJS.ProcessEnv
-  /** If true, a signed URL creates only one wallet. */
+  /** Whether a signed URL creates only one wallet. */
   singleUseUrls?: boolean
-  /** API version of keys that specify none. Default: the version in the settings file. */
+  /** API version for keys that specify none. Default: the version in the settings file. */
   apiVersion?: ApiVersion | undefined
   /** Fault injection: the text of a rules file, and its name. */
   faults?: { text: string; file: string } | undefined
   logLevel: LogLevel
   /** Destination of log lines (JSON). */
   logStream: { write(line: string): void }
-  /** Prints a warning or an error for people, as one line without secrets. Called only if the log level is `silent`. */
+  /** Prints a warning or an error for users, as one line without secrets. Called only if the log level is `silent`. */
   warn?: ((line: string) => void) | undefined
   now?: () => number
   /** Returns the milliseconds of a monotonic clock. */
@@ -79,26 +79,26 @@ export interface CoreOptions extends WorkOptions {
 /** The parts of a backend that the API and the worker share. */
 export interface Core {
   dataDir: string
-  /** The key of the data directory's local account. */
+  /** The API key of the data directory's local account. */
   apiKey: Secret
   deps: ServiceDeps
-  /** API version of keys that specify none. */
+  /** API version for keys that specify none. */
   apiVersion: ApiVersion
   identity: BackendIdentity
   log: Log
   metrics: Metrics
   readiness: Readiness
-  /** Marks the process as not ready, because it is about to stop. */
+  /** Marks the process as not ready, because it will stop soon. */
   stopping: () => void
   faults: Faults | undefined
-  /** Temporary problems at the start, one sentence each. */
+  /** Temporary problems at the start, each as one sentence. */
   warnings: readonly string[]
   /** Starts the pipeline, which resumes pending work first. */
   begin: () => void
 }
 
 /**
- * Opens everything that a backend works with. Adds cleanup functions to `undo`, to be called in reverse order.
+ * Opens everything that a backend uses. Adds cleanup functions to `undo`, which must be called in reverse order.
  *
  * @throws GdnError `data_dir`, `data_dir_busy`, `native_missing`, `invalid_config`, `unreachable`.
  */
@@ -108,7 +108,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   const log = await createLog(options.logLevel, options.logStream, options.warn)
   const works = role !== 'api'
   const anvil = works ? checkAnvil() : Promise.resolve()
-  // Awaited below. A rejection must not count as unhandled if an earlier step fails.
+  // Handle a rejection now, because an earlier step may fail before the promise is awaited below.
   anvil.catch(() => {})
   const settings = withFork(await loadServerSettings(dataDir, options.settingsFile), options.fork)
   const faults = await loadFaults(options)
@@ -131,7 +131,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   const identity = await keepIdentity(store.db)
   const apiKey = await openLocalAccount(store, dataDir, now())
   const signers = await openEmbeddedSigners(dataDir, store)
-  // Created before the parts that it reads, because they report their requests to it.
+  // Create the metrics before the parts that they read, because the parts report their requests to them.
   const metrics = createMetrics({
     db: store.db,
     now,
@@ -206,7 +206,7 @@ async function ownEmbeddedChains(store: Store, chains: Chains, log: Log, undo: (
     await chains.own(held)
   })
   undo.push(async () => {
-    // Closes the chains before another process may run them.
+    // Close the chains before another process may run them.
     await chains.close()
     await owner.close()
   })
@@ -246,14 +246,14 @@ async function clockOf(store: Store, undo: (() => unknown)[]): Promise<() => num
   return clock.now
 }
 
-/** Loads the faults to inject. Their module includes a YAML parser, so it is loaded only if there are any. */
+/** Loads the fault injection. Its module includes a YAML parser, so it is loaded only if faults are configured. */
 async function loadFaults({ faults }: CoreOptions): Promise<Faults | undefined> {
   if (faults === undefined) return undefined
   const { createFaults } = await import('./faults/faults.ts')
   return createFaults(faults)
 }
 
-/** Returns the error to report if a start fails. Explains a full disk and a lost database. */
+/** Returns the error to report if a start fails. It explains a full disk and a lost database. */
 export function explainStartFailure(error: unknown, dataDir: string): unknown {
   if (!isDiskFull(error)) return toldOfDatabase(error)
   return new GdnError('data_dir', `the disk of the data directory ${dataDir} is full`, {

@@ -4,7 +4,10 @@ import { createWarningsLog } from './warnings-log.ts'
 
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug'
 
-/** The logger of the backend. A line has a message and fields, never a secret. pino's logger is compatible. */
+/**
+ * The logger of the backend. A log line has a message and fields, and never contains a secret. pino's logger is
+ * compatible.
+ */
 export interface Log {
   debug(facts: object, message: string): void
   info(facts: object, message: string): void
@@ -20,7 +23,7 @@ const SILENT: Log = { debug: nothing, info: nothing, warn: nothing, error: nothi
 /**
  * Creates the backend's log: one line of JSON for each event, without secrets.
  *
- * @param warn prints warnings and errors for people if the level is `silent`
+ * @param warn prints warnings and errors for users if the level is `silent`
  */
 export async function createLog(
   level: LogLevel,

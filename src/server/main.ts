@@ -15,25 +15,25 @@ import type { Log } from './log.ts'
 
 export interface BackendOptions extends CoreOptions {
   role?: Exclude<Role, 'worker'>
-  /** Address to listen on. */
+  /** The address on which the backend listens. */
   host: string
-  /** 0 selects any free port. */
+  /** The port; 0 selects any free port. */
   port: number
   rateLimits: boolean
   /**
    * Accepted hosts in the Host header. On loopback, they are accepted in addition to loopback names. On other
-   * addresses, if any are set, only these hosts, loopback names and IP addresses are accepted.
+   * addresses, if hosts are set, only these hosts, loopback names and IP addresses are accepted.
    */
   allowedHosts: readonly string[]
   /** The files for TLS. Without them, the server uses plain HTTP. */
   tls?: TlsFiles | undefined
   /** Addresses and networks of proxies whose X-Forwarded-* headers are trusted. */
   trustProxy?: readonly string[]
-  /** If true, the local account's key is accepted from other machines too. */
+  /** Whether the local account's key is also accepted from other machines. */
   allowLocalKey?: boolean
   connections?: Partial<ConnectionLimits>
   bodyMemory?: Partial<BodyMemory>
-  /** Timeout in milliseconds for a request to arrive in full. Default: a minute. */
+  /** Timeout in milliseconds for the arrival of a complete request. Default: a minute. */
   requestTimeoutMs?: number
   /** Interval between keep-alive lines in event streams, in milliseconds. Default: 15 s. */
   heartbeatMs?: number
@@ -45,18 +45,18 @@ export interface BackendOptions extends CoreOptions {
 }
 
 export interface StartedBackend {
-  /** Without a trailing slash. */
+  /** URL of the backend, without a trailing slash. */
   url: string
-  /** The key of the data directory's local account. */
+  /** The API key of the data directory's local account. */
   apiKey: Secret
   dataDir: string
-  /** True if other machines can reach the server. */
+  /** Whether other machines can reach the server. */
   exposed: boolean
-  /** Reloads the certificate and the key; null without TLS. If they are invalid, the old ones stay in use. */
+  /** Reloads the certificate and the key. If they are invalid, the current ones stay in use. Null without TLS. */
   reloadTls: (() => Promise<void>) | null
-  /** The rules of fault injection, one sentence each. */
+  /** Descriptions of the fault injection rules, each as a sentence. */
   faults: readonly string[]
-  /** Temporary problems at the start, one sentence each. */
+  /** Temporary problems at the start, each as one sentence. */
   warnings: readonly string[]
   /**
    * Reports that the backend is about to stop, and serves requests for the drain time, so that load balancers send no
@@ -65,11 +65,14 @@ export interface StartedBackend {
    * @param enough ends the drain early
    */
   drain(enough?: AbortSignal): Promise<void>
-  /** Stops accepting requests, waits for those in flight, and leaves no process behind. */
+  /** Stops accepting requests, waits for requests in flight, and terminates all child processes. */
   close(): Promise<void>
 }
 
-/** Minimum time for requests in flight to finish when a backend stops. They get the drain time if it is longer. */
+/**
+ * Minimum time in milliseconds for requests in flight to finish when a backend stops. The drain time applies if it is
+ * longer.
+ */
 export const MIN_FINISH_MS = 3000
 
 /**
@@ -120,7 +123,7 @@ export async function startBackend(options: BackendOptions): Promise<StartedBack
     if (descriptions.length > 0) log.warn({ faults: descriptions }, 'fault injection is on')
     if (exposed) log.warn({ url, encrypted: tls !== undefined }, 'other machines can reach this server')
     log.info({ url, dataDir }, 'ready')
-    // Runs after the caller has received the result, so that the caller can report readiness first.
+    // Run this after the caller has received the result, so that the caller can report readiness first.
     setImmediate(() => {
       core.begin()
       void loadRest()
@@ -143,7 +146,7 @@ export async function startBackend(options: BackendOptions): Promise<StartedBack
   }
 }
 
-/** Code that isn't needed to start. */
+/** Loaders of the code that isn't needed to start. */
 const REST = [
   loadServices,
   () => import('./chain/evm/create-signer.ts'),
@@ -158,13 +161,15 @@ const REST = [
 /** Loads the rest of the code while its files still exist. An upgrade of the package would remove them. */
 export async function loadRest(): Promise<void> {
   for (const load of REST) {
-    // The first request that needs the code reports the error.
+    // Ignore errors, because the first request that needs the code reports them.
     await load().catch(() => {})
     await nextTurn()
   }
 }
 
-/** Returns a function that uses the current TLS files for new connections. Open connections keep their certificate. */
+/**
+ * Returns a function that applies the current TLS files to new connections. Open connections keep their certificate.
+ */
 function tlsReloader(files: TlsFiles | undefined, server: object, log: Log): StartedBackend['reloadTls'] {
   if (files === undefined || !('setSecureContext' in server)) return null
   const tlsServer = server as Server

@@ -9,7 +9,10 @@ import { appliedMigrations } from './store/migrate.ts'
 import { openStore, type Store } from './store/open-store.ts'
 import { toldOfDatabase } from './store/postgres/gone.ts'
 
-/** How long to wait for another process that creates the database. Creation takes a fraction of a second. */
+/**
+ * Maximum time in milliseconds to wait for another process that creates the database. Creation takes a fraction of a
+ * second.
+ */
 const MADE_WITHIN_MS = 5_000
 const MADE_LOOK_MS = 50
 
@@ -34,7 +37,7 @@ export async function withDatabase<Result>(
 }
 
 interface OpenOptions {
-  /** If true, creates the database if the data directory has none, as the backend does when it first starts. */
+  /** Whether to create the database if the data directory has none, as the backend does when it first starts. */
   make?: boolean
 }
 
@@ -64,7 +67,7 @@ export const noDatabase = (dataDir: string, cause: unknown) =>
     cause,
   })
 
-/** Opens the database, or creates it. If several processes try to create it, one does and the others wait. */
+/** Opens the database, or creates it. If several processes try to create it, one creates it and the others wait. */
 async function openOrMake(dataDir: string, path: string): Promise<Store> {
   for (const late = Date.now() + MADE_WITHIN_MS; ; await sleep(MADE_LOOK_MS)) {
     try {
@@ -81,7 +84,10 @@ async function openOrMake(dataDir: string, path: string): Promise<Store> {
   }
 }
 
-/** Returns whether the tables exist. A process that was killed while it created them leaves a database without any. */
+/**
+ * Returns whether the tables exist. If a process is killed while it creates the database, the database may have no
+ * tables.
+ */
 async function isMade(path: string): Promise<boolean> {
   if (!existsSync(path)) return false
   const store = await openStore(path, { unchecked: true })
@@ -93,7 +99,7 @@ async function isMade(path: string): Promise<boolean> {
 }
 
 /**
- * Checks whether an error means that another process is creating the database. That process holds the lock, and the
+ * Returns whether an error means that another process is creating the database. That process holds the lock, and the
  * file exists before its tables do.
  */
 function isBeingMade(error: unknown, path: string): boolean {

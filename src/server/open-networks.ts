@@ -18,7 +18,7 @@ export interface ForkedChain {
 export interface NetworksOptions {
   db: Db
   settings: Pick<ServerSettings, 'chains' | 'clusters'>
-  /** True if this process signs. Otherwise it never reads private keys. */
+  /** Whether this process signs transactions. If not, it never reads private keys. */
   signs: boolean
   /** A fork whose signers replace those of the settings. */
   fork: ForkedChain | undefined
@@ -69,7 +69,7 @@ export async function openNetworks(options: NetworksOptions, undo: (() => unknow
   return { remote, clusters }
 }
 
-/** Returns each blockchain with an RPC URL, and whether something prevents work on it. */
+/** Returns the blockchains with an RPC URL, with whether a problem prevents work on each. */
 export async function hinderedNetworks({
   remote,
   clusters,

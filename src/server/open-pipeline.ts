@@ -17,17 +17,17 @@ import type { Store } from './store/open-store.ts'
 
 /** Options of a process that fetches files, mints, and notifies webhooks. */
 export interface WorkOptions {
-  /** Number of NFTs whose files are fetched at once. Default: 64. */
+  /** Maximum number of NFTs whose files are fetched at once. Default: 64. */
   concurrency?: number | undefined
-  /** If true, files are also fetched from private addresses and any port, for development. */
+  /** Whether files are also fetched from private addresses and any port, for development. */
   allowPrivateFiles: boolean
-  /** If true, HTML pages that a file URL returns are stored too. */
+  /** Whether HTML pages that a file URL returns are stored, too. */
   allowHtmlFiles?: boolean
   /** A trustless gateway for IPFS files. Default: the gateway of the settings file. */
   ipfsGateway?: string | undefined
-  /** If true, no NFT is minted with a file that isn't stored here. The settings file can require it too. */
+  /** Whether an NFT is minted only if all its files are stored here. The settings file can also require this. */
   requireStoredFiles?: boolean
-  /** Timeout of a file in milliseconds, and maximum number of attempts. Default: 30 s and eight. */
+  /** Timeout for a file in milliseconds, and maximum number of attempts. Default: 30 s and eight. */
   fileFetching?: { timeoutMs: number; maxAttempts: number }
   /** Retries of webhook deliveries, and the timeout of a delivery in milliseconds. Default: three days and 10 s. */
   webhooks?: { timings?: Timings; timeoutMs?: number }
@@ -48,7 +48,7 @@ export interface OpenedPipeline {
   begin: () => void
 }
 
-/** How long a shutdown waits for work in progress. */
+/** Maximum time in milliseconds that a shutdown waits for work in progress. */
 const DRAIN_MS = 1500
 
 /**
@@ -95,8 +95,8 @@ export async function openPipeline(
     },
   })
   undo.push(async () => {
-    // Waits for work in progress, but not longer than DRAIN_MS. Closing the chains ends work that takes longer, such as
-    // a replay.
+    // Wait for work in progress, but no longer than DRAIN_MS. Closing the chains ends work that takes longer, such as a
+    // replay.
     const stopped = own.stop()
     await Promise.race([stopped, delay(DRAIN_MS, undefined, { ref: false })])
     await chains.close()
@@ -119,7 +119,8 @@ async function openIpfs(
 ): Promise<Gateway | null> {
   const url = given ?? ipfsGateway
   if (url !== null) return (await import('./storage/gateway.ts')).createGateway({ url, ...options })
-  // The storage reads blocks that the IPFS node already has. gdn doesn't make the node search for other blocks.
+  // The storage reads blocks that the IPFS node already has. gdn doesn't request a search for other blocks from the
+  // node.
   if (storage.kind !== 'ipfs') return null
   const fetchFile = async (wanted: string) => {
     throw new FetchFailure(`the IPFS node did not find ${wanted}`, { lasting: false })

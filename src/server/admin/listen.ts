@@ -8,7 +8,7 @@ import { listDue, removeDeliveries } from '../store/webhook-deliveries.ts'
 import { findListenerSecret, insertWebhook, prolongListener, removeWebhook } from '../store/webhooks.ts'
 import { accountNamed } from './webhooks.ts'
 
-/** How long events are still recorded for a listener that was killed, in milliseconds. */
+/** How long events are still recorded for a listener whose process was killed, in milliseconds. */
 const STAYS_MS = 30_000
 const EVENTS_AT_ONCE = 64
 
@@ -23,15 +23,15 @@ export interface ReceivedEvent {
 export interface EventReceiver {
   /** The key that signs forwarded events. It is permanent for an account. */
   readonly secret: Secret
-  /** Returns and removes pending events, oldest first. Call again for more. */
+  /** Returns and removes the oldest pending events. Call it again to get more. */
   receive(): Promise<ReceivedEvent[]>
-  /** Posts a signed event to any address that the caller chooses. */
+  /** Posts a signed event to the URL that the caller chooses. */
   forward(event: ReceivedEvent, url: string): Promise<PostOutcome>
   close(): Promise<void>
 }
 
 export interface ListenOptions {
-  /** Event types, or `*`. */
+  /** The event types to receive, or `*` for all. */
   events: readonly string[]
   email?: string | undefined
   userAgent: string
@@ -100,8 +100,8 @@ export async function openListener(store: Store, options: ListenOptions): Promis
 }
 
 /**
- * Returns the database's clock, because other processes use it to decide whether a listener has expired. Null on
- * SQLite.
+ * Returns the current time of the database, because other processes use its clock to decide whether a listener has
+ * expired. Returns null on SQLite.
  */
 async function clockOf({ db, postgres }: Store): Promise<DatabaseClock | null> {
   if (postgres === null) return null

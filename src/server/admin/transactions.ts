@@ -36,7 +36,7 @@ export interface ShownTransaction {
   block_number: number | null
   gas_used: string | null
   requested_action: TransactionAction | null
-  /** ISO 8601. */
+  /** Time of creation in ISO 8601. */
   created_at: string
 }
 
@@ -146,7 +146,7 @@ export async function requestAction(
 }
 
 /**
- * Finds a transaction of an EVM chain by ID or by the hash of any signing.
+ * Returns the stored transaction with this ID, or with this hash of any signing.
  *
  * @throws GdnError `not_found_locally`
  */
@@ -170,7 +170,7 @@ export async function findTransaction({ db }: Store, name: string): Promise<Tran
   })
 }
 
-/** Returns the stored state for a shown state. */
+/** Returns the database's state for a state that is shown to an operator. */
 function storedAs(state: ShownState): TransactionState {
   if (state === 'mined') return 'signed'
   return state === 'confirmed' ? 'final' : state

@@ -23,7 +23,7 @@ export interface ShownUnknownMint {
   metadata_url: string | null
   reason: string | null
   block_number: number | null
-  /** ISO 8601. */
+  /** The time when gdn found the mint, in ISO 8601. */
   found_at: string
   [field: string]: unknown
 }
@@ -61,7 +61,7 @@ export interface Held {
 }
 
 /**
- * Finds a collection by address or ID that can't mint because of unknown tokens.
+ * Finds a collection, by address or ID, that can't mint because of unknown tokens.
  *
  * @throws GdnError `not_found_locally`, `usage`
  */

@@ -6,7 +6,7 @@ import { isCloudMetadata, isPublicAddress } from '../../files/address.ts'
 const MAX_URL = 2000
 const ALLOWED =
   'Use an https URL with port 443, such as https://example.com/hooks/gdn. For a private host, http and other ports are allowed, such as http://localhost:3000/hook.'
-/** Top-level names that public DNS doesn't resolve. */
+/** Matches host names that public DNS doesn't resolve. */
 const PRIVATE_NAMES = /(^|\.)(localhost|local|internal|lan|test|home\.arpa)$/
 
 export interface WebhookUrl {

@@ -35,13 +35,13 @@ export interface ShownWebhook {
   id: string
   url: string
   events: string[]
-  /** Null for the local account. */
+  /** The account's e-mail address; null for the local account. */
   email: string | null
   status: ShownStatus
   waiting: number
   delivered: number
   failed: number
-  /** ISO 8601, like `created_at`. Null while deliveries don't fail. */
+  /** The time of the first failed delivery in ISO 8601; null while deliveries succeed. */
   failing_since: string | null
   created_at: string
 }
@@ -96,8 +96,8 @@ function shownDelivery(row: Delivery): ShownDelivery {
 }
 
 /**
- * Returns the account of an e-mail address. Creates the account if it doesn't exist. Without an address, returns the
- * local account.
+ * Returns the account with an e-mail address, and creates it if it doesn't exist. Without an address, returns the local
+ * account.
  *
  * @throws GdnError `data_dir` if there is no local account yet
  */
@@ -113,7 +113,7 @@ export async function accountNamed(db: Db, email: string | undefined, now: numbe
 export interface WebhookRequest {
   /** The URL as returned by `checkWebhookUrl`. */
   url: string
-  /** Event types, or `*`. */
+  /** The event types to send, or `*` for all. */
   events: readonly string[]
   email?: string | undefined
   now: number
@@ -122,7 +122,7 @@ export interface WebhookRequest {
 const inOrder = (events: readonly string[]): string =>
   JSON.stringify(events.includes('*') ? ['*'] : EVENT_TYPES.filter((type) => events.includes(type)))
 
-/** Changes the URL, as returned by `checkWebhookUrl`, or the event types of a webhook. Keeps the secret. */
+/** Changes the event types of a webhook, or its URL, which must come from `checkWebhookUrl`. Keeps the secret. */
 export async function changeWebhook(
   store: Store,
   id: string,
@@ -176,7 +176,11 @@ export async function getWebhooks({ db }: Store, now: number): Promise<ShownWebh
   return (await listWebhooks(db)).map((row) => shown(row, counts.get(row.id), now))
 }
 
-/** @throws GdnError `not_found_locally` */
+/**
+ * Returns a webhook without its secret.
+ *
+ * @throws GdnError `not_found_locally`
+ */
 export async function showWebhook({ db }: Store, id: string, now: number): Promise<ShownWebhook> {
   const row = await found(db, id)
   return shown(row, (await countDeliveries(db, id)).get(id), now)
@@ -189,7 +193,7 @@ export async function dropWebhook(store: Store, id: string, now: number): Promis
   return webhook
 }
 
-/** Queues one test event for a webhook, even if the webhook doesn't subscribe to its type. Returns the event's ID. */
+/** Queues a test event for a webhook, even if the webhook doesn't subscribe to its type. Returns the event's ID. */
 export async function testWebhook(store: Store, id: string, type: EventType = 'webhook.test'): Promise<string> {
   const webhook = await found(store.db, id)
   if (webhook.status === 'disabled') {

@@ -35,7 +35,8 @@ export interface Chains {
   /** The networks with an RPC URL. */
   readonly remote: RemoteChains
   /**
-   * The names that requests may contain. Names that need no configuration come first, followed by the operator's own.
+   * The names that requests may contain: first the networks that need no configuration, then those that the operator
+   * added.
    */
   readonly names: readonly Blockchain[]
   has(name: string): name is Blockchain
@@ -46,7 +47,7 @@ export interface Chains {
    * deployed, and the chain is recorded on first use. Rejects for a network that isn't set up.
    */
   factory(db: Db, blockchain: EvmBlockchain): Promise<Hex>
-  /** Returns the network of a blockchain. Starts an embedded chain's node if it isn't running yet. */
+  /** Returns the network of a blockchain. Starts the node of an embedded chain if it isn't running yet. */
   network(blockchain: EvmBlockchain): Promise<EvmNetwork>
   /**
    * Returns whether this process works on a blockchain. A single process works on all. In a cluster, every process
@@ -65,7 +66,7 @@ export interface Chains {
 export interface ChainsOptions {
   db: Db
   /**
-   * The database of a cluster; null or absent on SQLite. In a cluster, another process runs the embedded chains until
+   * The database of a cluster. Null or absent on SQLite. In a cluster, another process runs the embedded chains until
    * `own` is called.
    */
   postgresStore?: SecretPlace['store']

@@ -1,4 +1,4 @@
-/** The beginning of a URI that contains the metadata itself. */
+/** Prefix of a URI that contains the metadata itself. */
 export const DATA_URI = 'data:application/json;base64,'
 
 /**

@@ -2,7 +2,7 @@ import type { CostLimitedRun, LimitedRun, UnsignedChange } from '../store/run-co
 
 /** The current fees of a network, in wei. */
 export interface NetworkFees {
-  /** Gas prices of recent blocks: a tenth of the blocks are below `low`, and a tenth are above `high`. */
+  /** Range of gas prices in recent blocks: a tenth of the blocks are below `low`, and a tenth are above `high`. */
   low: bigint
   typical: bigint
   high: bigint
@@ -30,7 +30,7 @@ export interface RunBudget {
   pending: bigint
   /** Maximum cost of accepted NFTs and changes without a transaction. */
   reserved: bigint
-  /** The rest of `max` after `paid` and `pending`, from which `reserved` is taken. */
+  /** The part of `max` that remains after `paid` and `pending`. It includes `reserved`. */
   unspent: bigint
   /** The part of `unspent` that isn't reserved; negative if fees have risen. */
   left: bigint

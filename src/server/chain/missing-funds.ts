@@ -9,11 +9,11 @@ export interface Payer {
   blockchain: string
   /** Symbol of the coin; null if it isn't known. */
   coin: string | null
-  /** Formats an amount in coins. Default: for EVM networks. */
+  /** Formats an amount in coins. Default: as on EVM networks. */
   inCoins?: (amount: bigint, rounding: 'up' | 'down') => string
 }
 
-/** The funds that a signer lacks for all accepted requests. */
+/** The funds that a signer lacks to process all accepted requests. */
 export interface Shortage {
   signer: string
   /** Balance in wei. */
@@ -30,13 +30,13 @@ export interface Shortage {
 export interface NeededForAll {
   nfts: number
   wei: bigint
-  /** Number of pending transactions that are included at the fees of their replacements. */
+  /** Number of pending transactions whose replacement fees are included. */
   pending?: number
   /** Number of rows of a run that are included although no server has accepted them yet. */
   unsent?: number
   /** Number of changes to NFTs that are included although they aren't made yet. */
   changes?: number
-  /** The rest of the run's limit, if the NFTs need more. In that case, `wei` covers only this rest. */
+  /** The remaining part of the run's limit, if the NFTs need more. In that case, `wei` covers only this part. */
   leftOfLimit?: bigint
 }
 
@@ -44,7 +44,7 @@ export interface NeededForAll {
  * Returns the funds that an account lacks, as a sentence; null if its balance is sufficient.
  *
  * @param all the funds that all waiting requests need. If they exceed `needed`, the sentence names only their amount,
- * because a smaller payment would lead to the next shortage after one transaction
+ *   because after a smaller payment, the funds would run out again after one transaction
  */
 export function missingFunds(
   { role, address, blockchain, coin, inCoins: text = inCoins }: Payer,
@@ -65,9 +65,9 @@ export function missingFunds(
 }
 
 /**
- * Returns why a signer doesn't sign, as a sentence; null if its balance is sufficient. Call it for a signer whose
- * waiting work all belongs to runs whose limits are too low for the current fees. Names no amount to send, because more
- * coins would not help.
+ * Returns why a signer doesn't sign, as a sentence; null if its balance is sufficient. Call it only if all waiting work
+ * of the signer belongs to runs whose limits are too low for the current fees. The sentence names no amount to send,
+ * because additional coins would not help.
  */
 export function aboveLimits(
   { role, address, blockchain, coin, inCoins: text = inCoins }: Payer,

@@ -45,7 +45,7 @@ export async function examineChain(
 async function examineNetwork(settings: ChainSettings, store: Store | null): Promise<Examined[]> {
   const { blockchain } = settings
   const nodes = await Promise.all(settings.rpcUrls.map((url) => examineNode(settings, url)))
-  // The next requests go to nodes that have responded.
+  // Use only nodes that have responded for the next requests.
   const urls = settings.rpcUrls.filter((_, index) => nodes[index]?.status === 'ok')
   if (urls.length === 0) return nodes
   const network = open(settings, urls, TRIES)
@@ -72,13 +72,13 @@ const open = (settings: ChainSettings, urls: readonly string[], tries = 1): Remo
   createRemoteNetwork({ ...settings, urls, tries, timeoutMs: TIMEOUT_MS })
 
 function examineNode(settings: ChainSettings, url: string): Promise<Examined> {
-  // The name doesn't include the URL, which may contain a provider's key.
+  // Don't include the URL in the name, because it may contain a provider's key.
   return examine(`${settings.blockchain} node`, async () => {
     const { host } = new URL(url)
     const network = open(settings, [url])
     try {
       await network.publicNetwork.head()
-      // Measures the second request, because the first one also checks the chain and opens the connection.
+      // Measure the second request, because the first one also checks the chain and opens the connection.
       const since = performance.now()
       const block = await network.publicNetwork.head()
       return { message: `${host} responds in ${msSince(since)} ms, chain ${settings.chainId}, block ${block}` }

@@ -21,7 +21,7 @@ const TRIES = 3
  * requests.
  */
 const FEW_TOKENS = 200n
-/** The system program, which every cluster has. */
+/** Address of the system program, which every cluster has. */
 const ANY_ACCOUNT = '1'.repeat(32)
 
 /**
@@ -56,7 +56,7 @@ function examineNode(settings: ClusterSettings, url: string): Promise<Examined> 
     const network = open(settings, [url])
     try {
       const block = await network.blockHeight()
-      // Measures the second request, because the first one also checks the genesis hash and opens the connection. The
+      // Measure the second request, because the first one also checks the genesis hash and opens the connection. The
       // second request doesn't read the height, because another node behind the same URL may validly return a lower
       // one.
       const since = performance.now()
@@ -77,7 +77,7 @@ async function examineSigner(
 ): Promise<{ message: string; fix?: string }> {
   const accepted = store === null ? undefined : ((await findChain(store.db, blockchain))?.factory_address ?? null)
   if (accepted === null) throw clusterNotSetUp(blockchain)
-  // A process that only accepts requests has no key, and needs none.
+  // A process that only accepts requests has no key and needs none.
   const file = 'keystore' in signer ? signer.keystore : signer.keypair_file
   const isHere = file === undefined || existsSync(file)
   const address =

@@ -9,7 +9,7 @@ import { openStore, type Store } from '../store/open-store.ts'
 import { type Examined, examine } from './examined.ts'
 
 const ROUND_TRIPS = 5
-/** Above this latency, round trips take most of a mint's time. */
+/** Latency in milliseconds above which round trips take most of a mint's time. */
 const SLOW_MS = 20
 
 /**

@@ -9,15 +9,15 @@ const DATABASE = 'gdn.db'
 const FILE = 'database-file'
 
 /**
- * Starts a new incarnation if the SQLite database isn't the file of the last start: the data directory was copied, or
- * files of a backup were restored. Clients then verify what they recorded as accepted.
+ * Starts a new incarnation if the SQLite database isn't the file of the last start. In that case, the data directory
+ * was copied, or files of a backup were restored. Clients then verify what they recorded as accepted.
  */
 export async function noticeCopy(db: Db, dataDir: string): Promise<void> {
   const path = join(dataDir, FILE)
   const known = (await readFile(path, 'utf8').catch(() => '')).trim()
   const found = await fileIdentity(join(dataDir, DATABASE))
   if (known === found) return
-  // The file is written last, so that the next start repeats both steps if the process is killed in between.
+  // Write the file last, so that the next start repeats both steps if the process is killed in between.
   if (known !== '') await startIncarnation(db)
   await writePrivateFile(path, `${found}\n`)
 }

@@ -2,10 +2,13 @@ import { messageOf, systemCode } from '../../core/errors.ts'
 
 const SYSTEM = new Set(['ENOSPC', 'EDQUOT'])
 const FULL = 13
-/** SQLite's error code if there is no space for the index of the write-ahead log. It is an I/O error. */
+/**
+ * SQLite's error code if there is no space for the index of the write-ahead log. SQLite reports this case as an I/O
+ * error.
+ */
 const SHMSIZE = 4874
 
-/** Checks whether a full disk caused an error. Knows the code of the system and of both SQLite bindings. */
+/** Returns whether a full disk caused an error. Recognizes the codes of the system and of both SQLite bindings. */
 export function isDiskFull(error: unknown): boolean {
   for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
     const code = systemCode(at) ?? ''

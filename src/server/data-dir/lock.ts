@@ -20,7 +20,7 @@ function nameHolder(dataDir: string): string {
 
 /**
  * Acquires the lock that allows one backend per data directory. SQLite uses a lock of the operating system, so it is
- * released however its owner ends, and it applies across containers that share the directory.
+ * released regardless of how its owner ends. It also applies across containers that share the directory.
  */
 export function lockDataDir(dataDir: string): DataDirLock {
   const path = join(dataDir, 'lock.db')

@@ -15,8 +15,8 @@ const HINTS: Readonly<Record<string, string>> = {
 export const openDataDir = (dataDir: string): Promise<DataDirLock> => open(dataDir, lockDataDir)
 
 /**
- * Opens a data directory without the lock. In a cluster, several processes may share it, because exclusive data is in
- * the database.
+ * Opens a data directory without locking it. In a cluster, several processes may share it, because all data that needs
+ * a lock is in the database.
  */
 export const openDataDirOfPostgres = (dataDir: string): Promise<void> => open(dataDir, () => {})
 

@@ -6,8 +6,8 @@ import { ownIdentity } from '../../core/process-identity.ts'
 import { VERSION } from '../../core/version.ts'
 
 /**
- * The file that describes the running process of a data directory, for display and for `gdn local`. Only the lock shows
- * reliably whether a process runs.
+ * Name of the file that describes the running process of a data directory, for display and for `gdn local`. Only the
+ * lock shows reliably whether a process runs.
  */
 export const RUNNING_FILE = 'backend.json'
 
@@ -18,7 +18,8 @@ export type ServedOptions = Record<string, string | boolean>
 
 /**
  * Records the URL and the options of this process. Start time and boot ID distinguish it from a later process with the
- * same ID, so that the file of a killed backend isn't trusted. The directory's inode distinguishes it from a copy.
+ * same ID, so that the file of a killed backend isn't trusted. The directory's inode distinguishes the directory from a
+ * copy.
  */
 export async function writeRunning(dataDir: string, url: string, options: ServedOptions = {}): Promise<void> {
   const path = join(dataDir, RUNNING_FILE)

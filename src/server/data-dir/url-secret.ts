@@ -5,7 +5,7 @@ import { keptSecret, type SecretPlace } from './kept-secret.ts'
 
 const FILE = 'url-secret'
 
-/** Returns the secret that signs URLs, generated on first use. */
+/** Returns the secret that signs URLs. It is generated on first use. */
 export async function openUrlSecret(dataDir: string, store: SecretPlace['store'] = null): Promise<Secret> {
   const kept = await keptSecret({ dataDir, file: FILE, store }, () => `${randomBytes(32).toString('hex')}\n`)
   const text = kept.text.trim()

@@ -5,7 +5,7 @@ import { tablesOf } from './tables.ts'
 
 /**
  * Copies a collection to an empty database, with its chain, its NFTs and their reference IDs. The copy is a consistent
- * snapshot. Leaves out other data, such as webhooks and publications, which would affect other systems.
+ * snapshot. Omits other data, such as webhooks and publications, which would affect other systems.
  */
 export async function copyCollection(
   from: Db,

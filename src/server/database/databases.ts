@@ -16,11 +16,11 @@ export interface DatabaseStatus {
   /** Applied migrations, and migrations of this version that aren't applied yet. */
   applied: string[]
   pending: string[]
-  /** Null before the tables exist. */
+  /** Number of accounts; null before the tables exist. */
   accounts: number | null
   collections: number | null
   nfts: number | null
-  /** Number of other connections; null for SQLite. */
+  /** Number of connections of other processes; null for SQLite. */
   processes: number | null
   [field: string]: unknown
 }

@@ -62,7 +62,7 @@ export async function exportDatabase(
   }
 }
 
-/** Writes the file. If that fails, removes it. */
+/** Writes the file. Removes it if that fails. */
 async function write({ db }: Store, secrets: readonly Row[], file: string, signal: AbortSignal) {
   const output = openNew(file)
   const counted = { tables: 0, rows: 0, nfts: 0 }
@@ -71,7 +71,7 @@ async function write({ db }: Store, secrets: readonly Row[], file: string, signa
       .transaction()
       .setIsolationLevel('repeatable read')
       .execute((db) => pipeline(linesOf(db, secrets, counted), output, { signal }))
-    // Doesn't wait for the transaction after an abort: if the database doesn't respond, the transaction can't be ended.
+    // Don't wait for the transaction after an abort: if the database doesn't respond, the transaction can't be ended.
     await orAborted(written, signal)
     return counted
   } catch (error) {
@@ -80,7 +80,7 @@ async function write({ db }: Store, secrets: readonly Row[], file: string, signa
   }
 }
 
-/** Opens a new private file. Closing it syncs it to disk. */
+/** Opens a new private file. It is synced to disk when it is closed. */
 function openNew(file: string): WriteStream {
   try {
     return createWriteStream(file, { fd: openSync(file, 'wx', 0o600), flush: true })
@@ -115,7 +115,7 @@ function secretsOf(dataDir: string): Row[] {
   })
 }
 
-/** Yields the lines of an export, and adds the counts to `counted`. */
+/** Yields the lines of an export. Adds the numbers of rows to `counted`. */
 async function* linesOf(
   db: Db,
   secrets: readonly Row[],

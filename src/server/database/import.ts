@@ -46,7 +46,7 @@ export async function importDatabase(place: DatabasePlace, path: string): Promis
       const counted = await store.db.transaction().execute(async (db) => {
         const { secrets, ...counted } = await readAll(db, file)
         await startIncarnation(db)
-        // The keys are stored before the commit, because the rows are useless without the keys that created them.
+        // Store the keys before the commit, because the rows are useless without the keys that created them.
         if (postgres === null) await keepInFiles(db, resolve(place.dataDir), secrets)
         return counted
       })
@@ -150,7 +150,7 @@ function refuseOthers(
   ).withHint('Nothing was imported. Use the same version of gdn for the export and the import.')
 }
 
-/** Checks that the file's rows, its trailer and the database match, and sets the sequence of the table. */
+/** Checks that the file's rows, its trailer and the database match. Then sets the sequence of the table. */
 async function compare(
   db: Db,
   { table, sum }: Open,

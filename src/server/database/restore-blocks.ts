@@ -21,9 +21,10 @@ export interface RestoreOptions {
 }
 
 /**
- * Stores blocks in the database of a backend, which may be running, and publishes what they belong to as its
- * configuration says. Creates the database if there is none. Checks each block against its CID, and replaces a stored
- * block that doesn't match it. A complete file in the database is served instead of a damaged one in the file storage.
+ * Stores blocks in the database of a backend, which may be running. Publishes the files and directories that the blocks
+ * form, as the backend's configuration specifies. Creates the database if there is none. Checks each block against its
+ * CID, and replaces a stored block that doesn't match it. A complete file in the database is served instead of a
+ * damaged one in the file storage.
  */
 export async function restoreBlocks(place: DatabasePlace, options: RestoreOptions): Promise<{ publishes: boolean }> {
   const settings = await loadServerSettings(place.dataDir, place.settingsFile)
@@ -63,7 +64,7 @@ async function putAll(store: Store, blocks: RestoreOptions['blocks']): Promise<v
   await flush()
 }
 
-/** Returns one of the CIDs; null if there are none. */
+/** Queues complete files and directories for publication. Returns one of the CIDs; null if there are none. */
 async function publishAll(store: Store, target: PublishTarget, cids: RestoreOptions['roots']): Promise<string | null> {
   let last: string | null = null
   const roots = new Set<string>()

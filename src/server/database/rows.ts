@@ -9,7 +9,7 @@ export type Row = readonly (string | number | null | { base64: string })[]
 
 const PAGE = 1000
 
-/** Yields all rows of a table, or those that match, page by page in key order. */
+/** Yields all rows of a table, or those that match, in pages sorted by key. */
 export async function* readTableRows(
   db: Db,
   { name, columns, key }: TableShape,
@@ -44,7 +44,7 @@ function toJson(value: unknown): Row[number] {
 const fromJson = (value: Row[number]): unknown =>
   value !== null && typeof value === 'object' ? Buffer.from(value.base64, 'base64') : value
 
-/** Number of parameters in a statement, below the limits of both databases. */
+/** Maximum number of parameters in a statement, below the limits of both databases. */
 const MAX_PARAMETERS = 20_000
 
 export async function writeRows(db: Db, { name, columns }: TableShape, rows: readonly Row[]): Promise<void> {
@@ -71,7 +71,7 @@ export class TableSum {
     this.#sum = (this.#sum + BigInt(`0x${hash}`)) % MODULUS
   }
 
-  /** Returns 64 hex digits. */
+  /** The checksum as 64 hex digits. */
   get sha256(): string {
     return this.#sum.toString(16).padStart(64, '0')
   }

@@ -5,13 +5,13 @@ import type { Db } from '../store/schema.ts'
 /** A table of a database, with everything needed to export and import it. */
 export interface TableShape {
   name: string
-  /** Sorted by name. */
+  /** The columns of the table, sorted by name. */
   columns: readonly string[]
   /** The columns of its primary key. */
   key: readonly string[]
   /** The auto-increment column, if there is one. */
   sequence: string | null
-  /** Tables that its foreign keys refer to. */
+  /** The tables that the foreign keys refer to. */
   refersTo: readonly string[]
 }
 

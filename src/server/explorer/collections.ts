@@ -26,7 +26,7 @@ import { toExplorerTransaction } from './transactions.ts'
 import type { CollectionDetails, CollectionSummary, NftDetails, NftMedia, Page } from './types.ts'
 
 const MAX_COVERS = 4
-/** Number of NFTs from which covers are taken; some may have no image. */
+/** Number of NFTs whose images are considered for covers, because some NFTs may have no image. */
 const LOOKED_AT = 6
 /** Number of names that are compared with a search text. */
 const MAX_NAMES = 20_000
@@ -38,7 +38,7 @@ export const refOf = (row: SeenCollection): NftDetails['collection'] => ({
   name: row.name,
 })
 
-/** Returns an address of any case in the spelling in which it is stored. Returns other text unchanged. */
+/** Returns an address in the spelling in which it is stored, regardless of its case. Returns other text unchanged. */
 export const addressOf = (text: string, blockchain: Blockchain = 'polygon'): string =>
   canonicalAddress(text.replace(/^0X/, '0x'), blockchain)
 
@@ -101,7 +101,7 @@ async function coversOf(
   return [...covers.values()].slice(0, MAX_COVERS)
 }
 
-/** Returns a collection's own image if it is stored here, otherwise null. It is never fetched. */
+/** Returns a collection's own image if it is stored here, otherwise null. Never fetches the image. */
 async function ownImage({ media }: ExplorerDeps, image: string | null): Promise<NftMedia | null> {
   const place = /^ipfs:\/\/([^?#]+)$/i.exec(image ?? '')?.[1]
   if (image === null || place === undefined) return null

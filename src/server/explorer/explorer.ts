@@ -7,15 +7,15 @@ import { createMediaReader, type MediaReader } from './media.ts'
 import type { InLists } from './metadata.ts'
 import { createSlowFacts, type SlowFacts } from './slow-facts.ts'
 
-/** Number of cached entries, which take at most about ten megabytes. */
+/** Maximum number of cached entries. They take at most about ten megabytes. */
 const LONG_REMEMBERED = 1000
 
-/** The viewer: an account sees its own data, null sees everything. */
+/** The viewer of the web explorer. An account sees its own data, and null sees everything. */
 export interface Viewer {
   accountId: string | null
 }
 
-/** A requested part of a list. */
+/** The requested part of a list. */
 export interface Part {
   offset: number
   limit: number

@@ -3,11 +3,11 @@ import { withTimeout } from '../../core/with-timeout.ts'
 import type { Store } from '../store/open-store.ts'
 import { indexBacklog, indexMore } from '../store/title-index.ts'
 
-/** Indexes the titles of accepted NFTs. */
+/** The index of the titles of accepted NFTs. */
 export interface Indexer {
   /**
-   * Resolves when everything accepted before the call is indexed, or after a timeout. After a timeout, indexing
-   * continues in the background.
+   * Resolves when everything that was accepted before the call is indexed, or after a timeout. After a timeout,
+   * indexing continues in the background.
    */
   caughtUp(): Promise<void>
   stop(): Promise<void>
@@ -17,7 +17,7 @@ const EVERY_MS = 2000
 const AT_ONCE = 500
 const PATIENCE_MS = 500
 
-/** Number of waiting NFTs at which indexing starts even while more NFTs arrive. */
+/** Number of waiting NFTs at which indexing starts even if more NFTs are arriving. */
 const MAX_POSTPONED = 50_000
 
 /**

@@ -13,9 +13,9 @@ const UNKNOWN: DetectedMedia = { kind: 'other', content_type: null, size: null, 
 
 /** Number of cached results. They stay valid, because content never changes under its CID. */
 const REMEMBERED = 20_000
-/** Number of files read at once. */
+/** Maximum number of files that are read at once. */
 const AT_ONCE = 16
-/** Maximum wait for slow storage. The read continues after it, and its result is cached. */
+/** Maximum wait for slow storage in milliseconds. The read then continues, and its result is cached. */
 const PATIENCE_MS = 1000
 
 export interface MediaReader {
@@ -26,7 +26,7 @@ export interface MediaReader {
   look(place: string): Promise<DetectedMedia>
 }
 
-/** Detects files by their first bytes, and reads each only once. */
+/** Creates a reader that detects files by their first bytes and reads each file only once. */
 export function createMediaReader(storage: FileStorage, patienceMs = PATIENCE_MS): MediaReader {
   const known = new BoundedMap<Promise<DetectedMedia | null>>(REMEMBERED)
   const waiting: (() => void)[] = []
@@ -54,7 +54,7 @@ export function createMediaReader(storage: FileStorage, patienceMs = PATIENCE_MS
       let looking = known.get(place)
       if (looking === undefined) {
         const begun = inTurn(() => read(place)).catch(() => null)
-        // Missing or unreadable files aren't cached: they may be available later.
+        // Don't cache missing or unreadable files, because they may be available later.
         begun.then((found) => {
           if (found === null && known.get(place) === begun) known.delete(place)
         })
@@ -87,7 +87,7 @@ function kindOf(contentType: string): MediaKind {
 export interface FileField {
   field: string
   source: string
-  /** `<cid>` or `<cid>/<path>` */
+  /** The file's place, `<cid>` or `<cid>/<path>`; null if it isn't stored. */
   place: string | null
 }
 
@@ -100,8 +100,8 @@ export async function mediaOf(reader: MediaReader, { field, source, place }: Fil
 }
 
 /**
- * Returns the file that a gallery shows: `image` if it is an image or isn't stored, otherwise the first stored image.
- * If no image is stored, returns the field `image` even if it isn't an image.
+ * Returns the file that a gallery shows. It is the field `image` if that is an image or isn't stored, otherwise the
+ * first stored image. If no image is stored, returns the field `image` even if it isn't an image.
  */
 export async function coverOf(reader: MediaReader, fields: readonly FileField[]): Promise<NftMedia | null> {
   const named = fields.find(({ field }) => field === 'image')

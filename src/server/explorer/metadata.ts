@@ -10,7 +10,7 @@ const MAX_IN_LIST = 500
 export const cut = (text: string): string =>
   text.length <= MAX_IN_LIST ? text : `${text.slice(0, MAX_IN_LIST).toWellFormed()}…`
 
-/** The metadata of a request, parsed without trust in its content. */
+/** The parsed metadata of a request. Its content is untrusted. */
 export interface ReadMetadata {
   title: string
   description: string | null
@@ -20,7 +20,7 @@ export interface ReadMetadata {
   whole: unknown
 }
 
-/** The part that lists show. */
+/** The part of the metadata that lists show. */
 export type InLists = Pick<ReadMetadata, 'title' | 'fields'>
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : '')

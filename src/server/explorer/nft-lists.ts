@@ -47,7 +47,7 @@ export async function listInBuckets(
   const { db } = explorer
   const { total, places } = placesOf(await bucketsOf(db, what), { status, offset, limit })
   const rows: SummaryRow[] = []
-  // Failed NFTs have their own index. In the other states, most rows of a bucket match, so a few buckets fill a page.
+  // Failed NFTs have a separate index. In the other states, most rows of a bucket match, so a few buckets fill a page.
   const atOnce = status === 'failed' ? places.length : BUCKETS_AT_ONCE
   for (let at = 0; at < places.length && rows.length < limit; at += atOnce) {
     const some = places.slice(at, at + atOnce)
@@ -100,7 +100,7 @@ export async function listOwned(
 ): Promise<Page<NftSummary & { collection: NftDetails['collection'] }>> {
   const { db, slow } = explorer
   const owner = addressOf(address)
-  // Burned NFTs belong to no one.
+  // Burned NFTs have no owner.
   if (owner === ZERO_ADDRESS) return { total: 0, offset, items: [] }
   const counts = await slow.get(`owned by ${owner} for ${accountId}`, await changeMarker(db), () =>
     countOwned(db, accountId, owner),
@@ -117,7 +117,7 @@ export async function listOwned(
   return { total: before, offset, items: await withCollections(explorer, { accountId }, rows) }
 }
 
-/** Returns NFTs for lists that span collections, without those that the viewer may not see. */
+/** Returns NFTs for lists that span collections. Omits NFTs that the viewer may not see. */
 export async function withCollections(
   explorer: ExplorerDeps,
   { accountId }: Viewer,

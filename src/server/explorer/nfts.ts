@@ -10,7 +10,7 @@ import { shuffleOf } from './shuffle.ts'
 import { historyOf, toExplorerTransaction, transactionsOf } from './transactions.ts'
 import type { NftDetails } from './types.ts'
 
-/** Returns the details of an NFT, or null if the viewer may not see one with this ID. */
+/** Returns the details of an NFT. Returns null if the viewer may not see an NFT with this ID. */
 export async function showNft(explorer: ExplorerDeps, { accountId }: Viewer, id: string): Promise<NftDetails | null> {
   const { db, media } = explorer
   const row = await seenNft(db, accountId, id)
@@ -34,7 +34,7 @@ export async function showNft(explorer: ExplorerDeps, { accountId }: Viewer, id:
     owner: row.owner ?? row.receiver,
     burned: row.owner === ZERO_ADDRESS,
     revision: row.revision,
-    // True after restoring a backup that is older than the update.
+    // The metadata is outdated after restoring a backup that is older than the update.
     is_outdated: row.revision > 0 && row.update_id === null,
     is_dynamic: row.dynamic === 1 || row.collection_dynamic === 1,
     is_frozen: row.frozen === 1 || collection.frozen === 1,

@@ -18,7 +18,7 @@ export interface PagePosition {
   offset: number
 }
 
-/** Returns the buckets that a page of a list needs, so that the page doesn't read all items before it. */
+/** Returns the buckets that a page of a list needs, so that the page doesn't read all preceding items. */
 export function placesOf(
   buckets: readonly BucketCounts[],
   { status, offset, limit }: { status: Status | null; offset: number; limit: number },

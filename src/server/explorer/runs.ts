@@ -53,13 +53,13 @@ export async function showRuns(explorer: ExplorerDeps, viewer: Viewer, part: Par
 }
 
 const MAX_SHOWN_REASONS = 100
-/** Number of IDs listed for each failure reason. */
+/** Maximum number of IDs that are listed for each failure reason. */
 const MAX_IDS = 20
-/** Maximum number of distinct reasons that are counted. Further ones are left out. */
+/** Maximum number of distinct reasons that are counted. Further reasons are omitted. */
 const MAX_REASONS = 10_000
 const FAILED_AT_ONCE = 1000
 
-/** Returns the details of a run, or null if the viewer may not see one with this name. */
+/** Returns the details of a run. Returns null if the viewer may not see a run with this name. */
 export async function showRun(explorer: ExplorerDeps, viewer: Viewer, name: string): Promise<RunDetails | null> {
   const row = await findSeenRun(explorer.db, viewer.accountId, name)
   if (row === null) return null
@@ -102,7 +102,9 @@ async function failuresOf({ db }: ExplorerDeps, { collection_id, run }: SeenRun)
     .map(([error, { count, ids }]) => ({ error: cut(error), count, nft_gdn_ids: ids }))
 }
 
-/** Returns the gas that a run's NFTs used. A transaction that minted other NFTs too counts in proportion. */
+/**
+ * Returns the gas that a run's NFTs used. If a transaction also minted other NFTs, its gas is counted in proportion.
+ */
 async function gasOf({ db }: ExplorerDeps, { collection_id, run }: SeenRun): Promise<string> {
   const shares = new Map<string, number>()
   await inParts(await bucketsOf(db, { collectionId: collection_id, run }), async ({ bucket }) => {
@@ -122,7 +124,7 @@ async function gasOf({ db }: ExplorerDeps, { collection_id, run }: SeenRun): Pro
   return String(gas)
 }
 
-/** Returns NFTs of a run in the order of acceptance, or null if the viewer may not see one with this name. */
+/** Returns NFTs of a run in the order of acceptance. Returns null if the viewer may not see a run with this name. */
 export async function listNftsOfRun(
   explorer: ExplorerDeps,
   { accountId }: Viewer,

@@ -19,10 +19,10 @@ import { findTitled } from './titled.ts'
 import type { SearchHit, SearchResult } from './types.ts'
 
 const MAX_HITS = 50
-/** Number of accounts that are searched if the viewer may see all. */
+/** Maximum number of accounts that are searched if the viewer may see all. */
 const MAX_ACCOUNTS = 50
 
-/** Finds what a text identifies exactly: one item, or several NFTs. */
+/** Finds what a text identifies exactly: a single item, or several NFTs. */
 type Exactly = (explorer: ExplorerDeps, viewer: Viewer, text: string) => Promise<SearchHit[]>
 
 const collectionHits = async (explorer: ExplorerDeps, viewer: Viewer, ids: readonly string[]): Promise<SearchHit[]> => {

@@ -7,7 +7,7 @@ import { Refusal } from '../services/refusal.ts'
 import type { Db } from '../store/schema.ts'
 import { forgetSignedUrls, isSignedUrlUsed, useSignedUrl } from '../store/signed-urls.ts'
 
-/** The permission required to view NFTs. */
+/** The permission that a key must have to view NFTs. */
 const NEEDED: Permission = 'nft:read'
 
 export const SESSION_MS = 12 * 60 * 60_000
@@ -16,13 +16,14 @@ export const SESSION_MS = 12 * 60 * 60_000
 export interface SessionSigner {
   secret: Secret
   /**
-   * A new incarnation ends all sessions, because a restored database doesn't know which ones ended after its backup.
+   * The database's incarnation. A new incarnation ends all sessions, because a restored database doesn't know which
+   * ones ended after its backup.
    */
   incarnation: string
 }
 
 /**
- * Signs a session, which has a key's ID and an expiry. Only this server can create one. A random part makes each
+ * Signs a session, which has a key's ID and an expiry. Only this server can create a session. A random part makes each
  * session unique, because ending one must not end another that was opened in the same millisecond.
  */
 export function signSession(signer: SessionSigner, { keyId, now }: { keyId: string; now: number }): string {
@@ -30,13 +31,16 @@ export function signSession(signer: SessionSigner, { keyId, now }: { keyId: stri
   return `${said}.${signatureOf(signer, said)}`
 }
 
-/** The server's secret also signs URLs, so sessions use a key that is derived from it. */
+/**
+ * Returns the signature of a session. Its key is derived from the server's secret, because the secret itself signs
+ * URLs.
+ */
 function signatureOf({ secret, incarnation }: SessionSigner, said: string): string {
   const own = createHmac('sha256', Buffer.from(secret.reveal(), 'hex')).update(`gdn explorer session 2 ${incarnation}`)
   return createHmac('sha256', own.digest()).update(said).digest('base64url')
 }
 
-/** Returns the key and the expiry of a session; null if it has expired or was not signed here. */
+/** Returns the key and the expiry of a session. Returns null if the session has expired or was not signed here. */
 function readSession(signer: SessionSigner, session: string, now: number): { keyId: string; end: number } | null {
   const [, said = '', keyId = '', end = '', signature = ''] =
     /^(([A-Za-z0-9-]{1,64})\.(\d{1,15})\.[A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})$/.exec(session) ?? []
@@ -59,7 +63,7 @@ export async function admit(db: Db, key: string, now: number): Promise<Caller> {
   return caller
 }
 
-/** Returns the viewer of a session; null if it isn't valid or its key may not read. */
+/** Returns the viewer of a session. Returns null if the session isn't valid or its key may not read. */
 export async function resumeSession(
   db: Db,
   signer: SessionSigner,
@@ -74,8 +78,8 @@ export async function resumeSession(
 
 /**
  * Ends a session for all processes of the backend, across restarts. Its hash is stored with the hashes of used signed
- * URLs, because both are signed texts that must not be accepted again. It is kept until the session would have expired,
- * even if the clock is set back.
+ * URLs, because both are signed texts that must not be accepted again. The hash is kept until the session would have
+ * expired, even if the clock is set back.
  */
 export async function endSession(db: Db, signer: SessionSigner, session: string, now: number): Promise<void> {
   const found = readSession(signer, session, now)

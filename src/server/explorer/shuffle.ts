@@ -15,14 +15,15 @@ import type { ExplorerCommitment, ExplorerShuffle } from './types.ts'
 
 interface Minted {
   collection_id: string
-  /** The metadata and the files of the mint request, JSON. */
+  /** The metadata and the files of the mint request, as JSON. */
   metadata: string
   files: string | null
   revision: number
 }
 
 /**
- * Returns how the row of an NFT is drawn; null if it isn't part of a shuffled drop. Trusts this server's storage.
+ * Returns how the row of an NFT is drawn. Returns null if the NFT isn't part of a shuffled drop. Trusts this server's
+ * storage.
  *
  * @param shown the current metadata
  */
@@ -68,7 +69,10 @@ function signatureIn(metadata: unknown): string | null {
   return typeof signature === 'string' && /^[0-9a-f]{96}$/.test(signature) ? signature : null
 }
 
-/** Returns whose signature of the round the metadata of an NFT contains; null if it contains none. */
+/**
+ * Returns the source of the round's signature that an NFT's metadata contains. Returns null if the metadata contains
+ * none.
+ */
 export async function beaconOf(metadata: unknown, round: number | null): Promise<ExplorerShuffle['beacon']> {
   const signature = signatureIn(metadata)
   if (round === null || signature === null) return null
@@ -79,11 +83,11 @@ export async function beaconOf(metadata: unknown, round: number | null): Promise
 interface Leaves {
   hash: string
   rows: number
-  /** In seconds; null if the rows aren't shuffled. */
+  /** The margin of the shuffle rule in seconds; null if the rows aren't shuffled. */
   margin: number | null
 }
 
-/** The rule is shorter than this. */
+/** Maximum size of the shuffle rule in bytes. */
 const RULE_BYTES = 64
 
 async function readLeaves({ storage }: ExplorerDeps, place: string): Promise<Leaves | null> {
@@ -106,7 +110,7 @@ function marginIn(start: Uint8Array): number | null {
   try {
     return ruleIn(start)?.marginSeconds ?? null
   } catch (error) {
-    // A newer version made the file.
+    // A newer version of gdn created the file.
     if (error instanceof GdnError) return null
     throw error
   }

@@ -5,11 +5,11 @@ import { withTimeout } from '../../core/with-timeout.ts'
 
 interface Fact {
   value: unknown
-  /** When it was computed, on a monotonic clock. */
+  /** Time of the computation, on a monotonic clock. */
   at: number
   /** How long the computation took, in milliseconds. */
   took: number
-  /** The state for which it was computed. */
+  /** The state for which the value was computed. */
   state: string
 }
 
@@ -19,11 +19,11 @@ interface Fact {
  * changed. Slow computations take at most a fiftieth of the time; in the meantime, the last value is returned.
  */
 export interface SlowFacts {
-  /** Waits for the value on first use, and whenever it is fast to compute. */
+  /** Returns a value. Waits for it on first use, and whenever it is fast to compute. */
   get<Value>(name: string, state: string, find: () => Promise<Value>): Promise<Value>
-  /** Never waits for long: on first use, it returns null if the value isn't ready. */
+  /** Returns a value without a long wait. On first use, returns null if the value isn't ready. */
   soon<Value>(name: string, state: string, find: () => Promise<Value>): Promise<Value | null>
-  /** Increases when a new value is ready for which callers have received the last value, or null, instead. */
+  /** Counter that increases when a new value is ready and callers have received the last value, or null, instead. */
   readonly found: number
   /**
    * Returns true once when an outdated value, which was returned although its state had changed, may be computed again.
@@ -32,7 +32,7 @@ export interface SlowFacts {
 }
 
 const SHARE = 50
-/** Values that are faster to compute than this are always current. */
+/** Time in milliseconds. Values that are faster to compute are always current. */
 const QUICK_MS = 50
 const REMEMBERED = 1000
 const PATIENCE_MS = 1000
@@ -61,7 +61,7 @@ export function createSlowFacts(): SlowFacts {
     return begun
   }
 
-  /** Returns the last value, and the computation in progress. Starts one if needed. */
+  /** Returns the last value and the computation in progress. Starts a computation if needed. */
   const ask = (name: string, state: string, find: () => Promise<unknown>) => {
     const known = facts.get(name)
     const isQuick = known !== undefined && known.took < QUICK_MS
@@ -69,7 +69,7 @@ export function createSlowFacts(): SlowFacts {
     const isFresh = known !== undefined && (known.state === state || performance.now() < rested)
     if (isFresh && known.state !== state) due = Math.min(due, rested)
     const begun = isFresh ? null : (finding.get(name) ?? begin(name, state, find))
-    // Prevents an unhandled rejection. A caller that waits gets the error.
+    // Prevent an unhandled rejection. A caller that waits gets the error.
     begun?.catch(() => {})
     return { known, begun, isReturnedAtOnce: begun === null || (known !== undefined && !isQuick) }
   }
@@ -95,7 +95,7 @@ export function createSlowFacts(): SlowFacts {
   }
 }
 
-/** Processes a long list and yields after each part. */
+/** Processes a long list in parts, and yields after each part. */
 export async function inParts<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
   for (const item of items) {
     await work(item)

@@ -4,16 +4,16 @@ import { countTerms, seqsOfTerms, termsBeginning, withTerms } from '../store/exp
 import { titleWords, wordTerm } from '../store/title-index.ts'
 import type { ExplorerDeps } from './explorer.ts'
 
-/** Number of index words that a prefix may match. */
+/** Maximum number of index words that a prefix may match. */
 const MAX_ENDINGS = 32
 /** Maximum number of NFTs that are compared with the other words. */
 const MAX_COMPARED = 20_000
 const AT_ONCE = 500
 const MAX_FOUND = 1000
-/** Counting stops here: all words that occur more often count as equally common. */
+/** Count at which counting stops. All words that occur more often count as equally common. */
 const COMMON = 2000
 
-/** The index entries that match one word of the text, and the number of their NFTs. */
+/** The index entries that match one word of the text, with the number of their NFTs. */
 type Wanted = { terms: string[]; count: number }
 
 /**
@@ -71,7 +71,7 @@ export async function findTitled(
 
 const ANYWHERE = { from: 0, end: Number.MAX_SAFE_INTEGER }
 
-/** Returns the range of index places of a collection, so that NFTs outside of it aren't read. */
+/** Returns the range of index places of a collection, so that NFTs outside the range aren't read. */
 async function placesHeld(db: ExplorerDeps['db'], collectionId: string): Promise<typeof ANYWHERE> {
   const buckets = await bucketsOf(db, { collectionId, run: null })
   return { from: firstSeqOf(buckets[0]?.bucket ?? 0), end: firstSeqOf((buckets.at(-1)?.bucket ?? -1) + 1) }

@@ -6,7 +6,7 @@ import type { ExplorerDeps } from './explorer.ts'
 import { cut, isoTime } from './metadata.ts'
 import type { ExplorerEvent, Transaction } from './types.ts'
 
-/** Number of events shown for an NFT: the newest ones. */
+/** Maximum number of events that are shown for an NFT. The newest ones are shown. */
 const MAX_EVENTS = 100
 
 export const toExplorerTransaction = ({ linkOf }: ExplorerDeps, row: SeenTransaction): Transaction => ({
@@ -49,7 +49,7 @@ export async function historyOf(
   const read = async () => Object.fromEntries(await blockTimes({ db, chains }, blockchain as Blockchain, rows))
   const times = await slow.soon(`times of ${nft.id}`, blocks, read)
   const history: ExplorerEvent[] = []
-  // One after the other: each may have a megabyte of metadata.
+  // Process rows one after the other, because each may have a megabyte of metadata.
   for (const row of rows) {
     const { kind, status, block_number, transaction_hash, sender, receiver, revision, accepted_at } = row
     const time = times?.[block_number ?? -1] ?? accepted_at

@@ -6,13 +6,13 @@
 /** The response of `GET /explorer/session`, which needs no login. */
 export interface ExplorerSession {
   version: string
-  /** True if everything is visible without a key, because server and client are on one machine. */
+  /** Whether everything is visible without a key, because server and client are on the same machine. */
   open: boolean
   /** The account of the key; null if there is none. */
   account: { email: string | null } | null
 }
 
-/** A part of a list. `total` counts the whole list, `offset` is the position of the first item. */
+/** A part of a list. `total` is the size of the whole list, and `offset` is the position of the first item. */
 export interface Page<Item> {
   total: number
   offset: number
@@ -28,24 +28,24 @@ export type MediaKind = 'image' | 'svg' | 'video' | 'audio' | 'model' | 'other'
 export interface NftMedia {
   /** The file's field in the request, such as `image` or `animation_url`. */
   field: string
-  /** As in the request. */
+  /** The file as it was specified in the request. */
   source: string
-  /** Null until it is stored. */
+  /** The file's CID; null until the file is stored. */
   cid: string | null
   /** The file's path on this server, `/ipfs/<cid>`; null until the file is stored. */
   url: string | null
   kind: MediaKind
-  /** The detected type, not the claimed one; null until the file is stored. */
+  /** The content type, detected from the file's bytes; null until the file is stored. */
   content_type: string | null
-  /** In bytes. */
+  /** Size of the file in bytes. */
   size: number | null
-  /** In pixels; null unless it is an image whose size could be read. */
+  /** Width in pixels; null unless the file is an image whose size could be read. */
   width: number | null
   height: number | null
 }
 
 export interface CollectionSummary {
-  /** The transaction_gdn_id of createcollection. */
+  /** The `transaction_gdn_id` of the createcollection request. */
   transaction_gdn_id: string
   contract_address: string
   blockchain: string
@@ -54,7 +54,7 @@ export interface CollectionSummary {
   error: string | null
   created_at: string
   counts: Counts
-  /** The collection's own image, or else images of its first NFTs, at most four. */
+  /** The collection's own image, or else at most four images of its first NFTs. */
   covers: NftMedia[]
 }
 
@@ -64,26 +64,28 @@ export interface CollectionDetails extends CollectionSummary {
   enable_api: boolean
   enable_transfer: boolean
   is_locked: boolean
-  /** True if the metadata of all NFTs in the collection can be updated. */
+  /** Whether the metadata of all NFTs in the collection can be updated. */
   is_dynamic: boolean
-  /** True if the service may burn the NFTs. */
+  /** Whether the service may burn the NFTs. */
   enable_burn: boolean
-  /** In basis points. */
+  /** The royalty in basis points. */
   royalty_bps: number
   royalty_receiver: string | null
-  /** How many NFTs can ever be minted, including burned ones; null for any number. */
+  /** Maximum number of NFTs that can ever be minted, including burned ones; null for no limit. */
   max_supply: number | null
-  /** True if royalty, description and image were read from the contract, false if from the creation request. */
+  /**
+   * Whether royalty, description and image were read from the contract. If false, they are from the creation request.
+   */
   is_read_from_chain: boolean
-  /** Why some or all of these values were not read from the contract. */
+  /** The reason why some or all of these values were not read from the contract. */
   settings_problem: string | null
-  /** True if the owner has made the metadata of all NFTs immutable. */
+  /** Whether the owner has made the metadata of all NFTs immutable. */
   is_frozen: boolean
   /** Number of distinct owners of deployed NFTs. */
   owners: number
   /** Number of burned NFTs. */
   burned: number
-  /** Sum over all transactions of the collection; null on Solana. */
+  /** Total gas of all transactions of the collection; null on Solana. */
   gas_used: string | null
   /** The transaction that deployed the collection. */
   transaction: Transaction | null
@@ -92,13 +94,13 @@ export interface CollectionDetails extends CollectionSummary {
 export interface NftSummary {
   nft_gdn_id: string
   token_id: string | null
-  /** Untrusted text of any length and script. */
+  /** The NFT's title: untrusted text of any length and script. */
   title: string
   status: Status
   error: string | null
   owner: string
   burned: boolean
-  /** The image that a gallery shows: the field `image`, else the first image; null if there is none. */
+  /** The image that a gallery shows: the field `image`, or else the first image. Null if there is none. */
   image: NftMedia | null
 }
 
@@ -111,7 +113,7 @@ export interface Transaction {
   created_at: string
   /** Number of NFTs that the transaction minted. */
   token_count: number
-  /** URL of the block explorer's page, if configured. */
+  /** URL of the transaction on the block explorer, if one is configured. */
   explorer_url: string | null
 }
 
@@ -126,7 +128,7 @@ export interface ExplorerEvent {
   revision: number | null
   /** The fields that an update changed, each truncated to 500 characters; null if its metadata is not known. */
   changes: { field: string; before: string | null; after: string | null }[] | null
-  /** Number of changes that were left out. */
+  /** Number of changes that were omitted. */
   changes_left_out: number
   error: string | null
   /** Time of the event's block, or of its acceptance; null if neither is known. */
@@ -139,7 +141,9 @@ export interface ExplorerEvent {
 /** A commitment on the chain. */
 export interface ExplorerCommitment {
   hash: string
-  /** Null if this backend doesn't know the transaction, as after restoring a backup. */
+  /**
+   * Hash of the transaction. Null if this backend doesn't know the transaction, for example after restoring a backup.
+   */
   transaction_hash: string | null
   explorer_url: string | null
   block_number: number | null
@@ -162,33 +166,38 @@ export interface ExplorerShuffle {
   seal: ExplorerCommitment | null
   /** The round of drand that draws the rows; null until the time of the seal's block is known. */
   round: { number: number; time: string; url: string } | null
-  /** Whose signature of the round the metadata contains: `other` in a rehearsal; null if there is none. */
+  /**
+   * The source of the round's signature in the metadata, `other` in a rehearsal. Null if the metadata contains none.
+   */
   beacon: 'drand-quicknet' | 'other' | null
-  /** True on an embedded chain, whose operator chooses the times of blocks. */
+  /** Whether the drop is on an embedded chain, whose operator chooses the times of blocks. */
   is_simulated: boolean
 }
 
 export interface NftDetails extends NftSummary {
   collection: Pick<CollectionSummary, 'transaction_gdn_id' | 'contract_address' | 'blockchain' | 'name'>
-  /** The NFT's step in the pipeline: files, mint, chain, done. */
+  /** The NFT's step in the pipeline: `files`, `mint`, `chain` or `done`. */
   step: string
   /** Time of the next attempt after a temporary error. */
   next_attempt_at: string | null
   receiver_wallet_address: string
-  /** The ENS name of the owner in the request of the mint or of the last transfer; null if there is none. Untrusted. */
+  /**
+   * The ENS name of the owner, from the request of the mint or of the last transfer. Null if there is none. The name is
+   * untrusted.
+   */
   owner_name: string | null
   description: string | null
-  /** The values of typed traits are formatted as marketplaces display them. */
+  /** The traits. The values of typed traits are formatted as marketplaces display them. */
   attributes: { trait_type: string; value: string | number | boolean | null }[]
   media: NftMedia[]
-  /** The metadata that the client sent, or that of the last update. */
+  /** The metadata that the client sent, or the metadata of the last update. */
   request_metadata: unknown
   /** Sequence number of the NFT's last update within the collection; 0 if it was never updated. */
   revision: number
-  /** True if the metadata of the last update isn't known. */
+  /** Whether the metadata of the last update isn't known. */
   is_outdated: boolean
   is_dynamic: boolean
-  /** True if the metadata of the NFT or of its collection is immutable. */
+  /** Whether the metadata of the NFT or of its collection is immutable. */
   is_frozen: boolean
   /** `ipfs://<cid>/<n>.json`, and the path of that file on this server. */
   metadata_url: string | null
@@ -197,10 +206,10 @@ export interface NftDetails extends NftSummary {
   /** The run of `gdn batch mint` that minted the NFT. */
   run: string | null
   transactions: Transaction[]
-  /** The newest events first, at most 100. */
+  /** At most 100 events, newest first. */
   history: ExplorerEvent[]
   history_left_out: boolean
-  /** Null unless the NFT belongs to a shuffled drop. */
+  /** How the NFT's row is drawn. Null unless the NFT belongs to a shuffled drop. */
   shuffle: ExplorerShuffle | null
   /** The previous and the next NFT in its collection. */
   previous: string | null
@@ -219,7 +228,7 @@ export interface RunSummary {
 }
 
 export interface RunDetails extends RunSummary {
-  /** Distinct error messages of failed NFTs, most frequent first, at most 100. */
+  /** At most 100 distinct error messages of failed NFTs, most frequent first. */
   failures: { error: string; count: number; nft_gdn_ids: string[] }[]
   gas_used: string | null
 }
@@ -233,9 +242,9 @@ export interface Overview {
   /** Number of signed transactions that aren't final yet. */
   transactions_under_way: number
   blockchains: { blockchain: string; collections: number; nfts: number }[]
-  /** The latest runs, at most 20. */
+  /** At most 20 runs, latest first. */
   runs: RunSummary[]
-  /** The NFTs accepted last, newest first, at most 20. */
+  /** The 20 NFTs that were accepted last, newest first. */
   latest: (NftSummary & { collection: NftDetails['collection'] })[]
 }
 
@@ -245,9 +254,12 @@ export type SearchHit =
   | { kind: 'owner'; address: string; nfts: number }
   | { kind: 'run'; run: RunSummary }
 
-/** `GET /explorer/search?q=`: exact IDs, addresses and hashes first, then titles and names. At most 50. */
+/**
+ * The response of `GET /explorer/search?q=`: exact IDs, addresses and hashes first, then titles and names. It has at
+ * most 50 hits.
+ */
 export interface SearchResult {
-  /** The exact match of an ID, address, transaction hash or run; null if there is none, or more than one. */
+  /** The exact match of an ID, address, transaction hash or run. Null if there is none or more than one. */
   exact: SearchHit | null
   hits: SearchHit[]
 }

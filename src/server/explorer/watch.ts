@@ -5,7 +5,7 @@ import { showNft } from './nfts.ts'
 import { showOverview } from './overview.ts'
 import { showRun } from './runs.ts'
 
-/** Subjects that can be watched besides the overview, by event name. */
+/** The subjects that can be watched in addition to the overview, by event name. */
 const SUBJECTS = {
   run: showRun,
   nft: showNft,
@@ -28,7 +28,7 @@ export interface WatchListener {
 }
 
 export interface Watch {
-  /** Returns false if there are too many listeners; otherwise adds the listener until it leaves. */
+  /** Adds the listener until it leaves. Returns false if there are too many listeners. */
   listen(listener: WatchListener): boolean
   leave(listener: WatchListener): void
   /** Ends all streams permanently. */
@@ -42,7 +42,10 @@ export interface WatchOptions {
   most?: { perAccount: number; total: number }
 }
 
-/** Polls take at most a twentieth of the time, but at least one happens every {@link LONGEST_WAIT_MS}. */
+/**
+ * Inverse of the maximum share of time for polls: at most a twentieth. At least one poll happens every {@link
+ * LONGEST_WAIT_MS}.
+ */
 const SHARE = 20
 const LONGEST_WAIT_MS = 5000
 
@@ -76,7 +79,7 @@ export function createWatch(
   const notifyAll = async (to: readonly WatchListener[]) => {
     const found = new Map<string, Promise<string | null>>()
     const failures: unknown[] = []
-    // An item that can't be read doesn't block the others.
+    // Ignore an item that can't be read, so that the other items are still sent.
     const failed = (error: unknown) => {
       failures.push(error)
       return null

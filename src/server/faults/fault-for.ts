@@ -5,11 +5,11 @@ import { type FaultRule, type FaultsFile, MINTING } from './schema.ts'
 /** The effect of a rule on one request. */
 export type FaultEffect = Exclude<FaultRule, { fault: 'latency' }>
 
-/** The faults injected into a request. */
+/** The faults that are injected into a request. */
 export interface InjectedFault {
-  /** Milliseconds to wait first. */
+  /** Delay in milliseconds before the fault. */
   delayMs: number
-  /** The first matching rule that isn't a latency. Latency may be added to any fault. */
+  /** The first matching rule that isn't a latency rule. Latency may be added to any fault. */
   verdict: FaultEffect | null
 }
 
@@ -32,7 +32,7 @@ function delayOf(milliseconds: number | [number, number], luck: number): number 
 }
 
 /**
- * Decides which faults are injected into a request. The result depends only on the seed, the rules and the request's
+ * Returns the faults that are injected into a request. The result depends only on the seed, the rules and the request's
  * number, so the n-th request to an endpoint always gets the same faults.
  */
 export function faultFor({ seed, faults }: FaultsFile, endpoint: EndpointName, n: number): InjectedFault {

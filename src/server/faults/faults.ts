@@ -6,13 +6,13 @@ import type { Db } from '../store/schema.ts'
 import { describeRule, faultFor, type InjectedFault } from './fault-for.ts'
 import { faultsFile } from './schema.ts'
 
-/** Fault injection, to test how a client handles server errors. */
+/** Fault injection, which tests how a client handles server errors. */
 export interface Faults {
-  /** The rules as sentences. */
+  /** Descriptions of the rules, each as a sentence. */
   readonly descriptions: readonly string[]
   /** Returns the faults for the next request to an endpoint. Each call counts as a request. */
   next(endpoint: EndpointName, requestId: string): InjectedFault
-  /** Sets the outcome of NFTs. Call it in the transaction that accepts their request. */
+  /** Sets the outcomes of NFTs. Must be called in the transaction that accepts their request. */
   onAccepted(db: Db, requestId: string): Promise<void>
   /** Marks the request as complete. */
   end(requestId: string): void

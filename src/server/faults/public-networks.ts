@@ -1,6 +1,6 @@
 import { GdnError } from '../../core/errors.ts'
 
-/** Rejects fault injection on public networks, where it would risk real value. */
+/** Rejects fault injection on public networks, where it would risk real funds. */
 export function refuseOnPublicNetworks({ embedded }: { readonly embedded: boolean }): void {
   if (embedded) return
   throw new GdnError('usage', "faults can't be injected on a public network", {

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ENDPOINT_NAMES, type EndpointName } from '../../api/endpoints.ts'
 import { MINT_ENDPOINTS } from '../../api/mint-endpoints.ts'
 
-/** The endpoints whose requests create NFTs, for a lookup by any name. */
+/** The endpoints whose requests create NFTs. The type allows a lookup by any endpoint name. */
 export const MINTING: readonly EndpointName[] = MINT_ENDPOINTS
 
 const MAX_WAIT_MS = 600_000
@@ -16,7 +16,7 @@ const common = {
   endpoint: z.union([endpointName, z.array(endpointName).min(1)], {
     error: `must be *, an endpoint or a list of endpoints: ${ENDPOINT_NAMES.join(', ')}`,
   }),
-  /** Share of the endpoint's requests that get the fault. Default: all. */
+  /** Share of the endpoint's requests that get the fault. Default: all of them. */
   share: z
     .number({ error: 'must be a number above 0 and at most 1' })
     .gt(0, { error: 'must be above 0' })
@@ -44,7 +44,7 @@ const status = z.strictObject({
   ...common,
   fault: z.literal('status'),
   status: z.union([z.literal(429), z.literal(500), z.literal(503)], { error: 'must be 429, 500 or 503' }),
-  /** Retry-After in seconds. Every 429 has it. Default: 1. */
+  /** The Retry-After header in seconds, which every 429 has. Default: 1. */
   retry_after: z
     .int({ error: 'must be a whole number of seconds' })
     .min(1, { error: 'must be at least 1' })
@@ -52,7 +52,7 @@ const status = z.strictObject({
     .optional(),
 })
 
-/** Accepts the request and never responds. */
+/** Fault that accepts the request but never responds. */
 const timeout = z.strictObject({ ...common, fault: z.literal('timeout') })
 
 const cut = z.strictObject({

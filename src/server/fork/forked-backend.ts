@@ -29,7 +29,7 @@ export interface ForkedBackend {
 
 export interface ForkTarget {
   blockchain: EvmBlockchain
-  /** May contain a provider's key. */
+  /** URL of the network's node. It may contain a provider's key. */
   url: string
 }
 
@@ -95,7 +95,7 @@ export async function startForkedBackend(
   }
 }
 
-/** Deploys a factory from an account whose key isn't stored. Returns the factory's address, checksummed. */
+/** Deploys a factory from an account whose key isn't stored. Returns the factory's checksummed address. */
 async function deployFactory(fork: Fork, operator: Hex): Promise<Hex> {
   const admin = createSigner(randomEvmKey()).address
   const call = { data: encodeDeployFactory([operator]), gas: deployFactoryGasLimit([operator]) }

@@ -12,12 +12,12 @@ export interface RealSigners {
 }
 
 /**
- * Returns functions that show the real signers in the output of a rehearsal. Nobody should send coins to a substitute:
+ * Returns functions that show the real signers in the output of a rehearsal. Users must not send coins to a substitute:
  * its key is not stored, so the coins would be lost.
  */
 export function realSigners(pairs: readonly { real: Hex; copy: Hex }[]): RealSigners {
   const real = new Map(pairs.map((pair) => [digits(pair.copy).toLowerCase(), digits(pair.real)]))
-  // Without 0x, so that addresses in call data are replaced too.
+  // Match addresses without 0x, so that addresses in call data are replaced too.
   const copies = new RegExp([...real.keys()].join('|'), 'gi')
   const inText = (text: string) =>
     real.size === 0 ? text : text.replace(copies, (copy) => real.get(copy.toLowerCase()) ?? copy)

@@ -31,7 +31,7 @@ import { listSignedOf } from '../store/transactions.ts'
 import { type RealSigners, realSigners } from './real-signers.ts'
 
 export interface RehearsalTarget {
-  /** The backend whose drop is rehearsed. It may be running, and is only read. */
+  /** The backend whose drop is rehearsed. It is only read, so it may be running. */
   place: DatabasePlace
   blockchain: EvmBlockchain
   contract: string
@@ -50,7 +50,7 @@ export interface Rehearsed {
   /** Number of tokens that the transactions minted. */
   minted: number
   gas: bigint
-  /** In wei. */
+  /** Cost of the transactions in wei. */
   cost: bigint
   /** Symbol of the network's coin; null if it isn't known. */
   currency: string | null
@@ -72,11 +72,11 @@ export interface Rehearsal {
   /** Aborted with the reason when the network or the fork's node fails. */
   failed: AbortSignal
   /**
-   * Extends a message about missing funds with the amount by which the pending transactions of the real signers exceed
+   * Extends a message about missing funds. Adds the amount by which the pending transactions of the real signers exceed
    * their balances.
    */
   withDebts(lack: string): string
-  /** Returns why no further transaction will be signed; null if signing may continue. */
+  /** Returns why no further transaction will be signed. Returns null if signing may continue. */
   halt(): Promise<string | null>
   /** Closes the backend, and returns the results of its transactions. */
   end(): Promise<Rehearsed>
@@ -215,8 +215,8 @@ async function copyFrom(place: DatabasePlace, dataDir: string, copying: Copying)
     const target = await openDatabase({ dataDir }, { make: true })
     try {
       await copyCollection(db, target.db, collection)
-      // The copy has all earlier events. Without this, the backend would read all blocks since the collection was
-      // created.
+      // The copy already has all earlier events. Without these values, the backend would read all blocks since the
+      // collection was created.
       const fresh = { start_block: fork.block + 1, behind_until: null, follower: null, follower_until: 0 }
       await target.db.updateTable('chains').set(fresh).execute()
       await target.db.updateTable('nfts').set({ lease_until: 0 }).where('lease_until', '>', 0).execute()

@@ -17,7 +17,10 @@ import { createHeldReads, type HeldReads } from './held-reads.ts'
 import { requestOrigin } from './hosts.ts'
 import { createRateLimit } from './rate-limits.ts'
 
-/** Serves an endpoint. Returns the accepted request if the endpoint creates something, otherwise the response. */
+/**
+ * A function that serves an endpoint. Returns the accepted request if the endpoint creates something, otherwise the
+ * response.
+ */
 type Service<Name extends EndpointName> = (
   deps: ServiceDeps,
   request: ServiceRequest<z.output<Contracts[Name]['request']>>,
@@ -26,7 +29,8 @@ type Service<Name extends EndpointName> = (
 type Served<Response, Creates> = Creates extends null ? Response : AcceptedRequest<Response>
 
 /**
- * The services of all endpoints, loaded on the first request. `files` has its own route, because an upload isn't JSON.
+ * The services of all endpoints, loaded on the first request. `files` has a separate route, because an upload isn't
+ * JSON.
  */
 const SERVICES: { readonly [Name in Exclude<EndpointName, 'files'>]: () => Promise<Service<Name>> } = {
   createnft: async () => (await import('../services/create-nfts.ts')).createNftsService('createnft'),
@@ -77,7 +81,7 @@ function idempotencyKey(request: FastifyRequest): string | null {
   return key
 }
 
-/** Returns the request's run; null without one. A header that isn't a run ID is ignored. */
+/** Returns the request's run; null if it has none. Ignores a header that isn't a run ID. */
 function runOf(request: FastifyRequest): string | null {
   const header = request.headers[HEADERS.run]
   return typeof header === 'string' && RUN_ID.test(header) ? header : null
@@ -85,7 +89,7 @@ function runOf(request: FastifyRequest): string | null {
 
 const MAX_COST = /^([0-9]{1,40})(;set)?$/
 
-/** Returns the cost limit of the request's run. An invalid value is an error, because the limit protects money. */
+/** Returns the cost limit of the request's run. Rejects an invalid value, because the limit protects money. */
 function maxCostOf(request: FastifyRequest): RunCostLimit | null {
   const header = request.headers[HEADERS.runMaxCost]
   if (header === undefined) return null
@@ -95,8 +99,8 @@ function maxCostOf(request: FastifyRequest): RunCostLimit | null {
 }
 
 /**
- * Checks whether the request may only use a blockchain without value. An invalid value is an error, because the header
- * protects money.
+ * Returns whether the request may only use a blockchain whose coins have no value. Rejects an invalid header, because
+ * the header protects money.
  */
 function onlyWithoutValue(request: FastifyRequest): boolean {
   const header = request.headers[HEADERS.onlyWithoutValue]
@@ -126,7 +130,8 @@ function refuseTooMany(body: unknown): void {
 }
 
 /**
- * Adds an issue if this backend doesn't serve the request's blockchain. It replaces the schema's issues for that field.
+ * Adds an issue if this backend doesn't serve the request's blockchain. The issue replaces the schema's issues for that
+ * field.
  */
 function withUnserved(
   issues: readonly FieldIssue[],

@@ -42,7 +42,7 @@ import { addWalletRoutes } from './wallet.ts'
 const BODY_LIMIT = 4 * 1024 * 1024
 const REQUEST_TIMEOUT_MS = 60_000
 
-/** Routes that pages of other origins may use. */
+/** Matches the paths of routes that pages of other origins may use. */
 const OPEN_TO_PAGES = /^\/(api|v1|ipfs|rpc)\//
 const { apiKey, idempotencyKey, run, runMaxCost, onlyWithoutValue, ...RESPONSE_HEADERS } = HEADERS
 const CORS = {
@@ -53,26 +53,26 @@ const CORS = {
 export interface AppOptions {
   deps: ServiceDeps
   identity: BackendIdentity
-  /** The address that the server listens on. */
+  /** The address on which the server listens. */
   host: string
   allowedHosts: readonly string[]
   rateLimits: boolean
-  /** API version of keys that specify none. Default: 1.1. */
+  /** API version for keys that specify none. Default: 1.1. */
   apiVersion?: ApiVersion | undefined
   version: string
   log: Log
   readiness: Readiness
   metrics: Metrics
   faults?: Faults | undefined
-  /** Timeout in milliseconds for a request to arrive in full. Default: a minute. */
+  /** Timeout in milliseconds for the arrival of a complete request. Default: a minute. */
   requestTimeoutMs?: number
-  /** Serves TLS with these files. */
+  /** The certificate and the key for TLS. Without them, the server uses plain HTTP. */
   tls?: TlsPair | undefined
   /** Addresses and networks of proxies whose X-Forwarded-* headers are trusted. */
   trustProxy?: readonly string[]
-  /** If true, the local account's key is accepted from other machines too. */
+  /** Whether the local account's key is also accepted from other machines. */
   allowLocalKey?: boolean
-  /** If true, HTML pages are accepted and served as files of NFTs. */
+  /** Whether HTML pages are accepted and served as files of NFTs. */
   allowHtmlFiles?: boolean
   connections?: Partial<ConnectionLimits>
   bodyMemory?: Partial<BodyMemory>
@@ -80,9 +80,7 @@ export interface AppOptions {
   heartbeatMs?: number
 }
 
-/**
- * Replaces Fastify's own validation, which would take 15 ms to load at every start. The contract validates requests.
- */
+/** Replaces Fastify's validation, which would take 15 ms to load at every start. The contract validates requests. */
 const noSchemas = () => {
   throw new Error("routes must not have schemas: the contract's schema is checked before the service is called")
 }
@@ -111,7 +109,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     [HEADERS.backendId]: identity.id,
     [HEADERS.incarnation]: identity.incarnation,
   }
-  // By default, Node checks connections every 30 s, which could delay a timeout by as much.
+  // By default, Node checks connections every 30 s, which could delay a timeout by the same time.
   const http = { headersTimeout: requestTimeoutMs, connectionsCheckingInterval: requestTimeoutMs / 10 }
   const app: FastifyInstance = Fastify({
     logger: false,
@@ -127,7 +125,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     onConstructorPoisoning: 'error',
     routerOptions: { maxParamLength: 500 },
     schemaController: { compilersFactory: { buildValidator: noSchemas, buildSerializer: noSchemas } },
-    // No hook runs for a path that can't be decoded.
+    // No hook runs for a path that can't be decoded, so such a request is handled here.
     frameworkErrors(error, request, reply) {
       secure(reply)
       handleError(error, request, reply.headers({ ...ours, [HEADERS.requestId]: request.id }))
@@ -140,7 +138,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
     },
   })
   limitConnections(app.server, { ...DEFAULT_CONNECTIONS, ...options.connections }, { isTrusted, log })
-  // Only JSON is parsed. The route for forms registers its own parser.
+  // Parse only JSON. The route for forms registers its own parser.
   app.removeContentTypeParser('text/plain')
   addJsonBodies(app)
   app.setErrorHandler(handleError)
@@ -156,7 +154,7 @@ export async function createApp(options: AppOptions): Promise<FastifyInstance> {
   app.addHook('onSend', async (_request, reply) => void reply.headers(ours))
   addSecurityHeaders(app)
   await app.register(cors, {
-    // CORS headers are set before authentication, so that a page can read error responses too.
+    // Set CORS headers before authentication, so that a page can also read error responses.
     hook: 'onRequest',
     delegator: (request, decide) =>
       decide(null, { ...CORS, origin: OPEN_TO_PAGES.test(request.url ?? '') ? '*' : false }),

@@ -9,15 +9,15 @@ import { localAccountId } from '../store/accounts.ts'
 import { isLoopbackAddress } from './hosts.ts'
 
 export interface AuthenticationOptions {
-  /** True if the local account's key is accepted from other machines too. */
+  /** Whether the local account's key is also accepted from other machines. */
   allowLocalKey: boolean
-  /** Checks whether an address belongs to a trusted proxy. */
+  /** Returns whether an address belongs to a trusted proxy. */
   isTrusted: (address: string) => boolean
-  /** API version of keys that specify none. */
+  /** API version for keys that specify none. */
   apiVersion: ApiVersion
 }
 
-/** Checks whether a request comes from this machine, and isn't forwarded by a proxy for another machine. */
+/** Returns whether a request comes from this machine and isn't forwarded by a proxy for another machine. */
 export function isHere(
   { ip, raw, headers }: Pick<FastifyRequest, 'ip' | 'raw' | 'headers'>,
   isTrusted: AuthenticationOptions['isTrusted'],
@@ -59,7 +59,7 @@ export function addAuthentication(
     if (route.config?.access === undefined) throw new Error(`the route ${route.url} declares no access`)
   })
   app.addHook('onRequest', async (request) => {
-    // `access` is undefined only if no route matches. The response is then 404.
+    // `access` is undefined only if no route matches. The response is then a 404.
     const { access, needs = 'all' } = request.routeOptions.config
     if (access === undefined || access === 'public' || access === 'explorer' || request.method === 'OPTIONS') return
     const header = request.headers[HEADERS.apiKey]

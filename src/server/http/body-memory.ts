@@ -5,22 +5,26 @@ import { HEADERS } from '../../api/headers.ts'
 import { Refusal } from '../services/refusal.ts'
 import { clientNetwork } from './connections.ts'
 
-/** Maximum number of bytes of request bodies in memory. */
+/** The limits for bytes of request bodies in memory. */
 export interface BodyMemory {
   total: number
-  /** Per client address, or per /64 for IPv6. Behind a trusted proxy, this is the address that the proxy forwards. */
+  /**
+   * Maximum per client address, or per /64 for IPv6. Behind a trusted proxy, the client address is the one that the
+   * proxy forwards.
+   */
   perAddress: number
 }
 
 const MIB = 1024 * 1024
 export const DEFAULT_BODY_MEMORY: BodyMemory = { total: 128 * MIB, perAddress: 32 * MIB }
 
-/** Bodies up to this length aren't counted, because the connection limits already bound their memory. */
+/** Size in bytes up to which bodies aren't counted, because the connection limits already bound their memory. */
 const UNCOUNTED_BYTES = 64 * 1024
 
 /**
  * Limits the memory of request bodies while they arrive and are processed. It counts received bytes, so a client that
- * announces a large body and sends nothing doesn't block others. Forms are streamed to storage and not counted.
+ * announces a large body and sends nothing doesn't block others. Forms aren't counted, because they are streamed to
+ * storage.
  */
 export function limitBodyMemory(app: FastifyInstance, { total, perAddress }: BodyMemory): void {
   const held = new Map<string, number>()
@@ -35,7 +39,7 @@ export function limitBodyMemory(app: FastifyInstance, { total, perAddress }: Bod
       const left = (held.get(client) ?? 0) - own
       if (left > 0) held.set(client, left)
       else held.delete(client)
-      // The rest of a rejected body still arrives for a moment. It is read and dropped, so that it isn't buffered.
+      // Read and discard the rest of a rejected body, so that it isn't buffered.
       payload.unpipe(counted)
       payload.resume()
       counted.destroy()

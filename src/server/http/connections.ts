@@ -6,13 +6,13 @@ import { isLoopbackAddress } from './hosts.ts'
 /** Maximum number of open connections. */
 export interface ConnectionLimits {
   total: number
-  /** Per client address, or per /64 for IPv6, which providers assign to a single customer. */
+  /** Maximum per client address, or per /64 for IPv6, which providers assign to a single customer. */
   perAddress: number
 }
 
 export const DEFAULT_CONNECTIONS: ConnectionLimits = { total: 2000, perAddress: 200 }
 
-/** Minimum interval between log lines about closed connections. */
+/** Minimum interval in milliseconds between log lines about closed connections. */
 const LOG_EVERY_MS = 60_000
 
 /**

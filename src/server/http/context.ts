@@ -6,14 +6,17 @@ import type { Viewer } from '../explorer/explorer.ts'
 import type { Caller } from '../services/authenticate.ts'
 import type { Draining } from './draining.ts'
 
-/** The declarations of every route. A route without `access` can't be registered. */
+/** The properties that every route declares. A route without `access` can't be registered. */
 export interface RouteConfig {
-  /** `public` needs no key. `explorer` needs a session, except on loopback: see explorer-access.ts. */
+  /**
+   * The required access. `public` needs no key. `explorer` needs a session, except on loopback: see explorer-access.ts.
+   * Otherwise, the permissions that the key needs.
+   */
   access: 'public' | 'explorer' | readonly Permission[]
-  /** `all` if the key must have all of the permissions, `any` if one is enough. Default: `all`. */
+  /** `all` if the key must have all of the permissions, `any` if one of them suffices. Default: `all`. */
   needs?: 'all' | 'any'
   errorForm: ErrorForm
-  /** The contract of an endpoint in each version of the API. */
+  /** The contract of the endpoint in each version of the API. */
   contracts?: Readonly<Record<ApiVersion, Endpoint>>
 }
 
@@ -28,13 +31,13 @@ declare module 'fastify' {
     apiVersion: ApiVersion
     /** The viewer of the web explorer; null on other routes. */
     viewer: Viewer | null
-    /** A new ID for this request. The request's rows in the database refer to it. */
+    /** The ID that this server generates for the request. The request's rows in the database refer to it. */
     ownId: string
     /**
      * The `ownId` of the request that the response is about. For a replayed response, it is that of the first request.
      */
     accepted: string | null
-    /** How long the response was held because the client was waiting for a change. */
+    /** How long the response was held, in milliseconds, because the client was waiting for a change. */
     heldMs: number
   }
 }

@@ -1,5 +1,6 @@
 /**
- * The page of `/docs`: its markup, and styles in addition to those of Swagger UI. Its script is src/explorer/docs.ts.
+ * The HTML page of `/docs`: its markup, and styles in addition to those of Swagger UI. Its script is
+ * src/explorer/docs.ts.
  */
 export const PAGE = `<!doctype html>
 <html lang="en">

@@ -13,11 +13,11 @@ const decompress = promisify(gunzip)
 
 const SWAGGER_UI = ['swagger-ui.css', 'swagger-ui-bundle.js']
 
-/** Files that are built with the web explorer, by their names under `/docs`. */
+/** Files that are built together with the web explorer, by their names under `/docs`. */
 const BUILT: Readonly<Record<string, string>> = { 'page.js': 'docs.js', 'theme.js': 'theme.js' }
 
 const SECURITY = {
-  // Only resources of this server, and no eval.
+  // Allow only resources of this server, and no eval.
   'content-security-policy': [
     "default-src 'none'",
     "script-src 'self'",
@@ -33,7 +33,7 @@ const SECURITY = {
   'cross-origin-resource-policy': 'same-origin',
 }
 
-/** Adds `GET /docs`, the API reference in the browser. Its files are read only when they are requested. */
+/** Adds `GET /docs`, the API reference in the browser. Its files are read when they are requested. */
 export function addDocs(app: FastifyInstance): void {
   const config = { access: 'public', errorForm: 'A' } as const
   for (const url of ['/docs', '/docs/']) {
@@ -69,7 +69,8 @@ async function readAsset(name: string): Promise<Buffer | null> {
 }
 
 /**
- * Returns a file of Swagger UI, gzipped. It is in the published package; in a checkout, it comes from the dependency.
+ * Returns a file of Swagger UI, gzipped. The published package contains the file; a checkout reads it from the
+ * dependency.
  */
 async function readSwaggerUi(name: string): Promise<Buffer> {
   try {

@@ -2,23 +2,23 @@ import type { ServerResponse } from 'node:http'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 
-/** Interval between checks for idle connections while the last requests are in flight. */
+/** Interval in milliseconds between checks for idle connections while the last requests are in flight. */
 const LOOK_EVERY_MS = 50
 
-/** Stops a server without losing requests. */
+/** The functions that stop a server without losing requests. */
 export interface Draining {
-  /** Aborted when the drain begins. */
+  /** Signal that is aborted when the drain begins. */
   readonly begun: AbortSignal
-  /** Begins the drain. From now on, every response closes its connection, so that clients move to another process. */
+  /** Begins the drain. From then on, every response closes its connection, so that clients move to another process. */
   begin(): void
   /** Stops accepting connections. Resolves when every request has its response, or after the timeout. */
   finish(withinMs: number): Promise<void>
 }
 
 /**
- * Stops a server in two steps. First, requests are served as usual, because a load balancer may not have noticed the
- * stop. Then no new connection is accepted, requests in flight finish, and event streams are closed, because they never
- * end by themselves.
+ * Adds a two-step stop to a server. First, requests are served as usual, because a load balancer may not have noticed
+ * the stop. Then no new connection is accepted, requests in flight finish, and event streams are closed, because they
+ * never end by themselves.
  */
 export function addDraining(app: FastifyInstance): Draining {
   const { server } = app
@@ -38,9 +38,9 @@ export function addDraining(app: FastifyInstance): Draining {
   }
   app.addHook('onRequest', async (_request, reply) => say(reply))
   app.addHook('onSend', async (_request, reply) => {
-    // Set again for a request that arrived before the drain began.
+    // Set the header again for a request that arrived before the drain began.
     say(reply)
-    // Checks the type of the response, because a client that accepts streams may get an error response instead.
+    // Check the type of the response, because a client that accepts streams may get an error response instead.
     if (/^text\/event-stream\b/.test(String(reply.getHeader('content-type')))) streams.add(reply.raw)
   })
 

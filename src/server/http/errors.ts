@@ -49,8 +49,8 @@ const RETRY_SECONDS = '1'
 
 /**
  * Returns the rejection if PostgreSQL is unreachable or can't store a string; null for other errors. If it is
- * unreachable, the rejection doesn't say that nothing was accepted: a commit may have succeeded, and a retry with the
- * same key shows that.
+ * unreachable, the rejection doesn't say that nothing was accepted: a commit may have succeeded, and only a retry with
+ * the same key shows whether it did.
  */
 function fromDatabase(error: FastifyError, validationStatus: number, log: Log): Refusal | null {
   if (isUnstorableText(error)) {
@@ -72,7 +72,9 @@ function storageUnavailable(error: FastifyError, log: Log): Refusal | null {
   return nothingAccepted("the server's file storage is unavailable, try again later")
 }
 
-/** Creates the only function that turns an error into a response. A server error has an ID that is also in the log. */
+/**
+ * Creates the only function that converts an error to a response. A server error gets an ID that is also in the log.
+ */
 export function createErrorHandler(log: Log) {
   return (error: FastifyError | Refusal, request: FastifyRequest, reply: FastifyReply): void => {
     const { errorForm: form = 'A', contracts } = request.routeOptions.config
@@ -82,7 +84,7 @@ export function createErrorHandler(log: Log) {
         ? error
         : (toRefusal(error, validationStatus) ??
           diskFull(error, log) ??
-          // Its cause may be the same system error as that of a database.
+          // Check the storage first, because the cause may be the same system error as that of a database.
           storageUnavailable(error, log) ??
           fromDatabase(error, validationStatus, log))
     if (refusal !== null) {

@@ -22,9 +22,12 @@ export interface AccessOptions {
   identity: BackendIdentity
 }
 
-/** Limit of login attempts per client. Keys can't be guessed, but attempts must not overload the database. */
+/**
+ * Maximum number of login attempts per second and client. Keys can't be guessed, but attempts must not overload the
+ * database.
+ */
 const LOGINS_PER_SECOND = 5
-/** Maximum size of a login request, which contains only a key. */
+/** Maximum size of a login request in bytes. The request contains only a key. */
 const LOGIN_BODY_LIMIT = 1024
 
 export interface ExplorerAccess {
@@ -48,7 +51,7 @@ export function addExplorerAccess(
   const isOpen = (request: FastifyRequest) => bound && isHere(request, isTrusted)
   const countLogin = createLoginLimit()
   const signer = { secret: signedUrls.secret, incarnation: identity.incarnation }
-  // Browsers send a cookie to every port of a host, so backends on one host need distinct names.
+  // Browsers send a cookie to every port of a host, so backends on one host need distinct cookie names.
   const cookie = `gdn_session_${identity.id.slice(0, 8)}`
 
   const callerOf = async (request: FastifyRequest) => {
@@ -86,8 +89,8 @@ export function addExplorerAccess(
 
   const refuseForeign = (request: FastifyRequest) => {
     const { origin, 'sec-fetch-site': site } = request.headers
-    // A page of another site can embed a response, for example as an image. It can't read the response, but would put
-    // load on the backend. Such requests have no Origin.
+    // A page of another site can embed a response, for example as an image. Although it can't read the response, it
+    // would put load on the backend. Such requests have no Origin.
     if (isForeignPage(request, allowedHosts) || (origin === undefined && site === 'cross-site')) {
       throw new Refusal(403, TITLES.forbidden, 'pages of other origins may not use the web explorer')
     }
@@ -99,7 +102,7 @@ export function addExplorerAccess(
     const caller = open ? null : await callerOf(request)
     return await sessionOf(caller?.accountId ?? null, open)
   })
-  // Runs before the body is read, so that a client without access can't fill the memory.
+  // Run before the body is read, so that a client without access can't fill the memory.
   const onRequest = async (request: FastifyRequest) => {
     refuseForeign(request)
     await countLogin(clientNetwork(request.ip))
@@ -149,8 +152,8 @@ function setCookie(
 }
 
 /**
- * Limits login attempts per client in this process. Each process of a cluster has its own limit, but even all of their
- * attempts together are far too few to guess a key.
+ * Limits login attempts per client in this process. Each process of a cluster has a separate limit, but even all of
+ * their attempts together are far too few to guess a key.
  */
 function createLoginLimit(): (client: string) => Promise<void> {
   const load = async () => (await import('./memory-limiter.ts')).createMemoryLimiter(LOGINS_PER_SECOND)

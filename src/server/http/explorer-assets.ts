@@ -32,7 +32,7 @@ interface Bundle {
 
 let loading: Promise<ExplorerAssets> | undefined
 
-/** Returns the page of the web explorer and its files, which are read on the first request. */
+/** Returns the page of the web explorer and its files. They are read on the first request. */
 export function loadExplorer(): Promise<ExplorerAssets> {
   loading ??= load().catch((error) => {
     loading = undefined

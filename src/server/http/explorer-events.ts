@@ -10,7 +10,10 @@ import { Refusal } from '../services/refusal.ts'
 import { type ExplorerAccess, viewerOf } from './explorer-access.ts'
 import { textParam } from './explorer-params.ts'
 
-/** Interval between checks of the session, and between the comments that keep proxies from closing idle streams. */
+/**
+ * Interval in milliseconds between checks of the session, and between the comments that keep proxies from closing idle
+ * streams.
+ */
 const HEARTBEAT_MS = 15_000
 /** Number of unread bytes at which a slow client is disconnected. The client then reconnects. */
 const MAX_UNREAD = 4 * 1024 * 1024
@@ -36,7 +39,7 @@ export function addExplorerEvents(
     const stream = new Readable({ read() {} })
     let ended = false
     const push = (text: string) => {
-      // Checked before the push: a single event may be larger than the limit, and the client would get the same event
+      // Check before the push. A single event may be larger than the limit, and the client would get the same event
       // again after each reconnect.
       if (stream.readableLength > MAX_UNREAD) stream.destroy()
       if (!ended) stream.push(text)

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
 import { Refusal } from '../services/refusal.ts'
 
-/** All paths serve the same page. Its script reads from the URL what to show. */
+/** Paths that serve the page of the web explorer. Its script reads from the URL what to show. */
 const PAGES = [
   '/',
   '/collections/:id',
@@ -16,7 +16,7 @@ const PAGES = [
 ]
 
 const SECURITY = {
-  // Only resources of this server. No inline code, no eval, and no HTML from text.
+  // Allow only resources of this server, and no inline code, eval, or HTML from text.
   'content-security-policy': [
     "default-src 'none'",
     "script-src 'self'",

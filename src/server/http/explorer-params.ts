@@ -29,7 +29,7 @@ function numberParam(request: FastifyRequest, name: string, { least, most }: { l
   return value
 }
 
-/** Returns the part of a list that a request asks for. */
+/** Returns the part of a list that a request selects. */
 export function partParams(request: FastifyRequest): Part {
   return {
     offset: numberParam(request, 'offset', { least: 0, most: FURTHEST }) ?? 0,
@@ -45,7 +45,7 @@ export function statusParam(request: FastifyRequest): Status | null {
   throw invalid('status', 'must be initiated, deployed or failed')
 }
 
-/** Returns the path segment that names an item. Throws a 404 for a segment that can't be a name. */
+/** Returns the path segment that identifies an item. Throws a 404 for a segment that can't identify one. */
 export function nameParam(request: FastifyRequest, name: string): string {
   const value = (request.params as Record<string, string>)[name] ?? ''
   if (value === '' || value.length > 200 || !/^[\x21-\x7e]+$/.test(value)) throw nothingThere(value)

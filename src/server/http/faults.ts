@@ -9,7 +9,7 @@ import type { Faults } from '../faults/faults.ts'
 import type { Log } from '../log.ts'
 import { Refusal } from '../services/refusal.ts'
 
-/** Header that marks a response as injected. */
+/** Name of the header that marks a response as injected. */
 export const FAULT_HEADER = 'x-gdn-fault'
 
 const MESSAGE = 'an injected fault: this server runs with --faults'
@@ -21,8 +21,8 @@ function endpointOf({ routeOptions, method }: FastifyRequest): EndpointName | un
 }
 
 /**
- * Injects faults into API requests according to the rules. Register it after authentication, because requests that are
- * rejected there must not count.
+ * Injects faults into API requests according to the rules. Register it after authentication, because requests that
+ * authentication rejects must not count.
  */
 export function addFaults(app: FastifyInstance, faults: Faults, log: Log): void {
   const injectedFaults = new WeakMap<FastifyRequest, InjectedFault>()
@@ -58,7 +58,7 @@ export function addFaults(app: FastifyInstance, faults: Faults, log: Log): void 
   app.addHook('onSend', async (request, reply) => {
     const verdict = injectedFaults.get(request)?.verdict
     const { socket } = request.raw
-    // A fault after acceptance needs an accepted request. Any other request gets its response.
+    // A fault after acceptance needs an accepted request. Any other request gets its normal response.
     if (verdict == null || reply.statusCode >= 300 || socket.destroyed) return
     if (verdict.fault === 'cut' && verdict.when === 'after') socket.destroy()
     if (verdict.fault === 'timeout') await once(socket, 'close')

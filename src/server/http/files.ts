@@ -16,13 +16,13 @@ export async function addFileRoutes(
   rules: { allowHtml: boolean },
 ): Promise<void> {
   const { name, path, permissions, errorForm } = files
-  // The route has its own scope, because no other route accepts forms, and this one accepts nothing else.
+  // Use a separate scope for the route, because no other route accepts forms, and this route accepts nothing else.
   await parent.register(async (app) => {
     app.removeAllContentTypeParsers()
     // Without this header, clients apply the limit of the other endpoints.
     app.addHook('onRequest', async (_request, reply) => void reply.header(HEADERS.rateLimitPolicy, `"${name}"`))
     await app.register(multipart, {
-      // One byte more than the limit, so that the storage detects a file that is too large and discards it.
+      // Allow one byte more than the limit, so that the storage detects a file that is too large and discards it.
       limits: { files: 1, fields: 4, parts: 5, fileSize: MAX_FILE_BYTES + 1, headerPairs: 50 },
     })
     app.addContentTypeParser('*', (_request, _payload, done) => done(notAForm()))
@@ -35,7 +35,7 @@ export async function addFileRoutes(
           checkedFiles.set(cid, true)
           return { url: `ipfs://${cid}` }
         } catch (error) {
-          // The rest of the form is read and dropped, because it precedes the connection's next request.
+          // Read and discard the rest of the form, because it precedes the next request on the connection.
           request.raw.unpipe()
           request.raw.resume()
           if (error instanceof ContentTooLargeError) throw new Refusal(413, TITLES.tooLarge, error.message)
@@ -51,7 +51,7 @@ const notAForm = () =>
 
 const badForm = (error: unknown) => badRequest(`the form can't be read: ${messageOf(error)}`)
 
-/** Returns the file of a form. Errors of the parser become 400, except exceeded limits, which stay 413. */
+/** Returns the file of a form. Converts errors of the parser to 400, except exceeded limits, which stay 413. */
 async function readForm(request: FastifyRequest) {
   let part: MultipartFile | undefined
   try {

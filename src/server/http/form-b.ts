@@ -4,7 +4,7 @@ import { CodedRefusal, InvalidRequest, type Refusal } from '../services/refusal.
 
 type Detail = ErrorFormB['detail'][number]
 
-/** Error types by expected type. Numbers in requests with form B are always integers. */
+/** Error types by expected type. Numbers in requests that use error form B are always integers. */
 const TYPE_ERRORS: Readonly<Record<string, string>> = {
   int: 'type_error.integer',
   number: 'type_error.integer',
@@ -49,7 +49,7 @@ function detailsOf(refusal: Refusal): Detail[] {
   return [{ loc: ['body'], msg: refusal.message, type: 'value_error.jsondecode' }]
 }
 
-/** Returns a rejection in error form B, which wallet operations use (API reference v1.1, Errors). */
+/** Converts a rejection to error form B, which wallet operations use (API reference v1.1, Errors). */
 export function formB(refusal: Refusal): ErrorFormB {
   return {
     errorCode: refusal instanceof CodedRefusal ? refusal.errorCode : errorCodeOf(refusal.title),

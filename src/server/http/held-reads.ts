@@ -9,9 +9,14 @@ import type { Db } from '../store/schema.ts'
 const MAX_WAIT_S = 10
 /** Maximum number of held responses per account, and in total. Beyond these limits, responses are sent at once. */
 const MOST = { perAccount: 50, total: 200 }
-/** Interval between checks for changes. A check takes about 0.1 ms with SQLite, and a round trip with PostgreSQL. */
+/**
+ * Interval in milliseconds between checks for changes. A check takes about 0.1 ms with SQLite, and a round trip with
+ * PostgreSQL.
+ */
 const EVERY_MS = { sqlite: 15, postgres: 100 }
-/** After a read of an account's lookups, the account pauses for this multiple of the read's duration. */
+/**
+ * Factor for the pause after an account's lookups are read again. The pause is this multiple of the read's duration.
+ */
 const PAUSE_FACTOR = 10
 
 interface WithStatus {
@@ -19,7 +24,7 @@ interface WithStatus {
   pending_change?: unknown
 }
 
-/** The endpoints whose responses may be held, and the field of each response that contains the records. */
+/** The endpoints whose responses may be held, with the field of the response that contains the records. */
 const RECORDS: Readonly<Record<string, string>> = {
   getnfts: 'nfts',
   gettransactions: 'transactions',
@@ -44,7 +49,7 @@ interface Lookup<Response> {
   accountId: string
   /** The value of the request header `Prefer`. */
   prefer: unknown
-  /** The response. When it closes, it is no longer held. */
+  /** The raw response. When it closes, the lookup is no longer held. */
   raw: ServerResponse
   read(): Promise<Response>
 }
@@ -63,11 +68,14 @@ export interface HeldReads {
    * response. Without `Prefer: wait`, reads once.
    */
   read<Response>(lookup: Lookup<Response>): Promise<{ response: Response; heldMs: number }>
-  /** Releases all responses, and holds no more. */
+  /** Releases all held responses. Later responses aren't held. */
   end(): void
 }
 
-/** Holds the responses of lookups. A single check for all of them shows whether any process wrote to the database. */
+/**
+ * Creates a store of held lookup responses. A single check for all of them shows whether any process has written to the
+ * database.
+ */
 export function createHeldReads(db: Db, { perAccount, total } = MOST): HeldReads {
   const held = new Set<Held>()
   let ended = false
@@ -94,7 +102,7 @@ export function createHeldReads(db: Db, { perAccount, total } = MOST): HeldReads
       // If the database can't be read, the last read of each lookup reports the error.
       const marker = await changeMarker(db).catch(() => null)
       const stale = [...held].filter((one) => marker !== null && one.marker !== marker && !resting.has(one.accountId))
-      // Accounts don't wait for each other's reads.
+      // Read the lookups of each account separately, so that accounts don't wait for each other's reads.
       for (const accountId of new Set(stale.map((one) => one.accountId))) void readAgain(accountId, marker ?? '')
       await delay(isPostgres(db) ? EVERY_MS.postgres : EVERY_MS.sqlite)
     }
@@ -123,7 +131,7 @@ export function createHeldReads(db: Db, { perAccount, total } = MOST): HeldReads
           resolve(latest)
         },
       }
-      // Reads once more, because the reason for a delay may change without a write.
+      // Read once more, because the reason for a delay may change without a write.
       const timer = setTimeout(() => one.look().then(one.release), ms)
       const leave = () => {
         held.delete(one)

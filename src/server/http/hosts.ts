@@ -4,24 +4,27 @@ import { TITLES } from '../../api/errors.ts'
 import { parseUrl } from '../../core/parse-url.ts'
 import { Refusal } from '../services/refusal.ts'
 
-/** Returns the host in a Host header without its port. An IPv6 address keeps its brackets. */
+/** Returns the host in a Host header without its port. Keeps the brackets of an IPv6 address. */
 export const hostName = (header: string) => header.toLowerCase().replace(/:\d*$/, '').replace(/\.$/, '')
 
 export function isLoopbackHost(host: string): boolean {
   return host === 'localhost' || host === '[::1]' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
 }
 
-/** Checks whether a client's socket address belongs to this machine. */
+/** Returns whether a client's socket address belongs to this machine. */
 export function isLoopbackAddress(address: string): boolean {
   return isLoopbackHost(address.toLowerCase().replace(/^::ffff:(?=\d+\.)/, ''))
 }
 
-/** Checks whether a host is an IP address. DNS rebinding can't use one, because it needs a name that resolves here. */
+/**
+ * Returns whether a host is an IP address. DNS rebinding can't use IP addresses, because it needs a name that resolves
+ * to this machine.
+ */
 const isAddress = (host: string) => isIP(host.replace(/^\[(.*)\]$/, '$1')) !== 0
 
 /**
  * Returns a check that rejects requests to other hosts. On loopback, the Host header must be a loopback name: a web
- * page that reaches this server through DNS rebinding sends its own name. On other addresses, a server doesn't know its
+ * page that reaches this server through DNS rebinding sends its own name. On other addresses, the server can't know its
  * names, so the header is checked only if names are configured.
  */
 export function createHostCheck(bound: string, allowedHosts: readonly string[]): (request: Asked) => void {
@@ -33,7 +36,7 @@ export function createHostCheck(bound: string, allowedHosts: readonly string[]):
     return isLoopbackHost(host) || allowed.has(host) || (!local && isAddress(host))
   }
   return ({ headers, host }) => {
-    // A proxy's X-Forwarded-Host is checked in addition to the received Host header, not instead of it.
+    // Check a proxy's X-Forwarded-Host in addition to the received Host header, not instead of it.
     if (isServed(headers.host ?? '') && isServed(host ?? '')) return
     const what = local ? 'localhost' : 'its own names'
     throw new Refusal(421, TITLES.misdirected, `this server accepts only requests to ${what}, see --allowed-host`)
@@ -46,7 +49,7 @@ type Asked = Pick<FastifyRequest, 'headers'> & { host: string | undefined }
 const EXTENSION = /^[a-z-]+-extension:$/
 
 /**
- * Checks whether a request comes from a page of another site. Tools send no Origin. Pages of this server, of this
+ * Returns whether a request comes from a page of another site. Tools send no Origin. Pages of this server, of this
  * machine (such as an app in development) and of allowed hosts are trusted.
  */
 export function isForeignPage({ headers, host }: Asked, allowedHosts: readonly string[]): boolean {
@@ -60,7 +63,7 @@ export function isForeignPage({ headers, host }: Asked, allowedHosts: readonly s
   return !known && !allowedHosts.some((allowed) => allowed.toLowerCase() === name)
 }
 
-/** Returns the origin to which the request was addressed. The client can reach the server at this origin. */
+/** Returns the origin to which the client sent the request, and at which it can reach the server. */
 export function requestOrigin({ protocol, host }: Pick<FastifyRequest, 'protocol' | 'host'>): string {
   const url = parseUrl(`${protocol}://${host}`)
   const plain = /^https?$/.test(protocol) && /^([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[0-9]{1,5})?$/i.test(host)

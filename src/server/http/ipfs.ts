@@ -7,7 +7,7 @@ import { Refusal } from '../services/refusal.ts'
 import type { FileStorage, StoredFileContent } from '../storage/adapter.ts'
 import { firstBytes } from '../storage/first-bytes.ts'
 
-// Files of NFTs aren't trusted and share an origin with the other pages of this server, so they are sandboxed.
+// Files of NFTs aren't trusted and share an origin with the other pages of this server, so sandbox them.
 const SECURITY = {
   'content-security-policy': "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src data:",
   'x-content-type-options': 'nosniff',
@@ -19,13 +19,13 @@ const FOR_EVER = 'public, max-age=31536000, immutable'
 
 interface Range {
   start: number
-  /** Exclusive. */
+  /** End of the range, exclusive. */
   end: number
 }
 
 /**
- * Parses a byte range. Returns null if the full content is served, because the header has no range, several or an
- * invalid one. Returns undefined if the range can't be satisfied.
+ * Parses a byte range. Returns null if the full content must be served, because the header has no range, several ranges
+ * or an invalid one. Returns undefined if the range can't be satisfied.
  */
 function parseRange(header: string | undefined, size: number): Range | null | undefined {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? '')
@@ -64,8 +64,8 @@ async function sendFile(
 }
 
 /**
- * Sends a block unchanged, so that the client can check it against its CID. A browser saves it, because its content may
- * be a page.
+ * Sends a block unchanged, so that the client can check it against its CID. Makes a browser save the block instead of
+ * showing it, because the content may be a page.
  *
  * @see https://specs.ipfs.tech/http-gateways/trustless-gateway/
  */

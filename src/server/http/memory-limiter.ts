@@ -3,7 +3,7 @@ import type { RateCount } from '../store/rate-windows.ts'
 
 const WINDOW_MS = 1000
 
-/** Returns a function that counts requests per key in windows of a second, in this process. */
+/** Returns a function that counts requests per key in windows of a second. Counts only requests to this process. */
 export function createMemoryLimiter(ratePerSecond: number): (keyId: string) => Promise<RateCount> {
   const limiter = new RateLimiterMemory({ points: ratePerSecond, duration: 1 })
   return async (keyId) => {

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify'
 import type { Metrics } from '../metrics/types.ts'
 
-/** Counts every request, and serves `GET /metrics`. */
+/** Adds hooks that count every request, and the route `GET /metrics`. */
 export function addMetrics(app: FastifyInstance, metrics: Metrics): void {
   app.addHook('onResponse', async (request, reply) => {
-    // The label is the route and not the path, so that requests can't create new series.
+    // Use the route as the label instead of the path, so that requests can't create new series.
     const route = (request.routeOptions.url ?? 'none').replace(/(.)\/$/, '$1')
     const { method } = request
     const seconds = (reply.elapsedTime - request.heldMs) / 1000

@@ -6,7 +6,7 @@ import { Refusal } from '../services/refusal.ts'
 
 /**
  * Adds `GET /openapi.json`: the part of the contract that this server implements, in the server's version of the API or
- * in `?api_version=`. Call it before any other route is registered.
+ * in `?api_version=`. Must be called before any other route is registered.
  */
 export function addOpenApi(app: FastifyInstance, options: OpenApiOptions & { apiVersion: ApiVersion }): void {
   const routes: RegisteredRoute[] = []
@@ -24,7 +24,7 @@ export function addOpenApi(app: FastifyInstance, options: OpenApiOptions & { api
     if (apiVersion === undefined) {
       throw new Refusal(400, TITLES.validation, `api_version must be one of ${API_VERSIONS.join(', ')}`)
     }
-    // Generated on the first request, when every route is registered.
+    // Generate the document on the first request, when every route is registered.
     const document = documents.get(apiVersion) ?? build(apiVersion)
     documents.set(apiVersion, document)
     return reply.type('application/json; charset=utf-8').send(await document)

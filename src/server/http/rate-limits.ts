@@ -6,16 +6,16 @@ import type { Store } from '../store/open-store.ts'
 import { countRequest } from '../store/rate-windows.ts'
 
 /**
- * Counts a request of a key against an endpoint's limit. Resolves with the rate limit headers, or rejects with a 429.
+ * Counts a request with a key against an endpoint's limit. Resolves with the rate limit headers, or rejects with a 429.
  */
 export type RateLimit = (keyId: string) => Promise<Record<string, string>>
 
-/** Header with the remaining requests of the current window. */
+/** Name of the header with the remaining requests of the current window. */
 export const RATE_LIMIT_HEADER = 'ratelimit'
 
 const seconds = (ms: number) => Math.max(1, Math.ceil(ms / 1000))
 
-/** Creates the limit of an endpoint, which applies per key. Without a limit, `RateLimit-Policy` has no quota. */
+/** Creates the limit of an endpoint, which applies to each key. Without a limit, `RateLimit-Policy` has no quota. */
 export function createRateLimit(
   { name, ratePerSecond }: Endpoint,
   enabled: boolean,
@@ -25,7 +25,7 @@ export function createRateLimit(
     const headers = { [HEADERS.rateLimitPolicy]: `"${name}"` }
     return async () => headers
   }
-  // Loaded with the first request, so that it doesn't delay the start.
+  // Load the limiter with the first request, so that it doesn't delay the start.
   const load = async () =>
     store.postgres === null
       ? (await import('./memory-limiter.ts')).createMemoryLimiter(ratePerSecond)

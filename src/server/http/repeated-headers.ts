@@ -2,7 +2,10 @@ import type { FastifyInstance } from 'fastify'
 import { HEADERS } from '../../api/headers.ts'
 import { badRequest } from '../services/refusal.ts'
 
-/** If one of these headers is repeated, Node keeps only the first value or joins them, so the intent is ambiguous. */
+/**
+ * Headers that may occur only once. If one is repeated, Node keeps only the first value or joins the values, so the
+ * intent is ambiguous.
+ */
 const SINGLE = new Set(['host', 'content-type', 'content-encoding', HEADERS.idempotencyKey])
 
 /** Rejects a repeated header that affects the meaning of a request. */

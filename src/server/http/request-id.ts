@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { HEADERS } from '../../api/headers.ts'
 import { newId } from '../../core/ids.ts'
 
-/** Matches a valid client request ID. It is short, and has no characters that could break a log or a shell. */
+/** Matches a valid client request ID: a short ID without characters that could break a log or a shell. */
 const SANE = /^[A-Za-z0-9][A-Za-z0-9._:-]{0,127}$/
 
 function givenId({ headers }: Pick<IncomingMessage, 'headers'>): string | null {
@@ -11,7 +11,10 @@ function givenId({ headers }: Pick<IncomingMessage, 'headers'>): string | null {
   return typeof given === 'string' && SANE.test(given) ? given : null
 }
 
-/** Returns the ID of a request in the log and in its response: the client's ID if it is valid, else a new one. */
+/**
+ * Returns the ID of a request in the log and in its response. It is the client's ID if that is valid, or else a new
+ * one.
+ */
 export const requestIdOf = (request: Pick<IncomingMessage, 'headers'>): string => givenId(request) ?? newId()
 
 /** Adds the request ID to every response. */
@@ -20,7 +23,7 @@ export function addRequestIds(app: FastifyInstance): void {
   app.decorateRequest('accepted', null)
   app.decorateRequest('heldMs', 0)
   app.addHook('onRequest', async (request, reply) => {
-    // Rows refer to our own ID, because a client may reuse its IDs.
+    // Rows refer to an ID that this server generates, because a client may reuse its IDs.
     request.ownId = givenId(request.raw) === null ? request.id : newId()
     reply.header(HEADERS.requestId, request.id)
   })

@@ -3,7 +3,7 @@ import type { Log } from '../log.ts'
 
 const MAX_PATH = 200
 
-/** Returns the route, or the path if no route matches. Leaves out parameters, because some are signatures. */
+/** Returns the route, or the path if no route matches. Omits parameters, because some are signatures. */
 function placeOf({ routeOptions, url }: FastifyRequest): { route: string } | { path: string } {
   const { url: route } = routeOptions
   return route === undefined ? { path: (url.split('?', 1)[0] ?? '').slice(0, MAX_PATH) } : { route }
@@ -20,7 +20,7 @@ export function addRequestLog(app: FastifyInstance, log: Log): void {
       status: reply.statusCode,
       ms: Math.round(reply.elapsedTime * 10) / 10,
       ...(caller === null ? {} : { account: caller.accountId }),
-      // The ID to which database rows and log lines of the pipeline refer.
+      // Log the ID to which database rows and log lines of the pipeline refer.
       ...(accepted === null || accepted === id ? {} : { accepted }),
     }
     log.info(facts, 'request')

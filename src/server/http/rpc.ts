@@ -6,7 +6,10 @@ import { Refusal } from '../services/refusal.ts'
 import type { ServiceDeps } from '../services/services.ts'
 import { isForeignPage } from './hosts.ts'
 
-/** Maximum size of a request, which needs no API key. A transaction of at most 128 KiB has 256 KiB of hex digits. */
+/**
+ * Maximum size in bytes of a request, which needs no API key. A transaction of at most 128 KiB has 256 KiB of hex
+ * digits.
+ */
 const BODY_LIMIT = 512 * 1024
 
 /**
@@ -25,7 +28,7 @@ export function addRpcRoutes(
     if (!chains.has(blockchain) || !isEvm(blockchain)) {
       throw new Refusal(404, TITLES.notFound, `there is no EVM blockchain ${blockchain}`)
     }
-    // Requests to public networks aren't forwarded, because they would use our quota at the provider.
+    // Requests to public networks aren't forwarded, because they would use the operator's quota at the provider.
     if (chains.remote.has(blockchain)) {
       throw new Refusal(404, TITLES.notFound, `${blockchain} is not an embedded chain here: use a node of its network`)
     }
@@ -34,7 +37,7 @@ export function addRpcRoutes(
     }
     const { handleRpc } = await import('../chain/evm/embedded/rpc.ts')
     const response = await handleRpc(await networkOf(chains, blockchain), request.body)
-    // Waits, so that a client that sends a transaction and then calls the API sees its effect.
+    // Wait, so that a client that sends a transaction and then calls the API sees the transaction's effect.
     if (sends(request.body)) await pipeline.ownersFollowed(blockchain)
     return response
   })
@@ -49,7 +52,7 @@ async function networkOf(chains: ServiceDeps['chains'], blockchain: EvmBlockchai
   }
 }
 
-/** Checks whether any call sends a transaction. */
+/** Returns whether any call in a request sends a transaction. */
 function sends(body: unknown): boolean {
   const calls: readonly unknown[] = Array.isArray(body) ? body : [body]
   return calls.some(

@@ -16,12 +16,13 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
 
 const STAY_ENCRYPTED = 'max-age=31536000'
 
-/** Sets the security headers that the route hasn't set. Call it directly for a response that no hook sees. */
+/** Sets the security headers that the route hasn't set. Call it directly for a response to which no hook applies. */
 export function secure(reply: FastifyReply): void {
   for (const [name, value] of Object.entries(SECURITY_HEADERS)) {
     if (!reply.hasHeader(name)) reply.header(name, value)
   }
-  // Not set for localhost, where a browser would enforce https on all ports, including those of other servers.
+  // Don't set this header for localhost, where a browser would enforce https on all ports, including those of other
+  // servers.
   const host = hostName(reply.request.headers.host ?? '')
   if ('encrypted' in reply.request.raw.socket && !isLoopbackHost(host) && !isIPv4(host) && !host.startsWith('[')) {
     reply.header('strict-transport-security', STAY_ENCRYPTED)

@@ -5,9 +5,9 @@ import { GdnError, messageOf, systemCode } from '../../core/errors.ts'
 import { quoted } from '../../core/private-file.ts'
 
 export interface TlsFiles {
-  /** PEM file: the certificate and its intermediates. */
+  /** Path of the PEM file with the certificate and its intermediate certificates. */
   certFile: string
-  /** PEM file, not encrypted, that only its owner can read. */
+  /** Path of the PEM file with the unencrypted key, which only its owner can read. */
   keyFile: string
 }
 
@@ -16,7 +16,7 @@ export interface TlsPair {
   key: Buffer
 }
 
-/** Older versions are insecure. */
+/** TLS options. Versions before 1.2 are insecure. */
 export const TLS_OPTIONS = { minVersion: 'TLSv1.2', handshakeTimeout: 10_000 } as const
 
 const LOOSE = 0o077
@@ -52,7 +52,7 @@ async function read(path: string, flag: string): Promise<Buffer> {
 
 /**
  * Returns the error to report for invalid TLS files. OpenSSL's messages are terse, but its codes show which file is
- * wrong.
+ * invalid.
  */
 function explain(cause: unknown, { certFile, keyFile }: TlsFiles): GdnError {
   const code = systemCode(cause) ?? ''

@@ -17,7 +17,7 @@ export function createTrust(networks: readonly string[]): (address: string) => b
     const width = version === 4 || version === 6 ? WHOLE[version] : 0
     const prefix = bits === undefined ? width : /^\d{1,3}$/.test(bits) ? Number(bits) : -1
     if (width === 0 || rest.length > 0 || prefix < 0 || prefix > width) throw notANetwork(text)
-    // A network of all addresses would let every client claim any address.
+    // A network that contains all addresses would let every client claim any address.
     if (prefix === 0) throw notANetwork(text)
     list.addSubnet(address, prefix, version === 4 ? 'ipv4' : 'ipv6')
   }

@@ -1,17 +1,17 @@
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 
-/** Time limit for the rest of a rejected body. */
+/** Maximum time in milliseconds to read the rest of a rejected body. */
 const LINGER_MS = 2000
 
 const lingering = new WeakSet<Socket>()
 
-/** Checks whether a connection has received its response, and only discards the rest of the request body. */
+/** Returns whether the response was sent on a connection, and only the rest of the request body is being discarded. */
 export const isLingering = (socket: Socket): boolean => lingering.has(socket)
 
 /**
- * Reads the rest of a rejected body for a moment. If a connection were closed while bytes arrive, it would be reset,
- * and the client could lose the response.
+ * Reads the rest of a rejected body for a short time. If the server closed the connection while bytes arrive, the
+ * connection would be reset, and the client could lose the response.
  */
 export function addUnreadBodies(app: FastifyInstance): void {
   app.addHook('onSend', async ({ raw }, reply) => {

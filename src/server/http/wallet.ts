@@ -6,12 +6,15 @@ import type { ServiceDeps } from '../services/services.ts'
 import type { SignedUrlClaims } from '../services/signed-url.ts'
 import type { ErasableKey } from '../services/wallet-key.ts'
 
-/** Enough for the small body of a client that can't send a POST without one. */
+/**
+ * Maximum size of the ignored body in bytes. It suffices for the small body of a client that can't send a POST without
+ * one.
+ */
 const BODY_LIMIT = 64 * 1024
 
 /**
  * Adds the route of signed URLs: a POST creates a wallet. The URL is the only authorization. A body is read and
- * ignored: the reference says to send none, but many HTTP clients can't send a POST without `{}`.
+ * ignored. According to the reference, clients send no body, but many HTTP clients can't send a POST without `{}`.
  */
 export async function addWalletRoutes(parent: FastifyInstance, deps: ServiceDeps): Promise<void> {
   await parent.register(async (app) => {
@@ -33,11 +36,11 @@ export async function addWalletRoutes(parent: FastifyInstance, deps: ServiceDeps
 }
 
 /**
- * Returns the response as bytes, so that the key can be overwritten after sending; a string can't be. The buffer isn't
- * part of Node's shared pool.
+ * Returns the response as bytes, so that the key can be overwritten after sending, unlike the key in a string. The
+ * buffer isn't part of Node's shared pool.
  */
 function spell(request: SignedUrlClaims, { address, spelled }: ErasableKey): Buffer {
-  // The reference includes the key `signature` in this echo, but omits its value.
+  // According to the reference, this echo has the key `signature` without its value.
   const echo = JSON.stringify({ ...request, signature: '' })
   const before = Buffer.from(`{"request":${echo},"wallet":{"address":"${address}","private_key":"`)
   const after = Buffer.from('"}}')

@@ -11,7 +11,9 @@ import type { MetricEvent, Metrics, MetricsOptions } from './types.ts'
 
 export type Registry = Metrics
 
-/** How long a scrape waits for the database. By default, Prometheus waits 10 s for a scrape. */
+/**
+ * Maximum time in milliseconds that a scrape waits for the database. By default, Prometheus waits 10 s for a scrape.
+ */
 const DATABASE_WITHIN_MS = 5000
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
@@ -133,8 +135,8 @@ export function createRegistry({ db, signers, hindered, now, version, ready, dat
   }
 
   /**
-   * Reads the metrics of the database, and returns whether it responded in time. If not, resets them, because the last
-   * values aren't current.
+   * Reads the metrics of the database. Returns whether the database responded in time. If not, resets the metrics,
+   * because the last values aren't current.
    */
   const answersInTime = async (): Promise<boolean> => {
     const late = delay(DATABASE_WITHIN_MS, false, { ref: false })
@@ -145,7 +147,7 @@ export function createRegistry({ db, signers, hindered, now, version, ready, dat
   }
 
   const scrape = async () => {
-    // The default metrics watch the event loop, which is needed only if the backend is scraped.
+    // The default metrics monitor the event loop, which is useful only if the backend is scraped.
     if (!scraped) collectDefaultMetrics({ register: registry })
     scraped = true
     const [there, condition, room] = await Promise.all([
@@ -192,7 +194,7 @@ export function createRegistry({ db, signers, hindered, now, version, ready, dat
       }
     },
 
-    // Concurrent scrapes share one result, because anyone can scrape, and each scrape costs queries.
+    // Share the result of concurrent scrapes, because any client can scrape, and each scrape costs queries.
     scrape: shareInFlight(scrape),
   }
 }

@@ -7,13 +7,13 @@ import { claimOptions, withLeases } from './leases.ts'
 import type { Turn } from './loop.ts'
 import { type Settlement, settle } from './settle.ts'
 
-/** Number of transactions processed at once, which saves time if the database is remote. */
+/** Number of transactions that are processed at once, which saves time if the database is remote. */
 const AT_ONCE = 8
 
 const LEASE_MS = 60_000
 /**
- * Delay before the next attempt if no row could be claimed, because other processes have claimed the due rows or
- * because the rows aren't due yet by the database's clock.
+ * Delay in milliseconds before the next attempt if no row could be claimed. In that case, other processes have claimed
+ * the due rows, or the rows aren't due yet by the database's clock.
  */
 const IDLE_MS = 100
 
@@ -53,7 +53,9 @@ export function createChainStep({ store, driver, now, log, onSettled, onMined }:
     if (isOurs && mined !== null && transaction.mined === null) onMined?.(transaction)
   }
 
-  /** Settles finished transactions in one commit. If one can't be judged, the others are still settled. */
+  /**
+   * Settles finished transactions in one commit. If the outcome of one can't be judged, the others are still settled.
+   */
   const settleTogether = async (
     ended: readonly (readonly [TransactionRow, TransactionOutcome])[],
     failures: unknown[],
@@ -96,7 +98,7 @@ export function createChainStep({ store, driver, now, log, onSettled, onMined }:
     try {
       if (claimed.length > 0) await withLeases(store, 'transactions', claimed, () => work(claimed))
     } catch (error) {
-      // Releases all claimed rows, so that they don't wait until the lease expires.
+      // Release all claimed rows, so that they don't wait until the lease expires.
       for (const transaction of claimed) {
         await updateSigned(store.db, transaction, { attempts: transaction.attempts + 1, next_attempt_at: now() })
       }

@@ -3,7 +3,10 @@ import type { Store } from '../store/open-store.ts'
 import { claimMoment } from './leases.ts'
 import type { Turn } from './loop.ts'
 
-/** Smaller steps of the clock, such as drift, are ignored, because they delay work by at most this time. */
+/**
+ * Maximum step of the clock in milliseconds that is ignored, such as drift. Smaller steps delay work by at most this
+ * time.
+ */
 const TOLERATED_MS = 1000
 
 /**

@@ -24,9 +24,9 @@ export interface DriverOptions<Name extends Blockchain> {
  * differ in the network that `src/server/chain` opens.
  */
 export interface ChainDriver extends ChainObserver {
-  /** Checks whether `more` transactions of a collection may be signed in addition to its unfinished ones. */
+  /** Returns whether `more` transactions of a collection may be signed in addition to its unfinished ones. */
   hasRoom(collection: CollectionRow, unfinished: Unfinished, more: number): boolean
-  /** Number of collections that are signed for concurrently. They share a preparer. */
+  /** Number of collections for which transactions are signed concurrently. They share a preparer. */
   readonly collectionsAtOnce: number
   /** Runs `work` as one database transaction that may sign. Nothing is sent before the commit. */
   commit<Result>(work: (db: Db) => Promise<Result>): Promise<Result>
@@ -67,7 +67,7 @@ export interface ChainObserver {
 /** The fields of a signed transaction that logs show. */
 export type SignedTransaction = Pick<TransactionRow, 'id' | 'hash' | 'signer' | 'nonce' | 'kind'>
 
-/** Called when there are transactions to send. `requests` are the requests that they were signed for. */
+/** Called when there are transactions to send. `requests` are the requests for which they were signed. */
 export type OnSigned = (signed: readonly SignedTransaction[], requests: readonly string[]) => void
 
 /** Thrown if other work was signed or accepted first. The caller retries immediately. */
@@ -77,12 +77,12 @@ export class LostRace extends Error {}
 export interface TransactionPreparer {
   collection(collection: CollectionRow): Promise<PreparedTransactions | { waitMs: number } | { error: string }>
   /**
-   * Returns why nothing can be minted in a collection now; null if something can. Returns an error if no NFT without a
-   * transaction can ever be minted.
+   * Returns why nothing can be minted in a collection now. Returns null if something can be minted, and an error if no
+   * NFT without a transaction can ever be minted.
    */
   delay(collection: CollectionRow): Promise<MintDelay | { error: string } | null>
   /**
-   * True if `mint` runs inside the commit and sends no request to the network. A process that loses a race then has
+   * Whether `mint` runs inside the commit and sends no request to the network. A process that loses a race then has
    * nothing to discard.
    */
   readonly insideCommit: boolean
@@ -99,14 +99,14 @@ export interface TransactionPreparer {
  */
 export type MintDelay = 'idle' | 'full' | 'soon' | 'unknown'
 
-/** Transactions that are ready to be committed. */
+/** Transactions that are prepared but not committed. */
 export interface PreparedTransactions {
   /** Blocks of metadata files, to be stored in the same commit. */
   blocks: Parameters<typeof putBlocks>[1]
   /**
-   * Reserves nonces, signs, and stores the bytes. Call it in work passed to the driver's `commit`, which may run the
-   * work several times for a remote signer. Nothing is sent before the commit; after it, the network gets only these
-   * bytes. Call it last, because other workers wait for the reserved nonces.
+   * Reserves nonces, signs, and stores the bytes. Call it in the `work` that is passed to the driver's `commit`, which
+   * may run the work several times for a remote signer. Nothing is sent before the commit. After the commit, the
+   * network gets only these bytes. Call it last, because other workers wait for the reserved nonces.
    */
   sign(db: Db): Promise<readonly SignedTransaction[]>
 }
@@ -116,7 +116,7 @@ export interface PreparedMint extends PreparedTransactions {
   requests: readonly string[]
   /** The first token ID of the bundle, and the first one after the bundle. Null if token IDs aren't predicted. */
   tokenIds: { first: bigint; next: bigint } | null
-  /** True if another mint of the collection can be prepared immediately. */
+  /** Whether another mint of the collection can be prepared immediately. */
   more: boolean
 }
 
@@ -142,9 +142,9 @@ export type Observation =
 export interface TransactionOutcome {
   state: Exclude<TransactionState, 'signed'>
   seen: ChainResult
-  /** The metadata file of the token, if it isn't the one that the transaction was signed with. */
+  /** The metadata file of the token, if it differs from the one for which the transaction was signed. */
   file?: { directory: string; index: number }
-  /** True if the rows of a canceled transaction get a new transaction. */
+  /** Whether the rows of a canceled transaction get a new transaction. */
   again?: boolean
 }
 
@@ -162,7 +162,7 @@ export type OutcomeVerdict =
   | {
       verdict: 'done'
       collection?: CollectionChanges
-      /** For a commitment: the ID of the collection's next token when it was made. */
+      /** For a commitment, the ID of the collection's next token at the time of the commitment. */
       firstTokenId?: string
     }
   | {
@@ -174,7 +174,7 @@ export type OutcomeVerdict =
     }
   | {
       verdict: 'again'
-      /** True if the revert counts toward the limit of reverts. */
+      /** Whether the revert counts toward the limit of reverts. */
       counted?: boolean
       /** Updates that can never be made. The others get a new transaction. */
       fails?: readonly { seq: number; error: string }[]
@@ -188,8 +188,8 @@ export type OutcomeVerdict =
   | { verdict: 'none' }
 
 /**
- * The result of examining unknown tokens. `wait`: they are examined again. `explained`: the database has them.
- * Otherwise, the reason why nothing explains them, and the token ID after them if IDs are predicted.
+ * The result of examining unknown tokens. `wait`: they are examined again later. `explained`: the database now has
+ * them. Otherwise, the reason why no transaction explains them, and the token ID after them if IDs are predicted.
  */
 export type Explanation = 'wait' | 'explained' | { unexplained: string; tokens?: number; nextTokenId?: bigint }
 

@@ -14,7 +14,7 @@ const EVENTS = [
   'MetadataFrozen',
   'MaxSupplyChanged',
 ] as const
-/** Topics of the events about owners, flags and limits. */
+/** Topics of the events that change owners, flags and limits. */
 export const EVENT_TOPICS = EVENTS.map(topicOf)
 /** Topics of the ERC-4906 events that updates emit. */
 export const updateTopics = (['MetadataUpdate', 'BatchMetadataUpdate'] as const).map(
@@ -42,7 +42,7 @@ export interface CollectionEvent {
 
 /**
  * Returns the logs about owners and flags of collections in the blocks `from` to `to`. The query covers every contract
- * on the chain. That is cheaper than a long list of addresses if few other contracts exist.
+ * on the chain, which is cheaper than a long list of addresses if few other contracts exist.
  */
 export async function readCollectionLogs(
   network: Pick<EvmNetwork, 'request'>,
@@ -83,8 +83,8 @@ export function mintsIn(logs: readonly RawLog[]): Mint[] {
 }
 
 /**
- * Decodes logs about owners and flags of collections, in chain order. Omits mints and the initial values at deployment,
- * because this backend requested them.
+ * Decodes logs about owners and flags of collections, in chain order. Omits mints and the values that are set at
+ * deployment, because this backend requested them.
  */
 export function collectionEvents(logs: readonly RawLog[]): CollectionEvent[] {
   const events = logs.flatMap((log) => {
@@ -121,7 +121,7 @@ function decode(topics: [Hex, ...Hex[]], data: Hex) {
   try {
     return decodeEventLog({ abi, topics, data })
   } catch {
-    // Another contract's event has the same name but different indexed arguments, such as ERC-20's Transfer.
+    // The event has the same name but different indexed arguments, such as ERC-20's Transfer.
     return null
   }
 }

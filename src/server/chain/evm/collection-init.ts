@@ -6,7 +6,7 @@ import type { Hex } from './network.ts'
 
 type CollectionFacts = NewCollection & Pick<CollectionRow, 'factory_address'>
 
-/** Returns the init arguments of a collection's contract. They alone determine its address. */
+/** Returns the init arguments of a collection's contract. Only these arguments determine its address. */
 export function collectionInit(collection: CollectionFacts): CollectionInit {
   return {
     requestId: `0x${createHash('sha256').update(collection.id).digest('hex')}`,
@@ -24,7 +24,7 @@ export function collectionInit(collection: CollectionFacts): CollectionInit {
   }
 }
 
-/** Returns the address that the factory gives a collection. */
+/** Returns the address at which the factory deploys a collection. */
 export function collectionAddress(collection: CollectionFacts): Hex {
   return predictCollection(collection.factory_address as Hex, collectionInit(collection))
 }

@@ -7,12 +7,12 @@ const { abi } = gdnCollection
 
 export type Reader = Pick<EvmNetwork, 'request'>
 
-/** A block number in hex, or a block name. */
+/** A block number in hex, or a block tag such as `latest`. */
 export type BlockReference = Hex | 'latest' | 'pending' | 'safe' | 'finalized'
 
 /** The state of a collection at one block. */
 export interface CollectionAtBlock {
-  /** The zero address after `renounceOwnership`. */
+  /** The owner of the collection; the zero address after `renounceOwnership`. */
   owner: Hex
   enableApi: boolean
   enableTransfer: boolean
@@ -20,7 +20,7 @@ export interface CollectionAtBlock {
   revoked: boolean
   locked: boolean
   nextTokenId: bigint
-  /** How many tokens can ever be minted, including burned ones; 0 for any number. */
+  /** Maximum number of tokens that can ever be minted, including burned ones; 0 for no limit. */
   maxSupply: bigint
 }
 
@@ -57,7 +57,7 @@ export async function readOwnerOf(
 }
 
 /**
- * Returns owner, flags, limit and next token ID. Reads them in one call, so that they are consistent. Null if no
+ * Returns the owner, flags, limit and next token ID, all from one call so that they are consistent. Returns null if no
  * contract is deployed.
  */
 export async function readCollectionState(
@@ -93,7 +93,7 @@ export async function readMetadataState(
 }
 
 /**
- * Returns the ID of the token that was next when a collection was committed to a hash; 0 if the collection has no
+ * Returns the next token ID at the time when a collection was committed to a hash. Returns 0 if the collection has no
  * commitment to the hash, or isn't deployed.
  */
 export async function readProvenance(

@@ -11,7 +11,7 @@ export const MAX_UPDATES = 2 ** 24 - 1
 export interface UpdateCall {
   /** The number of the update in its collection, starting at 1. The contract accepts only the next number. */
   sequence: number
-  /** In any order, without duplicates. */
+  /** The token IDs in any order, without duplicates. */
   tokenIds: readonly bigint[]
   /** sha2-256 digest (32 bytes) of the IPFS directory with `<token ID>.json` of each token. */
   digest: Hex
@@ -29,12 +29,12 @@ export function encodeFreeze(tokenIds: readonly bigint[]): Hex {
   return encodeFunctionData({ abi, functionName: 'freeze', args: [firsts, counts] })
 }
 
-/** Returns call data that burns a token. Its holder sends it, or an operator in a collection with `enableBurn`. */
+/** Returns call data that burns a token. The holder sends it, or an operator in a collection with `enableBurn`. */
 export function encodeBurn({ holder, tokenId }: { holder: Hex; tokenId: bigint }): Hex {
   return encodeFunctionData({ abi, functionName: 'burn', args: [holder, tokenId] })
 }
 
-/** Returns call data that commits to metadata that is revealed later. An operator sends it once per hash. */
+/** Returns call data that commits to metadata that will be revealed later. An operator sends it once per hash. */
 export function encodeCommitProvenance(provenance: Hex): Hex {
   return encodeFunctionData({ abi, functionName: 'commitProvenance', args: [provenance] })
 }
@@ -61,7 +61,7 @@ export function decodeFreeze(data: Hex): bigint[] | null {
   }
 }
 
-/** Returns runs of consecutive token IDs in ascending order, as the contract expects them. */
+/** Splits token IDs into runs of consecutive IDs in ascending order, as the contract expects them. */
 function tokenRuns(tokenIds: readonly bigint[]): { firsts: bigint[]; counts: bigint[] } {
   const firsts: bigint[] = []
   const counts: bigint[] = []

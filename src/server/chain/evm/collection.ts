@@ -5,14 +5,14 @@ import type { Hex } from './network.ts'
 /** Maximum number of tokens in a bundle, an update or a freeze. The contract rejects more. */
 export const MAX_TOKENS_PER_CALL = 200
 
-/** Consecutive tokens of a bundle with the same receiver. */
+/** A run of consecutive tokens in a bundle that have the same receiver. */
 export interface MintRun {
   receiver: Hex
   count: number
 }
 
 export interface MintCall {
-  /** The expected next token ID on chain. A second execution reverts because the ID differs. */
+  /** The expected next token ID on chain. A second execution reverts, because the next ID has changed. */
   startId: bigint
   /** The mints of the bundle, in the order of its metadata files. */
   runs: readonly MintRun[]
@@ -43,7 +43,7 @@ export function encodeMint({ startId, runs, digest, dynamic = false }: MintCall)
 }
 
 /**
- * Returns call data that transfers a token. Its owner sends it to the collection, or an operator while `enableTransfer`
+ * Returns call data that transfers a token. The owner sends it to the collection, or an operator while `enableTransfer`
  * is on.
  */
 export function encodeTransfer({ from, to, tokenId }: { from: Hex; to: Hex; tokenId: bigint }): Hex {
@@ -59,15 +59,15 @@ export function encodeGrant({ startId, sender, receivers, digest }: GrantCall): 
   })
 }
 
-/** A bundle that was read from a transaction on chain, with one receiver per token. */
+/** A bundle that was decoded from a transaction on chain, with one receiver per token. */
 export interface MintedBundle {
   startId: bigint
   /** The sender of a grant; null for a mint without transfers. */
   sender: Hex | null
-  /** Checksummed. */
+  /** The checksummed receiver of each token. */
   receivers: readonly Hex[]
   digest: Hex
-  /** Minted with `mintDynamic`. */
+  /** Whether the bundle was minted with `mintDynamic`. */
   dynamic: boolean
 }
 

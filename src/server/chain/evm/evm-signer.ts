@@ -1,11 +1,11 @@
 import type { EvmBlockchain } from '../../../api/blockchains.ts'
 import type { Fees, Hex } from './network.ts'
 
-/** A transaction to sign, without its signer. */
+/** A transaction to sign, without its signing account. */
 export interface UnsignedTransaction {
   chainId: number
   nonce: number
-  /** Null to deploy a contract. */
+  /** The receiver; null to deploy a contract. */
   to: Hex | null
   data: Hex
   gas: bigint
@@ -29,11 +29,12 @@ export interface Signer {
   sign(transaction: UnsignedTransaction): Promise<EvmSignedBytes>
   /** Whether another process signs. That can be slow, so `sign` is never called inside a database transaction. */
   readonly remote?: boolean
-  /** Returns why the signer can't sign at the moment; null if no problem is known. */
+  /** Returns why the signer can't sign at the moment. Returns null if no problem is known. */
   problem?(): string | null
   /**
    * Checks that the signer has the key. Resolves with the signer's response.
-   * @throws GdnError
+   *
+   * @throws GdnError if the signer can't sign with the key
    */
   check?(): Promise<string>
   close?(): Promise<void>

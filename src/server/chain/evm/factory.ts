@@ -12,13 +12,16 @@ import {
 import { gdnFactory } from './contracts/generated/artifacts.ts'
 import type { Hex } from './network.ts'
 
-/** The init arguments of a collection. Every field affects the collection's address, so none can be altered. */
+/**
+ * The init arguments of a collection. Every field affects the collection's address, so a change of any field would
+ * result in another contract.
+ */
 export interface CollectionInit {
-  /** 32 bytes that identify the request. The same request results in the same address. */
+  /** 32 bytes that identify the request. The same request always results in the same address. */
   requestId: Hex
   name: string
   symbol: string
-  /** Becomes `owner()` of the collection. */
+  /** The initial `owner()` of the collection. */
   owner: Hex
   enableApi: boolean
   enableTransfer: boolean
@@ -28,11 +31,11 @@ export interface CollectionInit {
   dynamic: boolean
   /** Whether operators may burn tokens. */
   enableBurn: boolean
-  /** The zero address if there is no royalty. */
+  /** The receiver of royalties; the zero address without royalties. */
   royaltyReceiver: Hex
   /** Royalty in basis points of the sale price; 0 for none. */
   royaltyBps: bigint
-  /** How many tokens can ever be minted; 0 for any number. */
+  /** Maximum number of tokens that can ever be minted; 0 for no limit. */
   maxSupply: bigint
 }
 

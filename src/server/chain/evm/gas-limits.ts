@@ -2,17 +2,17 @@ import type { MintRun } from './collection.ts'
 import type { CollectionInit } from './factory.ts'
 import type { Hex } from './network.ts'
 
-// Upper bounds on the gas that our contracts use, so that a transaction can be signed without a node. eth_estimateGas
-// can't help, because earlier transactions that aren't mined yet will change the state. Measured on anvil with
-// receivers that are new to the chain, which is the most expensive case. A test sends each transaction at exactly its
-// limit.
+// These upper bounds limit the gas that our contracts use, so that a transaction can be signed without a node.
+// eth_estimateGas can't help, because earlier transactions that aren't mined yet will change the state. Measured on
+// anvil with receivers that are new to the chain, which is the most expensive case. A test sends each transaction at
+// exactly its limit.
 
 /**
  * A call forwards only 63/64 of its gas (EIP-150) and every collection is a proxy, so the limit must be 1.6 % above the
  * gas used. The rest is a margin for compilers and networks that count slightly differently.
  */
 const PROXY_HEADROOM = 1.025
-/** `make` also calls the new proxy, so the 63/64 rule applies twice. */
+/** Factor for `make`, which also calls the new proxy, so that the 63/64 rule applies twice. */
 const MAKE_HEADROOM = 1.045
 
 /**
@@ -24,7 +24,7 @@ const LAST_WRITE = 2_200
 const MINT_BASE = 61_500
 const LOCKED_EVENT = 1_280
 const NEW_RECEIVER = 22_150
-/** The contract writes an owner for every 10 tokens of a run. */
+/** Gas for an owner entry. The contract writes one for every 10 tokens of a run. */
 const PIECE = 23_300
 const PIECE_TOKENS = 10
 const TOKEN = 1_940
@@ -37,9 +37,9 @@ const GRANT_TOKEN = 55_600
 // and writes three new ones. Clearing the approval refunds gas, but only after the execution.
 const TRANSFER = 136_000
 
-/** A new slot in the bitmap of dynamic tokens or of frozen tokens. */
+/** Gas for a new slot in the bitmap of dynamic tokens or of frozen tokens. */
 const BITMAP_SLOT = 22_700
-/** The tokens of a `mintDynamic` bundle are in up to two slots. */
+/** Gas for the tokens of a `mintDynamic` bundle, which occupy up to two slots. */
 const DYNAMIC = 2 * BITMAP_SLOT
 
 // Worst case: no token was ever updated, so that each slot of revisions is new.
@@ -49,7 +49,7 @@ const UPDATE_RUN = 3_500
 const UPDATE_LONG_RUN = 500
 const REVISION_TOKENS = 10n
 const REVISIONS_SLOT = 22_700
-/** Reads of the bitmaps of dynamic and frozen tokens, as in a collection that isn't dynamic as a whole. */
+/** Gas to read the bitmaps of dynamic and frozen tokens, as in a collection that isn't dynamic as a whole. */
 const BITMAP_READS = 4_500
 const BITMAP_TOKENS = 256n
 
@@ -113,13 +113,13 @@ export function freezeGasLimit(tokenIds: readonly bigint[]): bigint {
   return withHeadroom(FREEZE_BASE + FREEZE_RUN * runsIn(tokenIds) + slots, PROXY_HEADROOM)
 }
 
-/** Enough gas to burn any token of a collection. */
+/** Gas limit that suffices to burn any token of a collection. */
 export const BURN_GAS_LIMIT = withHeadroom(BURN, PROXY_HEADROOM)
 
-/** Enough gas to commit to a provenance hash. */
+/** Gas limit that suffices to commit to a provenance hash. */
 export const COMMIT_PROVENANCE_GAS_LIMIT = withHeadroom(COMMIT_PROVENANCE, PROXY_HEADROOM)
 
-/** Enough gas to transfer any token of a collection. */
+/** Gas limit that suffices to transfer any token of a collection. */
 export const TRANSFER_GAS_LIMIT = withHeadroom(TRANSFER, PROXY_HEADROOM)
 
 type MakeFacts = Pick<CollectionInit, 'name' | 'symbol' | 'royaltyBps'>
@@ -155,7 +155,7 @@ const runsIn = (tokenIds: readonly bigint[]): number => {
   return tokenIds.filter((id) => !ids.has(id - 1n)).length
 }
 
-/** Returns the number of runs with several tokens, by their second tokens. */
+/** Counts the runs that have several tokens, by their second tokens. */
 const longRunsIn = (tokenIds: readonly bigint[]): number => {
   const ids = new Set(tokenIds)
   return tokenIds.filter((id) => ids.has(id - 1n) && !ids.has(id - 2n)).length

@@ -14,7 +14,7 @@ export interface EvmReceipt {
   gasUsed: bigint
   /** The fee that the transaction paid in wei, including the data fee. Null if the node doesn't return the price. */
   feePaid: bigint | null
-  /** The part of `feePaid` for data; 0 on most networks. */
+  /** The part of `feePaid` that pays for data; 0 on most networks. */
   dataFee?: bigint
   status: 'success' | 'reverted'
 }
@@ -23,9 +23,11 @@ export interface EvmReceipt {
 export interface Fees {
   maxFeePerGas: bigint
   maxPriorityFeePerGas: bigint
-  /** The lowest price that the next block accepts, even if it is above the configured maximum. */
+  /** The lowest gas price that the next block accepts, even if it is above the configured maximum. */
   baseFee?: bigint
-  /** Whether the network has no base fee. If so, both fees are the gas price of a transaction before EIP-1559. */
+  /**
+   * Whether the network has no base fee. In that case, both fees are the gas price of a transaction before EIP-1559.
+   */
   legacy?: boolean
 }
 
@@ -52,19 +54,23 @@ export interface PublicNetwork {
   /** Milliseconds between two polls of pending transactions. */
   readonly pollMs: number
   /**
-   * Number of blocks after which no reorg is expected; at least `confirmations`. A success counts after `confirmations`
-   * and is watched until finality. A revert counts only at finality, and so does a nonce that another transaction used.
+   * Number of blocks after which no reorg is expected; at least `confirmations`. A success counts after
+   * `confirmations`, and is checked for reorgs until finality. A revert counts only at finality, and so does a nonce
+   * that another transaction used.
    */
   readonly finality: number
-  /** How long a transaction may be its signer's next one before it is replaced with higher fees, in milliseconds. */
+  /**
+   * How long a transaction may be the next one of its signer before it is replaced with higher fees, in milliseconds.
+   */
   readonly stuckMs: number
   /** Maximum gas price in wei. */
   readonly feeCap: bigint
   /**
-   * Maximum number of pending mint transactions per collection. With 1, the next one waits until the last one is final.
+   * Maximum number of pending mint transactions per collection. With 1, the next transaction waits until the last one
+   * is final.
    */
   readonly mintsInFlight: number
-  /** Number of the newest block. */
+  /** Returns the number of the newest block. */
   head(): Promise<number>
   /**
    * Returns the hashes of blocks by number. Null for a block that the network doesn't have (yet).
@@ -86,7 +92,7 @@ export interface PublicNetwork {
   balance(account: Hex): Promise<bigint>
   /** Returns whether a transaction other than these used the nonce in a final block. */
   isNonceForeign(used: { signer: Hex; nonce: number; hashes: readonly Hex[] }): Promise<boolean>
-  /** Returns fees high enough for inclusion in one of the next blocks, at most `feeCap`. */
+  /** Returns fees that are high enough for one of the next blocks, but not above `feeCap`. */
   suggestFees(): Promise<Fees>
 }
 
@@ -96,13 +102,13 @@ export interface EvmNetwork {
   readonly chainId: number
   /** Number of blocks, including the transaction's own, until a success counts. */
   readonly confirmations: number
-  /** Absent for an embedded chain, where every block is final at once. */
+  /** The functions of a public network. Absent for an embedded chain, where every block is final at once. */
   readonly publicNetwork?: PublicNetwork
   /** Calls any standard JSON-RPC method. Rejects with the node's error, or if the network is unreachable. */
   request<Result>(method: string, params: readonly unknown[]): Promise<Result>
   /**
    * Submits signed transactions in order and returns one outcome for each. Submitting the same bytes twice has no
-   * effect. On an embedded chain, resolves once they are in a block that survives any crash.
+   * effect. On an embedded chain, resolves when they are in a block that survives any crash.
    */
   broadcast(raws: readonly Hex[]): Promise<BroadcastOutcome[]>
   /** Returns the receipt of each hash; null if it isn't in a block. */

@@ -36,7 +36,8 @@ export async function openKeystoreFile(path: string, password: Secret, passwordF
 }
 
 /**
- * Checks what can be read from a keystore file without its password. Returns the address in it, or null if it has none.
+ * Checks the parts of a keystore file that can be read without its password. Returns the address in it, or null if it
+ * has none.
  * @throws GdnError `invalid_input`
  */
 export function checkKeystoreFile(path: string): Hex | null {
@@ -59,8 +60,8 @@ export async function openSigners(entries: readonly SignerEntry[], credentialsDi
 }
 
 /**
- * Returns signers with only their addresses, without passwords and tokens. They are for a process that accepts requests
- * and watches funds but never signs, so that it never has a key.
+ * Returns signers that have only an address, without passwords and tokens. A process that accepts requests and monitors
+ * funds but never signs uses them, so that it never has a key.
  *
  * @throws GdnError `invalid_config` for a keystore without an address
  */

@@ -1,6 +1,6 @@
 import { GdnError } from '../../../core/errors.ts'
 
-/** A hex number of at most 256 bits, like all numbers on chain. */
+/** Matches a hex number of at most 256 bits, like all numbers on chain. */
 const QUANTITY = /^0x[0-9a-fA-F]{1,64}$/
 
 /**

@@ -3,7 +3,7 @@ import { readQuantity } from './quantity.ts'
 
 interface Prices {
   effectiveGasPrice?: Hex | null
-  /** Present on OP Stack networks and Scroll. */
+  /** The data fee on OP Stack networks and Scroll; absent on other networks. */
   l1Fee?: Hex | null
 }
 

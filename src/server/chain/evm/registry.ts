@@ -8,8 +8,8 @@ import type { EvmNetwork, Hex } from './network.ts'
 const { abi } = gdnFactory
 
 /**
- * Returns whether an account may deploy collections and mint for this factory, as of a block. Default: the newest block
- * of the node.
+ * Returns whether an account may deploy collections and mint for a factory, as of a block. Default: the newest block of
+ * the node.
  */
 export async function isOperator(
   network: Pick<EvmNetwork, 'request'>,
@@ -49,7 +49,7 @@ export async function readFactoryVersion(network: Pick<EvmNetwork, 'request'>, f
   }
 }
 
-/** Returns the only return value of a call; null if there is no contract. */
+/** Returns the only value that a call returns; null if there is no contract. */
 function readWord(data: unknown): Hex | null {
   if (data === '0x') return null
   if (typeof data === 'string' && /^0x[0-9a-f]{64}$/i.test(data)) return data as Hex

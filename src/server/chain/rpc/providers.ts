@@ -6,15 +6,15 @@ export type RpcOutcome = 'answered' | 'refused' | 'limited' | 'failed'
 
 /** A provider's rate limit and pauses, as this process knows them. */
 export interface Provider {
-  /** The only part of a URL that may be shown: the rest can contain a key. */
+  /** Host of the URL. The rest of the URL can contain a key and must not be shown. */
   readonly host: string
-  /** Maximum number of calls in one request: the number allowed per second. */
+  /** Maximum number of calls in one request. It equals the number of calls that are allowed per second. */
   readonly callsAtOnce: number
   /** Resolves when this many calls may be sent; rejects with the signal's reason. */
   enter(calls: number, signal: AbortSignal): Promise<void>
   /** Records a successful response. */
   responded(): void
-  /** Records a rate limit: pauses for the requested time, or else with exponential backoff. */
+  /** Records that the provider limited a request. Pauses for the requested time, or else with exponential backoff. */
   limited(ms: number | null): void
   /** Remaining pause in milliseconds. */
   restMs(): number
@@ -24,10 +24,10 @@ export interface Providers {
   of(url: string): Provider
 }
 
-/** First pause if the provider requests no time. Each further pause is twice as long. */
+/** First pause in milliseconds if the provider requests no time. Each further pause is twice as long. */
 const FIRST_REST_MS = 1000
 const LONGEST_OWN_REST_MS = 60_000
-/** Upper limit of a pause, in case a provider requests an unreasonably long one. */
+/** Maximum pause in milliseconds, in case a provider requests an unreasonably long one. */
 const LONGEST_REST_MS = 5 * 60_000
 
 /**
@@ -63,7 +63,7 @@ export function createProviders(
       async enter(calls, signal) {
         if (paced === undefined) return
         const leave = await paced.pace.enter(host, signal)
-        // Providers count the calls of a batch one by one.
+        // Count the calls of a batch one by one, as providers do.
         if (calls > 1) paced.pace.pause(host, calls * paced.apartMs)
         leave()
       },
@@ -71,7 +71,7 @@ export function createProviders(
         inARow = 0
       },
       limited(ms) {
-        // This request was in flight when the pause began, so it doesn't extend the pause.
+        // Don't extend the pause for a request that was in flight when the pause began.
         if (restUntil > now() && ms === null) return
         inARow += 1
         const own = backoffMs(inARow, { firstMs: firstRestMs, maxMs: LONGEST_OWN_REST_MS, jitter: 0 })

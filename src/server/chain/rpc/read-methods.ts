@@ -1,4 +1,4 @@
-/** The standard methods that only read. */
+/** The standard JSON-RPC methods that only read. */
 export const READ_METHODS: ReadonlySet<string> = new Set([
   'eth_blobBaseFee',
   'eth_blockNumber',

@@ -3,7 +3,7 @@ import { GdnError } from '../../../core/errors.ts'
 import { RpcError } from './rpc-response.ts'
 
 /**
- * Runs `work`, and turns a node's JSON-RPC error into an error with the node's message.
+ * Runs `work`. Converts a JSON-RPC error of a node to an error with the node's message.
  *
  * @throws GdnError `unreachable` if a node rejects a request of `work`
  */

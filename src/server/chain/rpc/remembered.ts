@@ -2,7 +2,7 @@
  * Returns a function that caches the result of `ask` for `freshMs` milliseconds. Concurrent calls share one request. A
  * failed request isn't cached.
  *
- * @param now milliseconds of any clock
+ * @param now returns the milliseconds of any clock
  */
 export function remembered<Value>(
   freshMs: number,

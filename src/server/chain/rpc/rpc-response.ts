@@ -23,5 +23,5 @@ export type RpcResponse = { result: unknown } | { error: RpcError }
 export const isUnreachable = (error: unknown): error is GdnError =>
   error instanceof GdnError && error.code === 'unreachable'
 
-/** Checks whether an error means that no node responded, or that a node rejected the request. */
+/** Returns whether an error means that no node responded, or that a node rejected the request. */
 export const isNoResponse = (error: unknown): error is Error => error instanceof RpcError || isUnreachable(error)

@@ -7,7 +7,7 @@ export interface LoopbackRpc {
   close(): Promise<void>
 }
 
-/** Returns the result of a call. Throws an RpcError, or anything else for an internal error. */
+/** Returns the result of a call. Throws an RpcError, or any other error for an internal error. */
 export type CallHandler = (method: string, params: readonly unknown[]) => unknown
 
 const PARSE_ERROR = -32700

@@ -1,16 +1,22 @@
 import { messageOf } from '../../../core/errors.ts'
 
-/** If the last result is older, the next caller starts another check, but doesn't wait for it. */
+/**
+ * Maximum age of a result in milliseconds. If the last result is older, the next caller starts another check, but
+ * doesn't wait for it.
+ */
 const FRESH_MS = 3_000
-/** Maximum wait for the first result. A backend with a slow network can still use other networks and the database. */
+/**
+ * Maximum wait for the first result in milliseconds. A backend with a slow network can still use other networks and the
+ * database.
+ */
 const FIRST_WITHIN_MS = 1_500
-/** A check that takes this long counts as "no response", even before it fails. */
+/** Time in milliseconds after which a check counts as "no response", even before it fails. */
 const SILENT_MS = 10_000
 
-/** Why work on a network is impossible. */
+/** The reason why work on a network is impossible. */
 export interface Hindrance {
   reason: string
-  /** True if the network is unreachable or is the wrong one, so that another process can't help either. */
+  /** Whether the network is unreachable or is the wrong one. If so, another process can't use it either. */
   silent: boolean
 }
 
@@ -18,7 +24,7 @@ const UNKNOWN: Hindrance = { reason: 'no node has responded yet', silent: true }
 const SILENT: Hindrance = { reason: 'no node responds', silent: true }
 
 export interface NetworkWatch {
-  /** Starts a check unless one is in flight. An error counts as its result. */
+  /** Starts a check unless one is in flight. If the check fails, the error counts as its result. */
   look(): void
   /** Returns the last result; null if nothing prevents work. */
   seen(): Promise<Hindrance | null>
@@ -40,7 +46,7 @@ export function watchNetwork(
 ): NetworkWatch {
   let last: { found: Hindrance | null; at: number } | null = null
   let asking: { since: number; seen: Promise<Hindrance | null> } | null = null
-  /** True if the last check failed only after more than {@link SILENT_MS}. */
+  /** Whether the last check took longer than {@link SILENT_MS} to fail. */
   let hung = false
   const isSilent = () => asking !== null && performance.now() - asking.since > SILENT_MS
   const begin = () => {

@@ -2,9 +2,9 @@ import { stateOf } from '../../../core/state-of.ts'
 import type { Log } from '../../log.ts'
 import { type Hindrance, watchNetwork } from './watch-network.ts'
 
-/** Interval between checks of networks and signers, even while nothing is signed. */
+/** Interval in milliseconds between checks of networks and signers, even while nothing is signed. */
 const LOOK_EVERY_MS = 15_000
-/** The interval if something prevents work, so that a recovery is noticed soon. */
+/** Interval in milliseconds while something prevents work, so that a recovery is noticed soon. */
 const LOOK_AGAIN_MS = 3_000
 
 export interface WatchedNetwork<Name> {
@@ -61,7 +61,7 @@ export function watchNetworks<Name>(networks: readonly WatchedNetwork<Name>[], l
   }
 }
 
-/** Returns a function that logs only changes of the state, however often it is called. */
+/** Returns a function that logs only changes of the state, regardless of how often it is called. */
 function logChanges(blockchain: unknown, log: Log): (found: Hindrance | null) => void {
   let state: string | null = null
   return (found) => {

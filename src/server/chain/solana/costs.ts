@@ -9,7 +9,9 @@ const HOLDER_BYTES = 165 + 1 + 4
 /** Size of the extension of a non-transferable token. */
 const LOCKED_BYTES = 4
 
-/** Texts for estimates. Names and symbols are usually shorter, and the backend's URIs have about 80 characters. */
+/**
+ * Sample texts for estimates. Names and symbols are usually shorter, and the backend's URIs have about 80 characters.
+ */
 const TYPICAL = { name: 'n'.repeat(64), symbol: 's'.repeat(10), uri: 'u'.repeat(80), locked: true }
 
 /**
@@ -29,13 +31,13 @@ export const lackOfCluster = (blockchain: string, address: string, balance: bigi
   missingFunds({ role: 'signer', address, blockchain, coin: 'SOL', inCoins: inSol }, balance, leastClusterFunds(costs))
 
 export interface TokenCosts {
-  /** Lamports that a collection costs: rent for its token and for the holder's account, plus fees. */
+  /** Cost of a collection in lamports: rent for its token and for the holder's account, plus fees. */
   collection: bigint
   nft: bigint
 }
 
 /**
- * Returns the cost of tokens with a name of 64 letters. Each further letter costs the rent of a byte (about 7,000
+ * Returns the cost of tokens whose names have 64 letters. Each further letter costs the rent of a byte (about 7,000
  * lamports). The network keeps the rent as long as the token exists.
  *
  * @param price micro-lamports per compute unit

@@ -1,4 +1,4 @@
-/** Encodings of the programs' arguments. */
+/** Encodes a program's argument as an unsigned 32-bit integer. */
 
 export function u32(value: number): Buffer {
   const bytes = Buffer.alloc(4)

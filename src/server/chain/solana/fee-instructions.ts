@@ -8,8 +8,8 @@ const SET_PRICE = 3
 export const COMPUTE_UNITS = 120_000
 
 /**
- * Returns the instructions that set a price per compute unit, so that leaders prefer the transaction; none for a price
- * of 0.
+ * Returns the instructions that set a price per compute unit, so that leaders prefer the transaction. Returns none for
+ * a price of 0.
  */
 export function feeInstructions(microLamports: bigint): Instruction[] {
   if (microLamports === 0n) return []
@@ -25,6 +25,6 @@ export function feeInstructions(microLamports: bigint): Instruction[] {
 const BASE_FEE = 5_000n
 const MICRO = 1_000_000n
 
-/** Maximum fee in lamports of a transaction with one signature. */
+/** Returns the maximum fee in lamports of a transaction with one signature. */
 export const feeOf = (microLamports: bigint): bigint =>
   BASE_FEE + (BigInt(COMPUTE_UNITS) * microLamports + MICRO - 1n) / MICRO

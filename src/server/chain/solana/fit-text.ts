@@ -1,12 +1,13 @@
 const ELLIPSIS = '…'
 const ELLIPSIS_BYTES = Buffer.byteLength(ELLIPSIS)
-/** Text is cut to this length before it is split into characters, because it may be a megabyte. */
+/** Length to which a text is cut before it is split into characters, because the text may have a megabyte. */
 const LOOKED_AT = 2000
 
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
 /**
- * Returns the text, truncated to `maxBytes` of UTF-8 if it is longer: as many whole characters as fit, and an ellipsis.
+ * Returns the text. A text with more than `maxBytes` of UTF-8 is truncated to as many whole characters as fit with an
+ * ellipsis.
  */
 export function fitText(text: string, maxBytes: number): string {
   if (text.length <= maxBytes && Buffer.byteLength(text) <= maxBytes) return text
@@ -16,7 +17,7 @@ export function fitText(text: string, maxBytes: number): string {
     Array.from(segmenter.segment(start), ({ segment }) => segment),
     room,
   )
-  // If not even the first character fits (it can have any number of combining marks), the cut is between code points.
+  // The first character may have any number of combining marks. If it doesn't fit, cut between code points.
   return `${fitting === '' ? takeWhileFitting([...start], room) : fitting}${ELLIPSIS}`
 }
 

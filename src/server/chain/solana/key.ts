@@ -5,7 +5,7 @@ const KEY_BYTES = 32
 /** The address of an account or program, as bytes and as text. */
 export interface Key {
   readonly bytes: Uint8Array
-  /** base58 */
+  /** The address in base58. */
   readonly address: string
 }
 
@@ -20,7 +20,7 @@ export const keyOfBytes = (bytes: Uint8Array): Key => ({ bytes, address: base58b
 
 export const TOKEN_2022 = 'TokenzQdBNbLqP5VEhdkAS6EPFLC1PHnBqCXEpPxuEb'
 
-/** The programs that create tokens. */
+/** The addresses of the programs that create tokens. */
 export const PROGRAMS = {
   system: keyOf('11111111111111111111111111111111'),
   computeBudget: keyOf('ComputeBudget111111111111111111111111111111'),

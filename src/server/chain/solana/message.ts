@@ -15,12 +15,12 @@ export interface AccountUse {
 export const writable = (key: Key): AccountUse => ({ key, isWritable: true })
 export const readonly = (key: Key): AccountUse => ({ key, isWritable: false })
 
-/** Compares addresses as @solana/kit does to order them in messages. */
+/** Compares addresses in the order of @solana/kit, which sorts them in messages. */
 const { compare } = new Intl.Collator('en')
 
 /**
- * Encodes a legacy message, byte for byte as @solana/kit does. Each account has one entry: the payer, which is the only
- * signer, then writable ones, then the others.
+ * Encodes a legacy message with the same bytes as @solana/kit. Each account has one entry: first the payer, which is
+ * the only signer, then the writable accounts, then the others.
  */
 export function encodeMessage(payer: Key, blockhash: Uint8Array, instructions: readonly Instruction[]): Buffer {
   const uses = new Map<string, AccountUse>()
@@ -51,7 +51,7 @@ export function encodeMessage(payer: Key, blockhash: Uint8Array, instructions: r
   ])
 }
 
-/** Returns a length as Solana encodes it: 7 bits a byte, the lowest first, and a flag if more follow. */
+/** Encodes a length in Solana's format: 7 bits per byte, lowest bits first, and a flag if more bytes follow. */
 function compactLength(length: number): number[] {
   return length < 0x80 ? [length] : [(length & 0x7f) | 0x80, ...compactLength(length >> 7)]
 }

@@ -10,7 +10,7 @@ export function seedOf(id: string): string {
 
 /**
  * Returns the mint of a collection or an NFT. The address depends only on the signer and the ID, so nothing can be
- * minted twice: a second transaction for the same ID fails because the address is taken.
+ * minted twice: a second transaction for the same ID fails because the address is in use.
  */
 export function mintKey(signer: Key, id: string): Key {
   const hash = createHash('sha256')

@@ -39,25 +39,25 @@ export interface MintSpec {
   symbol: string
   uri: string
   receiver: string
-  /** True if the token is non-transferable. */
+  /** Whether the token is non-transferable. */
   locked: boolean
-  /** True if the service can update the token's metadata. */
+  /** Whether the service can update the token's metadata. */
   dynamic?: boolean
-  /** Maximum number of members of a group. Absent for any number. */
+  /** Maximum number of members of a group. Absent if the number is unlimited. */
   maxSize?: bigint | undefined
-  /** True if the service can burn the token, because it is the permanent delegate of the mint. */
+  /** Whether the service can burn the token, as the permanent delegate of the mint. */
   burnable?: boolean
 }
 
 /**
- * Returns a mint, and all instructions that create its token in one atomic transaction. Afterwards there is one token
- * without decimals, and nobody can mint another. If the token is dynamic, the service can change its metadata;
- * otherwise nobody can.
+ * Returns a mint, and all instructions that create its token in one atomic transaction. Afterwards, there is one token
+ * without decimals, and no account can mint another. If the token is dynamic, the service can change its metadata;
+ * otherwise, no account can.
  *
  * The account is funded by a transfer and then allocated, instead of created. Creation fails for an address with a
  * balance, and anyone can send coins to the address.
  *
- * The instructions are encoded by hand, because @solana/kit and its program clients take ten times as long.
+ * The instructions are encoded without a library, because @solana/kit and its program clients take ten times as long.
  * `mint.test.ts` compares every byte with theirs.
  */
 export async function mintInstructions(
@@ -73,7 +73,7 @@ export async function mintInstructions(
   const token = tokenAccount(owner, mint)
   const size = mintSize({ ...spec, kind: group === null ? 'group' : 'member' })
   const [amount, seed] = [await minimumBalance(size.final), Buffer.from(seedOf(id))]
-  /** An instruction of Token-2022, which changes the mint. */
+  /** Returns an instruction of Token-2022 that changes the mint. */
   const toMint = (others: AccountUse[], ...data: Uint8Array[]): Instruction => ({
     program: token2022,
     accounts: [writable(mint), ...others],

@@ -1,14 +1,18 @@
 /**
- * A Token-2022 mint with extensions: the mint, padded to the size of a token account, and a byte for the account type.
+ * Size in bytes of a Token-2022 mint with extensions: the mint, padded to the size of a token account, and a byte for
+ * the account type.
  */
 const MINT_BYTES = 165 + 1
-/** Type and length, which precede each extension. */
+/** Size in bytes of the type and length that precede each extension. */
 const HEADER_BYTES = 4
 const POINTER_BYTES = HEADER_BYTES + 64
 const GROUP_BYTES = HEADER_BYTES + 80
 const MEMBER_BYTES = HEADER_BYTES + 72
 const DELEGATE_BYTES = HEADER_BYTES + 32
-/** Update authority, mint, and the lengths of name, symbol, URI and the empty list of additional fields. */
+/**
+ * Size in bytes of the metadata without texts: update authority, mint, and the lengths of name, symbol, URI and the
+ * empty list of additional fields.
+ */
 const METADATA_BYTES = HEADER_BYTES + 64 + 4 * 4
 
 interface MintFacts {

@@ -6,9 +6,9 @@ export type SendOutcome = { outcome: 'accepted' | 'known' } | { outcome: 'reject
 /** The result of a transaction, returned only once it is final. */
 export interface SignatureStatus {
   slot: number
-  /** Null on success. A failed transaction has changed nothing, but its fee was paid. */
+  /** The error; null on success. A failed transaction has changed nothing, but its fee was paid. */
   error: string | null
-  /** True if the payer's balance was too low, so the transaction may succeed later. */
+  /** Whether the payer's balance was too low. If so, the transaction may succeed later. */
   unpaid?: boolean
 }
 
@@ -39,8 +39,8 @@ export interface SolanaNetwork {
    */
   blockHeight(): Promise<number>
   /**
-   * Returns the price in micro-lamports for a compute unit. If this method is absent or returns 0, only the base fee is
-   * paid.
+   * Returns the price in micro-lamports for a compute unit. Without this method, or for a price of 0, transactions pay
+   * only the base fee.
    *
    * @param options.urgent whether an earlier transaction for the same purpose had no effect
    */
@@ -48,8 +48,8 @@ export interface SolanaNetwork {
   /** Returns the minimum balance in lamports of an account with this many bytes. */
   minimumBalance(bytes: number): Promise<bigint>
   /**
-   * Submits signed transactions (base64) and returns one outcome each. Submitting the same bytes twice has no effect.
-   * On an embedded chain, it resolves once they are in a block that survives any crash.
+   * Submits signed transactions (base64), and returns one outcome for each. Submitting the same bytes twice has no
+   * effect. On an embedded chain, resolves when they are in a block that survives any crash.
    */
   send(raws: readonly string[]): Promise<SendOutcome[]>
   /**
@@ -60,7 +60,7 @@ export interface SolanaNetwork {
   /** Returns an account as of the newest final block; null if it doesn't exist. */
   account(address: string): Promise<SolanaAccount | null>
   /**
-   * Checks whether each address has a mint as of the newest final block. An account with only a balance doesn't count.
+   * Returns whether each address has a mint as of the newest final block. An account with only a balance doesn't count.
    */
   mintsExist(addresses: readonly string[]): Promise<boolean[]>
   /**

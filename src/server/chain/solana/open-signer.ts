@@ -12,7 +12,10 @@ import type { SolanaSignerEntry } from '../../settings/solana-schema.ts'
 import { type SolanaSigner, signerOfSeed } from './solana-signer.ts'
 
 const SEED_BYTES = 32
-/** Enough for 64 numbers with commas, and for white space that an editor may add. */
+/**
+ * Maximum size of a keypair file in bytes. It suffices for 64 numbers with commas, and for white space that an editor
+ * may add.
+ */
 const MAX_FILE_BYTES = 4096
 
 /**

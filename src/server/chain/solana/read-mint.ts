@@ -1,13 +1,13 @@
 import { keyOfBytes } from './key.ts'
 
-/** Offset of the supply, which follows the optional mint authority. */
+/** Offset of the supply in a mint. The supply follows the optional mint authority. */
 export const SUPPLY_AT = 36
 /** Offset of the account type. A Token-2022 mint is padded to the size of a token account before it. */
 const ACCOUNT_TYPE_AT = 165
 const TYPE_MINT = 1
 const METADATA = 19
 const GROUP = 21
-/** Size of two addresses that precede the fields of metadata and of a group: update authority and mint. */
+/** Size in bytes of the update authority and the mint, which precede the fields of metadata and of a group. */
 const AUTHORITIES = 64
 const KEY_BYTES = 32
 /** Name of the additional field with the number of the last update. A token without updates doesn't have it. */
@@ -16,7 +16,7 @@ export const REVISION = 'revision'
 export interface ReadMint {
   /** Number of tokens: 0 after the token was burned. */
   supply: bigint
-  /** Name and URL of the metadata file; both null if the mint has no metadata. */
+  /** The name and the URL of the metadata file. Both are null if the mint has no metadata. */
   name: string | null
   uri: string | null
   /** The address that may update the metadata; null if no address may. */
@@ -48,7 +48,7 @@ export function readMint(data: Uint8Array): ReadMint {
   return found
 }
 
-/** Reads the texts of metadata: name, symbol, URL, and additional fields by name. A length precedes each text. */
+/** Reads the texts of metadata: name, symbol, URL, and additional fields by name. Each text follows its length. */
 function metadataOf(bytes: Buffer): Pick<ReadMint, 'name' | 'uri' | 'revision'> {
   let at = 0
   const number = () => {

@@ -7,12 +7,12 @@ import { type MintSpec, mintInstructions } from './mint-instructions.ts'
 import type { Lifetime, SolanaNetwork } from './network.ts'
 import type { SolanaSigner } from './solana-signer.ts'
 
-/** Maximum size of a transaction: one packet of the network. */
+/** Maximum size of a transaction in bytes: one packet of the network. */
 const MAX_TRANSACTION_BYTES = 1232
 const SIGNATURE_BYTES = 64
 
 export interface SolanaSignedBytes {
-  /** base64 */
+  /** The transaction in base64. */
   raw: string
   signature: string
   lastValidBlockHeight: number
@@ -48,14 +48,18 @@ export async function signMint(
 
 /** Encodes a message with as much of the name as fits into a transaction. */
 export async function fitMessage(name: string, encode: (name: string) => Promise<Buffer>): Promise<Buffer> {
-  // Truncated first, so that a name of a megabyte isn't encoded in full.
+  // Truncate the name first, so that a name of a megabyte isn't encoded in full.
   const cut = fitText(name, MAX_TRANSACTION_BYTES)
   const message = await encode(cut)
   const excess = 1 + SIGNATURE_BYTES + message.length - MAX_TRANSACTION_BYTES
   return excess > 0 ? await encode(fitText(cut, Buffer.byteLength(cut) - excess)) : message
 }
 
-/** @param price micro-lamports for a compute unit */
+/**
+ * Returns a signed transaction.
+ *
+ * @param price micro-lamports for a compute unit
+ */
 export function encodeTransaction(
   payer: Key,
   { blockhash }: Lifetime,
@@ -72,7 +76,7 @@ export function signMessage(
 ): SolanaSignedBytes {
   const signature = signer.sign(message)
   return {
-    // One signature, then the message.
+    // The message follows the only signature.
     raw: Buffer.concat([Uint8Array.of(1), signature, message]).toString('base64'),
     signature: base58btc.baseEncode(signature),
     lastValidBlockHeight,

@@ -13,18 +13,21 @@ import { openEmbeddedSolanaSigner, type SolanaSigner } from './solana-signer.ts'
 
 /**
  * The Solana chains of a backend: embedded chains, and clusters behind RPC URLs. An embedded chain is loaded on first
- * use: it is created, or replayed from its journal.
+ * use. It is created, or replayed from its journal.
  */
 export interface SolanaChains {
   readonly clusters: RemoteClusters
   /** Stops the running embedded chains. They start again on the next use. */
   pause(): Promise<void>
-  /** Rejects with `native_missing` if this machine can't run an embedded chain. */
+  /** Checks whether this machine can run an embedded chain. Rejects with `native_missing` if it can't. */
   check(blockchain: SolanaBlockchain): Promise<void>
   /** Returns the signer's address, from which token addresses are derived. Rejects for a cluster that isn't set up. */
   address(blockchain: SolanaBlockchain): Promise<string>
   signer(blockchain: SolanaBlockchain): Promise<SolanaSigner>
-  /** Number of tokens that the signer can pay for, not counting pending transactions. Infinite on an embedded chain. */
+  /**
+   * Returns the number of tokens that the signer can pay for, without its pending transactions. Returns Infinity on an
+   * embedded chain.
+   */
   affordable(blockchain: SolanaBlockchain): Promise<number>
   network(blockchain: SolanaBlockchain): Promise<SolanaNetwork>
   close(): Promise<void>
@@ -32,10 +35,14 @@ export interface SolanaChains {
 
 export interface SolanaChainsOptions {
   db: Db
-  /** The shared store of the signer's key; null for the data directory. */
+  /** The cluster's store of the signer's key; null to use the data directory. */
   store: SecretPlace['store']
   dataDir: string
-  /** @throws GdnError if another process runs the embedded chains */
+  /**
+   * Does nothing if this process may run an embedded chain.
+   *
+   * @throws GdnError if another process runs the embedded chains
+   */
   refuseUnlessOurs(blockchain: SolanaBlockchain): void
   now: () => number
   onEvent: (blockchain: SolanaBlockchain, event: EmbeddedSolanaEvent) => void
@@ -47,9 +54,7 @@ export function createSolanaChains(options: SolanaChainsOptions): SolanaChains {
   const started = new Map<SolanaBlockchain, Promise<EmbeddedSolana>>()
   const closing = new AbortController()
   let opened: Promise<SolanaSigner> | undefined
-  /**
-   * True once litesvm was found. Cached, because every request checks this, and finding a loaded module takes 0.1 ms.
-   */
+  /** Whether litesvm was found. Cached, because every request checks this, and finding a loaded module takes 0.1 ms. */
   let isLoaded = false
 
   const embeddedSigner = () => {

@@ -6,7 +6,7 @@ const MARKER = Buffer.from('ProgramDerivedAddress')
 
 /**
  * Returns the associated token account of an owner: the account in which wallets look for the tokens of a mint. It is
- * the first hash, by descending bump, that isn't a public key, so that nobody can have a private key for it.
+ * the first hash, by descending bump, that isn't a public key, so no private key exists for it.
  */
 export function tokenAccount(owner: Key, mint: Key): Key {
   const { token2022, associatedToken } = PROGRAMS
@@ -19,10 +19,10 @@ export function tokenAccount(owner: Key, mint: Key): Key {
   throw new Error(`no token account of ${owner.address} exists for ${mint.address}`)
 }
 
-/** Offset of the amount in a token account, after mint and owner. */
+/** Offset of the amount in a token account. It follows the mint and the owner. */
 const AMOUNT_AT = 64
 
-/** Checks whether a wallet holds the token of a mint in its associated token account. */
+/** Returns whether a wallet holds the token of a mint in its associated token account. */
 export async function holds(network: Pick<SolanaNetwork, 'account'>, owner: Key, mint: Key): Promise<boolean> {
   const account = await network.account(tokenAccount(owner, mint).address)
   return account?.owner === TOKEN_2022 && Buffer.from(account.data).readBigUInt64LE(AMOUNT_AT) > 0n
@@ -32,7 +32,7 @@ export async function holds(network: Pick<SolanaNetwork, 'account'>, owner: Key,
 const P = 2n ** 255n - 19n
 const D = 37095705934669439343138083508754565189542113879843219016388785533085940283555n
 
-/** Checks whether 32 bytes encode a point of Ed25519: its y, little-endian, with the sign of x as the highest bit. */
+/** Returns whether 32 bytes encode a point of Ed25519: its y, little-endian, with the sign of x as the highest bit. */
 export function isOnCurve(bytes: Uint8Array): boolean {
   const bigEndian = Buffer.from(bytes).reverse()
   const isNegative = (bigEndian.readUInt8(0) & 0x80) !== 0

@@ -10,9 +10,9 @@ const BURN = Uint8Array.of(8)
 const UPDATE_FIELD = Buffer.from('dde9312db5cadcc8', 'hex')
 const NAME = Uint8Array.of(0)
 const URI = Uint8Array.of(2)
-/** Marks an additional field, whose name follows. */
+/** Enum value that marks an additional field. The field's name follows. */
 const FURTHER_FIELD = Uint8Array.of(3)
-/** Size of the two lengths in an additional field: one for its name, one for its value. */
+/** Size in bytes of the two lengths in an additional field: one for its name, one for its value. */
 const FIELD_BYTES = 8
 
 /** New metadata of a token. */

@@ -6,7 +6,7 @@ import type { Db } from '../../store/schema.ts'
 
 /** Maximum number of attempts of a commit. It is high, because many processes may use the same signer. */
 const MAX_ATTEMPTS = 40
-/** Number of concurrent requests to a remote signer. */
+/** Maximum number of concurrent requests to a remote signer. */
 const AT_ONCE = 8
 
 /**
@@ -81,7 +81,7 @@ export async function commitSigned<Result>(
       if (turn?.signer !== signer) {
         turn?.end()
         turn = await takeTurn(signer)
-        // Other commits have used the nonce in the meantime.
+        // Another commit has used the nonce in the meantime.
         if (turn.waited) continue
       }
       await signAll(signer, transactions)

@@ -28,8 +28,9 @@ const CLAIM_SIZE = 64
  */
 const SHARED_CLAIM_SIZE = 16
 /**
- * Each bundle waits once for the network and 12 times for the database. With one worker, 48 collections and a network
- * that responds in 25 ms, this signs twice as many NFTs per second as one collection at a time.
+ * Number of collections for which transactions are signed concurrently. Each bundle waits once for the network and 12
+ * times for the database. With one worker, 48 collections and a network that responds in 25 ms, this signs twice as
+ * many NFTs per second as one collection at a time.
  */
 const COLLECTIONS_AT_ONCE = 8
 
@@ -41,11 +42,11 @@ export interface EvmObserverOptions extends DriverOptions<EvmBlockchain> {
   maxFee?: bigint | undefined
 }
 
-/** Maximum number of a collection's mints that aren't final. A reorg makes all of them wait for a block again. */
+/** Maximum number of a collection's mints that aren't final. After a reorg, all of them wait for a block again. */
 const MAX_UNCONFIRMED = 64
 
 /**
- * Checks whether mints of a collection may be signed in addition to its unfinished ones. The token IDs of a bundle are
+ * Returns whether mints of a collection may be signed in addition to its unfinished ones. The token IDs of a bundle are
  * valid only if all earlier bundles succeed. A failure limits the size of bundles. Bundles are then signed one at a
  * time until one succeeds.
  *
@@ -67,7 +68,7 @@ export function hasRoom(
   return waiting + more <= mostWaiting && count + more <= MAX_UNCONFIRMED
 }
 
-/** Sends transactions to an EVM chain, embedded or public, and looks up their outcomes. */
+/** Creates an observer that sends transactions to an EVM chain, embedded or public, and looks up their outcomes. */
 export function createEvmObserver(options: EvmObserverOptions): ChainObserver {
   const { store, blockchain, network: open, now, log } = options
   const observePublic = createPublicObserver(options)
@@ -75,7 +76,7 @@ export function createEvmObserver(options: EvmObserverOptions): ChainObserver {
   return {
     blockchain,
     claimSize: store.postgres === null ? CLAIM_SIZE : SHARED_CLAIM_SIZE,
-    // One is enough, because a bundle may have hundreds of NFTs.
+    // Settle one transaction per commit, because a bundle may have hundreds of NFTs.
     commitSize: 1,
 
     async observe(claimed) {
@@ -103,8 +104,8 @@ export function createEvmObserver(options: EvmObserverOptions): ChainObserver {
 }
 
 /**
- * Broadcasts transactions on an embedded chain and returns their outcomes. Its blocks are final as soon as they are
- * mined.
+ * Broadcasts transactions on an embedded chain and returns their outcomes. Blocks of an embedded chain are final as
+ * soon as they are mined.
  */
 async function observeEmbedded(network: EvmNetwork, claimed: readonly TransactionRow[]): Promise<Observation[]> {
   const outcomes = await network.broadcast(claimed.map(({ raw }) => raw as Hex))

@@ -32,7 +32,7 @@ export interface FollowedBlock {
   number: Hex
   hash: Hex
   parentHash: Hex
-  /** In seconds. */
+  /** Timestamp of the block in seconds. */
   timestamp: Hex
 }
 
@@ -46,7 +46,7 @@ export interface FollowOptions {
  * Reads the next blocks of a chain and updates owners and flags of NFTs and collections, in one database transaction
  * with the cursor. After a reorg, it first rolls back the changes from removed blocks.
  *
- * @returns true if there is more to do
+ * @returns whether blocks remain to be read
  */
 export async function followOwners({ store, network, blocksAtOnce = BLOCKS_AT_ONCE }: FollowOptions): Promise<boolean> {
   const { blockchain } = network
@@ -84,7 +84,8 @@ export async function takeBack(store: Store, { blockchain, block_hash }: OwnerCu
 }
 
 /**
- * Writes the changes from the blocks after `cursor`, and the new cursor. Writes nothing if another follower was faster.
+ * Writes the changes from the blocks after `cursor`, and the new cursor. Writes nothing if another follower has already
+ * written them.
  */
 export async function writeEvents(
   store: Store,
@@ -99,10 +100,10 @@ export async function writeEvents(
   const { events, mints, cursor, reached, move } = what
   await store.transaction(async (db) => {
     const wasFaster = async () => (await findCursor(db, reached.blockchain))?.block_hash !== cursor?.block_hash
-    // Every worker follows the owners. A worker that comes second must not take the lock, because it would block the
+    // Every worker follows the owners. A worker that is too late must not acquire the lock, because it would block the
     // workers that write minted tokens.
     if (await wasFaster()) return
-    // Without events, a shared lock is enough, so that other workers can write minted tokens.
+    // Without events, acquire only a shared lock, so that other workers can write minted tokens.
     await lockTokenOwners(db, reached.blockchain, events.length > 0 ? 'alone' : 'shared')
     if (await wasFaster()) return
     await applyEvents(db, await rowsOf(db, reached.blockchain, events))

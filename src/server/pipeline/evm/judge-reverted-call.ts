@@ -27,13 +27,13 @@ export async function judgeRevertedCall(network: EvmNetwork, call: Call): Promis
   if (await succeeds(network, call, 'latest')) return 'again'
   // If every block is final immediately, the newest state is the only one.
   if (publicNetwork === undefined) return 'never'
-  // A lagging node may not have the transaction that the call depends on, so the call is also tried in the newest known
-  // block. A node without that block returns an error.
+  // Also try the call in the newest known block, because a lagging node may not have the transaction that the call
+  // depends on. A node without that block returns an error.
   if (await succeeds(network, call, numberToHex(await publicNetwork.head()))) return 'again'
   return (await atFinality(publicNetwork, (block) => succeeds(network, call, block))) === true ? 'wait' : 'never'
 }
 
-/** Runs `ask` with the newest final block. Returns null if no node has its state. */
+/** Runs `ask` with the newest final block. Returns null if no node has the state of that block. */
 export async function atFinality<Result>(
   { head, finality }: PublicNetwork,
   ask: (block: Hex) => Promise<Result>,
@@ -57,6 +57,9 @@ async function succeeds(network: EvmNetwork, { gas, ...call }: Call, block: Hex 
   }
 }
 
-/** Checks whether a node lacks a block or its state. Each node implementation has its own message for this. */
+/**
+ * Returns whether an error means that a node lacks a block or its state. Each node implementation has a different
+ * message for this error.
+ */
 const lacksBlock = (error: RpcError): boolean =>
   !isExecutionError(error) && /header|block|state|trie|not found/i.test(error.message)

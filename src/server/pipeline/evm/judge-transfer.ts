@@ -35,7 +35,7 @@ export async function judgeTransfer({ store, network, transaction, outcome }: Ju
 }
 
 /**
- * Checks whether a reorg may have placed the reverted transfer before the mint of its token or before an earlier
+ * Returns whether a reorg may have placed the reverted transfer before the mint of its token or before an earlier
  * transfer. If so, the transfer is signed again once these transactions are mined. The reverted transaction has used
  * its nonce, so it can't be executed again.
  */
@@ -71,7 +71,10 @@ async function reasonOf(network: EvmNetwork, transfer: Transfer, { hash }: Trans
   return `the network rejected the ${kind}: its transaction ${hash} reverted`
 }
 
-/** Returns null if a node rejects the request, because a reorg has removed the token or the node lags. */
+/**
+ * Returns null if a node rejects the request, because a reorg has removed the token or the node lags. Rethrows any
+ * other error.
+ */
 function noToken(error: unknown): null {
   if (error instanceof RpcError) return null
   throw error

@@ -71,11 +71,13 @@ async function judgeLost(judging: Judging): Promise<OutcomeVerdict> {
   return { verdict: 'again', ...(await nextTokens(judging)) }
 }
 
-/** Checks whether an address has code. A node that lacks a transaction must not cause a second deployment. */
+/**
+ * Returns whether an address has code. The deployment must not be repeated only because a node lacks its transaction.
+ */
 const isThere = async (network: EvmNetwork, address: Hex): Promise<boolean> =>
   (await network.request('eth_getCode', [address, 'latest'])) !== '0x'
 
-/** Returns the token ID to mint next, after a bundle had no effect. */
+/** Returns the token ID that is minted next after a bundle had no effect. */
 async function nextTokens({ store, network, transaction }: Judging) {
   const { collection_id: collectionId, start_id } = transaction
   if (!isMint(transaction) || collectionId === null) return {}
@@ -104,8 +106,8 @@ async function judgeReverted({ store, network, transaction, outcome }: Judging):
   if (publicNetwork !== undefined && (await transactionFollowsUnfinal(store.db, transaction))) return wait
   const collection = await findCollectionById(store.db, collectionId)
   if (collection === null) return { verdict: 'none' }
-  // A lagging node may not have the collection or its latest rights, so the state is read at the newest known block. A
-  // node without that block returns nothing.
+  // Read the state at the newest known block, because a lagging node may not have the collection or its latest rights.
+  // A node without that block returns nothing.
   const block = publicNetwork === undefined ? 'latest' : numberToHex(await publicNetwork.head())
   const state = await readCollectionState(network, collection.contract_address as Hex, block)
 
@@ -119,7 +121,7 @@ async function judgeReverted({ store, network, transaction, outcome }: Judging):
   if (state === null) {
     if (collection.status === 'failed') return { verdict: 'none' }
     if (publicNetwork !== undefined && collection.status === 'initiated') return wait
-    // A call to an address without code can't revert, so this node lags.
+    // This node lags, because a call to an address without code can't revert.
     throw new Error(`the node does not have the collection ${collection.contract_address}`)
   }
   // The chain may have tokens that the database doesn't have. The recover step examines them before anything is signed
@@ -155,7 +157,10 @@ async function judgeReverted({ store, network, transaction, outcome }: Judging):
   return { verdict: 'failed', error, collection: { next_token_id, batch_limit: 1 } }
 }
 
-/** Returns why the collection's owner no longer lets the service create these NFTs; null if the service still may. */
+/**
+ * Returns why the owner of the collection no longer lets the service create these NFTs. Returns null if the service
+ * still may.
+ */
 function refusalOf(kind: TransactionKind, state: CollectionAtBlock) {
   const all = 'all of the collection' as const
   if (state.revoked) return { fails: all, error: "the collection's owner has revoked the service's right to mint" }
@@ -168,8 +173,8 @@ function refusalOf(kind: TransactionKind, state: CollectionAtBlock) {
 }
 
 /**
- * Checks whether the rights are missing in the final state, so that no reorg can restore them. Returns true if no node
- * has that state.
+ * Returns whether the rights are missing in the final state, so that no reorg can restore them. Also returns true if no
+ * node has that state.
  */
 async function isRefusedAtFinality(
   network: EvmNetwork,
@@ -185,8 +190,8 @@ async function isRefusedAtFinality(
 }
 
 /**
- * Returns the final maximum supply of a collection if `count` more tokens exceed it; otherwise null. The database gets
- * it here, because the follower may not have read the owner's change yet. A lower one that isn't final stays.
+ * Returns the final maximum supply of a collection if `count` more tokens exceed it; otherwise null. Stores it in the
+ * database, because the follower may not have read the owner's change yet. Keeps a lower stored one that isn't final.
  */
 async function exceededSupply(
   network: EvmNetwork,

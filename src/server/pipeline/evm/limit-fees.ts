@@ -9,7 +9,7 @@ import type { Db } from '../../store/schema.ts'
 import type { TransactionRow } from '../../store/transactions.ts'
 import { LostRace } from '../driver.ts'
 
-/** A transaction of a run with a limit: its call, and the NFTs and changes for which its cost was reserved. */
+/** A transaction of a run with a limit. It has the call, and the NFTs and changes for which its cost was reserved. */
 interface ReservedCall {
   gas: bigint
   data: Hex
@@ -40,7 +40,10 @@ export async function feesWithin(
   return { maxFeePerGas: most, maxPriorityFeePerGas: isBelow ? priority : most }
 }
 
-/** Returns the lowest acceptable gas price. A legacy gas price is already the current one, so it can't be lowered. */
+/**
+ * Returns the lowest acceptable gas price. A legacy gas price can't be lowered, because it is already the lowest that
+ * blocks accept.
+ */
 const leastFee = ({ maxFeePerGas, legacy }: Fees, { typical }: CurrentFees): bigint => (legacy ? maxFeePerGas : typical)
 
 /**
@@ -61,7 +64,7 @@ async function mostWithin(
       BigInt(Math.min(nfts.length, budget.unsigned)) * worstOfNfts(run, 1, worst),
     )
   const dataFee = dataCost(data.length / 2 + ENVELOPE_BYTES, worst)
-  // A part of a request can cost more than was reserved for it.
+  // A part of a request can cost more than was reserved for that part.
   const more = gas * worst.offered + dataFee - own
   return {
     most: (shareOf(budget, own) - dataFee) / gas,
@@ -69,7 +72,7 @@ async function mostWithin(
   }
 }
 
-/** Returns why a run's cost limit prevents signing a call for it; null if it doesn't. */
+/** Returns why a run's cost limit prevents signing a call for the run. Returns null if the limit doesn't prevent it. */
 export async function waitingForCost(
   db: Db,
   run: CostLimitedRun,
@@ -85,7 +88,7 @@ export async function waitingForCost(
   return waitingForLimit(least, larger(0n, most), enough)
 }
 
-/** Returns why the run's cost limit blocks its next change, or null if it doesn't. */
+/** Returns why the run's cost limit blocks its next change. Returns null if the limit doesn't block it. */
 export async function whyNotChanged(
   db: Db,
   run: CostLimitedRun,
@@ -128,9 +131,9 @@ export async function limitedRunOf(db: Db, { run, run_collection_id: id }: OfRun
 
 /**
  * Returns the maximum gas price at which a call may replace a pending transaction so that its run stays within its cost
- * limit; null without such a limit.
+ * limit. Returns null without such a limit.
  *
- * @param signings all signings of the transaction until now
+ * @param signings all signings of the transaction so far
  */
 export async function payableFee(
   db: Db,
@@ -147,10 +150,10 @@ export async function payableFee(
 }
 
 /**
- * Checks whether a pending transaction may be signed again at a higher cost. It takes precedence over NFTs of its run
- * that aren't signed for yet. Locks the run until the database transaction ends.
+ * Returns whether a pending transaction may be signed again at a higher cost. It takes precedence over NFTs of its run
+ * for which no transaction is signed yet. Locks the run until the database transaction ends.
  *
- * @param signings all signings of the transaction until now
+ * @param signings all signings of the transaction so far
  */
 export async function mayReplace(
   db: Db,
@@ -160,7 +163,7 @@ export async function mayReplace(
   raw: Hex,
 ): Promise<boolean> {
   if (current === null || name === null || collection_id === null) return true
-  // Read under the lock. Otherwise, a limit that is set at the same time wouldn't count the new signing.
+  // Read the run under the lock. Otherwise, a limit that is set at the same time wouldn't count the new signing.
   const run = await lockRunIn(db, { collection_id, run: name })
   if (!hasMaxCost(run)) return true
   const { unspent } = await budgetOf(db, run, current)

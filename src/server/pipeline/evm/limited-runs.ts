@@ -6,7 +6,7 @@ interface OfRequest {
   request_id: string
 }
 
-/** Rows that can share one transaction. */
+/** Consecutive rows that can share one transaction. */
 export interface OfRun<Row> {
   rows: readonly Row[]
   /** The run of the rows, if it has a limit. */
@@ -38,8 +38,9 @@ export async function limitedRunsOf(
 }
 
 /**
- * Checks that rows still belong to no run with a limit. Call it in the transaction that signs for them: a run that got
- * a limit after the rows were read wouldn't count what is signed. Lock the collection or the rows first.
+ * Checks that rows still belong to no run with a limit. Call it in the database transaction that signs for them,
+ * because a run that got a limit after the rows were read wouldn't count what is signed. Lock the collection or the
+ * rows first.
  *
  * @throws LostRace if a run got a limit in the meantime
  */

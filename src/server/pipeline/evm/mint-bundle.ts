@@ -28,15 +28,15 @@ export interface MintBundle {
   directory: BuiltDirectory
   data: Hex
   gas: bigint
-  /** True if this bundle may not contain all pending NFTs. */
+  /** Whether this bundle may not contain all pending NFTs. */
   isFull: boolean
   /** The run of the NFTs, if it has a limit. */
   run: LimitedRun | null
 }
 
-/** Fees and funds for a bundle. */
+/** The fees and funds that limit a bundle. */
 interface Terms {
-  /** Gas that the signer can pay for. */
+  /** Amount of gas that the signer can pay for. */
   payable: bigint
   /** Suggested fees, before the limit of a run is applied. */
   fees: Fees
@@ -46,10 +46,9 @@ interface Terms {
 
 /**
  * Returns the next bundle of a collection, as large as one transaction can mint; null if nothing can be minted. NFTs
- * that are transferred in the same transaction need a separate call for each sender, and dynamic NFTs need one of their
- * own. To keep the order of acceptance, a bundle ends where the kind or the sender changes. NFTs of a run with a limit
- * get separate transactions. While a run waits because of its limits, later NFTs that don't belong to it are minted
- * first.
+ * that are transferred in the same transaction need a separate call for each sender, and so do dynamic NFTs. To keep
+ * the order of acceptance, a bundle ends where the kind or the sender changes. NFTs of a run with a limit get separate
+ * transactions. While a run waits because of its limits, later NFTs that don't belong to it are minted first.
  */
 export async function nextBundle(
   db: Db,
@@ -74,7 +73,7 @@ export async function nextBundle(
 /** A bundle whose metadata directory isn't built yet. */
 type BundleDraft = Omit<MintBundle, 'directory'> & { call: (digest: Hex) => Hex }
 
-/** A placeholder with the length of a digest. */
+/** A placeholder that has the length of a digest. */
 const NO_DIGEST = zeroHash
 
 async function draftBundle(
@@ -108,7 +107,7 @@ async function waitingRuns(db: Db, collectionId: string, current: CurrentFees): 
   return limited.filter(({ max_fee }) => isTooExpensive(max_fee, current)).map(({ run }) => run)
 }
 
-/** Returns why the run's cost limit blocks its next NFTs, or null if it doesn't. */
+/** Returns why the run's cost limit blocks its next NFTs. Returns null if the limit doesn't block them. */
 export async function whyNotSigned(
   db: Db,
   run: CostLimitedRun,
@@ -136,7 +135,8 @@ export function toRuns(bundle: readonly Pick<Mintable, 'receiver'>[]): MintRun[]
 }
 
 /**
- * Returns the first rows that fit into one call: NFTs that are only minted, dynamic NFTs, or NFTs with the same sender.
+ * Returns the first rows that fit into one call. These are NFTs that are only minted, dynamic NFTs, or NFTs with the
+ * same sender.
  */
 export function ofOneKind<Row extends Pick<Mintable, 'sender' | 'dynamic'>>(rows: readonly Row[]): readonly Row[] {
   const [first] = rows

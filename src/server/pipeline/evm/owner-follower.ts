@@ -7,12 +7,12 @@ import type { OwnerFollower } from '../driver.ts'
 import { startLoop } from '../loop.ts'
 import { followOwners } from './follow-owners.ts'
 
-/** Maximum wait for a follower that lags or fails. */
+/** Maximum wait in milliseconds for a follower that lags or fails. */
 const LONGEST_WAIT_MS = 2000
 
 /**
- * Blocks within this time are followed together, because each turn costs a commit and three calls. Explicit requests
- * don't wait.
+ * Time in milliseconds. Blocks within this time are followed together, because each turn costs a commit and three
+ * calls. Explicit requests don't wait.
  */
 const GATHER_MS = 100
 

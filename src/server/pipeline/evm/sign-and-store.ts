@@ -16,12 +16,12 @@ export interface TransactionContent {
   /** The run that pays for the transaction, if the run has a limit. */
   run?: RunKey | null
   bundle?: { startId: bigint; count: number; directory: string }
-  /** The sequence is null for a freeze and for a commitment. */
+  /** The update in the transaction. The sequence is null for a freeze and for a commitment. */
   update?: { sequence: number | null; count: number; directory: string | null }
 }
 
 export interface Draft extends TransactionContent {
-  /** The transaction's ID, if rows already refer to it. Default: a new one. */
+  /** The transaction's ID, if rows already refer to it. Default: a new ID. */
   id?: string
   blockchain: EvmBlockchain
   chainId: number
@@ -62,7 +62,7 @@ export async function signAndStoreAll(
   ]
 }
 
-/** Returns the columns of a signed transaction that is in no block yet, without its ID and its nonce. */
+/** Returns the columns of a signed transaction that isn't in a block yet. Omits its ID and its nonce. */
 export function signedRow(
   { kind, collectionId = null, run = null, bundle, update }: TransactionContent,
   { raw, hash }: { raw: Hex; hash: Hex },

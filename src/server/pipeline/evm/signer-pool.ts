@@ -6,15 +6,15 @@ import { isPostgres } from '../../store/dialect.ts'
 import type { Db } from '../../store/schema.ts'
 
 /**
- * Maximum number of a signer's transactions that wait for a block. It is the number that a node keeps for one account
- * (geth: 64). Nodes drop transactions beyond it, and a missing nonce blocks all later transactions.
+ * Maximum number of a signer's transactions that wait for a block. A node keeps this many for one account (geth: 64).
+ * Nodes drop transactions beyond it, and a missing nonce blocks all later transactions.
  */
 const MAX_PENDING = 64
 
 /** Number of each signer's slots for pending transactions that are reserved for mints and collections. */
 export const LEFT_FREE = 16
 
-/** A signer, and how many more of its transactions may be signed before a pending one is in a block. */
+/** A signer, with the number of its transactions that may be signed before a pending one is in a block. */
 export interface SignerCapacity {
   signer: Signer
   capacity: number
@@ -48,7 +48,9 @@ export async function readSignerCapacities(
   return capacities.sort((a, b) => b.capacity - a.capacity)
 }
 
-/** Signers with their free capacity. The capacity is read once, and reduced by what this process signs. */
+/**
+ * Signers with their free capacity. The capacity is read once, and reduced by each transaction that this process signs.
+ */
 export interface SignerPool {
   /** Returns the signers with free capacity, largest first. Signers with the same capacity are in random order. */
   free(): Signer[]
@@ -80,8 +82,8 @@ export async function openSignerPool(
 
 /**
  * Locks the nonces of the first signer that no other process has locked, until the transaction ends. If all are locked,
- * returns the first one. With four workers and four signers, signing took three times as long when all workers waited
- * for one signer.
+ * returns the first one. In measurements with four workers and four signers, signing took three times as long when all
+ * workers waited for one signer.
  */
 export async function lockSigner(
   db: Db,

@@ -28,9 +28,9 @@ import { type Draft, signAndStore } from './sign-and-store.ts'
 import { lockSigner, openSignerPool } from './signer-pool.ts'
 
 const FACTORY_WAIT_MS = 25
-/** Delay if every signer has its maximum number of pending transactions. */
+/** Delay in milliseconds if every signer has its maximum number of pending transactions. */
 const SIGNERS_WAIT_MS = 100
-/** Delay if the run that pays for a collection waits for lower fees. */
+/** Delay in milliseconds if the run that pays for a collection waits for lower fees. */
 const FEES_WAIT_MS = 3000
 
 export interface EvmPreparerOptions extends DriverOptions<EvmBlockchain> {
@@ -50,9 +50,9 @@ export async function openEvmPreparer(options: EvmPreparerOptions): Promise<Tran
   const behind = await isBehind(store.db, blockchain)
   const pool = await openSignerPool(store.db, blockchain, terms.signers.operators)
   const free = pool.free()
-  /** Null if no run has a limit. */
+  /** The current fees. Null if no run has a limit. */
   const current = (await hasLimitedRuns(store.db)) ? await currentFees(chains, blockchain) : null
-  /** Gas of the bundles that this preparer has already prepared, for other collections. */
+  /** Total gas of the bundles that this preparer has already prepared for other collections. */
   let reserved = 0n
   const payable = ({ address }: Signer): bigint => {
     const gas = terms.affordable?.get(address)
@@ -113,13 +113,13 @@ export async function openEvmPreparer(options: EvmPreparerOptions): Promise<Tran
       let most = 0n
       for (const signer of possible()) if (payable(signer) > most) most = payable(signer)
       const bundle = await nextBundle(db, collection, { payable: most, fees: terms.fees, current })
-      // A bundle that isn't full waits until no mint of the collection is pending, because each transaction costs
+      // Don't send a bundle that isn't full while mints of the collection are pending, because each transaction costs
       // 60,000 gas.
       if (bundle === null || (waiting > 0 && !bundle.isFull)) return 'idle'
       const { nfts, kind, startId, data, gas, isFull, run } = bundle
       if (run !== null && current === null) return 'soon'
       const able = possible().filter((signer) => payable(signer) >= gas)
-      // Bundles that were prepared earlier may have used up funds and slots.
+      // Bundles that were prepared earlier may have used the remaining funds and slots.
       if (able.length === 0 || !pool.reserve()) return 'soon'
       reserved += gas
       const { cid: directory, blocks } = bundle.directory
@@ -179,7 +179,7 @@ async function findFactory(
   return { waitMs: FACTORY_WAIT_MS }
 }
 
-/** Checks whether the chain has tokens of the collection that the database doesn't have. */
+/** Returns whether the chain has tokens of the collection that the database doesn't have. */
 async function isAhead(
   { store, blockchain, chains, log }: EvmPreparerOptions,
   { id, contract_address, next_token_id }: CollectionRow,
@@ -206,8 +206,8 @@ async function isAhead(
 
 /**
  * Returns the error of NFTs that exceed a collection's maximum supply, which no transaction can mint any more. Returns
- * null while a reorg can remove minted tokens or the limit. A mined signing of such an NFT is on chain then, so the
- * chain must have no token after those of the database.
+ * null while a reorg can remove minted tokens or the limit. Also returns null if the chain has a token after those of
+ * the database, because that token may be such an NFT.
  */
 async function beyondSupply(
   { chains, blockchain }: EvmPreparerOptions,

@@ -8,7 +8,10 @@ interface Source {
   network(blockchain: EvmBlockchain): Promise<EvmNetwork>
 }
 
-/** Maximum age of cached fees. Every client may request them, and each read counts against the provider's quota. */
+/**
+ * Maximum age of cached fees in milliseconds. Every client may request fees, and each read counts against the
+ * provider's quota.
+ */
 const FRESH_MS = 3_000
 
 const caches = new WeakMap<Source, Map<EvmBlockchain, () => Promise<CurrentFees>>>()

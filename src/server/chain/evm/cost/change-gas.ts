@@ -19,8 +19,8 @@ type Facts = Pick<UnsignedChange, 'kind' | 'tokenIds'> & {
 }
 
 /**
- * Returns the maximum gas and bytes of a change in a separate transaction. A change that shares a transaction uses
- * less.
+ * Returns the maximum gas and bytes of a change that is sent in a separate transaction. A change that shares a
+ * transaction uses less.
  */
 export function gasOfChange(change: Facts): Pick<DropGas, 'gasLimit' | 'bytes'> {
   const { name = '', symbol = '' } = change.collection ?? {}

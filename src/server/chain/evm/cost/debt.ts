@@ -7,8 +7,8 @@ export interface PendingCall {
   /** Maximum cost in wei without the data fee. For a transaction that will be replaced, the cost of the replacement. */
   cost: bigint
   /**
-   * `offered`: the fees that it was signed with suffice. Otherwise, fees have risen above them: a `raised` transaction
-   * will be replaced, and the limit of its run prevents the replacement of a `held` one.
+   * Whether the signed fees suffice. `offered`: they do. `raised`: fees have risen above them, and the transaction will
+   * be replaced. `held`: fees have risen above them, and the limit of its run prevents the replacement.
    */
   state: 'offered' | 'raised' | 'held'
 }
@@ -18,13 +18,13 @@ export interface Debt {
   /** Maximum cost in wei of the next transaction (`due`) and of all (`owed`). */
   due: bigint
   owed: bigint
-  /** Number of transactions to replace with higher fees. */
+  /** Number of transactions that will be replaced with higher fees. */
   raised: number
-  /** Number of transactions that a limit of their run prevents from being replaced. */
+  /** Number of transactions that aren't replaced, because of the limits of their runs. */
   held: number
 }
 
-/** Returns a pending transaction at the fees with which it was signed. */
+/** Returns a pending transaction with the fees at which it was signed. */
 export function callOf(raw: Hex): PendingCall {
   const { nonce = 0, gas = 0n, value = 0n, gasPrice, maxFeePerGas } = parseTransaction(raw)
   return { nonce, cost: gas * (maxFeePerGas ?? gasPrice ?? 0n) + value, state: 'offered' }

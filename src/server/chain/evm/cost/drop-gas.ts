@@ -7,19 +7,19 @@ export interface DropGas {
   transactions: number
   /** Typical gas if all receivers are new to the collection. */
   gas: bigint
-  /** The sum of the gas limits: an upper bound. */
+  /** The sum of the gas limits, which is an upper bound. */
   gasLimit: bigint
   /** Size of the signed transactions in bytes, for networks that charge for data. */
   bytes: number
-  /** Typical totals if each request gets its own transaction, as on an idle backend. */
+  /** Typical totals if each request gets a separate transaction, as on an idle backend. */
   apart: { transactions: number; gas: bigint; bytes: number }
-  /** Maximum totals, however the backend forms transactions. They assume one transaction per request. */
+  /** Maximum totals, regardless of how the backend forms transactions. They assume one transaction per request. */
   worst: WorstGas
   reserved: ReservedNfts
 }
 
 /**
- * The amounts that a backend reserves from a limit. Each NFT is counted with the highest gas and bytes per NFT of any
+ * The amounts that a backend reserves from a limit. For each NFT, it reserves the highest gas and bytes per NFT of any
  * request.
  */
 export interface ReservedNfts {
@@ -41,21 +41,22 @@ const MAX_GRANTS = 161
 export const ENVELOPE_BYTES = 110
 const WORD = 32
 const SELECTOR = 4
-/** The words before the lists of a mint: start ID, two offsets and digest. */
+/** Number of words before the lists of a mint: start ID, two offsets and digest. */
 const HEAD_WORDS = 4
 /**
- * The words of a deployment without its texts: request ID, the offset of the rest, eleven fields, and two text lengths.
+ * Number of words of a deployment without its texts: request ID, the offset of the rest, eleven fields, and two text
+ * lengths.
  */
 const MAKE_WORDS = 15
 
-/** Used for a collection whose name isn't known yet. */
+/** Stands in for a collection whose name isn't known yet. */
 const SOME_COLLECTION = { name: 'A collection', symbol: 'NAME', royaltyBps: 0n }
-/** The most expensive collection. Names have up to 500 characters of 4 bytes. */
+/** The collection that is most expensive to deploy. Names have up to 500 characters of 4 bytes. */
 const WORST_COLLECTION = { name: 'n'.repeat(2_000), symbol: 'NAME', royaltyBps: 1n }
 /** Number of NFTs for one receiver in one request of `batch mint`. */
 const REQUEST_NFTS = 50
 
-/** Adds up the gas of a drop. Forms the same bundles as the pipeline while transactions are pending. */
+/** Adds up the gas of a drop. While transactions are pending, it forms the same bundles as the pipeline. */
 export class DropMeter {
   readonly #dynamic: boolean
   readonly #requestNfts: number
@@ -176,7 +177,7 @@ export const makeBytes = ({ name, symbol }: { name: string; symbol: string }): n
 
 const wordsOf = (text: string): number => Math.ceil(Buffer.byteLength(text) / WORD)
 
-/** Returns the size in bytes of a mint. It has two lists, receivers and counts, each with its length. */
+/** Returns the size in bytes of a mint. Its call data has two lists, receivers and counts, each with a length. */
 export const mintBytes = (runs: number): number => ENVELOPE_BYTES + SELECTOR + WORD * (HEAD_WORDS + 2 * (1 + runs))
 export const grantBytes = (receivers: number): number => ENVELOPE_BYTES + SELECTOR + WORD * (HEAD_WORDS + 1 + receivers)
 

@@ -4,7 +4,7 @@ import type { Fees } from '../network.ts'
 import { type DropGas, DropMeter, type WorstGas } from './drop-gas.ts'
 import { worstCost } from './network-fees.ts'
 
-/** Gas of a large request. A signer signs only if it can pay for this much gas. */
+/** Gas limit of a large request. A signer signs only if it can pay for this much gas. */
 const RESERVE_GAS = 3_000_000n
 
 /**
@@ -15,8 +15,8 @@ export const fundingFor = (worst: WorstGas, fees: WorstFees): bigint =>
   worstCost(worst, fees) + reserveFor(worst.smallestMint, fees)
 
 /**
- * Returns the amount in wei that a signer needs, in addition to the cost of its last transaction, before it signs that
- * transaction.
+ * Returns the reserve in wei that a signer must have in addition to the cost of its last transaction before it signs
+ * that transaction.
  *
  * @param smallest gas limit of its smallest transaction; 0 if it isn't known
  */
@@ -31,12 +31,12 @@ export interface WaitingFunds extends NeededForAll {
   reserve: bigint
 }
 
-/** Returns whether `gas` is the lower gas limit. 0 means that there is none. */
+/** Returns whether `gas` is the lower gas limit. The value 0 means that there is no limit. */
 const isBelow = (gas: bigint, other: bigint): boolean => gas > 0n && (other === 0n || gas < other)
 
 type Mints = readonly { sender: string | null; dynamic: number; count: number }[]
 
-/** Gas of mints in bundles, and their maximum totals. */
+/** The gas of mints in bundles, with their maximum totals. */
 export type GasOfMints = Pick<DropGas, 'gasLimit' | 'bytes' | 'worst'>
 
 /** Returns the gas that mints use, as `gdn cost` computes it for a drop. */
@@ -63,8 +63,6 @@ export function fundsOfMints(mints: Mints, fees: WorstFees): WaitingFunds {
   return { nfts, wei: worstCost(worst, fees) + reserve, reserve, held: 0 }
 }
 
-/**
- * Returns the balance in wei that a signer needs to sign a new transaction, in addition to its pending transactions.
- */
+/** Returns the balance in wei that a signer needs for a new transaction, in addition to its pending transactions. */
 export const leastSignerFunds = ({ maxFeePerGas }: Pick<Fees, 'maxFeePerGas'>): bigint =>
   reserveFor(0n, { offered: maxFeePerGas })

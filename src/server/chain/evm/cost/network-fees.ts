@@ -10,7 +10,7 @@ import type { DropGas } from './drop-gas.ts'
 
 /** Costs of transactions in wei. */
 export interface Cost {
-  /** On Arbitrum, this includes gas for data. */
+  /** Cost of the gas. On Arbitrum, it includes the gas for data. */
   gas: bigint
   low: bigint
   typical: bigint
@@ -64,19 +64,23 @@ export async function readNetworkFees({
 type Ask = EvmNetwork['request']
 
 interface FeeHistory {
-  /** One entry more than there are blocks. The last entry is for the next block. */
+  /** The base fee of each block. The additional last entry is for the next block. */
   baseFeePerGas?: unknown
-  /** The priority fees at the percentiles, for each block. */
+  /** The priority fees of each block at the requested percentiles. */
   reward?: unknown
 }
 
-/** Returns a list in a node's response; empty if the value isn't a list. */
+/** Returns the value if a node returned a list; otherwise an empty list. */
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
-/** A billion coins in wei. No network has such a fee. */
+/** A billion coins in wei. No network has fees this high. */
 const IMPOSSIBLE_FEE = 10n ** 27n
 
-/** @throws GdnError `unreachable` for a fee that no network can have */
+/**
+ * Parses a fee in wei.
+ *
+ * @throws GdnError `unreachable` for a fee that no network can have
+ */
 function readFee(value: unknown): bigint {
   const fee = readQuantity(value)
   if (fee >= IMPOSSIBLE_FEE) throw new GdnError('unreachable', 'a node returned an impossible fee')
@@ -99,7 +103,7 @@ function pricesIn(history: FeeHistory | null, suggested: Fees): Prices | null {
   const rewards = listIn(history?.reward)
     .map((fees) => listIn(fees).map(readFee))
     .filter((fees) => fees.some((fee) => fee > 0n))
-  // If no block has priority fees, a transaction pays the priority fee that it is signed with.
+  // If no block has priority fees, a transaction pays the priority fee with which it is signed.
   const own = tipOf(suggested, next)
   const reward = (index: number) =>
     rewards.length === 0
@@ -148,8 +152,8 @@ const SAMPLE_GAS = 5_000_000n
 const SAMPLE_FEE = 1_000_000_000n
 
 /**
- * Reads the data fee of a typical mint. The oracles themselves show the kind of network, because other networks have no
- * contract at their addresses.
+ * Reads the data fee of a typical mint. The kind of network is detected by its oracle, because other networks have no
+ * contract at that address.
  */
 export async function readDataFee(request: Ask): Promise<NetworkFees['data']> {
   const { call, raw } = sample()
@@ -171,7 +175,7 @@ export async function readDataFee(request: Ask): Promise<NetworkFees['data']> {
   return { bytes, fee: 0n, gas: decodeAbiParameters([{ type: 'uint64' }], arbitrum)[0] }
 }
 
-/** Returns a mint to many receivers. Like real receivers, their addresses can't be compressed. */
+/** Returns a sample mint to many receivers. Like real addresses, the receivers' addresses can't be compressed. */
 function sample(): { call: Hex; raw: Hex } {
   const runs = Array.from({ length: SAMPLE_RECEIVERS }, (_, index) => ({
     receiver: keccak256(numberToHex(index + 1)).slice(0, 42) as Hex,
@@ -191,7 +195,7 @@ function sample(): { call: Hex; raw: Hex } {
   return { call, raw }
 }
 
-/** Returns null if the node rejects the call. Rethrows other errors. */
+/** Returns null if the node rejects the call. Rethrows any other error. */
 async function orNull<Value>(asking: Promise<Value>): Promise<Value | null> {
   try {
     return await asking

@@ -1,7 +1,7 @@
 import type { AttemptRow } from '../../../store/attempts.ts'
 import type { Fees, Hex } from '../network.ts'
 
-/** Maximum multiple of the network's usual fees for automatic increases. */
+/** Maximum multiple of the network's usual fees that an automatic replacement may offer. */
 const FAR_ABOVE = 4n
 
 /** The values that determine the fees of a replacement. Fees are in wei per gas. */

@@ -13,7 +13,7 @@ import { offeredFees, raiseFees } from './replacement-fees.ts'
 import { budgetOf, dataCost, worstOfSignings } from './run-budget.ts'
 import { limitFees } from './run-fee.ts'
 
-/** A pending transaction. */
+/** A pending transaction with the fields that determine its replacement. */
 interface Unmined {
   id: string
   raw: string
@@ -35,7 +35,7 @@ export interface Replacement<Row extends Unmined> {
   raised: bigint
   /** Maximum cost of the replacement without the data fee. */
   cost: bigint
-  /** Maximum additional cost compared with all earlier signings. */
+  /** Maximum additional cost of the replacement, compared with all earlier signings. */
   more: bigint
 }
 

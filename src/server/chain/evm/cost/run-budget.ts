@@ -44,8 +44,8 @@ export function worstOfSignings(raws: readonly string[], fees: Pick<WorstFees, '
 }
 
 /**
- * Returns the maximum cost that a part of a run's reserved requests may have within the limit of the run. If fees have
- * risen so much that less is left than was reserved, each request gets its proportional share.
+ * Returns the share of a run's remaining budget that some of its reserved requests may cost. If fees have risen so much
+ * that less is left than was reserved, each request gets its proportional share.
  */
 export const shareOf = ({ left, reserved }: Pick<RunBudget, 'left' | 'reserved'>, own: bigint): bigint =>
   left < 0n && own > 0n ? own + (left * own) / reserved : own + left

@@ -2,7 +2,7 @@ import { inCoins, inGwei } from '../../../../core/units.ts'
 import type { CurrentFees } from '../../fees.ts'
 import type { Fees } from '../network.ts'
 
-/** The fees that decide whether a limited run waits. */
+/** The current fees that decide whether a run with a limit must wait. */
 type Current = Pick<CurrentFees, 'base'>
 
 /**
@@ -26,10 +26,10 @@ export const sufficientFee = (base: bigint): bigint => (base * 3n) / 2n + 1n
 
 const RAISE = "; repeat the run's command with"
 
-/** Prefix of the reasons why a limited run waits for lower fees. More funds would not help such a run. */
+/** Prefix of the reasons for which a limited run waits for lower fees. Additional funds would not help such a run. */
 const LOWER_FEES = 'waiting for lower fees: '
 
-/** Returns whether a reason for waiting is that fees are too high for the limit of a run. */
+/** Returns whether a run is waiting because fees are too high for its limit. */
 export const waitsForLowerFees = (reason: string): boolean => reason.startsWith(LOWER_FEES)
 
 /**

@@ -20,7 +20,7 @@ export async function fundsOfWaiting(
 ): Promise<WaitingFunds> {
   const { baseFee = 0n, maxFeePerGas: offered, maxPriorityFeePerGas: priority, legacy } = fees
   const current = { offered, data, base: baseFee }
-  // As in `waitingForCost`: a legacy gas price can't be lowered.
+  // As in `waitingForCost`, a legacy gas price can't be lowered.
   const least = legacy || baseFee + priority > offered ? offered : baseFee + priority
   const left = new Set(mints)
   let [held, above] = [0, 0n]

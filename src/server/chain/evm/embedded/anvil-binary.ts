@@ -17,7 +17,7 @@ const PACKAGES: Record<string, string> = {
 const NEEDS =
   'Anvil runs on Linux (x64, arm64) with glibc 2.35 or newer (Ubuntu 22.04, Debian 12, not Alpine), on macOS, and on Windows x64.'
 
-/** The platform, with names as in `node:os`, and how to resolve modules from gdn's own files. */
+/** The platform, named as in `node:os`, and the function that resolves modules from gdn's own files. */
 export interface AnvilLookup {
   platform?: string
   arch?: string

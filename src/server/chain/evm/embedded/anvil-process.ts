@@ -14,15 +14,16 @@ export interface AnvilOptions {
   upstreamUrl: string
   /** The block of a public network to fork. Absent for an embedded chain, which forks an empty chain at its genesis. */
   forkBlock?: number
-  /** Home and working directory of the child, so that nothing is written to the user's home. */
+  /** Home and working directory of the child process, so that it writes nothing to the user's home. */
   home: string
   /**
-   * Identifies this child among all processes. It is passed as the name of anvil's cache folder, which stays unused.
+   * Identifies this child among all processes. It is passed as the name of anvil's cache folder, which anvil doesn't
+   * use here.
    */
   marker: string
-  /** Called as soon as the child exists, before it listens. */
+  /** Called as soon as the child process exists, before it listens. */
   onSpawn: (pid: number) => void
-  /** Terminates a child that isn't listening yet. */
+  /** Aborts the start by terminating a child process that isn't listening yet. */
   signal?: AbortSignal
 }
 
@@ -42,17 +43,17 @@ const START_TIMEOUT_MS = 30_000
 const FORK_STATES = 128
 const LISTENING = /Listening on (127\.[\d.]+):(\d+)/
 
-/** The children of this process. They are killed if the process exits without closing them. */
+/** Child processes that are killed if this process exits without closing them. */
 const living = new Set<ChildProcess>()
 const killLiving = () => {
   for (const child of living) child.kill('SIGKILL')
 }
 
 /**
- * Starts an anvil without automatic mining, and waits until it listens.
+ * Starts an anvil process without automatic mining, and waits until it listens.
  *
  * Reasons for the options:
- * - `--no-mining`: automatic mining was seen to stop permanently.
+ * - `--no-mining`: in tests, automatic mining stopped permanently.
  * - `--prune-history`: states of old blocks would be written to disk (13 GB in one run).
  * - `--order fifo` and a named hard fork: a replay must produce the same blocks. A fork of a public network has the
  *   hard fork and the gas limit of its network.
@@ -130,8 +131,8 @@ export async function spawnAnvil(options: AnvilOptions): Promise<AnvilProcess> {
 }
 
 /**
- * Returns the child's environment. It has no variables of this process, because proxy variables would redirect the
- * requests to the upstream stub. On Windows, libuv adds the variables that every process needs.
+ * Returns the environment of the child process. It has none of this process's variables, because proxy variables would
+ * redirect the requests to the upstream stub. On Windows, libuv adds the variables that every process needs.
  */
 function childEnv(home: string): NodeJS.ProcessEnv {
   const folders = ['HOME', 'USERPROFILE', 'APPDATA', 'LOCALAPPDATA', 'TMPDIR', 'TEMP', 'TMP']
@@ -141,7 +142,7 @@ function childEnv(home: string): NodeJS.ProcessEnv {
 
 /**
  * Reads the address that anvil prints, because the system may have chosen the port. Then drains the output, because a
- * full pipe would block the child.
+ * full pipe would block the child process.
  */
 async function listeningAddress(child: ChildProcess): Promise<NodeAddress> {
   const stopWaiting = new AbortController()
@@ -169,7 +170,7 @@ async function listeningAddress(child: ChildProcess): Promise<NodeAddress> {
 
 function startFailure(cause: unknown): string {
   const code = systemCode(cause)
-  // With another libc, the file exists but its loader doesn't. The system reports the same error.
+  // The system reports the same error if the file exists but its loader doesn't, as with another libc.
   if (code === 'ENOENT') return 'the file or the loader it needs (glibc) is missing'
   return code === 'EACCES' ? 'this user may not execute the file' : messageOf(cause)
 }

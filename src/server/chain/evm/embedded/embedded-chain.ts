@@ -28,13 +28,13 @@ export interface EmbeddedChainOptions {
   blockchain: EvmBlockchain
   chainId: number
   journal: BlockJournal<Hex>
-  /** The directory with the pidfile and the home of the child. Several chains may share it. */
+  /** The directory that contains the pidfile and the home of the child process. Several chains may share it. */
   stateDir: string
   now?: Now
   onEvent?: (event: EmbeddedChainEvent) => void
-  /** Called when the chain has new blocks or a node that has replayed them. Must not throw. */
+  /** Called when the chain has new blocks, or when a new node has replayed its blocks. Must not throw. */
   onBlocks?: () => void
-  /** Aborts a start in progress, however long the journal is. */
+  /** Aborts a start in progress, regardless of the length of the journal. */
   signal?: AbortSignal
   /** The anvil binary. Default: the one that is installed with gdn. */
   binary?: string
@@ -56,17 +56,16 @@ const ATTEMPTS = 3
 /** How many times a call on the latest block is tried if a new block replaces its state. */
 const TIP_ATTEMPTS = 10
 const CLOSE_PATIENCE_MS = 1_000
-/** Methods that may be retried after a node died: all read-only methods. */
+/** Methods that may be retried after a node ended unexpectedly: all read-only methods. */
 const READS = /^(eth_(?!send)|net_|web3_|txpool_)/
 
 /**
  * Starts an embedded chain: terminates the node that a killed backend left running, starts a new one, replays the
- * journal and serves requests. A node that dies is replaced and synchronized automatically.
+ * journal and serves requests. A node that ends unexpectedly is replaced and synchronized automatically.
  *
  * @throws GdnError `native_missing` without a usable anvil, `data_dir` if the journal replays to a different chain
- * @example
- * const chain = await startEmbeddedChain({ blockchain: 'polygon', chainId: 137, journal, stateDir })
- * const [outcome] = await chain.broadcast([raw])
+ * @example const chain = await startEmbeddedChain({ blockchain: 'polygon', chainId: 137, journal, stateDir }) const
+ *   [outcome] = await chain.broadcast([raw])
  */
 export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise<EmbeddedChain> {
   const { blockchain, chainId, journal, now = Date.now, onEvent = () => {}, onBlocks = () => {} } = options
@@ -121,7 +120,7 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
   })
   const supervisor: Supervisor = superviseNode(boot, (pid, reason) => onEvent({ type: 'died', pid, reason }))
 
-  /** Reads from the current node. Retries a repeatable read on the next node if its node died. */
+  /** Reads from the current node. If the node ends during a repeatable read, the read is retried on the next node. */
   async function onNode<Result>(use: (rpc: NodeRpc) => Promise<Result>, repeatable: boolean): Promise<Result> {
     for (let attempt = 1; ; attempt++) {
       const node = await supervisor.node()
@@ -183,8 +182,7 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
 
 /**
  * Runs a call and retries it if its block is out of range. If anvil mines a block during a call on the latest block,
- * the state of that call becomes history and is pruned. A retry then succeeds. A call on a block that is really old
- * fails again.
+ * the state of that call becomes history and is pruned. A retry then succeeds. A call on an older block fails again.
  */
 async function callAtTip<Result>(call: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {

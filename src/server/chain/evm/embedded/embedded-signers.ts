@@ -20,8 +20,8 @@ export type LazySigners = () => Promise<EmbeddedSigners>
 
 /**
  * Opens the signing keys for the embedded chains of a data directory, or of a cluster's database. They are generated on
- * first use. They have no value elsewhere. They are never used for a chain with an RPC URL, because the embedded chains
- * have the chain IDs of public networks.
+ * first use. They are never used for a chain with an RPC URL, because the embedded chains have the chain IDs of public
+ * networks.
  */
 export async function openEmbeddedSigners(dataDir: string, store: SecretPlace['store'] = null): Promise<LazySigners> {
   const { text, place } = await keptSecret(

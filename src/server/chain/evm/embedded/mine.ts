@@ -1,13 +1,16 @@
 import type { Hex } from '../network.ts'
 import { type NodeRpc, nodeUnreachable } from './node-rpc.ts'
 
-/** The last block of a node, and the number of transactions left in its pool. */
+/** The last block of a node, and the number of transactions that remain in its pool. */
 export interface Tip {
   number: number
-  /** Unix seconds. */
+  /** Timestamp of the block in Unix seconds. */
   timestamp: number
   hash: Hex
-  /** Number of transactions left in the pool, because they didn't fit or wait for an earlier nonce. */
+  /**
+   * Number of transactions that remain in the pool, because they didn't fit into the block or wait for an earlier
+   * nonce.
+   */
   waiting: number
 }
 
@@ -28,7 +31,7 @@ export interface MinedBlock {
  * Mines the pool's transactions into the block after `tip`.
  *
  * @throws GdnError `unreachable` if the node mined a block other than the next one, which means that another program
- * has mined on it
+ *   mined a block
  */
 export async function mineBlock(rpc: NodeRpc, tip: Tip, timestamp: number): Promise<MinedBlock> {
   await rpc.call('evm_mine', [timestamp])

@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 
 export interface NodeAddress {
   host: string
-  /** 0 for any free port. */
+  /** The port; 0 for any free port. */
   port: number
 }
 

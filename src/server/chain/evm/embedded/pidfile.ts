@@ -18,7 +18,11 @@ export interface NodeFiles {
   marker: string
 }
 
-/** @param stateDir must exist. Several chains may share it, and its path may contain symbolic links */
+/**
+ * Returns the paths of a chain's pidfile and of its node's home.
+ *
+ * @param stateDir an existing directory. Several chains may share it, and its path may contain symbolic links
+ */
 export function nodeFilesOf(stateDir: string, blockchain: string): NodeFiles {
   const real = realpathSync(stateDir)
   const home = join(real, `${blockchain}-home`)
@@ -38,7 +42,7 @@ export function removePidfile(path: string): void {
   rmSync(path, { force: true })
 }
 
-/** Terminates every node that a killed backend left running, whether or not its chain is used again. */
+/** Terminates every node that a killed backend left running, even if its chain isn't used again. */
 export async function endOrphans(stateDir: string): Promise<void> {
   const names = await readdir(stateDir).catch((error) => {
     if (systemCode(error) === 'ENOENT') return []
@@ -57,7 +61,7 @@ export async function endOrphans(stateDir: string): Promise<void> {
 export async function endOrphan(path: string): Promise<number | null> {
   const noted = read(path)
   const ended = noted === null ? null : await endNoted(path, noted)
-  // Removed last. If this process is killed before the child has exited, the next start still finds the file.
+  // Remove the file last. If this process is killed before the child has exited, the next start still finds the file.
   removePidfile(path)
   return ended
 }

@@ -64,7 +64,11 @@ async function replayBlock(rpc: NodeRpc, block: HashedBlock<Hex>): Promise<void>
   }
 }
 
-/** @returns the hash of the last block */
+/**
+ * Compares the blocks' hashes with the journal.
+ *
+ * @returns the hash of the last block
+ */
 async function checkHashes(rpc: NodeRpc, journal: BlockJournal<Hex>, blocks: readonly HashedBlock<Hex>[]) {
   const calls = blocks.map(({ number }) => ({
     method: 'eth_getBlockByNumber',

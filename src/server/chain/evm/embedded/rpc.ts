@@ -4,12 +4,12 @@ import { isUnreachable, RpcError } from '../../rpc/rpc-response.ts'
 import type { EvmNetwork } from '../network.ts'
 import { sendRaw } from './send-raw.ts'
 
-/** Reads that execute a contract. */
+/** Read methods that execute a contract. */
 const EXECUTES = new Set(['eth_call', 'eth_createAccessList', 'eth_estimateGas'])
 
 /**
- * Gas limit of a read that executes a contract, about a quarter of a second on one core. Without it, a read could use
- * the gas of a whole block, and minting would wait behind a batch of such reads.
+ * Gas limit of a read that executes a contract, about a quarter of a second on one core. Without this limit, a read
+ * could use the gas of a whole block, and mints would wait for a batch of such reads.
  */
 const READ_GAS = 100_000_000
 /** Gas limit of all reads in a batch, split equally. A hundred reads at the full limit would occupy a core for 25 s. */
@@ -21,9 +21,9 @@ const INVALID_REQUEST = -32600
 const METHOD_NOT_FOUND = -32601
 const INVALID_PARAMS = -32602
 const INTERNAL_ERROR = -32603
-/** "Server error": the request is valid but can't be served at the moment. */
+/** JSON-RPC code "Server error": the request is valid but can't be served at the moment. */
 const UNAVAILABLE = -32000
-/** EIP-7966: the transaction is in the pool but not in a block. */
+/** JSON-RPC code of EIP-7966: the transaction is in the pool but not in a block. */
 const NOT_MINED = 4
 
 type Id = string | number | null
@@ -45,7 +45,8 @@ export async function handleRpc(chain: EvmNetwork, body: unknown): Promise<unkno
   if (body.length > MAX_BATCH) {
     return failure(null, INVALID_REQUEST, `a batch has at most ${MAX_BATCH} calls, but this one has ${body.length}`)
   }
-  // Transactions are submitted together and in order. A read sees the transactions before it in the batch.
+  // Transactions are submitted together and in order. A read sees the effects of the transactions before it in the
+  // batch.
   let sent: Promise<unknown> = Promise.resolve()
   const gas = Math.min(READ_GAS, Math.floor(BATCH_GAS / body.filter(executes).length))
   return Promise.all(
@@ -57,7 +58,7 @@ export async function handleRpc(chain: EvmNetwork, body: unknown): Promise<unkno
   )
 }
 
-/** The preceding transactions that a call waits for, and its gas limit. */
+/** The transactions that a call must wait for, and its gas limit. */
 interface Terms {
   sent: Promise<unknown>
   gas: number

@@ -1,7 +1,7 @@
 import { RpcError } from '../../rpc/rpc-response.ts'
 import type { EvmNetwork, Hex } from '../network.ts'
 
-/** "Server error": the code that nodes return when they reject a transaction. */
+/** JSON-RPC code "Server error", which nodes return when they reject a transaction. */
 const REFUSED = -32000
 const INVALID_PARAMS = -32602
 

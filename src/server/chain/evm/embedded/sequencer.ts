@@ -11,13 +11,13 @@ import type { LiveNode, Supervisor } from './supervisor.ts'
 import { BLOCK_GAS_LIMIT } from './upstream-stub.ts'
 
 /**
- * Half of the block's gas limit, which is the target of EIP-1559. The base fee therefore never rises, and no signed fee
- * cap becomes too low.
+ * Gas limit of one turn. It is half of the block's gas limit, the target of EIP-1559. The base fee therefore never
+ * rises, and no signed fee cap becomes too low.
  */
 const TURN_GAS = BLOCK_GAS_LIMIT / 2n
 const TURN_TRANSACTIONS = 1_000
 const TURN_CHARACTERS = 16 * 1024 * 1024
-/** Number of attempts after which transactions are rejected if the node ends each time. */
+/** Number of attempts before transactions are rejected, if the node ends during each attempt. */
 const ATTEMPTS = 3
 
 /** A pending broadcast. Its transactions may be split over several turns. */
@@ -50,7 +50,7 @@ export interface SequencerOptions {
   supervisor: () => Supervisor
   now: Now
   onUnrecordedHash: (number: number, message: string) => void
-  /** Called when the node has a new block. */
+  /** Called when the node has mined a new block. */
   onMined: () => void
 }
 
@@ -67,7 +67,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
   let closing = false
 
   async function run(): Promise<void> {
-    // Calls in the same tick share the first turn.
+    // Wait one tick, so that calls in the same tick share the first turn.
     await undefined
     while (queue.length > 0) {
       const items = takeTurn(queue)
@@ -110,7 +110,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
   async function extend(node: LiveNode, transactions: readonly Hex[]): Promise<void> {
     const waited = node.tip.waiting > 0
     const block = await append(node, transactions)
-    // The result of mining is unknown, and a replay has mined the block. Its tip has the number of waiting
+    // The result of mining is unknown, and a replay has mined the block. The tip then has the number of waiting
     // transactions.
     if (block === undefined) return
     const odd = waited || block.transactions.length !== transactions.length
@@ -132,7 +132,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
     try {
       await appended
     } catch (error) {
-      // The pool may have transactions that aren't in the journal. Rebuild the node from the journal.
+      // The pool may contain transactions that aren't in the journal, so rebuild the node from the journal.
       await supervisor().replace(node)
       throw error
     }
@@ -140,7 +140,7 @@ export function createSequencer(options: SequencerOptions): Sequencer {
     try {
       block = await mineBlock(node.rpc, tip, timestamp)
     } catch {
-      // The block is in the journal. The replay adds it to the next node, which completes the broadcast.
+      // The block is in the journal. A replay adds it to the next node, which completes the broadcast.
       await supervisor().replace(node)
       await supervisor().node()
       return undefined

@@ -10,7 +10,7 @@ export interface LiveNode {
   readonly process: AnvilProcess
   /** The chain's tip on this node. The sequencer updates it. */
   readonly tip: Tip
-  /** False as soon as the process is known to have ended. */
+  /** Whether the process is still running, as far as is known. */
   alive: boolean
 }
 
@@ -19,7 +19,7 @@ export interface Supervisor {
    * Returns the current node. Waits for a restart and its replay. Rejects if the chain is closed or can't be rebuilt.
    */
   node(): Promise<LiveNode>
-  /** The running node; undefined during a restart. */
+  /** Returns the running node; undefined during a restart. */
   current(): LiveNode | undefined
   /** Terminates a node whose state is unknown. The next one is built from the journal. */
   replace(node: LiveNode): Promise<void>
@@ -27,7 +27,10 @@ export interface Supervisor {
 }
 
 const BOOT_ATTEMPTS = 3
-/** If several nodes in a row end sooner than this, the next start is delayed to limit the load. */
+/**
+ * Lifetime in milliseconds that counts as short. If several nodes in a row end sooner, the next start is delayed to
+ * limit the load.
+ */
 const SHORT_LIFE_MS = 1_000
 const SHORT_LIVES_FORGIVEN = 3
 const PAUSE_MS = 100
@@ -35,7 +38,7 @@ const LONGEST_PAUSE_MS = 2_000
 const STOP_GRACE_MS = 700
 
 /**
- * Keeps one node running. When its process ends, the next one is started at once.
+ * Keeps one node running. When its process ends, starts the next one at once.
  *
  * @param boot starts a process and replays the journal; must leave no process behind if it rejects
  */
@@ -53,7 +56,7 @@ export function superviseNode(
   function start(): Promise<LiveNode> {
     failure = undefined
     const booting = bootPatiently()
-    // Callers of `node` get the error, but there may be no callers.
+    // Callers of `node` get the error. Without callers, the rejection would be unhandled.
     booting.catch((error: unknown) => {
       failure = error
     })
@@ -104,7 +107,7 @@ export function superviseNode(
     },
     async close() {
       closing.abort()
-      // A boot in progress has killed its process already. Only a read of the journal could delay it.
+      // A boot that is aborted has already killed its process. Only a read of the journal could delay it.
       const node = await Promise.race([next.catch(() => undefined), sleep(STOP_GRACE_MS)])
       await node?.process.stop(STOP_GRACE_MS)
     },

@@ -8,7 +8,9 @@ import type { Hex } from '../network.ts'
  */
 export const BLOCK_GAS_LIMIT = 1_000_000_000n
 
-/** Balance of every address at genesis, in wei. It is a million coins, so that any account can send transactions. */
+/**
+ * Balance of every address at genesis, in wei. It equals a million coins, so that any account can send transactions.
+ */
 export const GENESIS_BALANCE = 10n ** 24n
 
 const GENESIS_BASE_FEE = 1_000_000_000n
@@ -21,7 +23,7 @@ const quantity = (value: bigint | number) => `0x${value.toString(16)}`
 
 export interface Genesis {
   chainId: number
-  /** Unix seconds. */
+  /** Timestamp of block 0 in Unix seconds. */
   timestamp: number
 }
 

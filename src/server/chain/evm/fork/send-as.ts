@@ -4,7 +4,7 @@ import type { Fork } from './start-fork.ts'
 
 const COINS = 10n ** 22n
 
-/** Sends a transaction from any account on a fork, without its key, and mines it. */
+/** Sends a transaction from any account on a fork, without the account's key, and mines it. */
 export async function sendAs(
   fork: Fork,
   from: Hex,

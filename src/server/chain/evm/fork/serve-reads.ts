@@ -8,7 +8,7 @@ import { chainIdentity } from '../remote/remote-network.ts'
 
 export interface Upstream {
   chainId: number
-  /** The node URLs. They may contain a provider's key, so they never leave this process. */
+  /** URLs of the network's nodes. They may contain a provider's key, so they never leave this process. */
   urls: readonly string[]
   providers: Providers
   /** Called once with the reason when the network can't be read any more. */

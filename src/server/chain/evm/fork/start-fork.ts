@@ -25,7 +25,7 @@ export interface ForkOptions {
   folder: string
   /** Number of blocks to mine after the last transaction. */
   depth: number
-  /** Aborts the start. */
+  /** Aborts the start of the fork. */
   signal: AbortSignal
 }
 

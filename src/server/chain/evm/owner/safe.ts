@@ -19,16 +19,16 @@ export interface Safe {
   owners: number
 }
 
-/** The versions that have been published: github.com/safe-global/safe-deployments */
+/** Matches the published versions: github.com/safe-global/safe-deployments */
 const KNOWN_VERSION = /^1\.[0-5]\.0(?:\+L2)?$|^1\.1\.1$/
 
 export const isKnownSafeVersion = (version: string): boolean => KNOWN_VERSION.test(version)
 
-/** Code of an account that delegates to a contract (EIP-7702), which its key still controls. */
+/** Matches the code of an account that delegates to a contract (EIP-7702) and is still controlled by its key. */
 const DELEGATION = /^0xef0100/i
 
 /**
- * Reads a Safe, all at the same block.
+ * Reads the state of a Safe at a single block.
  *
  * @param role what the Safe is in the collection, for errors
  * @throws GdnError `refused` if the address has no Safe that can execute transactions
@@ -53,7 +53,7 @@ export async function readSafe(
     try {
       return decode(await network.request<Hex>('eth_call', [{ to: address, data }, block]))
     } catch (error) {
-      // The node failed, unlike a contract that reverts or returns other data.
+      // Rethrow failures of the node. A contract that isn't a Safe reverts or returns other data instead.
       if (error instanceof GdnError || (error instanceof RpcError && !isExecutionError(error))) throw error
       throw notSafe(`${functionName}() ${error instanceof RpcError ? 'reverts' : 'returns other data'}`)
     }

@@ -6,8 +6,8 @@ import { receiptOf } from '../receipt.ts'
 import type { RemoteNetwork } from '../remote/remote-network.ts'
 
 /**
- * Returns a gas limit for a call: a fifth above the estimate, because the state may change before the transaction is in
- * a block.
+ * Returns a gas limit for a call. It is a fifth above the estimate, because the state may change before the transaction
+ * is in a block.
  *
  * @throws RpcError if the contract rejects the call
  */
@@ -26,8 +26,8 @@ export async function idleNonce(network: RemoteNetwork, account: Hex): Promise<n
 }
 
 /**
- * Signs and sends a call. Resolves with its receipt after the confirmations of the network. Another transaction with
- * the same nonce can't also take effect.
+ * Signs and sends a call. Resolves with its receipt after the confirmations of the network. No other transaction with
+ * the same nonce can also take effect.
  */
 export async function sendCall(
   network: RemoteNetwork,

@@ -12,7 +12,7 @@ import { RpcError } from '../../rpc/rpc-response.ts'
 import { isExecutionError } from '../execution-error.ts'
 import type { EvmNetwork, Hex } from '../network.ts'
 
-/** The functions of our contract that change its settings, and those that read them. */
+/** The functions of our contract that read or change its settings. */
 const ABI = parseAbi([
   'function owner() view returns (address)',
   'function enableApi() view returns (bool)',
@@ -35,27 +35,27 @@ const ABI = parseAbi([
   'function setMaxSupply(uint64 newMaxSupply)',
 ])
 
-/** The sale price in basis points. Royalties are parts of it (ERC-2981). */
+/** The full sale price in basis points. Royalties are fractions of it (ERC-2981). */
 export const WHOLE_PRICE = 10_000
 
 /** The settings in a collection's contract. Addresses are checksummed. */
 export interface OwnerSettings {
-  /** The zero address after `renounceOwnership`. */
+  /** The owner of the collection; the zero address after `renounceOwnership`. */
   owner: Hex
   enableApi: boolean
   enableTransfer: boolean
   /** Whether the owner has permanently revoked all rights of the service. */
   revoked: boolean
-  /** Null if there are no royalties. */
+  /** The royalty; null if there is none. */
   royalty: Royalty | null
   contractUri: string
   /** The wallet to which ownership was offered; null if there is none. */
   pendingOwner: Hex | null
   /** Whether no NFT's metadata can be updated. */
   frozen: boolean
-  /** How many NFTs can ever be minted, including burned ones; null for any number. */
+  /** Maximum number of NFTs that can ever be minted, including burned ones; null for no limit. */
   maxSupply: bigint | null
-  /** How many NFTs were ever minted, including burned ones. */
+  /** Number of NFTs that were ever minted, including burned ones. */
   minted: bigint
 }
 
@@ -120,7 +120,7 @@ function functionOf(call: OwnerCall) {
 }
 
 /**
- * Reads the settings of a contract, all at the same block.
+ * Reads the settings of a contract at a single block.
  *
  * @throws GdnError `not_found` if the address has no gdn contract
  */
@@ -134,7 +134,8 @@ export async function readOwnerSettings(
     try {
       return decode(await network.request<Hex>('eth_call', [{ to: contract, data }, block]))
     } catch (error) {
-      // The node failed, unlike a contract that reverts or returns other data. An address without code returns no data.
+      // Rethrow failures of the node. A contract of another kind reverts or returns other data, and an address without
+      // code returns no data.
       if (error instanceof GdnError || (error instanceof RpcError && !isExecutionError(error))) throw error
       throw notOurs(network, contract)
     }
@@ -182,7 +183,7 @@ export async function readOwnerSettings(
 }
 
 /**
- * Returns the URI of a contract's own metadata.
+ * Returns the URI of the metadata of a contract itself.
  *
  * @throws GdnError `not_found` if the address has no contract
  */

@@ -88,7 +88,7 @@ export function openRemoteSigner(entry: RemoteSignerEntry, options: RemoteSigner
 }
 
 /**
- * Returns the parameters of a signing request. `from` is the signer's own address. Web3Signer has one chain and ignores
+ * Returns the parameters of a signing request. `from` is the signer's address. Web3Signer has one chain and ignores
  * `chainId`, which other signers require.
  */
 function paramsOf(transaction: UnsignedTransaction, from: Hex): Record<string, unknown> {

@@ -13,16 +13,18 @@ const TOKEN_REFUSED: ReadonlySet<number> = new Set([401, 403])
 
 export interface SignerRpcOptions {
   url: string
-  /** Reads the token. Called for each request, because tokens can be replaced while the backend runs. */
+  /** Reads the token before each request, because tokens can be replaced while the backend runs. */
   token: (() => Secret) | null
   tls: { cert?: string | undefined; key?: string | undefined; ca?: string | undefined }
   timeoutMs: number
 }
 
-/** JSON-RPC with the signer that has a key. Errors name its host, but never its path or the token. */
+/** JSON-RPC connection to the signer that has a key. Errors name its host, but never its path or the token. */
 export interface SignerRpc {
   readonly host: string
   /**
+   * Calls a method of the signer.
+   *
    * @throws GdnError `unreachable`, `unauthorized`, `bad_answer`, or `refused` with the signer's own error, whose
    *   JSON-RPC code is in `details`
    */

@@ -2,7 +2,7 @@ import type { Providers } from '../../rpc/providers.ts'
 import type { RpcCall } from '../../rpc/rpc-response.ts'
 import { isTooMuch, NodeFailed, passing, rpcResponseOf } from './responses.ts'
 
-/** Maximum number of calls to which one node must respond, so that the results are consistent. */
+/** Maximum number of calls that one node must answer together, so that the results are consistent. */
 export const MAX_CALLS_PER_BATCH = 100
 
 /**
@@ -13,7 +13,7 @@ export function createBatches(
   post: (url: string, body: unknown) => Promise<unknown>,
   providers: Pick<Providers, 'of'>,
 ): { send(url: string, calls: readonly RpcCall[]): Promise<unknown[]> } {
-  /** Limits of nodes that accept fewer calls per request. */
+  /** Maximum number of calls per request, for each node that accepts fewer calls. */
   const limits = new Map<string, number>()
   const limitOf = (url: string) => Math.min(limits.get(url) ?? MAX_CALLS_PER_BATCH, providers.of(url).callsAtOnce)
 
@@ -36,8 +36,8 @@ export function createBatches(
       const byId = new Map(reply.map((response: { id?: unknown } | null) => [response?.id, response]))
       return bodies.map(({ id }) => byId.get(id))
     }
-    // The node returned one error for the whole batch. Either one call exceeds a limit, the rate limit is reached, or
-    // the batch is too long.
+    // The node returned a single error for the whole batch. Either one call exceeds a limit, the rate limit is reached,
+    // or the batch is too long.
     if (reply !== null) {
       const response = passing(rpcResponseOf(reply, 'a batch'))
       if ('error' in response && isTooMuch(response.error) && !/batch/i.test(response.error.message)) {

@@ -5,7 +5,7 @@ import { readQuantity } from '../quantity.ts'
 import type { RemoteRpc } from './json-rpc.ts'
 import { NodeFailed } from './responses.ts'
 
-/** Priority fee if a node doesn't suggest one. */
+/** Priority fee for nodes that don't suggest one. */
 const USUAL_PRIORITY_FEE = 1_000_000_000n
 
 /** Factor of the base fee: a margin for five full blocks, each of which raises the base fee by an eighth. */

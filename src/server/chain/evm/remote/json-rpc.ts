@@ -9,7 +9,7 @@ import { createBatches, MAX_CALLS_PER_BATCH } from './batches.ts'
 import { openNodeConnections } from './node-connections.ts'
 import { NodeFailed, passing, rpcOutcome, rpcResponseOf } from './responses.ts'
 
-/** How to check that a node belongs to the right network. */
+/** How to check that a node belongs to the expected network. */
 export interface NodeIdentity {
   /** The method that returns the identity of a node's network. It has no parameters. */
   method: string
@@ -18,7 +18,7 @@ export interface NodeIdentity {
 }
 
 export interface RemoteRpcOptions {
-  /** One or more nodes of the same network. If one fails, the next is used. */
+  /** The URLs of nodes of the same network. If one fails, the next is used. */
   urls: readonly string[]
   identity: NodeIdentity
   /** Timeout of one response in milliseconds. */
@@ -27,16 +27,20 @@ export interface RemoteRpcOptions {
   tries: number
   /** Delay before the second attempt in milliseconds. It doubles for each later attempt. */
   retryMs: number
-  /** Rate limits and pauses of the providers. */
+  /** Rate limits and pauses of the RPC providers. */
   providers: Providers
   onRequest: (host: string, outcome: RpcOutcome) => void
-  /** Ends every request. Its reason becomes the error. */
+  /** Aborts every request. Its reason becomes the error. */
   signal?: AbortSignal | undefined
 }
 
-/** JSON-RPC with a network behind URLs. Rejects with GdnError `unreachable` if no node responds. */
+/** JSON-RPC connection to the nodes of a network. Rejects with GdnError `unreachable` if no node responds. */
 export interface RemoteRpc {
-  /** @throws RpcError if the node returns an error */
+  /**
+   * Calls a method.
+   *
+   * @throws RpcError if the node returns an error
+   */
   call<Result>(method: string, params: readonly unknown[]): Promise<Result>
   /**
    * Returns the responses in the order of the calls. One node responds to each group of up to 100 calls, in as many
@@ -50,7 +54,10 @@ export interface RemoteRpc {
 }
 
 const LONGEST_RETRY_MS = 10_000
-/** Maximum wait if every provider is paused. With a longer pause, the request fails and is retried later. */
+/**
+ * Maximum wait in milliseconds if every provider is paused. With a longer pause, the request fails and is retried
+ * later.
+ */
 const PATIENCE_MS = 3_000
 
 /**
@@ -119,8 +126,8 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
   }
 
   /**
-   * Returns the node with the shortest pause, preferably one that hasn't failed this request. Among equals, prefers the
-   * last one that responded.
+   * Returns the node with the shortest pause, and prefers nodes that haven't failed this request. Among equals, returns
+   * the last one that responded.
    */
   const choose = (failed: ReadonlySet<string>): string => {
     const inOrder = urls.map((_, index) => urls[(first + index) % urls.length] ?? '')
@@ -146,8 +153,8 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
         if (closing.signal.aborted) throw closing.signal.reason
         if (!(error instanceof GdnError) || error.code !== 'unreachable') throw error
         failed.add(url)
-        // Requests that fail at the same time advance by one node together. If each advanced, they could return to the
-        // failed node.
+        // Requests that fail at the same time must advance by one node together. If each advanced, they could return to
+        // the failed node.
         if (urls[first % urls.length] === url) first += 1
         if (attempt === tries) throw error
         // Use another node at once. Wait before a retry only if all have failed or are paused.
@@ -161,7 +168,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     closing.abort(reason)
     await connections.close()
   }
-  // Each request that waits for its retry adds a listener.
+  // Each request that waits for its retry adds a listener, so raise the limit of listeners.
   setMaxListeners(0, closing.signal)
   const cut = () => void close(signal?.reason)
   if (signal?.aborted) cut()

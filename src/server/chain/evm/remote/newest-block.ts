@@ -4,9 +4,9 @@ import type { EvmNetwork, Hex } from '../network.ts'
 import { readQuantity } from '../quantity.ts'
 
 const FRESH_MS = 4_000
-/** Maximum wait for a node. After that, the last known block is returned. */
+/** Maximum wait for a node in milliseconds. After that, the last known block is returned. */
 const WITHIN_MS = 1_000
-/** A network is stalled if its newest block doesn't change for this long. */
+/** Time in milliseconds after which a network whose newest block doesn't change is stalled. */
 const STALLED_MS = 60_000
 
 export interface NewestBlock {
@@ -29,7 +29,7 @@ export function watchNewestBlock(
       const block = await request<{ number: Hex; timestamp: Hex } | null>('eth_getBlockByNumber', ['latest', false])
       if (block === null) return
       const number = Number(readQuantity(block.number))
-      // A lagging node returns an older block.
+      // Ignore an older block, which a lagging node returns.
       if (seen !== null && number <= seen.number) seen.lastAt = now()
       else seen = { number, time: Number(readQuantity(block.timestamp)) * 1000, firstAt: now(), lastAt: now() }
     },

@@ -12,7 +12,7 @@ import type { Fees, Hex } from '../network.ts'
 import { isOperator } from '../registry.ts'
 import type { RemoteNetwork } from './remote-network.ts'
 
-/** How long a check of the operators is valid. It is shorter if their funds may run out. */
+/** How long a check of the operators is valid, in milliseconds. The time is shorter if their funds may run out. */
 const FRESH_MS = 15_000
 const FRESH_WHEN_POOR_MS = 2_000
 /**
@@ -31,7 +31,7 @@ export interface OperatorState extends Debt {
   isAuthorized: boolean
   /**
    * The operator's signed transactions that weren't in a block when they were read, before the balance was read. They
-   * are in nonce order.
+   * are sorted by nonce.
    */
   pending: readonly PendingCall[]
 }
@@ -46,21 +46,25 @@ export interface Operators {
   /** Returns the state of the last check, at most 15 s old. Rejects if the network is unreachable. */
   look(fees: Fees): Promise<readonly OperatorState[]>
   /**
-   * Returns the operators that may sign and can pay. Empty while pending transactions reserve their funds.
+   * Returns the operators that may sign and can pay. Returns an empty list while pending transactions reserve their
+   * funds.
    *
    * @throws GdnError with the reason if no operator can sign: `pending` if funds or an authorization are missing,
-   * `unreachable` if remote signers fail
+   *   `unreachable` if remote signers fail
    */
   able(fees: Fees): Promise<readonly AbleOperator[]>
-  /** Returns the shortage of the signer that lacks the least at the current fees; null if a signer can sign. */
+  /** Returns the shortage of the signer that lacks the least at the current fees. Returns null if a signer can sign. */
   shortage(fees: Fees): Promise<Shortage | null>
   /** Returns the signer with the most funds beyond its pending transactions; null if none is known. */
   richest(): OperatorState | null
-  /** Why no operator can sign, as of the last check; null if one can. */
+  /** The reason why no operator can sign, as of the last check; null if one can. */
   readonly problem: string | null
-  /** Equals `problem` if an operator can't pay for its next pending transaction; null if all can. */
+  /** Equals `problem` if an operator can't pay for its next pending transaction. Null if all can. */
   readonly pendingProblem: string | null
-  /** Why no operator can sign at the moment although one can pay, because remote signers failed. Null if one works. */
+  /**
+   * The reason why no operator can sign at the moment although one can pay: the remote signers failed. Null if one
+   * works.
+   */
   readonly outage: string | null
   /** The state of the last check, for metrics. */
   readonly seen: readonly OperatorState[]
@@ -69,7 +73,8 @@ export interface Operators {
 type WatchedNetwork = Pick<RemoteNetwork, 'request' | 'blockchain' | 'chainId' | 'publicNetwork'>
 
 /**
- * Watches the signers of a network, so that nothing is signed that the factory would reject or that can't be paid for.
+ * Watches the signers of a network, so that no transaction is signed that the factory would reject or the signer can't
+ * pay for.
  */
 export function watchOperators(options: {
   network: WatchedNetwork
@@ -91,8 +96,8 @@ export function watchOperators(options: {
 
   const readWaiting = () => Promise.all([options.waitingMints(), readDataFee(network.request)])
   /**
-   * Cached separately, because counting waiting NFTs takes longer than the check of the signers. The funds that they
-   * need aren't cached, because they depend on the fees.
+   * Waiting NFTs are cached separately, because counting them takes longer than the check of the signers. The funds
+   * that they need aren't cached, because they depend on the fees.
    */
   const recentWaiting = remembered(FRESH_WHEN_POOR_MS, readWaiting, now)
   const fundsOf = async ([mints, data]: Awaited<ReturnType<typeof readWaiting>>, fees: Fees) =>
@@ -102,8 +107,8 @@ export function watchOperators(options: {
     const factory = await options.factory()
     seen = await Promise.all(
       signers.map(async ({ address }) => {
-        // Read first, so that a transaction that is mined during the check still counts. If it were missing, the older
-        // balance would seem to be free.
+        // Read these first, so that a transaction that is mined during the check still counts. Otherwise its funds
+        // would seem to be available in the older balance.
         const pending = await options.waiting(address, fees)
         const nextNonce = await network.publicNetwork.nextNonce(address)
         const balance = await network.publicNetwork.balance(address)
@@ -125,7 +130,7 @@ export function watchOperators(options: {
       })
       await looking
     }
-    // Assigned once, so that no caller sees the problem without the funds while they are computed.
+    // Assign all values at once, so that no caller sees the problem without the funds while they are computed.
     const lacks = problemOf(network, seen, fees) !== null
     problem = lacks ? problemOf(network, seen, fees, await fundsOf(await recentWaiting(), fees)) : null
     return seen
@@ -161,7 +166,8 @@ export function watchOperators(options: {
     async shortage(fees) {
       if (problem === null) return null
       const waiting = await fundsOf(await readWaiting(), fees)
-      // Read after the waiting NFTs. An NFT that is signed in between then counts twice instead of not at all.
+      // Read the signers after the waiting NFTs. An NFT that is signed in between then counts twice instead of not at
+      // all.
       const states = (await ask(fees)).filter(({ isAuthorized }) => isAuthorized)
       if (states.some((state) => canSign(state, fees))) {
         problem = null
@@ -228,7 +234,7 @@ export const lackOfSigner = (
   const needed = neededBy({ due }, fees)
   const payer = { role: 'signer', address, blockchain, coin: coinOf(chainId) } as const
   if (waiting === undefined) return missingFunds(payer, balance, needed)
-  // More funds would not help work that waits because of the limits of its runs.
+  // Additional funds would not help work that waits because of the limits of its runs.
   const isHeld = waiting.nfts === 0 && waiting.held + held > 0 && balance >= (raised === 0 ? due : owed)
   if (isHeld) return aboveLimits(payer, balance, needed, { nfts: waiting.held, transactions: held })
   const all = { nfts: waiting.nfts, pending: raised, wei: owed + (waiting.nfts === 0 ? 0n : waiting.wei) }

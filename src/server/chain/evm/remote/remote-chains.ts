@@ -37,7 +37,7 @@ export interface RemoteChains {
    * only while a signer can't pay for its next pending transaction.
    */
   problem(blockchain: EvmBlockchain, isSigned: boolean): string | null
-  /** Returns why no node of the blockchain responds; null if one does. */
+  /** Returns the reason why no node of the blockchain responds; null if one does. */
   silence(blockchain: EvmBlockchain): string | null
   /** Returns the newest block, at most a few seconds old; null until a node has responded. */
   newestBlock(blockchain: EvmBlockchain): Promise<NewestBlock | null>
@@ -94,7 +94,7 @@ export async function openRemoteChains({
   onRequest,
 }: RemoteChainsOptions): Promise<RemoteChains> {
   /**
-   * The factory address of each blockchain. It is cached because every accepted request needs it and it never changes.
+   * The factory address of each blockchain. It is cached, because every accepted request needs it and it never changes.
    */
   const factories = new Map<EvmBlockchain, Hex>()
   const factory = async (on: Db, blockchain: EvmBlockchain): Promise<Hex> => {
@@ -174,7 +174,8 @@ export async function openRemoteChains({
 
     async signing(blockchain) {
       const { settings: chain, network, operators, fees } = get(blockchain)
-      // If a network hangs, each attempt would delay the network's collections and transfers in turn.
+      // Reject at once if a network hangs. Otherwise each attempt would delay the network's collections and transfers
+      // in turn.
       if (watch.hangs(blockchain)) throw new GdnError('unreachable', `no node of ${blockchain} responds`)
       const offered = await fees()
       // A transaction signed at this fee would wait with its nonce and block all later transactions.
@@ -190,8 +191,8 @@ export async function openRemoteChains({
       for (const { address, nextNonce } of seen) {
         const known = nonces.get(address)
         if (known !== undefined && known >= nextNonce) continue
-        // The chain has transactions of ours that the database lacks, because it was restored or a failover lost
-        // commits.
+        // The chain has transactions of this backend that the database lacks, because the database was restored or a
+        // failover lost commits.
         if (known !== undefined) await markBehind(db, blockchain, await network.publicNetwork.head())
         await raiseNonce(db, blockchain, address, nextNonce)
       }

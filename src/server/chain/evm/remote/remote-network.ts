@@ -11,9 +11,9 @@ import { connectRemote, type NodeIdentity, type RemoteRpc } from './json-rpc.ts'
 
 export interface RemoteNetworkOptions {
   blockchain: EvmBlockchain
-  /** Required for a blockchain name without a known chain ID, or for another chain ID. */
+  /** The chain ID. Required if the blockchain's name has no known chain ID, or if the network has another one. */
   chainId?: number
-  /** Nodes of this network, the preferred one first. */
+  /** URLs of the network's nodes, the preferred one first. */
   urls: readonly string[]
   /** Number of blocks, including the transaction's own, until a success counts. */
   confirmations: number
@@ -30,9 +30,9 @@ export interface RemoteNetworkOptions {
   retryMs?: number
   /** Rate limits and pauses of the providers. They are shared with other users of the same URLs. */
   providers?: Providers
-  /** Called for each request, with the host. */
+  /** Called for each request, with the host of the node. */
   onRequest?: (host: string, outcome: RpcOutcome) => void
-  /** Ends every request. Its reason becomes the error. */
+  /** Aborts every request. Its reason becomes the error. */
   signal?: AbortSignal | undefined
 }
 
@@ -57,11 +57,10 @@ const BLOCKS_OF_ONE_NODE = 99
 
 /**
  * Connects to the network of a blockchain behind RPC URLs. Sends no request to a node before it has returned the right
- * chain ID, because on another chain our transactions could have unintended effects.
+ * chain ID, because transactions could have unintended effects on another chain.
  *
- * @example
- * const urls = ['https://node.example']
- * const network = createRemoteNetwork({ blockchain: 'polygon', urls, confirmations: 5, finality: 64 })
+ * @example const urls = ['https://node.example'] const network = createRemoteNetwork({ blockchain: 'polygon', urls,
+ *   confirmations: 5, finality: 64 })
  */
 export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwork {
   const { blockchain, urls, confirmations, finality, feeCap = FEE_CAP } = options
@@ -118,10 +117,10 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
 
     async isNonceForeign({ signer, nonce, hashes }) {
       const deep = (await head()) - finality + 1
-      // Not every node keeps old state, so it is requested only if it decides the result.
+      // Request this only if it decides the result, because not every node keeps old state.
       if (deep < 0 || (await publicNetwork.nextNonce(signer)) <= nonce) return false
-      // One batch, so that one node responds to all calls. A node that knows that the nonce was used also knows the
-      // transaction that used it.
+      // Send one batch, so that one node responds to all calls. A node that knows that the nonce was used also knows
+      // the transaction that used it.
       const [count, ...receipts] = await rpc.batch([
         { method: 'eth_getTransactionCount', params: [signer, quantity(deep)] },
         ...receiptCalls(hashes),
@@ -148,9 +147,9 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
 
 /**
  * Returns a receipt in which a success without effect counts as a revert. A call to an address without code succeeds
- * without effect. A mint or transfer does so if a reorg has placed it before the deployment of its collection.
+ * without effect. This can happen to a mint or transfer if a reorg places it before the deployment of its collection.
  *
- * Every transaction that we sign calls or deploys a contract that emits an event, except transactions that only use a
+ * Every transaction that gdn signs calls or deploys a contract that emits an event, except transactions that only use a
  * nonce. Events of other contracts don't count, because on Polygon each transaction has one for its fee. A node that
  * omits events still returns their bloom filter in the receipt. Without that check, a bundle would be minted a second
  * time.
@@ -197,8 +196,8 @@ function resultOf(response: RpcResponse | undefined): unknown {
 
 /**
  * Submits signed transactions to a network. Nodes reject known transactions with many messages ("already known", "nonce
- * too low", "replacement transaction underpriced", and on Frontier always as an internal error). No message is trusted,
- * so the hash is looked up.
+ * too low", "replacement transaction underpriced", and on Frontier always as an internal error). Messages aren't
+ * reliable, so the hash is looked up.
  */
 async function handIn(rpc: RemoteRpc, raws: readonly Hex[]): Promise<BroadcastOutcome[]> {
   const calls = raws.map((raw) => ({ method: 'eth_sendRawTransaction', params: [raw] }))

@@ -12,11 +12,11 @@ const LIMIT_CODES = new Set([429, -32005, -32007])
 /** JSON-RPC errors that are temporary: a provider's limit, an internal error, or a lagging node. */
 const PASSING_CODES = new Set([...LIMIT_CODES, INTERNAL, -32016])
 
-/** Providers with other codes use these words. */
+/** Matches messages that mean "rate limited", for providers with other codes. */
 const LIMIT =
   /\btoo many requests\b|\brate.?limit|\bthrottl|\bexceeded (its|your) .*\b(capacity|quota|credits|compute units)\b/i
 
-/** Matches messages of valid calls that took too long, and of a proxy whose upstream is down. */
+/** Matches messages of valid calls that took too long, and of a proxy whose upstream is unreachable. */
 const NOT_NOW = /\btimed? ?out\b|\btimeout\b|\btemporar(y|ily)\b|\bservice unavailable\b|\btry again\b|\bbad gateway\b/i
 
 /**
@@ -45,7 +45,10 @@ interface FailureFacts {
   restMs?: number | null
 }
 
-/** The error of a node. `restMs` is the pause that the node requested; null if it requested none. */
+/**
+ * The error of a node that can't answer a request. `restMs` is the pause that the node requested; null if it requested
+ * none.
+ */
 export class NodeFailed extends GdnError {
   readonly restMs: number | null
   readonly limited: boolean
@@ -65,7 +68,7 @@ export function rpcOutcome(reply: unknown): RpcOutcome {
   return Array.isArray(reply) || errors.length === 0 ? 'answered' : 'refused'
 }
 
-/** Returns the error in a response. The response may have any form. */
+/** Returns the error in a response. The response is untrusted and may have any form. */
 function errorIn({ code, message, data }: Partial<RpcError>): RpcError {
   const text = typeof message === 'string' ? message.slice(0, MAX_MESSAGE).toWellFormed() : ''
   return new RpcError(typeof code === 'number' ? code : INTERNAL, text, data)
@@ -75,7 +78,7 @@ const isData = (result: unknown) =>
   typeof result === 'string' && /^0x[0-9a-f]*$/i.test(result) && result.length % 2 === 0
 const isObject = (result: unknown) => typeof result === 'object'
 
-/** Checks by method whether a result has the right form. `readQuantity` checks numbers. */
+/** Functions that check, by method, whether a result has the right form. `readQuantity` checks numbers. */
 const FORMS: Readonly<Record<string, (result: unknown) => boolean>> = {
   eth_call: isData,
   eth_getCode: isData,
@@ -103,10 +106,10 @@ export function rpcResponseOf(reply: unknown, method: string): RpcResponse {
 }
 
 /**
- * Returns the response, unless its error has nothing to do with the call.
+ * Returns the response, unless its error isn't caused by the call.
  *
  * @param refusals whether an internal error of a node counts as the response to the call
- * @throws NodeFailed for an error that has nothing to do with the call
+ * @throws NodeFailed for an error that isn't caused by the call
  */
 export function passing(response: RpcResponse, { refusals = false } = {}): RpcResponse {
   if (!('error' in response)) return response

@@ -6,13 +6,13 @@ export const VALID_BLOCKS = 150
 
 export interface Blockhashes {
   at(slot: number): string
-  /** Whether a transaction with this blockhash may still be executed in a slot. */
+  /** Returns whether a transaction with this blockhash may still be executed in a slot. */
   isValid(blockhash: string, slot: number): boolean
 }
 
 /**
- * The blockhash of every slot of an embedded chain. Blockhashes are derived from the chain's name and genesis, so
- * nothing is stored and they are the same after a restart.
+ * The blockhash of every slot of an embedded chain. They are derived from the chain's name and genesis, so they aren't
+ * stored and stay the same after a restart.
  */
 export function createBlockhashes(chain: string): Blockhashes {
   /** The valid blockhashes, oldest first. */

@@ -9,12 +9,15 @@ import { digestOf, readSnapshot, type Snapshot, writeSnapshot } from './snapshot
 import { createVirtualMachine } from './virtual-machine.ts'
 import { decodeTransaction, signatureOf, type WireTransaction } from './wire.ts'
 
-/** Duration of a slot, as on the public network. */
+/** Duration of a slot in milliseconds, as on the public network. */
 const SLOT_MS = 400
-/** Number of transactions executed without a pause: about 10 ms, so that requests are served in between. */
+/**
+ * Number of transactions that are executed without a pause. They take about 10 ms, and requests are served in between.
+ */
 const AT_ONCE = 20
 /**
- * Number of signatures whose outcome is kept in memory. Older transactions are found by the account that they created.
+ * Number of signatures whose outcomes are kept in memory. Older transactions are found by the accounts that they
+ * created.
  */
 const REMEMBERED = 20_000
 /**
@@ -29,13 +32,13 @@ export type EmbeddedSolanaEvent =
   | { type: 'replaying'; slot: number; transactions: number }
   | { type: 'no_snapshot'; reason: string }
 
-/** Block hashes are not used: a block is identified by its number and content. */
+/** A block journal without block hashes, because a block is identified by its number and content. */
 type Journal = Omit<BlockJournal, 'recordHash'>
 
 export interface EmbeddedSolanaOptions {
   blockchain: SolanaBlockchain
   journal: Journal
-  /** Pays for everything. This account has funds from the first slot on. */
+  /** The account that pays for everything. It has funds from the first slot on. */
   payer: string
   /** Path of the snapshot file, which shortens a replay. Without a path, no snapshot is stored. */
   snapshotPath?: string
@@ -54,11 +57,11 @@ export interface EmbeddedSolana extends SolanaNetwork {
 const pause = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 /**
- * A Solana chain of one data directory: litesvm in this process, with every block written to the journal before it is
- * executed. The accounts are rebuilt by replaying the journal, from the last snapshot on if there is one.
+ * Starts the Solana chain of a data directory: litesvm in this process, with every block written to the journal before
+ * it is executed. The accounts are rebuilt by replaying the journal, from the last snapshot on if there is one.
  *
  * Slots follow the clock, 400 ms each, and never go back: if the clock is set back, slots pause until it has caught up.
- * A blockhash is valid for 150 slots, so a signed transaction that isn't sent expires after a minute.
+ * A blockhash is valid for 150 slots, so an unsent transaction expires a minute after it was signed.
  *
  * @throws GdnError `native_missing` without litesvm
  */
@@ -103,8 +106,9 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
   }
 
   /**
-   * A failed snapshot only makes the next start slower. litesvm 1.5 can't encode more than about 43,000 accounts, and
-   * each NFT has two. Beyond that, the last valid snapshot still saves the replay of the first 20,000 transactions.
+   * Stores a snapshot. If that fails, only the next start is slower. litesvm 1.5 can't encode more than about 43,000
+   * accounts, and each NFT has two. Beyond that, the last valid snapshot still saves the replay of the first 20,000
+   * transactions.
    */
   const keepSnapshot = async () => {
     if (snapshotPath === undefined || inDoubt) return
@@ -118,7 +122,7 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
   }
 
   /**
-   * Executes the blocks of the journal that this machine hasn't executed, and returns the number of their transactions.
+   * Executes the blocks of the journal that the machine hasn't executed yet. Returns the number of their transactions.
    */
   const catchUp = async () => {
     let transactions = 0
@@ -143,7 +147,7 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
     return transactions
   }
 
-  /** Runs one piece of work at a time, each on a machine that has executed the whole journal. */
+  /** Runs tasks one at a time, each on a machine that has executed the whole journal. */
   const inTurn = <Result>(work: () => Promise<Result>): Promise<Result> => {
     const turn = queue.then(async () => {
       if (closed) throw new Error(`the chain ${blockchain} is closed`)
@@ -175,12 +179,12 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
       try {
         await journal.append(block)
       } catch (error) {
-        // The write may still have succeeded, so the next piece of work reads the journal first.
+        // The write may have succeeded despite the error, so the next task reads the journal first.
         inDoubt = true
         throw error
       }
       await execute(block, accepted)
-      // The interval grows with the number of accounts, because each snapshot has all of them.
+      // Increase the interval with the number of accounts, because each snapshot contains all of them.
       if (executed - inSnapshot >= Math.max(SNAPSHOT_AFTER, inSnapshot / 2)) await keepSnapshot()
     }
     return outcomes.map(({ candidate, ...outcome }) => outcome)
@@ -199,7 +203,7 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
       const slot = currentSlot()
       return { blockhash: blockhashes.at(slot), lastValidBlockHeight: slot + VALID_BLOCKS }
     },
-    // Waits for its turn, so that the height doesn't pass a block that is still being executed.
+    // Wait for a turn, so that the height doesn't pass a block that is still being executed.
     blockHeight: () => inTurn(async () => currentSlot()),
     minimumBalance: async (bytes) => machine.minimumBalance(bytes),
     send: (raws) => inTurn(() => send(raws)),

@@ -21,7 +21,7 @@ const header = z.strictObject({
 
 /** The accounts of an embedded chain after one of its blocks, so that earlier blocks needn't be replayed. */
 export interface Snapshot {
-  /** The last executed block. */
+  /** The slot of the last executed block. */
   slot: number
   /**
    * The result of {@link digestOf} for that block. The snapshot is valid only if the journal has the same block there.

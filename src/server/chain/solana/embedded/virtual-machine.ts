@@ -2,7 +2,9 @@ import { base58btc } from 'multiformats/bases/base58'
 import type { SolanaAccount } from '../network.ts'
 import type { LiteSvmModule } from './load-litesvm.ts'
 
-/** More than an embedded chain can ever spend, and far below the maximum balance. */
+/**
+ * Initial funds in lamports. They are more than an embedded chain can ever spend, and far below the maximum balance.
+ */
 const FUNDS = 2n ** 60n
 const SYSTEM_PROGRAM = new Uint8Array(32)
 const SLOTS_PER_EPOCH = 432_000
@@ -18,17 +20,18 @@ export interface VirtualMachine {
   account(address: string): SolanaAccount | null
   minimumBalance(bytes: number): bigint
   /**
-   * Returns the state that {@link createVirtualMachine} restores. It takes about 1 KB per NFT, and 1 ms per thousand
-   * NFTs.
+   * Returns the state that {@link createVirtualMachine} restores. The state has about 1 KB per NFT, and takes 1 ms per
+   * thousand NFTs.
    */
   snapshot(): Uint8Array
 }
 
-/** Creates a machine from a snapshot, or a new one in which only `payer` has funds. */
+/** Creates a machine from a snapshot. Without a snapshot, creates one in which only `payer` has funds. */
 export function createVirtualMachine(module: LiteSvmModule, payer: string, snapshot?: Uint8Array): VirtualMachine {
   const { Account, Clock, FailedTransactionMetadata, LiteSvm } = module
   const machine = snapshot === undefined ? new LiteSvm() : LiteSvm.fromBytes(snapshot)
-  // The chain checks expiry and duplicate signatures (embedded-solana.ts): the machine knows only its latest blockhash.
+  // The chain checks expiry and duplicate signatures (embedded-solana.ts), because the machine knows only its latest
+  // blockhash.
   machine.setTransactionHistory(0n)
   machine.setBlockhashCheck(false)
   machine.setLogBytesLimit(0n)
@@ -44,7 +47,7 @@ export function createVirtualMachine(module: LiteSvmModule, payer: string, snaps
     },
 
     execute(transaction) {
-      // Also accepts legacy transactions, which have no version.
+      // This method also accepts legacy transactions, which have no version.
       const result = machine.sendVersionedTransaction(transaction)
       return result instanceof FailedTransactionMetadata ? describe(result.err()) : null
     },
@@ -62,7 +65,7 @@ export function createVirtualMachine(module: LiteSvmModule, payer: string, snaps
   }
 }
 
-/** Returns the text of an error. Only instruction errors can be printed; the others are enum numbers. */
+/** Returns the text of an error. Only instruction errors have a text; the others are enum numbers. */
 function describe(error: unknown): string {
   return typeof error === 'number' ? `transaction error ${error}` : String(error)
 }

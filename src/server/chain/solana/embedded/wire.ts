@@ -5,23 +5,23 @@ const SIGNATURE_BYTES = 64
 const KEY_BYTES = 32
 const NO_TRANSACTION = 'the bytes are not a signed transaction'
 
-/** A transaction as submitted. */
+/** A transaction as it was submitted. */
 export interface WireTransaction {
-  /** base64 */
+  /** The transaction in base64. */
   raw: string
   bytes: Uint8Array
   signature: string
   blockhash: string
 }
 
-/** Returns the signature of a transaction, which identifies it. It follows the signature count. */
+/** Returns the signature that identifies a transaction. It follows the signature count. */
 export function signatureOf(bytes: Uint8Array): string {
   return base58btc.baseEncode(bytes.subarray(1, 1 + SIGNATURE_BYTES))
 }
 
 /**
  * Decodes a submitted transaction, or returns why it isn't one. Parsing is strict, because litesvm aborts the process
- * on bytes that it can't read. Only the form that gdn signs is accepted: one signature and a legacy message.
+ * on bytes that it can't read. It accepts only the form that gdn signs: one signature and a legacy message.
  */
 export function decodeTransaction(raw: string): WireTransaction | string {
   const bytes = Buffer.from(raw, 'base64')
@@ -43,7 +43,7 @@ function blockhashIn(bytes: Buffer): Uint8Array {
     return taken
   }
   const byte = () => take(1).readUInt8()
-  /** Reads a compact-u16 length: 7 bits per byte, lowest bits first. In a transaction, it has at most two bytes. */
+  /** Reads a compact-u16 length. It has 7 bits per byte, lowest bits first, and at most two bytes in a transaction. */
   const length = () => {
     const low = byte()
     if (low < 0x80) return low

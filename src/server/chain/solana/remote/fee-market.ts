@@ -1,9 +1,9 @@
 import { remembered } from '../../rpc/remembered.ts'
 
 const FRESH_MS = 10_000
-/** The price is the one that this share of the last minute's blocks would have accepted. */
+/** The price is what this share of the last minute's blocks would have accepted. */
 const SHARE = 0.75
-/** Minimum price in micro-lamports for an urgent transaction, even if nobody else pays a priority fee. */
+/** Minimum price in micro-lamports for an urgent transaction, even if no other transaction pays a priority fee. */
 const LEAST_URGENT = 1_000n
 
 export interface FeeMarket {
@@ -14,6 +14,8 @@ export interface FeeMarket {
 }
 
 /**
+ * Creates the source of prices for compute units.
+ *
  * @param options.recent returns the minimum price that each recent block accepted, in micro-lamports for a compute unit
  */
 export function createFeeMarket(options: {

@@ -14,7 +14,7 @@ import { createRemoteSolana, type RemoteSolana } from './remote-solana.ts'
 /** The Solana clusters that a backend reaches by RPC URL. */
 export interface RemoteClusters {
   has(blockchain: SolanaBlockchain): boolean
-  /** Checks whether the coins of a cluster have value. */
+  /** Returns whether the coins of a cluster have value. */
   hasValue(blockchain: SolanaBlockchain): boolean
   readonly blockchains: readonly SolanaBlockchain[]
   network(blockchain: SolanaBlockchain): RemoteSolana
@@ -22,11 +22,11 @@ export interface RemoteClusters {
   address(blockchain: SolanaBlockchain): Promise<string>
   /** Returns the signer. Rejects in a process that never signs, and if the cluster isn't set up. */
   signer(blockchain: SolanaBlockchain): Promise<SolanaSigner>
-  /** Number of tokens that the signer can pay for, not counting pending transactions. */
+  /** Returns the number of tokens that the signer can pay for, without its pending transactions. */
   affordable(blockchain: SolanaBlockchain): Promise<number>
   /** Returns why the signer can't pay for requests, as of the last check; null if it can. */
   problem(blockchain: SolanaBlockchain): string | null
-  /** Returns the clusters that can't be used, with the reason. */
+  /** Returns the clusters that can't be used, each with the reason. */
   unreachable(): Promise<readonly ({ blockchain: SolanaBlockchain } & Hindrance)[]>
   /** Returns the signers' balances in SOL as of the last check. */
   signers(): { blockchain: SolanaBlockchain; address: string; coins: number }[]
@@ -38,7 +38,7 @@ export interface RemoteClusters {
 export interface RemoteClustersOptions {
   db: Db
   settings: Clusters
-  /** Null in a process that never signs. */
+  /** Opens the key of a cluster's signer. Null in a process that never signs. */
   openSigner: (settings: ClusterSettings) => Promise<SolanaSigner | null>
   log: Log
   /** Rate limits and pauses of the providers, shared with other users of the same URLs. */
@@ -52,10 +52,10 @@ const LAMPORTS = 1_000_000_000
 interface Opened {
   settings: ClusterSettings
   network: RemoteSolana
-  /** Null in a process that never signs. */
+  /** The cluster's signer. Null in a process that never signs. */
   signer: SolanaSigner | null
   problem: string | null
-  /** In lamports, as of the last check. */
+  /** Balance of the signer in lamports, as of the last check. */
   balance: bigint | null
 }
 
@@ -63,7 +63,7 @@ interface Opened {
 export async function openRemoteClusters(options: RemoteClustersOptions): Promise<RemoteClusters> {
   const { db, settings, openSigner, providers, onRequest } = options
 
-  /** Signer addresses. Each is read once, because it never changes. */
+  /** Signer addresses by blockchain. Each address is read once, because it never changes. */
   const addresses = new Map<SolanaBlockchain, string>()
   const addressOn = async (blockchain: SolanaBlockchain): Promise<string> => {
     const known = addresses.get(blockchain) ?? (await findChain(db, blockchain))?.factory_address
@@ -126,7 +126,7 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
       if (signer === null) throw new Error(`this process can't sign: it has no key for ${blockchain}`)
       const accepted = await addressOn(blockchain)
       if (accepted === signer.address) return signer
-      // In the meantime, another process set the cluster up with another signer.
+      // Another process has meanwhile set the cluster up with another signer.
       throw otherSigner(blockchain, accepted, signer)
     },
 

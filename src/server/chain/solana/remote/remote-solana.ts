@@ -14,9 +14,9 @@ import { createFeeMarket } from './fee-market.ts'
 
 export interface RemoteSolanaOptions {
   blockchain: SolanaBlockchain
-  /** Identifies the cluster. Every node must return it before any other request. */
+  /** Genesis hash, which identifies the cluster. Every node must return it before any other request. */
   genesisHash: string
-  /** Nodes of this cluster, the preferred one first. */
+  /** URLs of the cluster's nodes, the preferred one first. */
   urls: readonly string[]
   /** The commitment at which a transaction counts as complete. */
   commitment: 'finalized' | 'confirmed'
@@ -28,7 +28,7 @@ export interface RemoteSolanaOptions {
   retryMs?: number
   providers?: Providers
   onRequest?: (host: string, outcome: RpcOutcome) => void
-  /** Aborts every request. The signal's reason is the error. */
+  /** Aborts every request. Its reason becomes the error. */
   signal?: AbortSignal | undefined
 }
 
@@ -45,18 +45,18 @@ export interface RemoteSolana extends SolanaNetwork {
 const TIMEOUT_MS = 10_000
 const TRIES = 4
 const RETRY_MS = 200
-/** Maximum number of signatures in one getSignatureStatuses. */
+/** Maximum number of signatures in one getSignatureStatuses call. */
 const STATUSES_AT_ONCE = 256
-/** Maximum number of accounts in one getMultipleAccounts. */
+/** Maximum number of accounts in one getMultipleAccounts call. */
 const ACCOUNTS_AT_ONCE = 100
 const SENT_AT_ONCE = 16
 const SUPPLY_BYTES = 8
 /** Number of polls between two submissions of the same bytes. Networks drop transactions, and nodes limit requests. */
 const POLLS_BETWEEN_SENDS = 3
-/** How long a blockhash is reused. It is valid for a minute. */
+/** How long a blockhash is reused, in milliseconds. The network accepts it for a minute. */
 const BLOCKHASH_FRESH_MS = 2000
 const RENT_FRESH_MS = 60 * 60_000
-/** Rent is a linear function of an account's size, so the rents of two sizes determine it. */
+/** Sizes in bytes whose rents are requested. Rent is a linear function of the size, so two sizes determine it. */
 const RENT_SIZES = [0, 1000] as const
 
 const slots = z.int().nonnegative()
@@ -84,9 +84,9 @@ const fees = z.array(z.object({ prioritizationFee: lamports }))
 const ALREADY = /already (been )?processed|AlreadyProcessed/i
 
 /**
- * A Solana cluster behind RPC URLs. The height of the newest final block and the outcome of a transaction decide
- * whether it can still succeed. A lagging node would report both wrongly, so a response counts only if it is at least
- * as new as the newest final block that any node has returned.
+ * Connects to a Solana cluster behind RPC URLs. The height of the newest final block and the outcome of a transaction
+ * decide whether it can still succeed. A lagging node would report both wrongly. A response therefore counts only if it
+ * is at least as new as the newest final block that any node has returned.
  */
 export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
   const { blockchain, genesisHash, urls, commitment, pollMs, priceCap } = options
@@ -118,7 +118,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
     cap: priceCap,
     async recent() {
       const told = await ask(fees, 'getRecentPrioritizationFees', [[]]).catch((error: unknown) => {
-        // Not every provider supports this method.
+        // Return no prices, because not every provider supports this method.
         if (error instanceof RpcError) return []
         throw error
       })
@@ -126,7 +126,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
     },
   })
 
-  // Cached, because hundreds of transactions may be signed at once.
+  // Cache the blockhash, because hundreds of transactions may be signed at once.
   const latestBlockhash = remembered(Math.min(pollMs, BLOCKHASH_FRESH_MS), async (): Promise<Lifetime> => {
     return (await ask(latest, 'getLatestBlockhash', [{ commitment: 'confirmed' }])).value
   })
@@ -144,7 +144,7 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
     const last = sentAt.get(raw)
     if (last !== undefined && now - last < POLLS_BETWEEN_SENDS * pollMs) return { outcome: 'accepted' }
     try {
-      // Skips the simulation. A transaction that fails there isn't executed, has no outcome, and would be submitted
+      // Skip the simulation. A transaction that fails there isn't executed, has no outcome, and would be submitted
       // again.
       await rpc.call('sendTransaction', [raw, { encoding: 'base64', skipPreflight: true, maxRetries: 0 }])
       sentAt.set(raw, now)
@@ -236,14 +236,14 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
       return found.map((one) => {
         if (one?.owner !== TOKEN_2022) return null
         const bytes = Buffer.from(one.data[0], 'base64')
-        // A node that ignores `dataSlice` must not make tokens look burned.
+        // Reject the response of a node that ignores `dataSlice`. Otherwise, tokens would seem to be burned.
         if (bytes.length !== SUPPLY_BYTES) throw invalid(blockchain, 'getMultipleAccounts')
         return bytes.readBigUInt64LE(0)
       })
     },
 
     async creationOf(address) {
-      // Newest first. A mint that gdn creates has few transactions.
+      // The list is sorted from newest to oldest. A mint that gdn creates has few transactions.
       const told = await ask(signatures, 'getSignaturesForAddress', [address, { commitment: 'finalized' }])
       return told.findLast(({ err }) => err === null)?.signature ?? null
     },
@@ -266,7 +266,7 @@ const invalid = (blockchain: SolanaBlockchain, method: string) =>
 const behind = (blockchain: SolanaBlockchain) =>
   new GdnError('unreachable', `a node of ${blockchain} lags`, { hint: 'Try again, or configure another RPC URL.' })
 
-/** Matches the system program's error for a balance that is too low, whichever instruction returned it. */
+/** Matches the system program's error for a balance that is too low, regardless of the instruction that returned it. */
 const POOR = /"Custom":1\b|InsufficientFundsForRent/
 
 function statusOf({ slot, err }: z.output<typeof status>): SignatureStatus {

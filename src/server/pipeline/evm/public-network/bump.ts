@@ -9,7 +9,7 @@ import { type BumpNetwork, createSignAgain, type Pending, type SignAgainOptions 
 export type BumperOptions = SignAgainOptions
 
 export interface Bumper {
-  /** Signs stuck transactions again, and those that an operator asked to replace. Resolves with their IDs. */
+  /** Signs stuck transactions again, and those whose replacement an operator requested. Resolves with their IDs. */
   bump(
     network: BumpNetwork,
     missing: readonly TransactionRow[],
@@ -18,9 +18,9 @@ export interface Bumper {
 }
 
 /**
- * Raises the fees of stuck transactions. A replacement keeps nonce and call, so only one signing can ever be mined.
- * Only the transaction with a signer's next nonce can be stuck, and the signer's later transactions wait for it. If
- * they offer too little, their fees are raised at the same time.
+ * Creates the function that raises the fees of stuck transactions. A replacement keeps nonce and call, so only one
+ * signing can ever be mined. Only the transaction with a signer's next nonce can be stuck, and the signer's later
+ * transactions wait for it. If those offer too little, their fees are raised at the same time.
  */
 export function createBumper(options: BumperOptions): Bumper {
   const { now } = options
@@ -56,7 +56,7 @@ export function createBumper(options: BumperOptions): Bumper {
       for (const [index, first] of left.entries()) {
         if (!isStuck(first, waiting[index] ?? 0, publicNetwork) || !(await signAgain(network, first, null))) continue
         bumped.add(first.transaction.id)
-        // Later transactions that offer too little would otherwise get stuck one after the other.
+        // Otherwise, later transactions that offer too little would get stuck one after the other.
         const suggested = await publicNetwork.suggestFees()
         for (const behind of pending) {
           const { id, signer, raw } = behind.transaction
@@ -72,14 +72,14 @@ export function createBumper(options: BumperOptions): Bumper {
 
 /** Returns a function that measures for how many milliseconds a transaction has had its signer's next nonce. */
 function watchNextNonces(now: () => number) {
-  /** By signer: the nonce of our next transaction, and since when the network has expected it. */
+  /** By signer, the nonce of its next transaction, and the time since which the network has expected this nonce. */
   const next = new Map<string, { nonce: number; since: number }>()
   const waited = (signer: string): number | null => timeSince(next.get(signer)?.since ?? now(), now())
 
   return (transaction: TransactionRow, onChain: number): number => {
     const { signer } = transaction
     const nonce = nonceOf(transaction)
-    // A lagging node returns an earlier nonce, which doesn't reset the time.
+    // A lagging node returns an earlier nonce. That doesn't reset the time.
     if (onChain < nonce) return 0
     if (onChain > nonce) next.delete(signer)
     else if (next.get(signer)?.nonce !== nonce || waited(signer) === null) next.set(signer, { nonce, since: now() })
@@ -87,5 +87,5 @@ function watchNextNonces(now: () => number) {
   }
 }
 
-/** Returns the time since a moment. Null if the moment is in the future, because the clock was set back. */
+/** Returns the milliseconds since a time. Returns null if the time is in the future, because the clock was set back. */
 const timeSince = (then: number, now: number): number | null => (then > now ? null : now - then)

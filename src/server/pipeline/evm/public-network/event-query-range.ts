@@ -1,12 +1,13 @@
-/** Maximum number of blocks in one query for events. Many providers accept fewer, and none declares its limit. */
+/** Maximum number of blocks in one query for events. Many providers accept fewer, and none documents its limit. */
 const MAX_BLOCKS = 2000
 const MAX_ADDRESSES = 1000
 /**
- * Number of successful queries until a larger range is tried again, because the limit may be that of another provider.
+ * Number of successful queries after which a larger range is tried again, because the limit may be that of another
+ * provider.
  */
 const TRY_MORE_AFTER = 100
 
-/** The query range that a network's providers accept, adapted to their errors. */
+/** The query range that a network's providers accept. It is adapted to their errors. */
 export interface EventQueryRange {
   readonly blocks: number
   readonly addresses: number

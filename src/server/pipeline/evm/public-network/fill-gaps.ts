@@ -14,10 +14,12 @@ const MAX_NONCES = 16
  * transactions aren't recorded: they only use a nonce, and another transaction with the same nonce may replace them.
  */
 export function createGapFiller({ store, findSigner, now, log, maxFee }: SignAgainOptions) {
-  /** By signer: the nonce that the network expects, and since when. */
+  /** By signer, the nonce that the network expects, and the time since which it has expected this nonce. */
   const gaps = new Map<string, { nonce: number; since: number }>()
 
   /**
+   * Fills the gap before a signer's pending transactions.
+   *
    * @param first the first pending transaction of a signer
    * @param onChain the nonce that the network expects of this signer
    */
@@ -48,7 +50,7 @@ export function createGapFiller({ store, findSigner, now, log, maxFee }: SignAga
         log.warn({ signer, nonces: missing }, 'the next nonces of a signer are unused: sending empty transactions')
         await network.broadcast(signed.map(({ raw }) => raw))
       } catch (error) {
-        // The observation of other transactions continues.
+        // Don't rethrow, so that the observation of other transactions continues.
         log.warn({ signer, nonces: missing, reason: messageOf(error) }, 'empty transactions could not be sent')
       }
     }

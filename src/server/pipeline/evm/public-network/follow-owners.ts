@@ -10,7 +10,7 @@ import { findCursor, listCursors, movePublicCursor, type OwnerCursor } from '../
 import { readBlock, takeBack, writeEvents } from '../follow-owners.ts'
 import { createEventQueryRange, type EventQueryRange } from './event-query-range.ts'
 
-/** Maximum difference between the clocks of a network and of a machine. */
+/** Maximum difference in milliseconds between the clocks of a network and of a machine. */
 const CLOCKS_APART_MS = 3_600_000
 
 export interface FollowPublicOwnersOptions {
@@ -21,7 +21,8 @@ export interface FollowPublicOwnersOptions {
 
 /**
  * Follows owners and flags on a public network. It works like `followOwners`, but only for collections of this backend,
- * from their first block on, and within a provider's query limit. A turn resolves with true if there is more to do.
+ * from their first block on, and within a provider's query limit. A turn resolves with whether blocks remain to be
+ * read.
  *
  * A read counts only if the node has the last block of the range and the one before the range, because the nodes behind
  * a URL may be at different blocks and on different branches.
@@ -30,7 +31,7 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
   const { blockchain, publicNetwork } = network
   const range = createEventQueryRange()
 
-  /** Returns the block from which to read; null if no collection is deployed yet. */
+  /** Returns the first block to read. Returns null if no collection is deployed yet. */
   const findStart = async (): Promise<number | null> => {
     const first = await firstDeployed(store.db, blockchain)
     if (first === null) return null
@@ -42,7 +43,8 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
   }
 
   /**
-   * Returns a block from before a time. Needed if a restored database doesn't have the transaction of the deployment.
+   * Returns a block from before a time. It is needed if a restored database doesn't have the transaction of the
+   * deployment.
    */
   const blockBefore = async (ms: number): Promise<number> => {
     const since = Math.floor((ms - CLOCKS_APART_MS) / 1000)
@@ -67,10 +69,10 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
       return await fallBack(cursor, start)
     }
     const from = (cursor?.block_number ?? start - 1) + 1
-    // The node may lag, so this waits for another one. A reorg is detected when the new chain is as long.
+    // Wait for another node, because this one may lag. A reorg is detected when the new chain is as long.
     if (top < from) return false
     const to = Math.min(top, from + range.blocks - 1)
-    // Read after the head, because a collection in a block was accepted before that block.
+    // Read the addresses after the head, because a collection in a block was accepted before that block.
     const addresses = await collectionAddresses(store.db, blockchain)
     const asked = [to, ...(cursor === null ? [] : [cursor.block_number])]
     const response = await publicNetwork
@@ -134,7 +136,7 @@ function filtersFor(
   return filters
 }
 
-/** Removes duplicates, and logs that weren't requested. */
+/** Returns the logs without duplicates and without logs that weren't requested. */
 function logsWithin(logs: readonly RawLog[], from: number, to: number): RawLog[] {
   const seen = new Set<string>()
   return logs.filter((log) => {

@@ -30,7 +30,8 @@ export function createPublicObserver(options: BumperOptions): Observe {
       claimed.map(({ id }) => id),
     )
     const hashesOf = ({ id, hash }: TransactionRow) => (attempts.get(id)?.map((one) => one.hash) ?? [hash]) as Hex[]
-    // Read before the receipts. If a block is mined in between, the depth is too small, but never too large.
+    // Read the head before the receipts. If a block is mined in between, the computed depth is too small, but never too
+    // large.
     const head = await publicNetwork.head()
     const mined = await findMined(network, claimed, hashesOf)
     const missing = claimed.filter(({ id }) => !mined.has(id))
@@ -108,11 +109,11 @@ function placeOf(receipt: EvmReceipt | undefined, attempts: readonly AttemptRow[
   return { mined: isEmpty ? 'cancelled' : receipt.status, block } as const
 }
 
-/** The minimum gas of any transaction. */
+/** The minimum amount of gas that any transaction uses. */
 const LEAST_GAS = 21_000n
 
 /**
- * Checks whether a signing can have paid the fee in a receipt. If a node returned a wrong fee or wrong gas, the
+ * Returns whether a signing can have paid the fee in a receipt. If a node returned a wrong fee or wrong gas, the
  * transaction's run could spend more than its limit, or would stop too early. An impossible fee isn't recorded; the
  * maximum cost of the signing counts instead.
  */
@@ -124,7 +125,7 @@ function isPossible({ gasUsed, feePaid, dataFee = 0n }: EvmReceipt, raw: string)
   return paid > 0n || offered === 0n
 }
 
-/** Returns the receipts of mined transactions by transaction ID, whichever signing was mined. */
+/** Returns the receipts of mined transactions by transaction ID, regardless of which signing was mined. */
 export async function findMined(
   network: EvmNetwork,
   transactions: readonly TransactionRow[],
@@ -143,7 +144,7 @@ export async function findMined(
 }
 
 /**
- * Checks whether a receipt is deep enough. A success can be rolled back, so it needs `confirmations`. A revert needs
+ * Returns whether a receipt is deep enough. A success can be rolled back, so it needs `confirmations`. A revert needs
  * finality, because new transactions are signed for its rows.
  */
 const isDeep =
@@ -151,7 +152,7 @@ const isDeep =
   ({ status, blockNumber }: EvmReceipt): boolean =>
     head - Number(blockNumber) + 1 >= (status === 'success' ? confirmations : finality)
 
-/** Returns the receipts whose block is on the canonical chain. */
+/** Returns the receipts whose blocks are on the canonical chain. */
 async function canonical(
   publicNetwork: PublicNetwork,
   head: number,

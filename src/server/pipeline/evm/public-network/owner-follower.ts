@@ -8,7 +8,10 @@ import type { OwnerFollower } from '../../driver.ts'
 import { startLoop } from '../../loop.ts'
 import { createPublicOwnerFollower } from './follow-owners.ts'
 
-/** Lease of the process that follows a network. If it is killed, another process takes over after this time. */
+/**
+ * Lease in milliseconds of the process that follows a network. If the process is killed, another one takes over after
+ * this time.
+ */
 const LEASE_MS = 10_000
 
 /**

@@ -79,7 +79,7 @@ export async function watchSettled({ store, network, publicNetwork, now, log }: 
 const isStillDeployed = ({ status, blockNumber }: EvmReceipt, head: number, { confirmations }: EvmNetwork): boolean =>
   status === 'success' && head - Number(blockNumber) + 1 >= confirmations
 
-/** Rolls back what was written when the success was settled. */
+/** Rolls back the rows that were written when the success was settled. */
 async function withdraw(db: Db, transaction: TransactionRow): Promise<void> {
   const { id, kind, collection_id: collectionId, start_id: startId, token_count: count } = transaction
   if (isTransfer(transaction)) await withdrawTransfer(db, id)

@@ -17,7 +17,7 @@ import { limitedRunOf } from '../limit-fees.ts'
 export interface ReplacementFees {
   /** `max_fee_gwei` in wei; null if the configuration isn't known. */
   cap: bigint | null
-  /** Null if no node has returned the current fees. */
+  /** The current fees. Null if no node has returned them. */
   current: { suggested: Fees; data: NetworkFees['data'] } | null
 }
 
@@ -79,7 +79,8 @@ export async function replacementCost(
   if (run !== null && hasMaxCost(run)) {
     const { max, paid, unspent } = await budgetOf(db, run, fees)
     limits.push({
-      // What other transactions reserve isn't subtracted: when they are final, this one can use what they haven't paid.
+      // Don't subtract the amounts that other transactions reserve. When those are final, this one can use what they
+      // haven't paid.
       after: larger(before, max - paid),
       now: before + larger(0n, unspent),
       limitedBy: 'the limit of its run',

@@ -31,15 +31,15 @@ export interface SignAgainOptions {
 
 export type BumpNetwork = Pick<EvmNetwork, 'broadcast' | 'chainId' | 'request'> & { publicNetwork: PublicNetwork }
 
-/** A pending transaction and its signings, oldest first. If it was signed only once, `earlier` is empty. */
+/** A pending transaction and its signings, oldest first. `earlier` is empty if it was signed only once. */
 export interface Pending {
   transaction: TransactionRow
   earlier: readonly AttemptRow[]
 }
 
 /**
- * Why a transaction is signed again: the action that the operator requested, `free` to replace it with an empty
- * transaction so that others can be mined, or null because it is stuck.
+ * The reason why a transaction is signed again. It is the action that the operator requested, or `free` to replace it
+ * with an empty transaction so that others can be mined. Null if the transaction is stuck.
  */
 export type Cause = TransactionAction | 'free' | null
 
@@ -50,7 +50,7 @@ interface Replacement {
   cancels: number
 }
 
-/** Why a transaction can't be replaced. */
+/** The reason why a transaction can't be replaced. */
 interface Obstacle {
   reason: FeeLimit | 'key' | 'funds' | 'signing'
   detail?: string
@@ -107,7 +107,7 @@ export function createSignAgain(options: SignAgainOptions): SignAgain {
   return signAgain
 }
 
-/** Checks whether the new signing makes an empty call. */
+/** Returns whether the new signing makes an empty call. */
 const isEmptied = (cause: Cause): boolean => cause === 'cancel' || cause === 'free'
 
 /** Returns the value of `cancels` for the next signing. A canceled transaction stays canceled. */
@@ -124,7 +124,7 @@ async function signReplacement(
   { transaction, earlier }: Pending,
   { cause, cancels }: { cause: Cause; cancels: number },
 ): Promise<Replacement | Obstacle> {
-  // Uses the signer even if it can't pay for new work, because the stuck transaction may reserve its funds.
+  // Use the signer even if it can't pay for new work, because the stuck transaction may reserve its funds.
   const signer = await findSigner(transaction.blockchain as EvmBlockchain, transaction.signer)
   if (signer === null) return { reason: 'key' }
   const { chainId, publicNetwork } = network

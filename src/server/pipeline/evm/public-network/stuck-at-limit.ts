@@ -9,8 +9,8 @@ import type { StuckRun } from '../../facts.ts'
 
 /**
  * Returns the transactions of a run that wait until its limits are raised or fees fall, and the reason; null if there
- * are none. Includes a transaction that needs no replacement yet if the limits would prevent one, because more coins
- * would not help.
+ * are none. Includes a transaction that needs no replacement yet if the limits would prevent one, because additional
+ * coins would not help.
  */
 export async function stuckAtLimit(db: Db, run: LimitedRun, current: CurrentFees): Promise<StuckRun | null> {
   const unmined = await unminedOfRun(db, run)

@@ -14,7 +14,7 @@ export interface Recovered {
   blockchain: EvmBlockchain
   hash: Hex
   raw: Hex
-  /** Checksummed. */
+  /** The checksummed address of the signer. */
   signer: Hex
   nonce: number
 }
@@ -39,8 +39,7 @@ export async function adoptTransaction(
     await addTransactions(db, [{ ...row, id, blockchain, signer, nonce }])
     await raiseNonce(db, blockchain, signer, nonce + 1)
   } else {
-    // The transaction counted as lost because its mined signing was unknown. Its other signings can't be mined any
-    // more.
+    // The transaction counted as lost because its mined signing was unknown. Its other signings can no longer be mined.
     await db.deleteFrom('transaction_attempts').where('transaction_id', '=', id).execute()
     await returnLostTransaction(db, id, row)
   }

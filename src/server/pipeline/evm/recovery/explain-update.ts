@@ -43,8 +43,8 @@ export async function explainUpdate(options: ExplainUpdateOptions, collection: C
   const { mined, call } = found
   const sameNonce = await findTransactionByNonce(store.db, blockchain, mined.signer, mined.nonce)
   if (sameNonce?.state === 'signed') {
-    // If the pending transaction makes another call, it can't be mined any more. It is settled as lost, and its rows
-    // are pending again.
+    // If the pending transaction makes another call, it can no longer be mined. It is settled as lost, and its rows are
+    // pending again.
     const { hash, raw } = mined
     if (raw === null || !makesCall(sameNonce.raw as Hex, mined) || sameNonce.hash === hash) return false
     await store.transaction((db) => adoptAttempt(db, sameNonce, { hash, raw }, now()))
@@ -101,8 +101,8 @@ const lockAt = async (db: Db, { id, update_count }: CollectionRow): Promise<bool
   (await lockCollection(db, id))?.update_count === update_count
 
 /**
- * Finds the transaction of an update by its sequence number. Returns null if no node has it or it isn't deep enough
- * yet.
+ * Finds the transaction of an update by its sequence number. Returns null if no node has the transaction or its block
+ * isn't deep enough yet.
  */
 async function findUpdate(
   db: Db,

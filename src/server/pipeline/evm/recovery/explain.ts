@@ -20,7 +20,7 @@ import { findBundle } from './find-bundle.ts'
 
 /** Maximum number of pending rows of a collection that are compared with a mint on chain. */
 const MAX_ROWS = 10_000
-/** Time limit of the search for the rows of one mint. */
+/** Maximum duration in milliseconds of the search for the rows of one mint. */
 const SEARCH_MS = 5_000
 
 export interface EvmExplainOptions extends FileSources {
@@ -48,11 +48,11 @@ export function createEvmExplainer(options: EvmExplainOptions): (row: UnknownMin
     const network = await chains.network(blockchain)
     const collection = await findCollectionById(store.db, row.collection_id)
     const mined = await readMinedTransaction(network, row.hash as Hex)
-    // The node lags, or a reorg removed the mint and the follower will process that.
+    // The node lags, or a reorg removed the mint. In the second case, the follower processes the reorg.
     if (mined === null || collection === null) return 'wait'
     const sameNonce = await findTransactionByNonce(store.db, blockchain, mined.signer, mined.nonce)
     if (sameNonce?.state === 'signed') {
-      // If the pending transaction makes another call, it can't be mined any more. It is settled as lost, and its rows
+      // If the pending transaction makes another call, it can no longer be mined. It is settled as lost, and its rows
       // are pending again.
       if (mined.raw === null || !makesCall(sameNonce.raw as Hex, mined)) return 'wait'
       const found = { hash: mined.hash, raw: mined.raw }

@@ -7,7 +7,7 @@ export interface MintedRows<Row> {
   matches(rows: readonly Row[]): Promise<boolean>
 }
 
-/** Time after which the search yields, in milliseconds. */
+/** Time in milliseconds after which the search yields. */
 const TURN_MS = 20
 
 /**
@@ -15,9 +15,9 @@ const TURN_MS = 20
  * time.
  *
  * A bundle takes pending rows in that order, except rows whose files weren't stored yet. The search therefore tries
- * consecutive rows first, then sequences with one row left out, then two, and so on.
+ * consecutive rows first, then sequences that skip one row, then two, and so on.
  *
- * @param timeMs time limit of the search, which is needed because the digest doesn't show which rows were left out
+ * @param timeMs time limit of the search, which is needed because the digest doesn't show which rows were skipped
  */
 export async function findBundle<Row extends { receiver: string }>(
   waiting: readonly Row[],
@@ -36,7 +36,7 @@ export async function findBundle<Row extends { receiver: string }>(
     return await matches(rows)
   }
 
-  /** Finds the rest of a bundle, leaving out exactly `skips` more rows before its last one. */
+  /** Finds the rest of a bundle. Skips exactly `skips` more rows before the bundle's last row. */
   const rest = async (chosen: Row[], at: number, skips: number): Promise<boolean> => {
     if (chosen.length === count) return skips === 0 && (await check(chosen))
     for (let skipped = 0; skipped <= skips && at + skipped < waiting.length; skipped++) {

@@ -10,13 +10,13 @@ import { limitedRunsOf } from '../limited-runs.ts'
 import { transferCall } from '../transfer-call.ts'
 import { adoptTransaction } from './adopt.ts'
 
-/** Maximum difference between the clocks of a network and of a machine. */
+/** Maximum difference in milliseconds between the clocks of a network and of a machine. */
 const CLOCKS_APART_MS = 60_000
 
 /**
- * Finds the transaction with which one of our operators has already made a pending transfer. The database doesn't have
- * it, because it was made after the restored backup or because its commit was lost. Returns null if there is none. An
- * identical transfer from before the request doesn't count.
+ * Finds the transaction with which an operator of this backend has already made a pending transfer. The database
+ * doesn't have the transaction, because it was made after the restored backup or because its commit was lost. Returns
+ * null if there is none. An identical transfer from before the request doesn't count.
  */
 export async function findMadeTransfer(
   store: Store,
@@ -33,7 +33,7 @@ export async function findMadeTransfer(
     if (mined.to !== to || mined.data !== data) continue
     const block = await readBlock(network, mined.blockNumber)
     if (block === null || Number(block.timestamp) * 1000 < Number(accepted_at) - CLOCKS_APART_MS) continue
-    // Checks the signer, because the NFT's sender can make the same call.
+    // Check the signer, because the NFT's sender can make the same call.
     if (await isOperator(network, factory_address as Hex, mined.signer)) return mined
   }
   return null
