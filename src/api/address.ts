@@ -83,7 +83,7 @@ async function useFastKeccak(): Promise<void> {
   }
 }
 
-/** Whether EIP-55 writes the letter at this position in upper case. */
+/** Returns whether EIP-55 writes the letter at this position in upper case. */
 const isUpperAt = (hash: Uint8Array, i: number): boolean => ((hash[i >> 1] ?? 0) & (i % 2 === 0 ? 0x80 : 0x08)) !== 0
 
 /**
@@ -105,7 +105,7 @@ export function checksumAddress(address: string): string {
   return `0x${spelled.toString('latin1')}`
 }
 
-/** Whether the last scanned digits have a valid checksum (EIP-55). */
+/** Returns whether the last scanned digits have a valid checksum (EIP-55). */
 function hasChecksum(): boolean {
   const hash = digitsHash()
   for (let i = 0; i < DIGITS; i++) {
@@ -115,7 +115,9 @@ function hasChecksum(): boolean {
   return true
 }
 
-/** Whether an address is a valid EVM address without upper-case letters, so that it has no checksum to verify. */
+/**
+ * Returns whether an address is a valid EVM address without upper-case letters, so that it has no checksum to verify.
+ */
 export function isLowerCaseAddress(address: string): boolean {
   if (address.length !== ZERO_ADDRESS.length || !address.startsWith('0x')) return false
   let kinds = 0

@@ -37,13 +37,16 @@ export const KNOWN_NAMES: readonly KnownBlockchain[] = [...KNOWN_EVM_NAMES, ...S
 /** The pattern of names that an operator can give to an EVM network. */
 export const OWN_NAME = /^(?!solana)[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])$/
 
-/** Whether gdn supports the blockchain without configuration. Other names work only on servers that configure them. */
+/**
+ * Returns whether gdn supports the blockchain without configuration. Other names work only on servers that configure
+ * them.
+ */
 export const isKnownBlockchain = (name: string): name is KnownBlockchain =>
   Object.hasOwn(EVM_CHAINS, name) || Object.hasOwn(SOLANA, name)
 
 /**
- * Whether this can be the name of a blockchain on some server. Names that begin with `solana` are reserved. A name
- * close to a known one is rejected, because it is probably misspelled.
+ * Returns whether this can be the name of a blockchain on some server. Names that begin with `solana` are reserved. A
+ * name close to a known one is rejected, because it is probably misspelled.
  */
 export const isBlockchain = (name: string): name is Blockchain =>
   isKnownBlockchain(name) || (OWN_NAME.test(name) && misspelled(name) === null)

@@ -41,7 +41,10 @@ function checkFields<Field extends string>(
   }
 }
 
-/** Whether an address is valid on the other kind of blockchain: on Solana if the blockchain is EVM, or the reverse. */
+/**
+ * Returns whether an address is valid on the other kind of blockchain: on Solana if the blockchain is EVM, or the
+ * reverse.
+ */
 function isElsewhere(address: string, blockchain: Blockchain): boolean {
   return addressProblem(address, isEvm(blockchain) ? 'solana' : 'polygon') === null
 }

@@ -94,8 +94,8 @@ export function transactionProblem(
 const OTHER_REFERENCE = 'the reference ID of another operation'
 
 /**
- * Whether the reference ID of a response isn't that of its request. A server without support for reference IDs returns
- * none.
+ * Returns whether the reference ID of a response isn't that of its request. A server without support for reference IDs
+ * returns none.
  */
 const isOther = (returned: string | undefined, asked: string | undefined): boolean =>
   returned !== undefined && asked !== undefined && returned !== asked

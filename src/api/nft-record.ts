@@ -21,9 +21,9 @@ export const nftRecord = z.looseObject({
   status: z.string(),
   request_metadata: z.unknown(),
   metadata_url: optionalText,
-  /** Why the NFT is `failed`. Only gdn backends return it. */
+  /** The reason why the NFT is `failed`. Only gdn backends return it. */
   error: optionalText,
-  /** Why the NFT is still `initiated`, if its files cause a delay. Only gdn backends return it. */
+  /** The reason why the NFT is still `initiated`, if its files cause a delay. Only gdn backends return it. */
   pending_reason: optionalText,
   /** Number of the NFT's last update, or 0. This field and all that follow are extensions of gdn backends. */
   revision: z.nullish(z.number()),

@@ -22,7 +22,11 @@ export function parseYaml<Schema extends z.ZodType>(schema: Schema, text: string
   return parseYamlWithPlaces(schema, text, file).value
 }
 
-/** Like `parseYaml`, for files whose content is checked further after parsing. @throws as `parseYaml` */
+/**
+ * Like `parseYaml`, for files whose content is checked further after parsing.
+ *
+ * @throws as `parseYaml`
+ */
 export function parseYamlWithPlaces<Schema extends z.ZodType>(
   schema: Schema,
   text: string,

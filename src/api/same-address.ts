@@ -2,7 +2,7 @@
 
 const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/
 
-/** Whether two addresses of a blockchain are equal. The case of an EVM address is only its checksum. */
+/** Returns whether two addresses of a blockchain are equal. The case of an EVM address is only its checksum. */
 export function sameAddress(a: string, b: string): boolean {
   return a === b || (EVM_ADDRESS.test(a) && EVM_ADDRESS.test(b) && a.toLowerCase() === b.toLowerCase())
 }

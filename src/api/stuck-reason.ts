@@ -13,7 +13,7 @@ interface StuckTransaction {
 export const stuckReason = ({ hash, offered, needed, flags }: StuckTransaction): string =>
   `the transaction ${hash} is stuck: the next block needs ${inGwei(needed)} gwei, but the transaction offers at most ${inGwei(offered)} gwei, and the limit of its run allows no higher fee; repeat the run's command with ${flags} or more to raise the limit`
 
-/** Whether the reason for waiting is a transaction that is stuck because of its run's limit. */
+/** Returns whether the reason for waiting is a transaction that is stuck because of its run's limit. */
 export const isStuck = (reason: string | null | undefined): boolean =>
   /the transaction 0x[0-9a-f]{64} is stuck: /.test(reason ?? '')
 

@@ -117,7 +117,10 @@ export function validate<Schema extends z.ZodMiniType>(schema: Schema, value: un
     : { ok: false, issues: result.error.issues.filter(isTightest).flatMap(toIssues) }
 }
 
-/** Whether to report a problem. If an integer exceeds the limit of its field, zod also reports its general limit. */
+/**
+ * Returns whether to report a problem. If an integer exceeds the limit of its field, zod also reports its general
+ * limit.
+ */
 function isTightest(issue: z.core.$ZodIssue, index: number, all: readonly z.core.$ZodIssue[]): boolean {
   if ((issue.code !== 'too_big' && issue.code !== 'too_small') || issue.origin !== 'int') return true
   const next = all[index + 1]

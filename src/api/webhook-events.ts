@@ -30,6 +30,7 @@ export const EVENT = 'evt_'
 export const TEST_EVENT = 'evt_test_'
 
 /**
- * Whether an event was sent on request. Only its ID shows that, because a test event may have the type of a real one.
+ * Returns whether an event was sent on request. Only its ID shows that, because a test event may have the type of a
+ * real one.
  */
 export const isTestEvent = (id: string): boolean => id.startsWith(TEST_EVENT)

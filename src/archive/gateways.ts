@@ -20,14 +20,22 @@ export interface GatewayOptions {
 
 /** IPFS content from several gateways. */
 export interface Gateways {
-  /** Returns a block, checked against its CID. @throws FetchFailure; NoSuchBlock if no gateway has it */
+  /**
+   * Returns a block, checked against its CID.
+   *
+   * @throws FetchFailure; NoSuchBlock if no gateway has it
+   */
   block(cid: string, signal: AbortSignal): Promise<Uint8Array>
   /**
    * Passes the blocks of a file to `take`, unchecked, from gateways that return CAR files: one request for all of them.
    * It may pass none, or only some. `take` throws for a block that isn't wanted, which ends the transfer.
    */
   blocksOf(cid: string, maxBytes: number, take: TakeBlock, signal: AbortSignal): Promise<void>
-  /** Returns the content of a file, which isn't checked. @throws FetchFailure */
+  /**
+   * Returns the content of a file, which isn't checked.
+   *
+   * @throws FetchFailure
+   */
   file(cid: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
   /** Returns the last failure if no gateway has answered any request; null otherwise. */
   unreachable(): FetchFailure | null
@@ -190,12 +198,15 @@ export class Breaker {
   }
 }
 
-/** Whether the server itself failed, and not only for one file. */
+/** Returns whether the server itself failed, and not only for one file. */
 const isOfServer = (failure: FetchFailure): boolean => !failure.lasting && !(failure instanceof NoSuchBlock)
 
 const NO_CONNECTION = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'])
 
-/** Whether the server can't be reached. Public gateways close connections for single files, so those don't count. */
+/**
+ * Returns whether the server can't be reached. Public gateways close connections for single files, so those don't
+ * count.
+ */
 function isDisconnected({ cause }: FetchFailure): boolean {
   for (let one = cause; one instanceof Error; one = one.cause) {
     const all = one instanceof AggregateError ? [one, ...one.errors] : [one]

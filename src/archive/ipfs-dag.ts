@@ -64,7 +64,11 @@ export class StoredDag {
     return this.#options.maxBytes
   }
 
-  /** Returns a block, checked against its CID. @throws FetchFailure */
+  /**
+   * Returns a block, checked against its CID.
+   *
+   * @throws FetchFailure
+   */
   async get(text: string): Promise<Uint8Array> {
     const { store, gateways, put, hold, signal } = this.#options
     hold(text)
@@ -149,7 +153,11 @@ export class StoredDag {
     return { reached, bytes }
   }
 
-  /** Returns the blocks of a file in the store for reading it once. @throws FetchFailure if it takes too many visits */
+  /**
+   * Returns the blocks of a file in the store for reading it once.
+   *
+   * @throws FetchFailure if it takes too many visits
+   */
   reader() {
     const { store, signal } = this.#options
     let visits = 0
@@ -166,7 +174,11 @@ export class StoredDag {
   }
 }
 
-/** Reads the file at a path below a CID. @throws FetchFailure */
+/**
+ * Reads the file at a path below a CID.
+ *
+ * @throws FetchFailure
+ */
 export async function archivedFile(
   dag: StoredDag,
   root: CID,
@@ -207,7 +219,11 @@ export async function archivedFile(
   return { cid: cid.toString(), size, sha256: hash.digest('hex'), reached: [...new Set([...onPath, ...reached])] }
 }
 
-/** Reads everything below a CID. @throws FetchFailure */
+/**
+ * Reads everything below a CID.
+ *
+ * @throws FetchFailure
+ */
 export async function archivedDirectory(dag: StoredDag, root: CID): Promise<ArchivedContent> {
   const { reached, bytes } = await dag.blocksBelow(root, MAX_DIRECTORY_BLOCKS)
   return { cid: root.toString(), size: bytes, reached }
@@ -242,7 +258,11 @@ export async function* blocksBelow(
   }
 }
 
-/** Returns the CIDs to which a block refers. @throws FetchFailure if it is malformed */
+/**
+ * Returns the CIDs to which a block refers.
+ *
+ * @throws FetchFailure if it is malformed
+ */
 export function linksIn(cid: CID, bytes: Uint8Array): CID[] {
   if (cid.code !== DAG_PB) return []
   return linksOf(bytes).map(({ Hash }) => {

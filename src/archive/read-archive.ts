@@ -321,7 +321,11 @@ async function* linesOf(path: string, archive: ArchivedBlocks, root: CID): Async
   }
 }
 
-/** Yields the content of the index. @throws GdnError `invalid_input` if it is no file that gdn writes */
+/**
+ * Yields the content of the index.
+ *
+ * @throws GdnError `invalid_input` if it is no file that gdn writes
+ */
 async function* contentOf(path: string, archive: ArchivedBlocks, root: CID): AsyncGenerator<Uint8Array> {
   let reads = 0
   const get = async (cid: string) => {

@@ -30,7 +30,7 @@ export interface SourceRules {
   keeps: boolean
 }
 
-/** Why a URL can't be read. */
+/** The reason why a URL can't be read. */
 export interface Unreadable {
   problem: string
 }
@@ -225,5 +225,5 @@ export const directoryKey = (cid: string): string => `directory ${cid}`
 
 const lasting = (message: string) => new FetchFailure(message, { lasting: true })
 
-/** Whether an error is one of a file or its server, so that other files can still be read. */
+/** Returns whether an error is one of a file or its server, so that other files can still be read. */
 const isOfContent = ({ code }: GdnError): boolean => ['invalid_input', 'unreachable'].includes(code)

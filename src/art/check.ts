@@ -7,20 +7,24 @@ import type { Art, Deviation } from './types.ts'
 export interface ArtCheck {
   verdict: Solution['kind']
   count: number
-  /** The number of combinations that the rules allow; an upper bound if rules were left out. */
+  /** The number of combinations that the rules allow; an upper bound if rules were omitted. */
   combinations: bigint
-  /** The lines of the rules that were left out of the count, which therefore is an upper bound. */
+  /** The lines of the rules that were omitted of the count, which therefore is an upper bound. */
   omittedRules: readonly number[]
   /** The largest edition that was constructed, with one-of-ones; null if none was, or if larger ones were not tried. */
   largest: number | null
   /** No edition can have more NFTs, with one-of-ones. */
   upperBound: bigint
-  /** Why the edition is impossible. */
+  /** The reason why the edition is impossible. */
   reasons: readonly Reason[]
   deviations: readonly Deviation[]
 }
 
-/** Checks whether an edition is possible, and how large it can be. @throws GdnError if a one-of-one is out of range */
+/**
+ * Checks whether an edition is possible, and how large it can be.
+ *
+ * @throws GdnError if a one-of-one is out of range
+ */
 export function checkArt(art: Art, { count, seed }: { count: number; seed: string }): ArtCheck {
   const problem = generatedPart(art, count)
   const diagram = diagramOf(problem.sizes, problem.clauses)

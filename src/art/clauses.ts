@@ -57,7 +57,7 @@ function targetsOf({ kind, sets }: ArtRule): ByLayer[] {
   return kind === 'only_with' ? [all] : all.map((one) => [one])
 }
 
-/** Whether a combination follows a clause. */
+/** Returns whether a combination follows a clause. */
 export function follows(clause: Clause, values: ArrayLike<number>, at = 0): boolean {
   const { layers, allowed } = clause
   for (let index = 0; index < layers.length; index++) {

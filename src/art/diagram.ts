@@ -19,7 +19,7 @@ interface Level {
 export interface Diagram {
   sizes: readonly number[]
   levels: readonly Level[]
-  /** The rules that were left out because the diagram would be too large. Then it has too many combinations. */
+  /** The rules that were omitted because the diagram would be too large. Then it has too many combinations. */
   omitted: readonly number[]
   /** The number of classes in all nodes: the cost of one pass. */
   arcs: number

@@ -66,7 +66,11 @@ export function makeEdition(art: Art, { count, seed, strict = false }: EditionOp
   return { art, seed, items: itemsOf(art, count, solution.rows, seed), deviations }
 }
 
-/** Returns the problem of the NFTs that are made from layers. @throws GdnError if a one-of-one has a larger number */
+/**
+ * Returns the problem of the NFTs that are made from layers.
+ *
+ * @throws GdnError if a one-of-one has a larger number
+ */
 export function generatedPart(art: Art, count: number): Problem {
   const beyond = art.oneOfOnes.find(({ at }) => at > count)
   if (beyond === undefined) return problemOf(art, count - art.oneOfOnes.length)

@@ -50,7 +50,7 @@ export function prove(problem: Problem, all?: Diagram): Proof | null {
     members = { ...members, counts: members.counts.filter(({ layer, value }) => points[layer]?.[value] !== 0) }
     members = reduced(members, (fewer) => isProven(problem, fewer, points))
   }
-  // The points that prove it may differ without a member, so each is left out once more.
+  // The points that prove it may differ without a member, so each is omitted once more.
   members = reduced(members, (fewer) => contradiction(problem, fewer) !== null)
   const diagram = diagramWith(problem, members.rules)
   return { ...members, combinations: diagram.total, sum: sumOf(problem, members, diagram) }
@@ -76,19 +76,19 @@ const allMembers = ({ clauses, exact }: Problem): Members => ({
 })
 
 /**
- * Whether a problem is proven impossible by a relaxation, in which parts of combinations can be chosen. The counts that
- * it excludes are those outside of a range.
+ * Returns whether a problem is proven impossible by a relaxation, in which parts of combinations can be chosen. The
+ * counts that it excludes are those outside of a range.
  */
 export const isImpossible = (problem: Problem): boolean => {
   const found = contradiction(problem, allMembers(problem))
   return found !== null && found !== 'searched'
 }
 
-/** Whether there is a proof with only these rules and counts. */
+/** Returns whether there is a proof with only these rules and counts. */
 export const isContradictory = (problem: Problem, members: Pick<Proof, 'rules' | 'counts'>): boolean =>
   contradiction(problem, { rules: [...members.rules], counts: [...members.counts] }) !== null
 
-/** Leaves out members, one after the other, as long as the rest is still a proof. */
+/** Omits members, one after the other, as long as the rest is still a proof. */
 function reduced(members: Members, isProof: (members: Members) => boolean): Members {
   let kept = members
   for (let size = -1; size !== kept.rules.length + kept.counts.length; ) {

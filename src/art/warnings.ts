@@ -100,7 +100,7 @@ async function unnamedImages({ file, layers, oneOfOnes }: Art, base: string): Pr
   return [{ place: { file }, message: `no layer uses ${shown.join(', ')}${more}` }]
 }
 
-/** Whether a path is a folder, or is in it. */
+/** Returns whether a path is a folder, or is in it. */
 const isIn = (path: string, folder: string): boolean => `${path}${sep}`.startsWith(`${folder}${sep}`)
 
 const entriesOf = async (folder: string): Promise<{ name: string; isFolder: boolean }[]> => {

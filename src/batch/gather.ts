@@ -267,7 +267,11 @@ const notesOfNames = (names: ReadonlyMap<string, string>, namer: RowNamer): stri
     .slice(0, MAX_NAME_NOTES)
     .map(([name, address]) => `${name} resolves to ${address}, which is also the receiver of other rows`)
 
-/** Refuses the rows of a manifest if the server doesn't support their typed traits. @throws GdnError `refused` */
+/**
+ * Refuses the rows of a manifest if the server doesn't support their typed traits.
+ *
+ * @throws GdnError `refused`
+ */
 export async function refuseTypedRow(
   client: BatchClient,
   typed: TypedTrait | undefined,
@@ -383,8 +387,8 @@ export async function planRows(store: StoredRun, gathered: Gathered, options: Op
 }
 
 /**
- * Whether every row was sent. Counting is enough if the run still has the rows that it began with. Comparing a million
- * rows with their operations takes seconds.
+ * Returns whether every row was sent. Counting is enough if the run still has the rows that it began with. Comparing a
+ * million rows with their operations takes seconds.
  */
 async function isAllSent(store: StoredRun, { rows }: Gathered, sent: number): Promise<boolean> {
   if (rows === 'draft' || rows.set !== store.drop.firstSet) return false
@@ -433,7 +437,7 @@ export const retriedStates = ({ retryFailed, retryAbsent }: Options): OperationS
   ...(retryAbsent === true ? (['absent'] as const) : []),
 ]
 
-/** Whether this command sends the row. */
+/** Returns whether this command sends the row. */
 function isPending({ state, isChanged }: PlannedRow, options: Options): boolean {
   if (state === null || state === 'planned' || state === 'intended') return true
   // A failed row has no NFT, so the edited row is sent like a new one.

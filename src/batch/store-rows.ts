@@ -58,7 +58,7 @@ async function enterAdopted(
   if (openRows(store.counts) === 0) await store.write((sql) => endRun(sql, store.id, Date.now()))
 }
 
-/** Whether all NFTs can be updated. Rows that are added later are then minted as dynamic NFTs too. */
+/** Returns whether all NFTs can be updated. Rows that are added later are then minted as dynamic NFTs too. */
 async function areDynamic(
   adopted: readonly Adopted[],
   { signal }: BatchOptions,

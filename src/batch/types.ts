@@ -34,7 +34,11 @@ export interface BatchClient {
     body: Uint8Array,
     options: RunLimit & { idempotencyKey: string; signal?: AbortSignal | undefined },
   ): Promise<Sent>
-  /** Calls an endpoint that creates nothing, at the allowed rate. @throws GdnError */
+  /**
+   * Calls an endpoint that creates nothing, at the allowed rate.
+   *
+   * @throws GdnError
+   */
   call<Name extends ReadEndpoint>(
     endpoint: Name,
     request: RequestOf<Name>,
@@ -42,7 +46,7 @@ export interface BatchClient {
   ): Promise<ResponseOf<Name>>
   /** @throws GdnError if the server accepts no files, or if the file has changed since it was hashed */
   upload(path: string, name: string, options?: UploadOptions): Promise<{ url: string }>
-  /** Whether the server announced a capability; null if it hasn't responded yet. */
+  /** Returns whether the server announced a capability; null if it hasn't responded yet. */
   supports(capability: Capability): boolean | null
   /**
    * Queries the server's capabilities if they aren't known yet or if `refresh` is set. Returns whether the server
@@ -110,7 +114,7 @@ export interface BatchOptions extends RunOptionFlags {
   label?: string | null
   /** Resolves the ENS names of the manifest. Gets the addresses that the run keeps. */
   ensNames?: EnsNames | undefined
-  /** Whether an NFT certainly belongs to another drop, even if it has the content of a row. */
+  /** Returns whether an NFT certainly belongs to another drop, even if it has the content of a row. */
   isOfOtherDrop?: ((metadata: unknown) => boolean) | undefined
   /** Returns the row number, from 1, of an NFT that any run minted for this unrevealed drop; null for other NFTs. */
   committedRow?: ((metadata: unknown) => number | null) | undefined
@@ -351,7 +355,7 @@ export interface BatchSummary {
   requests: number
   attempts: number
   changes: ManifestChanges
-  /** Why the run ended early, or null. Another call resumes it. */
+  /** The reason why the run ended early, or null. Another call resumes it. */
   stopped: { code: ErrorCode; message: string; hint: string | null } | null
   /** The first 50 rows of each kind. */
   unknownRows: { key: string; line: number }[]
@@ -362,7 +366,7 @@ export interface BatchSummary {
   undecidedRows: { key: string; line: number; reason: string }[]
   /** Rows with a second NFT, which another request of this run, another run or another client created. */
   doubledRows: { key: string; line: number; reason: string; nft_gdn_id: string }[]
-  /** Why the server hasn't minted accepted rows yet; null if unknown. */
+  /** The reason why the server hasn't minted accepted rows yet; null if unknown. */
   waiting?: string | null
   /** The result of reconciling, or null if there was nothing to reconcile. `basis`: the evidence of absence. */
   reconciled: { adopted: number; basis: 'later_rows' | 'time_alone' | null } | null

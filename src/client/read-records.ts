@@ -17,7 +17,7 @@ export const IDS_PER_REQUEST = 200
 
 /**
  * Yields the records of NFTs in the order of their IDs, one page for each request. `done` is the number of IDs
- * requested so far. Leaves out NFTs that the server doesn't know, and NFTs that weren't requested.
+ * requested so far. Omits NFTs that the server doesn't know, and NFTs that weren't requested.
  */
 export async function* pagesOfNfts(
   { client, signal }: RecordReader<'getnfts'>,
@@ -35,7 +35,7 @@ export async function* pagesOfNfts(
   }
 }
 
-/** Returns NFT records by ID, in the order of `ids`. Leaves out NFTs that the server doesn't know. */
+/** Returns NFT records by ID, in the order of `ids`. Omits NFTs that the server doesn't know. */
 export async function readNfts(
   reading: RecordReader<'getnfts'>,
   ids: readonly string[],
@@ -53,7 +53,7 @@ export async function readNft(reading: RecordReader<'getnfts'>, id: string): Pro
   return (await readNfts(reading, [id])).get(id)
 }
 
-/** Returns transaction records by ID. Leaves out transactions that the server doesn't know. */
+/** Returns transaction records by ID. Omits transactions that the server doesn't know. */
 export async function readTransactions(
   { client, signal }: RecordReader<'gettransactions'>,
   ids: readonly string[],

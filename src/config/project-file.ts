@@ -35,7 +35,7 @@ export async function projectFileIn(folder: string): Promise<string | null> {
 }
 
 /**
- * Checks whether a package.json has a `gdn` object. Reads only regular files of limited size, because in a cloned
+ * Returns whether a package.json has a `gdn` object. Reads only regular files of limited size, because in a cloned
  * repository, the file may be a link to /dev/zero.
  */
 async function mentionsGdn(path: string): Promise<boolean> {

@@ -1,7 +1,7 @@
 /** Checks for an ipfs URL. Such a URL is looked up in the storage first. */
 export const isIpfsUrl = (url: string): boolean => /^ipfs:\/\//i.test(url)
 
-/** Whether a URL is an ipfs or ar URL, which has no web server as its origin. */
+/** Returns whether a URL is an ipfs or ar URL, which has no web server as its origin. */
 export const isContentUrl = (url: string): boolean => /^(?:ipfs|ar):\/\//i.test(url)
 
 /** Returns the `<cid>[/<path>]` of an ipfs URL, with its path unchanged. */

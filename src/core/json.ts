@@ -7,9 +7,9 @@ export function parseJson(text: string | Uint8Array): unknown {
   }
 }
 
-/** Whether a value is an object or a list. */
+/** Returns whether a value is an object or a list. */
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   value !== null && typeof value === 'object'
 
-/** Whether a value is an object, and not a list. */
+/** Returns whether a value is an object, and not a list. */
 export const isRecord = (value: unknown): value is Record<string, unknown> => isObject(value) && !Array.isArray(value)

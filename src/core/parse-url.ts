@@ -20,7 +20,7 @@ export function hasUserInfo({ username, password }: URL): boolean {
   return username !== '' || password !== ''
 }
 
-/** Whether requests to a URL stay on this machine, so that they need no encryption. */
+/** Returns whether requests to a URL stay on this machine, so that they need no encryption. */
 export const isOnLoopback = ({ hostname }: URL): boolean => /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(hostname)
 
 /**

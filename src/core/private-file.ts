@@ -104,8 +104,8 @@ function upwards(path: string): string[] {
 }
 
 /**
- * Whether a directory belongs to another user who isn't root. Root may use directories of any user, because no other
- * user is a threat to root.
+ * Returns whether a directory belongs to another user who isn't root. Root may use directories of any user, because no
+ * other user is a threat to root.
  */
 function isForeign(owner: number, uid: number): boolean {
   return uid !== 0 && owner !== uid && owner !== 0 && owner !== OVERFLOW_UID
@@ -192,8 +192,8 @@ export function readPrivateFile(
 }
 
 /**
- * Whether others may read or change a file. A file of root is accepted if a group can read it and only root can change
- * it. That is how the configuration of a service is stored in /etc, and how systemd and Kubernetes pass secrets.
+ * Returns whether others may read or change a file. A file of root is accepted if a group can read it and only root can
+ * change it. That is how the configuration of a service is stored in /etc, and how systemd and Kubernetes pass secrets.
  */
 export function isLoose({ mode, uid }: { mode: number; uid: number }, ours: number = getuid?.() ?? 0): boolean {
   if ((mode & OTHERS) === 0) return false

@@ -24,14 +24,14 @@ export async function ownIdentity(): Promise<ProcessIdentity> {
   return { pid: ownPid, startedAt: (await processStart(ownPid)).startedAt, bootId: await bootId() }
 }
 
-/** Whether exactly this process still runs. */
+/** Returns whether exactly this process still runs. */
 export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
   if (!exists(identity.pid) || identity.bootId !== (await bootId())) return false
   const { startedAt, isZombie } = await processStart(identity.pid)
   return !isZombie && startedAt === identity.startedAt
 }
 
-/** Whether a process is stopped by a signal, for example with Ctrl-Z. False if unknown. */
+/** Returns whether a process is stopped by a signal, for example with Ctrl-Z. False if unknown. */
 export function isStopped(pid: number): boolean {
   try {
     if (platform === 'win32') return false
@@ -110,7 +110,11 @@ async function processStart(pid: number): Promise<ProcessStart> {
   }
 }
 
-/** Reads the start and the state of a process from `/proc`. @throws if there is no such process */
+/**
+ * Reads the start and the state of a process from `/proc`.
+ *
+ * @throws if there is no such process
+ */
 function readStat(pid: number): ProcessStart & { isStopped: boolean } {
   const text = readFileSync(`/proc/${pid}/stat`, 'latin1')
   // The command is in parentheses and may itself contain spaces and parentheses. The fields follow the last

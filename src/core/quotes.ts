@@ -12,7 +12,9 @@ const PAIRS: Readonly<Record<string, string>> = {
 }
 const OPENING = Object.keys(PAIRS)
 
-/** Whether a pair of quotes, straight or typographic, encloses the whole text, and no other quotes occur inside. */
+/**
+ * Returns whether a pair of quotes, straight or typographic, encloses the whole text, and no other quotes occur inside.
+ */
 export function isInQuotes(text: string): boolean {
   const [first = '', last = ''] = [text.at(0), text.at(-1)]
   if (text.length < 2 || PAIRS[first]?.includes(last) !== true) return false

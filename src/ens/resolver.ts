@@ -42,7 +42,11 @@ export interface EnsResolver {
    * resolved, or if the node has failed; the signal's reason once it is aborted
    */
   resolve(name: string, network: EnsNetwork): Promise<Address>
-  /** Checks that the node responds and is one of Ethereum. @throws GdnError `usage`, `refused` */
+  /**
+   * Checks that the node responds and is one of Ethereum.
+   *
+   * @throws GdnError `usage`, `refused`
+   */
   checkNode(): Promise<void>
 }
 

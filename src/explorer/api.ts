@@ -24,7 +24,11 @@ function failed(error: ApiError): ApiError {
   return error
 }
 
-/** Sends a GET for JSON below `/explorer/`. @throws ApiError, or the reason of an abort */
+/**
+ * Sends a GET for JSON below `/explorer/`.
+ *
+ * @throws ApiError, or the reason of an abort
+ */
 export const get = <Answer>(path: string, signal?: AbortSignal): Promise<Answer> =>
   ask<Answer>(path, { signal: signal ?? null })
 

@@ -8,7 +8,7 @@ interface Kept {
 const listeners = new Set<() => void>()
 let returning = false
 
-/** Whether the page was reached with Back, Forward or a reload, and is therefore restored. */
+/** Returns whether the page was reached with Back, Forward or a reload, and is therefore restored. */
 export const isReturning = () => returning
 
 /** Returns the scroll position of a restored page, or 0. */

@@ -22,7 +22,7 @@ const CLOUD_METADATA: ReadonlySet<string> = new Set([
   '100.100.100.200', // Alibaba Cloud
 ])
 
-/** Whether a cloud provides credentials at an address. Recognizes the address in any notation. */
+/** Returns whether a cloud provides credentials at an address. Recognizes the address in any notation. */
 export function isCloudMetadata(text: string): boolean {
   if (!ipaddr.isValid(text)) return false
   const address = ipaddr.process(text)
@@ -51,9 +51,10 @@ function translated(address: ipaddr.IPv4 | ipaddr.IPv6): string | null {
 }
 
 /**
- * Whether a connection to an IP address stays on the public internet. Returns false for private, loopback, link-local,
- * shared (CGNAT), multicast, reserved, unspecified, benchmarking and documentation ranges. Also returns false for any
- * IPv6 form of an IPv4 address (mapped, compatible, translated, 6to4, Teredo), and for text that isn't an address.
+ * Returns whether a connection to an IP address stays on the public internet. Returns false for private, loopback,
+ * link-local, shared (CGNAT), multicast, reserved, unspecified, benchmarking and documentation ranges. Also returns
+ * false for any IPv6 form of an IPv4 address (mapped, compatible, translated, 6to4, Teredo), and for text that isn't an
+ * address.
  */
 export function isPublicAddress(text: string): boolean {
   // A zone (fe80::1%eth0) names an interface of this machine.

@@ -78,7 +78,7 @@ export function sniffContentType(firstBytes: Uint8Array, name?: string): string 
   return byName ?? byBytes(firstBytes.subarray(0, SNIFF_BYTES))
 }
 
-/** Whether bytes begin a web page. Servers often return one in place of a missing file. */
+/** Returns whether bytes begin a web page. Servers often return one in place of a missing file. */
 export function looksLikeHtml(firstBytes: Uint8Array): boolean {
   return byBytes(firstBytes.subarray(0, SNIFF_BYTES)).startsWith('text/html')
 }

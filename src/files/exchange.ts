@@ -220,7 +220,9 @@ export function checkHead(head: Uint8Array, label: string, rules: Pick<ResponseR
   if (problem !== null) throw new FetchFailure(`${label} returned ${problem}`, { lasting: true })
 }
 
-/** Whether the host of a URL is literally this machine or a private address, which the user chose deliberately. */
+/**
+ * Returns whether the host of a URL is literally this machine or a private address, which the user chose deliberately.
+ */
 function isPrivateHost({ hostname }: URL): boolean {
   const host = hostname.replace(/^\[(.*)\]$/, '$1')
   return host === 'localhost' || host.endsWith('.localhost') || (isIP(host) !== 0 && !isPublicAddress(host))

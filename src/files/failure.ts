@@ -13,9 +13,9 @@ interface FetchFailureOptions {
  * quote the server's response.
  */
 export class FetchFailure extends GdnError {
-  /** True if a retry can't help, so that the NFT fails with this error. False if a later attempt may succeed. */
+  /** Whether a retry can't help, so that the NFT fails with this error. False if a later attempt may succeed. */
   readonly lasting: boolean
-  /** True if the URL has a private address, or a port other than 80 and 443. `allowPrivate` permits both. */
+  /** Whether the URL has a private address, or a port other than 80 and 443. `allowPrivate` permits both. */
   readonly isPrivate: boolean
   /** The pause that the server asks for, in milliseconds. */
   readonly retryAfterMs: number | null

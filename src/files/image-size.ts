@@ -16,7 +16,7 @@ const READABLE: Readonly<Record<string, number>> = {
 /** The largest plausible width or height in pixels. */
 const MOST = 1_000_000
 
-/** Whether {@link imageSize} supports this type. */
+/** Returns whether {@link imageSize} supports this type. */
 export const canMeasure = (contentType: string): boolean => Object.hasOwn(READABLE, contentType)
 
 /**

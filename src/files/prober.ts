@@ -70,8 +70,8 @@ export function createProber(options: FetcherOptions): Prober {
 }
 
 /**
- * Whether a range request must be repeated as a full one. An empty file has no range, and a compressed range can't be
- * decoded.
+ * Returns whether a range request must be repeated as a full one. An empty file has no range, and a compressed range
+ * can't be decoded.
  */
 function isUnusablePart(response: Dispatcher.ResponseData): boolean {
   const { statusCode } = response

@@ -62,7 +62,7 @@ async function readPages(options: OwnersOptions): Promise<boolean> {
   return true
 }
 
-/** Whether the backend knew all transfers up to the block, and no later one of the page's NFTs. */
+/** Returns whether the backend knew all transfers up to the block, and no later one of the page's NFTs. */
 function isAt(page: ResponseOf<'getnftowners'>, { number, hash }: Block): boolean {
   if (page.block === null || page.block.number < number || page.nfts.some((nft) => nft.block > number)) return false
   return page.block.number > number || page.block.hash.toLowerCase() === hash

@@ -68,7 +68,11 @@ export async function checkHolders(options: CheckOptions): Promise<string> {
   return `${sum}${isWhole ? 'all' : 'a sample of'} ${compared} ${what} agree`
 }
 
-/** Returns whether the contract has a total supply. @throws GdnError `verify_failed` if it isn't the sum */
+/**
+ * Returns whether the contract has a total supply.
+ *
+ * @throws GdnError `verify_failed` if it isn't the sum
+ */
 async function checkSupply({ reader, contract, standard, block, total, doubts }: CheckOptions): Promise<boolean> {
   if (standard === 'erc1155') return false
   const [result] = await reader.call([{ to: contract, data: CALLS.totalSupply() }], block)

@@ -4,7 +4,7 @@ import { hex } from './log-ranges.ts'
 
 type Node = Pick<ChainReader, 'request' | 'origin'>
 
-/** Whether the contract has code at a block; null if the node doesn't have the state of the block. */
+/** Returns whether the contract has code at a block; null if the node doesn't have the state of the block. */
 export async function hasCode(node: Node, contract: string, block: number | 'latest'): Promise<boolean | null> {
   const response = await node.request('eth_getCode', [contract, block === 'latest' ? block : hex(block)])
   if ('error' in response) return null

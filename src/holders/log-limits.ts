@@ -1,6 +1,6 @@
 /**
- * Why a node rejected a query for logs. `blocks`, `results` and `time`: a smaller range may succeed. `behind`: the node
- * doesn't have the blocks yet, as one of several nodes behind a URL.
+ * The reason why a node rejected a query for logs. `blocks`, `results` and `time`: a smaller range may succeed.
+ * `behind`: the node doesn't have the blocks yet, as one of several nodes behind a URL.
  */
 export type LogProblem = 'blocks' | 'results' | 'time' | 'rate' | 'pruned' | 'behind' | 'other'
 

@@ -159,7 +159,11 @@ function decoded(logs: RawLog[], standard: Standard, doubts: Set<string>): Chang
   return changes
 }
 
-/** Counts the holders and compares them with the contract. @throws GdnError `verify_failed` if something differs */
+/**
+ * Counts the holders and compares them with the contract.
+ *
+ * @throws GdnError `verify_failed` if something differs
+ */
 export async function compareWithContract(
   { reader, store, contract, block, update }: Omit<ReadOptions, 'sleep' | 'onProgress' | 'onReorg'>,
   standard: Standard,

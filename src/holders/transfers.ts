@@ -50,8 +50,8 @@ function wordsOf(data: string): string[] {
 }
 
 /**
- * Whether an event is one of the standard. The parameters of a Transfer aren't indexed in CryptoKitties, for example,
- * which is older than the standard.
+ * Returns whether an event is one of the standard. The parameters of a Transfer aren't indexed in CryptoKitties, for
+ * example, which is older than the standard.
  */
 export const isOfStandard = (log: RawLog, standard: Standard): boolean =>
   log.topics[0] === TOPICS.upgraded || standardOfEvent(log) === standard
@@ -65,7 +65,7 @@ export function standardOfEvent({ topics }: RawLog): Standard | null {
 }
 
 /**
- * Decodes a log of a contract of a standard. Events of other standards are left out.
+ * Decodes a log of a contract of a standard. Events of other standards are omitted.
  *
  * @throws MalformedLog
  */

@@ -53,7 +53,7 @@ export class FileFields {
   }
 }
 
-/** Whether a file cell is a path: it has no scheme. A single letter before a colon is a Windows drive. */
+/** Returns whether a file cell is a path: it has no scheme. A single letter before a colon is a Windows drive. */
 function isLocalPath(value: string): boolean {
   return value !== '' && !/^[a-z][a-z0-9+.-]+:/i.test(value)
 }

@@ -13,7 +13,11 @@ import { openManifestSource } from './source.ts'
 
 /** Finds receivers that are contracts. */
 export interface ReceiverCheck {
-  /** Returns the receivers to leave out, by their keys. @throws GdnError if they must be checked and can't be */
+  /**
+   * Returns the receivers to leave out, by their keys.
+   *
+   * @throws GdnError if they must be checked and can't be
+   */
   leftOut(receivers: readonly string[]): Promise<ReadonlySet<string>>
   /** Returns what was found, as notes for the user. Called after the last receiver. */
   notes(): Promise<readonly string[]>

@@ -8,8 +8,8 @@ const ZERO = 48
 const X = 120
 
 /**
- * Whether a text begins with `0x` and has no dot, as most receivers, so that it isn't a name such as `0xalice.eth`. The
- * fast check comes before all others.
+ * Returns whether a text begins with `0x` and has no dot, as most receivers, so that it isn't a name such as
+ * `0xalice.eth`. The fast check comes before all others.
  */
 export const beginsAsAddress = (text: string): boolean =>
   text.charCodeAt(0) === ZERO && text.charCodeAt(1) === X && !text.includes('.')
@@ -50,7 +50,11 @@ export class NamesInRows {
     if (isEnsName(text)) this.#names.add(text)
   }
 
-  /** Resolves the names that were added. @throws GdnError if the node has failed, or for a name of the options */
+  /**
+   * Resolves the names that were added.
+   *
+   * @throws GdnError if the node has failed, or for a name of the options
+   */
   async open(): Promise<void> {
     const defaults = this.#defaults
     this.#defaults = []

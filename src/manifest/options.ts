@@ -19,7 +19,11 @@ export interface EnsNames {
    * @throws GdnError if none can be resolved, because the node has failed. Without a node, `of` throws for each name.
    */
   open(names: ReadonlySet<string>, blockchain: unknown): Promise<void>
-  /** Returns the address of a name that was opened. @throws GdnError if the name has none */
+  /**
+   * Returns the address of a name that was opened.
+   *
+   * @throws GdnError if the name has none
+   */
   of(name: string): EnsAddress
   /** Reports what is noticed about all names. Called after the last row. */
   close(): Promise<void>

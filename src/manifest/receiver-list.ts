@@ -76,7 +76,7 @@ export interface ListOptions {
 }
 
 export interface ListNames extends Pick<ManifestOptions, 'addressOf' | 'openNames' | 'ensNames'> {
-  /** Whether `addressOf` resolves a cell. Default: if it begins with `@`. */
+  /** Returns whether `addressOf` resolves a cell. Default: if it begins with `@`. */
   isName?: (cell: string) => boolean
 }
 
@@ -195,21 +195,28 @@ function columnOf(name: string, prices: boolean): ListColumn | null {
   return 'role' in parsed && parsed.role.kind === 'receiver' ? 'receiver' : null
 }
 
-/** Whether a cell is meant as an address, even if a digit is missing or wrong, or as the name of one. */
+/** Returns whether a cell is meant as an address, even if a digit is missing or wrong, or as the name of one. */
 const isLikeAddress = (cell: string): boolean => /^(?:0x[0-9a-f]*|@.*|[1-9A-HJ-NP-Za-km-z]{32,44})$/i.test(cell.trim())
 
-/** Whether the first line is an address or a name that the command accepts, which means that the list has no header. */
+/**
+ * Returns whether the first line is an address or a name that the command accepts, which means that the list has no
+ * header.
+ */
 const isPlain = ({ header: { names } }: CsvFile, { isName: isKnown = isName, ensNames }: ListNames): boolean =>
   names.length === 1 &&
   names.every((cell) => isLikeAddress(cell) || isKnown(cell) || (ensNames !== undefined && isEnsName(cell.trim())))
 
-/** Whether a header has the columns of a file for `gdn wallet add --from`. */
+/** Returns whether a header has the columns of a file for `gdn wallet add --from`. */
 const isContacts = (names: readonly string[]): boolean => {
   const known = new Set(names.map((name) => name.trim().toLowerCase()))
   return known.has('name') && known.has('address')
 }
 
-/** Finds the columns of a list by its header. @throws ManifestError */
+/**
+ * Finds the columns of a list by its header.
+ *
+ * @throws ManifestError
+ */
 function findColumns({ header: { line, names } }: CsvFile, file: string, prices: boolean): Columns {
   const fail = (column: number | undefined, message: string, hint: string) =>
     new ManifestError({ place: { file, ...(column && { line, column }) }, message, hint })

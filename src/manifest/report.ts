@@ -25,7 +25,7 @@ export class RowReport {
     this.#kinds = new Set(reported)
   }
 
-  /** Whether this column or field, or a column with this meaning, has a problem. */
+  /** Returns whether this column or field, or a column with this meaning, has a problem. */
   has(name: string): boolean {
     return this.#kinds.has(name) || this.issues.some(({ place }) => place.field === name)
   }

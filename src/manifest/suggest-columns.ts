@@ -122,7 +122,7 @@ async function kindOf(cell: string, folder: string): Promise<Kind> {
   return (await isFile(cell, folder)) ? 'file' : 'text'
 }
 
-/** Whether a cell is the relative path of an existing file. Only looks up names with a dot or a slash. */
+/** Returns whether a cell is the relative path of an existing file. Only looks up names with a dot or a slash. */
 async function isFile(cell: string, folder: string): Promise<boolean> {
   if (!/^[^\s\0\\][^\0\\]*[./][^\0\\]*$/.test(cell) || isAbsolute(cell)) return false
   const found = await stat(resolve(folder, cell)).catch(() => null)

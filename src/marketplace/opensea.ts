@@ -23,7 +23,11 @@ const CHAINS: Readonly<Record<string, string>> = {
   zora: 'zora',
 }
 
-/** Returns OpenSea's name of a network. @throws GdnError `usage` if OpenSea doesn't list it */
+/**
+ * Returns OpenSea's name of a network.
+ *
+ * @throws GdnError `usage` if OpenSea doesn't list it
+ */
 export function openSeaChain(blockchain: Blockchain): string {
   const name = Object.hasOwn(CHAINS, blockchain) ? CHAINS[blockchain] : undefined
   if (name !== undefined) return name

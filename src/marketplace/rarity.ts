@@ -24,7 +24,10 @@ class Trait {
     this.type = type
   }
 
-  /** Whether the trait counts toward the score. Typed traits don't: OpenRarity has no score for numbers and dates. */
+  /**
+   * Returns whether the trait counts toward the score. Typed traits don't: OpenRarity has no score for numbers and
+   * dates.
+   */
   get isScored(): boolean {
     return this.type === undefined
   }
@@ -162,7 +165,7 @@ export class Ranking {
     }
   }
 
-  /** Whether a trait counts toward the score. Otherwise, all NFTs are equal. */
+  /** Returns whether a trait counts toward the score. Otherwise, all NFTs are equal. */
   get hasScores(): boolean {
     return this.#traits.some(({ isScored }) => isScored)
   }

@@ -21,7 +21,7 @@ import type { AcceptedOperation, Ending, OperateDeps, SentOperation, WantedReque
 const LOST = 'the backend was restored from a backup and no longer has it'
 export const ENDED_EARLY = 'gdn exited before the response arrived'
 
-/** Whether no byte of an operation was sent. */
+/** Returns whether no byte of an operation was sent. */
 export const isUnsent = ({ state }: Operation): boolean => state === 'planned' || state === 'intended'
 
 /** Records the states of one operation, in a run that this process holds. */

@@ -53,7 +53,11 @@ export class LeasedRun {
     return this.#lease.runId
   }
 
-  /** Changes the run in one transaction. @throws GdnError `run_busy` if another process has acquired it */
+  /**
+   * Changes the run in one transaction.
+   *
+   * @throws GdnError `run_busy` if another process has acquired it
+   */
   async write<Result>(work: (sql: Sql) => Result): Promise<Result> {
     return await this.#state.write((sql) => {
       checkFence(sql, this.#lease)
@@ -194,7 +198,11 @@ export function newRun(
   return { id, kind: 'command', name: `${note.replaceAll(' ', '-')}-${id.slice(0, SHORT_DIGITS)}`, note }
 }
 
-/** Resolves once it is certain that the holder of a run has ended. @throws GdnError `run_busy` */
+/**
+ * Resolves once it is certain that the holder of a run has ended.
+ *
+ * @throws GdnError `run_busy`
+ */
 async function waitForEnd(
   state: State,
   { by, runId }: BusyRun,

@@ -185,8 +185,9 @@ class CommandSender {
   }
 
   /**
-   * Returns the limit of the run that pays for an operation; null if none does. @throws what the command's `permit`
-   * throws
+   * Returns the limit of the run that pays for an operation; null if none does.
+   *
+   * @throws what the command's `permit` throws
    */
   async #permit(id: string): Promise<RunLimit | null> {
     const { operation } = this.#journal

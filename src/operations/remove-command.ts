@@ -2,7 +2,11 @@ import { withState } from '../state/open-state.ts'
 import { forgetCommand } from '../state/runs.ts'
 import { acquire, leasedByOther } from './leased-run.ts'
 
-/** Removes the record of a single command. @throws GdnError `run_busy` while a process works on it */
+/**
+ * Removes the record of a single command.
+ *
+ * @throws GdnError `run_busy` while a process works on it
+ */
 export async function removeCommand(stateDir: string, runId: string): Promise<void> {
   await withState(stateDir, async (state) => {
     await acquire(state, (sql) => {

@@ -5,8 +5,8 @@ import { referencesOf } from './reconcile/by-reference.ts'
 type SentBytes = Pick<OperationRequest, 'body' | 'honorsKey'>
 
 /**
- * Whether a request takes effect once, however often its bytes are sent. Null if the server doesn't respond. A key
- * counts only if the server honored keys before the first attempt. A server that began to support keys later has no
+ * Returns whether a request takes effect once, however often its bytes are sent. Null if the server doesn't respond. A
+ * key counts only if the server honored keys before the first attempt. A server that began to support keys later has no
  * record of this one.
  *
  * @param options `refresh`: true before a repetition, because another version of the server may be running by then
@@ -22,7 +22,10 @@ export async function isRepeatable(
   return (hasReferences(request) && client.supports('references') === true) || (request.honorsKey === true && honorsNow)
 }
 
-/** Whether a server may ensure that a repetition takes effect once: by reference IDs, or by a key that it honored. */
+/**
+ * Returns whether a server may ensure that a repetition takes effect once: by reference IDs, or by a key that it
+ * honored.
+ */
 export const hasMeans = (request: SentBytes): boolean => request.honorsKey === true || hasReferences(request)
 
 const hasReferences = ({ body }: SentBytes): boolean => referencesOf(body).length > 0

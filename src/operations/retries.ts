@@ -67,7 +67,8 @@ export const isForNow = (cause: Failed['cause']): cause is ForNow =>
   cause === 'rate_limited' || cause === 'not_ready' || cause === 'max_cost'
 
 /**
- * Whether another attempt may follow. A run that reached its limit is retried only if the server says when to retry.
+ * Returns whether another attempt may follow. A run that reached its limit is retried only if the server says when to
+ * retry.
  *
  * @param attempts the number of attempts so far
  * @param failingMs milliseconds since the first attempt or the last progress

@@ -22,7 +22,7 @@ interface Sending {
   request: Pick<OperationRequest, 'body' | 'key' | 'honorsKey'>
   /** The run that pays for the request, with its limit, which the server enforces. */
   limit?: RunLimit | null | undefined
-  /** Why the outcome of an earlier attempt with this body and key is unknown. Null if there was none. */
+  /** The reason why the outcome of an earlier attempt with this body and key is unknown. Null if there was none. */
   doubt: string | null
   /** Whether an earlier attempt sent the key and may have had an effect, although `doubt` is null. */
   wasKeySent?: boolean

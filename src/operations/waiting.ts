@@ -301,7 +301,7 @@ type OnPoll = ((reason: string) => void) | undefined
 export interface WaitedForTransaction {
   /** Undefined after a timeout or an interruption, or if the status can't be read. */
   final: TransactionRecord | undefined
-  /** Why the transaction is pending, or why its status can't be read. */
+  /** The reason why the transaction is pending, or why its status can't be read. */
   reason: string | null | undefined
   /** The error that ended the wait early; null if none did. */
   interruption: GdnError | null

@@ -64,7 +64,7 @@ export interface ObservedNft {
 /** The changes that the server and the options permit. */
 export interface Abilities {
   updates: boolean
-  /** Why NFTs of the collection can't be transferred; null if they can. */
+  /** The reason why NFTs of the collection can't be transferred; null if they can. */
   noTransfers: string | null
   takeOver: boolean
   /** Whether the sender of a row may still own its NFT, because the server may transfer it after the mint. */
@@ -163,8 +163,8 @@ export const ownership = ({ transfers, receiver_wallet_address: owner }: NftReco
   `${transfers ?? 0} ${owner?.toLowerCase() ?? ''}`
 
 /**
- * Whether an NFT belongs to another wallet than its row says. While the row has the ENS name with which the NFT was
- * sent to its owner, the owner is the receiver, even if the name has another address now.
+ * Returns whether an NFT belongs to another wallet than its row says. While the row has the ENS name with which the NFT
+ * was sent to its owner, the owner is the receiver, even if the name has another address now.
  */
 export function hasOtherOwner(
   row: Pick<ComparedRow, 'receiver' | 'receiverName' | 'sender'>,

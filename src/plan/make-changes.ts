@@ -25,9 +25,11 @@ export interface Outcomes {
   pending: number
   /** Whether the wait ended before all changes were sent. */
   unsent: boolean
-  /** Why accepted changes are pending; null if the server gives no reason. */
+  /** The reason why accepted changes are pending; null if the server gives no reason. */
   reason: string | null
-  /** Why the server currently accepts no change: the funds that a signer lacks. Null if it accepts changes. */
+  /**
+   * The reason why the server currently accepts no change: the funds that a signer lacks. Null if it accepts changes.
+   */
   held: string | null
   /** Whether the last request got no response from the server. */
   isUnreachable: boolean

@@ -7,7 +7,7 @@ import type { NftChange } from './compare.ts'
 /** The file that `gdn art generate` writes beside the manifest. */
 const EDITION_FILE = 'edition.json'
 
-/** Whether a change replaces content of an NFT, apart from its files, with that of its row. */
+/** Returns whether a change replaces content of an NFT, apart from its files, with that of its row. */
 export const isEdit = ({ want, action, fields }: NftChange): boolean =>
   want === 'update' && action !== 'drift' && fields.some(({ field }) => !isFileField(field))
 

@@ -26,7 +26,7 @@ export interface SealedSlots {
   state: DropState
 }
 
-/** Whether the rows of a run are drawn after its mint, so that they can be minted only once. */
+/** Returns whether the rows of a run are drawn after its mint, so that they can be minted only once. */
 export const isShuffled = ({ reading }: { reading: Reading }): boolean => isRecord(reading.shuffle)
 
 /** Returns the state of a run's shuffled drop as this machine knows it; null for other runs. */

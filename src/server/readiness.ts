@@ -12,9 +12,9 @@ import { appliedMigrations, pendingMigrations, unknownMigrations } from './store
 import type { Store } from './store/open-store.ts'
 import { listUnknownMints } from './store/unknown-mints.ts'
 
-/** The readiness of a process, one sentence per problem. */
+/** The readiness of a process. Each problem is one sentence. */
 export interface Condition {
-  /** Problems that prevent all work; empty if ready. */
+  /** Problems that prevent all work. Empty if the process is ready. */
   problems: readonly string[]
   /** Problems that delay some of the work. */
   warnings: readonly string[]
@@ -22,9 +22,9 @@ export interface Condition {
 
 export type Readiness = () => Promise<Condition>
 
-/** A database that takes longer to respond counts as not ready. */
+/** Time in milliseconds. A database that takes longer to respond counts as not ready. */
 const RESPONSE_WITHIN_MS = 2000
-/** Minimum free space on the disk, for a database and a file in transfer. */
+/** Minimum free space on the disk in bytes, for a database and a file in transfer. */
 const LEAST_FREE_BYTES = 32 * 1024 * 1024
 
 interface Networks {
@@ -42,21 +42,21 @@ export interface ReadinessInputs {
 
 export interface ReadinessOfProcess {
   ask: Readiness
-  /** Marks the process as not ready, because it is about to stop and load balancers should route elsewhere. */
+  /** Marks the process as not ready, because it will stop soon and load balancers should use other processes. */
   stopping(): void
 }
 
 /**
- * Checks the database, the disk, the storage and the networks on request. With several networks, an unreachable one is
- * only a warning, because removing the process from service would also stop work on the others. A signer without funds
- * is a warning too: reads still work, and no other process has the funds.
+ * Creates a readiness check of the database, the disk, the storage and the networks. With several networks, an
+ * unreachable one is only a warning, because removing the process from service would also stop work on the others. A
+ * signer without funds is also a warning, because reads still work and no other process has the funds.
  */
 export function watchReadiness({ store, storage, networks, dataDir }: ReadinessInputs): ReadinessOfProcess {
   let isStopping = false
   const allUnreachable = async () => (await Promise.all(networks.map((some) => some.unreachable()))).flat()
   const all = networks.flatMap(({ blockchains }) => blockchains)
-  // Concurrent requests share a result, because anyone may send them, each check costs queries, and queries to an
-  // unreachable database queue up.
+  // Share the result of concurrent requests, because any client may send them, each check costs queries, and queries to
+  // an unreachable database queue up.
   const look = shareInFlight(async (): Promise<Condition> => {
     const [database, disk, unreachable] = await Promise.all([
       conditionOf(store),
@@ -92,7 +92,7 @@ async function conditionOf({ db }: Store): Promise<Condition> {
         ...((await takesWrites(db)) ? [] : ['the database rejects writes: it is a standby or read-only']),
       ],
       warnings: [
-        // Only a warning: in a rolling update, the first process of the new version migrates.
+        // Only warn, because in a rolling update, the first process of the new version migrates the database.
         ...(newer.length === 0 ? [] : [`the database was migrated by a newer version of gdn (${newer.join(', ')})`]),
         ...(pending.length === 0 ? await heldCollections(db) : []),
       ],

@@ -4,15 +4,15 @@ import { terminalText } from '../core/terminal-text.ts'
 
 const MAX_SUBJECTS = 100
 const MAX_LENGTH = 1000
-/** Time after which an unchanged state is printed again. */
+/** Time in milliseconds after which an unchanged state is printed again. */
 const AGAIN_AFTER_MS = 10 * 60_000
 
 const nothing = (_facts: object, _message: string) => {}
 
-/** Warnings that `gdn serve` prints at its start, or that the user requested. */
+/** Matches warnings that `gdn serve` prints at its start, or that the user requested. */
 const KNOWN = new Set(['other machines can reach this server', 'fault injection is on', 'injected a fault'])
 
-/** The facts of an event that are printed. */
+/** The fields of an event that are printed. */
 interface Facts {
   blockchain?: unknown
   step?: unknown
@@ -24,7 +24,7 @@ interface Facts {
 const textIn = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
 
 /**
- * Creates a log for people. It prints one line for each warning and error, without secrets and safe for a terminal. For
+ * Creates a log for users. It prints one line for each warning and error, without secrets and safe for a terminal. For
  * each subject, such as a network, it prints a line when the state changes. It doesn't repeat a reason that was printed
  * for another subject.
  */

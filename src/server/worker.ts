@@ -3,7 +3,7 @@ import { type CoreOptions, explainStartFailure, openCore } from './core.ts'
 import { startHealthServer } from './http/health-server.ts'
 
 export interface WorkerOptions extends Omit<CoreOptions, 'role'> {
-  /** Address of /healthz, /readyz and /metrics; by default they are not served. */
+  /** Address that serves /healthz, /readyz and /metrics. Default: they are not served. */
   health?: { host: string; port: number } | undefined
 }
 
@@ -12,7 +12,7 @@ export interface Worker {
   url: string | null
   /** The database's name in messages. */
   database: string
-  /** Temporary problems at the start, one sentence each. */
+  /** Temporary problems at the start, each as one sentence. */
   warnings: readonly string[]
   close(): Promise<void>
 }
@@ -30,7 +30,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     let url: string | null = null
     if (options.health !== undefined) {
       const health = await startHealthServer(options.health, { version: options.version, identity, readiness, metrics })
-      // The health server closes last, so that it reports the shutdown while the work ends.
+      // Close the health server last, so that it reports the shutdown while the work ends.
       undo.unshift(() => health.close())
       url = health.url
     }

@@ -101,7 +101,11 @@ export class SharedDatabase {
     }, signal)
   }
 
-  /** Runs queries on one snapshot of the database. @throws as `write` */
+  /**
+   * Runs queries on one snapshot of the database.
+   *
+   * @throws as `write`
+   */
   async read<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
     return await this.#patiently(() => {
       this.#raw.exec('BEGIN')

@@ -23,13 +23,13 @@ function resultCode(error: unknown): number | null {
   return opening === null ? null : Number(opening[1]) & 0xff
 }
 
-/** Whether another process holds a lock that a statement needs. */
+/** Returns whether another process holds a lock that a statement needs. */
 export function isBusy(error: unknown): boolean {
   const code = resultCode(error)
   return code === CODE.busy || code === CODE.locked
 }
 
-/** Whether the file is not a valid database. */
+/** Returns whether the file is not a valid database. */
 export function isDamaged(error: unknown): boolean {
   const code = resultCode(error)
   return code === CODE.corrupt || code === CODE.notADatabase

@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import { platform } from 'node:process'
 
-/** Whether SQLite finds a folder for its temporary files (sqlite.org/tempfiles.html, section 5). */
+/** Returns whether SQLite finds a folder for its temporary files (sqlite.org/tempfiles.html, section 5). */
 export function hasTemporaryFolder(): boolean {
   if (platform === 'win32') return true
   // biome-ignore lint/style/noProcessEnv: not a setting of gdn; SQLite reads the variables of the process

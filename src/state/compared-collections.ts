@@ -1,7 +1,7 @@
 import type { Sql } from '../sqlite/shared-database.ts'
 import { counterOf } from './seal.ts'
 
-/** Why a state was recognized as a copy, and whether a collection has been compared since then. */
+/** The reason why a state was recognized as a copy, and whether a collection has been compared since then. */
 export interface Copied {
   reason: string
   epoch: number

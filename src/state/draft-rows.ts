@@ -54,8 +54,8 @@ export interface GoneRow {
 }
 
 /**
- * Returns rows that the run has minted, that the draft doesn't have, and whose NFTs aren't in the table `named`. Leaves
- * out NFTs that were found on the server: this run didn't send their rows, so their requests have no reference IDs.
+ * Returns rows that the run has minted, that the draft doesn't have, and whose NFTs aren't in the table `named`. Omits
+ * NFTs that were found on the server: this run didn't send their rows, so their requests have no reference IDs.
  */
 export function goneRows(sql: Sql, { id, scope }: Drop, after: Pick<GoneRow, 'line' | 'id'>, limit: number): GoneRow[] {
   const digits = scope.length + 1

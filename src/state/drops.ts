@@ -65,10 +65,10 @@ export interface Drop {
   beatAt: number
 }
 
-/** Whether the NFTs of a drop are minted with a placeholder until they are revealed. */
+/** Returns whether the NFTs of a drop are minted with a placeholder until they are revealed. */
 export const isUnrevealed = ({ reading }: Pick<Drop, 'reading'>): boolean => reading.provenance !== undefined
 
-/** Whether each receiver of a list gets the only row of a drop's manifest. */
+/** Returns whether each receiver of a list gets the only row of a drop's manifest. */
 export const isOfList = ({ reading }: { reading: Readonly<Record<string, unknown>> }): boolean =>
   reading.list !== undefined
 

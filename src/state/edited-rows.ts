@@ -27,8 +27,8 @@ export interface VanishedRow {
 }
 
 /**
- * Returns the rows that a run has minted, sent or may have sent, and that are not in the manifest. Leaves out replaced
- * rows unless `withReplaced` is set.
+ * Returns the rows that a run has minted, sent or may have sent, and that are not in the manifest. Omits replaced rows
+ * unless `withReplaced` is set.
  */
 export function vanishedRows(
   sql: Sql,
@@ -170,7 +170,7 @@ export function changedArranged(sql: Sql, drop: Drop, rows: RowsIn, setId: numbe
   )
 }
 
-/** Returns the texts that were last applied, by operation. Leaves out operations without such a text. */
+/** Returns the texts that were last applied, by operation. Omits operations without such a text. */
 export function appliedBodies(sql: Sql, drop: Drop, operations: readonly string[]): Map<string, Uint8Array> {
   const found = sql.all<{ id: string; body: Uint8Array }>(
     `SELECT n.operation_id AS id, ${applied(drop)} AS body FROM json_each(?) j
@@ -181,8 +181,7 @@ export function appliedBodies(sql: Sql, drop: Drop, operations: readonly string[
 }
 
 /**
- * Returns the texts that were minted or last applied, by operation. Leaves out operations whose text the state doesn't
- * have.
+ * Returns the texts that were minted or last applied, by operation. Omits operations whose text the state doesn't have.
  */
 export function sentBodies(sql: Sql, drop: Drop, operations: readonly string[]): Map<string, Uint8Array> {
   const found = sql.all<{ id: string; before: Uint8Array | null }>(

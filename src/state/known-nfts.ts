@@ -83,7 +83,7 @@ export function givenNfts(sql: Sql, nfts: readonly string[]): Set<string> {
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Returns the labels with which this machine minted NFTs, by NFT. Leaves out NFTs that were minted without a label. */
+/** Returns the labels with which this machine minted NFTs, by NFT. Omits NFTs that were minted without a label. */
 export function labelsOfMints(sql: Sql, nfts: readonly string[]): Map<string, string> {
   const rows = sql.all<{ nft: string; label: string }>(
     `SELECT n.nft_gdn_id AS nft, json_extract(q.body, '$.reference_label') AS label FROM json_each(?) j
@@ -94,7 +94,7 @@ export function labelsOfMints(sql: Sql, nfts: readonly string[]): Map<string, st
   return new Map(rows.map(({ nft, label }) => [nft, label]))
 }
 
-/** Returns the given NFT IDs that belong to operations of other runs. Leaves out failed NFTs. */
+/** Returns the given NFT IDs that belong to operations of other runs. Omits failed NFTs. */
 export function givenToOtherRuns(sql: Sql, runId: string, ids: readonly string[]): string[] {
   return sql
     .all<{ id: string }>(

@@ -46,7 +46,11 @@ export class StateReader {
     this.db = new SharedDatabase({ path: this.path, holder: () => holderOf(this.path), ...options })
   }
 
-  /** Runs queries on one snapshot of the state. @throws GdnError `data_dir`, `run_busy` */
+  /**
+   * Runs queries on one snapshot of the state.
+   *
+   * @throws GdnError `data_dir`, `run_busy`
+   */
   async read<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
     return await this.guarded(() => this.db.read(work, signal))
   }
@@ -103,7 +107,11 @@ export class State extends StateReader {
     this.#seal = seal
   }
 
-  /** Runs work as one durable transaction. See {@link SharedDatabase.write}. @throws GdnError `data_dir`, `run_busy` */
+  /**
+   * Runs work as one durable transaction. See {@link SharedDatabase.write}.
+   *
+   * @throws GdnError `data_dir`, `run_busy`
+   */
   async write<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
     return await this.guarded(() => this.db.write(work, signal))
   }

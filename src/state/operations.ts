@@ -136,7 +136,7 @@ export function findOperation(sql: Sql, name: OperationName, id: string): Operat
   })
 }
 
-/** Whether an operation of this name ended between a time and now. */
+/** Returns whether an operation of this name ended between a time and now. */
 export function hasEndedSince(sql: Sql, name: OperationName, { since, now }: { since: number; now: number }): boolean {
   const server = sql.get<{ id: number }>('SELECT id FROM servers WHERE origin = ?', name.origin)
   if (server === undefined) return false
@@ -235,7 +235,11 @@ function readRequest(sql: Sql, id: number): OperationRequest {
   return { rowId: row.id, key, body, backend, honorsKey, listedAt, sentAt, maxCost }
 }
 
-/** Adds a planned operation and claims its name. @throws if a live operation has the name */
+/**
+ * Adds a planned operation and claims its name.
+ *
+ * @throws if a live operation has the name
+ */
 export function insertOperation(sql: Sql, id: string, runId: string, name: OperationName): Operation {
   const server = serverId(sql, name.origin)
   const collection = collectionId(sql, server, name)
@@ -367,8 +371,8 @@ export function countUnknown(sql: Sql, { id }: Operation): number {
 }
 
 /**
- * Returns the requests in the same collection that have another name and an unknown outcome. Leaves out requests with
- * rows of a manifest.
+ * Returns the requests in the same collection that have another name and an unknown outcome. Omits requests with rows
+ * of a manifest.
  */
 export function otherUnknown(sql: Sql, { id }: Operation): Pick<OperationRequest, 'body' | 'listedAt'>[] {
   return sql

@@ -12,7 +12,7 @@ export function pinnedNames(sql: Sql, runId: string): Map<string, string> {
   return new Map(rows.map(({ name, address }) => [name, address]))
 }
 
-/** Whether a run has had rows with ENS names. */
+/** Returns whether a run has had rows with ENS names. */
 export const hasPinnedNames = (sql: Sql, runId: string): boolean =>
   sql.get('SELECT 1 FROM pinned_names WHERE run_id = ? LIMIT 1', runId) !== undefined
 

@@ -11,7 +11,7 @@ export function addChanges(sql: Sql, position: number, changes: readonly object[
   }
 }
 
-/** Returns rows after a position, with the JSON array of their changes. `JOIN` leaves out rows without changes. */
+/** Returns rows after a position, with the JSON array of their changes. `JOIN` omits rows without changes. */
 export function changedPage(
   sql: Sql,
   join: 'JOIN' | 'LEFT JOIN',
@@ -81,9 +81,9 @@ export function addMinted(sql: Sql, field: string, value: string): void {
 }
 
 /**
- * Returns the fields in which rows change, ordered by the number of exchanged values. Leaves out fields in which all
- * changes are impossible. A plan that exchanges 200,000 titles takes 0.8 s. A join of the values instead of their union
- * would take twice as long.
+ * Returns the fields in which rows change, ordered by the number of exchanged values. Omits fields in which all changes
+ * are impossible. A plan that exchanges 200,000 titles takes 0.8 s. A join of the values instead of their union would
+ * take twice as long.
  */
 export function exchangedFields(sql: Sql): ExchangedField[] {
   return sql.all(
@@ -136,7 +136,7 @@ export function markCommon(sql: Sql, position: number, content: string): void {
 }
 
 /**
- * Returns each row whose content matches another row's NFT, with the key of that other row. Leaves out rows that
+ * Returns each row whose content matches another row's NFT, with the key of that other row. Omits rows that
  * `markCommon` marked.
  */
 export function rowsOfOtherNfts(sql: Sql, rows: RowsIn): (ExchangedRow & { position: number })[] {

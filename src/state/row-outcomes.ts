@@ -196,7 +196,7 @@ export function markAbsent(sql: Sql, operationId: string, reason: string): void 
   moveOperation(sql, operationId, 'absent', reason)
 }
 
-/** Returns the keys of a run's absent rows. Leaves out rows that are absent for the reason `except`. */
+/** Returns the keys of a run's absent rows. Omits rows that are absent for the reason `except`. */
 export function absentKeys(sql: Sql, { id, scope }: Pick<Drop, 'id' | 'scope'>, except: string): string[] {
   return sql
     .all<{ key: string }>(

@@ -44,7 +44,7 @@ export interface SentRow {
   isCurrent: boolean
   wasDeployed: boolean
   nftGdnId: string | null
-  /** Why its NFT failed, or is not minted yet. */
+  /** The reason why its NFT failed, or is not minted yet. */
   error: string | null
 }
 
@@ -194,8 +194,8 @@ export function rowsOfRequest(sql: Sql, { scope }: Pick<Drop, 'scope'>, requestI
 }
 
 /**
- * Returns the bodies of requests in the collections whose rows or operations are in flight, unknown or absent. Leaves
- * out the requests of one run. `position` is the row's index, or null for an operation of a single command.
+ * Returns the bodies of requests in the collections whose rows or operations are in flight, unknown or absent. Omits
+ * the requests of one run. `position` is the row's index, or null for an operation of a single command.
  */
 export function unresolvedBodies(
   sql: Sql,

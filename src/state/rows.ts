@@ -62,7 +62,7 @@ const ROWS_PER_INSERT = 100
 /** Begins a new draft, and removes the previous one. */
 export const emptyDraft = (sql: Sql): void => createTables(sql, 'draft')
 
-/** Adds rows to the draft. Leaves out default values: with libsql, passing a value takes longer than storing it. */
+/** Adds rows to the draft. Omits default values: with libsql, passing a value takes longer than storing it. */
 export function addRows(sql: Sql, rows: readonly RowRecord[]): void {
   const hasRare = rows.some(
     ({ reference, portable, files, plain }) => reference !== null || portable !== null || files > 0 || plain !== null,
@@ -178,7 +178,7 @@ export function countFailedOutside(sql: Sql, rows: RowsIn, { id, scope }: Pick<D
   return row?.n ?? 0
 }
 
-/** Whether a set has a row with this ID or content. */
+/** Returns whether a set has a row with this ID or content. */
 export const isPlanned = (sql: Sql, set: number | null, key: string): boolean =>
   sql.get('SELECT 1 FROM rows WHERE set_id = ? AND key IN (?, ?)', set ?? -1, `id:${key}`, `row:${key}`) !== undefined
 
@@ -211,7 +211,7 @@ export type FoundBy = 'line' | 'identity'
 export interface PlannedPage {
   /** The rows, except rows that are accepted or deployed with the same content. */
   rows: PlannedRow[]
-  /** Number of rows in the page that have an operation, including those that `rows` leaves out. */
+  /** Number of rows in the page that have an operation, including those that `rows` omits. */
   sent: number
 }
 
@@ -337,8 +337,8 @@ interface RowCopy {
 const COPIES_PAGE = 1000
 
 /**
- * Yields rows that are copies of earlier rows, in the manifest's order. Leaves out copies that the stored set has or
- * that the run has sent.
+ * Yields rows that are copies of earlier rows, in the manifest's order. Omits copies that the stored set has or that
+ * the run has sent.
  */
 export function* copiesOf(
   sql: Sql,

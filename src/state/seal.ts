@@ -92,7 +92,7 @@ function writeSlot(file: number, text: string): void {
   writeSync(file, bytes, 0, SLOT_BYTES, 0)
 }
 
-/** Whether the database was seen at this place before. */
+/** Returns whether the database was seen at this place before. */
 function isKnownPlace(sql: Sql, { host, device, inode, boot }: SealLocation): boolean {
   const row = sql.get(
     'SELECT 1 FROM places WHERE host = ? AND device = ? AND inode = ? AND boot = ?',

@@ -59,8 +59,8 @@ export function moveOperation(sql: Sql, id: string, to: OperationState, reason: 
 }
 
 /**
- * Moves the operations of a request from one state to another, and returns their number. Leaves out operations that a
- * later request has replaced.
+ * Moves the operations of a request from one state to another, and returns their number. Omits operations that a later
+ * request has replaced.
  */
 export function moveRequest(
   sql: Sql,

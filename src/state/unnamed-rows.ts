@@ -4,7 +4,7 @@ import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from './drops.ts'
 import { type RowRecord, type RowsIn, tableOf } from './rows.ts'
 
-/** Whether any row of the manifest has an ID. */
+/** Returns whether any row of the manifest has an ID. */
 export const hasIds = (sql: Sql, rows: RowsIn): boolean =>
   sql.get(`SELECT 1 FROM ${tableOf(rows)} WHERE key LIKE 'id:%' LIMIT 1`) !== undefined
 
@@ -49,7 +49,9 @@ export function nftsWithRows(sql: Sql, { id, scope }: Drop, rows: RowsIn, nfts: 
   return new Set(withRows.map(({ nft }) => nft))
 }
 
-/** Whether a run has sent rows with an ID, and the manifest has rows without an ID that the run has not sent. */
+/**
+ * Returns whether a run has sent rows with an ID, and the manifest has rows without an ID that the run has not sent.
+ */
 export function addsUnnamed(sql: Sql, { id, scope }: Drop, rows: RowsIn): boolean {
   const named = sql.get(
     "SELECT 1 FROM operations WHERE run_id = ? AND released_at IS NULL AND substr(identity, ?, 3) = 'id:' LIMIT 1",
@@ -63,7 +65,7 @@ export function addsUnnamed(sql: Sql, { id, scope }: Drop, rows: RowsIn): boolea
   return named !== undefined && added !== undefined
 }
 
-/** Whether any run into the collections has sent a row without an ID. */
+/** Returns whether any run into the collections has sent a row without an ID. */
 export function hasUnnamed(sql: Sql, collections: readonly number[]): boolean {
   const row = sql.get(
     // CROSS JOIN keeps this order. Otherwise, SQLite would read the operations of all runs first.

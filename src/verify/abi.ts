@@ -51,7 +51,9 @@ export function callOf(signature: string, ...args: readonly (bigint | string)[])
   return `0x${selector}${words.join('')}`
 }
 
-/** Whether data is whole words, at least one. A group with a repetition would overflow the stack for large data. */
+/**
+ * Returns whether data is whole words, at least one. A group with a repetition would overflow the stack for large data.
+ */
 const isWords = (hex: string): boolean => hex.length > 2 && (hex.length - 2) % WORD === 0 && /^0x[0-9a-f]*$/i.test(hex)
 
 /** Returns the words that a call returned, with 0x; null if the data isn't whole words. */

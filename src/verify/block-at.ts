@@ -10,7 +10,11 @@ export interface Block {
 
 type Node = Pick<ChainReader, 'request' | 'origin'>
 
-/** Returns a block by number or tag; null if the node has none. @throws GdnError `bad_answer` */
+/**
+ * Returns a block by number or tag; null if the node has none.
+ *
+ * @throws GdnError `bad_answer`
+ */
 export async function blockAt(node: Node, which: number | 'latest' | 'finalized'): Promise<Block | null> {
   const name = typeof which === 'number' ? `0x${which.toString(16)}` : which
   const response = await node.request('eth_getBlockByNumber', [name, false])
@@ -35,7 +39,7 @@ export async function blockAt(node: Node, which: number | 'latest' | 'finalized'
 const LAST_TIME = 8.64e15
 const isQuantity = (value: unknown): value is string => typeof value === 'string' && /^0x[0-9a-f]{1,13}$/i.test(value)
 
-/** Whether a node simulates a chain, so that its newest block stays. */
+/** Returns whether a node simulates a chain, so that its newest block stays. */
 export async function isDevelopmentNode(node: Node): Promise<boolean> {
   const response = await node.request('web3_clientVersion', [])
   return 'result' in response && /^(anvil|hardhat)/i.test(String(response.result))

@@ -21,13 +21,21 @@ export type NodeResponse = { result: unknown } | { error: { code: number; messag
 export interface ChainReader {
   /** The only part of the URL that may be shown, because the rest may contain a key. */
   readonly origin: string
-  /** Returns the chain ID from `eth_chainId`. @throws GdnError if no chain responds */
+  /**
+   * Returns the chain ID from `eth_chainId`.
+   *
+   * @throws GdnError if no chain responds
+   */
   chainId(): Promise<number>
   /** Makes many contract calls at a block (default: the latest one), and returns the results in order. */
   call(calls: readonly { to: string; data: string; gas?: string }[], block?: string): Promise<CallResult[]>
   /** Reads the code at addresses, and returns it in order: `0x` for an address without code. */
   codeAt(addresses: readonly string[], block?: string): Promise<CallResult[]>
-  /** Sends one request, and again if no response arrives. @throws GdnError `unreachable` if no node responds */
+  /**
+   * Sends one request, and again if no response arrives.
+   *
+   * @throws GdnError `unreachable` if no node responds
+   */
   request(method: string, params: readonly unknown[]): Promise<NodeResponse>
   /** Reads storage slots of a contract, and returns the words in order. */
   storageAt(address: string, slots: readonly string[], block?: string): Promise<CallResult[]>
@@ -55,8 +63,8 @@ const ROUNDS = 3
 const NO_RESPONSE: CallResult = { kind: 'failed', message: 'no response to this call' }
 
 /**
- * Whether a call is repeated. A failed call is repeated, because nodes also report temporary limits in a response. A
- * revert is checked twice, because one of several nodes behind a URL may lag and not know the newest mints.
+ * Returns whether a call is repeated. A failed call is repeated, because nodes also report temporary limits in a
+ * response. A revert is checked twice, because one of several nodes behind a URL may lag and not know the newest mints.
  */
 const isOpen = ({ kind }: CallResult, round: number): boolean =>
   kind === 'failed' || (kind === 'reverted' && round === 1)

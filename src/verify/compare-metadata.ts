@@ -66,7 +66,7 @@ const foundText = (file: Readonly<Record<string, unknown>>, key: string): string
 
 const isIpfsUrl = (value: unknown): boolean => typeof value === 'string' && splitIpfs(value) !== null
 
-/** Whether two ipfs URLs refer to the same content. A CID may be written in either version, and in any base. */
+/** Returns whether two ipfs URLs refer to the same content. A CID may be written in either version, and in any base. */
 function sameContent(value: unknown, url: string): boolean {
   const [a, b] = [typeof value === 'string' ? splitIpfs(value) : null, splitIpfs(url)]
   if (a === null || b === null || a.path !== b.path) return false

@@ -10,10 +10,10 @@ const [DAG_PB, SHA_256] = [0x70, 0x12]
 
 /**
  * Returns the URLs of the metadata that tokens of a gdn collection were minted with. The contract's storage has the
- * digest of each metadata directory at the first token of its batch. Leaves out tokens without such a digest.
+ * digest of each metadata directory at the first token of its batch. Omits tokens without such a digest.
  *
  * @param at.block default: the newest one
- * @param at.from leaves out tokens whose batch begins before this one. Default: 1
+ * @param at.from omits tokens whose batch begins before this one. Default: 1
  * @throws GdnError `bad_answer` if the node doesn't return the storage
  */
 export async function mintedUris(

@@ -24,7 +24,7 @@ export interface KnownWallet {
   /** The path of the keystore; null for an address. */
   file: string | null
   createdAt: string
-  /** Why the wallet can't be used by its name; null if it can. */
+  /** The reason why the wallet can't be used by its name; null if it can. */
   problem: string | null
 }
 
@@ -49,17 +49,33 @@ export interface AddressBook {
    * @throws GdnError `usage` for an invalid name, or one of an address; `not_found_locally` for an unknown one
    */
   group(name: string, place: Place): SavedGroup
-  /** Whether a name is the name of a group. @throws GdnError `problem` */
+  /**
+   * Whether a name is the name of a group.
+   *
+   * @throws GdnError `problem`
+   */
   isGroup(name: string): boolean
-  /** Returns all groups, ordered by name. Without SQLite, returns none. @throws GdnError `problem` */
+  /**
+   * Returns all groups, ordered by name. Without SQLite, returns none.
+   *
+   * @throws GdnError `problem`
+   */
   groups(): SavedGroup[]
   /** Returns the error for an unknown name, with the nearest name. */
   unknown(name: string, place: Place): GdnError
-  /** Returns all names, also of groups. Without SQLite, returns those of keystores. @throws GdnError `problem` */
+  /**
+   * Returns all names, also of groups. Without SQLite, returns those of keystores.
+   *
+   * @throws GdnError `problem`
+   */
   names(): Set<string>
   /** @throws GdnError `invalid_input` if a wallet, an address or a group has that name; else as `names` */
   refuseTaken(name: string): void
-  /** Returns the named wallets and addresses. Without SQLite, returns only keystores. @throws GdnError `problem` */
+  /**
+   * Returns the named wallets and addresses. Without SQLite, returns only keystores.
+   *
+   * @throws GdnError `problem`
+   */
   list(): KnownWallet[]
 }
 

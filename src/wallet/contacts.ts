@@ -120,7 +120,11 @@ function contactOf({ file, columns, line, cells }: Row, lines: Map<string, numbe
 
 const columnOf = (name: string): Column | undefined => COLUMNS.find((column) => column === name.trim().toLowerCase())
 
-/** Finds the columns by the header, and reports unknown ones. @throws ManifestError if a required column is missing */
+/**
+ * Finds the columns by the header, and reports unknown ones.
+ *
+ * @throws ManifestError if a required column is missing
+ */
 function columnsOf({ header: { line, names } }: CsvFile, file: string, issues: ManifestIssue[]): Columns {
   const found: Partial<Record<Column, number>> = {}
   for (const [index, name] of names.entries()) {

@@ -25,7 +25,7 @@ export function recordExport(folder: string, made: WalletExport): void {
   appendFileSync(join(folder, FILE), `${JSON.stringify(made)}\n`, { mode: 0o600 })
 }
 
-/** Returns the recorded exports, oldest first. Lines that can't be read are left out. */
+/** Returns the recorded exports, oldest first. Lines that can't be read are omitted. */
 export function readExports(folder: string): WalletExport[] {
   if (!checkWalletFolder(folder) || !existsSync(join(folder, FILE))) return []
   const lines = readSecretFile(join(folder, FILE), MAX_BYTES).split('\n')

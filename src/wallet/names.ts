@@ -12,7 +12,7 @@ export function nameProblem(name: string): string | null {
   return 'must have 1 to 63 characters of a-z, 0-9, ".", "_" and "-", and begin with a letter or digit'
 }
 
-/** Whether a value is the name of a wallet instead of an address. No address begins with `@`. */
+/** Returns whether a value is the name of a wallet instead of an address. No address begins with `@`. */
 export const isName = (value: string): boolean => value.startsWith('@')
 
 /**

@@ -84,10 +84,13 @@ function ofKeypair(bytes: Uint8Array, fail: Fail): WalletKey {
   }
 }
 
-/** Whether a text looks like a mnemonic, which has several words. */
+/** Returns whether a text looks like a mnemonic, which has several words. */
 export const isMnemonic = (text: string): boolean => /^[^[{]\S*\s+\S/.test(text.trim())
 
-/** Whether a command's argument looks like a key instead of a file. Other users of the machine can see arguments. */
+/**
+ * Returns whether a command's argument looks like a key instead of a file. Other users of the machine can see
+ * arguments.
+ */
 export function looksLikeKey(argument: string): boolean {
   const text = argument.trim()
   return (

@@ -53,7 +53,11 @@ export async function storeKey({ key, reservation, password, signal }: StoreOpti
   }
 }
 
-/** Reads the keystore back and opens it as a later command would. @throws if it has another key */
+/**
+ * Reads the keystore back and opens it as a later command would.
+ *
+ * @throws if it has another key
+ */
 export async function prove(file: string, password: Secret, address: string): Promise<void> {
   const opened = await openKeystore(readSecretFile(file, MAX_KEYSTORE_BYTES), password, file)
   if (!sameAddress(opened.address, address)) throw new Error(`${file} contains a different key than gdn wrote`)

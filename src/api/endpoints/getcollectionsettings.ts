@@ -10,7 +10,9 @@ export const collectionSettings = z.looseObject({
   transaction_gdn_id: z.string(),
   /** Whether the values come from the contract. Otherwise, they come from the creation request and known changes. */
   is_read_from_chain: z.boolean(),
-  /** Why the contract or its metadata could not be read; null if both were read, or if there is no contract. */
+  /**
+   * The reason why the contract or its metadata could not be read; null if both were read, or if there is no contract.
+   */
   problem: z.string().nullable(),
   wallet_address: z.string(),
   /** The wallet that ownership was offered to; null if there is no offer. */

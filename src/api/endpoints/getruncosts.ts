@@ -33,8 +33,9 @@ export const runCosts = z.looseObject({
   /** The run's maximum gas price; null if there is none. */
   max_fee: digits.nullable(),
   /**
-   * Why nothing is signed for the run's NFTs at the moment: the funds that the signers lack, what must happen before
-   * the limit allows more NFTs, or which signed transaction is stuck because of the limit. Null if none of these apply.
+   * The reason why nothing is signed for the run's NFTs at the moment: the funds that the signers lack, what must
+   * happen before the limit allows more NFTs, or which signed transaction is stuck because of the limit. Null if none
+   * of these apply.
    */
   waiting: z.string().nullable(),
 })

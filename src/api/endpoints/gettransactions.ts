@@ -18,7 +18,7 @@ export const transactionRecord = z.looseObject({
   /** Whether the blockchain is an embedded chain, where coins have no value. */
   is_simulated: z.boolean().nullish(),
   error: z.string().nullish(),
-  /** Why the transaction isn't signed yet: the funds that the blockchain's signers lack. */
+  /** The reason why the transaction isn't signed yet: the funds that the blockchain's signers lack. */
   pending_reason: z.string().nullish(),
   /** The transaction's page in a block explorer, if the network's configuration names one. */
   explorer_url: z.string().nullish(),

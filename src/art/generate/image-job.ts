@@ -77,7 +77,11 @@ export async function imageMaker({ art, fit, folder }: ImageSetup): Promise<Make
   }
 }
 
-/** Writes and syncs a file. @throws errors of the file system with the path */
+/**
+ * Writes and syncs a file.
+ *
+ * @throws errors of the file system with the path
+ */
 export async function writeSynced(path: string, content: string | Buffer): Promise<void> {
   await namingFile(path, async () => {
     const handle = await open(path, 'w')

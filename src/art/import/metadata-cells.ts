@@ -21,7 +21,7 @@ const OMITTED = new Set([
   ...['dna', 'edition', 'date', 'compiler'],
   ...['symbol', 'seller_fee_basis_points', 'properties', 'collection', 'creators'],
 ])
-/** Whether a manifest gets nothing from a field. */
+/** Returns whether a manifest gets nothing from a field. */
 export const isOmitted = (field: string): boolean => OMITTED.has(field)
 
 /** Fields that become other columns, or files. */

@@ -39,7 +39,11 @@ export interface Build {
   collection: string | null
 }
 
-/** Reads a text file of limited size. @throws GdnError `invalid_input` */
+/**
+ * Reads a text file of limited size.
+ *
+ * @throws GdnError `invalid_input`
+ */
 export type ReadText = (path: string, maxBytes: number) => Promise<string>
 
 export interface ReadBuildOptions {

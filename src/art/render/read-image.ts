@@ -32,7 +32,11 @@ const MAX_BYTES = 256 * 1024 * 1024
 
 const TYPES = ['image/png', 'image/webp', 'image/jpeg']
 
-/** Reads the bytes of an image. @throws GdnError `invalid_input` with the location in `art.yaml` */
+/**
+ * Reads the bytes of an image.
+ *
+ * @throws GdnError `invalid_input` with the location in `art.yaml`
+ */
 export async function readImageFile(image: ImageFile): Promise<Buffer> {
   try {
     const handle = await open(image.path, 'r')

@@ -157,16 +157,16 @@ function seemsRenamed(rows: NamedRow[]): GdnError {
 
 const otherRuns = (names: readonly string[]): string => (names.length === 1 ? 'another run' : 'other runs')
 
-/** Whether the collection has runs of other drops, whose rows may have the same IDs as rows of this run. */
+/** Returns whether the collection has runs of other drops, whose rows may have the same IDs as rows of this run. */
 export function hasOtherDrops(sql: Sql, store: StoredRun): boolean {
   const collections = new Set(store.collections(sql))
   return listDrops(sql).some((other) => collections.has(other.collectionId) && isAnotherDrop(store.drop, other))
 }
 
 /**
- * Whether two runs are different drops, whose rows may have the same IDs. They are if at least one has a name and each
- * has its own manifest, or both have lists of receivers. If the other run's manifest is gone, it may have been moved
- * here.
+ * Returns whether two runs are different drops, whose rows may have the same IDs. They are if at least one has a name
+ * and each has its own manifest, or both have lists of receivers. If the other run's manifest is gone, it may have been
+ * moved here.
  */
 function isAnotherDrop(drop: Drop, other: Drop): boolean {
   const { manifest } = other
@@ -211,7 +211,7 @@ const haveOtherFiles = ({ body, otherBody }: SharedRow): boolean => areOther(fil
 const filesOf = (body: Uint8Array | null): ManifestRow['localFiles'] =>
   body === null ? [] : rowOfParts(splitRowText(body)).localFiles
 
-/** Whether files under the same key differ in size. A file that isn't at its path may have been moved. */
+/** Returns whether files under the same key differ in size. A file that isn't at its path may have been moved. */
 function areOther(files: ManifestRow['localFiles'], others: ManifestRow['localFiles']): boolean {
   return files.some(({ key, path }) => {
     const other = others.find((file) => file.key === key)

@@ -128,26 +128,29 @@ const isExchanged = (one: ExchangedField, named: number): boolean =>
   one.values >= MIN_VALUES && (isBalanced(one) || (isRefused(one) && isReordered(one, named)))
 
 /**
- * Whether rows exchange the values of a field among each other. If people transfer NFTs among a few wallets, or
+ * Returns whether rows exchange the values of a field among each other. If people transfer NFTs among a few wallets, or
  * reassign a few titles, they rarely give each value to as many rows as they take it from. If other edits accompany a
  * sorted column, only few rows are unbalanced.
  */
 const isBalanced = ({ moved, changed, excess }: ExchangedField): boolean =>
   seemChanged(moved, changed) && excess <= Math.max(MAX_EXCESS, moved * MAX_EXCESS_PART)
 
-/** Whether a whole column seems to have been reordered, even if rows were added or removed at the same time. */
+/** Returns whether a whole column seems to have been reordered, even if rows were added or removed at the same time. */
 const isReordered = (one: ExchangedField, named: number): boolean =>
   isLarge(one, named) && (one.kept >= one.changed * MIN_KEPT || one.moved >= one.changed * MIN_MOVED)
 
 const isLarge = ({ changed }: ExchangedField, named: number): boolean => seemChanged(changed, named)
 
-/** Whether rows may exchange the values of a field, even though many of them get new values. */
+/** Returns whether rows may exchange the values of a field, even though many of them get new values. */
 const mayBeExchanged = (one: ExchangedField, named: number): boolean =>
   isRefused(one) &&
   one.values >= MIN_VALUES &&
   (seemChanged(one.moved, one.changed) || (isLarge(one, named) && seemChanged(one.kept, one.changed)))
 
-/** Whether nearly all transfers are to wallets that lose as many NFTs as they get, as if the column had been sorted. */
+/**
+ * Returns whether nearly all transfers are to wallets that lose as many NFTs as they get, as if the column had been
+ * sorted.
+ */
 const arePermuted = (one: ExchangedField, named: number): boolean =>
   one.field === 'receiver' &&
   one.changed >= MIN_TRANSFERS &&

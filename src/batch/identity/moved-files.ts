@@ -79,8 +79,9 @@ type Files = ManifestRow['localFiles']
 const filesOf = (body: Uint8Array): Files => rowOfParts(splitRowText(body)).localFiles
 
 /**
- * Whether files under the same keys are the same files, possibly at different paths. They are if the earlier file is
- * gone, or if both have the same path relative to the manifest or the same content. Otherwise, the row was edited.
+ * Returns whether files under the same keys are the same files, possibly at different paths. They are if the earlier
+ * file is gone, or if both have the same path relative to the manifest or the same content. Otherwise, the row was
+ * edited.
  */
 async function areSame({ movedFrom, drop: { manifest } }: StoredRun, before: Files, files: Files): Promise<boolean> {
   const placeOf = (path: string, from: string | null) => relative(dirname(from ?? ''), path)

@@ -80,7 +80,11 @@ interface OtherLabels {
   own: string
 }
 
-/** Refuses rows whose NFTs have another label, unless `adopt` is set. @throws GdnError `seems_minted` */
+/**
+ * Refuses rows whose NFTs have another label, unless `adopt` is set.
+ *
+ * @throws GdnError `seems_minted`
+ */
 export function refuseMintedElsewhere(
   labeled: readonly OtherLabel[],
   { label: own, adopt }: Pick<BatchOptions, 'label' | 'adopt'>,

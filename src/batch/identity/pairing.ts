@@ -74,7 +74,7 @@ type Client = Pick<BatchClient, 'call' | 'learnIdempotency' | 'supports'>
  *
  * 1. Collect the NFTs that were minted without an ID and whose rows are no longer in the manifest. This machine knows
  *    the NFTs of its own run. A server that stores aliases knows the NFTs of other machines: by the run's label and, if
- *    the run is new, by the content of rows. NFTs whose rows got an ID on any machine are left out.
+ *    the run is new, by the content of rows. NFTs whose rows got an ID on any machine are omitted.
  * 2. Collect the rows with an ID that are new to the run.
  * 3. Ask the server for the reference IDs of these rows. If one is the alias of an NFT of step 1 that this machine
  *    knows, they are a pair (`alias: 'stored'`). A row whose reference ID belongs to another NFT is left to

@@ -164,7 +164,11 @@ async function mayBeKnown({ store, options, client, gathered }: Start, listed: S
   )
 }
 
-/** Refuses to send absent rows again if the collection has them. @throws GdnError `seems_minted` */
+/**
+ * Refuses to send absent rows again if the collection has them.
+ *
+ * @throws GdnError `seems_minted`
+ */
 async function refuseFoundAgain(
   start: Start,
   positions: ReadonlySet<number>,
@@ -338,7 +342,7 @@ async function* sentFirst(
   }
 }
 
-/** Yields the rows that the run never sent. Leaves out NFTs that were assigned to another row in the meantime. */
+/** Yields the rows that the run never sent. Omits NFTs that were assigned to another row in the meantime. */
 async function* unsent(
   store: StoredRun,
   rows: AsyncIterable<FoundRow>,
@@ -361,7 +365,7 @@ async function lookUp(
 
 /**
  * Returns the positions of rows to be sent again because reconciling found them absent. Rows that the user declared
- * absent are left out.
+ * absent are omitted.
  */
 async function repeatedRows(store: StoredRun, { rows }: Gathered): Promise<Set<number>> {
   const wanted = new Set(await store.read((sql) => absentKeys(sql, store.drop, MARKED_ABSENT)))

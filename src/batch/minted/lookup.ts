@@ -26,8 +26,8 @@ export interface FoundRow {
 }
 
 /**
- * Whether an NFT was minted to an owner of its row or belongs to one now, or to the row's ENS name, which may have got
- * another address since. True if the NFT's owner isn't known yet.
+ * Returns whether an NFT was minted to an owner of its row or belongs to one now, or to the row's ENS name, which may
+ * have got another address since. True if the NFT's owner isn't known yet.
  */
 export function hasOwnerOf({ row, match: { owner, holder, name } }: FoundRow): boolean {
   const owners = ownersOf(row.row)

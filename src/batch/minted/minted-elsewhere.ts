@@ -11,7 +11,7 @@ import type { BatchClient, BatchOptions } from '../types.ts'
 
 /**
  * Returns the planned and failed rows of an unrevealed drop that another machine has minted, by their reference IDs.
- * Leaves out NFTs of other drops, which may have the same reference IDs, and NFTs that this machine has recorded.
+ * Omits NFTs of other drops, which may have the same reference IDs, and NFTs that this machine has recorded.
  */
 export async function mintedElsewhere(
   store: StoredRun,

@@ -19,7 +19,7 @@ export interface Proof {
 
 /** The result of one search in the collection. */
 export interface CollectionSearchResult {
-  /** Why the search isn't complete; null if it is. */
+  /** The reason why the search isn't complete; null if it is. */
   lacks: string | null
   /** Milliseconds since the acceptance of the run's oldest NFT that the listing still lacks. 0 if it lacks none. */
   lagMs: number

@@ -41,7 +41,11 @@ export async function markRows(context: RunContext, marks: readonly RowMark[]): 
   context.emitRows()
 }
 
-/** Returns the operation of a row whose outcome is unknown. @throws GdnError `usage` */
+/**
+ * Returns the operation of a row whose outcome is unknown.
+ *
+ * @throws GdnError `usage`
+ */
 function operationOf(sql: Sql, { drop }: StoredRun, key: string): string {
   const [row] = operationsOfKey(sql, drop, key)
   if (row === undefined && !isPlanned(sql, drop.setId, key)) {

@@ -18,7 +18,7 @@ export interface UnknownRow {
   reason: string | null
   /** The reference ID that the row was sent with, or null. */
   reference: string | null
-  /** Why the row can't be declared absent, regardless of what the collection lists. Null if it can. */
+  /** The reason why the row can't be declared absent, regardless of what the collection lists. Null if it can. */
   notAbsentReason: string | null
 }
 

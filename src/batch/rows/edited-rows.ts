@@ -37,7 +37,7 @@ export const MAX_PAIRS = 50
 const PAGE = 500
 
 /**
- * Returns the rows that a run has sent but that left the manifest. Leaves out rows whose NFT was burned or belongs to
+ * Returns the rows that a run has sent but that left the manifest. Omits rows whose NFT was burned or belongs to
  * another row, because a new row can't be an edit of them. All messages count these rows.
  *
  * @param operations operations of rows whose NFTs belong to other rows or are known to be burned
@@ -73,7 +73,11 @@ export function findReplaced(
   return vanished.map(({ id }) => id)
 }
 
-/** Like `findReplaced`, for a new run of a manifest that another run has sent. @throws GdnError `edited_rows` */
+/**
+ * Like `findReplaced`, for a new run of a manifest that another run has sent.
+ *
+ * @throws GdnError `edited_rows`
+ */
 export function refuseEdited(sql: Sql, other: Drop, rows: RowsIn): void {
   const unnamed = new Map<string, string[]>()
   for (const { id, key, content } of vanishedRows(sql, other, rows)) {

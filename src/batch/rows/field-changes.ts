@@ -23,8 +23,8 @@ export const fileFieldName = (key: string): string => (key === 'image' ? key : `
 export const isFileField = (field: string): boolean => field === 'image' || field.startsWith('file:')
 
 /**
- * Whether a field identifies an NFT to people. Attributes and extra keys don't, because dynamic NFTs may legitimately
- * exchange them.
+ * Returns whether a field identifies an NFT to people. Attributes and extra keys don't, because dynamic NFTs may
+ * legitimately exchange them.
  */
 export const identifiesNft = (field: string): boolean =>
   field === 'title' || field === 'description' || isFileField(field)

@@ -10,7 +10,7 @@ type Cell = readonly [column: string, text: string]
 
 /**
  * Returns a row as cells with the column names of a manifest. A local file inside the manifest's folder gets its
- * relative path. Fields that gdn adds to the placeholder of an unrevealed row are left out, because no manifest has
+ * relative path. Fields that gdn adds to the placeholder of an unrevealed row are omitted, because no manifest has
  * them.
  */
 function cellsOf(row: ManifestRow, folder: string | null): Cell[] {

@@ -71,7 +71,7 @@ export class RowNamer {
     }
   }
 
-  /** Whether a row without a sender has this address, and no name, as its receiver. */
+  /** Returns whether a row without a sender has this address, and no name, as its receiver. */
   hasReceiver(address: string): boolean {
     return this.#pairs.has(partiesOf({ receiver: address, sender: null }))
   }
@@ -94,7 +94,11 @@ export class RowNamer {
  */
 export const plainHash = (row: ManifestRow): string | null => (hasNames(row) ? copyHash(withoutNames(row)) : null)
 
-/** Restores a row from its record. @throws GdnError `data_dir` if the record is damaged */
+/**
+ * Restores a row from its record.
+ *
+ * @throws GdnError `data_dir` if the record is damaged
+ */
 export function keptRow({ position, line, key, content, plain, body }: RowRecord): KeptRow {
   const row: ManifestRow = { line, id: key.startsWith('id:') ? key.slice('id:'.length) : null, ...parse(body) }
   if (contentHash(row) !== content) throw damaged()

@@ -21,7 +21,7 @@ export const withCopy = (key: RowKey, copy: number): RowKey => rowKey(null, cont
 /** Returns the content hash in the key of a row without an ID. */
 export const contentOfKey = (key: RowKey): string => key.slice('row:'.length).split('#')[0] ?? ''
 
-/** Whether the key contains the content hash, so that editing the row changes its key. */
+/** Returns whether the key contains the content hash, so that editing the row changes its key. */
 export function isContentKey(key: RowKey): boolean {
   return key.startsWith('row:')
 }
@@ -47,7 +47,7 @@ export function referenceScope(run: { runName: string | null; manifest: string |
 
 const ORDER = 'order'
 
-/** Whether other machines can find the NFTs of a drop by their reference IDs. They can't for a second drop. */
+/** Returns whether other machines can find the NFTs of a drop by their reference IDs. They can't for a second drop. */
 export const isSharedScope = (scope: string): boolean => (JSON.parse(scope) as string[])[0] !== ORDER
 
 /**

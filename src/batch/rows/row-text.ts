@@ -95,7 +95,8 @@ export function copyHash(row: ManifestRow): string {
 }
 
 /**
- * Whether `contentHash` of a row is also its `copyHash`, because the row has nothing whose order or location matters.
+ * Returns whether `contentHash` of a row is also its `copyHash`, because the row has nothing whose order or location
+ * matters.
  */
 export function isCopyHashContent({ metadata: { file_fields, attribute }, localFiles }: ManifestRow): boolean {
   return localFiles.length === 0 && file_fields.length < 2 && (attribute === undefined || attribute.length < 2)
@@ -157,7 +158,11 @@ export function mixedRow(before: Uint8Array, row: Uint8Array, part: 'metadata' |
   return Buffer.from(mixed.join(SEPARATOR))
 }
 
-/** Restores a row from the parts of its stored text. @throws RangeError if they are damaged */
+/**
+ * Restores a row from the parts of its stored text.
+ *
+ * @throws RangeError if they are damaged
+ */
 export function rowOfParts(parts: readonly string[]): Parties & Pick<ManifestRow, 'metadata' | 'localFiles'> {
   let at = 0
   const next = () => {

@@ -172,7 +172,11 @@ function withMovedFiles(body: Uint8Array, folder: string, to: string): Uint8Arra
   return Buffer.from(rowTexts({ line: 0, id: null, ...row, localFiles }).kept)
 }
 
-/** Like `moveRun`, for a command that doesn't hold the run. @throws GdnError `usage`, `data_dir` */
+/**
+ * Like `moveRun`, for a command that doesn't hold the run.
+ *
+ * @throws GdnError `usage`, `data_dir`
+ */
 export async function storeMove(options: BatchOptions): Promise<void> {
   await withState(options.stateDir, (state) => state.write((sql) => moveRun(sql, familyOf(sql, options), options)))
 }

@@ -227,8 +227,8 @@ function refuseUnfinished(sql: Sql, drop: Drop): void {
 }
 
 /**
- * Whether a run is finished. A run that was killed between its last outcome and its summary is not: the next command
- * prints the summary.
+ * Returns whether a run is finished. A run that was killed between its last outcome and its summary is not: the next
+ * command prints the summary.
  */
 export const isFinished = ({ drop, counts }: StoredRun): boolean => drop.endedAt !== null && openRows(counts) === 0
 

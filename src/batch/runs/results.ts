@@ -26,17 +26,17 @@ const OF_OTHER_RUN = `${TWICE}the run `
 /** Prefix of the error of an accepted row that the server hasn't minted yet. */
 const WAITING = 'waiting: '
 
-/** Why a row is undecided although the server accepted its request. */
+/** The reason why a row is undecided although the server accepted its request. */
 export const NOT_SHOWN = 'the server accepted the request, but returns no NFT with this metadata for it'
 
 /** Why a row is undecided if its NFT was deployed before the backend was restored. */
 export const NOT_KNOWN = 'its NFT was deployed, but the backend was restored from a backup and no longer has it'
 
-/** Why an adopted row is undecided after the backend was restored. Its NFT may have been deployed. */
+/** The reason why an adopted row is undecided after the backend was restored. Its NFT may have been deployed. */
 export const ADOPTED_NOT_KNOWN =
   'it was minted before this run, but the backend was restored from a backup and no longer has its NFT'
 
-/** Why a row is absent. */
+/** The reason why a row is absent. */
 export const ABSENCE = {
   later_rows: `${ABSENT}it is not in the collection, but rows that were sent later are`,
   time_alone: `${ABSENT}it is not in the collection after a wait, and no later row confirms this`,

@@ -33,7 +33,7 @@ export class RunContext {
   readonly #shortage: () => Promise<string | null>
   readonly #sufficientLimit: () => Promise<string | null>
   readonly #halt = new AbortController()
-  /** Why requests are held back, or null if they aren't. */
+  /** The reason why requests are held back, or null if they aren't. */
   heldFor: string | null = null
   readonly #interrupt = () => {
     const reason: unknown = this.options.signal?.reason
@@ -67,7 +67,8 @@ export class RunContext {
   }
 
   /**
-   * Whether the server ensures that each further request takes effect only once, regardless of how often it is sent.
+   * Returns whether the server ensures that each further request takes effect only once, regardless of how often it is
+   * sent.
    */
   get isHonored(): boolean {
     return this.client.supports('idempotency') === true || this.client.supports('references') === true

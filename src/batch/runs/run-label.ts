@@ -4,9 +4,9 @@ import { labelProblem } from '../../api/reference-id.ts'
 
 /** Determines the folder at which the path in a label begins. */
 export interface LabelRoots {
-  /** Whether a folder is the root of a Git repository. */
+  /** Returns whether a folder is the root of a Git repository. */
   isRepository(folder: string): boolean | Promise<boolean>
-  /** Whether a folder has a gdn configuration file. */
+  /** Returns whether a folder has a gdn configuration file. */
   isProject(folder: string): boolean | Promise<boolean>
 }
 

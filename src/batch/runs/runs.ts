@@ -160,7 +160,7 @@ interface Limits {
   collection?: string | undefined
 }
 
-/** Whether a run is on the server and in the collection to which a search is limited. */
+/** Returns whether a run is on the server and in the collection to which a search is limited. */
 export const isWithin = (run: Run, { server, collection }: Limits): boolean =>
   (server === undefined || server.has(run)) &&
   (collection === undefined || sameAddress(run.contractAddress, collection))
@@ -295,7 +295,7 @@ function inALine({ id, name, url, blockchain, contractAddress, startedAt, genera
   return `${id}  ${name}  ${startedAt.slice(0, 16).replace('T', ' ')}${number}, ${contractAddress} on ${blockchain}, ${url}, ${manifestPath ?? 'standard input'}`
 }
 
-/** Whether the run's `--run` name is the former file name of its manifest, which was renamed. */
+/** Returns whether the run's `--run` name is the former file name of its manifest, which was renamed. */
 const hasFormerName = ({ runName, manifestPath }: Run): boolean =>
   runName !== null && manifestPath !== null && extname(runName) !== '' && basename(runName) !== basename(manifestPath)
 

@@ -170,7 +170,11 @@ async function* eachMint(store: StoredRun, rows: RowsIn, plan: RequestPlan): Asy
   }
 }
 
-/** Refuses stored rows with typed traits if the server no longer supports these. @throws GdnError `refused` */
+/**
+ * Refuses stored rows with typed traits if the server no longer supports these.
+ *
+ * @throws GdnError `refused`
+ */
 function refuseTyped(rows: readonly ManifestRow[]): void {
   for (const { line, metadata } of rows) {
     const trait = typedTraitIn(metadata)

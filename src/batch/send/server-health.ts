@@ -30,7 +30,7 @@ export class ServerHealth {
     return this.#unknownInARow >= SUSPICIOUS_IN_A_ROW
   }
 
-  /** Whether to hold requests back. If requests can safely be repeated, an unknown outcome costs only time. */
+  /** Returns whether to hold requests back. If requests can safely be repeated, an unknown outcome costs only time. */
   get isSuspicious(): boolean {
     return this.isFailing && !this.#context.isHonored
   }

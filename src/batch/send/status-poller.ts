@@ -32,11 +32,11 @@ export class StatusPoller {
   /** Requests whose NFTs are all assigned to the right rows. */
   readonly #checked = new Set<number>()
 
-  /** Why the server hasn't minted accepted rows yet; null if unknown. */
+  /** The reason why the server hasn't minted accepted rows yet; null if unknown. */
   waitsFor: string | null = null
   /** The `pending_reason` of the first accepted row that has one. */
   #pendingReason: string | null = null
-  /** Why the last poll got no response; null if it got one. */
+  /** The reason why the last poll got no response; null if it got one. */
   #noResponse: string | null = null
   #aside: Promise<void> | null = null
   #asideAt: number

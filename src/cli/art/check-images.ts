@@ -17,7 +17,7 @@ export interface ImagesCheck {
   checked: number | null
   /** The SHA-256 of the image of each trait; null if one can't be used, or if they were not checked. */
   hashes: readonly string[] | null
-  /** Why the images can't be used, or why they were not checked. */
+  /** The reason why the images can't be used, or why they were not checked. */
   error: GdnError | null
 }
 

@@ -8,7 +8,11 @@ import type { Deps } from '../deps.ts'
 
 const MAX_BYTES = 16 * 1024 * 1024
 
-/** Reads an `art.yaml`. @throws GdnError `invalid_config` with the location of the problem */
+/**
+ * Reads an `art.yaml`.
+ *
+ * @throws GdnError `invalid_config` with the location of the problem
+ */
 export async function readArt({ cwd }: Pick<Deps, 'cwd'>, path: string): Promise<Art> {
   const text = await readTextIfThere(resolve(cwd, path), MAX_BYTES, 'invalid_config')
   if (text !== null && text.trim() !== '') return parseArt(text, path, cwd)

@@ -29,7 +29,7 @@ export class ContractReceivers implements ReceiverCheck {
   readonly #checking: Checking
   #chain: Promise<ChainReader | null> | null = null
   #close: () => Promise<void> = async () => {}
-  /** Why not all receivers were checked; null if they were. */
+  /** The reason why not all receivers were checked; null if they were. */
   #unread: string | null = null
   /** The first contracts by address, with their kinds. */
   readonly #kinds = new Map<string, string | null>()

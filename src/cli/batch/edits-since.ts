@@ -72,7 +72,7 @@ export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
     const { changes, ...since } = edits
     if (changes === null) return { ...common, warnings: [], isInvalid: false, ...since }
     if (list?.skipsContracts === true) {
-      // Receivers that were left out would count as new.
+      // Receivers that were omitted would count as new.
       const warnings = [`${name} has changed since the run read it.`]
       return { ...common, warnings, isInvalid: false, ...since, rows: [] }
     }
@@ -95,7 +95,7 @@ export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
 
 const rowsOf = (items: Items, drawn: DrawnRows | null): Items => (drawn === null ? items : withDrawnRows(items, drawn))
 
-/** Whether a list can be read again. A deleted group is reported when it is read. */
+/** Returns whether a list can be read again. A deleted group is reported when it is read. */
 const isThere = (path: string | null): boolean => path !== null && (isName(path) || existsSync(path))
 
 function mintFlags({ runName }: Run, list: StoredList | null): string {

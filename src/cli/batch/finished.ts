@@ -34,7 +34,11 @@ export interface FinishedRun {
   rows: NamedRows
 }
 
-/** Returns the finished run that a `run_finished` error reports. @throws any other error */
+/**
+ * Returns the finished run that a `run_finished` error reports.
+ *
+ * @throws any other error
+ */
 export async function finishedRun(error: unknown, { stateDir }: Pick<BatchOptions, 'stateDir'>): Promise<FinishedRun> {
   if (!(error instanceof GdnError) || error.code !== 'run_finished') throw error
   const { run_id, kept_accepted, removed, has_local_files } = error.details as {
@@ -144,7 +148,11 @@ function notesOf(
   return [...notes, `With --again, gdn mints every row a second time.${again}`]
 }
 
-/** Prints that a run is finished. @throws GdnError `batch_failed_rows` if rows failed */
+/**
+ * Prints that a run is finished.
+ *
+ * @throws GdnError `batch_failed_rows` if rows failed
+ */
 export function noteFinished(
   { io }: Deps,
   finished: FinishedRun,

@@ -105,8 +105,9 @@ export interface OpenedManifest {
 }
 
 /**
- * Finds the collection and the server of a manifest. @throws GdnError `usage`, `invalid_manifest`, `unreachable`,
- * `wrong_backend`
+ * Finds the collection and the server of a manifest.
+ *
+ * @throws GdnError `usage`, `invalid_manifest`, `unreachable`, `wrong_backend`
  */
 export async function openManifest(
   deps: Deps,

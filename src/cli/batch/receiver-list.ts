@@ -12,11 +12,15 @@ export interface StoredList {
   skipsContracts: boolean
 }
 
-/** Whether a manifest is minted to a list of receivers. */
+/** Returns whether a manifest is minted to a list of receivers. */
 export const hasList = ({ to, toStdin }: Pick<BatchMintFlags, 'to' | 'toStdin'>): boolean =>
   to !== undefined || toStdin === true
 
-/** Checks the flags for a list of receivers. @throws GdnError `usage` */
+/**
+ * Checks the flags for a list of receivers.
+ *
+ * @throws GdnError `usage`
+ */
 export function checkListFlags(manifest: string, flags: BatchMintFlags): void {
   const { to, toStdin, merge, skipContracts, receiver, unrevealed, run } = flags
   if (!hasList(flags)) {

@@ -83,7 +83,11 @@ const rowsToSend = (
   { retryFailed }: Partial<BatchOptions>,
 ): number => pending + unknown + (retryFailed === true ? failed : 0)
 
-/** Prompts before sending planned rows although the manifest was edited. @throws GdnError `not_confirmed` */
+/**
+ * Prompts before sending planned rows although the manifest was edited.
+ *
+ * @throws GdnError `not_confirmed`
+ */
 async function confirmPlanned({ io }: Deps): Promise<void> {
   await io.confirm('Send the rows as they were planned?', '--yes')
 }

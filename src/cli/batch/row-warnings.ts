@@ -35,7 +35,11 @@ export function printBriefly({ io }: Pick<Deps, 'io'>, warnings: readonly Manife
   if (left > 0) io.warn(`  … and ${count(left, 'more warning')}; \`gdn batch validate\` lists them`)
 }
 
-/** Refuses identical rows if gdn can't prompt. @throws GdnError `not_confirmed` */
+/**
+ * Refuses identical rows if gdn can't prompt.
+ *
+ * @throws GdnError `not_confirmed`
+ */
 export function refuseDuplicates(
   { io }: Pick<Deps, 'io'>,
   allowed: boolean | undefined,

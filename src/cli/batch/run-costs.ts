@@ -10,7 +10,11 @@ import { openMeter } from '../cost/estimate.ts'
 import { type CostReservation, sumOfUses, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
 import type { Connection, Deps, SpendingRun } from '../deps.ts'
 
-/** Compares the run's collection and the rows that it is about to send with a plan. @throws GdnError `refused` */
+/**
+ * Compares the run's collection and the rows that it is about to send with a plan.
+ *
+ * @throws GdnError `refused`
+ */
 export async function checkRunPlan(
   { checkPlan }: Pick<Deps, 'checkPlan'>,
   { blockchain, contractAddress: contract_address }: Pick<BatchOptions, 'blockchain' | 'contractAddress'>,

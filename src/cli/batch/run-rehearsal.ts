@@ -110,7 +110,8 @@ interface Minted {
 async function mint(deps: Deps, { manifest, flags, target, rehearsal, folder, tell }: Minting): Promise<Minted> {
   const seen = { counts: NO_ROWS, requests: 0, hasEnded: false }
   /**
-   * Why the backend accepts no requests: the funds that a signer lacks for all rows, including rows not accepted yet.
+   * The reason why the backend accepts no requests: the funds that a signer lacks for all rows, including rows not
+   * accepted yet.
    */
   let lack: string | null = null
   const read = (text: string) => {

@@ -219,7 +219,11 @@ export class RunSender {
     return [...inRows, ...duplicateWarnings(warnings?.file ?? '', planned.duplicates), ...inFiles]
   }
 
-  /** Prompts with the maximum cost of the run, or prints it as a note with `--yes`. @throws GdnError `not_confirmed` */
+  /**
+   * Prompts with the maximum cost of the run, or prints it as a note with `--yes`.
+   *
+   * @throws GdnError `not_confirmed`
+   */
   async #confirmCost(planned: PlannedEvent, runLimit: RunLimit, mints: PlannedMints): Promise<void> {
     const { options, flags, others = 0 } = this.#sending
     const { maxCost: limit, maxFee } = this.#limits

@@ -18,7 +18,11 @@ import { sealed } from './shuffled.ts'
 import { printNextSteps, summaryData } from './summary.ts'
 import { refuseUnverified } from './verify-run.ts'
 
-/** Sends a run, and prints its summary or, as NDJSON, its events. @throws GdnError if the run has problems */
+/**
+ * Sends a run, and prints its summary or, as NDJSON, its events.
+ *
+ * @throws GdnError if the run has problems
+ */
 export async function sendAndPrint(deps: Deps, { output, ...sending }: RunSending & { output: Output }): Promise<void> {
   const { io } = deps
   const { flags, options } = sending
@@ -98,7 +102,11 @@ async function limitsOf(
   return { stated, maxCost: commandLimit === undefined ? (stated?.wei ?? null) : commandLimit, maxFee }
 }
 
-/** Writes the job summary. @throws GdnError if the run has problems, or if no row was verified */
+/**
+ * Writes the job summary.
+ *
+ * @throws GdnError if the run has problems, or if no row was verified
+ */
 export async function refuseFailure(
   deps: Deps,
   { summary, verified }: SentRun,

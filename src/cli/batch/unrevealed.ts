@@ -198,7 +198,11 @@ async function hasInvalidRow(read: () => AsyncIterable<ManifestItem>): Promise<b
 
 const ANY_RECEIVER = `0x${'1'.repeat(40)}`
 
-/** Reads the placeholder of an unrevealed drop from its file. @throws GdnError `usage`, `invalid_input` */
+/**
+ * Reads the placeholder of an unrevealed drop from its file.
+ *
+ * @throws GdnError `usage`, `invalid_input`
+ */
 export async function openPlaceholder(deps: Deps, file: string, blockchain: Blockchain): Promise<Placeholder> {
   if (!isEvm(blockchain)) {
     throw new GdnError('usage', `NFTs on ${blockchain} can't be revealed`, { place: { flag: '--unrevealed' } })

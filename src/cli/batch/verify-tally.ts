@@ -14,7 +14,7 @@ export class VerifyTally {
   readonly differing: DifferingRow[] = []
   /** The first rows that changed. The line is null if the row was removed from the manifest. */
   readonly #changed: { line: number | null; title: string | null }[] = []
-  /** Why rows could not be read; null if all could be read. */
+  /** The reason why rows could not be read; null if all could be read. */
   reason: string | null = null
 
   add({ result, row, verification }: VerifiedRow): void {

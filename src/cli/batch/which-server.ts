@@ -23,7 +23,11 @@ export async function whichServer(deps: Deps, flags: ServerFlags): Promise<Serve
   return namesServer(flags) ? await configuredServer(deps, await deps.settings(flags)) : undefined
 }
 
-/** Returns the server that flags and configuration select. @throws GdnError `usage` if they select none */
+/**
+ * Returns the server that flags and configuration select.
+ *
+ * @throws GdnError `usage` if they select none
+ */
 export async function configuredServer(deps: Deps, settings: Settings): Promise<ServerOfRuns> {
   if (settings.profile === 'local' && settings.baseUrl === null) {
     const id = await localBackendId(localDataDirectory(deps.env))

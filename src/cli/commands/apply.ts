@@ -373,7 +373,7 @@ interface Minted {
   /** Warnings about the rows that were sent, in addition to the manifest's warnings. */
   warnings: readonly ManifestIssue[]
   notes: readonly string[]
-  /** Why the run ended with undeployed rows; null if it succeeded. */
+  /** The reason why the run ended with undeployed rows; null if it succeeded. */
   failure: unknown
   /** The permitted limit for the mints and the changes that follow. */
   limit: RunLimit

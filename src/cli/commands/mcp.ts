@@ -132,7 +132,11 @@ async function checkedPasswordFile({ cwd }: Deps, file: string): Promise<string>
   return path
 }
 
-/** Returns the real path of a directory. @throws GdnError `usage` */
+/**
+ * Returns the real path of a directory.
+ *
+ * @throws GdnError `usage`
+ */
 async function directory(path: string): Promise<string> {
   const isThere = await stat(path).then(
     (found) => found.isDirectory(),

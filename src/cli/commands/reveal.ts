@@ -343,7 +343,11 @@ function noneMinted({ rows, withoutNft, run, renamed }: RevealPlan): GdnError | 
   })
 }
 
-/** Returns the limit from the flags, in wei, and reports the cost in a dry run. @throws GdnError `max_cost` */
+/**
+ * Returns the limit from the flags, in wei, and reports the cost in a dry run.
+ *
+ * @throws GdnError `max_cost`
+ */
 async function limitOf(
   deps: Deps,
   connection: Connection,

@@ -8,7 +8,11 @@ import type { Edge } from '../deps.ts'
 import type { Io } from '../io/io.ts'
 import { debugExchanges } from './debug-exchange.ts'
 
-/** Identifies the backend of a server without sending the key. @throws GdnError `bad_answer` */
+/**
+ * Identifies the backend of a server without sending the key.
+ *
+ * @throws GdnError `bad_answer`
+ */
 export async function identify(
   { env, signals }: Pick<Edge, 'env' | 'signals'>,
   io: Io,

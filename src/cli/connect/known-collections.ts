@@ -79,7 +79,11 @@ export async function readCollections(
   return records
 }
 
-/** Records a collection, or updates its details. @throws GdnError `data_dir`, `run_busy`, `native_missing` */
+/**
+ * Records a collection, or updates its details.
+ *
+ * @throws GdnError `data_dir`, `run_busy`, `native_missing`
+ */
 export async function rememberCollection(
   deps: Deps,
   { server, settings }: Place,

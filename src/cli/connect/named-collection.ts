@@ -11,7 +11,7 @@ import { knownCollections } from './known-collections.ts'
 
 type Flags = ServerFlags & { blockchain?: Blockchain; contract?: string }
 
-/** Whether a value is meant as an address, even if a digit is missing or wrong, or as the name of a wallet. */
+/** Returns whether a value is meant as an address, even if a digit is missing or wrong, or as the name of a wallet. */
 const isLikeAddress = (value: string): boolean => /^(?:0x.*|@.*|[1-9A-HJ-NP-Za-km-z]{32,44})$/is.test(value.trim())
 
 /** Replaces the name of a collection in `--contract` with its address, so that commands only see addresses. */

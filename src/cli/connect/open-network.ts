@@ -20,7 +20,11 @@ export interface Node {
 /** Long enough for a slow node, and short enough to wait for. */
 const TIMEOUT_MS = 10_000
 
-/** Returns the node that flags or GDN_RPC_URL specify; null if none. @throws GdnError `usage` */
+/**
+ * Returns the node that flags or GDN_RPC_URL specify; null if none.
+ *
+ * @throws GdnError `usage`
+ */
 export function namedNode(deps: Deps, flags: NodeFlags): Node | null {
   const { rpcUrlFile: file } = flags
   if (file === undefined) return namedRpc(deps, flags)

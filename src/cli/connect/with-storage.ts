@@ -63,7 +63,7 @@ export function withStorage(client: ApiClient, surroundings: StorageSurroundings
 }
 
 /**
- * Checks whether the server accepts uploads by sending a request without a file. Only a server without the endpoint
+ * Returns whether the server accepts uploads by sending a request without a file. Only a server without the endpoint
  * returns 404 or 405. Other errors are reported by the upload itself.
  */
 async function takesUploads(client: ApiClient, signal: AbortSignal | undefined): Promise<boolean> {

@@ -75,7 +75,11 @@ export async function findFees(
   return await feesOfServer(deps, blockchain, await connection())
 }
 
-/** Returns the current fees that a server bases its decisions on. @throws GdnError if it doesn't report them */
+/**
+ * Returns the current fees that a server bases its decisions on.
+ *
+ * @throws GdnError if it doesn't report them
+ */
 export async function feesOfServer(
   { signals: { signal } }: Pick<Deps, 'signals'>,
   blockchain: Blockchain,

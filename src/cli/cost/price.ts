@@ -96,7 +96,11 @@ export function priceSource({
   return { url: price_url ?? '', path: price_path ?? '', currency: price_currency ?? '' }
 }
 
-/** Returns the value at a path such as `data.0.amount` as an exact amount. @throws GdnError `bad_answer` */
+/**
+ * Returns the value at a path such as `data.0.amount` as an exact amount.
+ *
+ * @throws GdnError `bad_answer`
+ */
 export function priceAt(json: unknown, path: string, host: string): bigint {
   let value = json
   for (const name of path.split('.')) {

@@ -146,18 +146,18 @@ function weightOf(page: string): number {
 
 const times = (stems: readonly string[], term: string) => stems.reduce((n, stem) => (stem === term ? n + 1 : n), 0)
 
-/** Whether a question has exactly the words of a heading, with or without the title of the page. */
+/** Returns whether a question has exactly the words of a heading, with or without the title of the page. */
 function isSame(asked: readonly string[], heading: readonly string[], title: readonly string[]): boolean {
   const own = new Set(heading.filter((stem) => !COMMON.has(stem)))
   const all = new Set([...own, ...title])
   return asked.every((term) => all.has(term)) && [...own].every((stem) => asked.includes(stem))
 }
 
-/** Whether a question is the file name of a page, and this section is the beginning of that page. */
+/** Returns whether a question is the file name of a page, and this section is the beginning of that page. */
 const isPage = ({ page, anchor }: PageSection, asked: readonly string[]): boolean =>
   anchor === '' && isSame(asked, stemsOf(page.replace(/\.md$/, '')), [])
 
-/** Whether a section of the glossary has a row for a term. */
+/** Returns whether a section of the glossary has a row for a term. */
 const defines = ({ page, markdown }: PageSection, asked: readonly string[]): boolean =>
   page === GLOSSARY &&
   [...markdown.matchAll(/^\| ([^|]+) \|/gm)].some(([, term = '']) => isSame(asked, stemsOf(term), []))

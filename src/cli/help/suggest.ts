@@ -66,7 +66,7 @@ export function unknownCommand(words: readonly string[]): GdnError {
   })
 }
 
-/** Whether words are a noun and an unknown verb for which there is a suggestion. */
+/** Returns whether words are a noun and an unknown verb for which there is a suggestion. */
 export const isMistyped = (words: readonly string[]): boolean =>
   words.length === 2 &&
   NOUNS.some(({ name }) => name === words[0]) &&

@@ -30,7 +30,7 @@ export const rowTile = (row: ManifestRow): TileSource => ({ title: row.metadata.
 interface Tile {
   image: Pixels
   title: string[]
-  /** Why the tile has an empty frame instead of an image, or an empty string if it has an image. */
+  /** The reason why the tile has an empty frame instead of an image, or an empty string if it has an image. */
   why: string
 }
 

@@ -7,7 +7,7 @@ import type { Tool, Values } from './tools.ts'
 /** Plan actions that `apply` carries out. */
 const CHANGES = ['mint', 'update', 'transfer', 'burn']
 
-/** Why the preview of a command is an empty list. */
+/** The reason why the preview of a command is an empty list. */
 const NOTHING_TO_DO: Readonly<Record<string, string>> = {
   'collection set': 'Nothing differs from these arguments',
   'nft update': 'Nothing differs from these arguments',

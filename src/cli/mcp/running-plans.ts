@@ -14,7 +14,7 @@ const NOT_FINAL = new Set([
   ...['interrupted', 'terminated', 'run_busy', 'data_dir', 'data_dir_busy', 'not_confirmed', 'max_cost'],
 ])
 
-/** Why an NFT that a plan would change is no longer in it, by command. */
+/** The reason why an NFT that a plan would change is no longer in it, by command. */
 const WITHOUT: Readonly<Record<string, string>> = {
   'nft burn': 'is already burned',
   'nft freeze': 'is already frozen or burned',

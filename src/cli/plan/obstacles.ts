@@ -30,7 +30,7 @@ const MAX_ALIKE = 5
 /** Maximum number of groups. Each failed mint may have a different reason. */
 const MAX_REASONS = 1_000
 
-/** Returns the reason to group by. For rows whose NFTs got IDs, leaves out the ID. */
+/** Returns the reason to group by. For rows whose NFTs got IDs, omits the ID. */
 const reasonOf = ({ reason }: PlannedChange): string => (reason?.startsWith(HAS_ID) === true ? HAS_ID : (reason ?? ''))
 
 /** Groups the impossible changes of a plan by reason. */

@@ -7,8 +7,7 @@ import { type CostReservation, sumOfUses, type WorstUse, worstOfChanges } from '
 type UsedCounts = Record<'update' | 'transfer' | 'burn', number>
 
 /**
- * Returns the gas of a plan's mints, and the counts of its other changes. Leaves out changes that the server has
- * accepted.
+ * Returns the gas of a plan's mints, and the counts of its other changes. Omits changes that the server has accepted.
  */
 async function useOf(plan: ChangePlan) {
   const counts = { update: 0, transfer: 0, burn: 0 }
@@ -39,13 +38,13 @@ interface Only {
   only?: 'mint' | undefined
 }
 
-/** Returns the maximum gas of a plan. Leaves out changes that the server has accepted. */
+/** Returns the maximum gas of a plan. Omits changes that the server has accepted. */
 export async function worstOfPlan(plan: ChangePlan, flags: Only): Promise<WorstUse> {
   const { mints, counts } = await useOf(plan)
   return sumOfUses([mints.worst, await worstOfCounts(counts, flags)])
 }
 
-/** Returns what a server reserves for a plan. Leaves out changes that the server has accepted. */
+/** Returns what a server reserves for a plan. Omits changes that the server has accepted. */
 export async function reservedForPlan(plan: ChangePlan, flags: Only): Promise<CostReservation> {
   const { mints, counts } = await useOf(plan)
   return { ...mints.reserved, changes: await worstOfCounts(counts, flags) }

@@ -229,7 +229,7 @@ export function onlyMintOf(
  *
  * @param allText the sentence that says where to find all changes, or null if the list is complete
  * @param onlyMint the command that makes only the mints; null if they may be those of another edition
- * @param onlyMints whether changes other than mints are left out
+ * @param onlyMints whether changes other than mints are omitted
  */
 export function printPlanNotes(
   io: Pick<Io, 'note'>,

@@ -43,7 +43,7 @@ export async function askBlockchain(io: Io, question: BlockchainQuestion = {}): 
 }
 
 /**
- * Returns the blockchains to choose from. Networks that were shut down are left out, although a flag accepts them for
+ * Returns the blockchains to choose from. Networks that were shut down are omitted, although a flag accepts them for
  * embedded chains.
  */
 export function blockchainChoices(): Choice<Blockchain>[] {

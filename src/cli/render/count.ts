@@ -6,7 +6,7 @@ const STATES = ['deployed', 'burned', 'accepted', 'pending', 'failed', 'unknown'
 export const wordOfState = (state: string): string => (state === 'pending' ? 'planned' : state)
 
 /**
- * Formats counts by state: `24 rows: 21 deployed, 1 burned, 2 failed`. States without rows are left out. The input
+ * Formats counts by state: `24 rows: 21 deployed, 1 burned, 2 failed`. States without rows are omitted. The input
  * counts burned rows as deployed, but the text doesn't.
  */
 export function rowsByState(counts: Readonly<Record<string, unknown>>): string {

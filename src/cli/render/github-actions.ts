@@ -45,7 +45,7 @@ async function inFiles(annotations: readonly Annotation[], { cwd }: Surroundings
   return annotations.map((annotation) => {
     const { file = '', line, message } = annotation
     const fileLine = line === undefined ? undefined : found.get(file)?.get(line)
-    // GitHub expects a character position, but a CSV column is a cell number, so it is left out.
+    // GitHub expects a character position, but a CSV column is a cell number, so it is omitted.
     return fileLine === undefined ? annotation : { file, line: fileLine, message }
   })
 }

@@ -12,7 +12,7 @@ const MIN_VALUE_WIDTH = 20
 
 /**
  * Formats a record of a list for output that isn't a terminal: tab-separated cells in full, without a header. An empty
- * `error` is left out.
+ * `error` is omitted.
  */
 export function tabbedLine(record: DataRecord, columns: readonly string[]): string {
   const cells = columns.map((column) => safe(plainCell(record[column])))

@@ -11,7 +11,7 @@ export interface View {
   dropsId?: boolean
   /** Columns to leave out if they are empty or 0 in all records. */
   sparse?: readonly string[]
-  /** A column that makes room for the others: its cells are truncated at the start, or it is left out. */
+  /** A column that makes room for the others: its cells are truncated at the start, or it is omitted. */
   yields?: string
   /** Returns the table cells of a record if some of them aren't fields. */
   cells?: ((record: DataRecord) => DataRecord) | undefined

@@ -176,7 +176,7 @@ async function noteSeal(
 const SEALED =
   'The drop stays sealed, and nothing is lost. Run the same command again when this machine reaches a relay of drand, or set --beacon-url to another relay.'
 
-/** Whether no relay has returned a round. */
+/** Returns whether no relay has returned a round. */
 const hasRelays = (error: unknown): error is GdnError & { details: { relays: RelayProblem[] } } =>
   error instanceof GdnError && isObject(error.details) && Array.isArray(error.details.relays)
 

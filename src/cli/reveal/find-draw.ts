@@ -215,7 +215,11 @@ async function isDrawnBy(
   return isSigned(beacon.chain, roundFor(beacon.chain, found.time + rule.marginSeconds), Buffer.from(signature, 'hex'))
 }
 
-/** Returns the leaves file of a drop. @throws GdnError `unreachable`, or `bad_answer` if it is another file */
+/**
+ * Returns the leaves file of a drop.
+ *
+ * @throws GdnError `unreachable`, or `bad_answer` if it is another file
+ */
 async function leavesOf(
   deps: Deps,
   { server }: Connection,

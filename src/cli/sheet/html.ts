@@ -21,7 +21,7 @@ export function escapeHtml(text: string): string {
     .replace(/[&<>"']/g, (char) => ENTITIES[char] ?? char)
 }
 
-/** Truncates a text, which can be as large as a megabyte, and appends how many characters are left out. */
+/** Truncates a text, which can be as large as a megabyte, and appends how many characters are omitted. */
 export function beginningOf(text: string, most: number): string {
   if (text.length <= most) return text
   const left = text.length - most
@@ -48,7 +48,7 @@ export function sharedLink(url: string, text: string): string {
   return isLocal ? escapeHtml(text) : webLink(url, text)
 }
 
-/** Returns a definition list. The values are HTML, and empty ones are left out. */
+/** Returns a definition list. The values are HTML, and empty ones are omitted. */
 export function definitions(rows: readonly (readonly [term: string, html: string])[]): string {
   const filled = rows.filter(([, html]) => html !== '')
   if (filled.length === 0) return ''

@@ -61,7 +61,7 @@ export class PresentNfts {
   readonly hasServer: boolean
   /** Number of deployed rows whose NFT the server didn't return. */
   missing = 0
-  /** Number of NFTs whose history was left out because the report already has the maximum. */
+  /** Number of NFTs whose history was omitted because the report already has the maximum. */
   historiesLeft = 0
   /** Whether the server returned an NFT without a revision. It then doesn't report updates, freezes or burns. */
   isPlain = false

@@ -75,7 +75,9 @@ async function hasGoodChecksum(file: FileWindow, from: number, length: number): 
   return expected.length === AFTER && expected.readUInt32BE(0) === sum
 }
 
-/** Whether the beginning of the pixels decompresses. A decompression bomb reaches the limit, which isn't damage. */
+/**
+ * Returns whether the beginning of the pixels decompresses. A decompression bomb reaches the limit, which isn't damage.
+ */
 function decompresses(bytes: Buffer): boolean {
   try {
     inflateSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: MAX_BYTES })

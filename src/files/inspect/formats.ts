@@ -122,7 +122,7 @@ export function formatOf(head: Buffer): FormatName | null {
 
 const TEXTS: readonly (FormatName | null)[] = ['text', 'svg', 'html', null]
 
-/** Whether the first bytes of a file match the format of its extension. */
+/** Returns whether the first bytes of a file match the format of its extension. */
 export function isOfFormat(head: Buffer, actual: FormatName | null, expected: FormatName): boolean {
   if (actual === expected) return true
   switch (expected) {

@@ -15,7 +15,7 @@ export interface FileProblem {
 export interface Inspection {
   /** If set, the file isn't minted. */
   problem: FileProblem | null
-  /** Why some marketplaces may not show the file, or why it may be damaged. */
+  /** The reason why some marketplaces may not show the file, or why it may be damaged. */
   warning: string | null
   /** Whether the warning is about marketplaces, and not about the file. */
   isOfMarketplaces?: boolean

@@ -69,7 +69,11 @@ export async function* readPages(
   }
 }
 
-/** Returns the records of NFTs by ID, without those that the server doesn't know. @throws see `readPages` */
+/**
+ * Returns the records of NFTs by ID, without those that the server doesn't know.
+ *
+ * @throws see `readPages`
+ */
 export async function readRecords(source: RecordSource, ids: readonly string[]): Promise<Map<string, NftRecord>> {
   const records = new Map<string, NftRecord>()
   for await (const { nfts } of readPages(source, ids)) for (const nft of nfts) records.set(nft.nft_gdn_id, nft)

@@ -4,7 +4,10 @@ import { count } from '../../core/count.ts'
 export interface RequestedCopy {
   /** Possible owners of the NFT if it was never transferred: the receiver, and for createnfttrans also the sender. */
   owners: readonly string[]
-  /** Why the absence of the NFT can't be proved; null if it can. `passing`: whether another search may decide. */
+  /**
+   * The reason why the absence of the NFT can't be proved; null if it can. `passing`: whether another search may
+   * decide.
+   */
   unprovable: { reason: string; passing: boolean } | null
 }
 
@@ -23,7 +26,7 @@ export interface ContentGroup {
   matches: readonly Match[]
   /** Number of NFTs with nearly the same content. A server may have rewritten them. */
   alike: number
-  /** Why a match may not belong to this run; null if it certainly belongs to it. */
+  /** The reason why a match may not belong to this run; null if it certainly belongs to it. */
   doubtful: string | null
   /** Whether each row has a unique marker. If so, owners don't matter. */
   marked: boolean

@@ -191,7 +191,7 @@ const acceptedAs = (ids: readonly string[], at: number): AcceptedObjects => ({
   at,
 })
 
-/** Whether the server knows what it accepted. True if the server has no endpoint to check that. */
+/** Returns whether the server knows what it accepted. True if the server has no endpoint to check that. */
 export async function isKnownToServer(
   accepted: AcceptedObjects,
   { transactionsFrom }: Creation,

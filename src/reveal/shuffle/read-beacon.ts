@@ -57,7 +57,11 @@ const RECENT_S = 60
 /** A failed URL is replaced with the next one, so that one more attempt suffices. */
 const ATTEMPTS = 2
 
-/** Opens drand's quicknet, or the beacon of a file. @throws GdnError `invalid_input` if the file is malformed */
+/**
+ * Opens drand's quicknet, or the beacon of a file.
+ *
+ * @throws GdnError `invalid_input` if the file is malformed
+ */
 export function openBeacon(options: BeaconOptions): BeaconSource {
   const { file, urls = DRAND_URLS, now } = options
   if (file !== undefined) return beaconInFile(file)

@@ -13,7 +13,7 @@ export interface ChainFacts {
    * Returns the addresses of a new collection and its factory. On Solana, the factory address is the signer's address.
    */
   addressesFor(db: Db, collection: NewCollection): Promise<Pick<CollectionRow, 'factory_address' | 'contract_address'>>
-  /** Returns what the collection's owner allows the service to do. */
+  /** Returns the rights that the collection's owner grants to the service. */
   state(collection: CollectionRow): Promise<CollectionState>
   /** Returns the lifecycle of a collection's tokens, such as whether they can be burned. */
   lifecycle(collection: CollectionRow): Promise<Lifecycle>
@@ -25,18 +25,22 @@ export interface ChainFacts {
    * chain's events.
    */
   hasAllTokens?(store: Store, collection: CollectionRow): Promise<boolean>
-  /** Returns the time of a block in milliseconds; null if no node has it, and for embedded chains. */
+  /** Returns the time of a block in milliseconds. Returns null if no node has the block, and for embedded chains. */
   blockTime(block: number): Promise<number | null>
-  /** Returns the seconds that the newest blocks took until finality; null for chains without reorgs. */
+  /**
+   * Returns the number of seconds that the newest blocks took until finality. Returns null for chains without reorgs.
+   */
   finalitySeconds?(): Promise<number | null>
   /** Reads the settings of a collection's contract. Absent if collections have no contract. */
   readonly contract?: ContractFacts
-  /** Absent if fees are fixed. Such fees aren't estimated, and runs have no limits. */
+  /**
+   * Estimates fees and checks limits. Absent if fees are fixed. Fixed fees aren't estimated, and runs have no limits.
+   */
   readonly gas?: GasFacts
 }
 
 export interface CollectionState {
-  /** The owner has revoked all rights of the service permanently. */
+  /** Whether the owner has permanently revoked all rights of the service. */
   revoked: boolean
   enableApi: boolean
   enableTransfer: boolean
@@ -44,7 +48,7 @@ export interface CollectionState {
 }
 
 export interface Lifecycle {
-  /** True if no token can be updated anymore. */
+  /** Whether no token can be updated anymore. */
   frozen: boolean
   enableBurn: boolean
   hasUpdatesLeft: boolean
@@ -72,9 +76,9 @@ type ContractSettings = Pick<
 
 export interface GasFacts {
   readonly blockchain: Blockchain
-  /** True for embedded chains, where fees are paid in coins without value. */
+  /** Whether the chain is embedded. Fees on embedded chains are paid in coins without value. */
   readonly isSimulated: boolean
-  /** Returns the symbol of the coin; null if it isn't known. */
+  /** Returns the symbol of the coin that pays for gas; null if it isn't known. */
   coin(): Promise<string | null>
   /** Returns the current fees and the maximum gas price. */
   fees(): Promise<CurrentFees & { max: bigint }>
@@ -82,15 +86,18 @@ export interface GasFacts {
   richest(): { address: string; balance: bigint; owed: bigint } | null
   /** Returns the funds that the signers lack for all accepted requests; null if they lack none. */
   shortage(): Promise<Shortage | null>
-  /** Returns the most gas and bytes that each of `count` NFTs can use, if one request mints them to one receiver. */
+  /** Returns the maximum gas and bytes that each of `count` NFTs can use, if one request mints them to one receiver. */
   worstOfEach(nfts: { count: number; isGrant: boolean; isDynamic: boolean }): { gas: number; bytes: number }
-  /** Returns the most that `count` NFTs of a run can cost. */
+  /** Returns the maximum cost of `count` NFTs of a run. */
   worstOfNfts(run: CostLimitedRun, count: number, fees: WorstFees): bigint
   /** Returns the budget of a run. Lock the run first if the result decides whether a request is accepted. */
   budgetOf(db: Db, run: CostLimitedRun, fees: WorstFees): Promise<RunBudget>
   /** Returns why the next NFTs and changes of a run can't be signed at current fees; null if they can. */
   waitingForPrice(db: Db, run: LimitedRun, current: CurrentFees): Promise<string | null>
-  /** Returns the signed transactions that a run's limit holds back, with the reason; null if there are none. */
+  /**
+   * Returns the signed transactions that can't be replaced because of a run's limit, with the reason. Returns null if
+   * there are none.
+   */
   stuckAtLimit(db: Db, run: LimitedRun, current: CurrentFees): Promise<StuckRun | null>
   /**
    * Returns the number of blocks until a block is final, at least 1; null on embedded chains, whose blocks are final

@@ -11,14 +11,14 @@ import { findStored } from '../storage/find-stored.ts'
 import { firstBytes } from '../storage/first-bytes.ts'
 import type { Gateway } from '../storage/gateway.ts'
 
-/** How long a stored file is reused for its URL. NFTs of one drop often share an image. */
+/** How long a stored file is reused for its URL, in milliseconds. NFTs of one drop often share an image. */
 const SHARE_MS = 60_000
 
 /** The operator's policy for files of NFTs. */
 export interface FilePolicy {
   allowHtml: boolean
   /**
-   * Whether to fail NFTs with a file that isn't stored here. Otherwise `ipfs:` and `ar:` URLs are copied to the
+   * Whether an NFT fails if one of its files isn't stored here. Otherwise, `ipfs:` and `ar:` URLs are copied to the
    * metadata.
    */
   requireStored: boolean
@@ -39,7 +39,10 @@ export function createFileSource({ storage, checkedFiles, fetcher, files }: File
   const fileRules = { allowHtml, maxBytes: MAX_FILE_BYTES }
   const shared = new Map<string, Promise<string>>()
 
-  /** Returns the place of an IPFS file (`<cid>[/<path>]`); null if it isn't stored here and can't be fetched. */
+  /**
+   * Returns the place of an IPFS file, `<cid>[/<path>]`. Returns null if the file isn't stored here and can't be
+   * fetched.
+   */
   const findIpfsFile = async (url: string): Promise<string | null> => {
     const stored = await findStored(storage, url)
     if (stored === null) {
@@ -47,8 +50,8 @@ export function createFileSource({ storage, checkedFiles, fetcher, files }: File
       if (problem !== null) throw new FetchFailure(`${url} ${problem}`, { lasting: true, hint: IPFS_HINT })
       return (await ipfs?.fetchFile(url, storage, fileRules, signal)) ?? null
     }
-    // Stored content is checked too: parts of files have their own CIDs, HTML may have been allowed earlier, and an
-    // IPFS node may have any content.
+    // Check stored content, too. Parts of files have their own CIDs, HTML may have been allowed earlier, and an IPFS
+    // node may have any content.
     const { cid } = stored.content
     if (!checkedFiles.get(cid)) {
       const problem = contentProblem(await firstBytes(stored.content, SNIFF_BYTES), fileRules)
@@ -59,7 +62,7 @@ export function createFileSource({ storage, checkedFiles, fetcher, files }: File
     return stored.place
   }
 
-  /** Returns the place of a URL's file; the URL itself if the file isn't stored here. */
+  /** Returns the place of a URL's file. Returns the URL itself if the file isn't stored here. */
   const fetchAndStore = async (url: string): Promise<string> => {
     if (isContentUrl(url)) {
       const place = isIpfsUrl(url) ? await findIpfsFile(url) : null
@@ -78,7 +81,7 @@ export function createFileSource({ storage, checkedFiles, fetcher, files }: File
     wait: (url: string) => (shared.has(url) || isContentUrl(url) ? 0 : Math.ceil(fetcher.wait(url))),
 
     /**
-     * Stores the file of a URL and returns its place. Returns the URL itself if it names content that isn't stored
+     * Stores the file of a URL and returns its place. Returns the URL itself if it identifies content that isn't stored
      * here.
      */
     store(url: string): Promise<string> {
@@ -96,7 +99,7 @@ export function createFileSource({ storage, checkedFiles, fetcher, files }: File
 
 const IPFS_HINT = 'Use the URL of a file: ipfs://<cid>/<path>.'
 
-/** Returns why an `ipfs:` URL without a stored file can never have one; null if it can. */
+/** Returns why an `ipfs:` URL without a stored file can never have one. Returns null if it can. */
 async function pathProblem(storage: FileStorage, url: string): Promise<string | null> {
   const { cid, path } = ipfsPathParts(ipfsPlace(url))
   if (!isCid(cid)) return 'has no valid CID'

@@ -17,7 +17,7 @@ import { createTaskPool } from './task-pool.ts'
 
 const MAX_ATTEMPTS = 8
 const CONCURRENT = 64
-// Longer than the eight files of an NFT can take if each reaches its time limit.
+// The lease is longer than the eight files of an NFT can take if each reaches its time limit.
 const LEASE_MS = 5 * 60_000
 
 export interface FileStepOptions extends FileSourceOptions {
@@ -25,11 +25,11 @@ export interface FileStepOptions extends FileSourceOptions {
   now: () => number
   log: Log
   /**
-   * Number of attempts before temporary errors fail an NFT. Default: 8, which take about two minutes plus the fetch
-   * time.
+   * Number of attempts after which a temporary error fails an NFT. Default: 8, which take about two minutes plus the
+   * fetch time.
    */
   maxAttempts?: number | undefined
-  /** Number of NFTs that are processed at once; 64 by default. */
+  /** Maximum number of NFTs that are processed at once. Default: 64. */
   concurrency?: number | undefined
   /** Called when an NFT of this collection, or an update of one, can be signed. */
   onMintable: (collectionId: string) => void
@@ -46,7 +46,7 @@ export function createFileStep(options: FileStepOptions) {
   const pool = createTaskPool(concurrency)
   const source = createFileSource(options, pool.signal)
   /**
-   * Stores results together, because files of NFTs often arrive at the same time, and each transaction waits for the
+   * Stores results in groups, because files of NFTs often arrive at the same time, and each transaction waits for the
    * disk.
    */
   const passOn = groupCalls(async (stored: readonly StoredFiles[]) => {
@@ -58,8 +58,8 @@ export function createFileStep(options: FileStepOptions) {
     const fields = (JSON.parse(nft.metadata) as NftMetadata).file_fields
     const urls = fields.map(({ url }) => url)
     if (urls.some((url) => !isContentUrl(url))) await options.fetcher.load()
-    // NFTs of one slow origin must not occupy the whole pool, so they are postponed until the origin is free again.
-    // Nothing is awaited before the requests are in the origin's queue, so that the next NFT sees them there.
+    // Postpone NFTs of a slow origin until the origin is free again, so that they don't occupy the whole pool. Nothing
+    // is awaited before the requests are in the origin's queue, so that the next NFT finds them there.
     const wait = Math.max(0, ...urls.map(source.wait))
     if (wait > 0) {
       return void (await postponeFiles(store.db, nft, { attempts: nft.attempts, nextAttemptAt: now() + wait }))
@@ -70,7 +70,7 @@ export function createFileStep(options: FileStepOptions) {
       await passOn({ claimed: nft, files })
     } catch (error) {
       if (!pool.signal.aborted) return await settleFailure(nft, error)
-      // Releases the claim unchanged, so that another process doesn't have to wait until the lease expires.
+      // Release the claim unchanged, so that another process doesn't have to wait until the lease expires.
       await postponeFiles(store.db, nft, { attempts: nft.attempts, nextAttemptAt: nft.next_attempt_at })
     }
   }

@@ -3,7 +3,10 @@ import type { Moment } from '../store/dialect.ts'
 import { renewLeases } from '../store/leases.ts'
 import type { Store } from '../store/open-store.ts'
 
-/** Lease duration in a cluster. It is short, so that other processes soon take over after one was killed. */
+/**
+ * Lease duration in a cluster, in milliseconds. It is short, so that other processes soon take over after one was
+ * killed.
+ */
 const POSTGRES_LEASE_MS = 10_000
 const RENEW_EVERY_MS = 3000
 
@@ -13,7 +16,7 @@ const RENEW_EVERY_MS = 3000
  */
 export const leaseMs = ({ postgres }: Store, alone: number): number => (postgres === null ? alone : POSTGRES_LEASE_MS)
 
-/** Returns the clock for due times and leases: the database's clock in a cluster. */
+/** Returns the clock for due times and leases. In a cluster, it is the clock of the database. */
 export const claimMoment = ({ postgres }: Store, now: () => number): Moment => (postgres === null ? now() : 'database')
 
 export const claimOptions = (store: Store, now: () => number, aloneMs: number, limit: number): ClaimOptions => ({
@@ -30,8 +33,8 @@ export async function withLeases<Result>(
   work: () => Promise<Result>,
 ): Promise<Result> {
   if (store.postgres === null || rows.length === 0) return await work()
-  // A failed renewal is ignored, since the next one makes up for it. If the lease is lost anyway, the results of `work`
-  // aren't written.
+  // Ignore a failed renewal, because the next one replaces it. If the lease is lost, the results of `work` aren't
+  // written.
   const renew = () => void renewLeases(store, table, rows, POSTGRES_LEASE_MS).catch(() => {})
   const renewing = setInterval(renew, RENEW_EVERY_MS)
   try {

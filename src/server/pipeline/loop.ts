@@ -7,7 +7,7 @@ import type { Log } from '../log.ts'
 /** A pipeline step that runs repeatedly: when it is woken, and after the delay that its last turn returned. */
 export interface Loop {
   wake(): void
-  /** Resolves when the turn in progress has ended; none begins afterwards. */
+  /** Stops the loop. Resolves when the turn in progress has ended. No turn begins afterwards. */
   stop(): Promise<void>
 }
 
@@ -17,7 +17,7 @@ export interface Loop {
  */
 export type Turn = () => Promise<number | null>
 
-// Maximum delay between turns, so that rows that another worker left behind are found.
+// The maximum delay between turns ensures that rows which another worker left behind are found.
 const SWEEP_MS = 2000
 const FAILURES = { firstMs: 200, maxMs: 10_000 }
 
@@ -45,7 +45,7 @@ export function startLoop(name: string, turn: Turn, log: Log): Loop {
     /** The error that was logged last; null after a successful turn. */
     let logged: string | null = null
     while (!stopped) {
-      // SQLite queries are synchronous: without a pause, turns that always find more work would block timers and
+      // SQLite queries are synchronous. Without a pause, turns that always find more work would block timers and
       // requests.
       await ownTurn()
       if (stopped) return

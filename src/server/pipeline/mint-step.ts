@@ -17,9 +17,9 @@ import { type ChainDriver, LostRace, type MintDelay, type OnSigned, type Transac
 import type { Turn } from './loop.ts'
 
 const SWEEP_MS = 5000
-/** Delay if another process has locked a collection. */
+/** Delay in milliseconds if another process has locked a collection. */
 const LOCKED_MS = 50
-/** Delay while more NFTs are gathered. */
+/** Delay in milliseconds while more NFTs are gathered. */
 const SOON_MS = 100
 
 export interface MintStepOptions {
@@ -39,10 +39,13 @@ export interface MintStep {
   mark(collectionId: string): void
 }
 
-/** `more`: there is more to sign immediately. `locked`: another process has locked the collection. */
+/**
+ * When to continue with a collection. `more`: more can be signed immediately. `locked`: another process has locked the
+ * collection.
+ */
 type Next = MintDelay | 'more' | 'locked'
 
-/** Milliseconds until a collection is checked again without a wake-up. */
+/** Delays in milliseconds until a collection is checked again without a wake-up. */
 const WAITS: Partial<Record<Next, number>> = { more: 0, locked: LOCKED_MS, soon: SOON_MS }
 
 /**
@@ -53,7 +56,7 @@ const WAITS: Partial<Record<Next, number>> = { more: 0, locked: LOCKED_MS, soon:
 export function createMintStep(options: MintStepOptions): MintStep {
   const { store, driver, now, onUnknown = () => {} } = options
   const marked = new Set<string>()
-  /** Collections without capacity, which are checked again when any transaction is settled. */
+  /** Collections without capacity. They are checked again when any transaction is settled. */
   const parked = new Set<string>()
   let sweptAt = 0
 
@@ -91,7 +94,7 @@ export function createMintStep(options: MintStepOptions): MintStep {
           else failures.push(error)
         }
       }
-      // Random order, so that processes seldom collide.
+      // Use a random order, so that processes seldom try to lock the same collection.
       const ids = shuffled(marked)
       for (const group of chunksOf(ids, driver.collectionsAtOnce)) {
         for (const id of group) marked.delete(id)
@@ -101,7 +104,7 @@ export function createMintStep(options: MintStepOptions): MintStep {
         }
         const ready = await findReady(options, group).catch(markAgain)
         if (ready.length === 0) continue
-        // If no transaction can be signed, all collections stay marked.
+        // Keep all collections marked if no transaction can be signed.
         const preparer = await driver.openPreparer().catch(markAgain)
         await Promise.all(ready.map((collection) => signFor(preparer, collection)))
       }
@@ -173,13 +176,13 @@ async function findReady(
   const collections = rows.filter(({ blockchain }) => blockchain === driver.blockchain)
   for (const { id, status, error } of collections) {
     if (status !== 'failed') continue
-    // These NFTs were accepted at the moment when the collection failed, so nothing else would fail them.
+    // These NFTs were accepted at the moment when the collection failed, so no other step would fail them.
     await store.transaction((db) => failNftsOfCollection(db, id, error ?? 'the collection failed'))
   }
   const deployed = collections.filter(({ status }) => status === 'deployed')
   if (deployed.length === 0 || !serves()) return []
   const unfinished = await unfinishedOf(store.db, ids)
-  // Skips collections with unknown tokens. The recover step examines the tokens and then marks the collection again.
+  // Skip collections with unknown tokens. The recover step examines the tokens and then marks the collection again.
   const unexplained = await withOpenMints(store.db, ids)
   return deployed.filter((row) => driver.hasRoom(row, unfinished(row.id), 1) && !unexplained.has(row.id))
 }

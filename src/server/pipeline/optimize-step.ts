@@ -3,7 +3,10 @@ import { renewPostgresStatistics, renewSqliteStatistics } from '../store/statist
 import type { Turn } from './loop.ts'
 
 const SQLITE_EVERY_MS = 10 * 60_000
-/** Short, because queries on a growing database read too much until it has statistics. */
+/**
+ * Interval in milliseconds. It is short, because queries on a growing database read too many rows until it has
+ * statistics.
+ */
 const POSTGRES_EVERY_MS = 10_000
 
 /** Updates the statistics of tables that have grown, so that the database chooses suitable query plans. */

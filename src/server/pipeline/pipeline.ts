@@ -45,16 +45,16 @@ export interface PipelineOptions {
 }
 
 /**
- * Receives notifications from services after their commit. A lost notification only delays work, because steps also
- * poll.
+ * Receives notifications from services after their commit. If a notification is lost, work is only delayed, because
+ * steps also poll.
  */
 export interface Pipeline {
   collectionAccepted(blockchain: Blockchain): void
   nftsAccepted(collectionId: string, what: { files: boolean; mint: boolean }): void
   transferAccepted(): void
   /**
-   * Resolves when owners and flags match the current state of an embedded chain, or after 2 s; immediately for a public
-   * network.
+   * Resolves when owners and flags match the current state of an embedded chain, or after 2 s. Resolves immediately for
+   * a public network.
    */
   ownersFollowed(blockchain: EvmBlockchain): Promise<void>
   stop(): Promise<void>
@@ -70,7 +70,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
   // In a cluster, leases of exited workers expire.
   if (store.postgres === null) await releaseLeases(store)
   let stopped = false
-  // A turn that is in progress when the pipeline stops starts no more work.
+  // If the pipeline stops during a turn, the turn must not start more work.
   const serves = (blockchain: Blockchain) => !stopped && chains.serves(blockchain)
 
   const opened = new Map<Blockchain, Promise<ChainPipeline>>()
@@ -88,13 +88,13 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
           serves: () => serves(blockchain),
           onSettled,
         })
-        // Public networks are followed continuously. The owners of an embedded chain are read when it has new blocks.
+        // Follow public networks continuously. The owners of an embedded chain are read when it has new blocks.
         if (isEvm(blockchain) ? chains.remote.has(blockchain) : chains.solana.clusters.has(blockchain)) started.follow()
         return started
       },
     )
     opened.set(blockchain, pipeline)
-    // Retried here, because nothing else starts the pipeline for work that is already accepted.
+    // Retry here, because no other event starts the pipeline for work that is already accepted.
     pipeline.catch((error) => {
       log.error({ blockchain, error: messageOf(error) }, 'the pipeline could not be started and will be retried')
       opened.delete(blockchain)
@@ -180,7 +180,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     async stop() {
       stopped = true
       const webhooksStopped = stopWebhooks()
-      // File tasks are aborted before the loops stop, so that nothing waits for a download and claims are released
+      // Abort file tasks before the loops stop, so that no loop waits for a download and claims are released
       // immediately.
       const filesStopped = fileStep.stop()
       const loops = [clockLoop, optimizeLoop, filesLoop, resumeLoop]

@@ -18,7 +18,7 @@ import {
 import { type Loop, startLoop, type Turn } from './loop.ts'
 
 const LEASE_MS = 120_000
-/** Number of roots published together: at most 16 directories of 200 metadata files. */
+/** Maximum number of roots that are published together, such as 16 directories of 200 metadata files. */
 const TOGETHER = 16
 const PINS_AT_ONCE = 8
 
@@ -49,8 +49,8 @@ export function startPublishLoops(
 }
 
 /**
- * Publishes metadata and small files to an IPFS node. The block table keeps the originals, so nothing is lost if the
- * node fails, and publishing is retried until it succeeds.
+ * Creates a turn that publishes metadata and small files to an IPFS node. The block table keeps the originals, so
+ * nothing is lost if the node fails. Publishing is retried until it succeeds.
  *
  * @param next where to publish after the node; null if the node is the last place
  */
@@ -82,7 +82,7 @@ function createNodeStep(
 
   return async () => {
     const claimed = await claimPublications(store.db, 'node', { now: now(), leaseMs: LEASE_MS, limit: TOGETHER })
-    // Failed content is retried alone, so that it doesn't block the rest of its group.
+    // Retry failed content separately, so that it doesn't block the rest of its group.
     const fresh = claimed.filter(({ attempts }) => attempts === 0)
     if (fresh.length > 0) await publish(fresh)
     for (const each of claimed.filter(({ attempts }) => attempts > 0)) await publish([each])
@@ -91,7 +91,7 @@ function createNodeStep(
   }
 }
 
-/** Asks a pinning service to pin content, and retries until it does. */
+/** Creates a turn that requests pins of content from a pinning service. Each request is retried until it succeeds. */
 function createPinStep(
   surroundings: PublishSurroundings,
   { service, origins }: NonNullable<PublishPlaces['pinning']>,

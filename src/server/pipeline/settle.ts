@@ -24,7 +24,7 @@ import { collectionOfUpdates, listUpdatesOf } from '../store/updates.ts'
 import type { OutcomeVerdict, TransactionOutcome } from './driver.ts'
 import { restoreDirectory } from './restore-directory.ts'
 
-/** A transaction with its outcome, and the consequences for its rows. */
+/** A transaction with its outcome, and the consequences of the outcome for its rows. */
 export interface Settlement {
   transaction: TransactionRow
   outcome: TransactionOutcome
@@ -34,7 +34,7 @@ export interface Settlement {
 /**
  * Writes the outcomes of transactions of one blockchain in one commit.
  *
- * @returns the transactions that no other worker had settled
+ * @returns the transactions that no other worker had already settled
  */
 export async function settle(
   { store, log }: { store: Store; log: Log },
@@ -71,7 +71,10 @@ export async function settle(
 const isMint = ({ kind }: TransactionRow) => kind === 'mint' || kind === 'grant'
 const isMinted = ({ transaction, verdict }: Settlement) => verdict.verdict === 'done' && isMint(transaction)
 
-/** Returns the metadata directory that a token refers to; empty if it is the directory of its transaction. */
+/**
+ * Returns the metadata directory that a token refers to. Returns an empty text if it is the directory of the token's
+ * transaction.
+ */
 function directoryOf({ transaction: { collection_id: collectionId }, outcome: { file } }: Settlement) {
   return collectionId === null || file === undefined ? [] : [{ collectionId, directory: file.directory }]
 }
@@ -126,8 +129,8 @@ async function applyToTransfer(
   if (reverts > 0) await forgetReverts(db, nft_id)
   if (verdict.verdict === 'failed') return endTransfer(db, id, { status: 'failed', error: verdict.error })
   await endTransfer(db, id, { status: 'deployed' })
-  // Sets the owner together with the status, so that clients see both. A follower that has passed this block has
-  // written the owner, and may have a later one.
+  // Set the owner together with the status, so that clients see both. A follower that has passed this block has written
+  // the owner, and may have a later one.
   const followed = (await findCursor(db, blockchain as EvmBlockchain))?.block_number ?? -1
   const block = Number(seen.block_number)
   if (followed < block) await setOwner(db, nft_id, receiver, block)
@@ -141,8 +144,8 @@ async function applyToUpdates(
   const { id, blockchain, update_sequence: sequence } = transaction
   if (verdict.verdict === 'done') return deployUpdates(db, transaction, verdict.firstTokenId ?? null)
   const collectionId = await collectionOfUpdates(db, id)
-  // The update's number is free again, or an unknown update on chain has it, which the update step then examines. After
-  // a reorg, an earlier number may already be free. On Solana, each token counts its own updates.
+  // The update's number is free again, or belongs to an unknown update on chain, which the update step then examines.
+  // After a reorg, an earlier number may already be free. On Solana, each token counts its updates separately.
   if (collectionId !== null && sequence !== null && isEvm(blockchain as Blockchain)) {
     const { update_count = sequence } = (await lockCollection(db, collectionId)) ?? {}
     await updateCollection(db, collectionId, { update_count: Math.min(update_count, sequence - 1) })
@@ -157,6 +160,7 @@ async function applyToUpdates(
 
 /**
  * Logs the outcome of a transaction.
+ *
  * @param requests undefined if several transactions were settled together
  */
 function logOutcome(log: Log, { transaction, outcome, verdict }: Settlement, requests: string[] | undefined): void {

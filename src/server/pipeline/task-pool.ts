@@ -6,13 +6,13 @@ export function createTaskPool(atOnce: number) {
   const tasks = new Set<Promise<void>>()
   const stopping = new AbortController()
   return {
-    /** Aborted when the step stops. */
+    /** Signal that is aborted when the step stops. */
     signal: stopping.signal,
 
     /** Returns how many more tasks can start. */
     free: () => atOnce - tasks.size,
 
-    /** Adds a task, which handles its own errors. */
+    /** Adds a task. The task must handle its own errors. */
     add(task: Promise<void>, onEnd = () => {}): void {
       const ended = task.finally(() => {
         tasks.delete(ended)

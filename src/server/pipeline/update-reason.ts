@@ -1,7 +1,9 @@
 import { ZERO_ADDRESS } from '../../api/address.ts'
 import type { UpdateWithNft } from '../store/updates.ts'
 
-/** Returns why an update or freeze can never be made, judged by the database alone; null if it may be made. */
+/**
+ * Returns why an update or freeze can never be made, according to the database alone. Returns null if it may be made.
+ */
 export function updateReason({ kind, nft_status, owner, frozen }: UpdateWithNft): string | null {
   if (nft_status === 'failed') return 'the NFT failed, so it has no token'
   if (owner === ZERO_ADDRESS) return 'the NFT was burned'

@@ -11,7 +11,7 @@ import { refuseValue } from './refuse-value.ts'
 import { requireChain } from './require-chain.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
-/** A change to NFTs, or a commitment to a provenance hash. The members are the differences between the endpoints. */
+/** A change to NFTs, or a commitment to a provenance hash. Its members define how the endpoints differ. */
 interface Change<Name extends OperationEndpoint, Echo, Prepared> {
   operation: Name
   /** The fields that identify the operation by its digest. */
@@ -19,13 +19,21 @@ interface Change<Name extends OperationEndpoint, Echo, Prepared> {
   /** The fields of the request that the response repeats. */
   echo: Echo
   /**
-   * Finds the accepted change with the same content, for changes that can be made only once even without a reference
-   * ID.
+   * Finds the accepted change with the same content. Present for changes that can be made only once even without a
+   * reference ID.
    */
   existing?(db: Db, collection: CollectionRow): Promise<Existing | null>
-  /** Runs the checks that don't need the chain, before the chain is required. @throws Refusal */
+  /**
+   * Runs the checks that don't need the chain, before the chain is required.
+   *
+   * @throws Refusal
+   */
   checkInDatabase?(collection: CollectionRow): Promise<void>
-  /** Checks outside of the database transaction. @throws Refusal */
+  /**
+   * Runs the checks outside of the database transaction.
+   *
+   * @throws Refusal
+   */
   check(collection: CollectionRow): Promise<Prepared>
   write(
     db: Db,

@@ -11,20 +11,20 @@ import { Refusal } from './refusal.ts'
 export interface Acceptance {
   accountId: string
   endpoint: string
-  /** The body as sent by the client. */
+  /** The body as the client sent it. */
   body: unknown
   idempotencyKey: string | null
-  /** The request's own ID, which its rows and log lines refer to. */
+  /** The ID that the server generated for the request. Its rows and log lines refer to this ID. */
   requestId: string
-  /** The run that sent it. */
+  /** The run that sent the request. */
   run?: string | null
 }
 
 export interface AcceptedRequest<Response> {
   response: Response
-  /** True if this is the response to an earlier request with the same Idempotency-Key. */
+  /** Whether this is the response to an earlier request with the same Idempotency-Key. */
   replayed: boolean
-  /** ID of the accepted request. For a replayed response, the ID of the earlier request. */
+  /** The ID of the accepted request. For a replayed response, it is the ID of the earlier request. */
   requestId: string
 }
 
@@ -39,9 +39,9 @@ function replay<Response>(earlier: RequestRow, bodyHash: string): AcceptedReques
 
 /** The work of a creating endpoint in addition to storing the request. */
 export interface Work<Prepared, Response> {
-  /** Returns the response if all reference IDs already have their operations. Then nothing is created. */
+  /** Returns the response if all reference IDs already have their operations. In that case, nothing is created. */
   findExisting(): Promise<Response | null>
-  /** Checks outside of the database transaction, for example on chain; not called for a repeated request. */
+  /** Runs checks outside of the database transaction, for example on chain. Not called for a repeated request. */
   prepare(): Promise<Prepared>
   /** Adds the rows in the database transaction that stores the request. */
   write(db: Db, requestId: string, prepared: Prepared): Promise<Response>
@@ -51,7 +51,7 @@ export interface Work<Prepared, Response> {
 
 /**
  * Accepts a creating request in one transaction, which stores the Idempotency-Key, the request with its response, and
- * the rows that `write` adds. The response may be sent once this resolves. A request with the same key and body gets
+ * the rows that `write` adds. The response may be sent when this resolves. A request with the same key and body gets
  * the first response again.
  */
 export async function accept<Prepared, Response>(
@@ -70,10 +70,10 @@ export async function accept<Prepared, Response>(
   if (existing !== null && scope === null) return { response: existing, replayed: false, requestId }
   const prepared = existing === null ? await prepareUnlessExisting(prepare, findExisting) : { existing }
   const accepting = store.transaction(async (db) => {
-    // Checked again: the same key may have been accepted while this request was prepared.
+    // Check again, because the same key may have been accepted while this request was prepared.
     const meanwhile = scope && (await findRepeated(db, scope))
     if (meanwhile) return replay<Response>(meanwhile, bodyHash)
-    // The rows refer to the request, so it is inserted first and gets its response later. In a cluster, a concurrent
+    // Insert the request first, because the rows refer to it. It gets its response later. In a cluster, a concurrent
     // request with the same key waits here until the other has committed.
     const isFirst = await insertRequest(db, {
       id: requestId,

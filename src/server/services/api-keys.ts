@@ -11,12 +11,12 @@ import { hashKey, keyPrefix, newApiKey, registerApiKey } from './authenticate.ts
 export interface ApiKeyRecord {
   id: string
   name: string
-  /** Null for the local account's own key. */
+  /** E-mail address of the account. Null for the local account's own key. */
   email: string | null
   /** The first characters of the key. */
   prefix: string
   permissions: Permission[]
-  /** The API version of the key; null for the server's version. */
+  /** The API version for requests with this key. Null to use the server's version. */
   apiVersion: ApiVersion | null
   status: 'active' | 'expired' | 'revoked'
   createdAt: number
@@ -49,9 +49,9 @@ export interface ApiKeyRequest {
   /** E-mail address of the owner's account. The account is created if it doesn't exist. */
   email: string
   permissions: readonly Permission[]
-  /** Null for no expiry. */
+  /** Time of expiry in milliseconds. Null if the key doesn't expire. */
   expiresAt: number | null
-  /** The API version of the key; null, the default, for the server's version. */
+  /** The API version for requests with this key. Null, the default, to use the server's version. */
   apiVersion?: ApiVersion | null
   now: number
 }
@@ -79,13 +79,13 @@ export async function getApiKeys({ db }: Store, now: number): Promise<ApiKeyReco
 
 /**
  * Revokes a key by its ID or prefix, or by the key itself, for example after a leak. A running backend rejects the key
- * from its next request on. Revoking a key twice isn't an error.
+ * from its next request on. Revoking a revoked key has no effect.
  *
  * @throws GdnError `not_found_locally`; `usage` if a prefix matches several keys
  */
 export async function revokeNamedApiKey(store: Store, word: string, now: number): Promise<ApiKeyRecord> {
   const [row, ...others] = await findNamedApiKeys(store.db, { word, hash: hashKey(new Secret(word, { known: false })) })
-  // The argument may be a key: errors quote only its public part.
+  // The argument may be a key, so errors quote only its public part.
   const shown = word.startsWith('gdn_') ? keyPrefix(word) : word
   if (row === undefined) {
     throw new GdnError('not_found_locally', `this backend has no API key ${JSON.stringify(shown)}`, {

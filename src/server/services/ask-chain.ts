@@ -7,13 +7,13 @@ import type { CollectionRow } from '../store/collections.ts'
 import { notNow } from './refusal.ts'
 import type { ServiceDeps } from './services.ts'
 
-/** Timeout for reading chain state that a request depends on. */
+/** Timeout in milliseconds for reading chain state that a request depends on. */
 const CHAIN_PATIENCE_MS = 10_000
 
 /**
  * Reads chain state that a request depends on. If the chain can't be read, for any reason, the request is rejected.
  *
- * @param subject what is read, for error messages
+ * @param subject the name of the state, for error messages
  * @throws Refusal 503
  */
 export async function askChain<Result>(

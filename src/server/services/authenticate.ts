@@ -18,13 +18,13 @@ export interface Caller {
   keyId: string
   accountId: string
   permissions: ReadonlySet<Permission>
-  /** The API version of the key; null for the server's version. */
+  /** The API version for requests with the key. Null to use the server's version. */
   apiVersion: ApiVersion | null
 }
 
 export const hashKey = (key: Secret): string => createHash('sha256').update(key.reveal()).digest('hex')
 
-/** Creates a random key of 256 bits. The prefix lets secret scanners find a leaked one. */
+/** Creates a random key of 256 bits. Its prefix lets secret scanners find a leaked key. */
 export function newApiKey(): Secret {
   return new Secret(`gdn_${randomBytes(32).toString('base64url')}`)
 }
@@ -34,11 +34,11 @@ export interface NewKey {
   accountId: string
   name: string
   now: number
-  /** Default: all. */
+  /** The permissions of the key. Default: all of them. */
   permissions?: readonly Permission[]
-  /** Milliseconds since the epoch. Default: the key doesn't expire. */
+  /** Time of expiry in milliseconds since the epoch. Default: the key doesn't expire. */
   expiresAt?: number | null
-  /** Default: the server's version. */
+  /** The API version for requests with the key. Default: the server's version. */
   apiVersion?: ApiVersion | null
 }
 
@@ -63,12 +63,12 @@ export async function registerApiKey(
   return row
 }
 
-/** Returns the caller of a key, or null for one that is unknown, revoked or expired. */
+/** Returns the caller that a key authenticates. Returns null for a key that is unknown, revoked or expired. */
 export async function findCaller(db: Db, key: Secret, now: number): Promise<Caller | null> {
   return toCaller(await findApiKey(db, hashKey(key)), now)
 }
 
-/** Returns the caller of a key ID, or null for one that is unknown, revoked or expired. */
+/** Returns the caller of the key with an ID. Returns null for a key that is unknown, revoked or expired. */
 export async function callerOfKey(db: Db, keyId: string, now: number): Promise<Caller | null> {
   return toCaller(await findApiKeyById(db, keyId), now)
 }
@@ -85,6 +85,7 @@ function toCaller(row: ApiKeyRow | null, now: number): Caller | null {
 
 /**
  * Returns the caller of a request.
+ *
  * @throws Refusal 401 without a valid key, 403 without the permissions
  */
 export async function authenticate(

@@ -11,7 +11,7 @@ import { firstBytes } from '../storage/first-bytes.ts'
 import type { CollectionRow } from '../store/collections.ts'
 import type { ServiceDeps } from './services.ts'
 
-/** Short, because the settings are only shown and nothing depends on them. */
+/** Timeout in milliseconds. It is short, because the settings are only shown and no decision depends on them. */
 const PATIENCE_MS = 3000
 /** Maximum size of a collection's metadata, in bytes. */
 const MAX_METADATA_BYTES = 64 * 1024
@@ -39,7 +39,7 @@ type Row = Pick<
  * recorded values and the problem. The metadata is read only from the contract or this server's storage. Nothing is
  * fetched, because the owner can set any URI.
  *
- * @param leftMs milliseconds that the caller has left
+ * @param leftMs remaining time of the caller in milliseconds
  */
 export async function readCollectionSettings(
   deps: SettingsDeps,
@@ -75,7 +75,7 @@ function contractOf({ chains }: SettingsDeps, { blockchain, status }: Row): Cont
   return chainFacts(chains, blockchain).contract
 }
 
-/** Returns null if the chain doesn't respond in time. */
+/** Resolves with a value. Resolves with null if the chain doesn't respond in time. */
 const inTime = <Value>(reading: Promise<Value>, leftMs = PATIENCE_MS): Promise<Value | null> =>
   withTimeout(
     reading.catch(() => null),
@@ -112,8 +112,8 @@ type Described = Pick<
 >
 
 /**
- * Returns what a collection's metadata contains. Returns the recorded values if the owner hasn't set metadata, or if
- * the metadata can't be read (then with the reason).
+ * Returns the content of a collection's metadata. Returns the recorded values if the owner hasn't set metadata, or if
+ * the metadata can't be read. In the second case, also returns the reason.
  */
 async function describedAt(
   { storage }: SettingsDeps,

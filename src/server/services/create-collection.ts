@@ -16,7 +16,7 @@ type Parsed = z.output<typeof createcollection.request>
 
 const MAX_SYMBOL = 5
 
-/** Fields that the response echoes if they were given. */
+/** Fields that the response repeats if the request has them. */
 const OPTIONAL = [
   'description',
   'image',
@@ -98,7 +98,7 @@ export async function createCollection(deps: ServiceDeps, request: ServiceReques
   return accepted
 }
 
-/** Returns the fields of the operation, without fields that have their default value. */
+/** Returns the fields of the operation. Omits fields that have their default value. */
 function fieldsOf({
   reference_id: _,
   dynamic,
@@ -114,12 +114,15 @@ function fieldsOf({
   }
 }
 
-/** Returns the wallet that receives royalties, by default the owner's. Null if there are no royalties. */
+/** Returns the wallet that receives royalties. Default: the owner's wallet. Returns null without royalties. */
 function royaltyReceiverOf({ royalty_bps, royalty_receiver, wallet_address, blockchain }: Parsed): string | null {
   return royalty_bps ? canonicalAddress(royalty_receiver ?? wallet_address, blockchain) : null
 }
 
-/** Returns a token symbol for a collection's name: its first letters and digits in capitals; `NFT` if it has none. */
+/**
+ * Returns a token symbol for a collection's name. It consists of the first letters and digits in capitals, or is `NFT`
+ * if the name has none.
+ */
 export function symbolOf(name: string): string {
   const letters = name.normalize('NFKD').replace(/[^A-Za-z0-9]/g, '')
   return letters === '' ? 'NFT' : letters.slice(0, MAX_SYMBOL).toUpperCase()

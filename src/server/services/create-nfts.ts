@@ -29,15 +29,15 @@ import { refuseSealed } from './seal-drop.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 import { placesOfStoredFiles } from './stored-files.ts'
 
-/** The fields of all three endpoints. */
+/** The parsed request. It has the fields of all three endpoints. */
 type Parsed = z.output<typeof createnft.request> & { sender_wallet_address?: string | undefined }
 
 type Request = ServiceRequest<Parsed>
 
-/** The ID of a new NFT, or an existing NFT. */
+/** The ID of a new NFT, or the operation of an existing NFT. */
 type Accepted = string | KnownOperation
 
-/** The differences between the endpoints. */
+/** The properties in which the endpoints differ. */
 const ENDPOINTS = {
   createnft: { isDynamic: false, isGrant: false, message: 'The request to create NFTs was accepted.' },
   /** These NFTs can be updated, even in a collection that isn't dynamic. */
@@ -109,7 +109,7 @@ function referencesOf(parsed: Parsed, endpoint: MintEndpoint): WantedReference[]
   const { reference_label, reference_kinds } = parsed
   return (parsed.reference_ids ?? []).map((reference_id, index) => {
     const metadata = list[index] as Parsed['metadata'][number]
-    // Uses the sender as requested. The default sender is the collection's owner, who may change before a repeated
+    // Use the sender as requested. The default sender is the collection's owner, who may change before a repeated
     // request.
     const receiver = { receiver_wallet_address, receiver_name }
     const digest = operationDigest(endpoint, { metadata, ...receiver, sender_wallet_address })

@@ -8,12 +8,12 @@ import { readSignedUrl, type SignedUrlClaims } from './signed-url.ts'
 import { createWalletKey, type ErasableKey } from './wallet-key.ts'
 
 /**
- * How long a used URL is recorded after its expiry. The URL must not become valid again if a clock that ran ahead is
- * set back.
+ * How long a used URL is recorded after its expiry, in milliseconds. The URL must not become valid again if a clock
+ * that was ahead is set back.
  */
 const REMEMBERED_MS = MAX_SIGNED_URL_MINUTES * 60_000
 
-/** Maximum clock difference between two machines that share a secret. */
+/** Maximum clock difference in milliseconds between two machines that share a secret. */
 const MAX_SKEW_MS = 60_000
 
 const fromTheFuture = () =>

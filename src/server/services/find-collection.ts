@@ -6,7 +6,8 @@ import { badRequest } from './refusal.ts'
 
 /**
  * Returns the account's collection that a request names. Rejects the request if the collection is on another
- * blockchain, or if several blockchains have a collection at that address and the request names none.
+ * blockchain. Also rejects it if several blockchains have a collection at that address and the request names no
+ * blockchain.
  */
 export async function findOwnCollection(
   db: Db,

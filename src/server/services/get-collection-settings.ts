@@ -6,15 +6,15 @@ import { supplyOf } from '../store/supply.ts'
 import { readCollectionSettings } from './collection-settings.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
-/** Number of contracts that are read at once. */
+/** Number of contracts that are read concurrently. */
 const AT_ONCE = 10
 /**
- * Time limit for reading all contracts of a request. The remaining collections are returned with their recorded
- * settings.
+ * Time limit in milliseconds for reading all contracts of a request. The remaining collections are returned with their
+ * recorded settings.
  */
 const PATIENCE_MS = 10_000
 
-/** Returns the settings of the account's collections, in the order of the IDs; unknown IDs are left out. */
+/** Returns the settings of the account's collections, in the order of the IDs. Omits unknown IDs. */
 export async function getCollectionSettings(
   deps: Pick<ServiceDeps, 'store' | 'chains' | 'storage'>,
   { accountId, parsed, body }: ServiceRequest<z.output<typeof getcollectionsettings.request>>,
@@ -38,7 +38,10 @@ export async function getCollectionSettings(
   }
 }
 
-/** Returns how many NFTs a collection has and can still have. The database has counts of both. */
+/**
+ * Returns the number of NFTs that a collection has, and the number that it can still have. The database has both
+ * counts.
+ */
 async function supplyIn({ store: { db } }: Pick<ServiceDeps, 'store'>, row: CollectionRow) {
   const { minted, accepted, left } = await supplyOf(db, row)
   return { minted, accepted, supply_left: left === null ? null : Math.max(0, left) }

@@ -12,7 +12,7 @@ const toRecord = (row: CollectionRow, problem: string | null) => ({
   ...(problem === null ? {} : { pending_reason: problem }),
 })
 
-/** Returns the account's collections in the order of the IDs; unknown IDs are left out. */
+/** Returns the account's collections in the order of the IDs. Omits unknown IDs. */
 export async function getCollections(
   deps: Pick<ServiceDeps, 'store' | 'chains' | 'now'>,
   { accountId, parsed, body }: ServiceRequest<z.output<typeof getcollections.request>>,

@@ -6,8 +6,8 @@ import { scopeIn } from './references.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 /**
- * Lists the reference IDs of a label that were made from content and whose NFTs have no alias. Failed and burned NFTs
- * are left out, so a page may be empty even if there is a next one.
+ * Lists the reference IDs of a label that were made from content and whose NFTs have no alias. Omits failed and burned
+ * NFTs, so a page may be empty even if there is a next one.
  */
 export async function getContentReferences(
   { store }: Pick<ServiceDeps, 'store'>,

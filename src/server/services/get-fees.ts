@@ -8,10 +8,10 @@ import { badRequest, notNow, Refusal } from './refusal.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 const RETRY_SECONDS = 5
-/** Timeout for fees that a response can omit. */
+/** Timeout in milliseconds for fees that a response can omit. */
 const WITHIN_MS = 1_000
 
-/** Returns the current fees of a blockchain. Solana has fixed fees, which aren't estimated. */
+/** Returns the current fees of a blockchain. The fees of Solana are fixed and aren't estimated. */
 export async function getFees(
   { chains }: Pick<ServiceDeps, 'chains'>,
   { parsed: { blockchain } }: ServiceRequest<z.output<typeof getfees.request>>,
@@ -51,8 +51,8 @@ export async function getFees(
 }
 
 /**
- * Returns the funds that the signers lack. Null if no node returns their balances, because fees are useful without
- * them.
+ * Returns the funds that the signers lack. Returns null if no node returns their balances, because fees are useful
+ * without them.
  */
 async function shortageOf(gas: GasFacts): ReturnType<GasFacts['shortage']> {
   try {
@@ -63,10 +63,14 @@ async function shortageOf(gas: GasFacts): ReturnType<GasFacts['shortage']> {
   }
 }
 
-/** Returns the current fees. @throws Refusal 503 if no node returns them */
+/**
+ * Returns the current fees.
+ *
+ * @throws Refusal 503 if no node returns them
+ */
 export const returnedFees = (gas: GasFacts): ReturnType<GasFacts['fees']> => nodeResponse(gas, gas.fees(), 'its fees')
 
-/** Returns the current fees; null if no node returns them within a short time. */
+/** Returns the current fees. Returns null if no node returns them within a short time. */
 export async function feesIfKnown(gas: GasFacts): Promise<Awaited<ReturnType<GasFacts['fees']>> | null> {
   try {
     return await withTimeout(returnedFees(gas), WITHIN_MS)
@@ -76,7 +80,11 @@ export async function feesIfKnown(gas: GasFacts): Promise<Awaited<ReturnType<Gas
   }
 }
 
-/** Resolves with the response of a node. @throws Refusal 503 if none does */
+/**
+ * Resolves with the response of a node.
+ *
+ * @throws Refusal 503 if no node responds
+ */
 export async function nodeResponse<Response>(gas: GasFacts, asked: Promise<Response>, what: string): Promise<Response> {
   try {
     return await asked

@@ -13,7 +13,7 @@ export async function getNftOwners(
 ) {
   const { contract_address: contractAddress, blockchain, after = '0', limit = MAX_OWNERS_PER_REQUEST } = parsed
   const { id } = await findOwnCollection(db, accountId, { contractAddress, blockchain })
-  // The cursor comes first, so that the page has all transfers up to this block.
+  // Read the cursor first, so that the page has all transfers up to this block.
   const cursor = await findCursor(db, blockchain as EvmBlockchain)
   const { nfts, next } = await listOwners(db, id, { after: Number(after), limit })
   return {

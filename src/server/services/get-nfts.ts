@@ -16,15 +16,15 @@ type Chains = Pick<ServiceDeps['chains'], 'remote' | 'solana'>
 
 type Found = Awaited<ReturnType<typeof findNfts>>[number]
 
-/** Reasons why pending NFTs wait, apart from their files and the signers. */
+/** The reasons why pending NFTs wait, except their files and the signers. */
 interface Waits {
-  /** Why no block includes their transactions, by blockchain. */
+  /** The reason why no block includes their transactions, by blockchain. */
   stalls: ReadonlyMap<string, string | null>
-  /** Which earlier transaction they wait for, by collection. */
+  /** The earlier transaction that they wait for, by collection. */
   held: ReadonlyMap<string, string>
   /**
-   * How the limits of their runs hold them back: `stuck` by transaction, `limits` by request for NFTs without a
-   * transaction.
+   * The reason why the limits of their runs delay them. `stuck` has it by transaction, and `limits` by request for NFTs
+   * without a transaction.
    */
   stuck: ReadonlyMap<string, string>
   limits: ReadonlyMap<string, string>
@@ -103,7 +103,7 @@ function notStoredOf({ files }: Found) {
   return keys.length === 0 ? {} : { files_not_stored: keys }
 }
 
-/** Returns the account's NFTs in the order of the IDs; unknown IDs are left out. */
+/** Returns the account's NFTs in the order of the IDs. Omits unknown IDs. */
 export async function getNfts(deps: Deps, { accountId, parsed }: ServiceRequest<z.output<typeof getnfts.request>>) {
   const { store, chains } = deps
   const ids = [...new Set(parsed.nft_gdn_ids)]

@@ -8,7 +8,10 @@ import { signUrl } from './signed-url.ts'
 
 const DEFAULT_MINUTES = 60
 
-/** Returns a signed URL for the account's own e-mail address. The local account has no address and may pass any. */
+/**
+ * Returns a signed URL for the account's own e-mail address. The local account has no address and may specify any
+ * address.
+ */
 export async function getPresignedUrl(
   { store, signedUrls }: Pick<ServiceDeps, 'store' | 'signedUrls'>,
   { accountId, parsed, origin }: ServiceRequest<z.output<typeof getpresignedurl.request>>,

@@ -8,7 +8,7 @@ import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 type Parsed = z.output<typeof getreferences.request>
 
-/** Returns the operations of the account's reference IDs, in the order of the request; unknown IDs are left out. */
+/** Returns the operations of the account's reference IDs, in the order of the request. Omits unknown IDs. */
 export async function getReferences(
   { store }: Pick<ServiceDeps, 'store'>,
   { accountId, parsed, body }: ServiceRequest<Parsed>,

@@ -42,7 +42,7 @@ export async function getRunCosts(
   const blockchain = collection.blockchain as Blockchain
   const { gas } = chainFacts(chains, blockchain)
   if (gas === undefined) throw badRequest(`this server does not record the cost of runs on ${blockchain}`)
-  /** Number of the run's NFTs in each transaction. */
+  /** Number of the run's NFTs that each transaction minted. */
   const minted = new Map<string, number>()
   const scope = { collectionId: collection.id, run }
   for (const { bucket } of await bucketsOf(db, scope)) {
@@ -93,8 +93,9 @@ export async function getRunCosts(
 }
 
 /**
- * Returns the amount that counts toward a run's limit when the next request is checked, and what each NFT reserves.
- * They are null without a limit. The amount and the number of unsigned NFTs are also null if no node returns the fees.
+ * Returns the amount that counts toward a run's limit when the next request is checked, and the amount that each NFT
+ * reserves. They are null without a limit. The amount and the number of unsigned NFTs are also null if no node returns
+ * the fees.
  */
 async function reservedOf(db: Db, gas: GasFacts, run: CostLimitedRun | null) {
   const unknown = { counted: null, unsigned_nfts: null }
@@ -106,15 +107,15 @@ async function reservedOf(db: Db, gas: GasFacts, run: CostLimitedRun | null) {
   return { counted: String(max - left), unsigned_nfts: unsigned, nft_gas, nft_bytes }
 }
 
-/** Returns a run's share of an amount. The shares of all runs add up to the amount exactly. */
+/** Returns a run's share of an amount. The shares of all runs add up to exactly the amount. */
 function partOf(amount: string | null, { first, count, total }: Share) {
   const until = (end: number) => (BigInt(amount ?? 0) * BigInt(end)) / BigInt(total)
   return until(first + count) - until(first)
 }
 
 /**
- * Returns why a signed transaction of a run waits for a higher limit. Null if none does, or if no node returns the
- * fees.
+ * Returns why a signed transaction of a run waits for a higher limit. Returns null if none waits, or if no node returns
+ * the fees.
  */
 async function stuckOf(db: Db, gas: GasFacts, run: LimitedRun): Promise<string | null> {
   const current = await feesIfKnown(gas)
@@ -122,8 +123,8 @@ async function stuckOf(db: Db, gas: GasFacts, run: LimitedRun): Promise<string |
 }
 
 /**
- * Returns why a run doesn't continue; null if it does. A limit that is too low for the current fees takes precedence
- * over missing funds, because funds would not help the run.
+ * Returns why a run doesn't continue. Returns null if it does. A limit that is too low for the current fees takes
+ * precedence over missing funds, because funds would not help the run.
  */
 async function waitingOf(
   db: Db,
@@ -134,7 +135,7 @@ async function waitingOf(
   const { collectionId: collection_id, limited } = run
   const { open, signed, unfinalBlock, changes } = await transactionsOfRun(db, { ...run, collection_id })
   const isUnsigned = open > Math.max(signed, run.signed) || changes.length > 0
-  // If the run has no work, reports what its next request would wait for.
+  // If the run has no work, report what its next request would wait for.
   const problem = problemOf(!isUnsigned && run.pending > 0)
   if (limited === null || (!isUnsigned && unfinalBlock === null)) return problem
   const current = problem === null ? await returnedFees(gas) : await feesIfKnown(gas)
@@ -142,7 +143,7 @@ async function waitingOf(
   const price = isUnsigned ? await gas.waitingForPrice(db, limited, current) : null
   if (price === null && problem !== null) return problem
   const budget = unfinalBlock !== null && hasMaxCost(limited) ? await gas.budgetOf(db, limited, current) : null
-  // The rest of the limit can't pay for another transaction that is as large as the run's largest one.
+  // The rest of the limit doesn't suffice for another transaction that is as large as the run's largest one.
   const isTight = budget !== null && budget.left < budget.largest
   const reasons = [price, unfinalBlock !== null && isTight ? await untilFinal(gas, unfinalBlock) : null]
   return reasons.filter((reason) => reason !== null).join('; ') || null

@@ -9,7 +9,7 @@ import type { ServiceDeps, ServiceRequest } from './services.ts'
 
 /**
  * Returns the status of the account's transfers, burns, updates, freezes, commitments and collection creations, in the
- * order of the IDs; unknown IDs are left out.
+ * order of the IDs. Omits unknown IDs.
  */
 export async function getTransactions(
   deps: Pick<ServiceDeps, 'store' | 'chains' | 'now'>,
@@ -52,11 +52,11 @@ export async function getTransactions(
   }
 }
 
-/** Returns the transaction that was signed for a request; empty if none was. */
+/** Returns the transaction that was signed for a request. Returns an empty object if there is none. */
 export const signedBy = ({ transaction_id: id, blockchain }: { transaction_id: string | null; blockchain: string }) =>
   id === null ? [] : [{ id, blockchain: blockchain as Blockchain }]
 
-/** Returns the fields of the fee that a transaction has paid; empty if the fee isn't known. */
+/** Returns the fields of the fee that a transaction has paid. Returns an empty object if the fee isn't known. */
 export function paidFeeFields({ remote }: ServiceDeps['chains'], blockchain: Blockchain, fee_paid: string | null) {
   if (!fee_paid || !isEvm(blockchain)) return {}
   const isRemote = remote.has(blockchain)

@@ -24,7 +24,7 @@ import type { RunCostLimit, ServiceDeps } from './services.ts'
 
 const RETRY_SECONDS = 5
 
-/** The limit that a request is checked against, and the fees for the check. Null if the run has no limit. */
+/** The limit against which a request is checked, and the fees for the check. Null if the run has no limit. */
 export type CostCheck = { maxCost: RunCostLimit | null; gas: GasFacts; fees: NetworkFees; coin: string | null } | null
 
 /**
@@ -56,8 +56,9 @@ interface NewRows {
 }
 
 /**
- * Reserves the maximum cost of NFTs in the transaction that accepts them, before they are added. The first request with
- * a limit sets the limit of its run. Later requests can only lower the limit, unless the user sets it explicitly.
+ * Reserves the maximum cost of NFTs in the database transaction that accepts them, before they are added. The first
+ * request with a limit sets the limit of its run. Later requests can only lower the limit, unless the user sets it
+ * explicitly.
  *
  * @throws Refusal 409 if the NFTs could exceed the limit
  */
@@ -125,7 +126,7 @@ export async function startChange(
 /**
  * Locks a run and sets its limit. Returns null if there is no limit.
  *
- * @param each the most that one of the NFTs to accept can use; null for a change
+ * @param each the maximum gas and bytes of one of the NFTs to accept; null for a change
  */
 export async function lockLimit(
   db: Db,
@@ -134,7 +135,7 @@ export async function lockLimit(
   each: { gas: number; bytes: number } | null,
 ): Promise<CostLimitedRun | null> {
   const unlimited = maxCost === null ? null : await findUnlimited(db, { accountId, run })
-  // A transaction that is being signed isn't assigned to the run yet.
+  // A transaction that is being signed isn't assigned to the run yet, so wait for it.
   if (unlimited !== null) await lockUnsigned(db, unlimited)
   const row = await lockRun(db, { accountId, run })
   const stored = row.max_cost === null ? null : BigInt(row.max_cost)
@@ -154,8 +155,9 @@ export async function lockLimit(
 }
 
 /**
- * Stores a limit that the user set explicitly, even though it caused the rejection of the request. Otherwise, the run
- * would have no limit for other machines. Call it after the transaction that accepts the request was rolled back.
+ * Stores a limit that the user set explicitly, even though the limit caused the rejection of the request. Otherwise,
+ * the run would have no limit for other machines. Call it after the transaction that accepts the request was rolled
+ * back.
  */
 export async function keepRefusedLimit(
   { store }: Pick<ServiceDeps, 'store'>,
@@ -172,9 +174,11 @@ export async function keepRefusedLimit(
 }
 
 /**
+ * Rejects a request that exceeds the budget of its run.
+ *
  * @param needed the maximum cost of the request
  * @param neededAt returns its maximum cost at other fees
- * @throws Refusal 409 if a request needs more than what is left of the limit
+ * @throws Refusal 409 if a request needs more than the unused part of the limit
  */
 async function refuseAbove(
   { fees, coin }: NonNullable<CostCheck>,

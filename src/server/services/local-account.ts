@@ -12,8 +12,9 @@ import { type Caller, findCaller, hashKey, newApiKey, registerApiKey } from './a
 const FILE = 'api-key'
 
 /**
- * Returns the key of the data directory's local account. The first start creates both, with all permissions for the
- * key. The key is stored in a file with mode 0600. If the file was removed or the key was revoked, creates a new key.
+ * Returns the key of the data directory's local account. The first start creates the account, and a key with all
+ * permissions. The key is stored in a file with mode 0600. If the file was removed or the key was revoked, creates a
+ * new key.
  */
 export async function openLocalAccount(store: Store, dataDir: string, now: number): Promise<Secret> {
   return await store.transaction(async (db) => {

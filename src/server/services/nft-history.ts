@@ -8,10 +8,10 @@ import { embeddedBlocks, type HistoryRow, metadataAround } from '../store/nft-hi
 import type { Db } from '../store/schema.ts'
 import type { ServiceDeps } from './services.ts'
 
-/** Timeout for reading block times. It is short, because the response can omit them. */
+/** Timeout in milliseconds for reading block times. It is short, because the response can omit them. */
 const CHAIN_PATIENCE_MS = 5000
 
-/** Returns the times of blocks in milliseconds since the epoch. Blocks whose time can't be read are left out. */
+/** Returns the times of blocks in milliseconds since the epoch. Omits blocks whose time can't be read. */
 export async function blockTimes(
   { db, chains }: Pick<ServiceDeps, 'chains'> & { db: Db },
   blockchain: Blockchain,
@@ -19,7 +19,7 @@ export async function blockTimes(
 ): Promise<ReadonlyMap<number, number>> {
   const times = new Map<number, number>()
   const numbers = [...new Set(rows.flatMap(({ block_number: block }) => block ?? []))]
-  // Blocks of embedded chains are in the database. The chains may not be running.
+  // Read the blocks of embedded chains from the database, because the chains may not be running.
   for (const { number, timestamp } of await embeddedBlocks(db, blockchain, numbers)) times.set(number, timestamp * 1000)
   const facts = chainFacts(chains, blockchain)
   const read = async (number: number) => {
@@ -39,7 +39,8 @@ const MAX_TEXT = 500
 export type ShownChange = { field: string; before: string | null; after: string | null }
 
 /**
- * Returns the changes that an update made, truncated for a list. Null for other events, or if the metadata isn't known.
+ * Returns the changes that an update made, truncated for a list. Returns null for other events, or if the metadata
+ * isn't known.
  */
 export async function shownChangesOf(
   db: Db,
@@ -48,7 +49,7 @@ export async function shownChangesOf(
 ): Promise<{ changes: ShownChange[] | null; changes_left_out: number }> {
   if (kind !== 'update' || seq === null) return { changes: null, changes_left_out: 0 }
   const { before, after } = await metadataAround(db, nftId, seq)
-  // Each metadata may be a megabyte.
+  // Yield, because each metadata may have a megabyte.
   await nextTurn()
   const all = metadataChanges(JSON.parse(before) as NftMetadata, JSON.parse(after) as NftMetadata)
   const shown = all.slice(0, MAX_CHANGES)

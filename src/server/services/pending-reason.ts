@@ -12,15 +12,17 @@ import type { ServiceDeps } from './services.ts'
 type Chains = Pick<ServiceDeps['chains'], 'remote' | 'solana'>
 
 /**
- * Returns why no signer of a blockchain can sign, such as missing funds; null if one can. For signed transactions,
- * returns the reason only if a signer can't pay for its next pending transaction.
+ * Returns why no signer of a blockchain can sign, such as missing funds. Returns null if a signer can sign. For signed
+ * transactions, returns the reason only if a signer can't pay for its next pending transaction.
  */
 export function signingProblem({ remote, solana }: Chains, blockchain: Blockchain, isSigned: boolean): string | null {
   if (isEvm(blockchain)) return remote.problem(blockchain, isSigned)
   return isSigned ? null : solana.clusters.problem(blockchain)
 }
 
-/** Returns why no block includes a transaction: nodes can't be used, or there are no new blocks. Null otherwise. */
+/**
+ * Returns why no block includes a transaction: no node can be used, or there are no new blocks. Returns null otherwise.
+ */
 export async function stallOf({ remote }: Pick<Chains, 'remote'>, blockchain: Blockchain): Promise<string | null> {
   if (!isEvm(blockchain) || !remote.has(blockchain)) return null
   const silence = remote.silence(blockchain)
@@ -32,8 +34,8 @@ export async function stallOf({ remote }: Pick<Chains, 'remote'>, blockchain: Bl
 }
 
 /**
- * Returns why a request without NFTs is pending: missing funds of the signers, or the nodes or blocks of the
- * blockchain.
+ * Returns why a request without NFTs is pending: the signers lack funds, or the nodes or blocks of the blockchain delay
+ * it.
  */
 export const reasonOf = async (chains: Chains, blockchain: Blockchain, isSigned: boolean): Promise<string | null> =>
   signingProblem(chains, blockchain, isSigned) ?? (await stallOf(chains, blockchain))
@@ -46,8 +48,8 @@ async function blocksLeft({ remote }: Pick<Chains, 'remote'>, blockchain: Blockc
 }
 
 /**
- * Returns what the unsigned mints of collections wait for, by collection: a transaction or a maximum supply that isn't
- * final yet. Empty except on public networks.
+ * Returns why the unsigned mints of collections wait, by collection: for a transaction, or for a maximum supply that
+ * isn't final yet. Returns an empty map except on public networks.
  */
 export async function heldReasons(
   db: Db,
@@ -104,14 +106,17 @@ interface Accepted {
   transaction_id: string | null
 }
 
-/** Returns why requests that aren't signed yet wait for a higher limit of their run or for lower fees, by request. */
+/**
+ * Returns why requests that aren't signed yet wait for a higher limit of their run or for lower fees. The map is keyed
+ * by request.
+ */
 export async function limitReasons(
   { store: { db }, chains }: Pick<ServiceDeps, 'store' | 'chains'>,
   accepted: readonly Accepted[],
 ): Promise<ReadonlyMap<string, string>> {
   const reasons = new Map<string, string>()
   const unsigned = accepted.filter((one) => one.transaction_id === null)
-  /** By blockchain, so that an unresponsive network is waited for only once. */
+  /** The fees by blockchain, so that the response of a slow network is awaited only once. */
   const fees = new Map<string, Awaited<ReturnType<typeof feesIfKnown>>>()
   for (const collectionId of new Set(unsigned.map((one) => one.collection_id))) {
     const rows = unsigned.filter((one) => one.collection_id === collectionId)

@@ -19,7 +19,7 @@ export type WantedReference = Omit<NewReference, 'target_id'>
 
 /** The existing operation of a reference ID. */
 export interface KnownOperation extends KnownReference {
-  /** True if the operation failed without effect, so that the next operation with this reference ID replaces it. */
+  /** Whether the operation failed without effect, so that the next operation with this reference ID replaces it. */
   isFree: boolean
 }
 
@@ -35,7 +35,11 @@ export const scopeIn = (scope_id: string, operation: ReferenceScope['operation']
   operation: operation === 'creatednft' ? 'createnft' : operation,
 })
 
-/** @throws Refusal 422 if a request has a reference ID twice */
+/**
+ * Rejects a request that has a reference ID twice.
+ *
+ * @throws Refusal 422
+ */
 export function refuseRepeated(ids: readonly string[]): void {
   const seen = new Set<string>()
   for (const [index, id] of ids.entries()) {
@@ -47,7 +51,7 @@ export function refuseRepeated(ids: readonly string[]): void {
   }
 }
 
-/** Returns the operations of reference IDs, by reference ID; unknown IDs are left out. */
+/** Returns the operations of reference IDs, by reference ID. Omits unknown IDs. */
 export async function lookUpReferences(
   db: Db,
   scope: ReferenceScope,
@@ -62,7 +66,7 @@ export async function lookUpReferences(
 
 /**
  * Returns the operations of a request's reference IDs, in order, if all exist with the same digests, so that nothing
- * has to be created. Null if a reference ID is unknown or free.
+ * has to be created. Returns null if a reference ID is unknown or free.
  *
  * @throws Refusal 409 if a reference ID belongs to another operation or has a different label
  */
@@ -92,7 +96,7 @@ export async function claimReferences(
   scope: ReferenceScope,
   operations: readonly NewReference[],
 ): Promise<Map<string, KnownOperation>> {
-  // Sorts, so that two processes can't deadlock.
+  // Sort the operations, so that two processes can't deadlock.
   const sorted = [...operations].sort((a, b) => (a.reference_id < b.reference_id ? -1 : 1))
   const existing = new Map<string, KnownOperation>()
   if (sorted.length === 0) return existing
@@ -115,7 +119,7 @@ export async function claimReferences(
   return existing
 }
 
-/** Maximum number of conflicts in the response. */
+/** Maximum number of conflicts in a response. */
 const MAX_CONFLICTS = 50
 
 function refuseConflicts(
@@ -140,7 +144,7 @@ function refuseConflicts(
 }
 
 /**
- * Labels are compared only if both sides have one.
+ * Rejects reference IDs that have a different label. Labels are compared only if both sides have one.
  *
  * @throws Refusal 409 if a reference ID has a different label
  */
@@ -163,7 +167,11 @@ export function refuseLabelConflicts(
   throw conflictRefusal(REFERENCE_ERRORS.otherLabel, what, conflicts)
 }
 
-/** @param what describes the first conflict */
+/**
+ * Returns the rejection for conflicting reference IDs.
+ *
+ * @param what a description of the first conflict
+ */
 function conflictRefusal(code: string, what: string, conflicts: readonly object[]): Refusal {
   const others = conflicts.length === 1 ? '' : `, and ${conflicts.length - 1} more`
   return new Refusal(
@@ -175,7 +183,7 @@ function conflictRefusal(code: string, what: string, conflicts: readonly object[
   )
 }
 
-/** Returns the ID of a reference's operation, in the field that the API has for it. */
+/** Returns the ID of a reference's operation, in the field that the API uses for this operation. */
 export const nameTarget = ({ operation }: Pick<ReferenceScope, 'operation'>, { target_id }: NewReference) =>
   createsNfts(operation) ? { nft_gdn_id: target_id } : { transaction_gdn_id: target_id }
 

@@ -39,7 +39,7 @@ export class CodedRefusal extends Refusal {
   }
 }
 
-// Limits the size of the response, for example if a request has a million unknown fields.
+// Limit the size of the response, for example if a request has a million unknown fields.
 const MAX_ISSUES = 50
 const MAX_ISSUE_LENGTH = 1000
 
@@ -66,12 +66,12 @@ export class InvalidRequest extends Refusal {
   }
 }
 
-/** Returns a rejection caused by the backend's configuration. Its header states that nothing was accepted. */
+/** Returns a rejection caused by the backend's configuration. Its header confirms that nothing was accepted. */
 export const nothingAccepted = (message: string) =>
   new Refusal(503, TITLES.unavailable, message, { [HEADERS.requestAccepted]: 'no' })
 
 /**
- * Returns a temporary rejection. Its header states that nothing was accepted, because a 5xx alone leaves that open.
+ * Returns a temporary rejection. Its header confirms that nothing was accepted, because a 5xx alone doesn't.
  *
  * @param seconds the Retry-After
  */
@@ -82,8 +82,8 @@ export const notNow = (message: string, seconds: number) =>
   })
 
 /**
- * Returns a rejection until the operator has funded a signer or set up a network. Its header states that nothing was
- * accepted.
+ * Returns a rejection that applies until the operator has funded a signer or set up a network. Its header confirms that
+ * nothing was accepted.
  */
 export function notReady(message: string, seconds: number): Refusal {
   const { status, title, headers } = notNow(message, seconds)

@@ -4,7 +4,11 @@ import { HEADERS, VALUE_ERRORS } from '../../api/headers.ts'
 import { Refusal } from './refusal.ts'
 import type { ServiceDeps, ServiceRequest } from './services.ts'
 
-/** Rejects a request that requires coins without value, if the blockchain's coins have value. @throws Refusal 412 */
+/**
+ * Rejects a request that requires coins without value, if the blockchain's coins have value.
+ *
+ * @throws Refusal 412
+ */
 export function refuseValue(
   { chains }: Pick<ServiceDeps, 'chains'>,
   { onlyWithoutValue = false }: Pick<ServiceRequest<unknown>, 'onlyWithoutValue'>,

@@ -27,7 +27,7 @@ async function requireSolana({ chains: { solana } }: Pick<ServiceDeps, 'chains'>
     throw nothingAccepted(`${error.message}. ${error.hint}`)
   }
   if (!solana.clusters.has(blockchain)) {
-    // Creates the signer's key if there is none, so that the transaction that accepts a collection doesn't wait for it.
+    // Create the signer's key if there is none, so that the transaction that accepts a collection doesn't wait for it.
     await solana.address(blockchain)
     return
   }

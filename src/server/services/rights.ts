@@ -41,7 +41,7 @@ export function requireToken(nft: FoundNft | null, collection: CollectionRow): s
 export const pendingUpdate = (id: string) =>
   badRequest(`an update of the NFT ${id} is pending: check its outcome with gettransactions before the next change`)
 
-/** Rejects a change of an NFT while another one is pending. */
+/** Rejects a change of an NFT while another change of the NFT is pending. */
 export async function refusePending(db: Db, ...nftIds: string[]): Promise<void> {
   const [updated] = (await pendingUpdates(db, nftIds)).keys()
   if (updated !== undefined) throw pendingUpdate(updated)

@@ -20,14 +20,14 @@ interface Metadata {
 }
 
 /**
- * Seals and mints of a drop wait for each other in their transactions, because each reads what the other writes. Mints
- * don't wait for mints.
+ * Locks the seals of a collection until the commit. Seals and mints of a drop wait for each other, because each reads
+ * what the other writes. Mints don't wait for mints.
  */
 const lockSeals = (db: Db, collectionId: string, how: 'alone' | 'shared') =>
   lockUntilCommit(db, `seal ${collectionId}`, how)
 
 /**
- * Refuses new NFTs of a drop that is sealed, in the transaction that adds them. Reads nothing unless an NFT names a
+ * Rejects new NFTs of a drop that is sealed, in the transaction that adds them. Reads nothing unless an NFT names a
  * leaves file.
  *
  * @throws Refusal 409
@@ -50,7 +50,7 @@ export async function refuseSealed(db: Db, collectionId: string, metadata: reado
 }
 
 /**
- * Checks in the transaction of a seal that the drop can be sealed.
+ * Checks, in the transaction of a seal, that the drop can be sealed.
  *
  * @throws Refusal 400, or 409 while an NFT of the drop is pending or not final
  */
@@ -72,7 +72,7 @@ export async function refuseUnlessSealable(
   )
 }
 
-/** Refuses a hash that is not the seal of the named drop, or that is the seal of a drop that isn't named. */
+/** Rejects a hash that is not the seal of the named drop, or that is the seal of a drop that isn't named. */
 export async function refuseOtherSeal(
   db: Db,
   collectionId: string,
@@ -88,7 +88,7 @@ export async function refuseOtherSeal(
   if (drop !== undefined) throw badRequest(`provenance seals the drop ${drop.provenance}: add seal_of and leaves_url`)
 }
 
-/** Refuses a margin in which the block of the seal can still move to another time. */
+/** Rejects a margin in which the block of the seal can still move to another time. */
 export async function refuseShortMargin(deps: ServiceDeps, collection: CollectionRow, margin: number): Promise<void> {
   const finality = await askChain(deps, collection, 'the finality', async (facts) => await facts.finalitySeconds?.())
   if (finality == null || margin >= finality) return

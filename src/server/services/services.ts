@@ -12,7 +12,7 @@ export interface ServiceDeps {
   checkedFiles: CheckedFiles
   pipeline: Pipeline
   signedUrls: {
-    /** The signing secret, hex. */
+    /** The signing secret in hex. */
     secret: Secret
     /** Whether a second POST to the same URL is rejected. */
     singleUse: boolean
@@ -22,29 +22,33 @@ export interface ServiceDeps {
   now: () => number
 }
 
-/** The cost limit of a run, as a request states it. */
+/** The cost limit of a run, as specified in a request. */
 export interface RunCostLimit {
   wei: bigint
-  /** True if the user set it explicitly. Otherwise it can't raise a lower limit. */
+  /** Whether the user set the limit explicitly. Otherwise, it can't raise a lower limit. */
   isSet: boolean
 }
 
 /** A request that passed authentication and validation. */
 export interface ServiceRequest<Parsed> {
   accountId: string
-  /** The input as the contract's schema parsed it. */
+  /** The input, as parsed by the contract's schema. */
   parsed: Parsed
   /** The body as the client sent it, for fields that the response repeats. */
   body: Readonly<Record<string, unknown>>
   idempotencyKey: string | null
-  /** A new, unique ID, independent of any ID that the client sends. */
+  /** A new, unique ID. It is independent of any ID that the client sends. */
   requestId: string
-  /** The run that the request belongs to, as the client names it. */
+  /** The run that the request belongs to. The client chooses its name. */
   run: string | null
   /** The cost limit of the run; null if the request has none. */
   maxCost?: RunCostLimit | null
-  /** True if the request must be rejected unless the blockchain's coins have no value. */
+  /** Whether the request must be rejected unless the blockchain's coins have no value. */
   onlyWithoutValue?: boolean
-  /** The origin that the request was addressed to. @throws Refusal if its Host header has no host */
+  /**
+   * Returns the origin to which the request was addressed.
+   *
+   * @throws Refusal if its Host header has no host
+   */
   origin: () => string
 }

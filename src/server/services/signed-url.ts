@@ -17,11 +17,11 @@ export interface SignedUrlClaims {
   issuer: string
 }
 
-/** Number of hex digits of the salt, which distinguishes URLs that are issued in the same second. */
+/** Number of hex digits of the salt. It distinguishes URLs that are issued in the same second. */
 const SALT_LENGTH = 32
 
 /**
- * Percent-encodes everything except the unreserved characters of RFC 3986, so that no HTTP client changes the encoding.
+ * Percent-encodes all characters except the unreserved ones of RFC 3986, so that no HTTP client changes the encoding.
  */
 const encode = (text: string) =>
   encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`)
@@ -37,7 +37,7 @@ function signatureOf(secret: Secret, signed: Omit<Parameters, 'signature'>, salt
 const queryOf = ({ expiry, issued_at, action, issuer }: Omit<Parameters, 'signature'>) =>
   [pair('expiry', expiry), pair('issued_at', issued_at), pair('action', action), pair('issuer', issuer)].join('&')
 
-/** Returns a signed URL on an origin (`https://host[:port]`). */
+/** Returns a signed URL for an origin (`https://host[:port]`). */
 export function signUrl(
   secret: Secret,
   { origin, issuer, issuedAt, expiry }: { origin: string; issuer: string; issuedAt: number; expiry: number },
@@ -50,8 +50,8 @@ export function signUrl(
 export type ReadSignedUrl =
   | { ok: true; claims: SignedUrlClaims; signature: string }
   /**
-   * `malformed`: the query isn't that of a signed URL. `tampered`: it has the right form, but the signature doesn't
-   * match.
+   * Result for an invalid URL. `malformed`: the query isn't that of a signed URL. `tampered`: it has the right form,
+   * but the signature doesn't match.
    */
   | { ok: false; reason: 'malformed'; issues: FieldIssue[] }
   | { ok: false; reason: 'tampered' }
@@ -112,8 +112,7 @@ function parse(query: string): { parameters: Parameters | null; issues: FieldIss
 const isKnown = (name: string): name is (typeof NAMES)[number] => (NAMES as readonly string[]).includes(name)
 
 /**
- * Decodes a name and a value. A plus stays a plus, because e-mail addresses may contain it, and spaces are
- * percent-encoded.
+ * Decodes a name and a value. Keeps a plus, because e-mail addresses may contain it, and spaces are percent-encoded.
  */
 function decodePair(part: string): [name: string | null, value: string | null] {
   const at = part.indexOf('=')

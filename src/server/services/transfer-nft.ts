@@ -45,7 +45,7 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Par
       const receiver = checksumAddress(receiver_wallet_address)
       const row = { id, request_id, collection_id, nft_id: nft_gdn_id, blockchain, sender, receiver }
       if (!(await addTransfer(db, { ...row, receiver_name: receiver_name ?? null }))) throw pending()
-      // Checked again: while this transfer is pending, no other one can become final.
+      // Check again. While this transfer is pending, no other one can become final.
       await refuseStale(db, parsed)
     },
     accepted: () => pipeline.transferAccepted(),

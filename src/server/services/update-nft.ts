@@ -12,7 +12,7 @@ import { placesOfStoredFiles } from './stored-files.ts'
 
 type Parsed = z.output<typeof updatednft.request>
 
-/** Accepts new metadata for an NFT, which replaces the old metadata completely. */
+/** Accepts new metadata for an NFT. It replaces the old metadata completely. */
 export async function updateNft(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
   const { store, pipeline } = deps
   const { nft_gdn_id, contract_address, metadata: list, replaces_revision } = request.parsed

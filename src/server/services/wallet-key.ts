@@ -12,9 +12,9 @@ const HEX = '0123456789abcdef'
 export interface ErasableKey {
   /** The checksummed address. */
   address: string
-  /** `0x` and 64 hex digits, as ASCII bytes. */
+  /** The private key as ASCII bytes: `0x` and 64 hex digits. */
   spelled: Buffer
-  /** Overwrites all copies in this process. */
+  /** Overwrites all copies of the key in this process. */
   destroy(): void
 }
 
@@ -33,7 +33,7 @@ export function createWalletKey(): ErasableKey {
   return { address, spelled, destroy: () => void memory.fill(0) }
 }
 
-/** Fills the buffer with a private key and returns the public key. */
+/** Fills the buffer with a new private key. Returns the public key. */
 function fillWithKey(bytes: Buffer): Buffer {
   const curve = createECDH('secp256k1')
   for (;;) {
@@ -42,11 +42,11 @@ function fillWithKey(bytes: Buffer): Buffer {
       curve.setPrivateKey(bytes)
       break
     } catch {
-      // The key is zero or not below the order of the curve, which has a probability of about 2^-127. Draws again.
+      // Draw again. The key is zero or not below the order of the curve, which has a probability of about 2^-127.
     }
   }
   const publicKey = curve.getPublicKey()
-  // Overwrites OpenSSL's copy of the key, which would otherwise stay until the object is collected.
+  // Overwrite OpenSSL's copy of the key, which would otherwise stay until the object is collected.
   curve.setPrivateKey(Buffer.alloc(KEY_BYTES, 1))
   return publicKey
 }

@@ -27,12 +27,13 @@ export function readCredential(
       hint: `Provide it in ${places.join(' or ')}.`,
     })
   }
-  // Permissions aren't checked, because systemd or the container runtime sets them.
+  // Don't check permissions, because systemd or the container runtime sets them.
   return { text: readFileSync(path, 'utf8'), path }
 }
 
 /**
  * Returns the password of a signer's keystore.
+ *
  * @throws GdnError as `readCredential`; `invalid_input` for the password file
  */
 export function readSignerPassword(

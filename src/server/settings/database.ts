@@ -7,7 +7,7 @@ import { settingsPath } from './settings.ts'
 /** The location of a PostgreSQL database. */
 export interface DatabaseSettings {
   url: Secret
-  /** URL of the server itself, if `url` points to a connection pooler. */
+  /** URL of the database server itself, if `url` points to a connection pooler. */
   directUrl?: Secret | undefined
 }
 
@@ -17,7 +17,7 @@ export type PartialDatabaseSettings = { [Field in keyof DatabaseSettings]?: Data
 export interface DatabasePlace {
   dataDir: string
   settingsFile?: string | undefined
-  /** Values of flags or environment, which take precedence over the settings file. */
+  /** Values of flags or environment variables, which take precedence over the settings file. */
   database?: PartialDatabaseSettings | undefined
 }
 

@@ -16,7 +16,7 @@ export interface NetworkFacts {
   /** Symbol of the coin that pays for gas. */
   coin: string
   blockExplorerUrl: string | null
-  /** How transactions pay for their data on another chain; null if they don't, or if that is unknown. */
+  /** How transactions pay for their data on another chain. Null if they don't, or if that is unknown. */
   feeModel: 'op-stack' | 'arbitrum' | null
 }
 
@@ -30,11 +30,14 @@ const toFacts = ([name, chainId, coin, blockExplorerUrl, feeModel]: Row): Networ
   feeModel,
 })
 
-/** Returns the chain ID of a network that gdn or viem/chains knows by this name; null for any other name. */
+/** Returns the chain ID of a network that gdn or viem/chains knows by this name. Returns null for any other name. */
 export const chainIdNamed = (name: EvmBlockchain): number | null =>
   chainIdOf(name) ?? NETWORKS.find(([known]) => known === name)?.[1] ?? null
 
-/** Returns gdn's built-in name of the network with a chain ID, and whether it is a testnet; null if there is none. */
+/**
+ * Returns gdn's built-in name of the network with a chain ID, and whether it is a testnet. Returns null if there is
+ * none.
+ */
 export function knownNetworkOf(chainId: number): { name: string; testnet: boolean } | null {
   const name = KNOWN_EVM_NAMES.find((known) => chainIdOf(known) === chainId)
   return name === undefined ? null : { name, testnet: blockchainFacts(name)?.testnet === true }
@@ -48,8 +51,8 @@ export const nearestNetwork = (name: string): string | undefined =>
   )
 
 /**
- * Returns the network with a chain ID, preferably one that is built into gdn. Null if viem/chains has none, or several
- * with different coins.
+ * Returns the network with a chain ID, preferably one that is built into gdn. Returns null if viem/chains has none, or
+ * several with different coins.
  */
 export function networkWithChainId(chainId: number): NetworkFacts | null {
   const [first, ...others] = NETWORKS.filter(([, id]) => id === chainId)

@@ -69,7 +69,11 @@ const withPaths = <Entry extends object>(entry: Entry, path: string): Entry =>
     ? { ...besides(entry, path), keystore: resolve(dirname(path), String(entry.keystore)) }
     : besides(entry, path)
 
-/** Returns the parsed settings file, without conversions. @throws as `readSettings` */
+/**
+ * Returns the parsed settings file, without conversions.
+ *
+ * @throws as `readSettings`
+ */
 export const readSettingsFile = (path: string): SettingsFile =>
   parseYaml(settingsFile, readSecretFile(path, MAX_BYTES), path)
 

@@ -17,7 +17,7 @@ import { httpBaseUrl, pinning, storage } from './storage-schema.ts'
 
 const MAX_CONFIRMATIONS = 10_000
 const MAX_OPERATORS = 16
-/** Nodes keep at most this many pending transactions of one account. */
+/** Maximum number of pending transactions that nodes keep for one account. */
 const MAX_IN_FLIGHT = 64
 
 const depth = z
@@ -88,7 +88,7 @@ const recordOf = <Name extends string, Schema>(names: readonly Name[], schema: S
  * and the version of the API.
  */
 export const settingsFile = z.strictObject({
-  /** Names a JSON Schema, for editors. It has no effect. */
+  /** URL of a JSON Schema for editors. It has no effect on the backend. */
   $schema: z.string().optional().describe('The schema of this file, for editors'),
   chains: z
     .object(recordOf(SOLANA_BLOCKCHAINS, solanaChain.optional().describe('A Solana cluster')))

@@ -16,7 +16,7 @@ export const keystoreSigner = withSecrets(
   ['password_file', 'password_credential', 'required'],
 )
 
-/** The address of an account, in lower case, in upper case or with its checksum. The output has the checksum. */
+/** The checksummed address of an account. The input is in lower case, in upper case or checksummed. */
 const account = z
   .string()
   .check((context) => {
@@ -86,8 +86,8 @@ export type SignerEntry = KeystoreEntry | RemoteSignerEntry
 export const SIGNER_KINDS = new Map<z.core.$ZodType, { field: string; having: z.ZodType; without: z.ZodType }>()
 
 /**
- * Returns the schema of a signer that can be of two kinds. Whether the entry has `field` decides which kind it is, so
- * that errors refer to the intended kind.
+ * Returns the schema of a signer that can be of two kinds. The kind depends on whether the entry has `field`, so that
+ * errors refer to the intended kind.
  */
 export function signerBy<With extends z.ZodType, Without extends z.ZodType>(
   field: string,

@@ -1,6 +1,6 @@
 import type { SolanaBlockchain } from '../../api/blockchains.ts'
 
-/** Genesis hashes of the public clusters. Any node returns the hash of its cluster. */
+/** Genesis hashes of the public clusters. Every node returns the hash of its cluster. */
 export const GENESIS_HASHES = {
   'mainnet-beta': '5eykt4UsFv8P8NJdTREpY1vzqKqZKvdpKuc147dw2N9d',
   testnet: '4uhcVJyU9pJkvQyS88uRDiswHXSCkY3zQawwpjk2NsNY',
@@ -11,7 +11,7 @@ export type Cluster = keyof typeof GENESIS_HASHES
 
 export const CLUSTERS = Object.keys(GENESIS_HASHES) as [Cluster, ...Cluster[]]
 
-/** Default cluster of each Solana blockchain of the API. */
+/** The default cluster of each Solana blockchain of the API. */
 export const CLUSTER_OF: Readonly<Record<SolanaBlockchain, Cluster>> = {
   solana: 'mainnet-beta',
   'solana-testnet': 'testnet',

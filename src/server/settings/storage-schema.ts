@@ -4,7 +4,7 @@ import { credentialWith, withSecrets } from './secret-schema.ts'
 
 const MAX_ORIGINS = 20
 
-/** An http or https base URL without user, query or fragment; normalized without a trailing slash. */
+/** An http or https base URL without user, query or fragment. It is normalized to have no trailing slash. */
 export const httpBaseUrl = z
   .string()
   .check((context) => {
@@ -77,10 +77,10 @@ const ipfs = withSecrets(
   ['auth_file', 'auth_credential', 'optional'],
 )
 
-/** Where files are stored. */
+/** The place where files are stored. */
 export const storage = z.discriminatedUnion('kind', [files, s3, ipfs], { error: 'must be files, s3 or ipfs' })
 
-/** A service that keeps content on the IPFS network, with the IPFS Pinning Service API. */
+/** A service that keeps content on the IPFS network. It implements the IPFS Pinning Service API. */
 export const pinning = withSecrets(
   z.strictObject({
     endpoint: httpBaseUrl.describe('URL of the service'),

@@ -8,9 +8,9 @@ import type { PinningEntry, StorageEntry } from './storage-schema.ts'
 export interface ChainSettings {
   blockchain: EvmBlockchain
   chainId: number
-  /** May contain a provider's key, so messages show only the host. */
+  /** URLs of the network's nodes. They may contain a provider's key, so messages show only the host. */
   rpcUrls: readonly string[]
-  /** Requests per second, for each URL that has a limit. */
+  /** Maximum number of requests per second, for each URL that has a limit. */
   requestLimits: ReadonlyMap<string, number>
   confirmations: number
   finality: number
@@ -21,9 +21,9 @@ export interface ChainSettings {
   /** Maximum number of pending mint transactions of a collection. */
   mintsInFlight: number
   blockExplorerUrl: string | null
-  /** True if the network's coins have no value. */
+  /** Whether the network's coins have no value. */
   testNetwork: boolean
-  /** Paths are absolute. */
+  /** The operators. Paths in the entries are absolute. */
   operators: readonly SignerEntry[]
   /** The factory's admin, if its key is in a remote signer. */
   admin?: RemoteSignerEntry | undefined
@@ -32,9 +32,9 @@ export interface ChainSettings {
 /** A Solana cluster that the backend reaches by RPC URL. */
 export interface ClusterSettings {
   blockchain: SolanaBlockchain
-  /** base58; every node must return this genesis hash. */
+  /** The genesis hash in base58, which every node must return. */
   genesisHash: string
-  /** May contain a provider's key, so messages show only the host. */
+  /** URLs of the cluster's nodes. They may contain a provider's key, so messages show only the host. */
   rpcUrls: readonly string[]
   requestLimits: ReadonlyMap<string, number>
   commitment: 'finalized' | 'confirmed'
@@ -42,9 +42,9 @@ export interface ClusterSettings {
   /** Maximum price in micro-lamports for a compute unit. */
   priceCap: bigint
   blockExplorerUrl: string | null
-  /** True if the cluster's coins have no value. */
+  /** Whether the cluster's coins have no value. */
   testNetwork: boolean
-  /** The path is absolute. */
+  /** The signer. The path in the entry is absolute. */
   signer: SolanaSignerEntry
 }
 
@@ -55,13 +55,13 @@ export type NetworkSettings = ReadonlyMap<EvmBlockchain, ChainSettings>
 export interface ServerSettings {
   chains: NetworkSettings
   clusters: Clusters
-  /** Paths are absolute. */
+  /** The storage of files. Paths in the entry are absolute. */
   storage: StorageEntry
-  /** Paths are absolute. */
+  /** The pinning service. Paths in the entry are absolute. */
   pinning: PinningEntry | null
-  /** Without a trailing slash. */
+  /** URL of the IPFS gateway, without a trailing slash. */
   ipfsGateway: string | null
   requireStoredFiles: boolean
-  /** API version of keys that specify none. */
+  /** API version for keys that specify none. */
   apiVersion: ApiVersion
 }

@@ -46,8 +46,8 @@ export async function authorizeOperator(
   const what = `Waiting for the authorization of ${operator}`
   await until(options, what, async () => {
     const head = await newestHead()
-    // The nonce and the authorization are read at the same block. If that block has an earlier authorization, the nonce
-    // of that transaction counts as used too.
+    // Read the nonce and the authorization at the same block. If that block has an earlier authorization, the nonce of
+    // its transaction also counts as used.
     const next = await publicNetwork.nextNonce(admin.address, head)
     const isKnown = () => isOperator(network, factory, operator, head)
     if (newest === null) {

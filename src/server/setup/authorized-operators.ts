@@ -3,7 +3,7 @@ import { isOperator } from '../chain/evm/registry.ts'
 import type { RemoteNetwork } from '../chain/evm/remote/remote-network.ts'
 import { isNoResponse } from '../chain/rpc/rpc-response.ts'
 
-/** Returns the first operator that isn't authorized by a factory as of a block; null if all are. */
+/** Returns the first operator that a factory hasn't authorized as of a block. Returns null if all are authorized. */
 export async function findMissing(
   network: RemoteNetwork,
   factory: Hex,
@@ -14,7 +14,7 @@ export async function findMissing(
   return operators.find((_, index) => !isAuthorized[index]) ?? null
 }
 
-/** Returns whether all operators were authorized by a factory in a final block; null if no node has that state. */
+/** Returns whether a factory had authorized all operators in a final block. Returns null if no node has that state. */
 export async function wereAuthorized(
   network: RemoteNetwork,
   factory: Hex,

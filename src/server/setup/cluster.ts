@@ -41,9 +41,9 @@ export interface ClusterStatus {
   nfts_left: number
   /** Current price in micro-lamports for a compute unit. */
   compute_unit_price: string
-  /** True if the signer was accepted for the cluster, so that collections can be created. */
+  /** Whether the signer was accepted for the cluster, so that collections can be created. */
   set_up: boolean
-  /** Why the signer can't sign; null if it can. */
+  /** The reason why the signer can't sign; null if it can. */
   problem: string | null
   [field: string]: unknown
 }
@@ -110,7 +110,7 @@ function setupProblem(accepted: string | null, { address }: SolanaSigner): strin
 }
 
 /**
- * Records the signer as accepted for the cluster. Nothing is sent, because a token needs no contract. From then on, the
+ * Records the signer as accepted for the cluster. Sends nothing, because a token needs no contract. From then on, the
  * database belongs to that cluster, and its tokens to that signer.
  *
  * @throws GdnError `invalid_config` if the database was set up for another cluster or signer

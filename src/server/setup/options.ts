@@ -14,8 +14,8 @@ export interface SetupOptions {
   now: () => number
   log: Log
   signal: AbortSignal
-  /** Reports what the setup waits for. */
+  /** Reports what the setup is waiting for. */
   say(what: string): void
-  /** Reports how many blocks are left until finality. Called in every poll, even if the number is the same. */
+  /** Reports the number of blocks until finality. Called in every poll, even if the number is the same. */
   sayLeft?: ((what: string, blocks: number) => void) | undefined
 }

@@ -19,7 +19,7 @@ import { wereAuthorized } from './authorized-operators.ts'
 export const AUTHORIZE_GAS = 80_000n
 const AUTHORIZE_BYTES = ENVELOPE_BYTES + 68
 
-/** `version` in `GdnFactory.sol`. Collections of another version have other addresses. */
+/** The `version` in `GdnFactory.sol`. Collections of another version have other addresses. */
 const FACTORY_VERSION = 2n
 
 export interface PlannedOperator {
@@ -38,7 +38,7 @@ export interface SetupPlan {
   toAuthorize: readonly Hex[]
   /** Maximum gas of all transactions. */
   gas: bigint
-  /** The highest fees that the setup offers. With them, everything that is sent costs at most `cost`. */
+  /** The highest fees that the setup offers. At these fees, everything that is sent costs at most `cost`. */
   fees: Fees
   /** Whether the setup deploys the factory, or replaces its pending transaction. */
   deploys: boolean
@@ -52,7 +52,7 @@ export interface SetupPlan {
   neededPerOperator: bigint
   /** Balance of the admin's account in wei. */
   balance: bigint
-  /** True if nothing has to be sent and everything that was sent is final. */
+  /** Whether nothing remains to be sent and everything that was sent is final. */
   isDone: boolean
 }
 

@@ -63,7 +63,7 @@ function createNewestHead({ network }: SetupOptions): () => Promise<number> {
 
 /**
  * Waits until all authorizations are final, including those of an earlier run, which may be just as recent. Resolves
- * with null, or early with an operator that isn't authorized.
+ * with null, or as soon as an operator isn't authorized with that operator.
  */
 async function untilAuthorizationsFinal(
   options: SetupOptions,
@@ -80,7 +80,7 @@ async function untilAuthorizationsFinal(
     const isOver = final !== null && head >= final
     if (final !== null && !isOver) return null
     final ??= head + network.publicNetwork.finality - 1
-    // If no node has the old state, waiting for enough blocks is sufficient.
+    // If no node has the old state, it suffices to wait for enough blocks.
     const areAuthorized = (await wereAuthorized(network, factory, operators, head)) ?? isOver
     if (!areAuthorized && final > head) sayLeft?.(what, final - head)
     return areAuthorized ? { missing: null } : null

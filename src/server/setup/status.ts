@@ -38,13 +38,13 @@ export interface SignerStatus {
   waiting: number
   /** Number of accepted NFTs of the network without a transaction. */
   waiting_nfts: number
-  /** Why the signer can't sign; null if it can. */
+  /** The reason why the signer can't sign; null if it can. */
   problem: string | null
   [field: string]: unknown
 }
 
 /**
- * Returns the status of each operator, with everything in the network's state that signing depends on.
+ * Returns the status of each operator, with all parts of the network's state on which signing depends.
  *
  * @param setup the command that sets up the network
  */

@@ -8,7 +8,7 @@ export const pricedOut = (wei: bigint): string =>
   `Waiting until fees fall to the approved ${inGwei(wei)} gwei. To approve more, interrupt the command and run it again`
 
 /**
- * Polls `look` until it returns a result. An unreachable network is reported once and retried. The signal aborts the
+ * Polls `look` until it returns a result. Reports an unreachable network once, and retries. The signal aborts the
  * request in flight.
  */
 export async function until<Found>(
@@ -31,7 +31,7 @@ export async function until<Found>(
       } catch (error) {
         if (signal.aborted || !isNoResponse(error)) throw signal.aborted ? signal.reason : error
         failures += 1
-        // A single failure is common: one of several nodes lags by a block.
+        // Don't report a single failure. It is common, because one of several nodes may lag by a block.
         if (failures === 2) say(`${what}: ${error.message}, retrying`)
       }
       await sleep(network.publicNetwork.pollMs, signal)

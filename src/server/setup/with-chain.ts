@@ -36,7 +36,11 @@ export async function isEmbedded(place: ChainPlace, blockchain: Blockchain): Pro
   return (await databaseOf(place)) === null && existsSync(join(place.dataDir, 'gdn.db'))
 }
 
-/** Returns the configuration of a network. @throws GdnError `invalid_config` */
+/**
+ * Returns the configuration of a network.
+ *
+ * @throws GdnError `invalid_config`
+ */
 export async function chainSettings(
   { dataDir, settingsFile }: Pick<ChainPlace, 'dataDir' | 'settingsFile'>,
   blockchain: EvmBlockchain,

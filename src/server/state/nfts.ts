@@ -8,10 +8,10 @@ import { type NewRow, stateDb } from './state-db.ts'
 import { addTransactions, type NewTransaction } from './transactions.ts'
 import { type ClaimedNft, updateClaimed } from './update-claimed.ts'
 
-/** An NFT of an accepted request. Its step is `files` if its files have to be fetched first. */
+/** An NFT of an accepted request. Its step is `files` if its files must be fetched first. */
 export type NewNft = Omit<NewRow<'nfts'>, 'status' | 'step'> & { step: 'files' | 'mint' }
 
-// SQLite binds at most 32,766 parameters in a statement; a row here has 12.
+// SQLite binds at most 32,766 parameters in a statement, and a row here has 12.
 const ROWS_PER_INSERT = 1000
 
 export async function addNfts(db: Db, nfts: readonly NewNft[]): Promise<void> {
@@ -43,7 +43,7 @@ export async function failGrantsOfCollection(db: Db, collectionId: string, error
   }
 }
 
-/** Returns one update for each step. */
+/** Returns one update statement for each step. */
 const unfinishedOf = (db: Db, collectionId: string, error: string) =>
   UNFINISHED.map((step) =>
     stateDb(db)
@@ -54,8 +54,8 @@ const unfinishedOf = (db: Db, collectionId: string, error: string) =>
   )
 
 /**
- * Changes the NFTs of a request that no worker has claimed yet, and returns their IDs. Each step has its own statement,
- * because each has its own index.
+ * Changes the NFTs of a request that no worker has claimed yet, and returns their IDs. Each step has a separate
+ * statement, because it has a separate index.
  */
 async function changeFresh(
   db: Db,
@@ -95,8 +95,8 @@ export interface Assignment {
 }
 
 /**
- * Assigns NFTs to the transactions that mint them. Returns how many NFTs were still pending. If that is fewer than
- * given, another worker has changed some of them, and the caller must roll back.
+ * Assigns NFTs to the transactions that mint them. Returns how many NFTs were still pending. If that number is smaller
+ * than the number of given NFTs, another worker has changed some of them, and the caller must roll back.
  */
 export async function assignToTransactions(db: Db, assignments: readonly Assignment[]): Promise<number> {
   const given = givenRows(

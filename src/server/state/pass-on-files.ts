@@ -12,7 +12,7 @@ export interface StoredFiles {
 
 /**
  * Records the stored files of NFTs and updates, and ends their claims. The NFTs can then be minted and searched by
- * their files, and the updates signed. Returns the rows whose claim wasn't lost.
+ * their files, and the updates signed. Returns the rows whose claims weren't lost.
  */
 export async function passOnFiles(db: Db, stored: readonly StoredFiles[]): Promise<FileWork[]> {
   const nfts = await passOn(db, 'nfts', 'mint', stored)

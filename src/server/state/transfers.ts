@@ -23,7 +23,7 @@ export async function withdrawTransfer(db: Db, transactionId: string): Promise<v
     .returning('nft_id')
     .executeTakeFirst()
   if (transfer === undefined) return
-  // Restores the owner before the transfer from the known events. The follower itself rolls back the events of the
+  // Restore the owner before the transfer from the known events. The follower itself rolls back the events of the
   // removed block.
   await sql`
     update nfts set owner = coalesce((select next from owner_events

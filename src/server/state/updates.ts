@@ -30,8 +30,8 @@ export async function failClaimedUpdate(db: Db, claimed: ClaimedNft, error: stri
 }
 
 /**
- * Assigns updates to their transaction. Returns how many were still pending and belong to a deployed NFT. If that is
- * fewer than given, the caller must roll back.
+ * Assigns updates to their transaction. Returns how many were still pending and belong to a deployed NFT. If that
+ * number is smaller than the number of given updates, the caller must roll back.
  */
 export async function assignUpdates(db: Db, seqs: readonly number[], transactionId: string): Promise<number> {
   const { numUpdatedRows } = await stateDb(db)
@@ -56,7 +56,7 @@ export async function assignUpdates(db: Db, seqs: readonly number[], transaction
 /**
  * Marks the updates of a final transaction as deployed, and their NFTs as updated or frozen.
  *
- * @param firstTokenId only for a commitment: the ID of the next token when it was made
+ * @param firstTokenId only for a commitment: the ID of the next token at the time of the commitment
  */
 export async function deployUpdates(
   db: Db,

@@ -30,7 +30,7 @@ export interface StoredDirectory {
 export type StoredContent = StoredFileContent | StoredDirectory
 
 export interface AddOptions {
-  /** Maximum size in bytes. Larger content causes a {@link ContentTooLargeError}, and nothing is kept. */
+  /** Maximum size in bytes. Larger content causes a {@link ContentTooLargeError}, and nothing is stored. */
   maxBytes?: number
 }
 
@@ -46,7 +46,7 @@ export interface OpenOptions {
 export interface FileStorage {
   /**
    * Stores a stream and resolves with its CID when the content is durable. Memory is bounded regardless of the length,
-   * and equal content is stored once. If the stream fails, passes on its error and leaves nothing behind.
+   * and equal content is stored once. If the stream fails, rejects with its error and stores nothing.
    */
   add(content: AsyncIterable<Uint8Array>, options?: AddOptions): Promise<StoredFile>
   /**
@@ -57,8 +57,8 @@ export interface FileStorage {
    */
   open(cid: string, path?: readonly string[], options?: OpenOptions): Promise<StoredContent | null>
   /**
-   * Returns the bytes of a single block. Returns null if it isn't stored here as a block: the parts of a large file are
-   * ranges of the file.
+   * Returns the bytes of a single block. Returns null if it isn't stored here as a block. The parts of a large file
+   * aren't, because they are ranges of the file.
    *
    * @throws StorageUnavailableError
    */
@@ -85,7 +85,7 @@ export class ContentTooLargeError extends GdnError {
   }
 }
 
-/** The storage is unreachable or faulty: a temporary problem, or one for its operator. */
+/** Thrown if the storage is unreachable or faulty. The problem is temporary, or its operator must fix it. */
 export class StorageUnavailableError extends GdnError {
   constructor(message: string, options: GdnErrorOptions = {}) {
     super('unreachable', message, { hint: 'Try again later.', ...options })

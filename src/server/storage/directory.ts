@@ -5,7 +5,7 @@ import { GdnError } from '../../core/errors.ts'
 import type { ContentBlock } from '../../ipfs/block.ts'
 import { nodeCid, rawCid } from '../../ipfs/cid.ts'
 
-/** Size of the parts of a file in IPFS. The parts of a larger file are listed in a node. */
+/** Size in bytes of the parts of a file in IPFS. A node lists the parts of a larger file. */
 export const PART_BYTES = 256 * 1024
 /** Maximum size of the names and CIDs in a directory's node. */
 const MAX_LINK_BYTES = 256 * 1024
@@ -19,7 +19,7 @@ export interface BuiltDirectory {
   cid: string
   /** The 32-byte sha2-256 of the directory's node, from which a contract builds the CID. */
   digest: `0x${string}`
-  /** All blocks that are reachable from the CID, each once, the directory last. */
+  /** All blocks that are reachable from the CID. Each occurs once, and the directory is the last one. */
   blocks: ContentBlock[]
 }
 

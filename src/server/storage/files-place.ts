@@ -17,16 +17,24 @@ const ASK_AGAIN_MS = 5_000
  * directory, other processes couldn't read them, and it couldn't read theirs.
  */
 export interface FilesPlace {
-  /** Claims the place for this data directory. @throws StorageUnavailableError if another one has it */
+  /**
+   * Claims the place for this data directory.
+   *
+   * @throws StorageUnavailableError if another data directory has it
+   */
   claim(): Promise<void>
-  /** Returns the problem found by the last check, and repeats the check from time to time; null if there is none. */
+  /** Returns the problem that the last check found; null if it found none. Repeats the check from time to time. */
   problem(): string | null
 }
 
 const HINT =
   'Configure one place for all processes: storage with kind: s3 or kind: ipfs in backend.yaml, or one shared directory as --data-dir. If that directory was moved here, move its file files-place too.'
 
-/** @throws GdnError `invalid_config` if another data directory has the files of this database */
+/**
+ * Opens the record of the data directory that has the files.
+ *
+ * @throws GdnError `invalid_config` if another data directory has the files of this database
+ */
 export async function openFilesPlace(store: Store, dataDir: string): Promise<FilesPlace> {
   const here = await placeOf(dataDir)
   const find = async () =>
@@ -65,8 +73,8 @@ export async function openFilesPlace(store: Store, dataDir: string): Promise<Fil
 }
 
 /**
- * Returns the name of a data directory. A file in the directory stores the name, so that it is the same wherever the
- * directory is mounted. Paths alone can be the same on different machines.
+ * Returns the name of a data directory. The name is stored in a file in the directory, so that it stays the same
+ * wherever the directory is mounted. Paths alone can be the same on different machines.
  */
 async function placeOf(dataDir: string): Promise<string> {
   const path = join(dataDir, NAME)

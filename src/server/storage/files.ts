@@ -15,13 +15,15 @@ import { type FlatFiles, openFlatFiles } from './flat-files.ts'
 import type { NodeBlocks, RemoteFiles } from './remote/remote-files.ts'
 import { remoteFlatFiles } from './remote/remote-flat-files.ts'
 
-/** Maximum size of a file in the block table. A database handles small files better than a file system. */
+/** Maximum size in bytes of a file in the block table. A database handles small files better than a file system. */
 export const SMALL_FILE_BYTES = 16 * 1024
 
 export interface FileStorageOptions {
   dataDir: string
   blocks: BlockTable
-  /** Whether no other process uses the data directory, so that a crash left its unfinished files. Default: true. */
+  /**
+   * Whether no other process uses the data directory. If so, its unfinished files are left from a crash. Default: true.
+   */
   alone?: boolean
   /**
    * Where larger files are stored, instead of the data directory. Files that are already in the data directory are read
@@ -30,7 +32,7 @@ export interface FileStorageOptions {
   remote?: { files: RemoteFiles; stored: StoredFiles } | undefined
   /** Called before a larger file is stored. If it throws, the file isn't stored. */
   beforeLarge?: (() => Promise<void>) | undefined
-  /** Called for all added content before `add` or `putBlocks` resolves, so that it can be recorded elsewhere. */
+  /** Called for all added content before `add` or `putBlocks` resolves, so that the caller can record it. */
   onAdded?: ((cid: string, where: 'blocks' | 'files') => Promise<void>) | undefined
 }
 
@@ -38,7 +40,7 @@ export interface FileStorageOptions {
  * Creates the storage of a backend. Small files and directories are in the block table. Larger files are flat files in
  * the data directory, or are in a bucket or an IPFS node.
  *
- * The parts of a large file have no CIDs of their own here, because they are only ranges of the flat file.
+ * The parts of a large file have no separate CIDs here, because they are only ranges of the flat file.
  */
 export async function createFileStorage(options: FileStorageOptions): Promise<FileStorage> {
   const { dataDir, blocks: own, alone = true, remote, beforeLarge, onAdded = async () => {} } = options
@@ -49,8 +51,8 @@ export async function createFileStorage(options: FileStorageOptions): Promise<Fi
 
   const openCid = async (cid: CID, blocks: BlockTable): Promise<StoredContent | null> => {
     const key = cid.toString()
-    // Own blocks come before a flat file, as in `block`, and each is checked when it is read. Otherwise a damaged flat
-    // file would still be served after its blocks were restored.
+    // Own blocks take precedence over a flat file, as in `block`, and each is checked when it is read. Otherwise, a
+    // damaged flat file would still be served after its blocks were restored.
     const restored = await openBlocks(cid, own)
     if (restored !== null) return restored
     const size = await files.size(key)
@@ -114,8 +116,8 @@ export async function createFileStorage(options: FileStorageOptions): Promise<Fi
 }
 
 /**
- * Returns a block table that reads missing blocks from a remote place. Others use that place too, so the reader must
- * check its blocks.
+ * Returns a block table that reads missing blocks from a remote place. Other programs may also write to that place, so
+ * the reader must check its blocks.
  */
 function withNodeBlocks(own: BlockTable, nodeBlocks: NodeBlocks): BlockTable {
   const ask = async (text: string) => {
@@ -124,7 +126,7 @@ function withNodeBlocks(own: BlockTable, nodeBlocks: NodeBlocks): BlockTable {
   }
   return {
     get: async (cid) => (await own.get(cid)) ?? (await ask(cid)),
-    // Whether a block exists remotely is only known when it is read.
+    // Only a read shows whether a block exists remotely.
     has: async () => true,
     put: (blocks) => own.put(blocks),
   }
@@ -134,8 +136,8 @@ function withNodeBlocks(own: BlockTable, nodeBlocks: NodeBlocks): BlockTable {
 async function openBlocks(cid: CID, blocks: BlockTable): Promise<StoredContent | null> {
   const node = await readNode(blocks, cid)
   if (node === null || !(await isComplete(blocks, node))) return null
-  // Sharded directories come from elsewhere, and few of their shards are stored here. They can't be opened, but paths
-  // can lead through them.
+  // Sharded directories come from other programs, and only some of their shards are stored here. They can't be opened,
+  // but paths can lead through them.
   if (node.type === 'shard') return null
   const key = cid.toString()
   if (node.type === 'directory') {
@@ -167,7 +169,7 @@ async function* limit(content: AsyncIterable<Uint8Array>, { maxBytes = Infinity 
   }
 }
 
-/** Reads until the content ends or is longer than a part. */
+/** Reads until the content ends or exceeds one part. */
 async function readHead(content: AsyncIterator<Uint8Array>): Promise<{ head: Buffer; complete: boolean }> {
   const parts: Uint8Array[] = []
   let size = 0
@@ -186,7 +188,7 @@ async function addSmall(blocks: BlockTable, bytes: Uint8Array): Promise<StoredFi
   return { cid, size: bytes.length }
 }
 
-/** Stores a file that is a single part, so that its CID is the part's CID. */
+/** Stores a file that is a single part, so that its CID is the CID of the part. */
 async function addPart(files: FlatFiles, bytes: Uint8Array): Promise<StoredFile> {
   const cid = rawCid(bytes).toString()
   if (!(await files.keeps(cid, bytes.length))) {
@@ -226,7 +228,7 @@ async function addLarge(
     const key = cid.toString()
     if (await files.keeps(key, size)) await file.discard()
     else await file.keepAs(key, nodes)
-    // Stored after the file, because a node in the table means that everything it lists can be read.
+    // Store the nodes after the file, because a node in the table means that everything it lists can be read.
     if (nodes.length > 0) await blocks.put(nodes)
     return { cid: key, size }
   } catch (error) {

@@ -7,7 +7,7 @@ import { bounds, damaged } from '../../ipfs/nodes.ts'
 
 const READ_BYTES = 256 * 1024
 
-/** Content in plain files: `files/<2 characters>/<cid>`, and unfinished files in `files/tmp`. */
+/** Storage of content in plain files: `files/<2 characters>/<cid>`, and `files/tmp` for unfinished files. */
 export interface FlatFiles {
   /** Creates a file for content whose CID isn't known yet. */
   create(): Promise<UnfinishedFile>
@@ -31,13 +31,15 @@ export interface UnfinishedFile {
   discard(): Promise<void>
 }
 
-/** Age at which an unfinished file counts as left by a crash. An upload takes a few minutes at most. */
+/**
+ * Age in milliseconds at which an unfinished file counts as left from a crash. An upload takes a few minutes at most.
+ */
 const LEFT_AFTER_MS = 24 * 3600_000
 
 /**
  * Opens the folder and removes files that a crash left unfinished.
  *
- * @param alone whether no other process uses this folder. Otherwise only files that are a day old count as unfinished.
+ * @param alone whether no other process uses this folder. If not, only files that are a day old count as unfinished
  */
 export async function openFlatFiles(dataDir: string, { alone = true } = {}): Promise<FlatFiles> {
   const root = join(dataDir, 'files')
@@ -102,7 +104,7 @@ function unfinishedFile(path: string, file: FileHandle, pathOf: (cid: string) =>
   }
   return {
     async write(bytes) {
-      // FileHandle.write may write less than it was given.
+      // FileHandle.write may write fewer bytes than it was given.
       for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at)).bytesWritten
     },
 

@@ -38,16 +38,19 @@ export interface Gateway {
 }
 
 const TIMEOUT_MS = 30_000
-/** A file of 64 MiB in the smallest usual parts (16 KiB) has 4,096 parts, plus the nodes above them. */
+/**
+ * Maximum number of blocks of a file. A file of 64 MiB in the smallest usual parts (16 KiB) has 4,096 parts, plus the
+ * nodes above them.
+ */
 const MAX_BLOCKS = 5000
-/** Timeout for a file, as a multiple of the block timeout. */
+/** Timeout for a file, as a multiple of the timeout for a block. */
 const FILE_TIMEOUTS = 4
-/** Parts are stored together when they have this many bytes. */
+/** Number of bytes at which fetched parts are stored together. */
 const FLUSH_BYTES = 4 * 1024 * 1024
 
 /**
- * Reads IPFS content through an HTTP gateway that the operator configured. The gateway may have a private address, but
- * its redirects, such as those of subdomain gateways, must be public.
+ * Creates a reader of IPFS content through an HTTP gateway that the operator configured. The gateway may have a private
+ * address, but its redirects, such as those of subdomain gateways, must be public.
  */
 export function createGateway(options: GatewayOptions): Gateway {
   const { url: base, allowPrivate = false, userAgent, pace, timeoutMs = TIMEOUT_MS } = options
@@ -110,7 +113,7 @@ async function* shallow(content: AsyncGenerator<Uint8Array>, url: string): Async
   }
 }
 
-/** The blocks of one file. Parts are stored while the file is read, nodes at the end. */
+/** The blocks of one file. Parts are stored while the file is read, and nodes at the end. */
 class FetchedBlocks implements Pick<BlockReader, 'get'> {
   readonly #url: string
   readonly #storage: FileStorage
@@ -127,7 +130,7 @@ class FetchedBlocks implements Pick<BlockReader, 'get'> {
   }
 
   async get(cid: string): Promise<Uint8Array> {
-    // Counts visits instead of fetches, because a few nodes can list the same nodes so often that reading never ends.
+    // Count visits instead of fetches, because a few nodes can list the same nodes so often that reading never ends.
     if (++this.#count > MAX_BLOCKS) throw lasting(`${this.#url} has more than ${MAX_BLOCKS} blocks`)
     const known = this.#nodes.get(cid)
     if (known !== undefined) return known

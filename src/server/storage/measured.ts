@@ -4,10 +4,10 @@ import type { FileStorage, StoredContent } from './adapter.ts'
 /** An operation on stored files, its outcome, and its duration. */
 export interface StorageObservation {
   operation: 'add' | 'open' | 'read' | 'keep'
-  /** `absent`: the content isn't stored here, which is a valid result. */
+  /** The outcome. `absent` means that the content isn't stored here, which is a valid result. */
   outcome: 'done' | 'absent' | 'failed'
   seconds: number
-  /** Bytes written or read. */
+  /** Number of bytes that were written or read. */
   bytes: number
 }
 
@@ -41,7 +41,7 @@ export function measured(storage: FileStorage, tell: (observation: StorageObserv
   async function* read(content: Extract<StoredContent, { type: 'file' }>, range: ByteRange | undefined) {
     const since = performance.now()
     let bytes = 0
-    // A reader that stops early is successful too.
+    // A reader that stops early is also successful.
     let outcome: StorageObservation['outcome'] = 'done'
     try {
       for await (const part of content.stream(range)) {

@@ -27,24 +27,24 @@ export interface OpenStorageOptions {
   log: Log
 }
 
-/** Intervals between reachability checks while they fail and while they succeed. */
+/** Intervals in milliseconds between reachability checks while they fail and while they succeed. */
 const ASK_AGAIN_MS = 2000
 const ASK_NOW_AND_THEN_MS = 30_000
-/** Timeout for the first check. A wrong configuration is detected sooner. */
+/** Timeout for the first check in milliseconds. A wrong configuration is detected sooner. */
 const FIRST_RESPONSE_WITHIN_MS = 5000
 const DAY_MS = 24 * 3600_000
 const SEND_AGAIN_MS = 60_000
 
-/** Where stored metadata is published: an IPFS node, a pinning service, or both in this order. */
+/** The places where stored metadata is published: an IPFS node, a pinning service, or both in this order. */
 export interface PublishPlaces {
   /** The first destination of stored metadata. */
   first: PublishTarget
-  /** The table of the blocks to publish. */
+  /** The table that contains the blocks to publish. */
   blocks: BlockTable
   node: NodeBlocks | null
   pinning: {
     service: PinningService
-    /** Multiaddresses from which the service can fetch content. */
+    /** Returns the multiaddresses from which the service can fetch content. */
     origins: () => Promise<readonly string[]>
   } | null
 }
@@ -52,19 +52,19 @@ export interface PublishPlaces {
 export interface OpenedStorage {
   files: FileStorage
   /**
-   * Returns the problems that currently prevent storing, one sentence each. Checks are repeated, so recovery is
+   * Returns the problems that currently prevent storing, one sentence each. The checks are repeated, so a recovery is
    * detected.
    */
   problems(): string[]
-  /** Where stored metadata is published; null if it isn't. */
+  /** The places where stored metadata is published; null if it isn't published. */
   publishing: PublishPlaces | null
-  /** Starts sending files from the data directory and aborting unfinished uploads. */
+  /** Starts to send files from the data directory, and to abort unfinished uploads. */
   startUpkeep(): void
   close(): Promise<void>
 }
 
 /**
- * Opens the configured storage. If it is unreachable, reports that, and uses the storage when it is reachable again.
+ * Opens the configured storage. If it is unreachable, reports this and uses the storage when it is reachable again.
  *
  * @throws GdnError if the configuration is wrong, or if files of the database are stored elsewhere
  */
@@ -114,7 +114,7 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
         ? undefined
         : { files: remote, stored: createStoredFiles(store.db, store.transaction, remote.place) },
     onAdded: async (cid, where) => {
-      // A larger file is already in the node.
+      // Don't publish a larger file to the node again, because the node already has it.
       const target = where === 'files' ? afterNode : publishTo
       if (target !== undefined) await store.transaction((db) => addPublications(db, target, [cid]))
     },
@@ -143,7 +143,7 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
   let tidying: NodeJS.Timeout | undefined
   const closing = new AbortController()
   /**
-   * Sends local files to the remote storage. Other processes that use this database can only read files in a place that
+   * Sends local files to the remote storage. Other processes that use this database can read files only in a place that
    * all of them reach.
    */
   const sendLocal = async () => {
@@ -196,8 +196,8 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
 }
 
 /**
- * Checks the storage. If it accepts requests but doesn't respond in time, it counts as unreachable before all retries
- * fail.
+ * Checks the storage. If it accepts requests but doesn't respond in time, it counts as unreachable even before all
+ * retries have failed.
  */
 async function checkSoon(remote: RemoteFiles | null): Promise<void> {
   if (remote === null) return
@@ -205,7 +205,7 @@ async function checkSoon(remote: RemoteFiles | null): Promise<void> {
     remote.check().then(() => true),
     FIRST_RESPONSE_WITHIN_MS,
   )
-  // Later checks detect a late response.
+  // Don't wait longer, because later checks detect a late response.
   if (responded === null) throw new StorageUnavailableError(`${remote.name} does not respond`)
 }
 

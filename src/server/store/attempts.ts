@@ -5,11 +5,11 @@ export type AttemptRow = Selectable<TransactionAttemptsTable>
 
 /** Values of `cancels`: what a signed attempt of a transaction does. */
 export const CANCELS = {
-  /** It executes the transaction's call. */
+  /** The attempt executes the transaction's call. */
   nothing: 0,
-  /** It only uses the nonce, and the transaction's rows fail. */
+  /** The attempt only uses the nonce, and the transaction's rows fail. */
   rows: 1,
-  /** It only uses the nonce, and the transaction's rows are signed again. */
+  /** The attempt only uses the nonce, and the transaction's rows are signed again. */
   signing: 2,
 } as const
 
@@ -17,7 +17,9 @@ export async function insertAttempts(db: Db, attempts: readonly Insertable<Trans
   await db.insertInto('transaction_attempts').values(attempts).execute()
 }
 
-/** Returns the signed attempts of each transaction, in order. A transaction that was signed only once has none. */
+/**
+ * Returns the signed attempts of each transaction, in order. A transaction that was signed only once has no attempts.
+ */
 export async function attemptsOf(db: Db, transactionIds: readonly string[]): Promise<Map<string, AttemptRow[]>> {
   const rows = await db
     .selectFrom('transaction_attempts')

@@ -1,18 +1,21 @@
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { Db } from './schema.ts'
 
-/** A stored block of an embedded chain, with everything that is needed to replay it with the same result. */
+/** A stored block of an embedded chain, with the data that is needed to replay it with the same result. */
 export interface JournalledBlock<Raw extends string = string> {
   number: number
-  /** Unix seconds, according to the chain's clock. */
+  /** Timestamp in Unix seconds, according to the chain's clock. */
   timestamp: number
-  /** Raw transactions in execution order, in hex (base64 on Solana). */
+  /** Raw transactions in execution order, in hex. On Solana, in base64. */
   transactions: readonly Raw[]
 }
 
 /** A stored block with its hash, which only EVM chains record. */
 export interface HashedBlock<Raw extends string = string> extends JournalledBlock<Raw> {
-  /** Known after mining. It is null if the process died in between. A replay must produce the same hash. */
+  /**
+   * The block's hash, which is known after mining. Null if the process ended in between. A replay must produce the same
+   * hash.
+   */
   hash: string | null
 }
 

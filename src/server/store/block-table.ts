@@ -12,10 +12,14 @@ export interface BlockTable extends BlockReader {
   put(blocks: readonly ContentBlock[]): Promise<void>
 }
 
-// Few enough that the statement can be cached and reused.
+// The number is small enough that the statement can be cached and reused.
 const BLOCKS_PER_INSERT = 100
 
-/** @param target where the content of the last block is published as well */
+/**
+ * Stores blocks, all or none.
+ *
+ * @param target where the content of the last block is also published
+ */
 export async function putBlocks(db: Db, blocks: readonly ContentBlock[], target?: PublishTarget): Promise<void> {
   for (const chunk of chunksOf(blocks, BLOCKS_PER_INSERT)) {
     await db
@@ -28,7 +32,7 @@ export async function putBlocks(db: Db, blocks: readonly ContentBlock[], target?
   if (target !== undefined && root !== undefined) await addPublications(db, target, [root.cid])
 }
 
-/** Stores blocks whose bytes match their CIDs, also in place of damaged ones. */
+/** Stores blocks whose bytes match their CIDs. Replaces damaged ones. */
 export async function repairBlocks(db: Db, blocks: readonly ContentBlock[]): Promise<void> {
   for (const chunk of chunksOf(blocks, BLOCKS_PER_INSERT)) {
     await db

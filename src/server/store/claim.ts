@@ -1,6 +1,6 @@
 import type { Moment } from './dialect.ts'
 
-/** How many rows a worker claims, and for how long. Times are milliseconds since the epoch. */
+/** The number of rows that a worker claims, and the duration of the claim. Times are milliseconds since the epoch. */
 export interface ClaimOptions {
   now: Moment
   leaseMs: number

@@ -52,7 +52,7 @@ export async function findCollectionsByAddress(db: Db, address: string): Promise
   return db.selectFrom('collections').selectAll().where('contract_address', '=', address).execute()
 }
 
-/** Returns the IDs of a blockchain's collections by address. Addresses of other contracts are left out. */
+/** Returns the IDs of a blockchain's collections by address. Addresses of other contracts are omitted. */
 export async function findCollectionIds(
   db: Db,
   blockchain: EvmBlockchain,
@@ -89,8 +89,8 @@ export async function hasCollections(db: Db, blockchain: Blockchain): Promise<bo
 }
 
 /**
- * Returns when the first deployed collection of a blockchain was accepted, and the block of its transaction (null if
- * the database doesn't have it). Null if no collection is deployed.
+ * Returns the time when the first deployed collection of a blockchain was accepted, and the block of its transaction.
+ * The block is null if the database doesn't have it. Returns null if no collection is deployed.
  */
 export async function firstDeployed(
   db: Db,
@@ -116,7 +116,8 @@ export async function firstDeployed(
 }
 
 /**
- * Claims collections that are due for deployment: not signed yet, and not claimed, or claimed by a worker that died.
+ * Claims collections that are due for deployment. They aren't signed yet, and aren't claimed or were claimed by a
+ * worker that was killed.
  */
 export async function claimUndeployedCollections(
   db: Db,
@@ -164,7 +165,7 @@ export async function updateCollection(db: Db, id: string, changes: Updateable<C
   await db.updateTable('collections').set(changes).where('id', '=', id).execute()
 }
 
-/** Returns when the earliest pending collection is due; null if there is none. */
+/** Returns the time when the earliest pending collection is due; null if there is none. */
 export async function nextCollectionDue(db: Db, blockchain: Blockchain): Promise<number | null> {
   const row = await db
     .selectFrom('collections')

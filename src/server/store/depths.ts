@@ -10,7 +10,7 @@ export interface Depth {
 }
 
 export interface Depths {
-  /** NFTs by step. */
+  /** Pending NFTs by step. */
   nfts: Readonly<Record<'files' | 'mint' | 'chain', Depth>>
   collections: Depth
   /** Signed transactions that aren't final, by blockchain. */

@@ -10,7 +10,7 @@ export const isPostgres = (db: Pick<Db, 'getExecutor'>): boolean => db.getExecut
 /** A time in milliseconds since the epoch, or the clock of the database, which all processes share. */
 export type Moment = number | 'database'
 
-/** Constant within a statement, so that the database can use an index. */
+/** The database's time in milliseconds. It is constant within a statement, so that the database can use an index. */
 const DATABASE_TIME = sql<number>`(extract(epoch from statement_timestamp()) * 1000)::bigint`
 
 /** Returns a moment plus a number of milliseconds, as SQL. */

@@ -12,7 +12,8 @@ export async function countUnfinalNaming(
   { collectionId, blockchain, url }: { collectionId: string; blockchain: string; url: string },
 ): Promise<number> {
   const names = sql`nfts.metadata like ${`%"${url}"%`}`
-  // The expressions prevent plans that read all NFTs of the collection: databases choose them without statistics.
+  // These expressions prevent plans that read all NFTs of the collection. Databases choose such plans without
+  // statistics.
   const { rows } = await sql<{ count: number | string }>`
     select count(*) as count from nfts where step = 'files' and collection_id || '' = ${collectionId} and ${names}
     union all

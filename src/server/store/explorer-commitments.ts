@@ -9,7 +9,7 @@ export async function seenCommitments(db: Db, collectionId: string, hashes: read
     .where('collection_id', '=', collectionId)
     .where('kind', '=', sql.lit('provenance'))
     .where('status', '=', sql.lit('deployed'))
-    // The condition of the index, so that the index can be used.
+    // Repeat the condition of the index, so that the index can be used.
     .where('status', '<>', sql.lit('failed'))
     .where('metadata', 'in', hashes)
     .execute()

@@ -33,7 +33,7 @@ const toCounts = (row: StateCounts): StateCounts => ({
   failed: Number(row.failed),
 })
 
-/** Returns the counts of collections. Collections without NFTs are left out. */
+/** Returns the counts of collections. Collections without NFTs are omitted. */
 export async function countsOfCollections(db: Db, ids: readonly string[]): Promise<Map<string, StateCounts>> {
   if (ids.length === 0) return new Map()
   const { rows } = await sql<StateCounts & { id: string }>`
@@ -42,7 +42,7 @@ export async function countsOfCollections(db: Db, ids: readonly string[]): Promi
   return new Map(rows.map((row) => [row.id, toCounts(row)]))
 }
 
-/** Returns the counts of a collection, or of one of its runs, by bucket. Empty buckets are left out. */
+/** Returns the counts of a collection, or of one of its runs, by bucket. Empty buckets are omitted. */
 export async function bucketsOf(
   db: Db,
   { collectionId, run }: { collectionId: string; run: string | null },

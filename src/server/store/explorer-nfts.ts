@@ -24,7 +24,7 @@ export interface SummaryRow {
   /** The ID of the NFT's last update; null if there is none. */
   update_id: string | null
   files: string | null
-  /** Null if the metadata is long. */
+  /** The metadata; null if it is long. */
   metadata: string | null
 }
 
@@ -36,8 +36,8 @@ const statusIs = (status: NftStatus | null) => (status === null ? sql`` : sql` a
 /**
  * Returns the condition for positions of a collection, from `from` to `end` (exclusive). PostgreSQL needs a row
  * comparison, because only the collection's own index has that order. With an equality, PostgreSQL scans all NFTs in
- * order until it finds enough of this collection. That takes a third of a second if the collection follows a million
- * other NFTs.
+ * order until it finds enough NFTs of this collection. The scan takes a third of a second if the collection follows a
+ * million other NFTs.
  */
 const placed = (db: Db, collectionId: string, { from = 0, end = Number.MAX_SAFE_INTEGER }) =>
   isPostgres(db)
@@ -77,7 +77,7 @@ export async function firstNfts(db: Db, collectionIds: readonly string[], count:
 /** Returns the NFTs that were accepted last, in these collections or in all. */
 export async function lastNfts(db: Db, collectionIds: readonly string[] | null, count: number): Promise<SummaryRow[]> {
   if (collectionIds === null) {
-    // If its statistics are from a time with few NFTs, SQLite would otherwise sort all of them.
+    // Otherwise, SQLite would sort all NFTs if its statistics are from a time with few NFTs.
     const from = isPostgres(db) ? sql`nfts` : sql`nfts not indexed`
     return (await select(sql`order by nfts.seq desc limit ${sql.lit(count)}`, from).execute(db)).rows
   }
@@ -123,7 +123,7 @@ export async function nftsOwned(
 
 /**
  * Counts the NFTs that an address owns in each collection that an account may see, newest collection first. Collections
- * without such NFTs are left out.
+ * without such NFTs are omitted.
  */
 export async function countOwned(db: Db, accountId: string | null, owner: string) {
   const { rows } = await sql<{ id: string; count: number }>`

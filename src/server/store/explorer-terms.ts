@@ -18,7 +18,7 @@ export async function termsBeginning(db: Db, start: string, limit: number): Prom
 
 /**
  * Returns the positions of NFTs that have one of these terms, newest first, limited for each term. Each term is read in
- * index order. Otherwise, if PostgreSQL expects few NFTs, it would collect all of them before it returns the first.
+ * index order. Otherwise, PostgreSQL would collect all NFTs before it returns the first if it expects few of them.
  */
 const places = (terms: readonly string[], { before = Number.MAX_SAFE_INTEGER, limit }: Part) =>
   sql`(${sql.join(
@@ -32,7 +32,7 @@ const places = (terms: readonly string[], { before = Number.MAX_SAFE_INTEGER, li
   )}) as parts`
 
 interface Part {
-  /** Only NFTs that were accepted before this position. */
+  /** Returns only NFTs that were accepted before this position. */
   before?: number
   limit: number
 }
@@ -55,7 +55,7 @@ export async function seqsOfTerms(db: Db, terms: readonly string[], part: Part):
   return rows.map((row) => Number(row.seq))
 }
 
-/** Returns which of these NFTs have one of these terms. */
+/** Returns the positions among these whose NFTs have one of these terms. */
 export async function withTerms(db: Db, seqs: readonly number[], terms: readonly string[]): Promise<Set<number>> {
   if (seqs.length === 0 || terms.length === 0) return new Set()
   const { rows } = await sql<{ seq: number }>`

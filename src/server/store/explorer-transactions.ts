@@ -85,8 +85,8 @@ export async function gasOfCollection(db: Db, collectionId: string): Promise<str
 /** Counts signed transactions that aren't final. */
 export async function countUnderWay(db: Db, accountId: string | null): Promise<number> {
   const own = sql`select id from collections where account_id = ${accountId}`
-  // A cross join fixes the order of tables in SQLite, which then starts with the one transfer instead of the account's
-  // collections.
+  // A cross join fixes the order of tables in SQLite. SQLite then starts with the only transfer instead of the
+  // account's collections.
   const ownTransfer = sql`select 1 from transfers cross join collections
     where transfers.transaction_id = transactions.id and collections.id = transfers.collection_id
       and collections.account_id = ${accountId}`

@@ -4,7 +4,7 @@ import type { Db } from './schema.ts'
 
 /**
  * Claims or renews the role of a network's follower. Returns whether this process has the role. Two concurrent
- * followers would write nothing wrong, but send every request twice.
+ * followers would write nothing wrong, but would send every request twice.
  */
 export async function claimFollower(db: Db, blockchain: Blockchain, follower: string, ms: number): Promise<boolean> {
   const { numUpdatedRows } = await db
@@ -16,7 +16,7 @@ export async function claimFollower(db: Db, blockchain: Blockchain, follower: st
   return numUpdatedRows > 0n
 }
 
-/** Releases the role, so that another process can take it immediately. */
+/** Releases the role, so that another process can claim it immediately. */
 export async function releaseFollower(db: Db, blockchain: Blockchain, follower: string): Promise<void> {
   await db
     .updateTable('chains')
@@ -47,7 +47,7 @@ export async function markBehind(db: Db, blockchain: Blockchain, head: number): 
 
 /**
  * Returns whether a network may have transactions of this backend that the database lacks and the follower hasn't read
- * yet. While it is true, nothing is signed and no NFT is accepted, because the NFT may already be on chain.
+ * yet. While this is the case, nothing is signed and no NFT is accepted, because the NFT may already be on chain.
  */
 export async function isBehind(db: Db, blockchain: Blockchain): Promise<boolean> {
   const chain = await db

@@ -5,13 +5,16 @@ import type { Db, Schema } from './schema.ts'
 /** Runs `work` as one atomic transaction. Resolves when it is durable. */
 export type RunTransaction = <Result>(work: (db: Db) => Promise<Result>) => Promise<Result>
 
-/** Maximum size of a group. */
+/** Maximum number of transactions in a group. */
 const LARGEST_GROUP = 64
-/** A group starts no more jobs after this time, because queries are synchronous and readers have to wait for it. */
+/**
+ * Time in milliseconds after which a group starts no more jobs, because queries are synchronous and readers have to
+ * wait for it.
+ */
 const LONGEST_MS = 5
 
 interface Job {
-  /** Does the work. Resolves with a function that settles the caller's promise and must be called after the commit. */
+  /** Runs the job. Resolves with a function that settles the caller's promise and must be called after the commit. */
   run(db: Db): Promise<() => void>
   reject(error: unknown): void
 }
@@ -27,7 +30,7 @@ export function createGroupCommit(db: Kysely<Schema>, longestMs = LONGEST_MS): R
 
   const run = async () => {
     while (waiting.length > 0) {
-      // Lets reads run between two groups, and requests from other sockets join the group.
+      // Let reads run between two groups, and requests from other sockets join the group.
       await ownTurn()
       const group = waiting.slice(0, LARGEST_GROUP)
       const done = await commit(db, group, longestMs)
@@ -73,8 +76,8 @@ async function commit(db: Kysely<Schema>, jobs: readonly Job[], longestMs: numbe
     for (const tell of settle) tell()
     return begun
   } catch (error) {
-    // If no job was begun, the database isn't writable. All jobs fail, because waiting for the lock again in each of
-    // them would take minutes.
+    // If no job was begun, the database isn't writable. Fail all jobs, because a new wait for the lock in each of them
+    // would take minutes.
     const failed = begun === 0 ? jobs : jobs.slice(0, begun)
     for (const job of failed) job.reject(error)
     return failed.length

@@ -7,11 +7,11 @@ import type { Db, Schema } from './schema.ts'
 interface MigrateOptions {
   /** The database's name in messages. */
   name: string
-  /** For administration beside running processes. Doesn't migrate, and rejects an older schema. */
+  /** For administration while other processes run. If set, an older schema is rejected instead of migrated. */
   beside: boolean
-  /** For inspection. Doesn't migrate, and accepts an older schema. */
+  /** For inspection. If set, an older schema is accepted and not migrated. */
   unchecked: boolean
-  /** Runs work that may take long, with a suitable database connection. By default, it gets the given database. */
+  /** Runs work that may take long, with a suitable database connection. Default: with the given database. */
   patiently?: (work: (db: Kysely<Schema>) => Promise<void>) => Promise<void>
 }
 
@@ -69,7 +69,7 @@ export async function migrateSchema(
 ): Promise<void> {
   const applied = await appliedMigrations(db)
   refuseUnknownMigrations(db, name, applied)
-  // The migrator would first read every table, which isn't needed for an up-to-date database.
+  // Skip the migrator for an up-to-date database, because it would first read every table.
   if (unchecked || pendingMigrations(applied).length === 0) return
   if (beside) {
     throw new GdnError('data_dir', `${name} has the schema of an older version of gdn`, {
@@ -84,8 +84,8 @@ export async function migrateSchema(
 
 /**
  * Runs all migrations in one transaction, under a lock that ends with it. If several processes start together, one of
- * them migrates, and the others find the migrations applied. Kysely's own migrator isn't used, because it holds its
- * lock beyond a transaction, which doesn't work with pgbouncer. Only its table of migrations is used.
+ * them migrates, and the others find the migrations applied. Kysely's migrator isn't used, because it holds its lock
+ * beyond a transaction, which doesn't work with pgbouncer. Only Kysely's table of migrations is used.
  */
 async function migrateTogether(db: Kysely<Schema>): Promise<void> {
   await db.transaction().execute(async (transaction) => {

@@ -6,7 +6,7 @@ import { knownHash } from './transactions.ts'
 
 export interface HistoryRow {
   kind: 'mint' | 'transfer' | 'update' | 'freeze' | 'burn'
-  /** Null for the mint, and for events that the database has only from the chain. */
+  /** ID of the request. Null for the mint, and for events that the database has only from the chain. */
   id: string | null
   status: NftStatus
   error: string | null
@@ -42,12 +42,12 @@ export async function listHistory(
       ${sql.ref(table)}.transaction_id,
       (select accepted_at from requests where requests.id = ${sql.ref(table)}.request_id) as accepted_at
     from ${sql.table(table)} where ${where}`
-  // A subquery: with statistics of only a few rows, PostgreSQL would read all transactions for a join.
+  // Use a subquery. With statistics of only a few rows, PostgreSQL would read all transactions for a join.
   const ofTransaction = (column: string) => sql`(select ${sql.ref(column)} from transactions
     where transactions.id = requested.transaction_id) as ${sql.ref(column)}`
   const minted = sql`${no.text} as id, ${no.text} as sender, coalesce(nfts.sender, nfts.receiver) as receiver,
     ${no.number} as revision, ${no.number} as update_seq, 0 as position`
-  // Minted to its first owner, and transferred in the same transaction.
+  // The NFT was minted to its first owner and transferred in the same transaction.
   const granted = sql`${no.text} as id, nfts.sender, nfts.receiver, ${no.number} as revision, ${no.number} as update_seq,
     1 as position`
   const moved = sql`transfers.id, transfers.sender, transfers.receiver, ${no.number} as revision,

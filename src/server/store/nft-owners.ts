@@ -4,7 +4,7 @@ import type { Db } from './schema.ts'
 /** A deployed NFT on an EVM chain. */
 type Owned = {
   token_id: string
-  /** Null if it is burned. */
+  /** The NFT's owner; null if the NFT is burned. */
   owner: string | null
   /** The block of the mint or transfer that set the owner. */
   block: number
@@ -19,8 +19,8 @@ export async function listOwners(
   collectionId: string,
   { after, limit }: { after: number; limit: number },
 ): Promise<{ nfts: Owned[]; next: string | null }> {
-  // A settled transfer whose event the follower hasn't read yet has its block only in the NFT. An event that was read
-  // before its NFT was deployed is only in the table of events.
+  // If the follower hasn't read the event of a settled transfer yet, the transfer's block is only in the NFT. An event
+  // that was read before its NFT was deployed is only in the table of events.
   const found = await db
     .selectFrom('nfts')
     .select(['seq', 'status', 'token_id', 'owner', 'owner_block'])

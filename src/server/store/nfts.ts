@@ -59,7 +59,7 @@ export async function findNfts(db: Db, accountId: string, ids: readonly string[]
     ])
     .where('nfts.id', 'in', ids)
     .execute()
-  // Filtered here: without statistics, SQLite would start with the account's collections and read all of their NFTs.
+  // Filter here. Without statistics, SQLite would start with the account's collections and read all of their NFTs.
   return rows.filter(({ account_id }) => account_id === accountId)
 }
 
@@ -77,7 +77,7 @@ export async function findNft(db: Db, id: string) {
 /** Locks NFTs until the transaction ends, so that a change is checked only after concurrent changes are complete. */
 export async function lockNfts(db: Db, ids: readonly string[]): Promise<void> {
   if (!isPostgres(db)) return
-  // Always in the same order, so that two processes can't deadlock.
+  // Lock rows always in the same order, so that two processes can't deadlock.
   await db.selectFrom('nfts').select('id').where('id', 'in', ids).orderBy('id').forNoKeyUpdate().execute()
 }
 
@@ -201,7 +201,10 @@ export async function listMintable(
     .execute()
 }
 
-/** The run of an NFT, or an empty string. This is one lookup for each NFT, because a join could read all requests. */
+/**
+ * SQL for the run of an NFT, or an empty string. It needs one lookup for each NFT, because a join could read all
+ * requests.
+ */
 const RUN_OF_NFT = sql`coalesce((select run from requests where requests.id = nfts.request_id), '')`
 
 /** Returns the number of NFTs of a collection that aren't minted yet. */
@@ -219,7 +222,7 @@ export async function countPending(db: Db, collectionId: string): Promise<number
   return pending
 }
 
-/** Whether NFTs of a collection still wait for their files. */
+/** Returns whether NFTs of a collection still wait for their files. */
 export async function hasWaitingFiles(db: Db, collectionId: string): Promise<boolean> {
   const row = await db
     .selectFrom('nfts')
@@ -314,7 +317,7 @@ export async function mostReverts(db: Db, transactionId: string): Promise<number
   return row?.most ?? 0
 }
 
-/** Returns when the earliest fetch becomes due, or null. */
+/** Returns the time when the earliest fetch becomes due; null if there is none. */
 export async function nextFilesDue(db: Db, table: TableWithFiles): Promise<number | null> {
   const row = await db
     .selectFrom(table)
@@ -332,12 +335,12 @@ export async function listNftsOfDirectory(db: Db, collectionId: string, director
     select nfts.id, nfts.metadata, nfts.files, nfts.batch_index from transactions cross join nfts
     where transactions.collection_id = ${collectionId} and transactions.directory = ${directory}
       and nfts.transaction_id = transactions.id and ${condition}`
-  // No index has the transactions of all NFTs. So the queries use the tokens of minted NFTs, the index of pending NFTs,
-  // and the index of failed NFTs, which are few.
+  // No index has the transactions of all NFTs. The queries therefore use the tokens of minted NFTs, the index of
+  // pending NFTs, and the small index of failed NFTs.
   const pending = sql`nfts.step = 'chain'`
   const minted = sql`nfts.collection_id = ${collectionId} and nfts.token_id = transactions.mint`
   const failed = sql`nfts.collection_id = ${collectionId} and nfts.status = 'failed' and nfts.token_id is null`
-  // Reads pending NFTs first. An NFT that is settled in the meantime is read twice, but stored once.
+  // Read pending NFTs first. An NFT that is settled in the meantime is read twice, but stored once.
   const found = new Map<string, DirectoryNft>()
   for (const condition of [pending, minted, failed]) {
     for (const nft of (await those(condition).execute(db)).rows) found.set(nft.id, nft)

@@ -23,16 +23,16 @@ export interface Store {
 
 /** Connection data for communication between the processes of a database, apart from queries. */
 export interface PostgresConnection {
-  /** Parameters of a connection to the server itself, bypassing any pooler. */
+  /** Parameters of a connection to the server itself, without a pooler. */
   readonly direct: ClientConfig
   /** The database's name in messages. */
   readonly name: string
 }
 
 function prepare(raw: RawDatabase): void {
-  // `synchronous = FULL`: committed data survives a power failure.
+  // With `synchronous = FULL`, committed data survives a power failure.
   for (const pragma of [
-    // First, because the others need locks, and a process that is closing the database may hold one.
+    // Set this first, because the other settings need locks, and a process that is closing the database may hold one.
     'busy_timeout = 5000',
     'journal_mode = WAL',
     'synchronous = FULL',
@@ -47,9 +47,9 @@ function prepare(raw: RawDatabase): void {
 }
 
 interface OpenOptions {
-  /** For administration beside a running backend: doesn't migrate, and rejects an older schema. */
+  /** For administration while a backend runs. If set, an older schema is rejected instead of migrated. */
   beside?: boolean
-  /** For inspection only: doesn't migrate, and accepts an older schema. */
+  /** For inspection only. If set, an older schema is accepted and not migrated. */
   unchecked?: boolean
 }
 
@@ -77,11 +77,14 @@ export async function openStore(path: string, { beside = false, unchecked = fals
   }
 }
 
-/** Ignores errors, because gdn works without statistics. */
+/** Renews the statistics. Ignores errors, because gdn works without statistics. */
 const renewStatistics = (db: Db, how: 'analyze' | 'pragma optimize') =>
   renewSqliteStatistics(db, how).catch(() => undefined)
 
-/** Creates the file first, because SQLite would create it with permissions that only the umask limits. */
+/**
+ * Opens the database. Creates the file first, because SQLite would create it with permissions that only the umask
+ * limits.
+ */
 async function openDatabase(path: string, beside: boolean): Promise<RawDatabase> {
   try {
     if (!beside) ensurePrivateFile(path)
@@ -93,7 +96,10 @@ async function openDatabase(path: string, beside: boolean): Promise<RawDatabase>
   }
 }
 
-/** Rejects the schema of another version before the database is opened for writing, which changes its files. */
+/**
+ * Rejects the schema of another version before the database is opened for writing, because opening it changes its
+ * files.
+ */
 async function refuseOtherSchemas(path: string): Promise<void> {
   const raw = openSqlite(path, { readOnly: true })
   const db = new Kysely<Schema>({ dialect: createSqliteDialect(raw) })

@@ -6,10 +6,10 @@ import { isPostgres, momentIn } from './dialect.ts'
 import { collectionSubject, type EventSubject, nftSubjects, transferSubject, updateSubjects } from './event-data.ts'
 import type { Db, Schema } from './schema.ts'
 
-// SQLite binds at most 32,766 parameters in a statement; a row here has at most 4, and a query one for each ID.
+// SQLite binds at most 32,766 parameters in a statement. A row here has at most 4, and a query has one for each ID.
 const ROWS_AT_ONCE = 500
 
-/** Whether any webhook or listener is active. If none is, this check is the only cost of events. */
+/** Returns whether any webhook or listener is active. If none is, this check is the only cost of events. */
 export async function hasWebhooks(db: Db): Promise<boolean> {
   const active = db.selectFrom('webhooks').select('id').where('status', '=', 'active').limit(1)
   return (await active.executeTakeFirst()) !== undefined
@@ -72,8 +72,8 @@ export async function tellUpdates(db: Db, status: 'deployed' | 'failed', seqs: r
 }
 
 /**
- * Writes a test event for one webhook, ahead of all others, even if it doesn't subscribe to it. Returns the event's ID,
- * which begins with `evt_test_`.
+ * Writes a test event for one webhook, even if the webhook doesn't subscribe to its type. The event is delivered before
+ * all others. Returns its ID, which begins with `evt_test_`.
  */
 export async function tellWebhook(db: Db, webhookId: string, type: EventType, data: object): Promise<string> {
   const event = newEvent(type, data, true)
@@ -86,8 +86,7 @@ export async function tellWebhook(db: Db, webhookId: string, type: EventType, da
 }
 
 /**
- * Returns the IDs of the webhooks and listeners that subscribe to an event type, by account. Leaves out expired
- * listeners.
+ * Returns the IDs of the webhooks and listeners that subscribe to an event type, by account. Omits expired listeners.
  */
 async function webhooksFor(db: Db, type: EventType, accountIds: readonly string[]): Promise<Map<string, string[]>> {
   const rows = await db

@@ -8,17 +8,17 @@ import type { CollectionsTable, Db, OwnerCursorsTable, OwnerEventsTable } from '
 export type OwnerEventRow = Selectable<OwnerEventsTable>
 export type OwnerCursor = Selectable<OwnerCursorsTable>
 
-// SQLite binds at most 32,766 parameters in a statement; an event has 9.
+// SQLite binds at most 32,766 parameters in a statement, and an event has 9.
 const ROWS_AT_ONCE = 1000
 /**
- * Number of blocks to which the follower can fall back after a reorg. If none of them is left on the chain, it reads
- * everything again.
+ * Number of blocks to which the follower can fall back after a reorg. If none of these blocks is still on the chain,
+ * the follower reads all events again.
  */
 const CURSORS_KEPT = 64
 
 /**
  * Locks the owners of a chain until the commit, so that the follower and other writers of owners from chain data don't
- * see each other's partial writes. The follower takes the lock exclusively if owners changed.
+ * see each other's partial writes. The follower acquires an exclusive lock if owners changed.
  */
 export const lockTokenOwners = (db: Db, blockchain: string, how: 'alone' | 'shared'): Promise<void> =>
   lockUntilCommit(db, `owners ${blockchain}`, how)
@@ -28,7 +28,7 @@ export async function findCursor(db: Db, blockchain: EvmBlockchain): Promise<Own
   return (await listCursors(db, blockchain, 1))[0] ?? null
 }
 
-/** Returns the blocks up to which events were read, newest first. */
+/** Returns the cursors, whose blocks are the ones up to which events were read, newest first. */
 export function listCursors(db: Db, blockchain: EvmBlockchain, limit?: number): Promise<OwnerCursor[]> {
   return db
     .selectFrom('owner_cursors')
@@ -48,8 +48,8 @@ export async function moveCursor(db: Db, cursor: OwnerCursor): Promise<void> {
 }
 
 /**
- * Moves the cursor of a network whose blocks may be reverted up to `finality` deep. Always keeps one block to fall back
- * to.
+ * Moves the cursor of a network on which a reorg can remove up to `finality` blocks. Always keeps one block to fall
+ * back to.
  */
 export async function movePublicCursor(db: Db, cursor: OwnerCursor, finality: number): Promise<void> {
   await insertCursor(db, cursor)
@@ -124,7 +124,7 @@ export async function undoEvents(db: Db, blockchain: EvmBlockchain, block: numbe
 /** `since` is the block of the change; null rolls back later changes. */
 type Change = Pick<OwnerEventRow, 'collection_id' | 'kind' | 'token_id'> & { value: string; since: number | null }
 
-/** Writes changes. If one item has several, the last one applies. */
+/** Writes changes. If one item has several changes, the last one applies. */
 async function write(db: Db, changes: readonly Change[]): Promise<void> {
   const owners = new Map<string, Change>()
   const collections = new Map<string, Partial<Selectable<CollectionsTable>>>()

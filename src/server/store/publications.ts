@@ -74,7 +74,7 @@ export async function settlePublication(
   return numUpdatedRows === 1n
 }
 
-/** Returns when the next entry is due, or null. */
+/** Returns the time when the next entry is due; null if there is none. */
 export async function nextPublicationDue(db: Db, target: PublishTarget): Promise<number | null> {
   const row = await db
     .selectFrom('publications')

@@ -21,7 +21,7 @@ export async function countRequest(
   db: Db,
   { name, ratePerSecond }: { name: string; ratePerSecond: number },
 ): Promise<RateCount> {
-  // Reads the clock after the wait for the row. The statement's timestamp would be the time before the wait.
+  // Read the clock after the wait for the row. The statement's timestamp would be the time before the wait.
   const now = sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`
   // A window that ends later than its length was started before the clock was set back.
   const isOver = sql`(present.ends_at <= ${now} or present.ends_at > ${now} + ${sql.lit(WINDOW_MS)})`

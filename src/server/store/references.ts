@@ -23,7 +23,7 @@ export interface KnownReference extends NewReference, Partial<Pick<ContentRefere
   accepted_at: number
 }
 
-/** Whether an endpoint creates NFTs. If so, its requests can have a list of reference IDs, one for each NFT. */
+/** Returns whether an endpoint creates NFTs. If so, its requests can have a list of reference IDs, one for each NFT. */
 export const createsNfts = (operation: CreatingEndpoint): boolean => TARGETS[operation] === 'nfts'
 
 /** Tables of operations with reference IDs. */
@@ -57,13 +57,13 @@ export async function addReferences(
   return new Set(rows.map(({ reference_id }) => reference_id))
 }
 
-/** Returns the operations of reference IDs in no particular order. Leaves out unknown IDs. */
+/** Returns the operations of reference IDs in no particular order. Omits unknown IDs. */
 export async function findReferences(
   db: Db,
   { scope_id, operation }: ReferenceScope,
   ids: readonly string[],
 ): Promise<KnownReference[]> {
-  // Left joins: without statistics, SQLite would start with all NFTs.
+  // Use left joins. Without statistics, SQLite would start with all NFTs.
   const { rows } = await sql<KnownReference>`
     select named.reference_id, named.digest, named.target_id, named.label, named.kind, named.alias,
       target.status, requests.accepted_at
@@ -147,7 +147,7 @@ export async function setAlias(
 
 /** A reference ID that was made from content and has no alias. */
 export interface UnaliasedReference extends Pick<ContentReference, 'reference_id' | 'target_id'> {
-  /** False if its NFT failed or is burned. */
+  /** Whether the NFT exists; false if it failed or is burned. */
   exists: boolean
 }
 

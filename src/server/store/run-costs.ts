@@ -11,7 +11,7 @@ export type LimitedRun = Pick<
   Selectable<RunsTable>,
   'account_id' | 'run' | 'collection_id' | 'max_cost' | 'max_fee'
 > & {
-  /** The most gas that one of the run's NFTs reserves, and the bytes of its call data. 0 without a cost limit. */
+  /** Maximum gas that one of the run's NFTs reserves, and maximum bytes of its call data. 0 without a cost limit. */
   nft_gas: number
   nft_bytes: number
 }
@@ -80,7 +80,7 @@ export async function limitedRuns(db: Db, collectionId: string): Promise<Limited
   return (await query.execute()).map(toLimited)
 }
 
-/** Whether any run has a limit. */
+/** Returns whether any run has a limit. */
 export async function hasLimitedRuns(db: Db): Promise<boolean> {
   const row = await db.selectFrom('runs').select('run').where(IS_LIMITED).limit(1).executeTakeFirst()
   return row !== undefined
@@ -138,9 +138,9 @@ export async function assignTransactions(db: Db, { collection_id, run }: RunKey)
 }
 
 /**
- * Assigns a run to a transaction that ends without a run. Call it before the rows get another transaction: the run may
- * get a limit later, and the rows then no longer lead to this transaction. If the transaction has rows of several runs,
- * the first run by name pays.
+ * Assigns a run to a transaction that ends without a run. Call it before the rows get another transaction. The run may
+ * get a limit later, and by then, the rows no longer refer to this transaction. If the transaction has rows of several
+ * runs, the first run by name pays.
  *
  * @param requests the requests of the transaction's rows
  */
@@ -233,7 +233,7 @@ function shareOf(run: string, runs: readonly { run: string | null; count: number
 export interface RunTransactions {
   /** Number of NFTs that are accepted and not minted, with or without a signed transaction. */
   open: number
-  /** Wei that its final transactions have paid. */
+  /** Amount in wei that the run's final transactions have paid. */
   paid: bigint
   /** All signings of each transaction that isn't final or whose fee the node didn't return. */
   raws: readonly (readonly string[])[]
@@ -265,7 +265,7 @@ interface CostRow {
   raw: string | null
   token_count: number | null
   state: string | null
-  /** Null once the block is final. */
+  /** The block of the transaction; null when the block is final. */
   block: number | null
   request_id: string | null
   kind: UnsignedChange['kind'] | null
@@ -362,7 +362,7 @@ export async function runsOfUnmined(db: Db, ids: readonly string[]): Promise<Lim
   return runs
 }
 
-/** Returns the names of runs by request ID. Leaves out requests without a run. */
+/** Returns the names of runs by request ID. Omits requests without a run. */
 export async function runsOfRequests(db: Db, ids: readonly string[]): Promise<Map<string, string>> {
   const rows = await db.selectFrom('requests').select(['id', 'run']).where('id', 'in', ids).execute()
   return new Map(rows.flatMap(({ id, run }) => (run === null ? [] : [[id, run]])))

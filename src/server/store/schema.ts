@@ -7,7 +7,7 @@ import type { ApiVersion } from '../../api/versions.ts'
 
 export interface AccountsTable {
   id: string
-  /** In lower case; null for the local account. */
+  /** E-mail address in lower case; null for the local account. */
   email: string | null
   created_at: number
 }
@@ -16,11 +16,11 @@ export interface ApiKeysTable {
   id: string
   account_id: string
   name: string
-  /** The first characters of the key, to identify it; the key itself isn't stored. */
+  /** The first characters of the key, which identify it. The key itself isn't stored. */
   prefix: string
-  /** SHA-256 of the key, hex. */
+  /** SHA-256 of the key in hex. */
   hash: string
-  /** JSON list of permissions. */
+  /** JSON list of the key's permissions. */
   permissions: string
   created_at: number
   expires_at: number | null
@@ -35,9 +35,9 @@ export interface RequestsTable {
   account_id: string
   endpoint: string
   idempotency_key: string | null
-  /** SHA-256 of the body, hex. Empty without an Idempotency-Key. */
+  /** SHA-256 of the request's body in hex. Empty without an Idempotency-Key. */
   body_hash: string
-  /** The body of the response, JSON. */
+  /** The body of the response as JSON. */
   response: string
   accepted_at: number
   /** The run that sent the request, named by the client. */
@@ -51,11 +51,11 @@ export interface RunsTable {
   /** The only collection of the run. `account_id` is the account of the run's first request. */
   collection_id: string
   started_at: number
-  /** Maximum total cost of its transactions: wei, as decimal digits. Null without a limit. */
+  /** Maximum total cost of its transactions in wei, as decimal digits. Null without a limit. */
   max_cost: Generated<string | null>
-  /** Maximum gas price of its transactions: wei, as decimal digits. Null without a limit. */
+  /** Maximum gas price of its transactions in wei, as decimal digits. Null without a limit. */
   max_fee: Generated<string | null>
-  /** With a cost limit: the most gas that one of its NFTs reserves, and the bytes of its call data. */
+  /** Maximum gas that one of the run's NFTs reserves, and maximum bytes of its call data. Null without a cost limit. */
   nft_gas: Generated<number | null>
   nft_bytes: Generated<number | null>
 }
@@ -66,12 +66,12 @@ export interface RunsTable {
  */
 export interface NftCountsTable {
   collection_id: string
-  /** Empty for NFTs without a run. */
+  /** Name of the run. Empty for NFTs without a run. */
   run: string
   /** `seq >> 12` */
   bucket: number
   files: number
-  /** Waiting for a bundle, or in one that isn't final. */
+  /** Number of NFTs that wait for a bundle, or are in one that isn't final. */
   waiting: number
   deployed: number
   failed: number
@@ -87,7 +87,7 @@ export interface NftTermsTable {
 export interface NftTermCursorTable {
   id: number
   next_seq: number
-  /** JSON: ranges of positions before `next_seq` that were empty, each with a time. */
+  /** JSON list of ranges of positions before `next_seq` that were empty, each with a time. */
   gaps: string
 }
 
@@ -106,7 +106,7 @@ interface Work {
 export type CollectionStatus = 'initiated' | 'deployed' | 'failed'
 
 export interface CollectionsTable extends Work {
-  /** The transaction_gdn_id of createcollection. */
+  /** The `transaction_gdn_id` of the createcollection request. */
   id: string
   account_id: string
   request_id: string
@@ -129,8 +129,8 @@ export interface CollectionsTable extends Work {
   /** Null if there is no royalty. */
   royalty_receiver: Generated<string | null>
   /**
-   * How many tokens can ever be minted, including burned ones; null for any number. Text, because an owner may set
-   * numbers above 2^53.
+   * Maximum number of tokens that can ever be minted, including burned ones; null for no limit. It is text, because an
+   * owner may set numbers above 2^53.
    */
   max_supply: Generated<string | null>
   /** 1 if the owner has permanently revoked all rights of the service. */
@@ -143,7 +143,7 @@ export interface CollectionsTable extends Work {
   image: string | null
   status: StateColumn<CollectionStatus>
   error: string | null
-  /** The first token ID of the next bundle, after all signed bundles. Text, because IDs may exceed 2^53. */
+  /** The first token ID of the next bundle, after all signed bundles. It is text, because IDs may exceed 2^53. */
   next_token_id: string
   /** Maximum size of the next bundle. It is halved after each rejected bundle, to find the invalid NFT. */
   batch_limit: number | null
@@ -151,7 +151,10 @@ export interface CollectionsTable extends Work {
 }
 
 export type NftStatus = 'initiated' | 'deployed' | 'failed'
-/** files: files must be fetched and stored · mint: waits for a bundle · chain: signed, waits for finality · done */
+/**
+ * Step of an NFT. `files`: its files must be fetched and stored. `mint`: it waits for a bundle. `chain`: its mint is
+ * signed and waits for finality. `done`: it needs no more work.
+ */
 export type NftStep = 'files' | 'mint' | 'chain' | 'done'
 
 export interface NftsTable extends Work {
@@ -168,9 +171,9 @@ export interface NftsTable extends Work {
   owner: string | null
   /** The block of the transfer that set `owner`; null if no transfer did. Events of earlier blocks are ignored. */
   owner_block: Generated<number | null>
-  /** The metadata as sent, JSON. */
+  /** The metadata as sent, in JSON. */
   metadata: string
-  /** JSON object: file field key to CID, once the files are stored. */
+  /** JSON object that maps file field keys to CIDs; null until the files are stored. */
   files: string | null
   status: StateColumn<NftStatus>
   step: StateColumn<NftStep>
@@ -191,15 +194,15 @@ export interface NftsTable extends Work {
 
 export type TransactionKind = 'factory' | 'collection' | 'mint' | 'grant' | TransferKind | UpdateKind
 /**
- * reverted: executed without effect.
+ * State of a transaction. `reverted`: it was executed without effect.
  *
- * lost: can never be executed, and its work is signed again. On EVM chains, another transaction used its nonce. On
+ * `lost`: it can never be executed, and its work is signed again. On EVM chains, another transaction used its nonce. On
  * Solana, the transaction expired.
  *
- * cancelled: an empty transaction that an operator requested used its nonce, and its work has failed.
+ * `cancelled`: an empty transaction that an operator requested used its nonce, and its work has failed.
  */
 export type TransactionState = 'signed' | 'final' | 'reverted' | 'lost' | 'cancelled'
-/** The result of a transaction in a block. cancelled: the block has the empty transaction that used its nonce. */
+/** The result of a transaction in a block. `cancelled`: the block has the empty transaction that used its nonce. */
 export type MinedResult = 'success' | 'reverted' | 'cancelled'
 /** The action that an operator requests for a pending transaction: higher fees, or a cancellation. */
 export type TransactionAction = 'bump' | 'cancel'
@@ -212,7 +215,7 @@ export interface TransactionsTable extends Work {
   id: string
   blockchain: string
   signer: string
-  /** Null on Solana. */
+  /** Nonce of the transaction; null on Solana. */
   nonce: number | null
   kind: TransactionKind
   /**
@@ -230,20 +233,20 @@ export interface TransactionsTable extends Work {
   update_sequence: Generated<number | null>
   /** CID of the directory of its metadata files. */
   directory: string | null
-  /** Hexadecimal on EVM chains. On Solana, base64, or empty if the transaction is never sent again. */
+  /** Signed bytes, in hex on EVM chains. On Solana, in base64, or empty if the transaction is never sent again. */
   raw: string
-  /** On Solana, the signature. */
+  /** Hash of the transaction. On Solana, its signature. */
   hash: string
   /** On Solana, the block height after which the transaction can't be executed; else null. */
   last_valid_height: Generated<number | null>
   state: StateColumn<TransactionState>
-  /** On Solana, the slot. */
+  /** Number of the block. On Solana, the slot. */
   block_number: number | null
   block_hash: string | null
-  /** Decimal digits; null on Solana. */
+  /** Gas that the transaction used, as decimal digits; null on Solana. */
   gas_used: string | null
   /**
-   * Fee that was paid in a block, including the data fee: wei, as decimal digits. Null while the transaction is
+   * Fee that was paid in a block in wei, including the data fee, as decimal digits. Null while the transaction is
    * pending.
    */
   fee_paid: Generated<string | null>
@@ -254,7 +257,8 @@ export interface TransactionsTable extends Work {
   run: Generated<string | null>
   run_collection_id: Generated<string | null>
   /**
-   * While `state` is signed: the result in a block that isn't deep enough yet; null if the transaction is in no block.
+   * The result in a block that isn't deep enough yet, while `state` is `signed`. Null if the transaction is in no
+   * block.
    */
   mined: Generated<MinedResult | null>
   /** On Solana, the error if the transaction failed; else null. */
@@ -273,26 +277,26 @@ export interface TransactionsTable extends Work {
  */
 export interface TransactionAttemptsTable {
   transaction_id: string
-  /** Starts at 0. */
+  /** Number of the signing, starting at 0. */
   number: number
   raw: string
   hash: string
-  /** Wei, as decimal digits. */
+  /** Maximum gas price in wei, as decimal digits. */
   max_fee_per_gas: string
   max_priority_fee_per_gas: string
   created_at: number
-  /** One of `CANCELS` of `attempts.ts`. */
+  /** One of the values of `CANCELS` in `attempts.ts`. */
   cancels: Generated<number>
 }
 
 export type TransferStatus = 'initiated' | 'deployed' | 'failed'
-/** burn: the receiver is the zero address */
+/** Kind of a transfer. The receiver of a `burn` is the zero address. */
 export type TransferKind = 'transfer' | 'burn'
 
 /** A transfer or burn of an NFT. */
 export interface TransfersTable {
   seq: Generated<number>
-  /** The transaction_gdn_id of transfernft or burnnft. */
+  /** The `transaction_gdn_id` of the transfernft or burnnft request. */
   id: string
   kind: Generated<TransferKind>
   request_id: string
@@ -311,35 +315,43 @@ export interface TransfersTable {
 }
 
 export type UpdateStatus = 'initiated' | 'deployed' | 'failed'
-/** files: files must be fetched and stored · sign: waits for a bundle · chain: signed, waits for finality · done */
+/**
+ * Step of an update. `files`: its files must be fetched and stored. `sign`: it waits for a transaction. `chain`: it is
+ * signed and waits for finality. `done`: it needs no more work.
+ */
 export type UpdateStep = 'files' | 'sign' | 'chain' | 'done'
-/** provenance: the collection is committed to a hash, without an NFT */
+/** Kind of an update. `provenance` commits the collection to a hash, without an NFT. */
 export type UpdateKind = 'update' | 'freeze' | 'provenance'
 
 /** An update or a freeze of an NFT's metadata, or a commitment to a provenance hash. */
 export interface UpdatesTable extends Work {
   seq: Generated<number>
-  /** The transaction_gdn_id of updatednft, freezenft or commitprovenance. A freeze has a row for each NFT. */
+  /**
+   * The `transaction_gdn_id` of the updatednft, freezenft or commitprovenance request. A freeze has a row for each NFT.
+   */
   id: string
   request_id: string
   collection_id: string
-  /** Null for a commitment. */
+  /** ID of the NFT; null for a commitment. */
   nft_id: string | null
   blockchain: string
   kind: UpdateKind
-  /** The metadata as sent, JSON; an empty object for a freeze. For a commitment, the hash: 0x and 64 hex digits. */
+  /** The metadata as sent, in JSON; an empty object for a freeze. For a commitment, the hash: 0x and 64 hex digits. */
   metadata: string
-  /** JSON: file field key to CID, once the files are stored; for a commitment, its `CommitmentTerms` or null. */
+  /**
+   * JSON object that maps file field keys to CIDs; null until the files are stored. For a commitment, its
+   * `CommitmentTerms` or null.
+   */
   files: string | null
   status: StateColumn<UpdateStatus>
   step: StateColumn<UpdateStep>
   error: string | null
   transaction_id: string | null
-  /** The sequence of its transaction once that is final; null before, and for freezes and commitments. */
+  /** The sequence of the update's transaction when that is final. Null before, and for freezes and commitments. */
   revision: number | null
   /** The client's reference ID; null if there is none. */
   reference_id: string | null
-  /** For a final commitment, the ID of the next token when it was made; else null. */
+  /** For a final commitment, the ID of the next token at the time of the commitment; else null. */
   first_token_id: Generated<string | null>
   /** 1 after a reorg removed the block of its transaction. */
   returned: Generated<number>
@@ -350,7 +362,7 @@ export interface UpdatesTable extends Work {
  * replaced.
  */
 export interface OperationReferencesTable {
-  /** The collection; for createcollection the account. */
+  /** ID of the collection. For createcollection, ID of the account. */
   scope_id: string
   operation: OperationEndpoint
   reference_id: string
@@ -407,13 +419,13 @@ export interface SignerNoncesTable {
 
 export interface ChainsTable {
   blockchain: string
-  /** embedded: run by gdn · remote: behind RPC URLs */
+  /** Kind of a chain. `embedded`: gdn runs it. `remote`: it is reached by RPC URLs. */
   network: Generated<'embedded' | 'remote'>
   /** Chain ID of a public network; null for an embedded chain, and on Solana. */
   chain_id: Generated<number | null>
   /** Genesis hash of a public Solana cluster, base58; else null. */
   genesis_hash: Generated<string | null>
-  /** Unix seconds; 0 for a public network. */
+  /** Unix time in seconds; 0 for a public network. */
   genesis_timestamp: number
   /** On Solana, the address of the backend's signer. */
   factory_address: string
@@ -421,8 +433,8 @@ export interface ChainsTable {
   /** The first block of a public network that can have transactions of this backend. Null until there are any. */
   start_block: Generated<number | null>
   /**
-   * The newest block of a public network when gdn found used nonces that this database doesn't have. Until events are
-   * read up to this block, the database lags behind the chain. Null if gdn never found any.
+   * The newest block of a public network at the time when gdn found used nonces that this database doesn't have. Until
+   * events are read up to this block, the database lags behind the chain. Null if gdn never found any.
    */
   behind_until: Generated<number | null>
   /** The process that follows a public network, and the end of its lease. */
@@ -434,7 +446,7 @@ export interface ChainsTable {
 export interface ChainBlocksTable {
   blockchain: string
   number: number
-  /** Unix seconds. */
+  /** Unix time in seconds. */
   timestamp: number
   transactions: string
   hash: string | null
@@ -448,16 +460,16 @@ export interface BlocksTable {
 
 /** A file stored outside the data directory. */
 export interface StoredFilesTable {
-  /** `s3://bucket/prefix`, `ipfs`. */
+  /** The remote place, such as `s3://bucket/prefix` or `ipfs`. */
   place: string
   cid: string
   size: number
 }
 
-/** node: an IPFS node has it · pins: a pinning service has it */
+/** Target of a publication. `node`: an IPFS node. `pins`: a pinning service. */
 export type PublishTarget = 'node' | 'pins'
 
-/** asked: the pinning service is processing it */
+/** State of a publication. `asked`: the pinning service is processing it. */
 export type PublicationState = 'waiting' | 'asked' | 'done'
 
 /** Content to publish; done when it is published. */
@@ -471,7 +483,7 @@ export interface PublicationsTable extends Work {
 
 /** A used single-use signed URL, stored until it is long expired. */
 export interface UsedSignedUrlsTable {
-  /** SHA-256 of the URL's signature, hex. */
+  /** SHA-256 of the URL's signature in hex. */
   signature_hash: string
   expires_at: number
 }
@@ -490,8 +502,8 @@ export interface RateWindowsTable {
 }
 
 /**
- * found: not examined yet · unexplained: no pending row explains its tokens, and the collection mints nothing until an
- * operator releases it · released: known, and minting continues after it
+ * State of an unknown mint. `found`: it isn't examined yet. `unexplained`: no pending row explains its tokens, and the
+ * collection mints nothing until an operator releases it. `released`: it is known, and minting continues after it.
  */
 export type UnknownMintState = 'found' | 'unexplained' | 'released'
 
@@ -530,16 +542,16 @@ export type WebhookStatus = 'active' | 'disabled'
 export interface WebhooksTable {
   id: string
   account_id: string
-  /** url: the backend posts events to it · listener: a temporary reader of the database */
+  /** Kind of a subscriber. `url`: the backend posts events to it. `listener`: a temporary reader of the database. */
   kind: 'url' | 'listener'
   url: string
-  /** JSON list of event types; `*` for all. */
+  /** JSON list of event types; `*` stands for all. */
   events: string
   /** The full secret, which signs the deliveries. */
   secret: string
   status: WebhookStatus
   created_at: number
-  /** For a listener: the time after which no events are written for it, unless it is extended. */
+  /** Time after which no events are written for a listener, unless it is extended. Null for a webhook. */
   expires_at: number | null
   /** Number of attempts since the last success. */
   failures: Generated<number>
@@ -552,7 +564,7 @@ export interface WebhooksTable {
 }
 
 export interface WebhookEventsTable {
-  /** `evt_…`, ascending with time. */
+  /** ID with the prefix `evt_`. IDs ascend with time. */
   id: string
   type: string
   /** The exact bytes that are posted. */
@@ -569,7 +581,7 @@ export interface WebhookDeliveriesTable {
   state: DeliveryState
   attempts: Generated<number>
   next_attempt_at: Generated<number>
-  /** Null before the first attempt. */
+  /** Time after which the delivery isn't retried. Null before the first attempt. */
   give_up_at: number | null
   /** Result of the last attempt: the HTTP status and the beginning of the response, or the error. */
   response_status: number | null

@@ -13,7 +13,7 @@ export async function useSignedUrl(db: Db, url: { signatureHash: string; expires
   return numInsertedOrUpdatedRows === 1n
 }
 
-/** Whether a signed URL was used, or a session of the web explorer ended. */
+/** Returns whether a signed URL was used, or a session of the web explorer ended. */
 export async function isSignedUrlUsed(db: Db, signatureHash: string): Promise<boolean> {
   const used = await db
     .selectFrom('used_signed_urls')

@@ -20,8 +20,8 @@ class TransactionalDialect extends SqliteDialect {
 }
 
 /**
- * Maximum number of cached statements, and maximum length of their texts. Fewer statements than this are frequent, and
- * the number of rows in a longer text seldom recurs.
+ * Maximum number of cached statements. Together with the maximum length of their texts, it covers all frequent
+ * statements. A longer text seldom recurs, because it depends on the number of rows.
  */
 const MAX_KEPT = 200
 const MAX_KEPT_LENGTH = 4000
@@ -40,7 +40,7 @@ function adapt(raw: RawDatabase): SqliteDatabase {
     close: () => raw.close(),
     prepare(sql) {
       const statement = kept.get(sql) ?? open(sql)
-      // A statement that fails isn't used again, because it may not have been reset.
+      // Don't use a failed statement again, because it may not have been reset.
       kept.delete(sql)
       const keep = <Result>(result: Result): Result => {
         if (sql.length <= MAX_KEPT_LENGTH) kept.set(sql, statement)
@@ -49,7 +49,7 @@ function adapt(raw: RawDatabase): SqliteDatabase {
       return {
         reader: statement.reader,
         all: (parameters) => keep(statement.all(parameters)),
-        // Its rows are read while other queries run, so this statement is not shared.
+        // Don't share this statement, because other queries run while its rows are read.
         iterate: (parameters) => open(sql).iterate(parameters),
         run(parameters) {
           try {

@@ -2,9 +2,9 @@ import { sql } from 'kysely'
 import type { Db } from './schema.ts'
 
 /**
- * Statistics of fewer rows are worse than none. They make an index of all rows look as selective as a partial index of
- * unfinished rows. Once the table has grown, SQLite then reads all of its rows. Without statistics, it assumes many
- * rows.
+ * Number of rows below which statistics are worse than none. They make an index of all rows look as selective as a
+ * partial index of unfinished rows. Once the table has grown, SQLite then reads all of its rows. Without statistics, it
+ * assumes many rows.
  */
 const FEWEST = 1000
 
@@ -16,7 +16,7 @@ const FEWEST = 1000
  * right after a database is opened, this does nothing before SQLite 3.46.
  */
 export async function renewSqliteStatistics(db: Db, how: 'analyze' | 'pragma optimize'): Promise<void> {
-  // Starting with a small database writes nothing.
+  // Write nothing when gdn starts with a small database.
   if (await isLarge(db)) await sql.raw(how).execute(db)
   const { rows } = await sql`select 1 from sqlite_master where name = 'sqlite_stat1'`.execute(db)
   if (rows.length === 0) return
@@ -24,11 +24,11 @@ export async function renewSqliteStatistics(db: Db, how: 'analyze' | 'pragma opt
     delete from sqlite_stat1 where tbl in (
       select tbl from sqlite_stat1 group by tbl having max(cast(stat as integer)) < ${sql.lit(FEWEST)}
     )`.execute(db)
-  // Reloads the statistics without an analysis.
+  // Reload the statistics without an analysis.
   if (numAffectedRows > 0n) await sql`analyze sqlite_schema`.execute(db)
 }
 
-/** Whether any table is large enough for statistics. If these three tables have few rows, the others do too. */
+/** Returns whether any table is large enough for statistics. If these three tables have few rows, the others do too. */
 async function isLarge(db: Db): Promise<boolean> {
   const { rows } = await sql<{ most: number | null }>`
     select max(most) as most from (
@@ -47,7 +47,7 @@ export async function renewPostgresStatistics(db: Db): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select relname as name from pg_stat_user_tables
     where schemaname = any(current_schemas(false)) and n_mod_since_analyze > 1000 + n_live_tup / 3`.execute(db)
-  // Skips a table that another process is analyzing.
+  // Skip a table that another process is analyzing.
   for (const { name } of rows) await sql`analyze (skip_locked) ${sql.table(name)}`.execute(db)
   return rows.map(({ name }) => name)
 }

@@ -5,13 +5,15 @@ import type { Db } from './schema.ts'
 
 /** How many NFTs a collection has, and how many more it can have. */
 export interface Supply {
-  /** How many tokens can ever be minted, including burned ones; null for any number. */
+  /** Maximum number of tokens that can ever be minted, including burned ones; null for no limit. */
   max: number | null
-  /** Tokens that were ever minted, including burned ones. */
+  /** Number of tokens that were ever minted, including burned ones. */
   minted: number
-  /** Accepted NFTs that aren't minted yet. Failed NFTs aren't counted. */
+  /** Number of accepted NFTs that aren't minted yet. Failed NFTs aren't counted. */
   accepted: number
-  /** How many more NFTs can be accepted; null for any number. Negative if the owner has lowered the limit since. */
+  /**
+   * Number of NFTs that can still be accepted; null for no limit. Negative if the owner has lowered the limit since.
+   */
   left: number | null
 }
 
@@ -39,7 +41,10 @@ export async function supplyOf(
   return { max, minted, accepted, left: max === null ? null : max - minted - accepted }
 }
 
-/** Returns how many more tokens transactions may be signed for, so that the contract accepts all that are signed. */
+/**
+ * Returns the number of tokens for which transactions may still be signed, so that the contract accepts all that are
+ * signed.
+ */
 export function mintableTokens({
   max_supply,
   next_token_id,

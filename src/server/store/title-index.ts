@@ -9,13 +9,13 @@ import type { Db } from './schema.ts'
 const LONGEST_TITLE = 1000
 const LONGEST_WORD = 24
 const MAX_WORDS = 12
-/** Number of characters of a CID in the index. They are its last ones, because all CIDs begin alike. */
+/** Number of characters of a CID in the index. The last characters are indexed, because all CIDs begin alike. */
 const CID_END = 16
 
-// In scripts without spaces between words, each character is a word.
+// In scripts without spaces between words, treat each character as a word.
 const ALONE = String.raw`[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}]|\p{Extended_Pictographic}`
 const TOKENS = new RegExp(String.raw`${ALONE}|(?:(?!${ALONE})[\p{L}\p{N}])+`, 'gu')
-/** Most titles are ASCII, which needs less work. */
+/** Matches ASCII text. Most titles are ASCII, which needs less work. */
 const PLAIN = /^[\0-\x7f]*$/
 const PLAIN_TOKENS = /[a-z0-9]+/g
 
@@ -58,7 +58,7 @@ interface Indexed {
   files: string | null
 }
 
-/** Maximum length of the metadata that is read. Metadata may have megabytes, and the title comes first. */
+/** Number of characters of the metadata that are read. Metadata may have megabytes, and the title comes first. */
 const METADATA_READ = 16_384
 const TITLE_BEGUN = /^\{"title":"((?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*)/
 
@@ -117,7 +117,7 @@ export async function reindexed(db: Db, nftIds: readonly string[], change: () =>
   const before = await read()
   await change()
   const after = new Map((await read()).map((nft) => [nft.seq, termsOf(nft)]))
-  // One statement for each NFT. For several NFTs, SQLite would read all NFTs with a term.
+  // Use one statement for each NFT. For several NFTs, SQLite would read all NFTs with a term.
   for (const nft of before) {
     const present = new Set(after.get(nft.seq)?.map(([term]) => term))
     const gone = termsOf(nft).flatMap(([term]) => (present.has(term) ? [] : [term]))
@@ -130,12 +130,12 @@ export async function reindexed(db: Db, nftIds: readonly string[], change: () =>
 /** A range of positions (inclusive) that were empty at a time in milliseconds. */
 type Gap = readonly [from: number, to: number, since: number]
 
-/** A transaction that reserved a position and hasn't ended after this time is considered failed. */
+/** Time in milliseconds after which a transaction that reserved a position and hasn't ended counts as failed. */
 const GAP_MS = 5 * 60_000
 const MAX_GAPS = 1000
 
 /**
- * Returns how much isn't indexed: the last position, the number of positions left, and whether empty positions may
+ * Returns how much isn't indexed: the last position, the number of remaining positions, and whether empty positions may
  * still be filled.
  */
 export async function indexBacklog(db: Db): Promise<{ last: number; left: number; gaps: boolean }> {
@@ -153,7 +153,7 @@ export async function indexBacklog(db: Db): Promise<{ last: number; left: number
  *
  * In a cluster, a position may be filled after later ones, so empty positions are checked again.
  *
- * @returns true if no further NFTs are left, or if another process is indexing
+ * @returns whether no NFTs remain to be indexed, or another process is indexing
  */
 export async function indexMore(db: Db, now: number, limit: number): Promise<boolean> {
   await sql`insert into nft_term_cursor (id, next_seq, gaps) values (1, 0, '[]') on conflict do nothing`.execute(db)
@@ -180,9 +180,9 @@ export async function indexMore(db: Db, now: number, limit: number): Promise<boo
 }
 
 /**
- * Returns a page of NFTs in the order of acceptance, with their accounts. Selects the page before the join: with
- * statistics of only a few NFTs, SQLite would sort all of them. SQLite reads the tables of a cross join in the written
- * order.
+ * Returns a page of NFTs in the order of acceptance, with their accounts. Selects the page before the join. With
+ * statistics of only a few NFTs, SQLite would otherwise sort all of them. SQLite reads the tables of a cross join in
+ * the written order.
  */
 async function indexed(db: Db, where: RawBuilder<unknown>, limit: number): Promise<Indexed[]> {
   const page = sql`select seq, ${presentOf('files')} as files, collection_id,
@@ -207,7 +207,7 @@ const rowsAt = (db: Db, gaps: readonly Gap[]): Promise<Indexed[]> =>
     1000,
   )
 
-/** Returns the empty positions between rows. Positions before the very first row don't count. */
+/** Returns the empty positions between rows. Positions before the first row of all don't count. */
 function gapsIn(from: number, rows: readonly { seq: number }[], now: number): Gap[] {
   const gaps: Gap[] = []
   let expected = from === 0 ? (rows[0]?.seq ?? 0) : from

@@ -13,10 +13,10 @@ export type TransactionRow = Selectable<TransactionsTable>
  */
 export const knownHash = (hash: string | null): string | null => (hash?.startsWith('unknown:') ? null : hash)
 
-/** Whether the rows of a transaction are in `transfers`. */
+/** Returns whether the rows of a transaction are in `transfers`. */
 export const isTransfer = ({ kind }: Pick<TransactionRow, 'kind'>): boolean => kind === 'transfer' || kind === 'burn'
 
-/** Whether the rows of a transaction are in `updates`. */
+/** Returns whether the rows of a transaction are in `updates`. */
 export const isUpdate = ({ kind }: Pick<TransactionRow, 'kind'>): boolean =>
   kind === 'update' || kind === 'freeze' || kind === 'provenance'
 
@@ -36,8 +36,8 @@ export function nonceOf({ id, nonce }: Pick<TransactionRow, 'id' | 'nonce'>): nu
 }
 
 /**
- * Reserves the next nonces of a signer, and returns the first. Call it in the database transaction that stores what is
- * signed with them. Until it ends, other processes wait for nonces of this signer.
+ * Reserves the next nonces of a signer, and returns the first. Call it in the database transaction that stores the
+ * transactions signed with them. Until it ends, other processes wait for nonces of this signer.
  */
 export async function takeNonce(db: Db, blockchain: Blockchain, signer: string, count = 1): Promise<number> {
   const row = await db
@@ -70,7 +70,7 @@ export async function raiseNonce(db: Db, blockchain: Blockchain, signer: string,
     .execute()
 }
 
-/** Returns the next nonces of signers. Leaves out signers that have used none. */
+/** Returns the next nonces of signers. Omits signers that haven't used a nonce. */
 export async function nextNoncesOf(
   db: Db,
   blockchain: Blockchain,
@@ -102,7 +102,7 @@ export async function findTransactionByNonce(
   return row ?? null
 }
 
-/** Whether transactions of other runs, or of no run, wait for the nonce of a pending transaction of a run. */
+/** Returns whether transactions of other runs, or of no run, wait for the nonce of a pending transaction of a run. */
 export async function delaysOthers(
   db: Db,
   { blockchain, signer, nonce, run }: Pick<TransactionRow, 'blockchain' | 'signer' | 'nonce' | 'run'>,
@@ -193,7 +193,7 @@ export async function unfinishedOf(db: Db, collectionIds: readonly string[]): Pr
 /** A canceled or reverted transaction that isn't final. */
 export interface HoldingTransaction {
   is: 'cancelled' | 'reverted'
-  /** Null if it is in no block. */
+  /** Number of the transaction's block; null if it is in no block. */
   block: number | null
 }
 
@@ -257,8 +257,8 @@ async function withLostTokens(db: Db, collectionIds: readonly string[]): Promise
 }
 
 /**
- * Whether a reorg can still remove, or has removed, a dependency of a transaction: the deployment of the collection, or
- * an earlier bundle.
+ * Returns whether a reorg can still remove, or has removed, a dependency of a transaction: the deployment of the
+ * collection, or an earlier bundle.
  */
 export async function transactionFollowsUnfinal(
   db: Db,
@@ -275,13 +275,13 @@ export async function transactionFollowsUnfinal(
     .where('state', '=', sql.lit('signed'))
     .unionAll(others.where('watched', '=', sql.lit(1)))
     .execute()
-  // Only earlier pending transactions count, so that the first one never waits for a later one.
+  // Count only earlier pending transactions, so that the first one never waits for a later one.
   return unfinal.some((other) => other.start_id === null || BigInt(other.start_id) < BigInt(start_id))
 }
 
 /** Returns a signer's pending transactions, in the order of their nonces. */
 export async function listSignedOf(db: Db, blockchain: Blockchain, signer: string) {
-  // Sorted here, because SQLite would read all transactions of the signer to get their order.
+  // Sort here, because SQLite would read all transactions of the signer to get their order.
   const rows = await db
     .selectFrom('transactions')
     .select(['id', 'nonce', 'raw', 'run', 'run_collection_id'])
@@ -325,7 +325,7 @@ export async function claimSigned(
   return rows.sort(inOrder)
 }
 
-/** Compares transactions by their nonces. Transactions without nonces are sorted by the time of signing. */
+/** Compares transactions by their nonces. Transactions without nonces are sorted by their time of signing. */
 const inOrder = (a: Pick<TransactionRow, 'id' | 'nonce'>, b: Pick<TransactionRow, 'id' | 'nonce'>): number =>
   (a.nonce ?? 0) - (b.nonce ?? 0) || (a.id < b.id ? -1 : 1)
 
@@ -356,8 +356,8 @@ export async function lockRunOf(db: Db, { id }: Pick<TransactionRow, 'id'>): Pro
 }
 
 /**
- * Returns when the next unfinished transaction of a blockchain is due, whether claimed or not. Returns null if there is
- * none.
+ * Returns the time when the next unfinished transaction of a blockchain is due, whether claimed or not. Returns null if
+ * there is none.
  */
 export async function nextSignedDue(db: Db, blockchain: Blockchain): Promise<number | null> {
   const row = await db

@@ -33,7 +33,7 @@ export interface FinalTransfers extends Pick<TransferRow, 'receiver' | 'receiver
   count: number
 }
 
-/** Returns the final transfers of NFTs, by NFT ID. Leaves out NFTs without any. */
+/** Returns the final transfers of NFTs, by NFT ID. Omits NFTs without any. */
 export async function finalTransfers(db: Db, nftIds: readonly string[]): Promise<Map<string, FinalTransfers>> {
   const rows = await db
     .selectFrom(({ selectFrom }) =>
@@ -42,7 +42,7 @@ export async function finalTransfers(db: Db, nftIds: readonly string[]): Promise
         .where('nft_id', 'in', nftIds)
         .where('kind', '=', 'transfer')
         .where('status', '=', 'deployed')
-        // The condition of the index, so that the index can be used.
+        // Repeat the condition of the index, so that the index can be used.
         .where('transaction_id', 'is not', null)
         .groupBy('nft_id')
         .as('final'),
@@ -76,7 +76,7 @@ const waiting = (db: Db) =>
     isPostgres(db) ? sql`transfers` : sql`transfers indexed by transfers_unsigned`,
   )
 
-/** Whether a blockchain has unsigned transfers. */
+/** Returns whether a blockchain has unsigned transfers. */
 export async function hasUnsigned(db: Db, blockchain: Blockchain): Promise<boolean> {
   const row = await db
     .selectFrom(waiting(db))
@@ -96,9 +96,9 @@ const isOfOtherRuns = (runs: readonly RunKey[]) => sql<boolean>`not exists (
   )}))`
 
 /**
- * Returns unsigned transfers of a blockchain, oldest first, with the data for their transactions. Leaves out a transfer
- * while a reorg has removed its token or an earlier transfer. Leaves out a burn until the mint is final: if a reorg
- * gave the token to another NFT, that NFT would be burned. Includes transfers whose NFT has failed in the meantime.
+ * Returns unsigned transfers of a blockchain, oldest first, with the data for their transactions. Omits a transfer
+ * while a reorg has removed its token or an earlier transfer. Omits a burn until the mint is final: if a reorg gave the
+ * token to another NFT, that NFT would be burned. Includes transfers whose NFT has failed in the meantime.
  *
  * @param except excludes transfers of these runs
  */
@@ -173,8 +173,7 @@ export async function assignTransfers(
   db: Db,
   assigned: readonly { id: string; transactionId: string }[],
 ): Promise<number> {
-  // `coalesce`, because SQLite would otherwise start with all transfers without a transaction instead of the given
-  // ones.
+  // Use `coalesce`. Otherwise, SQLite would start with all transfers without a transaction instead of the given ones.
   const pairs = sql.join(assigned.map(({ id, transactionId }) => sql`(${id}, ${transactionId})`))
   const { numAffectedRows } = await sql`
     update transfers set transaction_id = given.column2 from (values ${pairs}) as given
@@ -251,8 +250,8 @@ export async function unknownMovesOf(db: Db, id: string) {
 }
 
 /**
- * Whether a reorg can still remove, or has removed, a dependency of a transfer: the mint of its token, or an earlier
- * transfer.
+ * Returns whether a reorg can still remove, or has removed, a dependency of a transfer: the mint of its token, or an
+ * earlier transfer.
  */
 export async function transferFollowsUnfinal(
   db: Db,

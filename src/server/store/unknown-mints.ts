@@ -49,7 +49,7 @@ export async function addUnknownMembers(
   { id, blockchain, contract_address }: Pick<CollectionRow, 'id' | 'blockchain' | 'contract_address'>,
   unknown: number,
 ): Promise<void> {
-  // Serializes concurrent processes, so that only one of them records it.
+  // Serialize concurrent processes, so that only one of them records the members.
   await lockCollection(db, id)
   if ((await openMintsOf(db, id)).length > 0) return
   const now = Date.now()

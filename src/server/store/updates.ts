@@ -36,7 +36,7 @@ export async function collectionsToUpdate(db: Db, blockchain: Blockchain): Promi
   return rows.map(({ id }) => id)
 }
 
-/** Whether a transaction with updates of the collection is pending. */
+/** Returns whether a transaction with updates of the collection is pending. */
 export async function hasUpdateInFlight(db: Db, collectionId: string): Promise<boolean> {
   const row = await db
     .selectFrom('updates')
@@ -48,7 +48,7 @@ export async function hasUpdateInFlight(db: Db, collectionId: string): Promise<b
   return row !== undefined
 }
 
-/** Whether a reorg can still remove, or has removed, an update of the collection. */
+/** Returns whether a reorg can still remove, or has removed, an update of the collection. */
 export async function hasUnfinalUpdate(
   db: Db,
   { id, blockchain }: Pick<CollectionRow, 'id' | 'blockchain'>,
@@ -72,9 +72,9 @@ const WITH_NFT = [
 ] as const
 
 /**
- * Returns updates of a collection that wait to be signed, oldest first. Leaves out updates of NFTs whose mint a reorg
- * removed. Leaves out a freeze until the mints of its NFTs are final: if a reorg gave a token to another NFT, that NFT
- * would be frozen.
+ * Returns updates of a collection that wait to be signed, oldest first. Omits updates of NFTs whose mint a reorg
+ * removed. Omits a freeze until the mints of its NFTs are final: if a reorg gave a token to another NFT, that NFT would
+ * be frozen.
  *
  * @param of.except excludes updates of these runs
  */
@@ -153,8 +153,8 @@ export async function collectionOfUpdates(db: Db, transactionId: string): Promis
 }
 
 /**
- * Whether a reorg can still remove, or has removed, a dependency of a transaction with updates: the mints of its
- * tokens, or an earlier update of the collection.
+ * Returns whether a reorg can still remove, or has removed, a dependency of a transaction with updates: the mints of
+ * its tokens, or an earlier update of the collection.
  */
 export async function updatesFollowUnfinal(
   db: Db,
@@ -266,7 +266,7 @@ export async function listCommitments(db: Db, collectionId: string) {
     .orderBy('updates.seq')
     .execute()
   const ids = rows.flatMap(({ transaction_id }) => transaction_id ?? [])
-  // A join could read all transactions.
+  // Use subqueries, because a join could read all transactions.
   const select = ['id', 'hash', 'block_number', 'watched'] as const
   const found =
     ids.length === 0 ? [] : await db.selectFrom('transactions').select(select).where('id', 'in', ids).execute()

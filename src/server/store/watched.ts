@@ -3,7 +3,7 @@ import type { Blockchain } from '../../api/blockchains.ts'
 import type { Db, TransactionsTable } from './schema.ts'
 import type { TransactionRow } from './transactions.ts'
 
-/** Whether a blockchain has settled transactions whose blocks may still be reverted. */
+/** Returns whether a blockchain has settled transactions whose blocks may still be reverted. */
 export async function hasWatched(db: Db, blockchain: Blockchain): Promise<boolean> {
   const row = await db
     .selectFrom('transactions')

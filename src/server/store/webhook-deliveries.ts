@@ -78,10 +78,11 @@ export async function giveUp(db: Db, webhookId: string, error: string, before?: 
 }
 
 export interface ReplayChoice {
-  /** Only deliveries of these events. By default, of all events. */
+  /** Queues only deliveries of these events. Default: of all events. */
   eventIds?: readonly string[] | undefined
   /**
-   * Deliveries of events since this time, in any state. If neither this nor `eventIds` is set, only failed deliveries.
+   * Queues deliveries of events since this time, in any state. If neither this nor `eventIds` is set, only failed
+   * deliveries are queued.
    */
   since?: number | undefined
 }
@@ -145,8 +146,8 @@ export async function removeDeliveries(db: Db, webhookId: string, eventIds: read
  * false if nothing is left to delete.
  */
 export async function forgetOld(db: Db, before: number, now: number, limit: number): Promise<boolean> {
-  // Only pending deliveries can remain of an expired listener. Deliveries that it has read are deleted, and removing a
-  // webhook also deletes its deliveries.
+  // An expired listener has only pending deliveries. Deliveries that it has read are deleted, and removing a webhook
+  // also deletes its deliveries.
   await db
     .deleteFrom('webhook_deliveries')
     .where('state', '=', sql.lit('waiting'))

@@ -19,7 +19,7 @@ const withEmail = (db: Db) =>
 
 export type ListedWebhook = WebhookRow & { email: string | null }
 
-/** Returns webhooks with the e-mail addresses of their accounts, oldest first. Leaves out listeners. */
+/** Returns webhooks with the e-mail addresses of their accounts, oldest first. Omits listeners. */
 export async function listWebhooks(db: Db, accountId?: string): Promise<ListedWebhook[]> {
   return withEmail(db)
     .$if(accountId !== undefined, (query) => query.where('webhooks.account_id', '=', accountId ?? ''))
@@ -32,7 +32,9 @@ export async function findWebhook(db: Db, id: string): Promise<ListedWebhook | n
   return (await withEmail(db).where('webhooks.id', '=', id).executeTakeFirst()) ?? null
 }
 
-/** Whether there is an active webhook to send events to. Listeners don't count, because they read their events. */
+/**
+ * Returns whether there is an active webhook to send events to. Listeners don't count, because they read their events.
+ */
 export async function isSentTo(db: Db): Promise<boolean> {
   const active = db.selectFrom('webhooks').select('id').where('kind', '=', 'url').where('status', '=', 'active')
   return (await active.limit(1).executeTakeFirst()) !== undefined
@@ -83,7 +85,7 @@ export async function claimWebhooks(db: Db, { now, leaseMs, limit }: ClaimOption
       .updateTable('webhooks')
       .set((webhook) => ({ lease_until: momentIn(now, leaseMs), generation: webhook('generation', '+', 1) }))
       .where('id', 'in', ids)
-      // Checked again: another process may have claimed the webhook.
+      // Check again, because another process may have claimed the webhook.
       .where('lease_until', '<=', momentIn(now))
       .returningAll()
       .execute()

@@ -90,7 +90,7 @@ function answerOf<Value>(
   return value === null ? { problem: 'returns malformed data' } : { value }
 }
 
-/** The text of a revert is left out, because the contract chooses it. */
+/** The text of a revert is omitted, because the contract chooses it. */
 function problemOf(result: CallResult | undefined): string {
   if (result?.kind === 'reverted') return 'reverts'
   const message = result?.kind === 'failed' ? result.message : 'no response'

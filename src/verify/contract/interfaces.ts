@@ -35,9 +35,9 @@ export interface Interfaces {
   claimed: InterfaceName[]
   /** The standard whose functions the contract answers; null if there is none, or more than one. */
   standard: TokenStandard | null
-  /** Why the answers can't be believed, as sentences without a full stop. */
+  /** The reason why the answers can't be believed, as sentences without a full stop. */
   contradictions: string[]
-  /** Why the contract doesn't answer `supportsInterface`, or null. */
+  /** The reason why the contract doesn't answer `supportsInterface`, or null. */
   problem: string | null
 }
 

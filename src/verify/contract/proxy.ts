@@ -7,7 +7,7 @@ export interface ProxyFacts {
   implementation: string | null
   beacon: string | null
   admin: string | null
-  /** Why the implementation is unknown, or the problem with it. */
+  /** The reason why the implementation is unknown, or the problem with it. */
   problem: string | null
 }
 

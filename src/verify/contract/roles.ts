@@ -10,7 +10,7 @@ export interface Role {
   member_count: number | null
   /** At most 20 members, in lower case; null if the contract doesn't list them. */
   members: string[] | null
-  /** Why members are missing, or null. */
+  /** The reason why members are missing, or null. */
   problem: string | null
 }
 

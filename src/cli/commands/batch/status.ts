@@ -85,7 +85,7 @@ interface Seen {
   run: Run & Pick<RunStatus, 'counts'>
   /** The command that resumes the run. */
   resume: string
-  /** Why the costs are unknown; null if they are known or not requested. */
+  /** The reason why the costs are unknown; null if they are known or not requested. */
   problem: string | null
 }
 

@@ -60,7 +60,11 @@ export async function askForMissing(
   return { ...given, name, blockchain, wallet_address, description, image, dynamic, enable_burn, enable_transfer }
 }
 
-/** Rejects an invalid address before the prompts that follow. @throws GdnError `usage` */
+/**
+ * Rejects an invalid address before the prompts that follow.
+ *
+ * @throws GdnError `usage`
+ */
 function refuseWrongAddress(given: unknown, blockchain: Blockchain | undefined): void {
   if (typeof given !== 'string' || blockchain === undefined || isEnsName(given)) return
   const problem = addressProblem(given, blockchain)

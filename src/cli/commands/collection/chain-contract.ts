@@ -43,7 +43,11 @@ export function addChainContract(command: GdnCommand, group: string): GdnCommand
   })
 }
 
-/** Returns the contract of a command, from its argument and flags. @throws GdnError `usage` */
+/**
+ * Returns the contract of a command, from its argument and flags.
+ *
+ * @throws GdnError `usage`
+ */
 export async function chainContract(
   deps: Deps,
   typed: string | undefined,
@@ -62,7 +66,11 @@ export async function chainContract(
   return { contract: contract.toLowerCase(), blockchain, server, settings }
 }
 
-/** Returns the contract of the argument, of `--contract`, or of the configuration. @throws GdnError `usage` */
+/**
+ * Returns the contract of the argument, of `--contract`, or of the configuration.
+ *
+ * @throws GdnError `usage`
+ */
 async function contractOf(deps: Deps, typed: string | undefined, flags: ChainContractFlags): Promise<string> {
   if (typed !== undefined && flags.contract !== undefined) {
     throw flagError('--contract', "can't be used with <address>", 'Use one of them.')

@@ -117,7 +117,11 @@ const UNKNOWN = {
   problems: [],
 }
 
-/** Reports what the archive lacks. @throws GdnError `unreadable_files` if it lacks anything */
+/**
+ * Reports what the archive lacks.
+ *
+ * @throws GdnError `unreadable_files` if it lacks anything
+ */
 async function reportFiles(
   { io, output, served }: { io: Io; output: Output; served: string },
   archive: OpenArchive,

@@ -152,7 +152,7 @@ function idOf(name: string, known: string | undefined, blockchain: Blockchain | 
 
 const isEvmAddress = (name: string | undefined): name is string => /^0x[0-9a-fA-F]{40}$/.test(name ?? '')
 
-/** Whether there is no node from which a contract can be read. */
+/** Returns whether there is no node from which a contract can be read. */
 const isNoNode = (error: unknown): boolean =>
   error instanceof GdnError && error.code === 'usage' && error.place?.flag === '--rpc-url'
 

@@ -29,7 +29,7 @@ export async function checkServer(deps: Deps, settings: Settings): Promise<Findi
   return isThere ? [...findings, await checkKey(deps, settings, server)] : findings
 }
 
-/** Checks whether the server is reachable. Any response is sufficient. Sends no key. */
+/** Returns whether the server is reachable. Any response is sufficient. Sends no key. */
 async function knock(
   { env, io, now, signals }: Deps,
   server: Server,

@@ -91,7 +91,11 @@ async function warnOfProblems({ io, signals }: Deps, url: string): Promise<void>
   for (const problem of ready === null ? [] : problemsIn(ready.body)) io.warn(safe(problem))
 }
 
-/** Rejects a flag whose value differs from that of the running backend. @throws GdnError `usage` */
+/**
+ * Rejects a flag whose value differs from that of the running backend.
+ *
+ * @throws GdnError `usage`
+ */
 function refuseOtherOptions({ url, options = {} }: RunningBackend, flags: StartFlags): void {
   const { port } = flags
   const isOtherPort = port !== undefined && port !== 0 && new URL(url).port !== String(port)

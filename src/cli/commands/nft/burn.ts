@@ -103,7 +103,11 @@ export async function burn(deps: Deps, given: readonly string[], flags: ChangeFl
   }
 }
 
-/** Refuses NFTs of a collection that is known not to permit burns. @throws GdnError `refused` */
+/**
+ * Refuses NFTs of a collection that is known not to permit burns.
+ *
+ * @throws GdnError `refused`
+ */
 async function refuseUnburnable(deps: Deps, connection: Connection, nfts: readonly FoundNft[]): Promise<void> {
   for (const contract of new Set(nfts.map(({ contract_address }) => contract_address))) {
     if ((await findCollection(deps, connection, contract))?.enable_burn !== false) continue
@@ -113,7 +117,11 @@ async function refuseUnburnable(deps: Deps, connection: Connection, nfts: readon
   }
 }
 
-/** Prompts once for all NFTs, with the maximum total cost. @throws GdnError `not_confirmed` */
+/**
+ * Prompts once for all NFTs, with the maximum total cost.
+ *
+ * @throws GdnError `not_confirmed`
+ */
 async function confirm(
   deps: Deps,
   connection: Connection,

@@ -144,7 +144,11 @@ function revisionsOf(nfts: readonly FoundNft[]): number[] | undefined {
 
 const idsOf = (nfts: readonly FoundNft[]): string[] => nfts.map(({ nft_gdn_id }) => nft_gdn_id)
 
-/** Prompts once for all NFTs, with the maximum total cost. @throws GdnError `not_confirmed` */
+/**
+ * Prompts once for all NFTs, with the maximum total cost.
+ *
+ * @throws GdnError `not_confirmed`
+ */
 async function confirm(
   deps: Deps,
   connection: Connection,

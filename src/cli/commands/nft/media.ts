@@ -53,7 +53,11 @@ export async function readMedia(media: readonly KeyValue[], cwd: string, flagOf 
 const isUrl = (value: string) =>
   /^[a-z][a-z0-9+.-]*:\/\//i.test(value) || /^(data|javascript):/i.test(value) || value === ''
 
-/** Returns a warning about a file, or null. @throws GdnError `invalid_input` if the file isn't acceptable */
+/**
+ * Returns a warning about a file, or null.
+ *
+ * @throws GdnError `invalid_input` if the file isn't acceptable
+ */
 async function checkFile(path: string, flag: string): Promise<string | null> {
   const fail = (message: string, hint?: string) => new GdnError('invalid_input', message, { place: { flag }, hint })
   const found = await stat(path).catch((error: unknown) => {

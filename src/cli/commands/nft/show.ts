@@ -112,7 +112,11 @@ export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags)
   refuseMissing(records)
 }
 
-/** Returns the token of any contract that is specified; null for IDs of NFTs. @throws GdnError `usage` */
+/**
+ * Returns the token of any contract that is specified; null for IDs of NFTs.
+ *
+ * @throws GdnError `usage`
+ */
 function tokenIn(ids: readonly string[], { blockchain, rpcUrl, watch }: ShowFlags): NamedToken | null {
   const token = ids.map(tokenNamed).find((found) => found !== null)
   if (token === undefined) {

@@ -153,7 +153,11 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
   })
 }
 
-/** Refuses an NFT of a collection that is known not to permit transfers. @throws GdnError `refused` */
+/**
+ * Refuses an NFT of a collection that is known not to permit transfers.
+ *
+ * @throws GdnError `refused`
+ */
 async function refuseUntransferable(deps: Deps, connection: Connection, request: TransferRequest): Promise<void> {
   const found = await findCollection(deps, connection, request.contract_address)
   const why = found?.is_locked

@@ -53,7 +53,11 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   await output.many((await withLinks(deps, flags, found)).map((one) => ({ ...one })))
 }
 
-/** Returns the ID or hash of a transaction in lower case. @throws GdnError `usage` */
+/**
+ * Returns the ID or hash of a transaction in lower case.
+ *
+ * @throws GdnError `usage`
+ */
 export function txName(word: string): string {
   if (/^(0x[0-9a-fA-F]{64}|[0-9a-f-]{36})$/.test(word)) return word.toLowerCase()
   throw flagError('<transaction>', 'is neither the ID of a transaction nor a hash', 'Run `gdn tx list` to show both.')

@@ -53,7 +53,7 @@ interface Replacement {
   nowText: string
   /** The end of a question: `, for at most 0.1 ETH (max_fee_gwei, 0.004 ETH at the current fees)`. */
   atMostText: string
-  /** Why the backend can't sign the replacement at the current fees; null if it can. */
+  /** The reason why the backend can't sign the replacement at the current fees; null if it can. */
   waitsFor: string | null
   data: DataRecord
 }

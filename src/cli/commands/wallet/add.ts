@@ -139,7 +139,11 @@ async function save<Result>(
   )
 }
 
-/** Saves an address. Returns whether it wasn't saved before. @throws GdnError `invalid_input` if the name is taken */
+/**
+ * Saves an address. Returns whether it wasn't saved before.
+ *
+ * @throws GdnError `invalid_input` if the name is taken
+ */
 function enter(sql: Sql, folder: string, { name, address }: Named, now: number): boolean {
   refuseTaken(folder, name, hasGroup(sql, name) ? 'a group' : null)
   const taken = enterAddress(sql, { name, address, created_at: now })

@@ -4,7 +4,7 @@ export const cardsIn = (section: string): string[] =>
 
 const CHARACTERS: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
 
-/** Returns the lower-case text of a card. Leaves out the labels of collapsed details. */
+/** Returns the lower-case text of a card. Omits the labels of collapsed details. */
 const textOf = (card: string): string =>
   card
     .replace(/<summary>.*?<\/summary>|<[^>]*>/g, ' ')

@@ -30,7 +30,9 @@ export interface NetworkWatch {
   seen(): Promise<Hindrance | null>
   /** Returns why no node responded to the last check; null if one did. */
   silence(): string | null
-  /** Checks whether a request would probably be slow, because the current or the last check got no response in time. */
+  /**
+   * Returns whether a request would probably be slow, because the current or the last check got no response in time.
+   */
   hangs(): boolean
 }
 

@@ -18,7 +18,7 @@ export interface WatchedNetwork<Name> {
 export interface NetworksWatch<Name> {
   /** Returns the networks that can't be used, with the reason, as of the last check. */
   unreachable(): Promise<({ blockchain: Name } & Hindrance)[]>
-  /** Checks whether a request to this network would probably be slow. */
+  /** Returns whether a request to this network would probably be slow. */
   hangs(blockchain: Name): boolean
   /** Returns why no node of this network responds; null if one does. */
   silence(blockchain: Name): string | null

@@ -18,9 +18,9 @@ import { type Draft, signAndStoreAll } from './sign-and-store.ts'
 import { LEFT_FREE, readSignerCapacities } from './signer-pool.ts'
 import { transferCall } from './transfer-call.ts'
 
-/** How long a burn waits before its mint is checked again. */
+/** How long a burn waits before its mint is checked again, in milliseconds. */
 const UNFINAL_MS = 1000
-/** More gas than any call needs. Used for signers on an embedded chain, whose funds aren't limited. */
+/** Amount of gas that exceeds any call. It applies to signers on an embedded chain, whose funds aren't limited. */
 const MANY = 1_000_000_000n
 
 /** The outcome of a transfer if a reorg removed its token and the new mint failed. */
@@ -49,7 +49,7 @@ interface Limited {
 export function createTransferStep(options: TransferStepOptions): Turn {
   const { store, blockchain, chains, recover = async () => new Set<string>() } = options
 
-  /** Signs transfers together and, if that fails, one by one, so that one failure doesn't block the others. */
+  /** Signs transfers together. If that fails, signs them one by one, so that one failure doesn't block the others. */
   const signAsFarAsPossible = async (
     terms: Terms,
     operator: Signer,
@@ -62,7 +62,7 @@ export function createTransferStep(options: TransferStepOptions): Turn {
     if (free.length > 0) await sign(options, terms, operator, free).catch(() => alone.push(...free))
     for (const transfer of alone) {
       await sign(options, terms, operator, [transfer], limited.get(transfer.id)).catch((error: unknown) => {
-        // A lost race isn't a failure: the run waits for lower fees.
+        // A lost race isn't a failure, because the run waits for lower fees.
         if (!(error instanceof LostRace)) failure ??= error
       })
     }
@@ -73,7 +73,7 @@ export function createTransferStep(options: TransferStepOptions): Turn {
     if (!(await hasUnsigned(store.db, blockchain))) return null
     const { chainId, signers, fees, affordable } = await chains.signing(blockchain)
     if (await isBehind(store.db, blockchain)) return null
-    // Assumes a burn, which needs more gas than a transfer.
+    // Returns the number of burns for which a signer can pay. A burn needs more gas than a transfer.
     const paidFor = ({ address }: Signer) => Number((affordable?.get(address) ?? MANY) / BURN_GAS_LIMIT)
     const free = await readSignerCapacities(store.db, blockchain, signers.operators)
     const capacities = free.map(({ signer, capacity }) => {
@@ -103,7 +103,7 @@ export function createTransferStep(options: TransferStepOptions): Turn {
   }
 }
 
-/** Signs transfers with one key in one commit. A transfer of a cost-limited run has its own commit. */
+/** Signs transfers with one key in one commit. A transfer of a cost-limited run gets a separate commit. */
 async function sign(
   { store, now, onSigned }: TransferStepOptions,
   terms: Terms,
@@ -112,8 +112,8 @@ async function sign(
   limited: Limited | null = null,
 ): Promise<void> {
   const signed = await commitSigned(store, async (db): Promise<[SignedTransaction, string][]> => {
-    // Locks the transfers before it reserves nonces, because other processes wait for nonces until this transaction
-    // ends. Skips transfers that others have signed.
+    // Lock the transfers before reserving nonces, because other processes wait for nonces until this transaction ends.
+    // Skip transfers that other processes have signed.
     const ids = transfers.map(({ id }) => id)
     const locked = await lockForSigning(db, ids)
     const mine = transfers.filter(({ id }) => locked.has(id))

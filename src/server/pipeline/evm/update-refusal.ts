@@ -17,7 +17,7 @@ export interface UpdateTerms {
   lifecycle: CollectionLifecycle
 }
 
-/** Reads the state that an update depends on; null if the node doesn't have the collection at that block. */
+/** Reads the state that an update depends on. Returns null if the node doesn't have the collection at that block. */
 export async function readUpdateTerms(
   network: EvmNetwork,
   { contract_address }: CollectionRow,
@@ -29,7 +29,7 @@ export async function readUpdateTerms(
   return state && lifecycle && { state, lifecycle }
 }
 
-/** Returns why the service can't update or freeze tokens of a collection; null if it can. */
+/** Returns why the service can't update or freeze tokens of a collection. Returns null if it can. */
 export function updateRefusal({ state, lifecycle }: UpdateTerms, kind: TransactionKind): string | null {
   if (state.revoked) return "the collection's owner has revoked the service's rights"
   if (!state.enableApi) return "the collection's owner has disabled enable_api"
@@ -38,7 +38,10 @@ export function updateRefusal({ state, lifecycle }: UpdateTerms, kind: Transacti
   return lifecycle.updateCount < MAX_UPDATES ? null : 'the collection has had the maximum number of updates'
 }
 
-/** Returns whether a refusal is permanent: no reorg can restore the rights. True if no node has the required state. */
+/**
+ * Returns whether a refusal is permanent, because no reorg can restore the rights. Also returns true if no node has the
+ * required state.
+ */
 export async function isUpdateRefusedAtFinality(
   network: EvmNetwork,
   collection: CollectionRow,

@@ -36,9 +36,9 @@ import { type Draft, signAndStore } from './sign-and-store.ts'
 import { LEFT_FREE, lockSigner, readSignerCapacities } from './signer-pool.ts'
 import { isUpdateRefusedAtFinality, readUpdateTerms, type UpdateTerms, updateRefusal } from './update-refusal.ts'
 
-/** How long a freeze waits before its mints are checked again. */
+/** How long a freeze waits before its mints are checked again, in milliseconds. */
 const UNFINAL_MS = 1000
-/** How long updates wait before fees are compared with their run's limit again. */
+/** How long updates wait before fees are compared with the limit of their run again, in milliseconds. */
 const FEES_WAIT_MS = 3000
 
 export interface EvmUpdateStepOptions extends DriverOptions<EvmBlockchain>, FileSources {
@@ -53,10 +53,10 @@ export interface EvmUpdateStepOptions extends DriverOptions<EvmBlockchain>, File
  */
 export function createEvmUpdateStep(options: EvmUpdateStepOptions): Turn {
   const { store, blockchain, chains } = options
-  /** True if a run waits for lower fees in this turn. */
+  /** Whether a run waits for lower fees in this turn. */
   let isWaiting = false
 
-  /** Fails updates that can never be made. Returns the others. */
+  /** Fails updates that can never be made. Returns the other updates. */
   const dropFailed = async (rows: readonly UpdateWithNft[]): Promise<UpdateWithNft[]> => {
     const left: UpdateWithNft[] = []
     for (const row of rows) {
@@ -72,7 +72,11 @@ export function createEvmUpdateStep(options: EvmUpdateStepOptions): Turn {
     await store.transaction((db) => failUpdates(db, seqs, 'the collection failed and was not created'))
   }
 
-  /** @returns whether there may be more to sign immediately */
+  /**
+   * Signs updates of the collections of a blockchain.
+   *
+   * @returns whether there may be more to sign immediately
+   */
   const signFor = async (terms: SigningTerms, network: EvmNetwork, collection: CollectionRow): Promise<boolean> => {
     const { publicNetwork } = network
     const block = publicNetwork === undefined ? 'latest' : numberToHex(await publicNetwork.head())
@@ -81,7 +85,7 @@ export function createEvmUpdateStep(options: EvmUpdateStepOptions): Turn {
     if (onChain === null) return false
     const { updateCount } = onChain.lifecycle
     if (updateCount > collection.update_count) return await explainUpdate({ ...options, network }, collection)
-    // A reorg removed an earlier update, whose transaction becomes pending again. A new transaction would take the
+    // A reorg removed an earlier update, whose transaction becomes pending again. A new transaction would use the
     // number of that update.
     if (updateCount < collection.update_count && (await hasUnfinalUpdate(store.db, collection))) return false
     return await signNext({ terms, network, collection, onChain, block, except: [] })
@@ -132,7 +136,7 @@ export function createEvmUpdateStep(options: EvmUpdateStepOptions): Turn {
     const more = await signForEach(shuffled(ids), async (id) => {
       const collection = await findCollectionById(store.db, id)
       if (collection?.status === 'failed') await failAll(collection)
-      // After a reorg, the collection is deployed again first.
+      // After a reorg, the collection must be deployed again first.
       return collection?.status === 'deployed' && (await signFor(terms, network, collection))
     })
     if (more) return 0
@@ -145,7 +149,7 @@ export function createEvmUpdateStep(options: EvmUpdateStepOptions): Turn {
 /**
  * Signs and stores a transaction for updates of a collection.
  *
- * @returns false if the run's limit doesn't allow the current fees
+ * @returns whether the limit of the run allows the current fees
  */
 async function commit(
   { store, blockchain, chains, now, onSigned }: EvmUpdateStepOptions,
@@ -172,7 +176,7 @@ async function commit(
     if (locked?.update_count !== update_count || (await hasUpdateInFlight(db, collectionId))) return null
     const seqs = updates.map(({ seq }) => seq)
     if (run === null) await requireUnlimited(db, collectionId, updates)
-    // Called before the updates are assigned, because the amount reserved for them pays for the transaction.
+    // Compute the fees before the updates are assigned, because the amount reserved for them pays for the transaction.
     const fees = await feesFor(db, run, limited, suggested, current)
     if ((await assignUpdates(db, seqs, draft.id)) !== updates.length) throw new LostRace()
     if (sequence !== null) await updateCollection(db, collectionId, { update_count: sequence })
@@ -183,7 +187,7 @@ async function commit(
   return true
 }
 
-/** Returns the contract call that makes the updates, the freeze or the commitment. */
+/** Returns the contract call for the updates, the freeze or the commitment. */
 function callOf(
   [first]: readonly UpdateWithNft[],
   tokenIds: readonly bigint[],
@@ -202,8 +206,8 @@ function callOf(
 }
 
 /**
- * Checks whether the collection is already committed to a hash by a transaction that the database doesn't have. Returns
- * the ID of the next token at that time; null if there is no commitment; `wait` while a reorg can remove it.
+ * Returns the ID of the token that was next when the collection was committed to a hash by a transaction that the
+ * database doesn't have. Returns null if there is no commitment, and `wait` while a reorg can remove it.
  */
 async function findMade(
   network: EvmNetwork,
@@ -219,8 +223,8 @@ async function findMade(
 }
 
 /**
- * Returns the updates that the next transaction makes: one update per NFT, or all NFTs of one freeze. After a reorg, an
- * NFT may have several pending updates, which are made in order.
+ * Returns the updates for the next transaction: one update per NFT, or all NFTs of one freeze. After a reorg, an NFT
+ * may have several pending updates, which are made in order.
  */
 function nextUpdates(rows: readonly UpdateWithNft[]): UpdateWithNft[] {
   const [first] = rows

@@ -15,14 +15,14 @@ export interface BurnFollowerOptions extends DriverOptions<SolanaBlockchain> {
 /** Number of tokens that one request reads. */
 const PAGE = 100
 /**
- * Delay between two requests, in poll intervals. It ensures that this follower makes only a small share of all
+ * Delay between two requests, in poll intervals. With this delay, the follower makes only a small share of all
  * requests.
  */
 const POLLS_BETWEEN = 5
 
 /**
- * Finds tokens that their holders burned. It reads the supplies of all tokens in turn, 100 per request, because a burn
- * names no account of the collection and can't be found in any other way.
+ * Finds tokens that their holders burned. It reads the supplies of all tokens in turn, 100 per request. There is no
+ * other way to find a burn, because a burn names no account of the collection.
  */
 export function startBurnFollower({ store, blockchain, solana, log }: BurnFollowerOptions): OwnerFollower {
   let pages = readPages()

@@ -22,11 +22,15 @@ export interface ChangeOptions extends DriverOptions<SolanaBlockchain> {
 export interface ChangeSigning {
   signer: Key
   network: SolanaNetwork
-  /** Signs a transaction, with `name` truncated if it doesn't fit. */
+  /** Signs a transaction. Truncates `name` if it doesn't fit. */
   sign(name: string, instructionsFor: (name: string) => Promise<Instruction[]>): Promise<SolanaSignedBytes>
 }
 
-/** Prepares signing with a recent blockhash. @throws GdnError `pending` if the signer lacks funds */
+/**
+ * Prepares signing with a recent blockhash.
+ *
+ * @throws GdnError `pending` if the signer lacks funds
+ */
 export async function openChanges({ solana, blockchain }: ChangeOptions): Promise<ChangeSigning> {
   if ((await solana.affordable(blockchain)) < 1) {
     throw new GdnError('pending', `the signer of ${blockchain} does not have enough funds to change a token`, {
@@ -51,7 +55,11 @@ export async function openChanges({ solana, blockchain }: ChangeOptions): Promis
   }
 }
 
-/** Returns the account of a mint. @throws GdnError `unreachable` if the node doesn't have it */
+/**
+ * Returns the account of a mint.
+ *
+ * @throws GdnError `unreachable` if the node doesn't have it
+ */
 export async function mintAccount(network: SolanaNetwork, mint: string): Promise<SolanaAccount> {
   const account = await network.account(mint)
   if (account?.owner === TOKEN_2022) return account

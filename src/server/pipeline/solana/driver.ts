@@ -11,7 +11,7 @@ import { MAX_PENDING, openSolanaPreparer, signAgain } from './transaction-prepar
 import { createSolanaUpdateStep } from './update-step.ts'
 
 const CLAIM_SIZE = 200
-/** Interval of balance checks for a signer without funds. */
+/** Interval in milliseconds of balance checks for a signer without funds. */
 const FUNDS_MS = 3000
 
 export interface SolanaDriverOptions extends FileSources, DriverOptions<SolanaBlockchain> {
@@ -26,10 +26,12 @@ export function createSolanaDriver(options: SolanaDriverOptions): ChainDriver {
   return {
     blockchain,
     claimSize: CLAIM_SIZE,
-    // Each NFT has its own transaction, so separate commits would be most of the work.
+    // Settle many transactions per commit. Each NFT has a separate transaction, so separate commits would be most of
+    // the work.
     commitSize: CLAIM_SIZE,
     hasRoom: (_, { count }, more) => count + more <= MAX_PENDING,
-    // Each collection of a group would assume that it can spend all funds of the signer.
+    // Sign for one collection at a time. Otherwise, each collection would assume that it can spend all funds of the
+    // signer.
     collectionsAtOnce: 1,
     commit: (work) => options.store.transaction(work),
     openPreparer: () => openSolanaPreparer(preparerOptions),
@@ -42,13 +44,13 @@ export function createSolanaDriver(options: SolanaDriverOptions): ChainDriver {
       const observed = await observeSolana(await solana.network(blockchain), claimed)
       const isPayable = !observed.some(({ state }) => state === 'lost') || (await solana.affordable(blockchain)) >= 1
       if (isPayable) return observed
-      // Signing again for a signer without funds would only cost fees.
+      // A new signature for a signer without funds would only cost fees.
       log.warn({ blockchain }, 'transactions will be signed again once the signer has funds')
       return observed.map((one) => (one.state === 'lost' ? { state: 'signed', waitMs: FUNDS_MS } : one))
     },
 
     async judge(transaction, { state, seen }) {
-      // The step that signed the change signs it again, according to the token's state at that time.
+      // The step that signed the change signs it again, depending on the token's state at that time.
       if (state === 'lost' && (isUpdate(transaction) || isTransfer(transaction))) return { verdict: 'again' }
       if (state === 'lost') return await signAgain(options, transaction)
       return state === 'final' ? { verdict: 'done' } : failure(transaction, seen)
@@ -56,7 +58,7 @@ export function createSolanaDriver(options: SolanaDriverOptions): ChainDriver {
   }
 }
 
-/** The error of Token-2022 if a group has its maximum size. */
+/** The error code of Token-2022 for a group that has its maximum size. */
 const GROUP_IS_FULL = '3406457177'
 
 function failure({ kind, hash }: TransactionRow, { error }: TransactionOutcome['seen']): OutcomeVerdict {

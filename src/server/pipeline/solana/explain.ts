@@ -13,7 +13,7 @@ import { parseFileUri, restoreDirectory } from '../restore-directory.ts'
 import { type FileSources, storeFilesAgain } from '../store-files-again.ts'
 import { compareGroup } from './group-members.ts'
 
-/** Number of pending NFTs that are looked up on chain at once. */
+/** Number of pending NFTs that are looked up on chain in one request. */
 const PAGE = 1000
 
 export interface SolanaExplainOptions extends FileSources, DriverOptions<SolanaBlockchain> {
@@ -40,7 +40,7 @@ export function createSolanaExplainer(options: SolanaExplainOptions): (row: Unkn
     return { unexplained: 'no NFT of this backend has the address of any of these tokens', tokens: unknown }
   }
 
-  /** Marks pending NFTs whose tokens exist as deployed. Returns their number. */
+  /** Marks pending NFTs whose tokens exist as deployed. Returns the number of these NFTs. */
   const adopt = async (network: SolanaNetwork, collection: CollectionRow): Promise<number> => {
     const { address: signer } = await solana.signer(blockchain)
     let adopted = 0
@@ -80,7 +80,7 @@ export function createSolanaExplainer(options: SolanaExplainOptions): (row: Unkn
     return adopted
   }
 
-  /** Returns a row for the transaction that minted a token, with what is known about it from the chain. */
+  /** Returns a row for the transaction that minted a token, with the facts that the chain has about it. */
   const lostTransaction = (
     collectionId: string,
     { signer, ...made }: { signer: string; mint: string; directory: string; hash: string },

@@ -8,7 +8,7 @@ import type { ChainFacts } from '../facts.ts'
 import { checkGroup } from './group-members.ts'
 
 /**
- * IDs of collections whose tokens are all in the database, as this process has verified. One check is enough, because
+ * IDs of collections for which this process has verified that the database has all tokens. One check is enough, because
  * groups are compared again before each mint is signed.
  */
 const compared = new WeakMap<SolanaChains, Set<string>>()

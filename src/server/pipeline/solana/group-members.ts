@@ -19,8 +19,8 @@ export interface GroupComparison {
  * Compares the members of a collection's group on chain with the database. The chain has more members if the database
  * was restored from a backup or lost commits.
  *
- * The order of the reads matters: a transaction that becomes final between them can only raise `unknown`. So no unknown
- * member is missed.
+ * The order of the reads ensures that no unknown member is missed: a transaction that becomes final between them can
+ * only raise `unknown`.
  */
 export async function compareGroup(
   db: Db,
@@ -28,7 +28,7 @@ export async function compareGroup(
   { id, contract_address }: Pick<CollectionRow, 'id' | 'contract_address'>,
 ): Promise<GroupComparison> {
   const { count, pending } = await knownMembers(db, id)
-  // From now on, responses of nodes behind this block are ignored.
+  // Read the height, so that later responses of nodes behind this block are ignored.
   await network.blockHeight()
   const minted = pending.length === 0 ? [] : (await network.mintsExist(pending)).filter((exists) => exists)
   const group = await network.account(contract_address)
@@ -37,16 +37,16 @@ export async function compareGroup(
 }
 
 /**
- * Checks whether the database has all members of a collection's group, so that more may be minted. `unknown`: members
- * are missing, and their number is stored for the recover step. `unclear`: transactions that aren't final yet may
- * explain the members.
+ * Checks whether the database has all members of a collection's group, so that more may be minted. `unknown`: the
+ * database lacks members, and their number is stored for the recover step. `unclear`: transactions that aren't final
+ * yet may explain the members.
  */
 export async function checkGroup(
   store: Store,
   network: SolanaNetwork,
   collection: CollectionRow,
 ): Promise<'known' | 'unknown' | 'unclear'> {
-  // An embedded chain is part of the database.
+  // An embedded chain is part of the database, so the database can't lack members.
   if (network.pollMs === undefined) return 'known'
   if ((await openMintsOf(store.db, collection.id)).length > 0) return 'unknown'
   const { unknown, pending } = await compareGroup(store.db, network, collection)

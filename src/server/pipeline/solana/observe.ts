@@ -7,13 +7,13 @@ import { parseFileUri } from '../restore-directory.ts'
 
 const POLL_MS = 500
 
-/** Sends transactions and checks whether they have final outcomes. */
+/** Sends transactions and looks up their final outcomes. */
 export async function observeSolana(
   network: SolanaNetwork,
   claimed: readonly TransactionRow[],
 ): Promise<Observation[]> {
   const sent = await network.send(claimed.map(({ raw }) => raw))
-  // The height is read before the statuses: see SolanaNetwork.blockHeight.
+  // Read the height before the statuses: see SolanaNetwork.blockHeight.
   const height = await network.blockHeight()
   const statuses = await network.statuses(claimed.map(({ hash }) => hash))
   return Promise.all(
@@ -28,8 +28,8 @@ export async function observeSolana(
 }
 
 /**
- * Returns the outcome of a transaction; null while it may still be executed. Only transactions without an outcome are
- * sent again.
+ * Returns the outcome of a transaction. Returns null while it may still be executed. Only transactions without an
+ * outcome are sent again.
  */
 async function outcomeOf(
   network: SolanaNetwork,
@@ -46,7 +46,7 @@ async function outcomeOf(
       ? { state: 'lost', seen: { raw: '' } }
       : { state: 'reverted', seen: { raw: '', block_number, error: status.error } }
   // Only this service can mint at that address. If the mint exists, an earlier transaction created it, or this one did
-  // so long ago that nodes dropped its signature. The earlier one may refer to another file, because a restored
+  // so long ago that nodes dropped its signature. The earlier transaction may refer to another file, because a restored
   // database doesn't know which NFTs shared a directory.
   const account = mint === null ? null : await network.account(mint)
   if (account?.owner === TOKEN_2022) {

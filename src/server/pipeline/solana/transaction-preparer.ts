@@ -20,14 +20,14 @@ const GROUP = 100
 /** Maximum number of pending transactions per collection. Those that expire together are signed again together. */
 export const MAX_PENDING = 400
 /**
- * How long a group smaller than `GROUP` waits for more NFTs while others are pending, measured from the previous group.
- * With one request per NFT, this saves 10 % of the work and adds no delay on networks with slow blocks.
+ * How long a group smaller than `GROUP` waits for more NFTs while others are pending, in milliseconds since the
+ * previous group. With one request per NFT, this saves 10 % of the work and adds no delay on networks with slow blocks.
  */
 const GATHER_MS = 100
 
 export interface SolanaPreparerOptions extends DriverOptions<SolanaBlockchain> {
   solana: Pick<SolanaChains, 'signer' | 'network' | 'affordable'>
-  /** The time when the last group of a collection was prepared, by collection ID. */
+  /** The time when the last group of each collection was prepared, by collection ID. */
   preparedAt: Map<string, number>
 }
 
@@ -97,14 +97,14 @@ async function storeAll(db: Db, rows: readonly SignedRow[]): Promise<readonly Si
 }
 
 /**
- * Returns how many more tokens the signer can pay for; 0 while pending transactions need its funds.
+ * Returns how many more tokens the signer can pay for. Returns 0 while pending transactions need its funds.
  *
- * @throws GdnError `pending` if the funds are exhausted and nothing is pending; accepted requests wait until the
- * signer has funds
+ * @throws GdnError `pending` if the funds are exhausted and nothing is pending; accepted requests wait until the signer
+ *   has funds
  */
 async function payableTokens({ store, solana, blockchain }: SolanaPreparerOptions): Promise<number> {
-  // Pending transactions are counted before the balance is read. A transaction executed in between counts twice, but is
-  // never missed.
+  // Count pending transactions before reading the balance. A transaction that is executed in between counts twice, but
+  // is never missed.
   const pending = await countUnfinished(store.db, { blockchain })
   const affordable = await solana.affordable(blockchain)
   if (affordable < 1 && pending === 0) {
@@ -118,11 +118,11 @@ async function payableTokens({ store, solana, blockchain }: SolanaPreparerOption
 interface Place {
   collectionId: string
   directory: string
-  /** True if an earlier transaction for the same token had no effect. The new one then offers a higher fee. */
+  /** Whether an earlier transaction for the same token had no effect. The new one then offers a higher fee. */
   urgent?: boolean
 }
 
-/** Prepares signing with a recent blockhash. Signed transactions can only be executed until the blockhash expires. */
+/** Prepares signing with a recent blockhash. The signed transactions expire together with the blockhash. */
 async function openMintSigning({ blockchain, solana, now }: Omit<SolanaPreparerOptions, 'preparedAt'>) {
   const [signer, network] = await Promise.all([solana.signer(blockchain), solana.network(blockchain)])
   const lifetime = await network.latestBlockhash()
@@ -160,8 +160,8 @@ export function rowOf(
 }
 
 /**
- * Signs a new transaction for the same token, because the previous one expired or couldn't be paid for. Address and
- * metadata stay the same, so whichever transaction is executed, the result is the same single token.
+ * Signs a new transaction for the same token, because the previous one expired or its fee couldn't be paid. Address and
+ * metadata stay the same, so the result is the same single token, regardless of which transaction is executed.
  */
 export async function signAgain(
   options: Omit<SolanaPreparerOptions, 'preparedAt'>,

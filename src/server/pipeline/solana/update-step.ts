@@ -26,7 +26,7 @@ interface Ready {
   directory: BuiltDirectory | null
 }
 
-/** An update that fails. `unknown` is the revision on chain, if the database has no update that explains it. */
+/** An update that fails. `unknown` is the revision on chain, if no update in the database explains it. */
 interface Refused {
   update: UpdateWithNft
   error: string
@@ -36,13 +36,18 @@ interface Refused {
 const FILE_URI = /^ipfs:\/\/([a-z0-9]+)\//
 
 /**
- * Signs accepted updates and freezes, one transaction for each NFT. A token stores the number of its last update. After
- * a restore, this number shows whether a pending update was already made, so that none is made twice.
+ * Creates a turn that signs accepted updates and freezes, with one transaction for each NFT. A token stores the number
+ * of its last update. After a restore, this number shows whether a pending update was already made, so that none is
+ * made twice.
  */
 export function createSolanaUpdateStep(options: SolanaUpdateStepOptions): Turn {
   const { store, blockchain } = options
 
-  /** @returns whether there may be more to sign immediately */
+  /**
+   * Signs updates of a collection.
+   *
+   * @returns whether there may be more to sign immediately
+   */
   const signFor = async (collectionId: string): Promise<boolean> => {
     const updates = await listSignable(store.db, { blockchain, collectionId }, CHANGES_AT_ONCE)
     if (updates.length === 0) return false
@@ -132,7 +137,7 @@ async function refuse(
   log.error(facts, 'the chain has an NFT update unknown to this backend: its revision was recorded for the NFT')
 }
 
-/** Stores the transactions of prepared updates before any is sent. */
+/** Stores the transactions of prepared updates before any of them is sent. */
 async function commit(options: SolanaUpdateStepOptions, ready: readonly Ready[]): Promise<void> {
   const { store, blockchain, log, onSigned } = options
   const found = ready.filter(({ isFound }) => isFound)

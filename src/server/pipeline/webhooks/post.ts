@@ -8,7 +8,7 @@ import { checkTarget } from '../../../files/target.ts'
 import { sign } from './signature.ts'
 
 const TIMEOUT_MS = 10_000
-/** Maximum number of bytes to read from a response, which is only shown to people. */
+/** Maximum number of bytes that are read from a response, which is only shown to users. */
 const MAX_RESPONSE_BYTES = 1024
 const MAX_RESPONSE = 200
 const MAX_HEADER_BYTES = 16 * 1024
@@ -17,11 +17,11 @@ const MAX_HEADER_BYTES = 16 * 1024
 export interface PostOutcome {
   /** HTTP status; null without a response. */
   status: number | null
-  /** The beginning of the response. */
+  /** The beginning of the response; null without a response. */
   answer: string | null
-  /** Why the event wasn't delivered, as a sentence; null if it was. */
+  /** The reason why the event wasn't delivered, as a sentence. Null if it was delivered. */
   error: string | null
-  /** Retry-After of the server, in milliseconds. */
+  /** The server's Retry-After in milliseconds. */
   retryAfterMs: number | null
 }
 
@@ -33,25 +33,25 @@ export interface Message {
 }
 
 export interface Poster {
-  /** Sends an event; never rejects. */
+  /** Sends an event. Never rejects. */
   post(message: Message): Promise<PostOutcome>
   /** Aborts deliveries in flight. Their `post` calls resolve with an error. */
   close(): Promise<void>
 }
 
 export interface PosterOptions {
-  /** Development only: allows private addresses, any port, and http. */
+  /** Whether private addresses, any port, and http are allowed, for development only. */
   allowPrivate: boolean
   userAgent: string
   now: () => number
-  /** Timeout of name resolution, request and response together; 10 s by default. */
+  /** Timeout in milliseconds of name resolution, request and response together. Default: 10 s. */
   timeoutMs?: number | undefined
   lookup?: Resolve | undefined
 }
 
 /**
  * Creates a poster that applies the rules for file downloads: public addresses only, and each host is resolved once, so
- * that the socket connects to the checked address. It doesn't follow redirects, because a receiver must not choose
+ * that the socket connects to the checked address. Redirects aren't followed, because a receiver must not choose
  * another receiver.
  */
 export function createPoster({ allowPrivate, userAgent, now, timeoutMs = TIMEOUT_MS, lookup }: PosterOptions): Poster {
@@ -133,7 +133,7 @@ async function readBeginning(
   return [...text].slice(0, MAX_RESPONSE).join('')
 }
 
-/** Reuses the error messages for file downloads, because the same errors can occur here. */
+/** Returns the message of an error. It is the same as for file downloads, because the same errors can occur here. */
 function reasonOf(error: unknown): string {
   const failure = error instanceof FetchFailure ? error : explainFailure(error, 'the receiver')
   return failure.message.slice(0, MAX_RESPONSE)

@@ -5,18 +5,18 @@ const SECOND = 1000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
-/** Delays until the second attempt, the third and so on; the last one repeats. */
+/** Delays until the second attempt, the third attempt, and so on. The last delay repeats. */
 const WAITS = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 4 * HOUR, 8 * HOUR]
 const LAST_WAIT = 8 * HOUR
 
-/** How long an event is retried after its first attempt. */
+/** How long an event is retried after its first attempt, in milliseconds. */
 export const GIVE_UP_AFTER_MS = 72 * HOUR
 
 /** Number of consecutive failures after which a webhook is only probed with one event at a time. */
 export const PROBE_AFTER = 5
 const PAUSES = { firstMs: 2 * SECOND, maxMs: 10 * MINUTE }
 
-/** A webhook that has failed for this long is shown as failing. */
+/** Time in milliseconds after which a webhook that keeps failing is shown as failing. */
 const FAILING_AFTER_MS = 5 * MINUTE
 
 export const WEBHOOK_STATUSES = ['active', 'failing', 'disabled'] as const
@@ -37,7 +37,7 @@ export function retryMs(attempts: number, random: () => number = Math.random): n
 
 /**
  * Returns how many milliseconds a webhook pauses after consecutive failures. The pause prevents thousands of events
- * from being tried one by one against a server that is down.
+ * from being sent one by one to an unreachable server.
  */
 export function pauseMs(failures: number, random: () => number = Math.random): number {
   if (failures < PROBE_AFTER) return 0
@@ -45,7 +45,7 @@ export function pauseMs(failures: number, random: () => number = Math.random): n
 }
 
 export interface Timings {
-  /** Poll interval while webhooks exist. Polling is needed because events don't wake this step. */
+  /** Poll interval in milliseconds while webhooks exist. Polling is needed because events don't wake this step. */
   lookEveryMs: number
   retryMs: (attempts: number) => number
   pauseMs: (failures: number) => number

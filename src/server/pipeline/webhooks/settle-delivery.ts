@@ -6,7 +6,7 @@ import { updateClaimedWebhook, type WebhookRow } from '../../store/webhooks.ts'
 import type { PostOutcome } from './post.ts'
 import type { Timings } from './schedule.ts'
 
-/** Upper limit of a receiver's Retry-After. */
+/** Maximum Retry-After of a receiver that is respected, in milliseconds. */
 const LONGEST_RETRY_AFTER_MS = 3_600_000
 
 export interface Settling {
@@ -22,7 +22,7 @@ export interface Settling {
 export interface WebhookSession {
   webhook: WebhookRow
   failures: number
-  /** True if this claim must end, because its lease was lost or the webhook is paused. */
+  /** Whether this claim must end, because its lease was lost or the webhook is paused. */
   over: boolean
 }
 
@@ -62,13 +62,13 @@ export async function settleDelivery(
       next_attempt_at: at + pause,
       ...(isGone ? { status: 'disabled' } : {}),
     })
-    // Another process has claimed the webhook, whose URL may have changed. The event stays unchanged for that process.
+    // Another process has claimed the webhook, whose URL may have changed. Leave the event unchanged for that process.
     if (!isClaimed) return false
     const next_attempt_at = at + Math.max(timings.retryMs(attempts), retryAfter(outcome))
     const next = isLast ? ({ state: 'failed' } as const) : { next_attempt_at }
     await recordAttempt(db, delivery, { ...attempt, give_up_at, ...next })
     if (isGone) await giveUp(db, webhook.id, 'the receiver returned HTTP 410')
-    // Nothing was delivered for the whole retry period, so it has also ended for queued events of that age.
+    // Nothing was delivered for the whole retry period, so the period has also ended for queued events of that age.
     else if (at - (webhook.failing_since ?? at) >= timings.giveUpAfterMs) {
       await giveUp(db, webhook.id, 'no delivery has succeeded for several days', at - timings.giveUpAfterMs)
     }

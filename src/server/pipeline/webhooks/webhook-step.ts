@@ -9,7 +9,10 @@ import type { Poster, PostOutcome } from './post.ts'
 import { PROBE_AFTER, SCHEDULE, type Timings } from './schedule.ts'
 import { type Settling, settleDelivery, type WebhookSession } from './settle-delivery.ts'
 
-/** Concurrent requests to one webhook, and milliseconds between the starts of two: at most 200 per second. */
+/**
+ * Limits for requests to one webhook: the number of concurrent requests, and the milliseconds between the starts of
+ * two. They permit at most 200 requests per second.
+ */
 const TO_ONE_WEBHOOK = { atOnce: 4, apartMs: 5 }
 const WEBHOOKS_AT_ONCE = 32
 const EVENTS_AT_ONCE = 64
@@ -17,7 +20,7 @@ const LEASE_MS = 30_000
 const RENEW_EVERY_MS = 3000
 const KEEP_MS = 7 * 24 * 3_600_000
 const FORGET_EVERY_MS = 600_000
-/** Delay of the first cleanup, because other work is more urgent at startup. */
+/** Delay of the first cleanup in milliseconds, because other work is more urgent at startup. */
 const FORGET_FIRST_AFTER_MS = 60_000
 const FORGET_AT_ONCE = 500
 
@@ -29,13 +32,13 @@ export interface WebhookStepOptions extends Omit<Settling, 'timings'> {
 
 /**
  * Delivers events to webhooks. One process at a time sends to a webhook, and renews its lease on the webhook meanwhile.
- * If the process dies between sending an event and recording it, the event is sent again.
+ * If the process ends between sending an event and recording it, the event is sent again.
  */
 export function createWebhookStep(options: WebhookStepOptions) {
   const { store, poster, now, log, timings = SCHEDULE } = options
   const pace = createPace(TO_ONE_WEBHOOK)
   const pool = createTaskPool(WEBHOOKS_AT_ONCE)
-  // One listener per concurrent delivery.
+  // Each concurrent delivery adds a listener.
   setMaxListeners(0, pool.signal)
   const settling = { ...options, timings }
   let forgetAt = now() + FORGET_FIRST_AFTER_MS
@@ -51,26 +54,26 @@ export function createWebhookStep(options: WebhookStepOptions) {
     } finally {
       leave()
     }
-    // The stop may have caused the failure, so the attempt isn't recorded.
+    // Don't record the attempt, because the stop may have caused the failure.
     if (pool.signal.aborted && outcome.error !== null) return
     await settleDelivery(settling, session, delivery, outcome)
   }
 
-  /** Delivers everything that is due for a claimed webhook. */
+  /** Delivers all due events of a claimed webhook. */
   const work = async (webhook: WebhookRow): Promise<void> => {
     const session: WebhookSession = { webhook, failures: webhook.failures, over: false }
     const renew = async () => {
       const renewed = await updateClaimedWebhook(store.db, webhook, { lease_until: now() + leaseMs(store, LEASE_MS) })
       if (!renewed) session.over = true
     }
-    // The next renewal makes up for a failed one.
+    // Ignore a failed renewal, because the next one replaces it.
     const renewing = setInterval(() => void renew().catch(() => {}), RENEW_EVERY_MS)
     try {
       while (!session.over && !pool.signal.aborted) {
-        // Stops if the webhook's URL changed since it was claimed, which ends the claim.
+        // Stop if the webhook's URL has changed since it was claimed, because the change ends the claim.
         await renew()
         if (session.over) break
-        // A webhook that keeps failing is probed with a single event.
+        // Probe a webhook that keeps failing with a single event.
         const limit = session.failures >= PROBE_AFTER ? 1 : EVENTS_AT_ONCE
         const due = await listDue(store.db, webhook.id, now(), limit)
         if (due.length === 0) break
@@ -102,7 +105,7 @@ export function createWebhookStep(options: WebhookStepOptions) {
 
   return {
     async turn(): Promise<number | null> {
-      // Runs even if no webhook is left, because deliveries of deleted webhooks are removed too.
+      // Clean up even if no webhook is left, because deliveries of deleted webhooks are removed, too.
       await forget()
       if (!(await isSentTo(store.db))) return null
       const free = pool.free()
@@ -113,7 +116,7 @@ export function createWebhookStep(options: WebhookStepOptions) {
       return timings.lookEveryMs
     },
 
-    /** Resolves when nothing is in flight. Close the poster first: it aborts deliveries. */
+    /** Resolves when no delivery is in flight. Close the poster first, because it aborts deliveries. */
     stop: pool.stop,
   }
 }

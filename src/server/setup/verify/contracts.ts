@@ -15,13 +15,14 @@ export { compilerVersion, standardInput }
 /** A contract on chain, with the values that a verification service needs in addition to the sources. */
 export interface DeployedContract {
   name: 'GdnFactory' | 'GdnCollection'
-  /** File and name in the sources. */
+  /** File and name of the contract in the sources. */
   identifier: string
   address: Hex
-  /** ABI-encoded; null if the transaction that deployed the factory is unknown. */
+  /** The ABI-encoded constructor arguments. Null if the transaction that deployed the factory is unknown. */
   constructorArguments: Hex | null
   /**
-   * Hash of the transaction that deployed it; null if unknown. The factory's constructor deploys the implementation.
+   * Hash of the transaction that deployed the contract; null if unknown. The factory's constructor deploys the
+   * implementation.
    */
   creationTransaction: Hex | null
 }

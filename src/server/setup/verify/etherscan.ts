@@ -28,7 +28,7 @@ export function createEtherscan(options: EtherscanOptions): SourceVerifier {
   const http = connectVerifier(options)
   const common = { module: 'contract', apikey: key.reveal() }
 
-  /** Returns the service's response. Waits and retries while the rate limit is exceeded. */
+  /** Returns the service's response. If the rate limit is exceeded, waits and retries. */
   const ask = async (get: boolean, parameters: Record<string, string>): Promise<{ ok: boolean; result: string }> => {
     for (;;) {
       const form = new URLSearchParams({ ...common, ...parameters }).toString()
@@ -78,7 +78,7 @@ export function createEtherscan(options: EtherscanOptions): SourceVerifier {
           licenseType: '3',
         })
         if (/already verified/i.test(result)) return done('already_verified')
-        // Etherscan hasn't indexed the block yet.
+        // Retry, because Etherscan hasn't indexed the block yet.
         if (!ok && /unable to locate contractcode/i.test(result)) {
           await http.wait()
           continue

@@ -11,26 +11,26 @@ const TIMEOUT_MS = 30_000
 const POLL_MS = 3_000
 /** Number of consecutive failures after which a service is unreachable. */
 const TRIES = 5
-/** Number of consecutive failed connections after which a service is unreachable. Waiting longer seldom helps. */
+/** Number of consecutive failed connections after which a service is unreachable. Further attempts seldom succeed. */
 const CONNECT_TRIES = 2
 const NO_CONNECTION = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENETUNREACH', 'EHOSTUNREACH'])
 const TOO_MANY_REQUESTS = 429
 
 /**
  * The result of a verification. `verified` and `already_verified` are successes. `failed` means that the service gave
- * no verdict. `match` is `exact` if the metadata hash matches too, which proves that the sources are identical.
+ * no verdict. `match` is `exact` if the metadata hash also matches, which proves that the sources are identical.
  */
 export interface VerificationResult {
   status: 'verified' | 'already_verified' | 'rejected' | 'failed'
   match: 'exact' | 'partial' | null
-  /** A page about the contract. */
+  /** URL of a page about the contract. */
   url: string | null
-  /** Why the verification failed. */
+  /** The reason why the verification failed. */
   message: string | null
 }
 
 export interface VerifierOptions {
-  /** Without a trailing slash. */
+  /** URL of the service, without a trailing slash. */
   url: string
   chainId: number
   signal: AbortSignal
@@ -69,7 +69,7 @@ interface VerifierResponse {
 
 interface Ask {
   method: 'GET' | 'POST'
-  /** May contain a key, so messages don't show it. */
+  /** URL of the request. It may contain a key, so messages don't show it. */
   url: string
   type?: 'application/json' | 'application/x-www-form-urlencoded'
   body?: string
@@ -114,8 +114,8 @@ export function connectVerifier({ url, signal, proxy, pollMs = POLL_MS, onRetry 
         try {
           const response = await once(what)
           if (response.status !== TOO_MANY_REQUESTS) return response
-          // The status 429 also means that another submission of the contract is being verified, so it doesn't count as
-          // a failure.
+          // Don't count this as a failure. The status 429 also means that another submission of the contract is being
+          // verified.
           attempt = 0
           await sleep(pollMs, signal)
         } catch (cause) {

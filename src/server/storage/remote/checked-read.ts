@@ -10,7 +10,7 @@ import type { RemoteFiles } from './remote-files.ts'
 const ATTEMPTS = 3
 const PAUSE_MS = 100
 
-/** A part of a file that has its own hash. */
+/** A part of a file that has a separate hash. */
 interface Leaf {
   cid: CID
   start: number

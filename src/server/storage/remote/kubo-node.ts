@@ -11,9 +11,9 @@ import type { RemoteFiles } from './remote-files.ts'
 import { collect, openStorageClient, type StorageResponse, type StorageTextResponse } from './storage-client.ts'
 
 export interface KuboNodeOptions {
-  /** The URL of the node's RPC API, without a trailing slash: `http://127.0.0.1:5001`. */
+  /** The URL of the node's RPC API, without a trailing slash, such as `http://127.0.0.1:5001`. */
   api: string
-  /** The value of the Authorization header, if the node requires one. Read for each request. */
+  /** Returns the value of the Authorization header. Called for each request. Null if the node requires none. */
   authorization: (() => Secret) | null
   userAgent: string
 }
@@ -96,7 +96,7 @@ export function openKuboNode({ api, authorization, userAgent }: KuboNodeOptions)
 
     nodeBlocks: {
       async block(cid) {
-        // Only local content is read, because the node would otherwise search the whole network for minutes.
+        // Read only local content, because the node would otherwise search the whole network for minutes.
         const response = await client.open(call(`block/get?arg=${cid}&offline=true`))
         const body = await collect(response.body, MAX_BLOCK_BYTES)
         if (response.status === 200) return body
@@ -174,12 +174,12 @@ async function carOf(roots: readonly CID[], blocks: readonly { cid: CID; bytes: 
   return Buffer.concat(parts)
 }
 
-/** Larger than any block of the network. */
+/** Maximum size of a response with a block, in bytes. It is larger than any block of the network. */
 const MAX_BLOCK_BYTES = 4 * 2 ** 20
 
 type Json = Record<string, unknown>
 
-/** Parses lines of JSON objects; other lines are left out. */
+/** Parses lines of JSON objects. Omits other lines. */
 function linesOf(body: Buffer): Json[] {
   return body.toString('utf8').split('\n').map(parseJson).filter(isObject)
 }
@@ -189,7 +189,9 @@ function messageIn(body: Buffer): string | null {
   return typeof said === 'string' ? redactText(said).slice(0, 200) : null
 }
 
-/** Returns the CID of a root, and the error that prevented its pin (or an empty string). */
+/**
+ * Returns the CID of a root, and the error that prevented its pin. The error is an empty string if the root was pinned.
+ */
 function rootIn({ Root }: Json): [string, string][] {
   if (Root === null || typeof Root !== 'object') return []
   const { Cid, PinErrorMsg } = Root as { Cid?: { '/'?: unknown }; PinErrorMsg?: unknown }

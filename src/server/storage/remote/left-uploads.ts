@@ -1,11 +1,11 @@
 import type { StorageClient, StorageRequest, StorageTextResponse } from './storage-client.ts'
 
-/** Aborts uploads that killed processes left behind. Their parts stay in the bucket unseen and cost money. */
+/** Aborts uploads that killed processes left unfinished. Their parts stay in the bucket invisibly and cost money. */
 export interface LeftUploads {
   /**
    * Aborts this backend's uploads that began before a time, at most a thousand.
    *
-   * @returns how many, or null if the credentials can't list them
+   * @returns the number of aborted uploads; null if the credentials can't list them
    */
   end(before: Date): Promise<number | null>
 }
@@ -19,7 +19,7 @@ export interface LeftUploadsOptions {
   refusal: (response: StorageTextResponse) => Error
 }
 
-/** gdn's keys are CIDs in this spelling. Other programs may share the bucket. */
+/** Matches gdn's keys, which are CIDs in this spelling. Other programs may share the bucket. */
 const OURS = /^ba[a-z2-7]{50,}$/
 const NOT_FOR_US = new Set([403, 405, 501])
 

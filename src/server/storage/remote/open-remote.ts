@@ -11,7 +11,10 @@ import type { RemoteFiles } from './remote-files.ts'
 import { openS3Bucket } from './s3-bucket.ts'
 
 const MAX_SECRET_BYTES = 64 * 1024
-/** Interval after which secrets are read again, because temporary credentials are replaced while the backend runs. */
+/**
+ * Interval in milliseconds after which secrets are read again, because temporary credentials are replaced while the
+ * backend runs.
+ */
 const FRESH_MS = 60_000
 
 export interface RemoteSurroundings {
@@ -53,7 +56,11 @@ export async function openRemoteFiles(
   })
 }
 
-/** @throws GdnError if the token is missing, or if others may read it */
+/**
+ * Opens the configured pinning service.
+ *
+ * @throws GdnError if the token is missing, or if others may read it
+ */
 export function openPinning(entry: PinningEntry | null, surroundings: RemoteSurroundings): PinningService | null {
   if (entry === null) return null
   const { endpoint, token_file: file, token_credential: credential } = entry
@@ -101,7 +108,9 @@ function headerIn(secret: Secret): Secret {
   return text.includes(' ') ? secret : new Secret(`Bearer ${text}`)
 }
 
-/** Caches the value of `read`. Calls it immediately, and again when the value is too old. */
+/**
+ * Returns a function that caches the value of `read`. It calls `read` immediately, and again when the value is too old.
+ */
 function kept<Value>(read: () => Value, now: () => number): () => Value {
   let value = read()
   let readAt = now()

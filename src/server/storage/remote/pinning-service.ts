@@ -6,7 +6,7 @@ import { StorageUnavailableError } from '../adapter.ts'
 import { openStorageClient, type StorageRequest } from './storage-client.ts'
 
 export interface PinRequest {
-  /** The service's ID of the request. */
+  /** The ID that the service assigned to the request. */
   id: string
   status: 'queued' | 'pinning' | 'pinned' | 'failed'
   /** The service's reason for a failure. */
@@ -41,7 +41,7 @@ export function openPinningService({ endpoint, token, userAgent }: PinningServic
 
   const get = (path: string) => client.ask(async () => ({ method: 'GET', url: endpoint + path, headers: headers() }))
 
-  /** Returns the result of `read` for a response; undefined marks an invalid response. */
+  /** Returns the result of `read` for a response. If `read` returns undefined, the response is invalid. */
   const understand = <Found>(status: number, body: Buffer, read: (json: unknown) => Found | undefined): Found => {
     const json = parseJson(body.toString('utf8'))
     const found = status === 200 || status === 202 ? read(json) : undefined
@@ -77,7 +77,7 @@ export function openPinningService({ endpoint, token, userAgent }: PinningServic
           },
         },
       }
-      // Sent only once. After a lost response, the pin must be looked up first.
+      // Send this request only once. After a lost response, the pin must be looked up first.
       const response = await client.askOnce(request)
       return understand(response.status, response.body, (json) => pinIn(json) ?? undefined)
     },

@@ -7,7 +7,7 @@ import { readChecked } from './checked-read.ts'
 import type { RemoteFiles } from './remote-files.ts'
 
 export interface RemoteFlatFilesOptions {
-  /** Stores content until it is sent, and has the files from before the remote storage was configured. */
+  /** Stores content until it is sent. It also has the files from before the remote storage was configured. */
   local: FlatFiles
   remote: RemoteFiles
   stored: StoredFiles
@@ -35,8 +35,8 @@ export function remoteFlatFiles({ local, remote, stored, blocks }: RemoteFlatFil
           const parsed = parseCid(cid)
           if (parsed === null) throw new Error(`${cid} is not a CID of this storage`)
           await remote.put(parsed, { size, sha256: hash.digest('hex'), read: spool.read })
-          // If the process is killed before this, the content doesn't count as stored. The next attempt finds it in the
-          // remote storage and only records it.
+          // If the process is killed before this call, the content doesn't count as stored. The next attempt finds it
+          // in the remote storage and only records it.
           await stored.put(cid, size, nodes)
           await spool.discard()
         },

@@ -16,7 +16,7 @@ export interface S3BucketOptions {
   region: string
   endpoint: string | null
   pathStyle: boolean
-  /** Called for each request, because temporary credentials change. */
+  /** Returns the credentials. Called for each request, because temporary credentials change. */
   credentials: () => Promise<AwsCredentials>
   userAgent: string
 }
@@ -67,7 +67,7 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
       const headers = { range: `bytes=${start}-${end - 1}` }
       const response = await client.open(await signed({ method: 'GET', url: urlOf(cid.toString()), headers }))
       if (response.status === 206) return void (yield* response.body)
-      // Some servers ignore ranges.
+      // Some servers ignore ranges and return the whole object.
       if (response.status === 200) return void (yield* within(response.body, start, end))
       const body = await collect(response.body)
       if (response.status === 404) {

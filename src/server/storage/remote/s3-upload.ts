@@ -9,7 +9,8 @@ import type { S3Response } from './s3-refusal.ts'
 import type { StorageRequest, StorageTextResponse } from './storage-client.ts'
 
 /**
- * Size of parts. Larger content is sent in parts, each of which is retried separately. S3 accepts no parts below 5 MiB.
+ * Size of parts in bytes. Larger content is sent in parts, each of which is retried separately. S3 accepts no parts
+ * below 5 MiB.
  */
 export const PART_BYTES = 8 * 2 ** 20
 
@@ -26,26 +27,24 @@ interface S3UploadOptions {
   refusal: (response: S3Response) => GdnError
 }
 
-/** Returns a function that stores content under a key, whole or in parts. */
+/** Returns a function that stores content under a key, in one request or in parts. */
 export function createS3Upload({
   ask,
   urlOf,
   refusal,
 }: S3UploadOptions): (key: string, content: SpooledContent) => Promise<void> {
-  /** False if the service has no conditional writes. Then existing content is overwritten with equal content. */
+  /** Whether the service has conditional writes. Without them, existing content is overwritten with equal content. */
   let conditional = true
 
   const sizeOf = async (key: string): Promise<number | null> => {
     const { status, headers, body } = await ask({ method: 'HEAD', url: urlOf(key) })
     if (status === 200) return Number(headers['content-length'])
-    // Without the permission to list, a missing object returns 403.
+    // Without the permission to list, the response for a missing object is 403.
     if (status === 404 || status === 403) return null
     throw refusal({ status, headers, body })
   }
 
-  /**
-   * Sends content in one request. With a condition, doesn't overwrite an existing object, but returns true.
-   */
+  /** Sends content in one request. With a condition, doesn't overwrite an existing object and returns true. */
   const putWhole = async (key: string, content: SpooledContent, headers: Record<string, string>): Promise<boolean> => {
     const { size, sha256 } = content
     const sum = { 'x-amz-checksum-sha256': Buffer.from(sha256, 'hex').toString('base64') }
@@ -90,7 +89,7 @@ export function createS3Upload({
       if (refusalCode(response.body) === 'NoSuchUpload' && (await sizeOf(key)) === content.size) return true
       return settle(response)
     } catch (error) {
-      // Removes parts that would cost money. A failure of this cleanup is ignored.
+      // Remove parts that would cost money. Ignore a failure of this cleanup.
       await ask({ method: 'DELETE', url: urlOf(key, `?${upload}`) }).catch(() => {})
       throw error
     }
@@ -104,7 +103,7 @@ export function createS3Upload({
     if (conditional) {
       try {
         const exists = await send(key, content, { ...headers, 'if-none-match': '*' })
-        // Content with this CID has the same length. An object of another length is overwritten.
+        // Content with this CID always has the same length. Overwrite an object of another length.
         if (!exists || (await sizeOf(key)) === content.size) return
       } catch (error) {
         if (!(error instanceof GdnError) || statusIn(error) !== 501) throw error

@@ -11,7 +11,7 @@ import type { RemoteFiles, SpooledContent } from './remote-files.ts'
  * Sends the files of a data directory, one after the other, to a storage that all processes of its database reach.
  * Skips existing files, and removes nothing from the data directory.
  *
- * @returns how many files were sent
+ * @returns the number of files that were sent
  */
 export async function sendLocalFiles(options: {
   dataDir: string
@@ -22,14 +22,14 @@ export async function sendLocalFiles(options: {
   const { dataDir, remote, stored, signal } = options
   let sent = 0
   for await (const files of foldersOf(join(dataDir, 'files'))) {
-    // Every start checks all files again, so the database is queried once per folder.
+    // Query the database once per folder, because every start checks all files again.
     const there = await stored.among(files.map(({ cid }) => cid.toString()))
     for (const { cid, path } of files) {
       if (there.has(cid.toString())) continue
       signal.throwIfAborted()
       const { size } = await stat(path)
       await remote.put(cid, await contentOf(path, size))
-      // No nodes are passed, because the node that lists the parts has been in the database since the file was stored.
+      // Pass no nodes, because the node that lists the parts has been in the database since the file was stored.
       await stored.put(cid.toString(), size, [])
       sent += 1
     }
@@ -55,7 +55,7 @@ async function contentOf(path: string, size: number): Promise<SpooledContent> {
     size,
     sha256: hash.digest('hex'),
     async *read(start, end) {
-      // `end` is inclusive here, so it can't express an empty range.
+      // This `end` is inclusive, so it can't express an empty range.
       if (start < end) yield* createReadStream(path, { start, end: end - 1 })
     },
   }

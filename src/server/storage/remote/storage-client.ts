@@ -8,17 +8,17 @@ import { StorageUnavailableError } from '../adapter.ts'
 const ATTEMPTS = 3
 const PAUSES = { firstMs: 100, maxMs: 10_000 }
 const CONNECT_MS = 5_000
-/** Timeout until a response begins, and between two parts of it. */
+/** Timeout in milliseconds until a response begins, and between two parts of it. */
 const SILENCE_MS = 30_000
 const MAX_TEXT_BYTES = 1024 * 1024
-/** Slowest supported upload, in bytes per millisecond. */
+/** Speed of the slowest supported upload, in bytes per millisecond. */
 const BYTES_PER_MS = 32
 
 export interface StorageRequest {
   method: 'GET' | 'HEAD' | 'PUT' | 'POST' | 'DELETE'
   url: string
   headers?: Record<string, string>
-  /** `open` is called for each attempt. */
+  /** The body of the request. `open` is called for each attempt. */
   body?: { size: number; open(): AsyncIterable<Uint8Array> } | undefined
 }
 
@@ -34,7 +34,7 @@ export interface StorageTextResponse {
   body: Buffer
 }
 
-/** HTTP client for a storage service. It remembers its last problem. */
+/** HTTP client for a storage service. It records the problem of the last attempt. */
 export interface StorageClient {
   /** Makes one attempt. The caller must read the body to its end, or abort it. */
   open(request: StorageRequest): Promise<StorageResponse>
@@ -50,12 +50,16 @@ export interface StorageClient {
 const isPassing = (status: number) => status === 429 || status >= 500
 
 /**
- * Returns the timeout of a request in milliseconds for the number of bytes that it sends. A request that only receives
- * (null) gets the time for 64 MiB.
+ * Returns the timeout in milliseconds of a request that sends this number of bytes. A request that only receives (null)
+ * gets the timeout for 64 MiB.
  */
 const longest = (bytes: number | null) => 2 * SILENCE_MS + Math.ceil((bytes ?? 64 * 2 ** 20) / BYTES_PER_MS)
 
-/** @param name the service's name in messages: `the bucket art (s3.example)` */
+/**
+ * Opens an HTTP client for a storage service.
+ *
+ * @param name the service's name in messages: `the bucket art (s3.example)`
+ */
 export function openStorageClient(name: string, userAgent: string, longestMs = longest): StorageClient {
   const agent = new Agent({
     connect: { timeout: CONNECT_MS },
@@ -83,7 +87,7 @@ export function openStorageClient(name: string, userAgent: string, longestMs = l
       },
       body: body === undefined ? null : Readable.from(body.open(), { objectMode: false }),
       dispatcher: agent,
-      // The signal isn't combined with another: on Node 20, an AbortSignal.any of a timeout may never fire after a
+      // Don't combine the signal with another one. On Node 20, an AbortSignal.any of a timeout may never fire after a
       // garbage collection. `close` destroys the agent, which also ends this request.
       signal: AbortSignal.timeout(longestMs(size)),
     })
@@ -143,14 +147,20 @@ export function openStorageClient(name: string, userAgent: string, longestMs = l
   }
 }
 
-/** Returns whether an error is local: this machine's disk, a secret that can't be read, or a bug in gdn. */
+/**
+ * Returns whether an error is local: it comes from this machine's disk, a secret that can't be read, or a bug in gdn.
+ */
 const isOwn = (error: unknown) =>
   (error instanceof GdnError && !(error instanceof StorageUnavailableError)) ||
   error instanceof RangeError ||
   error instanceof TypeError ||
   ['ENOENT', 'ENOSPC', 'EIO', 'EACCES', 'EMFILE'].includes(systemCode(error) ?? '')
 
-/** Reads a whole body. @throws StorageUnavailableError if it is longer than `maxBytes` */
+/**
+ * Reads a whole body.
+ *
+ * @throws StorageUnavailableError if it is longer than `maxBytes`
+ */
 export async function collect(body: AsyncIterable<Uint8Array>, maxBytes = MAX_TEXT_BYTES): Promise<Buffer> {
   const parts: Uint8Array[] = []
   let size = 0

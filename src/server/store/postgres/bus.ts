@@ -4,7 +4,7 @@ import { chunksOf } from '../../../core/chunks-of.ts'
 import type { Store } from '../open-store.ts'
 import { type Direct, keepDirect } from './direct.ts'
 
-/** A notification that a process has written work for the others. */
+/** A notification that a process has written work for other processes. */
 export type Word =
   | { what: 'collection'; blockchain: string }
   | { what: 'nfts'; collection: string; files: boolean; mint: boolean }
@@ -17,21 +17,24 @@ export interface Bus {
 }
 
 const CHANNEL = 'gdn'
-/** Notifications within this time share a message, because concurrent senders wait for each other in PostgreSQL. */
+/**
+ * Time in milliseconds. Notifications within this time share a message, because concurrent senders wait for each other
+ * in PostgreSQL.
+ */
 const GATHER_MS = 5
 /** Maximum number of notifications in a message, whose size is limited to 8,000 bytes. */
 const WORDS_AT_ONCE = 40
 
 export interface BusOptions {
   store: Store
-  /** Called for notifications of other processes; without it, none are received. */
+  /** Called for notifications of other processes. Without it, no notifications are received. */
   onWord?: ((word: Word) => void) | undefined
 }
 
 /**
- * Wakes the processes of a database with LISTEN on a dedicated connection and NOTIFY on any connection. A transaction
- * pooler can't deliver notifications. Without a direct connection, workers find new work by polling the database every
- * 2 s.
+ * Opens a bus that wakes the processes of a database with LISTEN on a dedicated connection and NOTIFY on any
+ * connection. A transaction pooler can't deliver notifications. Without a direct connection, workers find new work by
+ * polling the database every 2 s.
  */
 export function openBus({ store, onWord }: BusOptions): Bus {
   const { postgres, db } = store

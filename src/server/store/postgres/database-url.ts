@@ -6,13 +6,13 @@ import { Secret } from '../../../core/secret.ts'
 
 /** The parsed location of a PostgreSQL database, with its user. */
 export interface DatabaseAddress {
-  /** A name or address, or the folder of a Unix socket. */
+  /** The host: a name or address, or the folder of a Unix socket. */
   host: string
   port: number
   database: string
   user: string
   password: Secret | undefined
-  /** False for an unencrypted connection. */
+  /** TLS options; false for an unencrypted connection. */
   tls: ConnectionOptions | false
   /** The URL as it may be shown: without password and parameters. */
   shown: string
@@ -23,7 +23,7 @@ const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-ful
 type Mode = (typeof MODES)[number]
 const PARAMETERS = new Set(['host', 'port', 'dbname', 'user', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey'])
 
-/** The user is a parameter, because errors redact everything between `//` and `@`, which may contain a password. */
+/** The hint has no user, because errors redact all text between `//` and `@`, which may contain a password. */
 const FORM = 'Use the form postgres://<host>:5432/<database>?user=<user>.'
 
 /** Placeholder for an empty host, which `URL` would reject. The host is then in the parameters, or is localhost. */
@@ -31,8 +31,8 @@ const NO_HOST = 'socket.invalid'
 
 /**
  * Parses a URL as psql and other clients do: `postgres://user:password@host:5432/database?sslmode=verify-full`, or with
- * the folder of a Unix socket, `postgres:///database?host=/run/postgresql`. Errors never quote it, since it may contain
- * a password.
+ * the folder of a Unix socket, `postgres:///database?host=/run/postgresql`. Errors never quote the URL, because it may
+ * contain a password.
  *
  * @param user returns the user if the URL has none
  * @throws GdnError `invalid_config`
@@ -61,7 +61,7 @@ export function parseDatabaseUrl(text: Secret, user: () => string): DatabaseAddr
   return { host, port, database, user: asks, password, tls: readTls(parameters, local), shown }
 }
 
-/** Returns the name of the process's user. Throws if there is none, such as for a random UID in a container. */
+/** Returns the name of the process's user. Throws if there is none, for example for a random UID in a container. */
 function nameOf(user: () => string): string {
   try {
     return user()
@@ -91,8 +91,8 @@ function readTls(parameters: ReadonlyMap<string, string>, local: boolean): Conne
     ...(certificate === undefined ? {} : { cert: readCertificate(certificate) }),
     ...(key === undefined ? {} : { key: readCertificate(key) }),
   }
-  // Like libpq, always checks a given root certificate, regardless of the mode. With public authorities, also checks
-  // the server's name, because they issue certificates for any server.
+  // Like libpq, always check a given root certificate, regardless of the mode. With public authorities, also check the
+  // server's name, because they issue certificates for any server.
   if (mode === 'verify-full' || rootFile === 'system') return { ...root, ...own, rejectUnauthorized: true }
   if (mode === 'verify-ca' || rootFile !== undefined) {
     return { ...root, ...own, rejectUnauthorized: true, checkServerIdentity: () => undefined }

@@ -8,12 +8,15 @@ import {
 } from 'kysely'
 import type { Pool } from 'pg'
 
-/** The maximum time for which a process that was stopped inside a transaction blocks the others. */
+/**
+ * The maximum time in milliseconds for which a process that was stopped inside a transaction blocks other processes.
+ */
 const IDLE_IN_TRANSACTION_MS = 30_000
 
 class PatientDriver extends PostgresDriver {
   /**
-   * Every transaction sets its own parameters (SET LOCAL), because pgbouncer may use another connection for the next.
+   * Begins a transaction and sets its parameters (SET LOCAL), because pgbouncer may use another connection for the next
+   * transaction.
    */
   override async beginTransaction(
     connection: DatabaseConnection,
@@ -25,7 +28,10 @@ class PatientDriver extends PostgresDriver {
     )
   }
 
-  /** Ignores errors: on a lost connection there is nothing to roll back, and the original error matters. */
+  /**
+   * Rolls back a transaction. Ignores errors, because a lost connection has nothing to roll back, and the original
+   * error must be reported.
+   */
   override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
     await super.rollbackTransaction(connection).catch(() => {})
   }

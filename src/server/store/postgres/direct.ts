@@ -13,7 +13,7 @@ const RESPONSE_WITHIN_MS = 5000
 
 export interface DirectOptions {
   config: pg.ClientConfig
-  /** Prepares a new connection. Returns false to try again later with another. */
+  /** Prepares a new connection. If it returns false, another connection is tried later. */
   open(client: pg.Client): Promise<boolean>
   /** Called when a prepared connection is lost. */
   onLost(): void | Promise<void>
@@ -21,7 +21,7 @@ export interface DirectOptions {
 
 /**
  * Keeps a dedicated connection to the server, and reopens it if it is lost. Checks it every three seconds, because a
- * server that vanished with its machine sends nothing.
+ * server whose machine has failed sends nothing.
  */
 export function keepDirect({ config, open, onLost }: DirectOptions): Direct {
   const closing = new AbortController()
@@ -33,7 +33,7 @@ export function keepDirect({ config, open, onLost }: DirectOptions): Direct {
       client.once('error', () => resolve())
       client.once('end', () => resolve())
     })
-    // After the first error there may be others.
+    // Ignore further errors after the first one.
     client.on('error', () => {})
     const leave = () => void client.end().catch(() => {})
     let opened = false
@@ -47,10 +47,10 @@ export function keepDirect({ config, open, onLost }: DirectOptions): Direct {
         await client.query('select 1')
       }
     } catch {
-      // Handled like a reported disconnect.
+      // Handle this case like a reported disconnect.
     } finally {
       signal.removeEventListener('abort', leave)
-      // A pending query would delay a graceful disconnect.
+      // Don't wait for a graceful disconnect, because a pending query would delay it.
       await Promise.race([client.end().catch(() => {}), delay(LEAST_WAIT_MS, undefined, { ref: false })])
       if (opened) await onLost()
     }

@@ -17,13 +17,13 @@ const SYSTEM = new Set([
   ...['ECONNREFUSED', 'ECONNRESET', 'ECONNABORTED', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOTFOUND'],
   ...['EAI_AGAIN', 'ENOENT'],
 ])
-/** Errors that the driver identifies only by message. */
+/** Matches the messages of errors that have no code in the driver. */
 const WORDS =
   /Connection terminated|not queryable|timeout exceeded when trying to connect|Query read timeout|Client was closed|server conn crashed|query_wait_timeout|pooler|Cannot use a pool after/i
 
 /**
- * Whether a query failed because the database is unreachable or can't serve it now. The query itself is valid, and may
- * succeed later.
+ * Returns whether a query failed because the database is unreachable or can't serve it now. The query itself is valid,
+ * and may succeed later.
  */
 export function isDatabaseGone(error: unknown): boolean {
   for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
@@ -51,9 +51,10 @@ export function toldOfDatabase(error: unknown): unknown {
 const REPEATED = new Set(['40001', '40P01'])
 
 /**
- * Whether a transaction was aborted in favor of others (deadlock, serialization), so that a retry may succeed at once.
+ * Returns whether a transaction was aborted in favor of another one (deadlock, serialization). If so, a retry may
+ * succeed at once.
  */
 export const isConflict = (error: unknown): boolean => REPEATED.has(systemCode(error) ?? '')
 
-/** Whether a query failed because a text has a NUL character, which PostgreSQL can't store. */
+/** Returns whether a query failed because a text has a NUL character, which PostgreSQL can't store. */
 export const isUnstorableText = (error: unknown): boolean => systemCode(error) === '22021'

@@ -7,12 +7,12 @@ export interface OnlyOne extends Direct {
 }
 
 /**
- * Acquires a role that only one process has at a time. If that process ends in any way, another takes over. The lock
- * belongs to an open transaction, so it also works through a pooler. The transaction holds no snapshot, so vacuum isn't
- * delayed.
+ * Acquires a role that only one process has at a time. If that process ends, however it does, another one takes over.
+ * The lock belongs to an open transaction, so it also works through a pooler. The transaction holds no snapshot, so
+ * vacuum isn't delayed.
  *
  * @param onChange called with the new value of `held`. Another process can acquire the role only after this resolves,
- * unless the connection was lost
+ *   unless the connection was lost
  */
 export function holdOnlyOne(
   store: Store,
@@ -47,7 +47,7 @@ export function holdOnlyOne(
       },
       close: () => direct.close(),
     }
-    // A temporarily unreachable server doesn't prevent the start.
+    // Resolve after a timeout, because a temporarily unreachable server must not prevent the start.
     setTimeout(() => resolve(one), 5000).unref()
   })
 }

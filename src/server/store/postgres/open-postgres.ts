@@ -13,23 +13,25 @@ import { isConflict } from './gone.ts'
 
 export interface PostgresOptions {
   url: Secret
-  /** The server's own URL if `url` points to a pooler, for resources that live as long as a connection. */
+  /**
+   * URL of the server itself if `url` points to a pooler. It is used for resources that live as long as a connection.
+   */
   directUrl?: Secret | undefined
   /** Maximum number of connections. */
   connections?: number
-  /** For administration beside running processes: doesn't migrate, and rejects an older schema. */
+  /** For administration while other processes run. If set, an older schema is rejected instead of migrated. */
   beside?: boolean
-  /** For inspection only: doesn't migrate, and accepts an older schema. */
+  /** For inspection only. If set, an older schema is accepted and not migrated. */
   unchecked?: boolean
-  /** Timeout of a statement. Tests use a shorter one. */
+  /** Timeout of a statement in milliseconds. Tests use a shorter one. */
   responseWithinMs?: number
 }
 
 const CONNECTIONS = 10
 const CONNECT_WITHIN_MS = 5000
-/** Default timeout of a statement. If it expires, the server is gone and the system hasn't noticed. */
+/** Default timeout of a statement in milliseconds. If it expires, the server is gone and the system hasn't noticed. */
 const RESPONSE_WITHIN_MS = 60_000
-/** Delay until the first keepalive probe of a connection without a statement timeout. */
+/** Delay in milliseconds until the first keepalive probe of a connection without a statement timeout. */
 const KEEP_ALIVE_AFTER_MS = 10_000
 const LEAST_VERSION = 15
 const MAX_TRIES = 20
@@ -73,8 +75,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     unchecked = false,
   } = options
   const db = connect({ ...clientConfig(address), max: connections, query_timeout: responseWithinMs })
-  // Runs without a statement timeout: an index of millions of rows takes minutes, and other processes wait for the one
-  // that migrates.
+  // Run this without a statement timeout. An index of millions of rows takes minutes, and other processes wait for the
+  // one that migrates.
   const patiently = async (work: (db: Kysely<Schema>) => Promise<void>) => {
     const patient = connect({ ...clientConfig(address), max: 1, keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS })
     try {
@@ -100,9 +102,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
 
 function connect(config: pg.PoolConfig): Kysely<Schema> {
   const pool = new pg.Pool({ ...config, allowExitOnIdle: true })
-  // An idle connection that breaks is removed from the pool; the next query gets another.
+  // A broken idle connection is removed from the pool, and the next query gets another one.
   pool.on('error', () => {})
-  // A connection that breaks inside a transaction, between two queries, is reported by its next query.
+  // The next query reports a connection that broke inside a transaction, between two queries.
   pool.on('connect', (client) => void client.on('error', () => {}))
   return new Kysely<Schema>({
     dialect: createPostgresDialect(pool),

@@ -2,7 +2,11 @@ import type { OpenArchive } from '../../../../archive/read-archive.ts'
 import { flagError } from '../../../../core/errors.ts'
 import type { ChainContract } from '../chain-contract.ts'
 
-/** Refuses an archive of another collection. @throws GdnError `usage` at the flag */
+/**
+ * Refuses an archive of another collection.
+ *
+ * @throws GdnError `usage` at the flag
+ */
 export function refuseOther(
   { header }: Pick<OpenArchive, 'header'>,
   { contract, blockchain }: ChainContract,

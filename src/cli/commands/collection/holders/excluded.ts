@@ -59,7 +59,7 @@ async function addressesOf({ addresses }: Pick<Deps, 'addresses'>, name: string,
   return book.group(name, place).members.map((member) => (isName(member) ? book.resolve(member, place) : member))
 }
 
-/** Whether a value is the name of a file. A file that exists is never an ENS name. */
+/** Returns whether a value is the name of a file. A file that exists is never an ENS name. */
 function isFile(value: string): boolean {
   if (isName(value) || /^0x/i.test(value)) return false
   return !isEnsName(value) || existsSync(value) || /\.(?:csv|tsv|txt|jsonl?)$/i.test(value)

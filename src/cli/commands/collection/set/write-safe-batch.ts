@@ -71,7 +71,11 @@ export async function writeSafeBatch(
   return safe
 }
 
-/** Calls each function as the Safe would. @throws GdnError `refused` if the contract rejects one */
+/**
+ * Calls each function as the Safe would.
+ *
+ * @throws GdnError `refused` if the contract rejects one
+ */
 async function simulate(
   network: RemoteNetwork,
   { safe, contract, changes }: { safe: Safe; contract: Hex; changes: readonly SettingChange[] },

@@ -82,7 +82,11 @@ export async function proveToken(deps: Deps, given: VerifyNftFlags, token: Named
 
 const NO_COMMITMENT = "The collection has no commitment to the metadata, so gdn can't prove how it was chosen."
 
-/** Returns the flags with the address of an ENS name in `--receiver`. @throws GdnError `usage` for a wrong address */
+/**
+ * Returns the flags with the address of an ENS name in `--receiver`.
+ *
+ * @throws GdnError `usage` for a wrong address
+ */
 async function withOwner(deps: Deps, flags: VerifyNftFlags): Promise<VerifyNftFlags> {
   if (flags.receiver === undefined) return flags
   const settings = await deps.settings(flags)

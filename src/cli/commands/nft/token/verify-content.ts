@@ -19,7 +19,7 @@ export interface ContentCheck {
   token_uri: string | null
   /** The CID of the metadata; null unless it matches. */
   cid: string | null
-  /** Why it doesn't match, or null. */
+  /** The reason why it doesn't match, or null. */
   reason: string | null
 }
 

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 /** A bundle on chain: the receiver of each token, and the digest of all metadata files. */
 export interface MintedRows<Row> {
   receivers: readonly string[]
-  /** Checks whether these rows, in this order, have the bundle's digest. */
+  /** Returns whether these rows, in this order, have the bundle's digest. */
   matches(rows: readonly Row[]): Promise<boolean>
 }
 

@@ -32,7 +32,7 @@ export async function createChains(db: Kysely<unknown>): Promise<void> {
     .addPrimaryKeyConstraint('chain_blocks_key', ['blockchain', 'number'])
     .execute()
 
-  // Mints without a transaction in the database: it was restored, it lost commits, or the key is used elsewhere.
+  // Mints without a transaction in the database: it was restored, it lost commits, or another program uses the key.
   await db.schema
     .createTable('unknown_mints')
     .addColumn('collection_id', 'text', (c) => c.notNull())
@@ -55,7 +55,7 @@ export async function createChains(db: Kysely<unknown>): Promise<void> {
     .where(sql<boolean>`state <> 'released'`)
     .execute()
 
-  // Updates without a transaction in the database. Each token has its own row.
+  // Updates without a transaction in the database. Each token has a separate row.
   await db.schema
     .createTable('unknown_updates')
     .addColumn('collection_id', 'text', (c) => c.notNull())

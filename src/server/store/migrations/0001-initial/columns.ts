@@ -8,5 +8,5 @@ export const withLease = <Table extends string, Columns extends string>(table: C
     .addColumn('lease_until', 'bigint', (c) => c.notNull().defaultTo(0))
     .addColumn('generation', 'integer', (c) => c.notNull().defaultTo(0))
 
-/** The condition of an index of leased rows. There are few at any time, even after a crash. */
+/** The condition of an index of leased rows. The number of leased rows is always small, even after a crash. */
 export const isLeased = sql<boolean>`lease_until > 0`

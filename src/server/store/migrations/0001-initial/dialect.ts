@@ -1,6 +1,6 @@
 import type { ColumnDefinitionBuilder, Kysely } from 'kysely'
 
-/** The differences between SQLite and PostgreSQL in the initial migration. See `sqlite.ts` and `postgres.ts`. */
+/** The SQL that differs between SQLite and PostgreSQL in the initial migration. See `sqlite.ts` and `postgres.ts`. */
 export interface InitialDialect {
   /** Column type of binary data. */
   readonly bytes: 'blob' | 'bytea'

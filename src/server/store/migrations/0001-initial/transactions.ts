@@ -35,9 +35,9 @@ export async function createTransactions(db: Kysely<unknown>): Promise<void> {
     .addColumn('error', 'text')
     .addColumn('created_at', 'bigint', (c) => c.notNull())
     .$call(withLease)
-    // 1 while a reorg may still remove its block.
+    // 1 while a reorg can still remove the transaction's block.
     .addColumn('watched', 'integer', (c) => c.notNull().defaultTo(0))
-    // 1 after a reorg removed its block.
+    // 1 after a reorg removed the transaction's block.
     .addColumn('returned', 'integer', (c) => c.notNull().defaultTo(0))
     // The action that an operator requests for a pending transaction.
     .addColumn('requested_action', 'text')
@@ -58,7 +58,7 @@ export async function createTransactions(db: Kysely<unknown>): Promise<void> {
     .execute()
   // A Solana mint has at most one unfinished transaction.
   await index('mint_unfinished').unique().columns(['mint']).where(isSigned).execute()
-  // For counting the pending transactions of a signer before signing.
+  // Index to count the pending transactions of a signer before signing.
   await index('ahead').columns(['blockchain', 'signer']).where(isSigned).execute()
   await index('factory').columns(['blockchain']).where(sql.ref('kind'), '=', sql.lit('factory')).execute()
   await index('hash').columns(['hash']).execute()

@@ -34,15 +34,15 @@ export async function createTransfers(db: Kysely<unknown>, dialect: InitialDiale
     .where(sql<boolean>`status = 'initiated' and transaction_id is null`)
     .execute()
   await index('request').columns(['request_id']).execute()
-  // For computing the costs that runs with a limit reserve.
+  // Index to compute the costs that runs with a limit reserve.
   await index('waiting')
     .columns(['collection_id'])
     .where(sql<boolean>`status = 'initiated' and transaction_id is null`)
     .execute()
   await index('transaction').columns(['transaction_id']).execute()
-  // Includes transfers that a reorg made pending again, which `transfers_pending` leaves out.
+  // This index includes transfers that a reorg made pending again, which `transfers_pending` omits.
   await index('initiated').columns(['nft_id']).where(sql.ref('status'), '=', sql.lit('initiated')).execute()
-  // These two leave out unsigned transfers, which have their own indexes.
+  // These two indexes omit unsigned transfers, which have separate indexes.
   const isSigned = sql<boolean>`transaction_id is not null`
   await index('nft').columns(['nft_id', 'seq']).where(isSigned).execute()
   await index('collection').columns(['collection_id', 'transaction_id']).where(isSigned).execute()

@@ -40,7 +40,7 @@ export async function createUpdates(db: Kysely<unknown>, dialect: InitialDialect
   await index('sign_due').columns(['blockchain', 'collection_id', 'seq']).where(isAt('sign')).execute()
   await index('on_chain').columns(['collection_id']).where(isAt('chain')).execute()
   await index('request').columns(['request_id']).execute()
-  // For computing the costs that runs with a limit reserve.
+  // Index to compute the costs that runs with a limit reserve.
   await index('unsigned')
     .columns(['collection_id'])
     .where(sql<boolean>`status = 'initiated' and transaction_id is null`)

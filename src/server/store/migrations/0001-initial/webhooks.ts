@@ -33,7 +33,7 @@ export async function createWebhooks(db: Kysely<unknown>): Promise<void> {
     .execute()
   await db.schema.createIndex('webhook_events_age').on('webhook_events').columns(['created_at']).execute()
 
-  // No foreign keys: a change must not fail because a webhook is removed at the same moment.
+  // Don't use foreign keys, because a change must not fail if a webhook is removed at the same moment.
   await db.schema
     .createTable('webhook_deliveries')
     .addColumn('webhook_id', 'text', (c) => c.notNull())
