@@ -51,7 +51,7 @@ export async function checkBackend(
   }
 }
 
-/** Returns the note about a restored backend. Moving a data directory counts as a restore, but loses nothing. */
+/** Returns the note about a restored backend. A moved data directory counts as restored, but loses nothing. */
 function noteOf(lost: number): string {
   if (lost === 0) return 'The backend was restored or moved, and still has every accepted row'
   return `The backend was restored from a backup and has no record of ${lost} accepted ${lost === 1 ? 'row' : 'rows'}`

@@ -16,7 +16,7 @@ import type { BatchOptions, CheckDeps, DryRun } from './types.ts'
 
 const DEFAULT_RATE = 2
 
-// A placeholder as long as the URL of an uploaded file.
+// This placeholder is as long as the URL of an uploaded file.
 const UPLOADED = `ipfs://b${'a'.repeat(58)}`
 
 /**
@@ -38,14 +38,14 @@ export async function dryRunBatch(options: BatchOptions, deps: CheckDeps): Promi
 /**
  * Calls `look` with the run of a manifest. A new run is not stored, and nothing in the state directory changes.
  *
- * @throws GdnError `run_busy` if another process holds the run
+ * @throws GdnError `run_busy` if another process has acquired the run
  */
 export async function lookingAtRun<Result>(
   options: BatchOptions,
   look: (store: StoredRun) => Promise<Result>,
 ): Promise<Result> {
   const elsewhere = await mkdtemp(join(tmpdir(), 'gdn-dry-run-'))
-  // If there is no state, an empty temporary one takes its place, so that none is created in the state directory.
+  // Without a state, use an empty temporary one, so that none is created in the state directory.
   const state = (await openStateIfThere(options.stateDir)) ?? (await openState(elsewhere))
   try {
     for (const { holder } of await state.read((sql) => dropsOf(sql, familyOf(sql, options)))) {

@@ -23,7 +23,7 @@ import { requestMetadata } from './send/request.ts'
 import type { BatchOptions } from './types.ts'
 
 /**
- * Enters the rows of the run in one transaction. The transaction checks other runs again, because they may have claimed
+ * Stores the rows of the run in one transaction. The transaction checks other runs again, because they may have claimed
  * rows since the plan was made, for example while the confirmation prompt was open.
  */
 export async function enterRows(
@@ -77,7 +77,11 @@ function* enteredPositions(plan: RequestPlan, { adopted }: EarlierMints): Genera
   for (const { row } of adopted) yield row.position
 }
 
-/** @throws GdnError `run_busy` if another run or command has adopted an NFT that this run was about to adopt */
+/**
+ * Refuses adopted NFTs that belong to another run or command by now.
+ *
+ * @throws GdnError `run_busy` if another run or command has adopted an NFT that this run was about to adopt
+ */
 function refuseGiven(sql: Sql, runId: string, adopted: readonly Adopted[]): void {
   const ids = adopted.map(({ nftGdnId }) => nftGdnId)
   const given = ids.length === 0 ? [] : givenToOtherRuns(sql, runId, ids)

@@ -42,10 +42,10 @@ import { hasNames } from './rows/row-text.ts'
 import type { StoredRun } from './runs/stored-run.ts'
 import type { BatchClient, BatchDeps, BatchOptions, Items, ManifestChanges } from './types.ts'
 
-/** The rows of a run. The stored rows are unchanged until the run points to the new set. */
+/** The rows of a run. The stored rows don't change until the run refers to the new set. */
 export interface Gathered {
   rows: RowsIn
-  /** Whether the manifest was read. Otherwise, these are the stored rows. */
+  /** Whether the manifest was read. If not, these are the stored rows. */
   isRead: boolean
   changes: ManifestChanges
   /** Sent rows whose local files were moved. These rows don't count as changed. */
@@ -56,7 +56,7 @@ export interface Gathered {
   changed: number[]
   /** The rows of a new run, none of which was sent. Null for a run that has begun. */
   unsent: RequestPlanBuilder | null
-  /** How the operations of all rows are found. Determined when the rows are planned. */
+  /** How the operations of all rows are found. This is determined when the rows are planned. */
   foundBy: FoundBy
   /** The addresses of the manifest's ENS names. Empty if it wasn't read. */
   names: ReadonlyMap<string, string>
@@ -74,12 +74,15 @@ export interface TypedTrait {
 
 type Options = Pick<BatchOptions, 'reconcileOnly' | 'retryFailed' | 'retryAbsent'>
 
-/** With more files, checking each of them takes as long as reading the manifest. */
+/**
+ * Maximum number of local files that are checked one by one. With more files, the checks take as long as reading the
+ * manifest.
+ */
 const MAX_LOCAL_FILES = 10_000
 export const MAX_EXAMPLES = 50
 const MAX_ISSUES = 10_000
 const MAX_NAME_NOTES = 10
-/** Number of rows that are entered into the draft together. With 10,000, the heap grows by 35 MB. */
+/** Number of rows that are stored in the draft together. With 10,000, the heap grows by 35 MB. */
 const ENTERED_TOGETHER = 1_000
 /**
  * Bytes of rows that one transaction moves to the set. This limits how long the event loop and other processes wait.
@@ -96,8 +99,8 @@ export const noManifestChanges = (): ManifestChanges => ({
 })
 
 /**
- * Reads the manifest into a new set of rows that nothing points to yet, or into a draft in a dry run. If the manifest
- * and its local files are unchanged, it uses the stored rows instead.
+ * Reads the manifest into a new set of rows to which nothing refers yet, or into a draft in a dry run. If the manifest
+ * and its local files are unchanged, uses the stored rows instead.
  *
  * @throws GdnError `invalid_manifest`, `not_found_locally`, `data_dir`
  */
@@ -281,7 +284,7 @@ export async function refuseTypedRow(
   await refuseTypedTrait(client, typed?.trait, { place, signal })
 }
 
-/** Returns the first typed trait that the row's NFT will have. An unrevealed NFT gets it when it is revealed. */
+/** Returns the first typed trait that the row's NFT will have. An unrevealed NFT gets the trait when it is revealed. */
 function typedTraitOf({ line, metadata, identity }: ManifestRow): TypedTrait | undefined {
   const trait = typedTraitIn(metadata) ?? typedTraitIn(identity?.metadata)
   return trait && { trait, line }
@@ -292,7 +295,11 @@ function addNames(names: Map<string, string>, { receiver, receiverName, sender, 
   if (senderName !== undefined && sender !== null) names.set(senderName, sender)
 }
 
-/** @throws GdnError `invalid_manifest` if rows differ only in an ENS name and its address */
+/**
+ * Refuses rows that differ only in an ENS name and its address.
+ *
+ * @throws GdnError `invalid_manifest`
+ */
 async function refuseNamedTwice(store: StoredRun, rows: RowsIn): Promise<void> {
   const twice = await store.read((sql) => rowsNamedTwice(sql, rows, MAX_ISSUES))
   if (twice.length === 0) return
@@ -343,7 +350,7 @@ export async function changesFrom(
     const name = record === undefined ? shownKey(key) : keptRow(record).row.metadata.title
     changes.examples.push({ kind, key: name, line })
   }
-  // The first NFT of each receiver has the number 1.
+  // Number the NFTs of each receiver from 1.
   if (isOfList(drop)) changes.receivers = receivers
   return { changes, relocated: moved, differing }
 }
@@ -387,7 +394,7 @@ export async function planRows(store: StoredRun, gathered: Gathered, options: Op
 }
 
 /**
- * Returns whether every row was sent. Counting is enough if the run still has the rows that it began with. Comparing a
+ * Returns whether every row was sent. A count suffices if the run still has the rows with which it began. Comparing a
  * million rows with their operations takes seconds.
  */
 async function isAllSent(store: StoredRun, { rows }: Gathered, sent: number): Promise<boolean> {
@@ -397,7 +404,7 @@ async function isAllSent(store: StoredRun, { rows }: Gathered, sent: number): Pr
 
 /**
  * Returns the plan without the rows that are known to be minted, although this run didn't send them. Adopted rows count
- * as accepted. Renamed rows already count under the keys that they were sent with.
+ * as accepted. Renamed rows already count under the keys with which they were sent.
  */
 export function withoutMinted(
   store: StoredRun,
@@ -414,7 +421,7 @@ export function withoutMinted(
 async function findRows(store: StoredRun, { rows, foundBy }: Gathered, options: Options) {
   const pending = new RequestPlanBuilder()
   const changed: number[] = []
-  /** Operations by state that don't count, because their rows are sent again or adopted. */
+  /** Numbers of operations, by state, that don't count because their rows are sent again or adopted. */
   const left = new Map<OperationState, number>()
   let [sent, failed] = [0, 0]
   for await (const page of plannedPages(store.state, rows, store.drop, foundBy)) {
@@ -440,13 +447,13 @@ export const retriedStates = ({ retryFailed, retryAbsent }: Options): OperationS
 /** Returns whether this command sends the row. */
 function isPending({ state, isChanged }: PlannedRow, options: Options): boolean {
   if (state === null || state === 'planned' || state === 'intended') return true
-  // A failed row has no NFT, so the edited row is sent like a new one.
+  // Send an edited failed row like a new one, because it has no NFT.
   if (state === 'failed' && isChanged === 1) return true
   if (options.reconcileOnly === true) return false
   return retriedStates(options).includes(state)
 }
 
-/** Returns sizes and times of local files. Returns null if there are too many files or one can't be read. */
+/** Returns the sizes and times of local files. Returns null if there are too many files or one can't be read. */
 async function identitiesOf(paths: ReadonlySet<string>): Promise<FileIdentity[] | null> {
   if (paths.size > MAX_LOCAL_FILES) return null
   const identities: FileIdentity[] = []

@@ -14,7 +14,7 @@ type IsCommitted = (row: ManifestRow, n: number) => Promise<boolean>
 
 /** How a changed manifest differs from the planned rows of a run. */
 export interface ChangesSince {
-  /** Null if both have the same rows. */
+  /** The changes; null if the manifest and the run have the same rows. */
   changes: ManifestChanges | null
   /** The keys of rows whose content differs from the sent or planned content. */
   edited: ReadonlySet<string>
@@ -29,8 +29,8 @@ export interface ChangesSince {
 /**
  * Compares a manifest with the planned rows of a run. Returns null if the file is unchanged or the run has not begun.
  *
- * @param committed returns a function that tells whether a row is the one that an unrevealed run has committed to as
- *   its row `n`. Such a row differs from its placeholder until it is revealed, but it isn't edited. Null if unknown.
+ * @param committed returns a function that checks whether an unrevealed run has committed to a row as its row `n`. Such
+ *   a row differs from its placeholder until it is revealed, but it isn't edited. Null if unknown.
  * @throws GdnError `invalid_manifest` if the manifest has errors
  */
 export async function changesSince(

@@ -31,7 +31,7 @@ import type { StoredRun } from './runs/stored-run.ts'
 import { beyondSupply, LEFT_OVER, refuseBeyondSupply } from './supply.ts'
 import type { BatchClient, BatchOptions, CheckDeps, Duplicates, ManifestChanges, PlannedEvent } from './types.ts'
 
-/** A run that passed every check and whose rows can be entered. */
+/** A run that has passed every check, and whose rows can be stored. */
 export interface PreparedRun {
   gathered: Gathered
   plan: RequestPlan
@@ -45,7 +45,7 @@ export interface PreparedRun {
 
 /**
  * Reads and plans the rows. Checks everything that can prevent the run: the backend, edits of the manifest, other runs,
- * and the NFTs of the collection. Dry runs use this function too, so they get the same result.
+ * and the NFTs of the collection. Dry runs also use this function, so they get the same result.
  *
  * @param writes whether to record the rows and the backend; false in a dry run
  * @throws GdnError, see `runBatch`
@@ -98,7 +98,7 @@ export async function prepare(
 
 /**
  * Refuses rows that exceed the maximum supply. If the run was interrupted after it had sent rows, other machines used
- * up the supply. Like without the interruption, the rows that no longer fit then fail, with a note.
+ * up the supply. In that case, the rows that no longer fit fail with a note, as without the interruption.
  */
 async function checkSupply(
   client: BatchClient,
@@ -115,7 +115,7 @@ async function checkSupply(
 
 const keptRows = (some: readonly { row: KeptRow }[]): KeptRow[] => some.map(({ row }) => row)
 
-/** Refuses to resume a run if its rows seem to have been renumbered or if nothing is left to send. */
+/** Refuses to resume a run if its rows seem to have been renumbered, or if no rows remain to be sent. */
 async function checkEdits(
   store: StoredRun,
   options: BatchOptions,

@@ -2,7 +2,7 @@ import type { PlannedRow } from '../state/rows.ts'
 
 export const DEFAULT_CHUNK_SIZE = 50
 
-/** Which rows are sent together, and in which order. Rows are identified by their positions in the manifest. */
+/** The rows that are sent together, and their order. Rows are identified by their positions in the manifest. */
 export interface RequestPlan {
   readonly requests: number
   readonly rows: number
@@ -20,7 +20,7 @@ export interface RequestPlan {
 
 const PIECE = 65_536
 
-/** A list of 32-bit integers. An array takes up to three times the memory, and is copied when it grows. */
+/** A growing list of 32-bit integers. An array would need up to three times the memory. */
 class Numbers {
   readonly #pieces: Int32Array[] = []
   length = 0
@@ -57,7 +57,7 @@ export class RequestPlanBuilder {
   build(chunkSize: number, inOrder: boolean): RequestPlan {
     const { rank, count } = ranksOf(this.#groups)
     const { rows } = this
-    // Null keeps the order of the manifest.
+    // With null, the order of the manifest is kept.
     const order = inOrder || count === rows ? null : byGroup(this.#groups, rank, count)
     const at = (index: number): number => (order === null ? index : (order[index] ?? 0))
     const starts = new Numbers()

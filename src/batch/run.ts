@@ -68,7 +68,7 @@ export async function withLeasedRun<Result>(
     try {
       return await use(store)
     } finally {
-      // Removes the run if it has no rows. Otherwise, removes the row sets that the run doesn't use.
+      // Remove the run if it has no rows. Otherwise, remove the row sets that the run doesn't use.
       const { id, setId } = store.drop
       const tidy = (sql: Sql) => (setId === null ? forgetDrop(sql, id) : removeOtherSets(sql, id, setId))
       await store.write(tidy).catch(() => undefined)
@@ -94,7 +94,7 @@ async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDep
   const { contractAddress: contract, blockchain, signal } = options
   const carried = sends ? await setRunLimit(deps.client, { limit, contract, blockchain, signal }) : limit
   if (sends) await deps.beforeSending?.(planned, carried)
-  // Labels are replaced before the rows are entered, because a run that knows its NFTs doesn't check labels again.
+  // Replace labels before the rows are stored, because a run that knows its NFTs doesn't check labels again.
   const { relabeled } = prepared.mints
   if (relabeled.length > 0 && options.label != null)
     await relabelOnServer(deps.client, options, relabeled, options.label)
@@ -112,7 +112,7 @@ async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDep
     const reconciled = waits || !sends ? await finish(context, poller) : null
     const { counts } = store
     const isOver = openRows(counts) === 0
-    // The timeout may expire just when the last row is deployed.
+    // The timeout may expire at the moment when the last row is deployed.
     const stopped =
       isOver && context.stopped?.code === 'pending' ? null : (heldByLimit(context, poller) ?? context.stopped)
     if (isOver) {
@@ -139,8 +139,8 @@ async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDep
 }
 
 /**
- * Returns the reason `max_cost` if nothing is left to send and the signed transactions need a higher limit or lower
- * fees; null otherwise.
+ * Returns the reason `max_cost` if no rows remain to be sent and the signed transactions need a higher limit or lower
+ * fees. Returns null otherwise.
  */
 function heldByLimit({ store: { counts }, stopped }: RunContext, { waitsFor }: StatusPoller): BatchSummary['stopped'] {
   const isOutOfTime = stopped === null || stopped.code === 'pending'
@@ -172,7 +172,7 @@ async function* resultsOf(store: StoredRun): AsyncGenerator<ResultRow> {
 async function finish(context: RunContext, poller: StatusPoller) {
   const { options, now, store } = context
   const deadline = now() + (options.timeout ?? DEFAULT_WAIT_MS)
-  // Shows whether the server returns rows unchanged, which must be known before a row is declared absent.
+  // Poll once to learn whether the server returns rows unchanged. This must be known before a row is declared absent.
   if (store.counts.unknown > 0) await poller.pollOnce()
   const reconciled = await reconcile(context, {
     markerKey: store.drop.marker ?? undefined,
@@ -194,7 +194,9 @@ async function sendAll(context: RunContext, plan: RequestPlan, rows: RowsIn, pol
   return await new Sender(context, plan, requestOf, () => void poller.pollAside()).run()
 }
 
-/** Limits the fees of the run on the server. Only a limit from this command's options replaces an existing one. */
+/**
+ * Sets the limits of the run's fees on the server. Only a limit from this command's options replaces an existing one.
+ */
 async function limitFees({ store: { drop }, options, client, halt }: RunContext): Promise<void> {
   if (drop.maxFee === null) return
   const { contract: contract_address, blockchain, id: run } = drop

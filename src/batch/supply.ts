@@ -9,8 +9,8 @@ type Target = Pick<BatchOptions, 'contractAddress' | 'blockchain' | 'manifestPat
 type SupplyClient = Pick<BatchClient, 'call' | 'learnIdempotency' | 'supports'>
 
 /**
- * Refuses rows that exceed the maximum supply of their collection. The server refuses them too, but some time after
- * other rows of the run were minted.
+ * Refuses rows that exceed the maximum supply of their collection. The server also refuses them, but only after other
+ * rows of the run were minted.
  *
  * @param rows number of rows to mint, without those that the server has accepted
  * @throws GdnError `refused`
@@ -54,7 +54,7 @@ export async function beyondSupply(
 /** The note about rows of an interrupted run that exceed the maximum supply. */
 export const LEFT_OVER = "The rows that don't fit will fail"
 
-/** Returns whether the error of a row or of an NFT says that its collection has its maximum supply. */
+/** Returns whether the error of a row or of an NFT means that its collection has its maximum supply. */
 export const saysBeyondSupply = (error: string): boolean =>
   /none is left of the collection's maximum supply|the collection already has its maximum supply/.test(error)
 
@@ -63,8 +63,8 @@ export const isBeyondSupply = (sent: Sent): boolean =>
   sent.kind === 'answered' && sent.headers[HEADERS.errorCode] === SUPPLY_ERRORS.maxSupply
 
 /**
- * Returns how many rows of a refused request fit into the maximum supply of their collection, which other machines use
- * up as well.
+ * Returns how many rows of a refused request fit into the maximum supply of their collection. Other machines may use
+ * the same supply.
  */
 export async function rowsThatFit(
   client: Pick<BatchClient, 'call'>,
@@ -72,6 +72,6 @@ export async function rowsThatFit(
   rows: number,
 ): Promise<number> {
   const { left } = await client.call('getsupply', { contract_address, blockchain }, { signal })
-  // NFTs that failed since may leave more, so that the request gets smaller in any case.
+  // NFTs that have failed since may increase the remaining supply. Make the request smaller in any case.
   return Math.min(left ?? 0, rows - 1)
 }

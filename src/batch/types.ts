@@ -44,7 +44,11 @@ export interface BatchClient {
     request: RequestOf<Name>,
     options?: CallOptions,
   ): Promise<ResponseOf<Name>>
-  /** @throws GdnError if the server accepts no files, or if the file has changed since it was hashed */
+  /**
+   * Uploads a file.
+   *
+   * @throws GdnError if the server accepts no files, or if the file has changed since it was hashed
+   */
   upload(path: string, name: string, options?: UploadOptions): Promise<{ url: string }>
   /** Returns whether the server announced a capability; null if it hasn't responded yet. */
   supports(capability: Capability): boolean | null
@@ -58,31 +62,32 @@ export interface BatchClient {
 /** Grants permission to send, in order. Call `done` after the response or a failure. */
 export interface BatchPacer {
   take(endpoint: MintEndpoint, signal?: AbortSignal): Promise<{ done(): void }>
-  /** Holds back all requests to an endpoint for this time, after a 429. */
+  /** Pauses all requests to an endpoint for this time, after a 429. */
   hold(endpoint: MintEndpoint, ms: number): void
 }
 
 /** Options of a run that come from the flags of its command, with the names and values of the flags. */
 export interface RunOptionFlags {
-  /** Start another drop of a run that is finished. */
+  /** Whether to start another drop of a run that is finished. */
   again?: boolean | undefined
-  /** Mint new rows even if sent rows left the manifest. The new rows may be edits of these rows. */
+  /** Whether to mint new rows even if sent rows left the manifest. The new rows may be edits of these rows. */
   newRows?: boolean | undefined
   /**
-   * Treat rows of a new run that are already in the collection as minted by the run, even if they have another label.
+   * Whether to treat rows of a new run that are already in the collection as minted by the run, even if they have
+   * another label.
    */
   adopt?: boolean | undefined
-  /** Permit rows to exchange values, or their complete content, with other rows. */
+  /** Whether rows may exchange values, or their complete content, with other rows. */
   allowExchanged?: boolean | undefined
   /** If false, the collection isn't compared with the rows before they are sent. */
   lookup?: boolean | undefined
   /** Metadata key for a public value that is unique to each row, so that the row can be found again. */
   markerKey?: string | undefined
-  /** Mint dynamic NFTs with creatednft. Stored with the run. */
+  /** Whether to mint dynamic NFTs with creatednft. Stored with the run. */
   dynamic?: boolean | undefined
   /** Maximum number of rows per request. Default: 50. */
   chunkSize?: number | undefined
-  /** Keep the rows in the manifest's order. Then only one request is in flight at a time. */
+  /** Whether to keep the rows in the manifest's order. If set, only one request is in flight at a time. */
   inOrder?: boolean | undefined
   /** If false, the run ends when every row is accepted. */
   wait?: boolean | undefined
@@ -106,7 +111,7 @@ export interface BatchOptions extends RunOptionFlags {
   backend?: SeenBackend
   blockchain: Blockchain
   contractAddress: string
-  /** Absolute real path; null for standard input, which needs `runName`. */
+  /** Whether the NFT was burned after its mint, as far as this machine knows. The status is still that of the mint. */
   manifestPath: string | null
   /** The value of `--run <name>`. */
   runName?: string | undefined
@@ -118,18 +123,22 @@ export interface BatchOptions extends RunOptionFlags {
   isOfOtherDrop?: ((metadata: unknown) => boolean) | undefined
   /** Returns the row number, from 1, of an NFT that any run minted for this unrevealed drop; null for other NFTs. */
   committedRow?: ((metadata: unknown) => number | null) | undefined
-  /** Resume this drop of the run. Default: the newest. */
+  /** The number of the run's drop to resume. Default: the newest. */
   generation?: number
-  /** Retry rows that the server refused or whose NFTs failed. */
+  /** Whether to retry rows that the server refused or whose NFTs failed. */
   retryFailed?: boolean
-  /** Retry rows that reconciling found absent. */
+  /** Whether to retry rows that reconciling found absent. */
   retryAbsent?: boolean
-  /** Send nothing. Only resolve unknown rows and poll accepted ones. */
+  /** Whether to send nothing, and only resolve unknown rows and poll accepted ones. */
   reconcileOnly?: boolean
-  /** Treat rows that the server knows by their reference IDs as minted, even if their content was edited afterwards. */
+  /**
+   * Whether to treat rows that the server knows by their reference IDs as minted, even if their content was edited
+   * afterwards.
+   */
   keepEdited?: boolean
   /**
-   * The keys of rows whose content in the manifest differs from what was sent, if a run continues with its stored rows.
+   * The keys of rows whose content in the manifest differs from the sent content, if a run continues with its stored
+   * rows.
    */
   editedRows?: ReadonlySet<string> | undefined
   /** The user's decisions on rows with an unknown outcome: the NFT of the row, or null if it wasn't minted. */
@@ -151,7 +160,9 @@ export interface BatchOptions extends RunOptionFlags {
   requestsPerSecond?: number | undefined
   /** How long the server may be unreachable before the run stops, in milliseconds. Default: 2 minutes. */
   unreachableMs?: number
-  /** Aborted by Ctrl-C. If the reason is a GdnError (`interrupted`, `terminated`), it determines the exit code. */
+  /**
+   * Signal that Ctrl-C aborts. If the reason is a GdnError (`interrupted`, `terminated`), it determines the exit code.
+   */
   signal?: AbortSignal
 }
 
@@ -178,7 +189,7 @@ export interface BatchDeps {
    */
   shortage?(): Promise<string | null>
   /**
-   * Called while the server accepts no more rows because of the run's limit. Returns the limit that is enough for all
+   * Called while the server accepts no more rows because of the run's limit. Returns the limit that suffices for all
    * rows, in coins, or null if it isn't known.
    */
   sufficientLimit?(): Promise<string | null>
@@ -186,7 +197,7 @@ export interface BatchDeps {
   onEvent?(event: BatchEvent): void
   /** A monotonic clock. Default: `performance.now`. */
   now?: Now
-  /** Waits. Rejects with the signal's reason. */
+  /** Waits for a time. Rejects with the signal's reason. */
   sleep?(ms: number, signal?: AbortSignal): Promise<void>
   /** Returns a new idempotency key. Default: a random UUID. */
   newKey?(): string
@@ -307,23 +318,26 @@ export type BatchEvent =
       status: number | null
       message: string | null
     }
-  /** Sending is paused for `ms` milliseconds. */
+  /** Event when sending is paused for `ms` milliseconds. */
   | {
       type: 'holding'
       reason: 'rate_limited' | 'not_ready' | 'max_cost' | 'unreachable' | 'unknown'
       ms: number
       message: string
     }
-  /** The rows by status, after each change. */
+  /** Event after each change, with the rows by status. */
   | { type: 'rows'; counts: RowCounts }
   /**
-   * Everything was sent, and the accepted rows are polled until they are deployed or failed. `reason` is what the
-   * server waits for, or null if unknown.
+   * Event while rows are compared with unknown NFTs of the collection, before the run sends rows. Has the number of
+   * NFTs that were compared.
    */
   | { type: 'waiting'; pending: number; reason?: string | null }
-  /** Before a run sends rows: how many unknown NFTs of the collection were compared with its rows. */
+  /**
+   * Event while unknown rows are being resolved. `ms` is the remaining wait. `done` of `total` is the number of NFTs
+   * that were read.
+   */
   | { type: 'looking_up'; done: number; total: number }
-  /** Unknown rows are being resolved. `ms`: the remaining wait. `done` of `total`: NFTs that were read. */
+  /** Event when the server rejected a request because of its size. Later requests are smaller. */
   | { type: 'reconciling'; phase: 'waiting' | 'listing' | 'reading'; ms: number; done: number; total: number }
   | { type: 'reconciled'; adopted: number; absent: number; undecided: number }
   /** The server rejected a request because of its size. Later requests are smaller. */
@@ -378,7 +392,7 @@ export interface DryRun {
   run: RunRef
   rows: RowCounts
   requests: number
-  /** Total bytes of the request bodies. Each local file counts as a URL of the length that it will have. */
+  /** Order of the token IDs, as a sentence. */
   bytes: number
   receivers: number
   files: number
@@ -394,7 +408,7 @@ export interface DryRun {
 }
 
 export interface RunInfo extends RunRef {
-  /** Shared by all drops of one run. */
+  /** ID of the run, which all its drops share. */
   family: string
   origin: string
   /** The server's address when the run began. */
@@ -405,7 +419,7 @@ export interface RunInfo extends RunRef {
   contractAddress: string
   manifestPath: string | null
   runName: string | null
-  /** 1 for the first drop, 2 after `--again`, … */
+  /** Number of the drop: 1 for the first drop, 2 after `--again`, and so on. */
   generation: number
   chunkSize: number
   inOrder: boolean

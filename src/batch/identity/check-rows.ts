@@ -8,7 +8,7 @@ import { rowsWithMovedFiles } from './moved-files.ts'
 import { findPairs, type Pair, renamedOf } from './pairing.ts'
 import { ServerNames } from './server-names.ts'
 
-// Both a mint (`prepare`) and a plan (`withPlan`) use this file to find rows that were minted under another key. Both
+// A mint (`prepare`) and a plan (`withPlan`) both use this file to find rows that were minted under another key. Both
 // then call `refuseClaimed`.
 
 /** Rows that were minted under another key, with their NFTs. */

@@ -28,32 +28,32 @@ interface NamedRow {
 
 interface ClaimedElsewhere {
   rows: NamedRow[]
-  /** A row that belongs to several runs counts as one row. */
+  /** The keys of the rows. A row that belongs to several runs counts as one row. */
   keys: Set<string>
   /** The command that finishes each run, by the run's name; null if the run is finished. */
   runs: Map<string, string | null>
   /**
-   * Whether the manifest of every run in `runs` differs from this run's. Such a run may be another drop with the same
+   * Whether every run in `runs` has a different manifest from this run's. Such a run may be another drop with the same
    * IDs.
    */
   ofOtherFiles: boolean
   /** The path of another run's manifest that no longer exists. Null if there is none. */
   missing: string | null
   /**
-   * Hints: how this run takes over another one whose manifest was moved, and how a command continues a run of this
-   * manifest.
+   * Hints that explain how this run takes over another run whose manifest was moved, and which command continues a run
+   * of this manifest.
    */
   moves: Set<string>
 }
 
-/** The rows that a run would send. */
+/** The rows that a run would send, and the rows whose keys must be free. */
 interface Checked {
   rows: RowsIn
-  /** Whether the manifest was read. Otherwise, these are the stored rows. */
+  /** Whether the manifest was read. If not, these are the stored rows. */
   isRead: boolean
   /** Positions of pending rows. All other rows have a live operation. */
   pending: Iterable<number>
-  /** Rows that were minted under another key. They are not sent, so only their keys must be free. */
+  /** Rows that were minted under another key. They aren't sent, so only their new keys must be free. */
   renamed: readonly { row: KeptRow }[]
 }
 
@@ -105,8 +105,8 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
   for (const other of others) {
     let isChecked = (_key: string): boolean => true
     if (drop.setId !== null && (drop.again || other.again)) {
-      // A second drop repeats rows on purpose, but the first drop keeps its claim. Only rows that were added afterwards
-      // are checked.
+      // A second drop repeats rows on purpose, but the first drop keeps its claim. Check only rows that were added
+      // afterwards.
       if (!checked.isRead) continue
       added ??= addedKeys(sql, checked.rows, drop)
       const keys = added
@@ -117,7 +117,7 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
     const goOn = howToGoOn(drop, other)
     let isOneManifest = false
     for (const row of sharedRows(sql, other, { hasNames, areLists: isOfList(drop) && isOfList(other) })) {
-      // Rows of different drops, or with different keys, are the same only by their content.
+      // Rows of different drops, or with different keys, are the same only if their content is.
       if (isOtherDrop && row.portable !== row.otherPortable && row.isSameAddress !== 1) continue
       if ((isOtherDrop || row.key !== row.otherKey) && haveOtherFiles(row)) continue
       if (renamed.has(row.key) ? row.key !== row.otherKey || other.scope !== drop.scope : !isChecked(row.key)) continue
@@ -230,7 +230,7 @@ function howToFinish(sql: Sql, drop: Drop): string | null {
 
 const sizeOf = (path: string): number | null => statSync(path, { throwIfNoEntry: false })?.size ?? null
 
-/** Returns where the rows of a run are from, for messages: its list of receivers, or else the manifest. */
+/** Returns the source of a run's rows for messages: its list of receivers, or else the manifest. */
 function sourceOf({ reading }: Drop): string {
   const list = reading.list as { path: string | null } | undefined
   if (list === undefined) return 'the manifest'

@@ -11,12 +11,15 @@ import { shownKey } from '../rows/row-key.ts'
 import { seemChanged } from './renumbered.ts'
 
 /**
- * Minimum number of values. With fewer, the exchange may be intentional, for example of two titles, or of a trait in a
- * few rows.
+ * Minimum number of values in an exchange. With fewer values, the exchange may be intentional, for example of two
+ * titles, or of a trait in a few rows.
  */
 const MIN_VALUES = 5
 
-/** Maximum number of rows that don't fit an exact exchange: other edits, or changes since the manifest was copied. */
+/**
+ * Maximum number of rows that don't fit an exact exchange, because of other edits, or changes since the manifest was
+ * copied.
+ */
 const MAX_EXCESS = 2
 const MAX_EXCESS_PART = 0.1
 
@@ -128,8 +131,8 @@ const isExchanged = (one: ExchangedField, named: number): boolean =>
   one.values >= MIN_VALUES && (isBalanced(one) || (isRefused(one) && isReordered(one, named)))
 
 /**
- * Returns whether rows exchange the values of a field among each other. If people transfer NFTs among a few wallets, or
- * reassign a few titles, they rarely give each value to as many rows as they take it from. If other edits accompany a
+ * Returns whether rows exchange the values of a field among each other. If users transfer NFTs among a few wallets, or
+ * reassign a few titles, each value is rarely added to as many rows as it is removed from. If other edits accompany a
  * sorted column, only few rows are unbalanced.
  */
 const isBalanced = ({ moved, changed, excess }: ExchangedField): boolean =>
@@ -148,7 +151,7 @@ const mayBeExchanged = (one: ExchangedField, named: number): boolean =>
   (seemChanged(one.moved, one.changed) || (isLarge(one, named) && seemChanged(one.kept, one.changed)))
 
 /**
- * Returns whether nearly all transfers are to wallets that lose as many NFTs as they get, as if the column had been
+ * Returns whether nearly all transfers are to wallets that lose as many NFTs as they receive, as if the column had been
  * sorted.
  */
 const arePermuted = (one: ExchangedField, named: number): boolean =>

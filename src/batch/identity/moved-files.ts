@@ -38,7 +38,7 @@ export async function relocated(store: StoredRun, rows: RowsIn, setId: number): 
   return await onlyMoved(store, await store.read((sql) => changedArranged(sql, store.drop, rows, setId)))
 }
 
-/** Like `relocated`, for rows that were minted under another key and are about to get their own key. */
+/** Like `relocated`, but for rows that were minted under another key and are about to get their new key. */
 export async function relocatedPairs(
   store: StoredRun,
   rows: RowsIn,
@@ -97,7 +97,7 @@ async function areSame({ movedFrom, drop: { manifest } }: StoredRun, before: Fil
   return true
 }
 
-/** Reads the files only if their sizes are equal. */
+/** Returns whether two files have the same content. Reads the files only if their sizes are equal. */
 async function haveSameContent(path: string, other: string): Promise<boolean> {
   try {
     const [{ size }, { size: otherSize }] = await Promise.all([stat(existingPath(path)), stat(existingPath(other))])

@@ -11,13 +11,13 @@ export const WITHOUT_LABEL =
 
 /** A row whose reference ID belongs to an NFT whose label isn't the run's. */
 export interface OtherLabel {
-  /** The row's key as shown to people. */
+  /** The row's key, as shown to users. */
   key: string
   line: number
   nftGdnId: string
   operation: MintOperation
   reference: string
-  /** The label on the server. */
+  /** The label that the server stores. */
   label: string
 }
 
@@ -61,7 +61,9 @@ const HINT = [
   'If this manifest is another drop, add --run <name>. gdn then mints its rows as separate NFTs.',
 ].join('\n')
 
-/** Returns the error for a run that the server stopped. Other rows may have been minted before. */
+/**
+ * Returns the error for a run that stopped because of a label on the server. Other rows may have been minted before.
+ */
 export const stoppedByLabel = (message: string) =>
   new GdnError('seems_minted', message, {
     hint: [

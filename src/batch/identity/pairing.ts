@@ -22,7 +22,7 @@ import type { BatchClient, BatchOptions } from '../types.ts'
 import { labeledRow, type OtherLabel } from './other-labels.ts'
 import { ServerNames } from './server-names.ts'
 
-/** A row that was minted under another key, for example before it got its `id`, and the row's NFT. */
+/** A row that was minted under another key, for example before it got its `id`, with the row's NFT. */
 export interface Pair {
   row: KeptRow
   nftGdnId: string
@@ -41,7 +41,7 @@ export interface Pair {
 
 /** An NFT that was minted without an `id` and whose row is not in the manifest. */
 interface Unnamed {
-  /** Null if the outcome of its mint is unknown. */
+  /** ID of the NFT. Null if the outcome of its mint is unknown. */
   nftGdnId: string | null
   operation: MintOperation
   /** Its reference ID, which was derived from the content of its row. */
@@ -53,7 +53,7 @@ interface Unnamed {
   label: string | null
 }
 
-/** Returns the pairs whose NFTs have a label other than the run's. */
+/** Returns the pairs whose NFTs have a different label from the run's. */
 export const pairsOfOthers = (pairs: readonly Pair[], own: string | null | undefined): OtherLabel[] =>
   pairs.flatMap(({ row: { key, row }, mintedAs: reference, ...mint }) =>
     labeledRow({ key, line: row.line }, { ...mint, reference }, own),
@@ -105,7 +105,7 @@ export async function findPairs(
   const { drop } = store
   const { label = null, signal } = options
   const isNew = drop.setId === null
-  // A run that has begun finds edits of its own rows without an ID in the state: see `findReplacedRows`.
+  // A run that has begun finds edits of its rows without an ID in the state: see `findReplacedRows`.
   const checksUnnamed = isNew && label !== null
   if (!checksUnnamed && !(await store.read((sql) => hasIds(sql, rows)))) return []
   const vanished = await store.read((sql) => vanishedRows(sql, drop, rows))
@@ -219,7 +219,7 @@ async function* withContents(server: ServerNames, store: StoredRun, rows: RowsIn
     }
     const nfts = await server.unaliasedOf([...contentOf.keys()])
     yield* nfts
-    // If an NFT failed or was burned, the row may belong to one of the copies after it.
+    // If an NFT failed or was burned, the row may belong to one of the later copies.
     const ended = await server.endedOf(nfts.map(({ nftGdnId }) => nftGdnId))
     const wanted = new Map<string, number>()
     for (const { reference, nftGdnId } of nfts) {

@@ -9,7 +9,7 @@ import type { BatchOptions } from '../types.ts'
 
 type Names = ReadonlyMap<string, string>
 
-/** Passes the addresses that a run keeps for ENS names to the reader of its manifest. Returns them. */
+/** Passes the addresses that a run stores for ENS names to the reader of its manifest. Returns the addresses. */
 export async function keepNames(store: StoredRun, { ensNames }: Pick<BatchOptions, 'ensNames'>): Promise<Names> {
   const kept = await store.read((sql) => pinnedNames(sql, store.id))
   ensNames?.pin(kept)
@@ -23,8 +23,8 @@ const listPath = ({ reading: { list } }: Drop): string | null =>
   isObject(list) && typeof list.path === 'string' ? list.path : null
 
 /**
- * Refuses new rows that would go to the address of a sent row, if only an ENS name was replaced by its address or
- * another name, or vice versa. Such a row would be minted a second time, because the name identifies it.
+ * Refuses new rows whose receiver has the address of a sent row, if only an ENS name was replaced with its address or
+ * another name, or an address with a name. Such a row would be minted a second time, because the name identifies it.
  *
  * @param names the addresses of the names in the manifest
  * @throws GdnError `edited_rows`

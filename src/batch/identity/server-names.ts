@@ -32,7 +32,7 @@ export interface MintedCopy extends Asked {
 /** Number of copies of the same content that are queried at once, after the first copy was found. */
 const COPIES_AT_ONCE = 20
 
-/** Maximum number of pages of one listing. No collection needs that many. */
+/** Maximum number of pages of one listing. It exceeds the size of any collection. */
 const MAX_PAGES = 10_000
 
 /** Looks up reference IDs and NFTs of a collection, on a server that supports reference IDs. */
@@ -166,7 +166,7 @@ export class ServerNames {
         for (const { reference_id: reference, nft_gdn_id: nftGdnId } of references) {
           nfts.set(nftGdnId, { operation, reference, nftGdnId })
         }
-        // A cursor that goes back would make this loop run forever.
+        // Stop at a cursor that goes back, because the loop would never end.
         after = next !== null && next > (after ?? '') ? next : undefined
       } while (after !== undefined)
     }

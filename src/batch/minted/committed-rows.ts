@@ -13,10 +13,10 @@ import { mintedByOtherRun, seemsMintedAs } from './seems-minted.ts'
 
 /**
  * Refuses rows of an unrevealed drop that another run minted, if they are revealed, or if this run may have sent them.
- * Requests for failed rows, and those with an unknown outcome, have their own run's reference IDs, so the server
+ * Requests for failed rows, and those with an unknown outcome, have the reference IDs of their run, so the server
  * wouldn't recognize these rows.
  *
- * @param unrecorded the NFTs of the collection that the state has no record of
+ * @param unrecorded the NFTs of the collection without a record in the state
  * @param pending the positions of the rows to be minted
  * @returns the positions of the other rows that another run minted
  * @throws GdnError `seems_minted`

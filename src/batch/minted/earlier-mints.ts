@@ -43,7 +43,7 @@ export interface EarlierMints {
   notes: string[]
 }
 
-/** The run that starts, its rows and its server. */
+/** A run that is about to start, with its rows and its server. */
 interface Start {
   store: StoredRun
   options: BatchOptions
@@ -91,7 +91,8 @@ export async function findEarlierMints(
     ...options,
     isNew,
     isSharedScope: isSharedScope(drop.referenceScope),
-    // A request with an unknown outcome is repeated, and another run may have minted its rows in the meantime.
+    // Count requests with an unknown outcome, because they are repeated, and another run may have minted their rows in
+    // the meantime.
     pending: plan.rows + (options.committedRow === undefined ? 0 : store.counts.unknown),
     repeated: repeated.size,
   })
@@ -137,12 +138,13 @@ function noteOfRelabeled(relabeled: readonly OtherLabel[]): string {
 }
 
 /**
- * Returns the IDs of NFTs that the state has no record of. The NFTs listed when a run began count as recorded, even if
- * the state lost its requests. A new run has no such list yet.
+ * Returns the IDs of NFTs without a record in the state. The NFTs that were listed when a run began count as recorded,
+ * even if the state lost its requests. A new run has no such list yet.
  */
 async function unrecordedOf(store: StoredRun, ids: Iterable<string>): Promise<string[]> {
   const { collectionId, setId, listedAt, again } = store.drop
-  // A list may get receivers to whom another machine had minted under another name before this run began.
+  // A receiver may be added to a list although another machine minted to that receiver under another name before this
+  // run began.
   const known = setId === null || (isOfList(store.drop) && !again) ? null : listedAt
   return await store.read((sql) => unrecordedNfts(sql, collectionId, known, ids))
 }
@@ -244,7 +246,7 @@ async function findByContent(
 }
 
 /**
- * Adopts the NFTs that have the content of rows. The others stay in `listed`, as NFTs from before the run.
+ * Adopts the NFTs that have the content of rows. The other NFTs stay in `listed`, as NFTs from before the run.
  *
  * @throws GdnError `seems_minted` if an NFT may belong to another row or command with an unknown outcome, or belongs to
  *   another wallet
@@ -272,10 +274,10 @@ async function adoptMatches(
 }
 
 /**
- * Refuses the plan of a new run whose mint would be refused, because NFTs of the collection have the content of rows to
- * be minted.
+ * Refuses the plan of a new run that couldn't be minted, because NFTs of the collection have the content of rows to be
+ * minted.
  *
- * @param positions of the rows to be minted
+ * @param positions the positions of the rows to be minted
  * @param ids the NFTs that belong to no row
  * @throws GdnError `seems_minted`, `already_accepted`
  */
@@ -329,8 +331,8 @@ async function lookUpRows(
 }
 
 /**
- * Yields rows that were sent before, then the others. Equal rows differ only by their number, and requests with an
- * unknown outcome are resolved elsewhere.
+ * Yields first the rows that were sent before, then the others. Equal rows differ only by their number, and requests
+ * with an unknown outcome are resolved elsewhere.
  */
 async function* sentFirst(
   store: StoredRun,

@@ -27,7 +27,7 @@ export interface FoundRow {
 
 /**
  * Returns whether an NFT was minted to an owner of its row or belongs to one now, or to the row's ENS name, which may
- * have got another address since. True if the NFT's owner isn't known yet.
+ * have got another address since. Also returns true if the NFT's owner isn't known yet.
  */
 export function hasOwnerOf({ row, match: { owner, holder, name } }: FoundRow): boolean {
   const owners = ownersOf(row.row)
@@ -93,9 +93,11 @@ export class RowLookup {
   #indexed = false
 
   /**
+   * Creates a lookup without rows.
+   *
    * @param isOfOtherDrop whether an NFT matches no row, even if it has the content of one
-   * @param byOwner whether an NFT matches only rows of the owner to whom it was minted, if the server tells this owner.
-   *   Set for a list of receivers, whose rows all have the same content
+   * @param byOwner whether an NFT matches only rows of the owner to whom it was minted, if the server returns this
+   *   owner. Set for a list of receivers, whose rows all have the same content
    */
   constructor(
     rows: () => AsyncIterable<KeptRow>,
@@ -201,8 +203,8 @@ export class RowLookup {
 }
 
 /**
- * Removes and returns the NFT that fits the row best: one of the row's ENS name, then one that belongs to an owner of
- * the row, then one that was minted to an owner, then one whose owner isn't known yet, then any.
+ * Removes and returns the NFT that matches the row best: one of the row's ENS name, then one that belongs to an owner
+ * of the row, then one that was minted to an owner, then one whose owner isn't known yet, then any.
  */
 function takeFor(matches: FoundNft[], row: ManifestRow): FoundNft | null {
   const owners = ownersOf(row)

@@ -14,14 +14,15 @@ export interface StartFacts extends Pick<BatchOptions, 'again' | 'lookup'> {
 
 /** Where gdn searches for rows that were minted before. */
 export interface NeededSearches {
-  /** List the collection. If false, there is no other search. */
+  /** Whether to list the collection. If false, there is no other search. */
   listing: boolean
-  /** Ask the server for the reference IDs of pending rows. */
+  /** Whether to request the reference IDs of pending rows from the server. */
   references: boolean
-  /** Search for the content of absent rows that would be sent again. */
+  /** Whether to search for the content of absent rows that would be sent again. */
   absent: boolean
   /**
-   * Search for the content of all pending rows. Then a failed listing stops the run, unless the server refuses to list.
+   * Whether to search for the content of all pending rows. If set, a failed listing stops the run, unless the server
+   * refuses to list.
    */
   contents: boolean
 }

@@ -36,7 +36,7 @@ export const belongToOthers = (rows: readonly FoundRow[], hasReferences: boolean
 export const RENAMED = 'If the manifest was renamed after its mint, add --run <former file name>.'
 
 /**
- * Returns the error for rows of an unrevealed drop whose NFTs don't show what would be sent.
+ * Returns the error for rows of an unrevealed drop whose NFTs don't show the metadata that would be sent.
  *
  * @param flag the flag with which `gdn batch mint` mints the rows anyway
  */
@@ -73,7 +73,9 @@ interface SeemsMinted {
   run: string
   /** The rows that would be sent, including rows that the collection already has. */
   pending: AsyncIterable<KeptRow>
-  /** `new`: the run is new. `forgotten`: a resumed run has no record of the rows. */
+  /**
+   * Why the rows count as minted before. `new`: the run is new. `forgotten`: a resumed run has no record of the rows.
+   */
   which: 'new' | 'forgotten'
   hasReferences: boolean
 }

@@ -9,7 +9,7 @@ import { lastAccepted, rowsOfRequest } from '../../state/row-requests.ts'
 import { matchIds } from '../rows/match.ts'
 import type { RunContext } from '../runs/run-context.ts'
 
-/** Evidence from accepted rows on whether the server lists NFTs with unchanged metadata. */
+/** Evidence from accepted rows that shows whether the server lists NFTs with unchanged metadata. */
 export interface Proof {
   /** The last accepted request, if its rows are listed unchanged. Null otherwise. */
   request: number | null
@@ -59,7 +59,11 @@ export class CollectionSearch {
     this.#alike = new Map(wanted.map(({ title }) => [title, 0]))
   }
 
-  /** @throws GdnError, also if the run is stopped */
+  /**
+   * Searches the collection once.
+   *
+   * @throws GdnError, also if the run is stopped
+   */
   async run(): Promise<CollectionSearchResult> {
     const { source, options, emit, store, now } = this.#context
     emit({ type: 'reconciling', phase: 'listing', ms: 0, done: 0, total: 0 })
@@ -130,7 +134,7 @@ export class CollectionSearch {
   /** Compares the last accepted request with the server's records. Returns `unread` if the records are incomplete. */
   async #prove(): Promise<Proof | 'unread'> {
     const { source, store } = this.#context
-    // NFTs that failed prove nothing, because the server may have removed them.
+    // Failed NFTs prove nothing, because the server may have removed them.
     const last = await store.read((sql) => {
       const request = lastAccepted(sql, store.id)
       return request === null ? null : { request, rows: rowsOfRequest(sql, store.drop, request.id) }

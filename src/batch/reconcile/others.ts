@@ -6,7 +6,7 @@ import type { StoredRun } from '../runs/stored-run.ts'
 export interface Others {
   /** Contents of rows and commands with an unknown outcome. An NFT with the same content may belong to one of them. */
   unresolved: ReadonlySet<string>
-  /** Which of the given NFTs are already assigned to rows or commands. */
+  /** The given NFTs that are already assigned to rows or commands. */
   given: ReadonlySet<string>
 }
 

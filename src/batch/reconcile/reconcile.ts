@@ -25,11 +25,11 @@ import { type Open, openUnknownRows, type UnknownRow } from './unknown-rows.ts'
 /** The inputs of reconciling that don't come from the run. */
 export interface ReconcileInputs {
   markerKey: string | undefined
-  /** Reads the current records of other runs and commands, and which of these NFTs are assigned. */
+  /** Reads the current records of other runs and commands. Also returns which of these NFTs are assigned. */
   others(ids: readonly string[]): Promise<Others>
   /** Called repeatedly while reconciling waits. */
   meanwhile(): Promise<void>
-  /** When reconciling must stop waiting. */
+  /** Time at which reconciling must stop waiting. */
   deadline: number
 }
 
@@ -40,7 +40,7 @@ export interface Reconciled {
   basis: 'later_rows' | 'time_alone' | null
 }
 
-/** Reconciling waits this many times the observed lag, so that the listing can catch up. */
+/** Factor of the observed lag. Reconciling waits this multiple of the lag, so that the listing can catch up. */
 const LAG_FACTOR = 20
 const SLICE_MS = 5_000
 
@@ -56,9 +56,9 @@ interface Decision {
 /**
  * Resolves rows whose outcome is unknown: it searches the collection for an NFT with the row's content that this
  * machine has not assigned yet. A verdict needs two complete searches that agree, after the listing had time to catch
- * up. Sends nothing, and commits its verdicts.
+ * up. Commits its verdicts, and sends nothing.
  *
- * @returns null if there was nothing to resolve, or if the run was stopped first
+ * @returns null if no row had to be resolved, or if the run was stopped first
  */
 export async function reconcile(context: RunContext, inputs: ReconcileInputs): Promise<Reconciled | null> {
   const open = await openUnknownRows(context.store, inputs.markerKey)
@@ -161,8 +161,8 @@ async function decide(
       if (!(await idle(context, inputs, SEARCH_GAP_MS))) return null
       continue
     }
-    // The requests for all listed NFTs were committed before they were sent, so reading now finds every claim to an
-    // NFT.
+    // The requests for all listed NFTs were committed before they were sent, so a read at this point finds every claim
+    // to an NFT.
     const others = await inputs.others([...result.matches.values()].flat().map(({ id }) => id))
     lagMs = Math.max(lagMs, result.lagMs)
     const settledAt = context.unknownAt + (context.options.listingWait ?? Math.max(LISTING_LAG_MS, LAG_FACTOR * lagMs))

@@ -7,7 +7,10 @@ import type { StoredRun } from '../runs/stored-run.ts'
 
 /** A sent row whose outcome is unknown. */
 export interface UnknownRow {
-  /** The ID of the row's operation. */
+  /**
+   * The state of the row. `absent`: an earlier search found no NFT. `superseded`: a later request has sent the row
+   * again.
+   */
   id: string
   request: Pick<RowRequest, 'id' | 'n' | 'unknownAfter'>
   identity: string
@@ -16,7 +19,7 @@ export interface UnknownRow {
   /** `absent`: an earlier search found no NFT. `superseded`: a later request has sent the row again. */
   state: 'unknown' | 'absent' | 'superseded'
   reason: string | null
-  /** The reference ID that the row was sent with, or null. */
+  /** The reference ID with which the row was sent; null if there is none. */
   reference: string | null
   /** The reason why the row can't be declared absent, regardless of what the collection lists. Null if it can. */
   notAbsentReason: string | null
@@ -73,7 +76,7 @@ function stateOf({ isCurrent, state }: SentRow, { outcome }: RowRequest): Unknow
   return state === 'unknown' || state === 'absent' ? state : null
 }
 
-/** Returns why the server must have had an NFT for the row, or null if that isn't certain. */
+/** Returns why the server must have had an NFT for the row. Returns null if that isn't certain. */
 function whyNotAbsent({ wasDeployed }: SentRow, { outcome }: RowRequest): string | null {
   if (wasDeployed) return NOT_KNOWN
   if (outcome === 'found') return ADOPTED_NOT_KNOWN

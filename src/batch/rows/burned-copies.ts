@@ -5,7 +5,7 @@ import { moveRow, type RowRecord, type RowsIn } from '../../state/rows.ts'
 import { burnedRows, leftCopies } from '../../state/unnamed-rows.ts'
 import { copyOfKey, withCopy } from './row-key.ts'
 
-/** Gives a row the number of another copy. */
+/** Changes the number of a row to that of another copy. */
 export function moveToCopy(
   sql: Sql,
   rows: RowsIn,
@@ -19,9 +19,9 @@ export function moveToCopy(
 }
 
 /**
- * Gives each row whose NFT was burned the number of an equal row that left the manifest and whose NFT isn't burned.
- * Equal rows are numbered in order, so the manifest doesn't show which of them was removed. gdn assumes
- * that it was the one with the burned NFT.
+ * Changes the number of each row whose NFT was burned to the number of an equal row that left the manifest and whose
+ * NFT isn't burned. Equal rows are numbered in order, so the manifest doesn't show which of them was removed. gdn
+ * assumes that it was the one with the burned NFT.
  */
 export function leaveBurnedCopies(sql: Sql, drop: Pick<Drop, 'id' | 'scope'>, rows: RowsIn): void {
   if (countBurned(sql, drop.id) === 0) return

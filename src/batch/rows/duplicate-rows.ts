@@ -19,7 +19,7 @@ export const namedTwiceIssue = (file: string | undefined, { line, otherLine }: N
 /** Finds rows without an ID that equal an earlier one. Stores a 64-bit hash and a line number for each row. */
 export class DuplicateRows implements Duplicates {
   readonly #lines = new HashTable()
-  /** Rows with ENS names, as they would be with addresses. */
+  /** Hashes of rows with ENS names, in which addresses replace the names. */
   readonly #plain = new HashTable()
   /** Rows that differ from an earlier one only in an ENS name and its address. */
   readonly namedTwice: NamedTwice[] = []

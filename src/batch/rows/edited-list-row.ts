@@ -11,7 +11,7 @@ import { type KeptRow, keptRow } from './manifest-row.ts'
 import { copyHash } from './row-text.ts'
 
 /**
- * Refuses a list of receivers if the row that they get was edited since the run began: its receivers would get
+ * Refuses a list of receivers if the row of their NFTs was edited since the run began, because its receivers would get
  * different NFTs. All rows of a list are equal except for their receivers, so the first ones are compared.
  *
  * @throws GdnError `edited_rows`

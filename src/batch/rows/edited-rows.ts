@@ -199,7 +199,7 @@ const NOTHING: Pick<ManifestRow, 'localFiles' | 'receiverName'> = { localFiles: 
 const namesOf = (files: ManifestRow['localFiles'], manifest: string | null): Fields =>
   Object.fromEntries(files.map(({ key, path }) => [fileFieldName(key), shownName(manifest, path)]))
 
-/** Returns the fields of a sent row and of a new row. Local files appear by name if both names are known. */
+/** Returns the fields of a sent row and of a new row. Local files are compared by name if both names are known. */
 function comparable(sent: RowFields, now: RowFields): [Fields, Fields] {
   const from = { ...sent.fields, ...sent.files }
   const to = { ...now.fields, ...now.files }

@@ -23,8 +23,8 @@ export const fileFieldName = (key: string): string => (key === 'image' ? key : `
 export const isFileField = (field: string): boolean => field === 'image' || field.startsWith('file:')
 
 /**
- * Returns whether a field identifies an NFT to people. Attributes and extra keys don't, because dynamic NFTs may
- * legitimately exchange them.
+ * Returns whether users identify an NFT by a field. They don't by attributes and extra keys, which dynamic NFTs may
+ * legitimately exchange.
  */
 export const identifiesNft = (field: string): boolean =>
   field === 'title' || field === 'description' || isFileField(field)

@@ -7,11 +7,11 @@ import { rowKey, rowReferenceId } from './row-key.ts'
 /** Maximum number of digits of a padded number. */
 const MAX_DIGITS = 6
 
-/** The ID that was added to a row after its NFT was minted without one. */
+/** The ID that a row got after its NFT was minted without one. */
 export interface GivenId {
-  /** Null if the ID isn't known. */
+  /** The ID; null if it isn't known. */
   id: string | null
-  /** Whether another machine has added it. */
+  /** Whether another machine has added the ID. */
   isElsewhere: boolean
 }
 
@@ -32,7 +32,7 @@ export async function findGivenId(
 
 /**
  * Returns the ID that another machine added to a row, or null if it can't be guessed. The server stores only the hash
- * of the ID. Therefore, this function tries the IDs that people usually choose: the number of the row or of its token,
+ * of the ID. Therefore, this function tries the IDs that users usually choose: the number of the row or of its token,
  * and the row's texts.
  *
  * @param alias the reference ID that the server stores for the row with its ID
@@ -49,7 +49,11 @@ function givenId(
   return [...padded.flat(), ...texts].find((id) => rowReferenceId(scope, rowKey(id, '')) === alias) ?? null
 }
 
-/** Returns the sentence on where to find the rows with their IDs. @param run null if another machine added the IDs */
+/**
+ * Returns the sentence that names the source of the rows with their IDs.
+ *
+ * @param run null if another machine added the IDs
+ */
 export const whereToGetIds = (run: string | null): string =>
   run === null
     ? 'To get the rows with their IDs, run `gdn batch results <run> -o csv --for-spreadsheet` on the machine that added the IDs'

@@ -58,7 +58,11 @@ export class ManifestColumns {
   readonly #groups = GROUPS.map(() => new Map<string, number>())
   readonly #folder: string | null
 
-  /** @param folder the folder of the manifest; null for standard input */
+  /**
+   * Creates an empty list of columns.
+   *
+   * @param folder the folder of the manifest; null for standard input
+   */
   constructor(folder: string | null) {
     this.#folder = folder
   }

@@ -26,7 +26,7 @@ export interface KeptRow {
   plain?: string | null | undefined
 }
 
-/** A row that is already minted, and its NFT. */
+/** A row that is already minted, with its NFT. */
 export interface Adopted {
   row: KeptRow
   nftGdnId: string
@@ -38,7 +38,7 @@ export class RowNamer {
   readonly #contents = new HashTable()
   /**
    * Counts portable hashes that differ from the content. `#contents` counts the others, because a second table of all
-   * rows would take up to 25 MB.
+   * rows would use up to 25 MB.
    */
   readonly #portables = new HashTable()
   readonly #pairs = new HashTable()
@@ -89,8 +89,8 @@ export class RowNamer {
 }
 
 /**
- * Returns the hash that a copy of a row without ENS names has: see `copyHash`. Null for a row without names, whose own
- * hash it is.
+ * Returns the hash of a copy of the row without ENS names: see `copyHash`. Returns null for a row without names,
+ * because the hash is its own.
  */
 export const plainHash = (row: ManifestRow): string | null => (hasNames(row) ? copyHash(withoutNames(row)) : null)
 

@@ -23,7 +23,11 @@ export function markerOf({ marker, family, generation }: Pick<Drop, 'marker' | '
   })
 }
 
-/** @throws GdnError `usage` if metadata can't have this key */
+/**
+ * Checks a marker's key.
+ *
+ * @throws GdnError `usage` if metadata can't have this key
+ */
 export function checkMarkerKey(key: string | undefined): void {
   if (key === undefined) return
   const parsed = nftMetadata.safeParse({ title: 'x', description: '', file_fields: [], [key]: 'x' })
@@ -32,10 +36,7 @@ export function checkMarkerKey(key: string | undefined): void {
   throw new GdnError('usage', `the marker key ${JSON.stringify(key)} ${problem}`, { place: { flag: '--marker-key' } })
 }
 
-/**
- * Returns the rows of a manifest. Rows that already use the marker's key or have no room for it are reported as
- * problems.
- */
+/** Yields the rows of a manifest. Reports rows that already use the marker's key or have no room for it as problems. */
 export function withRoomForMarker(items: Items, marker: string | undefined): Items {
   return marker === undefined ? items : checked(items, marker)
 }

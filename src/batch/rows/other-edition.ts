@@ -1,4 +1,4 @@
-/** The edited rows from which a manifest can be another edition. Fewer are edits by hand. */
+/** Minimum number of edited rows that indicates another edition. Fewer rows are edits by hand. */
 const MIN_EDITED = 3
 
 /** Returns whether at least half of the sent rows have other content, which happens if an edition is drawn again. */

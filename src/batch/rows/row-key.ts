@@ -26,7 +26,7 @@ export function isContentKey(key: RowKey): boolean {
   return key.startsWith('row:')
 }
 
-/** Returns the key as shown to people and in results. */
+/** Returns the key as shown to users and in results. */
 export function shownKey(key: RowKey): string {
   return key.slice(key.indexOf(':') + 1)
 }
@@ -35,8 +35,8 @@ export function shownKey(key: RowKey): string {
 export const ownScope = (runId: string): string => `${runId}/`
 
 /**
- * Returns the scope of a drop's reference IDs: the drop's name, which is the same on every machine, or the random scope
- * of a second drop.
+ * Returns the scope of a drop's reference IDs. It is the drop's name, which is the same on every machine, or the random
+ * scope of a second drop.
  */
 export function referenceScope(run: { runName: string | null; manifest: string | null; order: string | null }): string {
   const { runName, manifest, order } = run
@@ -47,12 +47,15 @@ export function referenceScope(run: { runName: string | null; manifest: string |
 
 const ORDER = 'order'
 
-/** Returns whether other machines can find the NFTs of a drop by their reference IDs. They can't for a second drop. */
+/**
+ * Returns whether other machines can find the NFTs of a drop by their reference IDs. They can't find those of a second
+ * drop.
+ */
 export const isSharedScope = (scope: string): boolean => (JSON.parse(scope) as string[])[0] !== ORDER
 
 /**
  * Returns the reference ID of a row. The server mints at most one NFT for it, from any machine and regardless of how
- * rows are grouped into requests. The form of the ID never changes. If rows are ever read differently, the ID gets a
+ * rows are grouped into requests. The format of the ID never changes. If rows are ever read differently, the ID needs a
  * new version.
  *
  * @param key the key of the row, or the hash that replaces it if the row has local files

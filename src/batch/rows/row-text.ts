@@ -6,14 +6,14 @@ import { addressKey } from '../../operations/reconcile/owners.ts'
 
 type Metadata = ManifestRow['metadata']
 
-// 80 bits: among a million rows, the probability of any collision is 4e-13. If somebody forces a collision, the second
-// row counts as a copy of the first and is still sent, so no row is lost.
+// With 80 bits, the probability of any collision among a million rows is 4e-13. If an attacker forces a collision, the
+// second row counts as a copy of the first and is still sent, so no row is lost.
 const CONTENT_DIGITS = 20
 const NO_LIST = '-'
-/** Precedes the length of a list of attributes with a typed trait. Each of its attributes has four parts. */
+/** Prefix of the length of a list of attributes with a typed trait. Each of its attributes has four parts. */
 const TYPED = 'typed:'
 
-/** Separates the parts of a row's text. The contract doesn't accept text that contains it. */
+/** Separates the parts of a row's text. The contract rejects text that contains it. */
 const SEPARATOR = '\0'
 
 /**
@@ -34,7 +34,7 @@ type Parties = Pick<ManifestRow, 'receiver' | 'receiverName' | 'sender' | 'sende
 export const partiesOf = ({ receiver, receiverName, sender, senderName }: Parties): string =>
   (receiverName ?? addressKey(receiver)) + SEPARATOR + (senderName ?? addressKey(sender ?? ''))
 
-/** Separates an address and its ENS name in a stored text. Neither contains it. */
+/** Separates an address and its ENS name in a stored text. Neither contains the separator. */
 const BEFORE_NAME = ' '
 
 const storedParty = (address: string, name: string | undefined): string =>
@@ -58,8 +58,8 @@ export const hasNames = ({ receiverName, senderName }: Parties): boolean =>
 
 /**
  * Returns a row's content text, stored text, and receiver with sender. The stored text keeps the addresses as the
- * manifest spells them, and the extra keys in the row's own order. Neither distinguishes rows. It also keeps the
- * addresses of ENS names. `parties` are the receiver and sender as in the content text.
+ * manifest spells them, and the extra keys in the row's own order. Neither affects the identity of rows. It also keeps
+ * the addresses of ENS names. `parties` are the receiver and sender as in the content text.
  */
 export function rowTexts(row: ManifestRow): { content: string; kept: string; parties: string } {
   const { receiver, receiverName, sender, senderName } = row
@@ -95,8 +95,8 @@ export function copyHash(row: ManifestRow): string {
 }
 
 /**
- * Returns whether `contentHash` of a row is also its `copyHash`, because the row has nothing whose order or location
- * matters.
+ * Returns whether `contentHash` of a row is also its `copyHash`, because no part of the row depends on order or
+ * location.
  */
 export function isCopyHashContent({ metadata: { file_fields, attribute }, localFiles }: ManifestRow): boolean {
   return localFiles.length === 0 && file_fields.length < 2 && (attribute === undefined || attribute.length < 2)
@@ -146,7 +146,7 @@ function nftText({ metadata, localFiles }: ManifestRow, extras: readonly string[
 
 /** Splits a stored text into its parts. */
 export function splitRowText(body: Uint8Array | ArrayBuffer): string[] {
-  // libsql returns bytes as an ArrayBuffer, node:sqlite as a Uint8Array.
+  // libsql returns an ArrayBuffer, and node:sqlite returns a Uint8Array.
   const bytes = 'byteOffset' in body ? Buffer.from(body.buffer, body.byteOffset, body.byteLength) : Buffer.from(body)
   return bytes.toString('utf8').split(SEPARATOR)
 }

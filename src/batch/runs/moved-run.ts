@@ -14,7 +14,7 @@ import { rowOfParts, rowTexts, splitRowText } from '../rows/row-text.ts'
 import type { BatchOptions } from '../types.ts'
 import { familyId } from './run-identity.ts'
 
-/** Returns this machine's runs in the collection of the options, newest first. */
+/** Returns the drops of this machine's runs in the collection of the options, newest first. */
 export function dropsIn(sql: Sql, { origin, backend, blockchain, contractAddress: contract }: BatchOptions): Drop[] {
   const collections = new Set(
     collectionNumbersOf(sql, { origin, backendId: backend?.id ?? null, blockchain, contract }),
@@ -30,15 +30,15 @@ type Gone = Drop & { manifest: string }
 
 /** The newest drops of runs whose manifest no longer exists, and which may be runs of the given manifest. */
 interface GoneRuns {
-  /** Runs whose rows have the same reference IDs. Their manifest may have been moved. */
+  /** Runs whose rows have the same reference IDs. Their manifests may have been moved. */
   moved: Gone[]
-  /** Other runs. Their manifest may have been renamed, or moved without the --run that it was minted with. */
+  /** Other runs. Their manifests may have been renamed, or moved without the --run name with which they were minted. */
   renamed: Gone[]
 }
 
 /**
  * Returns the runs of a collection whose manifest may be this one, or none if this run is known. Without --run, only
- * the runs remain whose paths have the longest common end with the new path. For example, `a/jan/drop.csv` may be the
+ * returns the runs whose paths have the longest common end with the new path. For example, `a/jan/drop.csv` may be the
  * former `jan/drop.csv`, but not `feb/drop.csv`.
  */
 function goneRuns(sql: Sql, options: BatchOptions): GoneRuns {
@@ -100,9 +100,9 @@ const nameOf = ({ runName, manifest }: Named): string => shellWord(runName ?? ba
 
 /**
  * Returns the newest drop of the run whose manifest was moved to this path. Its rows have the same reference IDs, and
- * its own manifest no longer exists. Of several such runs, it returns the one whose path has the longest common end
- * with the new path, or all of them in case of a tie. Returns none if the new path belongs to a known run, or if
- * another run's path is more similar.
+ * its own manifest no longer exists. Of several such runs, returns the one whose path has the longest common end with
+ * the new path, or all of them in case of a tie. Returns none if the new path belongs to a known run, or if another
+ * run's path is more similar.
  */
 export const movedRuns = (sql: Sql, options: BatchOptions): Drop[] => goneRuns(sql, options).moved
 
@@ -147,12 +147,12 @@ export function movedFrom({ manifest, setId }: Drop, { adopt, manifestPath, runN
 
 /**
  * Stores the current path and name of the manifest in all drops of its run, so that later commands find the run. The
- * paths of local files that were moved with it change as well, because nothing else names their old folder.
+ * paths of local files that were moved with it also change, because no other record has their old folder.
  */
 export function moveRun(sql: Sql, from: string, options: BatchOptions): void {
   const { manifestPath, runName = null } = options
   const own = familyId(options)
-  // Removes drops without rows that a process left behind when it ended early.
+  // Remove drops without rows that a process left when it ended early.
   if (own !== from) for (const { id, setId } of dropsOf(sql, own)) if (setId === null) deleteRun(sql, id)
   for (const drop of dropsOf(sql, from)) {
     if (manifestPath === null || drop.manifest === null) continue
@@ -173,7 +173,7 @@ function withMovedFiles(body: Uint8Array, folder: string, to: string): Uint8Arra
 }
 
 /**
- * Like `moveRun`, for a command that doesn't hold the run.
+ * Like `moveRun`, but for a command that hasn't acquired the run.
  *
  * @throws GdnError `usage`, `data_dir`
  */

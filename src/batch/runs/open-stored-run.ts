@@ -26,7 +26,7 @@ const FENCES_PER_MS = 1_000
  * Acquires the run of a manifest for this process, or creates it. Only one process at a time can work on the drops of a
  * run.
  *
- * @throws GdnError `run_busy` if another process holds the run; `not_found_locally`, `usage`
+ * @throws GdnError `run_busy` if another process has acquired the run; `not_found_locally`, `usage`
  */
 export async function leaseStoredRun(
   state: State,
@@ -53,7 +53,7 @@ export async function lookAtStoredRun(state: StateReader, options: BatchOptions)
   return new StoredRun(state, withOptions(drop, options), null, movedFrom(drop, options))
 }
 
-/** Returns a drop of a run that a process holds, or null. */
+/** Returns a drop of a run that a process has acquired; null if there is none. */
 export const heldDrop = (sql: Sql, family: string): BusyRun | null =>
   dropsOf(sql, family)
     .map(({ id }) => leasedByOther(sql, id))
@@ -70,11 +70,11 @@ function takeOrSee(sql: Sql, options: BatchOptions, mine: LockHolder): { kind: '
     return { kind: 'taken', lease }
   }
   const drop = newDrop(sql, options, generation)
-  // Removes a run without rows that a process left behind when it ended early.
+  // Remove a run without rows that a process left when it ended early.
   deleteRun(sql, drop.id)
   const { name } = runRef(options, generation)
   // A new run has the same ID as a removed run of the same name. Its different fencing token keeps a suspended process
-  // that held the removed run from writing to the new one.
+  // that had acquired the removed run from writing to the new one.
   const now = Date.now()
   const fence = now * FENCES_PER_MS + randomInt(FENCES_PER_MS)
   const lease = insertRun(sql, { id: drop.id, kind: 'manifest', name, note: mine.note, holder: mine, fence, now })
@@ -82,7 +82,7 @@ function takeOrSee(sql: Sql, options: BatchOptions, mine: LockHolder): { kind: '
   return { kind: 'taken', lease }
 }
 
-/** Returns the newest drop of the run, or with `--again` a new one. */
+/** Returns the newest drop of the run. With `--again`, returns a new drop. */
 function wantedDrop(sql: Sql, options: BatchOptions): { known: Drop | null; generation: number } {
   const begun = dropsOf(sql, familyOf(sql, options)).filter(({ setId }) => setId !== null)
   const latest = begun.find(({ generation }) => generation === options.generation) ?? begun.at(-1) ?? null
@@ -203,7 +203,10 @@ function refuseOtherKind({ dynamic, name }: Drop, options: BatchOptions): void {
   })
 }
 
-/** Refuses a manifest for a run of a list of receivers, and vice versa. Their rows have different keys. */
+/**
+ * Refuses a manifest for a run of a list of receivers, and a list for a run of a manifest. Their rows have different
+ * keys.
+ */
 function refuseOtherSource(drop: Drop, { reading }: BatchOptions): void {
   if (reading === undefined || isOfList(drop) === isOfList({ reading })) return
   throw isOfList(drop)
@@ -227,12 +230,16 @@ function refuseUnfinished(sql: Sql, drop: Drop): void {
 }
 
 /**
- * Returns whether a run is finished. A run that was killed between its last outcome and its summary is not: the next
- * command prints the summary.
+ * Returns whether a run is finished. A run that was killed between its last outcome and its summary is not, because the
+ * next command prints the summary.
  */
 export const isFinished = ({ drop, counts }: StoredRun): boolean => drop.endedAt !== null && openRows(counts) === 0
 
-/** @throws GdnError `run_finished` if there is nothing left to do */
+/**
+ * Refuses to resume a run that is finished.
+ *
+ * @throws GdnError `run_finished` if no work remains
+ */
 export function refuseFinished(store: StoredRun, { keptAccepted, removed }: ManifestChanges): void {
   if (!isFinished(store)) return
   const { drop, counts } = store
@@ -244,7 +251,7 @@ export function refuseFinished(store: StoredRun, { keptAccepted, removed }: Mani
       drop.reading.shuffle === undefined ? 'To mint all rows of this manifest a second time, add --again.' : undefined,
     details: {
       ...{ run: drop.name, run_id: drop.id, deployed, failed, kept_accepted: keptAccepted, removed },
-      // Without a fingerprint, the files were too many to record.
+      // Without a fingerprint, the number of files was too high to record them.
       has_local_files: drop.localFiles.length > 0 || (drop.fingerprint === null && drop.manifest !== null),
     },
   })

@@ -12,7 +12,7 @@ import { shownKey } from '../rows/row-key.ts'
 import { partyIn, splitRowText } from '../rows/row-text.ts'
 import type { ResultRow } from '../types.ts'
 
-/** Prefixes of the error of a row that reconciling didn't find or couldn't resolve. */
+/** Prefix of the error of a row that reconciling didn't find. */
 export const ABSENT = 'absent: '
 export const UNDECIDED = 'undecided: '
 /**

@@ -22,18 +22,18 @@ export class RunContext {
   readonly newKey: () => string
   readonly emit: (event: BatchEvent) => void
   stopped: Stop | null = null
-  /** When this call began, and when a request's outcome last became unknown, by the monotonic clock. */
+  /** Time when this call began, and time when a request's outcome last became unknown, by the monotonic clock. */
   readonly startedAt: number
   unknownAt: number
   /** Requests with an unknown outcome that the server rejected when they were repeated. */
   readonly notResolved = new Set<number>()
-  /** When each request of this call was accepted, by the request's ID in the database. */
+  /** Time when each request of this call was accepted, by the request's ID in the database. */
   readonly acceptedAt = new Map<number, number>()
   readonly #sleep: (ms: number, signal?: AbortSignal) => Promise<void>
   readonly #shortage: () => Promise<string | null>
   readonly #sufficientLimit: () => Promise<string | null>
   readonly #halt = new AbortController()
-  /** The reason why requests are held back, or null if they aren't. */
+  /** The reason why requests are paused; null if they aren't. */
   heldFor: string | null = null
   readonly #interrupt = () => {
     const reason: unknown = this.options.signal?.reason
@@ -52,7 +52,7 @@ export class RunContext {
     this.#shortage = deps.shortage ?? (async () => null)
     this.#sufficientLimit = deps.sufficientLimit ?? (async () => null)
     this.startedAt = this.now()
-    // Outcomes that an earlier call left unknown became unknown before this call. Their recorded times aren't used,
+    // Outcomes that an earlier call left unknown became unknown before this call. Don't use their recorded times,
     // because the wall clock may have been changed in between.
     this.unknownAt = this.startedAt
     this.newKey = deps.newKey ?? randomUUID
@@ -61,7 +61,7 @@ export class RunContext {
     if (options.signal?.aborted === true) this.#interrupt()
   }
 
-  /** Aborted when the run has to stop. Nothing new is started then, and waiting ends. */
+  /** Signal that is aborted when the run must stop. No further work is started then, and waiting ends. */
   get halt(): AbortSignal {
     return this.#halt.signal
   }
@@ -78,7 +78,7 @@ export class RunContext {
     return { client: this.client, signal: this.halt }
   }
 
-  /** Stops the run. If it is called again, the first reason remains. */
+  /** Stops the run. If it is called again, the first reason is kept. */
   stop(error: GdnError): void {
     this.stopped ??= { code: error.code, message: error.message, hint: error.hint ?? null }
     this.#halt.abort(error)
@@ -101,7 +101,7 @@ export class RunContext {
   }
 
   /**
-   * Returns why requests are held back.
+   * Returns why requests are paused.
    *
    * @param response the reason in the server's response, which may be incomplete
    */
@@ -115,7 +115,7 @@ export class RunContext {
       : `${reason}; --max-cost ${enough} or more is enough for all rows at the current fees`
   }
 
-  /** Waits. Returns false if the run is stopped first. */
+  /** Waits for a time. Returns false if the run is stopped first. */
   async pause(ms: number): Promise<boolean> {
     return (await this.#unlessHalted(this.#sleep(ms, this.halt).then(() => true))) ?? false
   }

@@ -24,9 +24,9 @@ const PAGE = 100
 export interface RunRow {
   result: ResultRow
   row: ManifestRow | null
-  /** A removed row as it was last applied or sent, if the state has it. */
+  /** A removed row as it was last applied or sent. Null if the state doesn't have it. */
   removed: ManifestRow | null
-  /** The row that was drawn for a slot of a shuffled drop, and that its NFT shows. Null without an NFT or a draw. */
+  /** The row that was drawn for a slot of a shuffled drop. The slot's NFT shows it. Null without an NFT or a draw. */
   drawn: { key: string; line: number } | null
   /**
    * Returns the metadata as sent, with URLs instead of local files. For an adopted row, local files have their paths.
@@ -113,7 +113,10 @@ async function metadataOf(state: StateReader, drop: Drop, key: string): Promise<
 
 /** The outcomes of a manifest's rows in a run that has sent some of them. */
 export interface RunOutcomes {
-  /** Must be called once for each row, in the manifest's order, because copies of a row differ only by their number. */
+  /**
+   * Returns the outcome of a row. Must be called once for each row, in the manifest's order, because copies of a row
+   * differ only by their number.
+   */
   of(row: ManifestRow): Promise<ResultRow>
   close(): Promise<void>
 }

@@ -5,9 +5,9 @@ import type { Run } from '../types.ts'
 /** Times of a run in UTC (ISO 8601). */
 export interface RunTimes {
   startedAt: string
-  /** When the server last responded to a request with rows. */
+  /** Time when the server last responded to a request with rows. */
   answeredAt: string | null
-  /** When every row was deployed or failed. */
+  /** Time when every row was deployed or failed. */
   endedAt: string | null
 }
 

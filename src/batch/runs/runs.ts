@@ -59,7 +59,7 @@ async function reading<Value>(
   }
 }
 
-/** Returns the cost limit of a run that this machine stores, in wei, or null. */
+/** Returns the cost limit in wei that this machine stores for a run; null if there is none. */
 export const keptMaxCost = async (stateDir: string, id: string): Promise<bigint | null> =>
   await reading(stateDir, null, async (state) => (await state.read((sql) => readDrop(sql, id)))?.maxCost ?? null)
 
@@ -68,7 +68,7 @@ export async function storeRunMaxCost(stateDir: string, id: string, wei: bigint)
   await withState(stateDir, (state) => state.write((sql) => updateDrop(sql, id, { max_cost: String(wei) })))
 }
 
-/** Stores the seal or the draw of a shuffled drop, so that later commands know them. Null removes a seal. */
+/** Stores the seal or the draw of a shuffled drop for later commands. Null removes a seal. */
 export async function storeShuffle(
   stateDir: string,
   id: string,
@@ -100,10 +100,10 @@ export async function listRuns(stateDir: string): Promise<Run[]> {
 }
 
 /**
- * Finds a run by the following, in this order: its ID, its name, the path of its manifest, the name given with `--run`,
- * its file name, or the beginning of its ID. Of several drops of one run, it returns the newest. If the path is an
- * existing file or belongs to a run of any server, a file name doesn't match, because a manifest of the same name in
- * another folder is a different one. The former file name of a renamed manifest counts as a file name.
+ * Finds a run. The text is compared, in this order, with its ID, its name, the path of its manifest, the name given
+ * with `--run`, its file name, or the beginning of its ID. Of several drops of one run, it returns the newest. If the
+ * path is an existing file or belongs to a run of any server, a file name doesn't match, because a manifest of the same
+ * name in another folder is a different one. The former file name of a renamed manifest counts as a file name.
  *
  * @param server limits the search to runs of this server
  * @param collection limits the search to runs in this collection
@@ -289,7 +289,7 @@ const notADrop = (wanted: string) =>
     hint: `Run \`gdn batch status ${wanted}\` to show it. To resume it, run the same command again.`,
   })
 
-/** Describes a run with everything that distinguishes it from runs with similar names. */
+/** Describes a run on one line, with everything that distinguishes it from runs with similar names. */
 function inALine({ id, name, url, blockchain, contractAddress, startedAt, generation, manifestPath }: Run): string {
   const number = generation === 1 ? '' : `, run ${generation}`
   return `${id}  ${name}  ${startedAt.slice(0, 16).replace('T', ' ')}${number}, ${contractAddress} on ${blockchain}, ${url}, ${manifestPath ?? 'standard input'}`

@@ -27,7 +27,11 @@ export class StoredRun {
   #waiting: Waiting[] = []
   #writing: Promise<void> | null = null
 
-  /** @param run null if the run is only read */
+  /**
+   * Creates the run from its stored drop.
+   *
+   * @param run null if the run is only read
+   */
   constructor(state: StateReader, drop: Drop, run: LeasedRun | null, movedFrom: string | null = null) {
     this.state = state
     this.drop = drop
@@ -103,7 +107,7 @@ export class StoredRun {
   }
 
   async #drain(): Promise<void> {
-    // Writes that are requested later in this turn join the transaction.
+    // Wait, so that writes that are requested later in this turn join the transaction.
     await Promise.resolve()
     while (this.#waiting.length > 0) {
       const batch = this.#waiting
@@ -121,8 +125,8 @@ export class StoredRun {
         })
         for (const [index, { resolve }] of batch.entries()) resolve(results[index] as never)
       } catch (error) {
-        // The other writes are repeated without the failed one, so that the failed one can't prevent a response from
-        // being recorded.
+        // Repeat the other writes without the failed one, so that the failed one can't prevent a response from being
+        // recorded.
         const others = failed === null ? [] : batch.filter((one) => one !== failed)
         this.#waiting = [...others, ...this.#waiting]
         for (const one of batch) if (!others.includes(one)) one.reject(error)

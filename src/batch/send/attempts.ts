@@ -23,9 +23,9 @@ import type { RunContext } from '../runs/run-context.ts'
 import { isBeyondSupply, rowsThatFit } from '../supply.ts'
 
 /**
- * The outcome of an attempt. If it was accepted, `created` has the IDs of its NFTs. `isBeyondSupply` tells whether the
- * request exceeded the maximum supply, and `fits` is the number of rows that the server would then accept. `isSealed`
- * tells whether the shuffled drop of the rows is sealed.
+ * The outcome of an attempt. If it was accepted, `created` has the IDs of its NFTs. `isBeyondSupply` is whether the
+ * request exceeded the maximum supply. In that case, `fits` is the number of rows that the server would accept.
+ * `isSealed` is whether the shuffled drop of the rows is sealed.
  */
 export type AttemptResult = ClassifiedAttempt<string[]> & {
   isBeyondSupply?: boolean
@@ -35,7 +35,7 @@ export type AttemptResult = ClassifiedAttempt<string[]> & {
 
 /** A request to send. Every attempt sends the same bytes. */
 export interface Job {
-  /** ID of the request in the database. */
+  /** Whether the server honors the request's key; see `RowRequest`. */
   id: number
   n: number
   endpoint: MintEndpoint
@@ -51,7 +51,10 @@ const SEALED = 'The rows that were not accepted can no longer be minted. To reve
 const isOfSealedDrop = (sent: Sent): boolean =>
   sent.kind === 'answered' && sent.headers[HEADERS.errorCode] === SHUFFLE_ERRORS.sealed
 
-/** How long to wait for a response after an interruption. A run that stops for another reason waits the usual time. */
+/**
+ * How long to wait for a response after an interruption, in milliseconds. A run that stops for another reason waits the
+ * usual time.
+ */
 const GRACE_MS = 5_000
 
 /** Makes single attempts to send requests, and classifies and records their results. */
@@ -93,8 +96,8 @@ export class Attempts {
   }
 
   /**
-   * Makes a refused request have no effect if some of its rows fit into the maximum supply, or if its shuffled drop is
-   * sealed, which stops the run.
+   * Marks a refused request as without effect if some of its rows fit into the maximum supply. Does the same if its
+   * shuffled drop is sealed, which stops the run.
    */
   async #fit({ rows }: Job, result: Sent, verdict: AttemptResult): Promise<AttemptResult> {
     if (verdict.outcome !== 'refused') return verdict
@@ -143,8 +146,8 @@ export class Attempts {
     const { store } = this.#context
     const inFlight = verdict.created.find((id) => this.#given.has(id))
     const { collectionId, listedAt } = store.drop
-    // A row with a reference ID may already exist: another machine created it, or it failed and its reference ID isn't
-    // free.
+    // A row with a reference ID may already exist, because another machine created it, or because it failed and its
+    // reference ID isn't free.
     const before = referencesOf(body).length > 0 ? { listedAt: null, named: id } : { listedAt, named: null }
     const again = inFlight ?? (await store.read((sql) => notNew(sql, collectionId, verdict.created, before)))
     if (again === null) {
@@ -223,7 +226,7 @@ export async function verdictOf(result: Sent, rows: number): Promise<AttemptResu
 
 const accepted = z.looseObject({ nfts: z.array(z.looseObject({ nft_gdn_ids: z.string().min(1) })) })
 
-/** Reads only the IDs. The contract's schema would also parse each NFT. */
+/** Reads only the IDs of a response. The contract's schema would also parse each NFT. */
 function readIds(status: number, json: unknown, rows: number): { created: string[] } | { message: string } {
   const parsed = accepted.safeParse(withNfts(json))
   if (!parsed.success) return { message: `the server returned ${status} without a list of IDs` }

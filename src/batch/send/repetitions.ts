@@ -6,7 +6,7 @@ import { MAX_IN_DOUBT, mayRetry, type Retries, waitBefore } from '../../operatio
 export interface Repetition {
   id: number
   attempts: number
-  /** When the server was last known to work on the request. */
+  /** Time when the server was last known to work on the request. */
   since: number
 }
 

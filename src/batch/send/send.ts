@@ -20,7 +20,7 @@ import { ServerHealth } from './server-health.ts'
  * Sends the rows of a plan, a few requests at a time. Every request is committed before its first byte is sent, so a
  * restart knows which outcomes are unknown.
  *
- * Several workers, or one if the order of rows matters, each take the next job until none is left:
+ * Several workers, or one if the order of rows matters, each start the next job until none is left:
  *
  * 1. A request with an unknown outcome whose repetition is due: `#sendAgain` sends the stored bytes again, but only if
  *    the server creates at most one NFT for each reference ID, or honors the request's key.
@@ -63,7 +63,7 @@ export class Sender {
     this.#repetitions = new Repetitions(context.now, this.#retries)
   }
 
-  /** Sends until each request has an outcome or is left to reconciling, or until the run is stopped. */
+  /** Sends requests until each has an outcome or is left to reconciling, or until the run is stopped. */
   async run(): Promise<{ requests: number; attempts: number }> {
     const { client, store, options } = this.#context
     for (const request of await resendable(store)) this.#repetitions.add({ ...request, attempts: 0 })
@@ -85,7 +85,7 @@ export class Sender {
         await job()
       }
     } catch (error) {
-      // Responses to requests in flight are still recorded, but nothing new is started.
+      // Responses to requests in flight are still recorded, but no further request is started.
       this.#context.stop(error instanceof GdnError ? error : new GdnError('unexpected', String(error)))
       throw error
     }
@@ -96,7 +96,7 @@ export class Sender {
     while (!halt.aborted) {
       const due = this.#repetitions.takeDue()
       if (due !== undefined) return () => this.#sendAgain(due)
-      // While the server is unreachable, the repetitions suffice to notice when it recovers.
+      // While the server is unreachable, the repetitions suffice to detect its recovery.
       const blocked = !this.#repetitions.isEmpty && (store.drop.inOrder || this.#health.isFailing)
       if (this.#queue.hasMore && !blocked) {
         if (this.#health.isSuspicious) return () => this.#tryOne()
@@ -132,8 +132,8 @@ export class Sender {
     const request = { endpoint, body: JSON.stringify(body), rows, key: newKey(), honorsKey }
     const slot = await this.#context.take(endpoint)
     if (slot === null) return
-    // Committed before any byte is sent. If the process is killed afterwards, the next command knows that the outcome
-    // is unknown.
+    // Commit the request before any byte is sent. If the process is killed afterwards, the next command knows that the
+    // outcome is unknown.
     const { id, n } = await unlessFailed(slot, () =>
       store.write((sql) => sendRows(sql, store.drop, request, Date.now())),
     )
@@ -194,7 +194,7 @@ export class Sender {
     if (!isOpen) return void context.notResolved.add(id)
     const isHeld = verdict.cause === 'rate_limited' || verdict.cause === 'not_ready'
     if (isHeld) await this.#hold(endpoint, verdict, attempts)
-    // Both "busy" and 429 are responses: the server is reachable. "Busy" means that the first attempt is still in
+    // Both "busy" and 429 are responses, so the server is reachable. "Busy" means that the first attempt is still in
     // progress.
     const isAlive = isHeld || (verdict.outcome === 'unknown' && verdict.busy)
     this.#repetitions.add({ ...repetition, attempts, since: isAlive ? context.now() : repetition.since })
@@ -206,7 +206,7 @@ export class Sender {
     this.#health.note(verdict)
   }
 
-  /** Whether a retry can help. If not, it stops the run, because other requests would fail as well. */
+  /** Returns whether a retry can help. If not, stops the run, because other requests would fail as well. */
   #mayRepeat(attempt: NoEffectAttempt, failingMs: number): boolean {
     const { cause, message, stop } = attempt
     if (cause === 'too_large') return false

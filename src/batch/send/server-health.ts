@@ -5,11 +5,12 @@ import type { RunContext } from '../runs/run-context.ts'
 import type { AttemptResult } from './attempts.ts'
 
 /**
- * After this many consecutive unknown outcomes, the problem isn't a single request, and further requests would make
- * more rows unknown. Nothing is sent then until the server responds to a query. Afterwards, a single row is sent first.
+ * Number of consecutive unknown outcomes after which the problem isn't a single request, and further requests would
+ * make more rows unknown. gdn then sends nothing until the server responds to a query. Afterwards, it sends a single
+ * row first.
  */
 const SUSPICIOUS_IN_A_ROW = 3
-/** After this many consecutive unknown outcomes, the run stops, even if the server responds to queries. */
+/** Number of consecutive unknown outcomes after which the run stops, even if the server responds to queries. */
 const MAX_UNKNOWN_IN_A_ROW = 10
 /** Error codes that show that the server itself responded. */
 const RESPONSES: ReadonlySet<string> = new Set(['refused', 'unauthorized', 'forbidden', 'rate_limited'])
@@ -30,7 +31,7 @@ export class ServerHealth {
     return this.#unknownInARow >= SUSPICIOUS_IN_A_ROW
   }
 
-  /** Returns whether to hold requests back. If requests can safely be repeated, an unknown outcome costs only time. */
+  /** Whether to pause requests. If requests can safely be repeated, an unknown outcome costs only time. */
   get isSuspicious(): boolean {
     return this.isFailing && !this.#context.isHonored
   }
@@ -89,7 +90,11 @@ export class ServerHealth {
     return await this.#untilResponds(ask, this.#unknownInARow - SUSPICIOUS_IN_A_ROW + 1, { reason: 'unknown', message })
   }
 
-  /** @param ask returns null if the server responded, or the error with which to stop */
+  /**
+   * Queries the server until it responds.
+   *
+   * @param ask returns null if the server responded, or the error with which to stop
+   */
   async #untilResponds(
     ask: () => Promise<GdnError | null>,
     failures: number,

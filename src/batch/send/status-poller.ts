@@ -13,7 +13,7 @@ import { NOT_SHOWN, UNDECIDED } from '../runs/results.ts'
 import type { RunContext } from '../runs/run-context.ts'
 
 const PACE = { firstMs: 500, maxMs: 10_000, factor: 1.5 }
-/** Minimum time between two polls while requests are being sent. */
+/** Minimum time in milliseconds between two polls while requests are being sent. */
 const ASIDE_INTERVAL_MS = 5_000
 
 /** Requests whose rows are polled together. `size` is the number of their NFTs. */
@@ -41,7 +41,11 @@ export class StatusPoller {
   #aside: Promise<void> | null = null
   #asideAt: number
 
-  /** @param markerKey the metadata key of the run's markers, if it has any */
+  /**
+   * Creates a poller for the run.
+   *
+   * @param markerKey the metadata key of the run's markers, if it has any
+   */
   constructor(context: RunContext, markerKey: string | undefined) {
     this.#context = context
     this.#markerKey = markerKey
@@ -89,7 +93,7 @@ export class StatusPoller {
       this.#aside = null
       this.#asideAt = now()
     })
-    // If the state can't be written, the next write reports it.
+    // If the state can't be written, the next write reports the error.
     this.#aside.catch(() => {})
     return this.#aside
   }
@@ -100,6 +104,8 @@ export class StatusPoller {
   }
 
   /**
+   * Polls accepted rows.
+   *
    * @param goesOn called after each response with whether all its rows are deployed or failed; returns whether to
    *   continue
    */

@@ -10,14 +10,17 @@ import type { RunContext } from '../runs/run-context.ts'
 import type { FileUrlOf } from './request.ts'
 
 const ROWS_PER_READ = 1_000
-/** Uploads are recorded once this many wait, or with the first one after this time in milliseconds. */
+/**
+ * Number of unrecorded uploads at which they are recorded. They are also recorded this time in milliseconds after the
+ * first one.
+ */
 const MAX_UNRECORDED = 100
 const RECORD_EVERY_MS = 200
 
 /**
- * Uploads the local files of the rows to be sent, before any row is sent. So if the server rejects a file, nothing is
- * minted yet. Several files are uploaded at a time, and equal files only once. After a failure, no further upload
- * begins, but uploads in flight finish so that their URLs are stored.
+ * Uploads the local files of the rows to be sent, before any row is sent. Therefore, if the server rejects a file,
+ * nothing is minted yet. Several files are uploaded at a time, and equal files only once. After a failure, no further
+ * upload begins, but uploads in flight finish so that their URLs are stored.
  *
  * @returns a function from path to URL, or null if the run was stopped
  */
