@@ -12,7 +12,7 @@ import type { GdnError } from '../core/errors.ts'
 interface Failure {
   message: string
   error?: unknown
-  /** Set if a retry can't help, because another backend listens at the address. */
+  /** Error that stops the sender. Set if a retry can't help, because another backend listens at the address. */
   stop?: GdnError | undefined
 }
 

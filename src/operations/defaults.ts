@@ -1,7 +1,7 @@
-/** How long commands wait for a blockchain by default. */
+/** How long commands wait for a blockchain by default, in milliseconds. */
 export const DEFAULT_WAIT_MS = 5 * 60_000
 
-/** How long a server may be unreachable before sending stops. */
+/** How long a server may be unreachable before sending stops, in milliseconds. */
 export const UNREACHABLE_MS = 120_000
 
 /** Maximum number of requests or uploads in flight. The pacer permits fewer requests, so only the pacer limits them. */

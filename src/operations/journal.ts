@@ -24,7 +24,7 @@ export const ENDED_EARLY = 'gdn exited before the response arrived'
 /** Returns whether no byte of an operation was sent. */
 export const isUnsent = ({ state }: Operation): boolean => state === 'planned' || state === 'intended'
 
-/** Records the states of one operation, in a run that this process holds. */
+/** Records the states of one operation, in a run that this process has acquired. */
 export class Journal {
   operation: Operation
   #run: LeasedRun
@@ -47,7 +47,7 @@ export class Journal {
     })
   }
 
-  /** Sets the operation aside, and commits the bytes of another one with the same content. */
+  /** Marks the operation as superseded, and commits the bytes of another one with the same content. */
   async replace(run: ReturnType<typeof newRun>, name: OperationName, request: IntendedRequest): Promise<void> {
     const { state } = this.#deps
     const earlier = this.operation
@@ -82,7 +82,10 @@ export class Journal {
     await this.#endAttempt('unknown', 'unknown', reason)
   }
 
-  /** Ignores a failure, because the recorded state `sent` also means that a byte may have been sent. */
+  /**
+   * Records the end of an attempt. Ignores a failure, because the recorded state `sent` also means that a byte may have
+   * been sent.
+   */
   async #endAttempt(outcome: string, state: 'intended' | 'unknown', reason: string | null = null): Promise<void> {
     const { operation } = this
     const written = this.#run.write((sql) => {

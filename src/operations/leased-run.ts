@@ -25,15 +25,12 @@ import {
   releaseRun,
 } from '../state/runs.ts'
 
-/**
- * Runs that this process still holds in the database, but only because their release failed, for example on a full
- * disk.
- */
+/** Runs that this process has acquired in the database and could not release, for example on a full disk. */
 const unreleased = new Set<string>()
 
 const nameOfLease = ({ runId, fence }: RunLease) => `${runId} ${fence}`
 
-/** A run that this process holds exclusively in the database. */
+/** A run that this process has acquired exclusively in the database. */
 export class LeasedRun {
   readonly #state: State
   readonly #lease: RunLease
@@ -96,13 +93,13 @@ interface Claim {
   id?: string | null
   /** If set, the operation is recorded permanently, under this name. */
   keptAs?: string | undefined
-  /** Describes what this process does, for messages of other processes that wait for it. */
+  /** Describes the work of this process, for messages of other processes that wait for it. */
   note: string
   signal: AbortSignal
   timing?: LockTiming
 }
 
-/** A run that another process holds, as read from the database. */
+/** A run that another process has acquired, as read from the database. */
 export interface BusyRun {
   kind: 'busy'
   by: LeaseState & { holder: LockHolder }
@@ -115,7 +112,7 @@ type ClaimedRow = { kind: 'taken'; lease: RunLease; operation: Operation; isNew:
  * Acquires an operation for this process: the one with the ID, or else the live operation with the name. Creates the
  * operation if it doesn't exist. If several processes try at the same time, one succeeds.
  *
- * @throws GdnError `run_busy` while another process holds it; `usage` if the ID identifies another request
+ * @throws GdnError `run_busy` while another process has acquired it; `usage` if the ID identifies another request
  */
 export async function claimOperation(
   state: State,
@@ -136,11 +133,12 @@ export async function claimOperation(
 }
 
 /**
- * Calls `take` in a transaction until no run that it needs is held. Releases runs whose holders have ended.
+ * Calls `take` in a transaction until no other process has acquired a run that it needs. Releases runs whose processes
+ * have ended.
  *
  * @param take returns a run that a process holds, or else acquires or changes the runs
- * @param options.what what errors say that the other process works on. Default: `this run`
- * @throws GdnError `run_busy` while another process holds a run
+ * @param options.what the subject on which the other process works, for errors. Default: `this run`
+ * @throws GdnError `run_busy` while another process has acquired a run
  */
 export async function acquire<Taken extends { kind: 'taken' }>(
   state: State,
@@ -173,7 +171,7 @@ function take(sql: Sql, operation: Operation, mine: LockHolder): ClaimedRow | Bu
   return leasedByOther(sql, runId) ?? { kind: 'taken', lease: acquireFree(sql, runId, mine), operation, isNew: false }
 }
 
-/** Returns a run with its holder, or null if no process holds it. */
+/** Returns a run with the process that has acquired it. Returns null if no process has. */
 export function leasedByOther(sql: Sql, runId: string): BusyRun | null {
   const { holder, ...by } = leaseOf(sql, runId)
   return holder === null ? null : { kind: 'busy', by: { ...by, holder }, runId }
@@ -199,7 +197,7 @@ export function newRun(
 }
 
 /**
- * Resolves once it is certain that the holder of a run has ended.
+ * Resolves when it is certain that the process that acquired a run has ended.
  *
  * @throws GdnError `run_busy`
  */
@@ -214,14 +212,14 @@ async function waitForEnd(
     if (unreleased.has(nameOfLease({ runId, fence: by.fence }))) return
     throw activeHolderError(by.holder, what)
   }
-  // A clock that was set back must not make a holder look alive indefinitely.
+  // If a clock was set back, the process must not count as running indefinitely.
   const waitMs = status.patienceMs - Math.abs(Date.now() - by.beatAt)
   if (waitMs > 0) throw remoteHolderError(by.holder, waitMs, what)
   await sleep(timing.watchMs, signal)
   const later = await state
     .read((sql) => leaseOf(sql, runId), signal)
     .catch((error: unknown) => {
-      // The operation has succeeded in the meantime, and was removed.
+      // The operation has meanwhile succeeded and was removed.
       if (error instanceof GdnError && error.code === 'run_busy') return null
       throw error
     })

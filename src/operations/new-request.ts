@@ -30,7 +30,7 @@ export async function newRequest(
   const isMint = creates.effect.in === 'collection'
   // A copied state lacks the requests that were sent after it was copied.
   if (!wanted.again && isMint && collectionId !== null) await refuseLookAlikes(deps, { collectionId, request, name })
-  // Null means that the server didn't respond. Sending the request then reports a better error.
+  // Null means that the server didn't respond. The request itself then reports a better error.
   const honorsKey = await deps.client.learnIdempotency({ signal: deps.signal })
   const listedAt =
     honorsKey === false && isMint && collectionId !== null ? await listBefore(deps, wanted, collectionId) : null
@@ -57,7 +57,9 @@ async function listBefore(
   }
 }
 
-/** Returns the bytes of a request: with reference IDs and the receiver's name only if the server supports them. */
+/**
+ * Returns the bytes of a request. They include reference IDs and the receiver's name only if the server supports them.
+ */
 export function requestBytes(
   { client }: Pick<OperateDeps, 'client'>,
   creates: Creation,

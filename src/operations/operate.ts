@@ -39,8 +39,8 @@ import { isoSeconds, unknownOperation } from './unknown-outcome.ts'
  *
  * @param act waits for the accepted operation, prints it, and returns whether it is final
  * @returns the accepted operation
- * @throws GdnError `run_busy` while another process holds the same operation, `data_dir` if nothing can be recorded,
- * `unknown_outcome`, and what `act` throws
+ * @throws GdnError `run_busy` while another process has acquired the same operation, `data_dir` if nothing can be
+ *   recorded, `unknown_outcome`, and the errors of `act`
  */
 export async function operate(
   deps: OperateDeps,
@@ -120,7 +120,7 @@ class CommandSender {
   async accepted(isNew: boolean): Promise<AcceptedOperation> {
     const { onStart, onEvent } = this.#deps
     const earlier = this.#journal.operation
-    // The process that held the operation ended before it sent a byte.
+    // The process that had acquired the operation ended before it sent a byte.
     if (isNew || isUnsent(earlier)) {
       const request = await this.#newRequest(earlier.id)
       onStart?.(earlier.id)
@@ -144,14 +144,14 @@ class CommandSender {
       await onEvent({ type: 'forgotten', operation: earlier })
       const request = await this.#newRequest(earlier.id)
       await this.#journal.forgotten()
-      // The key stays the same, so that nothing is created twice if the server knows the operation after all.
+      // Keep the key, so that nothing is created twice if the server knows the operation after all.
       return await this.#sendNew({ ...request, key: earlier.request.key }, { wasKeySent: true })
     }
     await onEvent({ type: 'going_on', operation: earlier })
     return earlier
   }
 
-  /** Adds what is known about the operation to the error of a command that timed out or was interrupted. */
+  /** Adds the known facts about the operation to the error of a command that timed out or was interrupted. */
   stopped(error: unknown): unknown {
     const { operation } = this.#journal
     if (!isTimeUp(error)) return isUnsent(operation) ? withNothingSent(error) : error
@@ -185,9 +185,9 @@ class CommandSender {
   }
 
   /**
-   * Returns the limit of the run that pays for an operation; null if none does.
+   * Returns the limit of the run that pays for an operation; null if no run does.
    *
-   * @throws what the command's `permit` throws
+   * @throws the errors of the command's `permit`
    */
   async #permit(id: string): Promise<RunLimit | null> {
     const { operation } = this.#journal
@@ -204,7 +204,7 @@ class CommandSender {
     return await this.#send(null, wasKeySent)
   }
 
-  /** Sets an operation aside and sends another one with the same content. */
+  /** Marks an operation as superseded and sends another one with the same content. */
   async #sendAnother(earlier: SentOperation): Promise<AcceptedOperation> {
     const run = newRun(this.#wanted.note)
     const request = requestBytes(this.#deps, this.#creates, run.id, await this.#newRequest(run.id))
@@ -220,7 +220,8 @@ class CommandSender {
     await onEvent({ type: 'in_doubt', operation: earlier })
     if (earlier.state === 'sent') await this.#journal.endedEarly()
     const operation = asSent(this.#journal.operation)
-    // A restored backend may have minted and then lost the record of the key or reference ID, so nothing is repeated.
+    // Repeat nothing after a restore, because the backend may have minted and then lost the record of the key or
+    // reference ID.
     if (!restored && (await isRepeatable(client, operation.request, { signal, refresh: false })) !== false) {
       return await this.#send(operation.reason ?? ENDED_EARLY)
     }
@@ -259,7 +260,11 @@ class CommandSender {
     return recorded
   }
 
-  /** @param doubt why the outcome of an earlier attempt is unknown; null if nothing was sent */
+  /**
+   * Sends the request.
+   *
+   * @param doubt why the outcome of an earlier attempt is unknown; null if nothing was sent
+   */
   async #send(doubt: string | null, wasKeySent = false): Promise<AcceptedOperation> {
     const { client, clock = SYSTEM_RETRY_CLOCK, signal, now, onEvent } = this.#deps
     const { kind: endpoint, id, request } = asSent(this.#journal.operation)
@@ -291,7 +296,7 @@ class CommandSender {
 
   /**
    * Rejects a response with NFTs of another operation, because it doesn't prove that this one was accepted. A server
-   * without an ID and reference IDs isn't checked: it may have been emptied, and may assign the same IDs again.
+   * without an ID and reference IDs isn't checked, because it may have been emptied and may assign the same IDs again.
    */
   async #refuseGiven(operation: SentOperation, { nfts }: Pick<AcceptedObjects, 'nfts'>): Promise<void> {
     const isNamed = referencesOf(operation.request.body).length > 0

@@ -9,7 +9,8 @@ type SentBytes = Pick<OperationRequest, 'body' | 'honorsKey'>
  * key counts only if the server honored keys before the first attempt. A server that began to support keys later has no
  * record of this one.
  *
- * @param options `refresh`: true before a repetition, because another version of the server may be running by then
+ * @param options `refresh` must be true before a repetition, because another version of the server may be running by
+ *   then
  */
 export async function isRepeatable(
   client: Pick<ApiClient, 'learnIdempotency' | 'supports'>,

@@ -21,25 +21,28 @@ export interface Retries {
 const MINUTE = 60_000
 
 /**
- * The user is waiting for a command to finish. Therefore, it retries only attempts with the cause `rate_limited`, for
+ * Retries of a command for whose end the user is waiting. It retries only attempts with the cause `rate_limited`, for
  * at most a minute.
  */
 export const COMMAND: Retries = { forMs: { rate_limited: MINUTE }, most: 6, backoff: RETRIES }
 
-/** Only a success resolves an unknown outcome. Therefore, a command also retries attempts that got no response. */
+/**
+ * Retries of a command whose outcome is unknown. Only a success resolves it, so attempts without a response are also
+ * retried.
+ */
 export const COMMAND_IN_DOUBT: Retries = {
   ...COMMAND,
   forMs: { rate_limited: MINUTE, not_sent: MINUTE, unknown: MINUTE },
 }
 
-/** A drop runs unattended, so the operator of the server gets time to act. */
+/** Returns the retries of a drop. It runs unattended, so the operator of the server gets time to act. */
 export const dropRetries = (unreachableMs: number = UNREACHABLE_MS): Retries => ({
   forMs: {
     not_sent: unreachableMs,
     unknown: unreachableMs,
     rate_limited: 10 * MINUTE,
     not_ready: 10 * MINUTE,
-    // Longer than any network needs to finalize blocks.
+    // This time is longer than any network needs to finalize blocks.
     max_cost: 60 * MINUTE,
   },
   backoff: { firstMs: 500, maxMs: 15_000, jitter: 0 },
@@ -48,13 +51,13 @@ export const dropRetries = (unreachableMs: number = UNREACHABLE_MS): Retries => 
 /** Maximum number of attempts for a request of a drop while its outcome is unknown. */
 export const MAX_IN_DOUBT = 100
 
-/** Changes by `apply` take effect once, however often they are sent. */
+/** Returns the retries of changes by `apply`, which take effect once, regardless of how often they are sent. */
 export const changeRetries = (isPending: boolean, timeoutMs: number): Retries => ({
   forMs: {
     not_sent: UNREACHABLE_MS,
     // As in a drop, the operator of the server gets time to fund the signer.
     not_ready: timeoutMs,
-    // Pending changes may free part of their run's limit when they complete. Nothing else frees any.
+    // Pending changes may free part of their run's limit when they complete. No other event does.
     max_cost: isPending ? timeoutMs : -1,
   },
   backoff: RETRIES,
@@ -80,7 +83,7 @@ export const mayRetry = (
   failingMs: number,
 ): boolean => attempts < most && failingMs <= (forMs[cause] ?? -1) && (cause !== 'max_cost' || retryAfterMs !== null)
 
-/** Returns the milliseconds until the next attempt: the server's Retry-After, or an increasing delay. */
+/** Returns the milliseconds until the next attempt. It is the server's Retry-After, or else an increasing delay. */
 export const waitBefore = (
   { backoff }: Retries,
   { cause, retryAfterMs }: Failed,
@@ -101,7 +104,7 @@ export function errorOfNoEffect(attempt: FailedAttempt, limit: RunLimit | null |
   })
 }
 
-/** The hints name no command, because the errors of a run name the command that resumes it. */
+/** Hint without a command, because the errors of a run name the command that resumes it. */
 const WAIT = 'Wait until the server accepts requests again.'
 
 const HINTS: Partial<Record<NoEffect['cause'], string>> = {

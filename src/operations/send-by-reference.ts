@@ -12,7 +12,7 @@ export interface SendDeps {
   client: Pick<ApiClient, 'send' | 'decode' | 'learnIdempotency' | 'supports'>
   signal: AbortSignal
   clock?: RetryClock
-  /** The run that pays for the request. */
+  /** The limit of the run that pays for the request. */
   limit?: RunLimit | null | undefined
 }
 

@@ -73,7 +73,7 @@ export async function sendOperation(sending: Sending): Promise<ClassifiedAttempt
     try {
       await clock.sleep(wait, signal)
     } catch (error) {
-      // The refusal explains more than the timeout of the command.
+      // Return the refusal, because it explains more than the timeout of the command.
       if (isTimeUp(error)) return once
       throw error
     }
@@ -105,7 +105,7 @@ async function repeatUntilResolved(
       const mayRepeat = await isRepeatable(client, request, { signal, refresh: true })
       if (mayRepeat === false) break
       const pause = waitBefore(COMMAND_IN_DOUBT, last, attempt, clock.random)
-      // A server may ask for a wait of hours. The next call with this key continues.
+      // Don't wait for hours, even if the server requests it. The next call with this key continues.
       if (!mayWait(attempt, pause)) break
       await clock.sleep(pause, signal)
       last = UNKNOWN

@@ -12,15 +12,15 @@ export interface WantedRequest {
   endpoint: CreatingEndpoint
   /** Identifies the server in runs: see `runOrigin`. */
   origin: string
-  /** Null if it isn't known before the request is made. */
+  /** The blockchain; null if it isn't known before the request is made. */
   blockchain: Blockchain | null
   /**
    * The contract address. Null if it isn't known before the request is made, or if the request creates the collection.
    */
   contract: string | null
-  /** Identifies the operation: the request with the content of files instead of their paths. */
+  /** Content that identifies the operation: the request, with the content of files instead of their paths. */
   content: unknown
-  /** Describes what this process does, for the messages of other processes that wait for it. */
+  /** Describes the work of this process, for the messages of other processes that wait for it. */
   note: string
   /** Whether to send another operation, regardless of the outcome of an earlier one. */
   again: boolean
@@ -41,12 +41,12 @@ export interface WantedRequest {
   mayForget: boolean
   /**
    * Called once before this process sends the request of the operation, even if it repeats an earlier attempt. May
-   * reject. Returns the run that pays for the operation, or null for none.
+   * throw. Returns the run that pays for the operation, or null for none.
    *
    * @param storedLimit the limit in wei that an earlier attempt of the operation sent; null if there is none
    */
   permit?(id: string, storedLimit: bigint | null): Promise<RunLimit | null>
-  /** Builds the request. Called only before it is sent. May prompt, upload and reject. */
+  /** Builds the request. Called only before it is sent. May prompt, upload and throw. */
   request(): Promise<object>
 }
 
@@ -81,13 +81,16 @@ export interface OperateDeps {
   clock?: RetryClock
   now(): number
   /**
-   * When this command started, on the clock of `now`. An identical operation that ended after this time counts as the
-   * same request.
+   * Time when this command started, on the clock of `now`. An identical operation that ended after this time counts as
+   * the same request.
    */
   startedAt?: number
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   signal: AbortSignal
-  /** Called with the ID of the operation before its request is sent or resumed. Not called if it is refused before. */
+  /**
+   * Called with the ID of the operation before its request is sent or resumed. Not called if the request is refused
+   * before that.
+   */
   onStart?(id: string): void
   onEvent(event: OperationEvent): Promise<void> | void
 }

@@ -18,7 +18,7 @@ import { refuseUnknown } from './unknown-nfts.ts'
 interface PollDeps {
   sleep(ms: number, signal?: AbortSignal): Promise<unknown>
   signal: AbortSignal
-  /** A monotonic clock. Default: that of the process. */
+  /** A monotonic clock in milliseconds. Default: the clock of the process. */
   now?: Now
 }
 
@@ -40,7 +40,7 @@ interface Pace {
 
 const COMMAND_PACE: Pace = { firstMs: 200, maxMs: 2000, factor: 2 }
 
-/** How long a server may be unreachable after it has responded. */
+/** How long a server may be unreachable after it has responded, in milliseconds. */
 const AWAY_MS = 30_000
 
 /** Maximum number of seconds for which the server holds a response. A pending reason is at most this old. */
@@ -51,7 +51,7 @@ const monotonic = () => performance.now()
 /**
  * Polls with increasing intervals until `ask` returns a value.
  *
- * @param ask is called with the time left, and returns undefined to continue polling
+ * @param ask called with the remaining time; returns undefined to continue polling
  * @returns undefined after the timeout, or when the command's own time limit is reached
  */
 export async function poll<Value>(
@@ -93,23 +93,24 @@ async function pollServer<Value>(
   let isHeld = false
   let heldMs = 0
   let reachedAt: number | null = null
-  // Sleeps even if the held response used up the whole pause, because the time limit of the command ends a sleep.
+  // Sleep even if the held response lasted as long as the whole pause, because the time limit of the command ends a
+  // sleep.
   const sleep: WaitDeps['sleep'] = (ms, until) => deps.sleep(Math.max(0, ms - heldMs), until)
   return await poll({ ...deps, sleep }, timeoutMs, async (leftMs) => {
     isHeld = false
     heldMs = 0
     polls += 1
-    // The first response is held for only 1 s, so that the reason for a delay is known soon.
+    // Hold the first response for only 1 s, so that the reason for a delay is known soon.
     const waitSeconds = Math.min(polls, HOLD_S, Math.floor(leftMs / 1000))
     const mayHold = (name: EndpointName) =>
-      // Only one request of a poll is held, so that the poll ends in time.
+      // Hold only one request of a poll, so that the poll ends in time.
       waitSeconds > 0 && !isHeld && (polls === 1 || client.observedRateLimit(name)?.perSecond === null)
     const call: ApiClient['call'] = async (name, request, options) => {
       if (client.supports('waits') !== true || !mayHold(name)) return await client.call(name, request, options)
       isHeld = true
       const since = now()
       const response = await client.call(name, request, { ...options, waitSeconds })
-      // A server that shuts down responds early. Then the pause isn't shortened.
+      // A server that shuts down responds early. In that case, don't shorten the pause.
       if (now() - since >= waitSeconds * 900) heldMs = now() - since
       return response
     }
@@ -229,7 +230,7 @@ function stillPendingAfter(
 export const codeOfWait = (reason: string | null | undefined): 'max_cost' | 'pending' =>
   isStuck(reason) ? 'max_cost' : 'pending'
 
-/** Returns the error for something that is still pending at the end of a wait. */
+/** Returns the error for a request that is still pending at the end of a wait. */
 export function pendingAfter(
   timeoutMs: number,
   what: string,
@@ -303,7 +304,7 @@ export interface WaitedForTransaction {
   final: TransactionRecord | undefined
   /** The reason why the transaction is pending, or why its status can't be read. */
   reason: string | null | undefined
-  /** The error that ended the wait early; null if none did. */
+  /** The error that ended the wait early; null if there is none. */
   interruption: GdnError | null
 }
 
@@ -371,7 +372,7 @@ export interface AcceptedTransfer {
   nftGdnId: string
   sender: string
   receiver: string
-  /** Null if the transfer was found to be complete without a response. */
+  /** ID of the transaction. Null if the transfer was found to be complete without a response. */
   transactionId: string | null
   /**
    * Whether the transfer was accepted earlier, so that the NFT may have been transferred again, even back to the

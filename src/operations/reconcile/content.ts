@@ -9,7 +9,7 @@ const member = (metadata: unknown, key: string): unknown =>
     ? (metadata as Record<string, unknown>)[key]
     : undefined
 
-/** Returns the identity of an NFT: the marker of its row if the run has markers, else its content. */
+/** Returns the identity of an NFT: the marker of its row if the run has markers, or else its content. */
 export function identityOf(metadata: unknown, markerKey: string | undefined): string {
   if (markerKey === undefined) return metadataHash(metadata)
   const marker = member(metadata, markerKey)

@@ -17,7 +17,7 @@ export interface Sought {
   owners: readonly string[]
   /** The number of operations with this content and an unknown outcome, including this one. */
   copies: number
-  /** Returns why an NFT with the content may belong to something else; null if it can't. */
+  /** Returns why an NFT with the content may belong to another row or command. Returns null if it can't. */
   doubtful(content: string): string | null
 }
 

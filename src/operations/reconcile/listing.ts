@@ -9,7 +9,7 @@ export interface RecordSource {
   signal: AbortSignal | undefined
 }
 
-/** The part of the client that lists and reads NFTs. */
+/** The functions of the client that list and read NFTs. */
 interface ListingClient {
   call<Name extends 'getnfts' | 'getnftgdnids'>(
     name: Name,
@@ -26,9 +26,12 @@ interface Collection {
 /** Maximum number of IDs in a getnfts request. */
 export const IDS_PER_CALL = 100
 
-/** The listing of a collection may lag behind what the server accepted by at least this time. */
+/**
+ * Minimum time in milliseconds by which the listing of a collection may lag behind the requests that the server
+ * accepted.
+ */
 export const LISTING_LAG_MS = 30_000
-/** Time between two listings. */
+/** Time in milliseconds between two listings. */
 export const SEARCH_GAP_MS = 5_000
 
 /**

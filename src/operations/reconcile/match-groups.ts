@@ -5,7 +5,7 @@ export interface RequestedCopy {
   /** Possible owners of the NFT if it was never transferred: the receiver, and for createnfttrans also the sender. */
   owners: readonly string[]
   /**
-   * The reason why the absence of the NFT can't be proved; null if it can. `passing`: whether another search may
+   * The reason why the absence of the NFT can't be proved; null if it can. `passing` is whether another search may
    * decide.
    */
   unprovable: { reason: string; passing: boolean } | null
@@ -28,14 +28,14 @@ export interface ContentGroup {
   alike: number
   /** The reason why a match may not belong to this run; null if it certainly belongs to it. */
   doubtful: string | null
-  /** Whether each row has a unique marker. If so, owners don't matter. */
+  /** Whether each row has a unique marker. If so, owners are ignored. */
   marked: boolean
 }
 
 export type RowVerdict =
   | { kind: 'adopted'; id: string }
   | { kind: 'absent' }
-  /** `passing`: whether another search may decide. */
+  /** No verdict. `passing` is whether another search may decide. */
   | { kind: 'undecided'; reason: string; passing: boolean }
 
 export interface GroupVerdict {
@@ -107,7 +107,11 @@ function classesOf({ copies, superseded }: ContentGroup) {
   return [...classes.values()]
 }
 
-/** @param others the number of matches that belong to other wallets */
+/**
+ * Decides the outcome of interchangeable copies.
+ *
+ * @param others the number of matches that belong to other wallets
+ */
 function decideClass(group: ContentGroup, { copies, superseded, matches }: Class, others: number): GroupVerdict {
   const surplus = matches.length - copies.length
   if (surplus > superseded) {

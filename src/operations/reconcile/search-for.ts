@@ -36,7 +36,7 @@ export interface SearchDeps {
 }
 
 /**
- * Searches the server for the effect of a request that can't be repeated. Sends nothing that has an effect. Only a
+ * Searches the server for the effect of a request that can't be repeated. Sends only requests without an effect. Only a
  * visible effect counts as done, because its absence never proves that nothing was done.
  */
 export async function searchFor(
@@ -68,8 +68,8 @@ async function searchForMints(request: OperationRequest, deps: SearchDeps): Prom
   const unresolved = await deps.unresolved(body.contract_address, body.blockchain)
   const wanted = body.metadata.map(metadataHash)
   const conflicting = await conflictingOperations(wanted, deps)
-  // The search includes all NFTs that a conflicting operation may have created. If there are fewer than the operations
-  // requested in total, a transferred NFT of another operation looks like one of this request.
+  // Search all NFTs that a conflicting operation may have created. If there are fewer than the operations requested in
+  // total, a transferred NFT of another operation looks like one of this request.
   const since = conflicting.reduce<number | null>((first, { listedAt }) => earlier(first, listedAt), request.listedAt)
   let pool: readonly NftRecord[] = []
   const isShort = (content: string, copies: number): boolean => {
@@ -137,7 +137,7 @@ async function conflictingOperations(
 const earlier = (one: number | null, other: number | null): number | null =>
   one === null || other === null ? null : Math.min(one, other)
 
-/** Returns the NFTs of the collection that belong to no known operation. Doesn't read complete records again. */
+/** Returns the NFTs of the collection that belong to no known operation. Doesn't reread complete records. */
 async function newNfts(
   body: MintBody,
   newIds: (listed: ReadonlySet<string>) => Promise<string[]>,
@@ -164,8 +164,8 @@ interface TransferBody {
 }
 
 /**
- * Determines the outcome of a transfer by the NFT's owner. The transfer is complete if the receiver is the owner.
- * Otherwise, a pending transfer can't be distinguished from one that never arrived.
+ * Determines the outcome of a transfer by the NFT's owner. The transfer is complete if the receiver is the owner. If
+ * not, a pending transfer can't be distinguished from one that the server never received.
  */
 async function searchForOwner(request: OperationRequest, { client, signal, now }: SearchDeps): Promise<SearchResult> {
   const body = JSON.parse(request.body) as TransferBody
@@ -191,7 +191,7 @@ const acceptedAs = (ids: readonly string[], at: number): AcceptedObjects => ({
   at,
 })
 
-/** Returns whether the server knows what it accepted. True if the server has no endpoint to check that. */
+/** Returns whether the server knows what it accepted. Also returns true if the server has no endpoint to check this. */
 export async function isKnownToServer(
   accepted: AcceptedObjects,
   { transactionsFrom }: Creation,
