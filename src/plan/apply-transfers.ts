@@ -64,7 +64,7 @@ async function transfer(
     throw new Error('a transfer without NFT, owner or reference ID was planned')
   }
   const parties = { nft_gdn_id: nftGdnId, sender_wallet_address: sender, receiver_wallet_address: receiver }
-  // An earlier transfer that failed had no effect, and may be accepted this time.
+  // Delete an earlier transfer that failed. It had no effect, and may be accepted this time.
   await state.write((sql) => {
     const earlier = operationState(sql, reference)
     if (earlier?.state === 'failed') forgetCommand(sql, earlier.runId)
@@ -92,7 +92,7 @@ async function transfer(
         ...(receiverName !== undefined && client.supports('names') === true ? { receiver_name: receiverName } : {}),
       }),
     },
-    // The operation stays open. `endOperation` ends it once its outcome is known.
+    // Keep the operation open. `endOperation` ends it when its outcome is known.
     async () => ({ ended: false, state: null, problem: null }),
   )
   return { change, operationId: id, transactionId: accepted.transaction_gdn_id }
@@ -115,7 +115,7 @@ async function endsOf(deps: TransferDeps, page: readonly Transfer[]): Promise<Ma
  */
 async function endOperation(state: State, id: string, isDeployed: boolean, now: number): Promise<void> {
   await state.write((sql) => {
-    // Another process may have recorded the end.
+    // Another process may have recorded the end already.
     if (operationState(sql, id) === undefined) return
     const operation = readOperation(sql, id)
     if (!isDeployed) return forgetCommand(sql, operation.runId)

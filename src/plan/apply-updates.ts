@@ -37,7 +37,7 @@ interface LocalFile {
 }
 
 export interface ChangeDeps extends ChangeSenderDeps {
-  /** The run that pays for the changes. */
+  /** The limit of the run that pays for the changes. */
   limit?: RunLimit | null
   client: Pick<ApiClient, 'call' | 'send' | 'decode' | 'upload' | 'learnIdempotency' | 'supports'>
 }

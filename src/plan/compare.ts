@@ -18,15 +18,15 @@ export const NOT_COMMITTED =
 export type Want = 'mint' | 'update' | 'transfer' | 'burn'
 
 /**
- * `drift`: somebody else changed the NFT, and their change is kept. `impossible`: the server or the contract doesn't
- * permit the change.
+ * The action for a change. `drift`: another user or program changed the NFT, and their change is kept. `impossible`:
+ * the server or the contract doesn't permit the change.
  */
 export type Action = Want | 'drift' | 'impossible'
 
 /** A difference between a row and its NFT. */
 export interface NftChange {
   action: Action
-  /** The kind of change. For drift and impossible changes, the kind that it would be otherwise. */
+  /** The required change. For drift and impossible changes, the change that would be made otherwise. */
   want: Want
   /** The fields that differ, with their values on the server (`from`) and in the manifest (`to`). */
   fields: FieldChange[]
@@ -51,7 +51,7 @@ export interface NftChange {
 /** The NFT of a row with the facts that determine its changes. */
 export interface ObservedNft {
   nft: NftRecord
-  /** Whether the owner is the one that this manifest named last. */
+  /** Whether the owner is the one that this manifest specified last. */
   isOwnerOurs: boolean
   /** Whether this manifest set the metadata last. */
   isMetadataOurs: boolean
@@ -163,8 +163,8 @@ export const ownership = ({ transfers, receiver_wallet_address: owner }: NftReco
   `${transfers ?? 0} ${owner?.toLowerCase() ?? ''}`
 
 /**
- * Returns whether an NFT belongs to another wallet than its row says. While the row has the ENS name with which the NFT
- * was sent to its owner, the owner is the receiver, even if the name has another address now.
+ * Returns whether an NFT belongs to another wallet than the one in its row. While the row has the ENS name with which
+ * the NFT was sent to its owner, the owner is the receiver, even if the name has another address now.
  */
 export function hasOtherOwner(
   row: Pick<ComparedRow, 'receiver' | 'receiverName' | 'sender'>,

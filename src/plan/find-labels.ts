@@ -7,7 +7,7 @@ import { addRelabeled, type Relabeling, relabeledPage } from '../state/plan-tabl
 import { createTables } from '../state/temporary-tables.ts'
 import type { Candidate } from './find-nfts.ts'
 
-/** If the NFTs have more labels than this, the manifest isn't a moved drop. */
+/** Maximum number of labels. If the NFTs have more, the manifest isn't a moved drop. */
 const MAX_LABELS = 20
 const MAX_FIRST = 50
 const PAGE = 1_000
@@ -25,13 +25,21 @@ export class OtherLabels {
   /** Number of collected rows that this machine minted. */
   #ours = 0
 
-  /** @param own the label of the run; null if there is none */
+  /**
+   * Creates an empty collection of rows.
+   *
+   * @param own the label of the run; null if there is none
+   */
   constructor(store: StoredRun, own: string | null) {
     this.#store = store
     this.#own = own
   }
 
-  /** @param pairs rows that got their IDs after their mint */
+  /**
+   * Begins with the rows that got their IDs after their mint.
+   *
+   * @param pairs these rows
+   */
   async begin(pairs: readonly Pair[]): Promise<void> {
     await this.#store.state.scratch((sql) => createTables(sql, 'relabeled'))
     await this.#take(pairsOfOthers(pairs, this.#own))
@@ -72,6 +80,8 @@ export class OtherLabels {
   }
 
   /**
+   * Checks the labels to be replaced.
+   *
    * @param adopt true to replace all labels, or the labels that a saved plan replaces
    * @throws GdnError `seems_minted` if a label must not be replaced
    */

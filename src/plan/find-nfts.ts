@@ -18,7 +18,8 @@ export interface Candidate {
   /** The reference ID of its mint. */
   reference: string
   /**
-   * The NFT that the reference ID names on the server. Null if the ID is free or unknown, or if the server has none.
+   * The NFT to which the reference ID refers on the server. Null if the ID is free or unknown, or if the server has no
+   * reference IDs.
    */
   named: MintRecord | null
   /** The row's operation in the state; null if the run has not sent it. */
@@ -71,9 +72,9 @@ export async function readCandidates(
   return await readNfts({ client, signal }, ids, MAX_IDS_PER_REQUEST)
 }
 
-/** The known facts about an owner who is not the receiver of the row. */
+/** The known facts about an owner other than the receiver of the row. */
 export interface OwnerHistory {
-  /** Whether this manifest named the owner last. */
+  /** Whether this manifest specified the owner last. */
   isOurs: boolean
   isMoving: boolean
   /** The reference ID of a transfer to the receiver: of the one in progress, or else of the next one. */
@@ -81,8 +82,9 @@ export interface OwnerHistory {
 }
 
 /**
- * Returns for each row whether this manifest named the current owner last. The reference ID of a transfer contains the
- * receiver and the number of earlier transfers, so every machine can look up the latest transfer to the current owner.
+ * Returns, for each row, whether this manifest specified the current owner last. The reference ID of a transfer
+ * contains the receiver and the number of earlier transfers, so every machine can look up the latest transfer to the
+ * current owner.
  *
  * @param scope identifies the collection in the reference IDs of transfers
  */

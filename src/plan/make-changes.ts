@@ -101,8 +101,8 @@ export const noOutcomes = (): Outcomes => ({
 /**
  * Sends changes, several at a time, and waits for the outcome of each. Memory doesn't grow with their number.
  *
- * @throws GdnError if nothing more can be sent, such as `forbidden`, `interrupted`, `not_ready`, or `unreachable` after
- * two minutes
+ * @throws GdnError if no further change can be sent, such as `forbidden`, `interrupted`, `not_ready`, or `unreachable`
+ *   after two minutes
  */
 export async function makeChanges<Change extends Named, Sent extends AcceptedChange<Change>>(
   changes: AsyncIterable<Change>,
@@ -120,7 +120,7 @@ class ChangeSender<Change extends Named, Sent extends AcceptedChange<Change>> {
   readonly #open = new Set<Sent>()
   #stopped: { error: unknown } | null = null
   #isOver = false
-  /** When a change was last accepted or ended. */
+  /** Time when a change was last accepted or ended. */
   #lastAt: number
   /** The funds that a signer lacks, as last requested at `#askedAt`. Null if funds aren't the reason. */
   #shortage: Promise<string | null> = Promise.resolve(null)
@@ -249,7 +249,7 @@ class ChangeSender<Change extends Named, Sent extends AcceptedChange<Change>> {
   }
 }
 
-/** Adds to the error of an interruption how to resume. */
+/** Adds a hint that explains how to resume to the error of an interruption. */
 function withHint(error: unknown): unknown {
   if (!(error instanceof GdnError) || (error.code !== 'interrupted' && error.code !== 'terminated')) return error
   return error.with({ hint: RESUME_HINT })
@@ -269,7 +269,10 @@ function causeOf(error: unknown): Failed['cause'] | null {
   return error.code === 'not_ready' ? 'not_ready' : 'not_sent'
 }
 
-/** Returns the list for an error of one change; null if the error stops the other changes too. */
+/**
+ * Returns the list of problems to which an error of one change belongs. Returns null if the error stops the other
+ * changes, too.
+ */
 function problemsFor(error: unknown, { failed, unknown }: Outcomes): Problems | null {
   if (!(error instanceof GdnError)) return null
   if (error.code === 'refused' || error.code === 'not_found' || error.code === 'invalid_input') return failed

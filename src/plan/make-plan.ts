@@ -350,7 +350,11 @@ class Planner {
     }
   }
 
-  /** @throws GdnError `already_accepted` if another run on this machine has the rows to mint or the NFTs to change */
+  /**
+   * Refuses rows and NFTs of other runs.
+   *
+   * @throws GdnError `already_accepted` if another run on this machine has the rows to mint or the NFTs to change
+   */
   async #refuseClaimed(): Promise<void> {
     const { update, transfer } = this.counts
     if (update + transfer > 0) await this.#store.state.scratch((sql) => refuseNftsOfOthers(sql, this.#store))

@@ -21,7 +21,7 @@ export const identifiedNft = (nftGdnId: string | null, id: string | null): NftCh
   reason: `${HAS_ID}${id === null ? ' on another machine: add that ID' : `: add id=${id}`} to the row, or mint the row with another ID`,
 })
 
-/** Returns the mint of a row without an NFT; null if it has one. */
+/** Returns the mint of a row without an NFT. Returns null if the row has an NFT. */
 export function mintOf({ nftGdnId, sent }: Candidate): NftChange | null {
   if (nftGdnId !== null) return null
   return { ...NO_NFT, action: 'mint', want: 'mint', reason: sent === null ? null : whyAgain(sent) }

@@ -5,7 +5,9 @@ import type { NftSource } from './find-nfts.ts'
 import type { PlanOptions } from './planned.ts'
 import { findUnnamed, namesOfUnnamed, notesOfUnnamed, WHERE_TO_BURN } from './prune.ts'
 
-/** NFTs of the collection that no row of a plan names. They are listed at most once, and only if a plan needs them. */
+/**
+ * NFTs of the collection to which no row of a plan refers. They are listed at most once, and only if a plan needs them.
+ */
 export class NftsWithoutRow {
   readonly #store: StoredRun
   readonly #source: NftSource

@@ -5,16 +5,17 @@ import type { NftChange } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 
 const MAX_FIRST = 50
-/** With fewer matching rows, all of them may have been edited. */
+/** Minimum number of matching rows for a refusal. With fewer rows, all of them may have been edited. */
 const MIN_REFUSED = 5
-/** If at least this share of NFTs differs in content from their rows, the rows belong to another drop. */
+/** Share of NFTs with different content from their rows at which the rows belong to another drop. */
 const MOST = 0.9
-/** If at least this share differs, the plan has a note. */
+/** Share of NFTs with different content from their rows at which the plan has a note. */
 const MANY = 0.5
 
 /**
  * Determines whether the IDs of a manifest belong to another drop. Manifests with the same file name have the same
- * reference IDs in a collection. A machine that has minted neither distinguishes them by label, or else by content.
+ * reference IDs in a collection. A machine that has minted neither drop distinguishes them by label, or else by
+ * content.
  */
 export class OtherDrop {
   readonly #label: string | null
@@ -29,7 +30,11 @@ export class OtherDrop {
   #alike = 0
   readonly #first: { key: string; line: number; nft_gdn_id: string }[] = []
 
-  /** @param label the label of the run; null if there is none */
+  /**
+   * Creates the check of a plan.
+   *
+   * @param label the label of the run; null if there is none
+   */
   constructor(label: string | null) {
     this.#label = label
   }
@@ -74,8 +79,8 @@ export class OtherDrop {
 type Row = Candidate['row']['row']
 
 /**
- * Returns whether the title of an NFT differs from its row's, and so do the description or the other files if the row
- * has any.
+ * Returns whether the title of an NFT differs from its row's. If the row has a description or other files, one of these
+ * must differ as well.
  */
 function hasOtherContent({ want, fields }: NftChange, { metadata, localFiles }: Row): boolean {
   const changed = (test: (field: string) => boolean) => fields.some(({ field }) => test(field))

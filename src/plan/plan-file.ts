@@ -192,7 +192,7 @@ async function beginsAsPlan(path: string): Promise<boolean> {
   }
 }
 
-/** Larger files are not read. */
+/** Maximum size of a JSON file in bytes. Larger files are not read. */
 const MAX_ROWLESS = 1024 * 1024
 
 /** Returns whether a JSON file contains neither a plan nor a row, so that the user may have mistaken it for a plan. */
@@ -231,7 +231,7 @@ export async function readPlanHeader(path: string, signal: AbortSignal): Promise
 
 /**
  * Yields the rows of a plan. Reading ends with an error if the file was edited, so don't use any row before the end. A
- * plan may come from somebody else, so the rules for files of a manifest also apply to its files.
+ * plan may come from another person, so the rules for files of a manifest also apply to its files.
  *
  * @throws GdnError `refused` if a local file has changed since the plan was made, or must not be published
  */

@@ -44,7 +44,7 @@ interface GoneRows {
   count: number
   /** The names of the first rows. */
   first: readonly string[]
-  /** Number of these rows without an ID. A new row without an ID may be an edit of one. */
+  /** Number of these rows without an ID. A new row without an ID may be an edit of such a row. */
   unnamed: number
 }
 

@@ -58,28 +58,31 @@ export interface SavedReader {
 /** Counts rows by outcome and changes by action. A row may have both an update and a transfer. */
 export type PlanCounts = Record<Action, number> & {
   rows: number
-  /** Rows that match their NFTs. */
+  /** Number of rows that match their NFTs. */
   unchanged: number
-  /** Slots of a sealed drop that weren't minted. */
+  /** Number of slots of a sealed drop that weren't minted. */
   abandoned: number
-  /** Rows without an ID whose NFTs got one. They count as impossible. */
+  /** Number of rows without an ID whose NFTs got one. They count as impossible. */
   identified: number
-  /** Rows whose NFT was burned, or keeps its placeholder. They count as drift, which `takeOver` doesn't resolve. */
+  /**
+   * Number of rows whose NFT was burned, or keeps its placeholder. They count as drift, which `takeOver` doesn't
+   * resolve.
+   */
   lasting: number
-  /** Removed rows whose NFTs are kept because others changed them. They count as drift. */
+  /** Number of removed rows whose NFTs are kept because others changed them. They count as drift. */
   keptBurns: number
-  /** Removed rows whose NFTs can't be burned. They count as impossible. */
+  /** Number of removed rows whose NFTs can't be burned. They count as impossible. */
   impossibleBurns: number
-  /** Mints of rows whose last mint failed. They also count as mints. */
+  /** Number of mints of rows whose last mint failed. They also count as mints. */
   retries: number
-  /** Rows that the run has sent and that the manifest doesn't have. */
+  /** Number of rows that the run has sent and that the manifest doesn't have. */
   vanished: number
 }
 
 /** A change with its row. */
 export interface PlannedChange extends NftChange {
   key: string
-  /** Null for the burn of an NFT whose row was removed. */
+  /** Line of the row; null for the burn of an NFT whose row was removed. */
   line: number | null
   title: string
   /** The receiver of the NFT, with its ENS name, for a mint. */
@@ -143,8 +146,9 @@ export interface ChangePlan {
   /** Rows that got an ID after their mint. `apply` stores their NFTs. */
   paired: readonly StoredPair[]
   /**
-   * Throws if a mint would refuse to send rows because they may be edited rows.
-   * @throws GdnError `edited_rows`
+   * Checks for edited rows.
+   *
+   * @throws GdnError `edited_rows` if a mint would refuse to send rows because they may be edited rows
    */
   refuseEdited(): Promise<void>
   /** Yields the current state of the NFTs of this run that were changed after their mint. */

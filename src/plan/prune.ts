@@ -80,8 +80,8 @@ function nameOf(key: string, nft: NftRecord | undefined): string {
 }
 
 /**
- * Returns the NFTs of the collection that no row names and that no run on this machine has minted. Includes NFTs that
- * this run found on the server. Excludes failed and burned NFTs.
+ * Returns the NFTs of the collection to which no row refers and that no run on this machine has minted. Includes NFTs
+ * that this run found on the server. Excludes failed and burned NFTs.
  *
  * @returns null if the server doesn't list the collection
  */
@@ -150,7 +150,7 @@ async function gonePage({ state, drop }: StoredRun, after: Pick<GoneRow, 'line' 
   )
 }
 
-/** Returns whether the owner of an NFT is the one that the manifest named last, and no later transfer was made. */
+/** Returns whether the owner of an NFT is the one that the manifest specified last, and no later transfer was made. */
 async function isOwnerNamed(
   { state }: StoredRun,
   scope: string,

@@ -48,8 +48,9 @@ function whatChanged(now: NftChange, saved: readonly NftChange[]): string {
 }
 
 /**
- * Returns where an NFT went instead, if the saved plan has its mint or transfer and another machine has made it to
- * another address of the row's ENS name. Otherwise, a change that isn't left was made as saved.
+ * Returns the address to which an NFT was minted or transferred instead, if the saved plan has its mint or transfer and
+ * another machine has made it to another address of the row's ENS name. If not, a change that no longer remains was
+ * made as saved.
  */
 function madeElsewhere(
   receiver: string,

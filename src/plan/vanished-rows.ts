@@ -17,7 +17,11 @@ export class VanishedRows {
   /** The names of the first rows. */
   #first: string[] = []
 
-  /** @param paired rows that got an ID after their mint */
+  /**
+   * Begins with the rows that got an ID after their mint.
+   *
+   * @param paired these rows
+   */
   async begin({ state, drop }: StoredRun, paired: Parameters<typeof missingRows>[3]): Promise<void> {
     if (drop.setId === null) return
     const missing = await state.read((sql) => missingRows(sql, drop, 'draft', paired, { withReplaced: true }))
@@ -50,7 +54,7 @@ export class VanishedRows {
     return this.#keys.size
   }
 
-  /** Number of rows that were not replaced, so that a new row may be an edit of one. */
+  /** Number of rows that were not replaced. A new row may be an edit of such a row. */
   get count(): number {
     return [...this.#keys.keys()].filter((id) => !this.#replaced.has(id)).length
   }
