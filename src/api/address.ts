@@ -4,19 +4,16 @@ import { isInQuotes } from '../core/quotes.ts'
 import { type Blockchain, isEvm } from './blockchains.ts'
 
 const DIGITS = 40
-/** The owner of a burned token. */
+/** The zero address, which is the owner of a burned token. */
 export const ZERO_ADDRESS = `0x${'0'.repeat(DIGITS)}`
 const MANGLED_NUMBER = /^\d+([.,]\d+)?[eE]\+?\d+$/
 const PRIVATE_KEY = 'has the length of a private key: if it is one, stop using it'
 const MANGLED = 'is a number, not an address: a spreadsheet seems to have changed it'
 
-/** A name of a name service, such as `vitalik.eth`. */
+/** Matches a name of a name service, such as `vitalik.eth`. */
 const NAME = /^(?=.*\p{L})[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)+$/u
 
-/**
- * Describes what a text is instead of an address, such as a mangled number or a name. Returns null if it isn't
- * recognized.
- */
+/** Describes a text that isn't an address, such as a mangled number or a name. Returns null if it isn't recognized. */
 function otherThanAddress(text: string): string | null {
   if (MANGLED_NUMBER.test(text)) return MANGLED
   if (isInQuotes(text)) return 'is in quotes: remove them'
@@ -27,7 +24,7 @@ const NINE = 0x39
 const SMALL_A = 0x61
 const CASE_STEP = 0x20
 
-/** Number of addresses to hash before it is worth loading the faster implementation. */
+/** Number of addresses to hash at which it is worth loading the faster implementation. */
 const FEW = 50
 let hashed = 0
 let loading: Promise<void> | null = null
@@ -79,7 +76,7 @@ async function useFastKeccak(): Promise<void> {
     const { createFastKeccak } = await import('../core/fast-keccak.ts')
     keccak = await createFastKeccak()
   } catch {
-    // Hashing is slower, but works.
+    // Continue with the slower implementation.
   }
 }
 
@@ -134,7 +131,7 @@ export function isLowerCaseAddress(address: string): boolean {
  * Returns the problem of an EVM address, or null. An address in all lower or all upper case needs no checksum (EIP-55).
  */
 export function evmAddressProblem(address: string): string | null {
-  // Valid addresses are checked first and quickly, because a manifest may have a million of them.
+  // Check valid addresses first and quickly, because a manifest may have a million of them.
   const kinds = readDigits(address)
   if (kinds !== 0) {
     if (kinds === DIGIT && address === ZERO_ADDRESS) return 'is the zero address, which has no owner'

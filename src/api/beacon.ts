@@ -7,11 +7,11 @@ import { QUICKNET_TIMES, type RoundTimes } from './shuffle-rule.ts'
 /** A randomness beacon that signs the number of each round (drand's scheme bls-unchained-g1-rfc9380). */
 export interface BeaconChain extends RoundTimes {
   hash: string
-  /** A compressed point of G2. */
+  /** The public key, a compressed point of G2. */
   publicKey: Uint8Array
 }
 
-/** A verified round. */
+/** A verified round of a beacon. */
 export interface Beacon {
   round: number
   signature: Uint8Array
@@ -78,7 +78,7 @@ export function isPublicKey(bytes: Uint8Array): boolean {
   }
 }
 
-/** Returns the public key of a secret key, for a beacon for tests. Returns null if it isn't a secret key. */
+/** Returns the public key of a secret key of a test beacon. Returns null if it isn't a secret key. */
 export function publicKeyOf(secretKey: Uint8Array): Uint8Array | null {
   try {
     return bls.getPublicKey(Uint8Array.from(secretKey)).toBytes()
@@ -87,6 +87,6 @@ export function publicKeyOf(secretKey: Uint8Array): Uint8Array | null {
   }
 }
 
-/** Signs a round with the secret key of a beacon for tests. */
+/** Signs a round with the secret key of a test beacon. */
 export const signRound = (secretKey: Uint8Array, round: number): Uint8Array =>
   bls.Signature.toBytes(bls.sign(pointOf(round), Uint8Array.from(secretKey)))

@@ -10,7 +10,8 @@ export const checkAddresses = <Field extends string>(...fields: readonly Field[]
   checkFields(fields, (value) => addressProblem(value, 'polygon'))
 
 /**
- * Like `checkAddresses`, but accepts addresses of any blockchain in an object without one: its NFTs may be on Solana.
+ * Like `checkAddresses`, but accepts addresses of any blockchain in an object without a blockchain, because its NFTs
+ * may be on Solana.
  */
 export const checkAnyAddresses = <Field extends string>(...fields: readonly Field[]) =>
   checkFields(fields, anyAddressProblem)

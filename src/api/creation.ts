@@ -21,16 +21,16 @@ export interface Creation<Request = unknown, Response = unknown> {
   readonly effect: VisibleEffect
   /** Hints for a request with an unknown outcome. */
   readonly hints: {
-    /** Shown after a single request: what to check before you repeat it. */
+    /** Hint after a single request. It says what to check before you repeat the request. */
     readonly request: string
-    /** Shown after a command that records its request. */
+    /** Hint after a command that records its request. */
     readonly command: string
   }
 }
 
 /**
- * Where to see that a request took effect. `collection`: the collection has new NFTs. `owner`: the NFT has a new owner.
- * `none`: nowhere, for the given reason.
+ * Where the effect of a request is visible. `collection`: the collection has new NFTs. `owner`: the NFT has a new
+ * owner. `none`: nowhere, for the given reason.
  */
 export type VisibleEffect = { readonly in: 'collection' | 'owner' } | { readonly in: 'none'; readonly reason: string }
 
@@ -94,8 +94,8 @@ export function transactionProblem(
 const OTHER_REFERENCE = 'the reference ID of another operation'
 
 /**
- * Returns whether the reference ID of a response isn't that of its request. A server without support for reference IDs
- * returns none.
+ * Returns whether the reference ID of a response differs from that of its request. A server without support for
+ * reference IDs returns none.
  */
 const isOther = (returned: string | undefined, asked: string | undefined): boolean =>
   returned !== undefined && asked !== undefined && returned !== asked

@@ -4,8 +4,8 @@ import type { ErrorForm } from './errors.ts'
 import type { Permission } from './permissions.ts'
 
 /**
- * Everything that client, server and documentation need to know about one endpoint. All endpoints use POST. The schemas
- * come from zod/mini or from zod, whose schemas have all methods of zod/mini.
+ * The description of one endpoint for client, server and documentation. All endpoints use POST. The schemas come from
+ * zod/mini or from zod, whose schemas have all methods of zod/mini.
  */
 export interface Endpoint<
   Request extends z.ZodMiniType = z.ZodMiniType,
@@ -18,7 +18,10 @@ export interface Endpoint<
   readonly summary: string
   /** The heading of the endpoint in the API documentation. */
   readonly tag: 'Collections' | 'NFTs' | 'Wallets' | 'Files'
-  /** `reference`: from the API reference v1.1 (or v1.2 in `v12`). `extension`: only gdn backends support it. */
+  /**
+   * Origin of the endpoint. `reference`: it is in the API reference v1.1 (or v1.2 in `v12`). `extension`: only gdn
+   * backends support it.
+   */
   readonly origin: 'reference' | 'extension'
   readonly permissions: readonly Permission[]
   /** Whether all of the permissions are required, or any of them. */
@@ -28,9 +31,7 @@ export interface Endpoint<
   readonly errorForm: ErrorForm
   /** HTTP status of the response to a request that violates the schema. */
   readonly validationStatus: 400 | 422
-  /**
-   * Null if the endpoint creates nothing. All endpoints that create something, and no others, honor Idempotency-Key.
-   */
+  /** Null if the endpoint creates nothing. Only endpoints that create something honor Idempotency-Key. */
   readonly creates: Creates
   readonly contentType: 'application/json' | 'multipart/form-data'
   readonly request: Request

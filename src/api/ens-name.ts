@@ -1,7 +1,7 @@
 import { isInQuotes } from '../core/quotes.ts'
 
 const ADDRESS = /^0x[0-9a-f]{40}$/i
-/** A spreadsheet turned an address into such a number. */
+/** Matches a number into which a spreadsheet has converted an address. */
 const MANGLED_NUMBER = /^\d+([.,]\d+)?[eE]\+?\d+$/
 const ONLY_DIGITS = /^[\d.,]*$/
 
@@ -9,8 +9,8 @@ const ONLY_DIGITS = /^[\d.,]*$/
 export const ENS_FORM = '(?=[\\s\\S]*[^\\d.,])(?!\\d+(?:[.,]\\d+)?[eE]\\+?\\d+$)[^@/\\\\:]*\\.[^@/\\\\:]*'
 
 /**
- * Whether a value is meant as an ENS name, such as `alice.eth`: it has a dot, and is neither an address, a name on this
- * machine (`@alice`), an e-mail address, a URL nor a number. The name may still be invalid.
+ * Returns whether a value is meant as an ENS name, such as `alice.eth`. Such a value has a dot, and is neither an
+ * address, a name on this machine (`@alice`), an e-mail address, a URL nor a number. The name may still be invalid.
  */
 export function isEnsName(value: unknown): value is string {
   if (typeof value !== 'string' || !value.includes('.') || /[@/\\:]/.test(value)) return false

@@ -5,12 +5,14 @@ export const HEADERS = {
   /** The error code for programs, such as those in `IDEMPOTENCY_ERRORS` and `REFERENCE_ERRORS`. */
   errorCode: 'error-code',
   idempotencyReplayed: 'idempotency-replayed',
-  /** `no` with a 503 of a gdn backend: nothing was accepted or stored, and the same request may be accepted later. */
+  /**
+   * `no` with a 503 of a gdn backend, if nothing was accepted or stored, and the same request may be accepted later.
+   */
   requestAccepted: 'request-accepted',
   requestId: 'x-request-id',
   /** The batch run of a request: a hash that reveals nothing about the manifest. */
   run: 'gdn-run',
-  /** The cost limit of that run in wei, followed by `;set` if a person has set it. */
+  /** The cost limit of that run in wei, followed by `;set` if a user has set it explicitly. */
   runMaxCost: 'gdn-run-max-cost',
   /**
    * The blockchains whose coins have no value on the server, separated by commas, or `*` for all. Requests on other
@@ -59,7 +61,7 @@ export const CAPABILITIES = {
 } as const
 export type Capability = keyof typeof CAPABILITIES
 
-/** Values of the header `Error-Code`: why an Idempotency-Key is rejected. */
+/** Values of the header `Error-Code` that explain why an Idempotency-Key is rejected. */
 export const IDEMPOTENCY_ERRORS = {
   /** 422: the key was used with another body. That request may have had an effect. */
   reused: 'idempotency_key_reused',
@@ -67,9 +69,9 @@ export const IDEMPOTENCY_ERRORS = {
   invalid: 'idempotency_key_invalid',
 } as const
 
-/** Values of the header `Error-Code`: why reference IDs are rejected. The request had no effect. */
+/** Values of the header `Error-Code` that explain why reference IDs are rejected. The request had no effect. */
 export const REFERENCE_ERRORS = {
-  /** 409: the reference ID names an operation with another digest. */
+  /** 409: the reference ID belongs to an operation with another digest. */
   conflict: 'reference_id_conflict',
   /** 409: the reference ID already has a different label. */
   otherLabel: 'reference_label_conflict',
@@ -78,26 +80,29 @@ export const REFERENCE_ERRORS = {
 } as const
 
 /**
- * Values of the header `Error-Code`: why a request that permits only coins without value is rejected. It had no effect.
+ * Values of the header `Error-Code` that explain why a request that permits only coins without value is rejected. It
+ * had no effect.
  */
 export const VALUE_ERRORS = {
   /** 412: the coins of its blockchain have value. */
   hasValue: 'blockchain_has_value',
 } as const
 
-/** Values of the header `Error-Code`: why a blockchain accepts nothing at the moment. The request had no effect. */
+/**
+ * Values of the header `Error-Code` that explain why a blockchain currently accepts nothing. The request had no effect.
+ */
 export const CHAIN_ERRORS = {
   /** 503: the blockchain's signers lack funds, or it isn't set up. Only the backend's operator can change that. */
   notReady: 'blockchain_not_ready',
 } as const
 
-/** Values of the header `Error-Code`: why NFTs of a collection are rejected. The request had no effect. */
+/** Values of the header `Error-Code` that explain why NFTs of a collection are rejected. The request had no effect. */
 export const SUPPLY_ERRORS = {
   /** 409: with the NFTs, the collection would have more than its maximum supply. */
   maxSupply: 'max_supply',
 } as const
 
-/** Values of the header `Error-Code`: why a shuffled drop is rejected. The request had no effect. */
+/** Values of the header `Error-Code` that explain why a shuffled drop is rejected. The request had no effect. */
 export const SHUFFLE_ERRORS = {
   /** 409: the drop can't be sealed while an NFT of it is pending or a reorg can remove its mint. */
   notFinal: 'drop_not_final',
@@ -105,8 +110,11 @@ export const SHUFFLE_ERRORS = {
   sealed: 'drop_sealed',
 } as const
 
-/** Values of the header `Error-Code`: why rows of a run are rejected. The request had no effect. */
+/** Values of the header `Error-Code` that explain why rows of a run are rejected. The request had no effect. */
 export const RUN_ERRORS = {
-  /** 409: the rows may cost more than the run's remaining limit. A Retry-After means that more may be left later. */
+  /**
+   * 409: the rows may cost more than the run's remaining limit. A Retry-After means that more of the limit may be
+   * available later.
+   */
   maxCost: 'run_max_cost',
 } as const

@@ -3,7 +3,7 @@ import type { NftMetadata } from './metadata.ts'
 
 /** A metadata field whose value differs. A missing value is null. */
 export interface MetadataChange {
-  /** Such as `title`, `file image` or `attribute level`. */
+  /** Name of the field, such as `title`, `file image` or `attribute level`. */
   field: string
   before: unknown
   after: unknown

@@ -1,4 +1,4 @@
-// In a separate file, because the schema of records needs zod.
+// This is in a separate file, because the schema of records needs zod.
 const FAILED = new Set(['failed', 'error'])
 
 /** Whether a server's status of an NFT or a transaction means failure. */

@@ -4,7 +4,10 @@ import { canonicalJson } from '../core/canonical-json.ts'
 /** The metadata of one NFT, as the client sent it. */
 type Metadata = Readonly<Record<string, unknown>>
 
-/** A receiver with an ENS name is identified by the name, so that the digest stays the same if the address changes. */
+/**
+ * The receiver of an operation. An ENS name identifies it, if there is one, so that the digest stays the same if the
+ * address changes.
+ */
 interface Receiver {
   receiver_wallet_address: string
   receiver_name?: string | undefined

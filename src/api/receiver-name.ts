@@ -7,7 +7,9 @@ export const MAX_RECEIVER_NAME_BYTES = 255
 /** Control characters, white space, marks that change the direction of text, and "/". No normalized name has them. */
 const FORBIDDEN = /[\p{Cc}\p{Bidi_Control}\s/]/u
 
-/** Returns why a text can't be a normalized ENS name, or null. Checks the form only: the server knows no registry. */
+/**
+ * Returns why a text can't be a normalized ENS name, or null. Checks only the form, because the server has no registry.
+ */
 export function receiverNameProblem(name: string): string | null {
   if (!name.isWellFormed()) return 'has half of a surrogate pair, which is not a character'
   const bytes = Buffer.byteLength(name)
@@ -29,7 +31,7 @@ const receiverName = z
 /** The field of requests with a receiver. */
 export const namedReceiver = { receiver_name: receiverName.optional() }
 
-/** An object-level check that a request with a receiver's name is for an EVM blockchain. */
+/** Checks that a request with a receiver's name is for an EVM blockchain. */
 export function checkReceiverName({
   value: { blockchain, receiver_name },
   issues,

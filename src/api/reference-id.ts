@@ -4,8 +4,8 @@ import { textProblem } from './text.ts'
 export const MAX_REFERENCE_ID_LENGTH = 200
 
 /**
- * A client's own ID for an operation, in printable ASCII without spaces. The server stores it permanently. Extension of
- * gdn backends.
+ * The ID that a client chose for an operation, in printable ASCII without spaces. The server stores it permanently.
+ * Extension of gdn backends.
  */
 export const referenceId = z.string().regex(new RegExp(`^[!-~]{1,${MAX_REFERENCE_ID_LENGTH}}$`), {
   error: `must have 1 to ${MAX_REFERENCE_ID_LENGTH} characters of printable ASCII without spaces`,
@@ -62,7 +62,7 @@ interface NamedNfts {
   reference_kinds?: readonly string[] | undefined
 }
 
-/** An object-level check that a request has a reference ID and a kind for each NFT, or no IDs or kinds. */
+/** Checks that a request has a reference ID and a kind for each NFT, or no IDs or kinds. */
 export function checkReferenceIds(context: z.core.ParsePayload<NamedNfts>): void {
   const { metadata, reference_ids: ids, reference_label: label, reference_kinds: kinds } = context.value
   const add = (path: string, message: string, input: unknown) =>
@@ -79,6 +79,6 @@ export function checkReferenceIds(context: z.core.ParsePayload<NamedNfts>): void
 /** The fields of a response about an operation that had a reference ID. */
 export const referenceFields = {
   reference_id: referenceId.optional(),
-  /** False if the object existed before this request. */
+  /** Whether this request created the object. False if it existed before. */
   created: z.boolean().optional(),
 }

@@ -2,7 +2,7 @@ import type { Blockchain, KnownBlockchain } from './blockchains.ts'
 
 /** A network that was shut down or succeeded by another one. It is still available as an embedded chain. */
 export interface Retired {
-  /** When the network was shut down or succeeded, as text. */
+  /** Date when the network was shut down or succeeded, as text. */
   since: string
   successor: KnownBlockchain
   /** Whether some of its nodes may still respond. */

@@ -1,4 +1,4 @@
-// In a separate file, because lookups compare addresses but need no hash function.
+// This is in a separate file, because lookups compare addresses but need no hash function.
 
 const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/
 

@@ -1,6 +1,6 @@
 import { GdnError } from '../core/errors.ts'
 
-/** When the rounds of a beacon are published. */
+/** The times at which the rounds of a beacon are published. */
 export interface RoundTimes {
   /** The Unix time of round 1 in seconds. */
   genesisTime: number
@@ -23,7 +23,7 @@ export interface ShuffleRule {
 
 const BEGINNING = 'shuffle '
 const LINE = /^shuffle drand-quicknet-v1 ([1-9][0-9]{0,6})$/
-/** The length of the longest line. A hostile file could consist of one line of megabytes. */
+/** Maximum length of the line. A hostile file could consist of one line of megabytes. */
 const MAX_LINE = 64
 
 const lineOf = (marginSeconds: number): string => `${BEGINNING}drand-quicknet-v1 ${marginSeconds}`

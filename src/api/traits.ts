@@ -25,7 +25,10 @@ const MAX_SECONDS = 1e11
 const DAY_SECONDS = 86_400
 /** The smallest number that JavaScript writes without an exponent. */
 const MIN_FRACTION = 1e-6
-/** Longer texts are rejected before the slower checks. No exact number needs as many characters. */
+/**
+ * Maximum length of a number. Longer texts are rejected before the slower checks, because no exact number needs as many
+ * characters.
+ */
 const MAX_DIGITS = 40
 const TOO_MANY_DIGITS = 'has more digits than a JSON number holds exactly: use at most 15'
 
@@ -61,7 +64,7 @@ function parseDate(given: string): Parsed {
       problem: `must be a date such as 2026-11-01, a time such as 2026-11-01T18:30:00Z, or a Unix time in seconds, not ${quoted(given)}`,
     }
   }
-  // A year or a date without dashes is hardly a time in 1970. Midnight is what this function returns for a day.
+  // A year or a date without dashes is hardly a time in 1970. This function itself returns midnight for a day.
   const [, year, month = '01', day = '01'] = /^((?:19|20)\d\d)(?:(\d\d)(\d\d))?$/.exec(given) ?? []
   const date = `${year}-${month}-${day}`
   if (Number(given) % DAY_SECONDS !== 0 && 'text' in parseDate(date)) {
@@ -108,7 +111,7 @@ export function readAttribute({ tag, value, display_type, max_value }: Readonly<
 }
 
 /**
- * Returns the value of an attribute for people, in the way that marketplaces display it: `5 of 100`, `+20%`,
+ * Returns the value of an attribute for display, in the way that marketplaces show it: `5 of 100`, `+20%`,
  * `2026-11-01`. Returns an unknown form unchanged.
  */
 export function shownValue({ value, display_type: type, max_value: max }: Omit<Attribute, 'tag'>): string {

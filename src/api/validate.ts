@@ -14,9 +14,9 @@ export interface FieldIssue {
   limit?: number | undefined
   /** For a value of the wrong type, the expected type. For an exceeded limit, the kind of value that it limits. */
   expected?: string
-  /** The value is missing. */
+  /** Set if the value is missing. */
   missing?: true
-  /** The value is valid by itself, but inconsistent with another field. */
+  /** Set if the value is valid by itself, but inconsistent with another field. */
   inconsistent?: true
 }
 
@@ -88,10 +88,16 @@ function toIssues(issue: z.core.$ZodIssue): FieldIssue[] {
 }
 
 const TOO_MANY: FieldIssue = { field: '', path: [], message: 'has too many problems to list', code: 'custom' }
-/** Listing 99,000 unknown fields of one object takes as long as parsing them. */
+/**
+ * Maximum number of unknown fields that are listed. Listing 99,000 unknown fields of one object takes as long as
+ * parsing them.
+ */
 const MAX_UNKNOWN_FIELDS = 1000
 
-/** Compiling a schema takes as long as about fifty parses, so only schemas that are used repeatedly are compiled. */
+/**
+ * Number of uses before a schema is compiled. Compiling takes as long as about fifty parses, so only schemas that are
+ * used repeatedly are compiled.
+ */
 const USES_BEFORE_COMPILED = 8
 const uses = new WeakMap<z.ZodMiniType, number>()
 

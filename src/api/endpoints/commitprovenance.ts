@@ -11,7 +11,7 @@ export const provenance = z
   .regex(/^0x(?!0{64}$)[0-9a-f]{64}$/i, { error: 'must be a hash of 32 bytes: 0x and 64 hex digits, not all 0' })
   .toLowerCase()
 
-/** The longest margin of a shuffled drop in seconds: the rule line has at most 7 digits. */
+/** The longest margin of a shuffled drop in seconds, because the rule line has at most 7 digits. */
 const MAX_MARGIN = 9_999_999
 
 export const commitprovenance = defineCreatingEndpoint({

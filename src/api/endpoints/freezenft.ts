@@ -6,7 +6,7 @@ import { address, oneOrMore, transactionResponse } from '../fields.ts'
 import { nftGdnId } from '../nft-record.ts'
 import { referenceId } from '../reference-id.ts'
 
-/** Maximum number of NFTs in one freezenft request: one transaction can freeze as many. */
+/** Maximum number of NFTs in one freezenft request, because one transaction can freeze at most this many. */
 export const MAX_FROZEN_PER_REQUEST = 200
 
 function checkRevisions({

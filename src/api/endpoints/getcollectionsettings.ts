@@ -2,13 +2,16 @@ import * as z from 'zod'
 import { defineEndpoint } from '../endpoint.ts'
 import { oneOrMore, transactionGdnId } from '../fields.ts'
 
-/** Lower than for other requests, because the settings of one collection take several calls to its chain. */
+/**
+ * Maximum number of collections. It is lower than for other requests, because the settings of one collection take
+ * several calls to its chain.
+ */
 export const MAX_COLLECTIONS_WITH_SETTINGS = 100
 
 /** The current settings of a collection. Its owners may have changed them since it was created. */
 export const collectionSettings = z.looseObject({
   transaction_gdn_id: z.string(),
-  /** Whether the values come from the contract. Otherwise, they come from the creation request and known changes. */
+  /** Whether the values come from the contract. If not, they come from the creation request and known changes. */
   is_read_from_chain: z.boolean(),
   /**
    * The reason why the contract or its metadata could not be read; null if both were read, or if there is no contract.
@@ -22,17 +25,20 @@ export const collectionSettings = z.looseObject({
   is_frozen: z.boolean(),
   royalty_bps: z.number(),
   royalty_receiver: z.string().nullable(),
-  /** How many NFTs can ever be minted, including burned ones; null for any number. */
+  /** Maximum number of NFTs that can ever be minted, including burned ones; null for no limit. */
   max_supply: z.number().nullish(),
   /** Number of NFTs that were ever minted, including burned ones. */
   minted: z.number().optional(),
   /** Number of accepted NFTs that aren't minted yet, without failed ones. */
   accepted: z.number().optional(),
-  /** How many more NFTs can be accepted; null for any number. */
+  /** Number of NFTs that can still be accepted; null for no limit. */
   supply_left: z.number().nullish(),
   /** The URI of the collection's metadata (ERC-7572), if its owner has set one. */
   contract_uri: z.string().nullable(),
-  /** Whether the owner has set metadata. Otherwise, it has only the name, and the next fields are of the creation. */
+  /**
+   * Whether the owner has set metadata. If not, the metadata has only the name, and the next fields are those of the
+   * creation.
+   */
   has_metadata: z.boolean().nullish(),
   description: z.string().nullable(),
   image: z.string().nullable(),

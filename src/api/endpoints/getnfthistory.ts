@@ -13,13 +13,13 @@ const text = z.string().nullable()
 export const historyRecord = z.looseObject({
   kind: z.enum(HISTORY_KINDS),
   status: z.enum(NFT_STATUSES),
-  /** Null for the mint and for events outside the service. */
+  /** ID of the event's request. Null for the mint and for events outside the service. */
   transaction_gdn_id: text,
-  /** When the service accepted the request; null for events outside the service. */
+  /** Time when the service accepted the request; null for events outside the service. */
   accepted_date: text,
   /** The time of the event's block; null if it isn't in a block yet, or if the blockchain doesn't respond. */
   block_date: text,
-  /** The slot on Solana. */
+  /** Number of the event's block; the slot on Solana. */
   block_number: z.number().nullable(),
   transaction_hash: text,
   /** The owners before and after the event; null if it doesn't change the owner. */
@@ -60,7 +60,7 @@ export const getnfthistory = defineEndpoint({
   }),
   response: z.looseObject({
     requests: z.looseObject({ nft_gdn_id: z.string() }),
-    /** Oldest first; pending events come last. */
+    /** The events, oldest first. Pending events come last. */
     events: z.array(historyRecord),
     /** The offset of the next page; null on the last page. */
     next_offset: z.number().nullable(),

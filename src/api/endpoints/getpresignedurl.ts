@@ -11,7 +11,7 @@ export const getpresignedurl = defineEndpoint({
   errorForm: 'B',
   request: z.strictObject({
     email: z.email().max(254, { error: 'must have at most 254 characters' }),
-    /** In minutes. */
+    /** Validity of the URL in minutes. */
     timeout: z.int().min(1).max(MAX_SIGNED_URL_MINUTES).optional(),
   }),
   response: z.looseObject({

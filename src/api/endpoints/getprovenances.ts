@@ -10,7 +10,7 @@ export const provenanceRecord = z.looseObject({
   first_token_id: z.string().nullable(),
   status: z.string(),
   transaction_gdn_id: z.string(),
-  /** Null while the commitment is pending, or if the backend didn't send its transaction. */
+  /** Hash of the transaction. Null while the commitment is pending, or if the backend didn't send its transaction. */
   transaction_hash: z.string().nullable(),
   block_number: z.number().nullable(),
   /** The reference ID of the request that made the commitment. Null if it had none. */

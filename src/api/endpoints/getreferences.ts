@@ -53,7 +53,7 @@ export const getreferences = defineEndpoint({
           reference_ids,
         })
         .check(checkAnyAddresses('contract_address')),
-      // createcollection has no collection yet: its reference IDs are unique in the account.
+      // createcollection has no collection yet, so its reference IDs are unique in the account.
       z.strictObject({ operation: z.literal('createcollection'), reference_ids }),
     ],
     { error: `must be one of ${[...OF_COLLECTION, 'createcollection'].join(', ')}` },

@@ -28,7 +28,7 @@ export const runCosts = z.looseObject({
   nft_gas: z.int().nonnegative().nullable().optional(),
   /** The call data in bytes that each NFT of the run reserves. Null without a limit. */
   nft_bytes: z.int().nonnegative().nullable().optional(),
-  /** Number of accepted NFTs without a transaction, each of which reserves this gas and data. Null without a limit. */
+  /** Number of accepted NFTs without a transaction. Each of them reserves this gas and data. Null without a limit. */
   unsigned_nfts: z.int().nonnegative().nullable().optional(),
   /** The run's maximum gas price; null if there is none. */
   max_fee: digits.nullable(),

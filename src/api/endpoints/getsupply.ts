@@ -17,13 +17,13 @@ export const getsupply = defineEndpoint({
   request: z.strictObject({ contract_address: address, blockchain }).check(checkAddresses('contract_address')),
   response: z.looseObject({
     requests: z.looseObject({ contract_address: z.string(), blockchain: z.string() }),
-    /** How many NFTs can ever be minted, including burned ones; null for any number. */
+    /** Maximum number of NFTs that can ever be minted, including burned ones; null for no limit. */
     max_supply: z.number().nullable(),
     /** Number of NFTs that were ever minted, including burned ones. */
     minted: z.number(),
     /** Number of accepted NFTs that aren't minted yet, without failed ones. */
     accepted: z.number(),
-    /** How many more NFTs can be accepted; null for any number. */
+    /** Number of NFTs that can still be accepted; null for no limit. */
     left: z.number().nullable(),
   }),
   example: { request, response: { requests: request, max_supply: 500, minted: 310, accepted: 50, left: 140 } },

@@ -6,10 +6,10 @@ export const transactionRecord = z.looseObject({
   transaction_gdn_id: z.string(),
   status: z.string(),
   transaction_hash: z.string().nullish(),
-  /** Decimal digits. */
+  /** Gas that the transaction used, as decimal digits. */
   gas_used: z.string().nullish(),
   /**
-   * Fee of the transaction in wei, once it is in a block. The transaction may contain other changes too. Only gdn
+   * Fee of the transaction in wei, when it is in a block. The transaction may also contain other changes. Only gdn
    * backends return it.
    */
   fee_paid: z.string().nullish(),

@@ -14,7 +14,7 @@ export const setrunmaxfee = defineEndpoint({
       contract_address: address,
       blockchain,
       max_fee: wei,
-      /** Keeps the run's existing limit, if it has one. */
+      /** Whether to keep the run's existing limit, if it has one. */
       only_if_unset: z.boolean().optional(),
     })
     .check(checkAddresses('contract_address')),

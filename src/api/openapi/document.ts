@@ -74,7 +74,7 @@ export interface OpenApiOptions {
   version: string
   /** The blockchains that the server supports. Default: all known ones. */
   names?: readonly string[]
-  /** Default: 1.1. */
+  /** API version of the document. Default: 1.1. */
   apiVersion?: ApiVersion
 }
 

@@ -42,7 +42,7 @@ const keysBut = (refused: readonly string[]): Json => ({
 export const NUMBER_FORM = '-?(?:0|[1-9]\\d*)(?:\\.\\d+)?'
 export const DATE_FORM = '-?(?:0|[1-9]\\d{0,10})|\\d{4}-\\d{2}-\\d{2}(?:T\\d{2}:\\d{2}:\\d{2}Z)?'
 
-/** Only an attribute with a `display_type` has a number, and a date has no maximum. */
+/** Rules of an attribute's number. Only an attribute with a `display_type` has a number, and a date has no maximum. */
 const TRAIT_RULES: Json = when(
   { required: ['display_type'] },
   when(
@@ -53,7 +53,7 @@ const TRAIT_RULES: Json = when(
   { properties: { value: { type: 'string' }, max_value: { not: {} } } },
 )
 
-/** Returns what JSON Schema can express of the rules that are functions in the contract. */
+/** Returns the part that JSON Schema can express of the rules that are functions in the contract. */
 export function fieldRules(schema: z.core.$ZodType): Json | undefined {
   if (schema === address) return textPattern(ADDRESS_FORMS)
   if (schema === blockchain) return blockchainPattern(KNOWN_NAMES)
