@@ -7,11 +7,11 @@ import type { TransportResponse } from './transport.ts'
 
 const HEADER_OF = Object.entries(CAPABILITIES) as [Capability, string][]
 
-/** Collects what a server announces in its response headers: capabilities, rate limits and its identity. */
+/** Collects the announcements in a server's response headers: capabilities, rate limits and its identity. */
 export class Announcements {
   readonly #capabilities = new Map<Capability, boolean>()
   readonly #rateLimits = new Map<EndpointName, ObservedRateLimit>()
-  /** Null until the server has responded. */
+  /** The blockchains whose coins have no value. Null until the server has responded. */
   #withoutValue: ReadonlySet<string> | null = null
   #incarnation: string | null = null
 

@@ -35,7 +35,8 @@ export class Attempt {
   }
 
   /**
-   * Call it just before the first byte is sent. Returns false if the attempt has settled, so that nothing may be sent.
+   * Must be called just before the first byte is sent. Returns false if the attempt has settled, so that nothing may be
+   * sent.
    */
   leave(): boolean {
     if (this.settled) return false
@@ -65,7 +66,7 @@ export class Attempt {
   }
 
   fail(message: string, cause?: unknown): void {
-    // After a complete response, the connection closes too, which isn't an error.
+    // After a complete response, the connection is also closed, which isn't an error.
     if (!this.#settle()) return
     const error = new TransportError(message, this.sent, cause)
     this.#reject(error)

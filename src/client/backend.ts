@@ -9,7 +9,7 @@ export interface Backend {
   incarnation: string | null
 }
 
-/** A backend as it identified itself just now. */
+/** A backend with its identity, which was read just now. */
 export interface SeenBackend extends Backend {
   /** The reason why the backend couldn't be identified, or null. */
   silence: GdnError | null
@@ -18,20 +18,20 @@ export interface SeenBackend extends Backend {
 }
 
 /**
- * Throws if a server on this machine couldn't be identified, before anything is sent to it. Other servers don't need an
- * identity, because hosted services have no /healthz.
+ * Refuses a server on this machine that couldn't be identified, before anything is sent to it. Other servers don't need
+ * an identity, because hosted services have no /healthz.
  */
 export function refuseSilentBackend({ silence, isLocal }: SeenBackend): void {
   if (isLocal && silence !== null) throw silence
 }
 
-/** Returns whether an error means that the backend isn't the one that the command began with. */
+/** Returns whether an error means that the backend isn't the one with which the command began. */
 export const isBackendChange = (error: unknown): error is GdnError =>
   error instanceof GdnError && (error.code === 'wrong_backend' || error.code === 'backend_restored')
 
 /**
- * Throws if something that was recorded for one backend would be sent to another. A record without a backend ID matches
- * any server.
+ * Refuses to send something to a backend other than the one for which it was recorded. A record without a backend ID
+ * matches any server.
  *
  * @param what the recorded thing, such as `the run drop-3f9a`
  * @throws GdnError `wrong_backend`, or the error that prevented the identification

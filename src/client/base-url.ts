@@ -39,7 +39,11 @@ export function parseBaseUrl(baseUrl: string, { hasKey, allowHttp }: { hasKey: b
   return url.origin + url.pathname.replace(/\/+$/, '')
 }
 
-/** @throws GdnError `invalid_config` if the key isn't valid in a header */
+/**
+ * Checks the characters of a key.
+ *
+ * @throws GdnError `invalid_config` if the key isn't valid in a header
+ */
 export function checkKey(apiKey: Secret | null): void {
   if (apiKey === null || /^[\x21-\x7e]{1,4096}$/.test(apiKey.reveal())) return
   throw new GdnError('invalid_config', 'the API key is empty, too long, or has invalid characters', {

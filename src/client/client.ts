@@ -14,7 +14,7 @@ import type { TransportResponse } from './transport.ts'
 
 export interface ClientOptions extends DispatchOptions {
   baseUrl: string
-  /** Permits sending a key over HTTP to another machine. */
+  /** Whether a key may be sent over HTTP to another machine. */
   allowHttp?: boolean
   clock?: RetryClock
   /** The API version by which `call` validates requests. Default: 1.1. */

@@ -42,13 +42,13 @@ function fieldIn(request: unknown, { path }: FieldIssue): string {
   return formatPath(written)
 }
 
-/** Returns a hint for a number as an attribute value, which other APIs accept. */
+/** Returns a hint for an attribute value that is a number, which other APIs accept. */
 const hintOf = (issue: FieldIssue | undefined): string | undefined =>
   issue?.path[0] === 'metadata' && issue.message === 'must be a string, not a number'
     ? "Write the number as a string, such as '7'."
     : undefined
 
-/** Returns the hint for a request that only version 1.2 accepts. The client's types permit leaving these fields out. */
+/** Returns the hint for a request that only version 1.2 accepts. The client's types make these fields optional. */
 const requiredIn11 = (issues: readonly FieldIssue[]): string =>
   `Set ${issues.map(({ field }) => field).join(' and ')}. Only version 1.2 of the API accepts requests without ${issues.length === 1 ? 'this field' : 'these fields'}.`
 

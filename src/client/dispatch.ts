@@ -8,21 +8,21 @@ import { retryAfterMs } from './retry.ts'
 import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts'
 
 const DEFAULT_TIMEOUT_MS = 60_000
-/** How long to wait after a 429 that states no duration. */
+/** How long to wait after a 429 without a duration, in milliseconds. */
 const DEFAULT_HOLD_MS = 1_000
 
 export interface DispatchOptions {
   apiKey: Secret | null
   transport: Transport
   userAgent: string
-  /** Timeout of one attempt. */
+  /** Timeout of one attempt in milliseconds. */
   timeoutMs?: number
   /** Limits the rate of each endpoint. Without it, requests are sent immediately. */
   pacer?: ClientPacer
 }
 
 export interface Post {
-  /** Null for a path that isn't in the API contract. Such a path has no rate limit. */
+  /** Name of the endpoint. Null for a path that isn't in the API contract. Such a path has no rate limit. */
   name: EndpointName | null
   url: string
   content: Pick<TransportRequest, 'body' | 'stream'>
@@ -73,8 +73,8 @@ export class Dispatch {
       const response = await transport.request(
         permit === null ? request : { ...request, mayLeave: () => permit.isValid() },
       )
-      // Observed before the permission is released, because releasing shares the server's rate limit with other
-      // processes.
+      // Observe the response before releasing the permission, because the release shares the server's rate limit with
+      // other processes.
       if (name !== null) this.announced.observe(name, response)
       return response
     }
@@ -123,7 +123,8 @@ async function paced(
 /** Delays later requests to the endpoint, in all processes, after a 429 or a response with Retry-After. */
 function holdAsAsked(pacer: ClientPacer, name: EndpointName, response: TransportResponse): void {
   const { status, headers } = response
-  // No delay if the signer lacks funds: a repeated command must see at once whether the signer was funded.
+  // Don't delay requests if the signer lacks funds, because a repeated command must detect at once whether the signer
+  // was funded.
   if ((status !== 429 && status !== 503) || isNotReady(response)) return
   const asked = retryAfterMs(headers, Date.now())
   if (status === 429 || asked !== null) pacer.hold(name, Math.max(1, asked ?? DEFAULT_HOLD_MS))

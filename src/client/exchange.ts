@@ -5,7 +5,7 @@ import type { TransportRequest, TransportResponse } from './transport.ts'
 export interface Exchange {
   method: string
   url: string
-  /** Null if there was no complete response. `error` then has the reason. */
+  /** Status of the response. Null if there was no complete response. In that case, `error` has the reason. */
   status: number | null
   ms: number
   requestHeaders: Record<string, string>
@@ -42,7 +42,7 @@ export function describeExchange(
 function bodyText(body: Uint8Array | undefined, type: string | undefined): string {
   if (body === undefined || body.length === 0) return ''
   if (!/json|text|xml/i.test(type ?? '')) return `<${body.length} bytes>`
-  // Redacted before it is truncated, because half of a secret would not be recognized.
+  // Redact before truncating, because half of a secret would not be recognized.
   const text = redactText(Buffer.from(body).toString('utf8'))
   return text.length > MAX_BODY ? `${text.slice(0, MAX_BODY)}… (${body.length} bytes in all)` : text
 }

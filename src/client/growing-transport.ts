@@ -1,6 +1,6 @@
 import type { Transport } from './transport.ts'
 
-/** Requests before undici is loaded. Loading it takes as long as hundreds of small requests. */
+/** Number of requests before undici is loaded. Loading it takes as long as hundreds of small requests. */
 const FEW_REQUESTS = 100
 
 /** Passes the first `few` requests to one transport, and all others to another, which is created when it is needed. */

@@ -11,9 +11,9 @@ import { type Transport, TransportError, type TransportRequest, type TransportRe
 type Identity = Pick<Backend, 'id' | 'incarnation'>
 
 const TIMEOUT_MS = 10_000
-/** Maximum size of the response, because a hosted service may return a web page for any path. */
+/** Maximum size of the response in bytes, because a hosted service may return a web page for any path. */
 const MAX_BYTES = 1024 * 1024
-/** How long after a response the backend is assumed to have kept its address. */
+/** How long after a response the backend is assumed to have kept its address, in milliseconds. */
 const TRUST_MS = 10_000
 
 const NONE: Identity = { id: null, incarnation: null }
@@ -162,7 +162,10 @@ function identityOf({ headers }: TransportResponse): Identity | null {
 
 const isUuid = (value: unknown): value is string => typeof value === 'string' && UUID.test(value)
 
-/** Returns an error if the backend isn't the one that this process began with; null if it is, or if `found` is null. */
+/**
+ * Returns an error if the backend isn't the one with which this process began. Returns null if it is, or if `found` is
+ * null.
+ */
 function changeOf(url: string, expected: Identity, found: Identity | null): GdnError | null {
   if (found === null || (found.id === expected.id && found.incarnation === expected.incarnation)) return null
   if (found.id === expected.id) {

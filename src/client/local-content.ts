@@ -49,7 +49,7 @@ async function sizeOf(path: string): Promise<number> {
   throw new GdnError('invalid_input', `${path} can't be uploaded: it is not a regular file`, { place: { file: path } })
 }
 
-// Throws if a file changes while it is read. Its size was already sent, so the request would be malformed.
+// Throw if a file changes while it is read. Its size was already sent, so the request would be malformed.
 async function* readExactly(path: string, size: number, sha256: string | undefined): AsyncIterable<Uint8Array> {
   const hash = sha256 === undefined ? null : createHash('sha256')
   let read = 0

@@ -37,7 +37,7 @@ export async function multipartFile(
   }
 }
 
-// Escapes the three characters that would end the quoted name or the line, as browsers do (HTML, multipart/form-data).
+// Escape the three characters that would end the quoted name or the line, as browsers do (HTML, multipart/form-data).
 function escapeName(name: string): string {
   return name.replace(/[\r\n"]/g, (char) => encodeURIComponent(char))
 }

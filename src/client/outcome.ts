@@ -30,7 +30,10 @@ export type Sent =
 /** The request had no effect, and the same request may be accepted later. */
 export interface NoEffect {
   outcome: 'no_effect'
-  /** `other_label`: an NFT has another label, because another manifest with the same name was minted. */
+  /**
+   * Cause of a refusal without effect. `other_label`: an NFT has another label, because another manifest with the same
+   * name was minted.
+   */
   cause:
     | 'too_large'
     | 'not_sent'
@@ -41,7 +44,10 @@ export interface NoEffect {
     | 'max_cost'
     | 'other_label'
   status: number | null
-  /** How long to wait before a retry. For `max_cost`, pending transactions may leave more of the limit by then. */
+  /**
+   * How long to wait before a retry, in milliseconds. For `max_cost`, pending transactions may free part of the limit
+   * by then.
+   */
   retryAfterMs: number | null
 }
 
@@ -49,11 +55,13 @@ export interface Unknown {
   outcome: 'unknown'
   cause: 'unknown'
   status: number | null
-  /** The server is still processing an earlier attempt with the same key. */
+  /** Whether the server is still processing an earlier attempt with the same key. */
   busy: boolean
-  /** The response came from something that does not implement the API. */
+  /** Whether the response came from a server that doesn't implement the API. */
   foreign: boolean
-  /** A gdn backend has accepted another request with the same key, so it didn't accept this attempt. */
+  /**
+   * Whether a gdn backend has accepted another request with the same key. In that case, it didn't accept this attempt.
+   */
   isKeyReused: boolean
   retryAfterMs: number | null
 }
@@ -107,7 +115,7 @@ export function attemptOutcome(sent: Sent, wallClock: number): AttemptOutcome {
   })
   if (status >= 200 && status < 300) return { outcome: 'accepted', status }
   if (isNotReady(sent)) return none('not_ready')
-  // Applies to any body, because a proxy checks rate and size before it forwards a request.
+  // This applies to any body, because a proxy checks rate and size before it forwards a request.
   if (status === 429 || isNotNow(sent)) return none('rate_limited')
   if (status === 413) return none('too_large')
   const busy = status === 409

@@ -14,7 +14,7 @@ export interface PacerOptions {
   /** Returns monotonic milliseconds. */
   now?: () => number
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
-  /** If it is missing, this process limits only its own requests. */
+  /** The limiters that processes share. If absent, this process limits only its own requests. */
   shared?: SharedPace
 }
 
@@ -25,7 +25,7 @@ export interface SendPermit {
    * stopped for a while.
    */
   isValid(): boolean
-  /** Reports that the connection was lost. The request may still arrive, so its slot stays taken for longer. */
+  /** Reports that the connection was lost. The request may still arrive, so its slot stays in use for longer. */
   cut(): void
   /** Call it after the response, or when there will be none. */
   done(): void
@@ -52,17 +52,17 @@ export interface ClientPacer extends Pacer {
   enter(endpoint: EndpointName, signal?: AbortSignal): Promise<SendPermit>
 }
 
-/** Maximum delay of a timer. With a longer one, it would fire immediately. */
+/** Maximum delay of a timer in milliseconds. With a longer delay, the timer would fire immediately. */
 const MAX_TIMER_MS = 2 ** 31 - 1
-/** Maximum delay that `enter` waits for. */
+/** Maximum delay in milliseconds for which `enter` waits. */
 const MAX_HELD_MS = 30_000
 
 const ALONE: SharedSlot = { isValid: () => true, done: async () => {} }
 
 /**
- * Creates a pacer, which limits the rate of requests as the server measures it. A slot is taken from before a request
+ * Creates a pacer, which limits the rate of requests as the server measures it. A slot is in use from before a request
  * is sent until a second after its response. A request reaches the server before its response is sent, so two requests
- * in one slot arrive at least a second apart. Each endpoint has its own slots.
+ * in one slot arrive at least a second apart. Each endpoint has separate slots.
  */
 export function createPacer(options: PacerOptions): ClientPacer {
   const { rate, observed, shared, now = bootClock, sleep = systemSleep } = options
@@ -114,7 +114,7 @@ export function createPacer(options: PacerOptions): ClientPacer {
 }
 
 interface LimiterOptions extends Required<Pick<PacerOptions, 'now' | 'sleep'>> {
-  /** Read before each use, because a response may have changed it. */
+  /** Returns the limit. Called before each use, because a response may have changed it. */
   limit(): Limit
   /** Null if this process limits only its own requests. */
   shared: SharedLimiter | null
@@ -122,7 +122,7 @@ interface LimiterOptions extends Required<Pick<PacerOptions, 'now' | 'sleep'>> {
 
 class Limiter {
   readonly #options: LimiterOptions
-  /** When the slots of completed requests become free. */
+  /** Times when the slots of completed requests become free. */
   #cooling: number[] = []
   #inFlight = 0
   #heldUntil = Number.NEGATIVE_INFINITY
@@ -167,7 +167,7 @@ class Limiter {
     return hasRoom ? 0 : Math.min(...this.#cooling) - time
   }
 
-  /** Waits. Ends early when a response arrives or the signal is aborted. */
+  /** Waits for a time. Ends early when a response arrives or the signal is aborted. */
   async #pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
     const over = new AbortController()
     this.#wake = () => over.abort()

@@ -7,8 +7,8 @@ import { type ClientServer, postJson } from './send-once.ts'
 import { TransportError, type TransportResponse } from './transport.ts'
 
 /**
- * Every server has this endpoint. Creating commands don't use it otherwise, so the query doesn't use up the rate limit
- * of their requests.
+ * The endpoint that is queried. Every server has it. Creating commands don't use it otherwise, so the query doesn't
+ * affect the rate limit of their requests.
  */
 const ENDPOINT = 'getisgdnnft'
 

@@ -3,7 +3,7 @@ export interface ObservedRateLimit {
   perSecond: number | null
 }
 
-/** Maximum length of the header. Parsing a hostile one takes time that grows with the square of its length. */
+/** Maximum length of the header. The time to parse a hostile header grows with the square of its length. */
 const MAX_LENGTH = 2000
 
 const ITEM = /^\s*(?:"((?:[^"\\]|\\.)*)"|([A-Za-z*][\w.:*/-]*))\s*((?:;[^,]*)?)$/

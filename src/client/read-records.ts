@@ -4,7 +4,7 @@ import type { CallOptions, RequestOf, ResponseOf } from './api-client.ts'
 
 type Name = 'getnfts' | 'gettransactions'
 
-/** The part of the client that reads records. */
+/** The function of the client that reads records. */
 export interface RecordReader<Endpoint extends Name> {
   client: { call(name: Endpoint, request: RequestOf<Endpoint>, options?: CallOptions): Promise<ResponseOf<Endpoint>> }
   signal?: AbortSignal | undefined

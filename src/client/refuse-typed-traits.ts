@@ -5,7 +5,7 @@ import type { ApiClient } from './api-client.ts'
 import { learnSupport } from './learn-support.ts'
 
 /**
- * Refuses a typed trait unless the server publishes its type, because other servers may drop the type in silence.
+ * Refuses a typed trait unless the server publishes its type, because other servers may silently drop the type.
  *
  * @param trait undefined if there is none, in which case the server isn't queried
  * @throws GdnError `refused`, or `unreachable` if the server doesn't respond

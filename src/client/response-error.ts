@@ -82,7 +82,7 @@ function refusalHint(words: string): string | undefined {
 const MAX_FAULTS = 100
 const MAX_TEXT = 10_000
 
-/** Redacts before it truncates, because half of a secret would not be recognized. */
+/** Truncates a text. Redacts it first, because half of a secret would not be recognized. */
 const cut = (text: string): string =>
   text.length <= MAX_TEXT ? text : `${redactText(text).slice(0, MAX_TEXT).toWellFormed()}…`
 

@@ -35,7 +35,7 @@ export function lacksEndpoint(response: unknown): boolean {
 /** Describes a response for messages: `502 text/html "<html><body>Bad gateway…"`. */
 export function describeResponse({ status, headers, body }: TransportResponse): string {
   const type = headers['content-type'] ?? 'no content type'
-  // Redacted before it is truncated, because half of a secret would not be recognized.
+  // Redact before truncating, because half of a secret would not be recognized.
   const text = redactText(Buffer.from(body.subarray(0, 4096)).toString('utf8'))
     .replace(/\s+/g, ' ')
     .trim()

@@ -5,9 +5,9 @@ export interface RunLimit {
 }
 
 interface Limits {
-  /** The limit with which requests were permitted, or null. It overrides the other limits. */
+  /** The limit with which requests were permitted; null if there is none. It overrides the other limits. */
   permitted?: bigint | null
-  /** The limit that this command was given, in wei. */
+  /** The explicit limit of this command in wei. */
   commandLimit?: bigint | null | undefined
   /** The limit that is stored with the run on this machine, in wei. */
   storedLimit?: bigint | null
@@ -20,9 +20,7 @@ export const limitIn = ({ maxCost }: RunLimit): bigint | null =>
 /** Returns whether a limit replaces the server's limit even if it is higher. */
 export const setsLimit = ({ maxCost }: RunLimit): boolean => maxCost?.endsWith(';set') === true
 
-/**
- * Returns the run and cost limit for requests. Only a limit that this command was given can raise the server's limit.
- */
+/** Returns the run and cost limit for requests. Only an explicit limit of this command can raise the server's limit. */
 export function runLimit(run: string, { permitted = null, commandLimit = null, storedLimit = null }: Limits): RunLimit {
   if (permitted !== null) return { run, maxCost: String(permitted) }
   if (commandLimit !== null) return { run, maxCost: `${commandLimit};set` }

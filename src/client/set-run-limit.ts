@@ -25,11 +25,11 @@ interface LimitedRun {
  * repeat requests of the run: the server may have accepted requests whose responses were lost, here or on another
  * machine, and a repeated request doesn't change the limit.
  *
- * A limit that this command was given replaces the server's limit. Any other limit can only lower it, because a user
- * may have set a lower limit elsewhere. The server needn't know the run, because its first requests may arrive later.
+ * An explicit limit of this command replaces the server's limit. Any other limit can only lower it, because a user may
+ * have set a lower limit elsewhere. The server needn't know the run, because its first requests may arrive later.
  *
  * @returns the limit that each request of the run carries. It can only lower the server's limit, because a request of a
- * stopped command may arrive after a user has set a lower limit elsewhere
+ *   stopped command may arrive after a user has set a lower limit elsewhere
  */
 export async function setRunLimit(
   client: LimitingClient,

@@ -6,7 +6,7 @@ import { lacksEndpoint, statusOf } from './responses.ts'
 import { retryRead } from './retry-read.ts'
 import { type ClientServer, targetOf } from './send-once.ts'
 
-/** The slowest upload speed for which the timeout is sufficient. */
+/** The slowest upload speed for which the timeout suffices, in bytes per millisecond. */
 const UPLOAD_BYTES_PER_MS = 32
 
 /**

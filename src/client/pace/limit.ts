@@ -4,7 +4,7 @@ import type { ObservedRateLimit } from '../rate-limit-policy.ts'
 /** A number of requests per time window. */
 export interface Limit {
   slots: number
-  /** How long a slot stays taken after the response to its request. */
+  /** How long a slot stays in use after the response to its request, in milliseconds. */
   windowMs: number
 }
 
@@ -17,7 +17,9 @@ const DEFAULT_RATE = 2
 // requests in a window that permits two.
 const MARGIN_MS = 2
 
-/** How long a request can be in transit after its process ended, was stopped, or canceled the request. */
+/**
+ * How long a request can be in transit after its process ended, was stopped, or canceled the request, in milliseconds.
+ */
 export const TRAVEL_MS = 1_000
 
 /**
@@ -38,7 +40,11 @@ export function sharedLimit(rate: number | null, observed: ObservedRateLimit | n
 
 export const isUnlimited = ({ slots }: Limit): boolean => slots === Number.POSITIVE_INFINITY
 
-/** @throws GdnError `rate_limited` if the server requests a longer wait than the caller accepts */
+/**
+ * Checks whether the caller accepts a wait.
+ *
+ * @throws GdnError `rate_limited` if the server requests a longer wait than the caller accepts
+ */
 export function checkPatience(heldMs: number, patienceMs: number): void {
   if (heldMs <= patienceMs) return
   const seconds = Math.ceil(heldMs / 1000)

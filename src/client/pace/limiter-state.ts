@@ -18,10 +18,10 @@ export interface Ticket extends Owner {
 /** The requests of all processes to one endpoint with one key. Times are in milliseconds since boot. */
 export interface LimiterState {
   boot: string | null
-  /** When the state was last changed. */
+  /** Time when the state was last changed. */
   at: number
   heldUntil: number
-  /** When the slots of completed requests become free. */
+  /** Times when the slots of completed requests become free. */
   cooling: number[]
   inFlight: Ticket[]
   queue: Ticket[]
@@ -34,26 +34,26 @@ export interface LimiterView {
   me: Ticket
   now: number
   limit: Limit
-  /** Tickets whose processes are known to have ended. */
+  /** IDs of tickets whose processes are known to have ended. */
   dead: ReadonlySet<string>
 }
 
 /**
- * Permission to send, or else when to look again, how much longer the server wants all requests to wait, and which
- * tickets block this one.
+ * Permission to send. Without one, the time when to check again, how much longer the server wants all requests to wait,
+ * and which tickets block this one.
  */
 export type SendPermission =
   | { granted: true; until: number }
   | { granted: false; lookAt: number; heldMs: number; inTheWay: Ticket[] }
 
-/** Lease time: how long a request counts as in flight if its process doesn't renew it. */
+/** Lease in milliseconds. A request counts as in flight for this time if its process doesn't renew it. */
 export const LEASE_MS = 3_000
-/** How late a queued process may look again before it is passed over. */
+/** How late a queued process may check again before it is skipped, in milliseconds. */
 export const LATE_MS = 500
 const LONGEST_LOOK_MS = 1_000
-/** Maximum `Retry-After` that is honored. After that time, requests are sent again. */
+/** Maximum `Retry-After` that is honored, in milliseconds. After that time, requests are sent again. */
 export const LONGEST_HOLD_MS = 600_000
-/** How long other processes use a rate limit of the server. */
+/** How long other processes use a rate limit of the server, in milliseconds. */
 const OBSERVED_MS = 600_000
 
 export const emptyState = (boot: string | null, now: number): LimiterState => ({
@@ -113,7 +113,7 @@ export function observedIn({ observed }: LimiterState, now: number): ObservedRat
 }
 
 /**
- * Removes expired tickets. Their requests may have been sent until the lease expired, so their slots stay taken for a
+ * Removes expired tickets. Their requests may have been sent until the lease expired, so their slots stay in use for a
  * window and the transit time after that.
  */
 function tidy(state: LimiterState, { me, now, limit, dead }: LimiterView): LimiterState {
@@ -129,8 +129,8 @@ function tidy(state: LimiterState, { me, now, limit, dead }: LimiterView): Limit
 }
 
 /**
- * Acquires a slot, or joins the queue. A queued process looks again when enough slots can be free for it and for all
- * processes before it. Slots in flight don't count, because they stay taken for a window after their response.
+ * Acquires a slot, or joins the queue. A queued process checks again when enough slots can be free for it and for all
+ * processes before it. Slots in flight don't count, because they stay in use for a window after their response.
  */
 export function claim(before: LimiterState, view: LimiterView): { state: LimiterState; look: SendPermission } {
   const { me, now, limit } = view
@@ -148,7 +148,8 @@ export function claim(before: LimiterState, view: LimiterView): { state: Limiter
     return { state: { ...state, inFlight, queue }, look: { granted: true, until } }
   }
   let lookAt = state.cooling[ahead.length - free] ?? now + limit.windowMs
-  // A slot is free, but a process before this one hasn't taken it. If it doesn't by its deadline, it is passed over.
+  // A slot is free, but a process before this one hasn't acquired it. If that process doesn't by its deadline, it is
+  // skipped.
   if (free > 0) lookAt = Math.min(lookAt, ...ahead.map(({ until }) => until))
   lookAt = Math.min(held ? state.heldUntil : lookAt, now + LONGEST_LOOK_MS)
   const mine = { ...me, until: lookAt + LATE_MS }

@@ -45,14 +45,18 @@ export interface SharedSlot {
   /**
    * Releases the slot. Call it after the response, or when there will be none.
    *
-   * @param extraMs how much longer than usual the slot stays taken
+   * @param extraMs additional time in milliseconds for which the slot stays in use
    */
   done(extraMs: number): Promise<void>
 }
 
 /** The rate limiter of one endpoint, which all gdn processes of this user share. */
 export interface SharedLimiter {
-  /** @throws GdnError `rate_limited` if the server requests a longer wait than `patienceMs` */
+  /**
+   * Acquires a slot.
+   *
+   * @throws GdnError `rate_limited` if the server requests a longer wait than `patienceMs`
+   */
   take(signal: AbortSignal | undefined, patienceMs: number): Promise<SharedSlot>
   hold(ms: number): Promise<void>
 }
@@ -81,13 +85,13 @@ export class StoredLimiter implements SharedLimiter {
   }
 
   async take(signal: AbortSignal | undefined, patienceMs: number): Promise<SharedSlot> {
-    // Without a limit, nothing needs to be shared, so the state isn't accessed.
+    // Without a limit, don't access the state, because nothing needs to be shared.
     if (isUnlimited(sharedLimit(this.#rate, this.#observed() ?? { perSecond: 1 }))) return FREE
     const id = randomBytes(9).toString('base64url')
     try {
       return await this.#queueFor(id, signal, patienceMs)
     } catch (error) {
-      // Ignores errors from leaving the queue, so that the first error is reported.
+      // Ignore errors from leaving the queue, so that the first error is reported.
       this.#leave(id, 0).catch(() => {})
       throw error
     }

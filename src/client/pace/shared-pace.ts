@@ -100,8 +100,8 @@ function usableFolder(folders: readonly string[]): string {
 }
 
 /**
- * Throws for a folder of another user, and restricts one that others can write to. Otherwise, other users could delay
- * requests or make gdn exceed the limit.
+ * Throws for a folder of another user, and restricts a folder to which others can write. Otherwise, other users could
+ * delay requests or make gdn exceed the limit.
  */
 function checkOwner(folder: string): void {
   const stats = lstatSync(folder)
@@ -154,7 +154,7 @@ interface LimiterRow {
   state: string
 }
 
-/** The content is useless after a reboot, so it isn't synced. The rollback journal covers killed processes. */
+/** The content isn't synced, because it is useless after a reboot. The rollback journal covers killed processes. */
 const PRAGMAS = ['journal_mode = DELETE', 'synchronous = OFF']
 
 function openLimiters({ SharedDatabase: Shared }: typeof import('../../sqlite/shared-database.ts'), path: string) {

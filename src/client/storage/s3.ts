@@ -38,7 +38,7 @@ export function createS3Storage(options: S3Options): Storage {
     file: FileFacts | null,
     { signal }: CallOptions,
   ): Promise<TransportResponse> {
-    // Signed again for each attempt, because a signature is valid only for minutes.
+    // Sign again for each attempt, because a signature is valid only for minutes.
     const once = async () => {
       const sha256 = file?.sha256 ?? EMPTY_SHA256
       const signed = await signS3({ method, url, headers, sha256, credentials, region })
@@ -63,7 +63,7 @@ export function createS3Storage(options: S3Options): Storage {
       const there = await exchange('HEAD', url, {}, null, callOptions)
       if (there.status !== 200 || Number(there.headers['content-length']) !== file.body.size) {
         // If HEAD fails for any reason, PUT reports it, because a HEAD response has no body. Without permission to list
-        // objects, S3 returns 403 for a missing one.
+        // objects, S3 returns 403 for a missing object.
         const headers = {
           'content-type': file.contentType,
           'cache-control': FOR_EVER,
