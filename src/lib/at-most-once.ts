@@ -38,7 +38,7 @@ const BUSY_MS = 100
 /** Returns the operation ID for an idempotency key. */
 export const operationIdOf = (idempotencyKey: string): string => v5(idempotencyKey, NAMESPACE)
 
-/** The parts that concurrent calls share: the state, and the backend that was identified. */
+/** The state and the identified backend, which concurrent calls share. */
 interface Session extends Identified {
   state: State
 }
@@ -133,7 +133,7 @@ export class AtMostOnce {
   }
 
   /**
-   * Waits for what an operation created. After an error, the next call checks again whether the backend was restored.
+   * Waits for the effect of an operation. After an error, the next call checks again whether the backend was restored.
    */
   async #afterwards<Result>(operationId: string, wait: () => Promise<Result>): Promise<Result> {
     try {
@@ -362,7 +362,7 @@ function checkKey(key: unknown): void {
   })
 }
 
-/** Reads a field of any value, because a program without types may pass anything. The API contract rejects it later. */
+/** Reads a field of any value, because an untyped program may pass anything. The API contract rejects it later. */
 const fieldOf = (request: unknown, field: string) => (request as Record<string, unknown> | null | undefined)?.[field]
 
 function checkReferences(request: unknown): void {

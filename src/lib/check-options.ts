@@ -2,16 +2,20 @@ import { API_VERSIONS } from '../api/versions.ts'
 import { GdnError } from '../core/errors.ts'
 import type { FileToUpload } from './call.ts'
 
-// A program without types may pass anything. If a misspelled option were ignored, requests could reach another server,
-// or a call could wait with another timeout.
+// An untyped program may pass anything. If a misspelled option were ignored, requests could reach another server, or a
+// call could wait with another timeout.
 
 const CLIENT = ['baseUrl', 'apiKey', 'stateDir', 'apiVersion']
 const WAITING = ['timeoutMs', 'signal']
 const OPERATION = [...WAITING, 'idempotencyKey', 'wait']
 
-/** @throws GdnError `invalid_config` for an option that does not exist, or an unknown version */
+/**
+ * Checks the options of a client.
+ *
+ * @throws GdnError `invalid_config` for an option that does not exist, or an unknown version
+ */
 export function checkClientOptions(options: object): void {
-  // The object that `startLocal` returns is accepted as options. Its functions are ignored.
+  // Accept the object that `startLocal` returns as options. Its functions are ignored.
   const values = Object.entries(options).filter(([, value]) => typeof value !== 'function')
   const unknown = values.find(([name]) => !CLIENT.includes(name))
   if (unknown !== undefined) {
@@ -23,10 +27,18 @@ export function checkClientOptions(options: object): void {
   throw new GdnError('invalid_config', `apiVersion must be ${names}`, { hint: 'Omit it for version 1.1.' })
 }
 
-/** @throws GdnError `invalid_input` */
+/**
+ * Checks the options of an operation.
+ *
+ * @throws GdnError `invalid_input`
+ */
 export const checkOperationOptions = (options: unknown) => checkCall(options, OPERATION)
 
-/** @throws GdnError `invalid_input` */
+/**
+ * Checks the options of a wait.
+ *
+ * @throws GdnError `invalid_input`
+ */
 export const checkWaitOptions = (options: unknown) => checkCall(options, WAITING)
 
 function checkCall(options: unknown, known: readonly string[]): void {
@@ -38,13 +50,21 @@ function checkCall(options: unknown, known: readonly string[]): void {
   throw invalid('timeoutMs', 'must be a non-negative number of milliseconds')
 }
 
-/** @throws GdnError `invalid_input` for anything but a list of IDs */
+/**
+ * Checks a list of IDs.
+ *
+ * @throws GdnError `invalid_input` for anything but a list of IDs
+ */
 export function checkIds(ids: unknown): void {
   if (Array.isArray(ids) && ids.every((id) => typeof id === 'string' && id !== '')) return
   throw invalid('ids', 'must be a list of NFT IDs')
 }
 
-/** @throws GdnError `invalid_input` for anything but a path or bytes */
+/**
+ * Checks a file to upload.
+ *
+ * @throws GdnError `invalid_input` for anything but a path or bytes
+ */
 export function checkFile(input: unknown): asserts input is FileToUpload {
   const file = (input as Partial<FileToUpload> | null | undefined)?.file
   if ((typeof file === 'string' && file !== '') || file instanceof Uint8Array) return

@@ -49,7 +49,11 @@ function keyFor(origin: string, key: string | undefined): Secret {
 
 const HINT = 'Set baseUrl and apiKey, or GDN_BASE_URL and GDN_API_KEY.'
 
-/** @throws GdnError `invalid_config` for an invalid URL or key; `unauthorized` without a key */
+/**
+ * Opens a connection. Sends no request yet.
+ *
+ * @throws GdnError `invalid_config` for an invalid URL or key; `unauthorized` without a key
+ */
 export function openConnection({ baseUrl, apiKey, stateDir, apiVersion = '1.1' }: ClientOptions): ClientConnection {
   const address = baseUrl ?? env.GDN_BASE_URL
   if (address === undefined || address === '') {

@@ -1,4 +1,4 @@
-// The modules that send requests. One file bundles them, so that the first request loads them together.
+// These modules send requests. One file bundles them, so that the first request loads them together.
 export { createClient } from '../client/client.ts'
 export { createTransport } from '../client/create-transport.ts'
 export { KnownBackends } from '../client/known-backends.ts'

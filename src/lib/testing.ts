@@ -54,7 +54,7 @@ export async function startLocal(options: LocalOptions = {}): Promise<Local> {
   return { ...(JSON.parse(String(started[0])) as Connectable), stop, [Symbol.asyncDispose]: stop }
 }
 
-/** Returns the error for a backend that ended at its start, from what it printed. */
+/** Returns the error for a backend that ended at its start, based on its output. */
 function notStarted(stderr: string): GdnError {
   const [, problem, hint] = /^error: (.*?)\n {2}(.*)$/s.exec(stderr.trim()) ?? []
   const why = problem ?? (stderr.trim() || 'it printed no reason')

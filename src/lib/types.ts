@@ -95,7 +95,7 @@ export interface Client {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** An NFT as the server shows it. */
+/** An NFT as the server returns it. */
 export type Nft = GetnftsResponse['nfts'][number]
 
 /** A request to create a collection. `createCollection` sets the reference ID. */
@@ -122,20 +122,23 @@ export interface WaitOptions {
 export interface OperationOptions extends WaitOptions {
   /** Identifies the operation permanently. A key never identifies another request. At most 255 characters. */
   idempotencyKey: string
-  /** False to return as soon as the server has accepted the request. By default, the call waits for the blockchain. */
+  /**
+   * Whether the call waits for the blockchain. If false, it returns as soon as the server has accepted the request.
+   * Default: true.
+   */
   wait?: boolean | undefined
 }
 
 export interface Minted {
   /** UUID of the operation, derived from the key. The server stores it as the reference ID. */
   operationId: string
-  /** In the order of the metadata. If the call doesn't wait, only the IDs and the dates are set. */
+  /** The NFTs in the order of the metadata. If the call doesn't wait, only the IDs and the dates are set. */
   nfts: MintedNft[]
 }
 
 export type MintedNft = Partial<Nft> & {
   nft_gdn_id: string
-  /** When the server accepted the request; null if the NFT was found later. */
+  /** Time when the server accepted the request; null if the NFT was found later. */
   accepted_date: string | null
 }
 
@@ -145,7 +148,7 @@ type Without<Item, Field> = { [Key in keyof Item as Key extends Field ? never : 
 export interface CreatedCollection {
   /** UUID of the operation, as in `Minted`. */
   operationId: string
-  /** If the call doesn't wait, only the ID and the date are set. */
+  /** The collection. If the call doesn't wait, only the ID and the date are set. */
   collection: Partial<Without<GetcollectionsResponse['collections'][number], 'transaction_gdn_ids'>> & {
     transaction_gdn_id: string
     accepted_date: string | null
@@ -161,7 +164,7 @@ export interface Transferred {
   /** UUID of the operation, as in `Minted`. */
   operationId: string
   transaction: Partial<Without<GettransactionsResponse['transactions'][number], 'transaction_gdn_id'>> & {
-    /** Null if the transfer was found to be complete without a response. */
+    /** ID of the transaction. Null if the transfer was found to be complete without a response. */
     transaction_gdn_id: string | null
     accepted_date: string | null
   }
@@ -181,11 +184,11 @@ export interface ManifestOptions {
 /** A manifest: its valid rows, and every problem. */
 export interface Manifest {
   rows: ManifestRow[]
-  /** Empty if every row is valid. */
+  /** All problems of the manifest. Empty if every row is valid. */
   problems: ManifestProblem[]
-  /** Null if neither the options nor the manifest specify it. */
+  /** The blockchain. Null if neither the options nor the manifest specify it. */
   blockchain: Blockchain | null
-  /** Null if neither the options nor the manifest specify it. */
+  /** Address of the collection. Null if neither the options nor the manifest specify it. */
   contractAddress: string | null
 }
 
@@ -193,12 +196,12 @@ export interface Manifest {
 export interface ManifestRow {
   /** The row number in a CSV file, as in a spreadsheet (the header is row 1), or the line number in a JSON file. */
   line: number
-  /** The row's `id`; null if it has none. */
+  /** The row's `id`; null if the row has none. */
   id: string | null
   receiver: string
-  /** If set, the NFT is created for the sender and transferred to the receiver (`createnfttrans`). */
+  /** The sender. If set, the NFT is created for the sender and transferred to the receiver (`createnfttrans`). */
   sender: string | null
-  /** The URLs of local files are empty until the files are uploaded. */
+  /** The NFT's metadata. The URLs of local files are empty until the files are uploaded. */
   metadata: NftMetadata
   /** The row's local files: the key of the file field, and the absolute path of an existing file. */
   localFiles: { key: string; path: string }[]
@@ -208,13 +211,13 @@ export interface ManifestProblem {
   /** The complete problem with its location: `drop.csv:7:3: title is required`. */
   text: string
   file?: string | undefined
-  /** The first line is 1. */
+  /** Number of the line, starting at 1. */
   line?: number | undefined
-  /** The first column is 1. */
+  /** Number of the column, starting at 1. */
   column?: number | undefined
   field?: string | undefined
   message: string
-  /** How to fix it. */
+  /** How to fix the problem. */
   hint?: string | undefined
 }
 

@@ -23,7 +23,7 @@ export function verifyWebhook(body: string | Uint8Array, headers: WebhookHeaders
     const expected = createHmac('sha256', secret).update(`${t}.`).update(body).digest()
     return timingSafeEqual(Buffer.from(v1, 'hex'), expected)
   } catch {
-    // A program without types may pass a body that is neither text nor bytes, or headers that throw.
+    // An untyped program may pass a body that is neither text nor bytes, or headers that throw.
     return false
   }
 }
