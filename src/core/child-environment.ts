@@ -28,7 +28,7 @@ const NEEDED = new Set([
   'SSL_CERT_DIR',
   'LD_LIBRARY_PATH',
   'DYLD_LIBRARY_PATH',
-  // Windows, where names are case-insensitive.
+  // On Windows, the names of variables are case-insensitive.
   'SYSTEMROOT',
   'SYSTEMDRIVE',
   'WINDIR',

@@ -1,4 +1,4 @@
-// Node.js loads `promises` of node:fs on first use, unlike node:fs/promises. Most commands only read.
+// Import node:fs, because Node.js loads its `promises` on first use, unlike node:fs/promises. Most commands only read.
 import { constants, promises as fs } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'

@@ -107,7 +107,7 @@ export class GdnError extends Error {
     const { code, hint, place, details, operationId, cause } = this
     const { message = this.message, ...options } = changes
     const changed = new GdnError(code, message, { hint, place, details, operationId, cause, ...options })
-    // This error doesn't become the cause, because it would be printed as well, with nearly the same message.
+    // Don't make this error the cause, because it would be printed as well, with nearly the same message.
     const frames = this.stack?.indexOf('\n    at ') ?? -1
     if (frames >= 0) changed.stack = `${changed.name}: ${changed.message}${this.stack?.slice(frames)}`
     return changed

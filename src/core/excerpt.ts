@@ -9,7 +9,7 @@ export const textOrJson = (value: unknown): string =>
 
 /**
  * Returns the beginning of a server's text for a message: on one line, without secrets and control characters. If the
- * text spells a secret of this process in a disguised form, all of it is redacted.
+ * text contains a secret of this process in a disguised form, the whole text is redacted.
  */
 export function excerpt(text: string): string {
   const clean = redactText(text)

@@ -1,4 +1,4 @@
-/** Exit codes of the command line. Scripts rely on them; never renumber. */
+/** Exit codes of the command line. They must never change, because scripts rely on them. */
 export const EXIT = {
   ok: 0,
   unexpected: 1,

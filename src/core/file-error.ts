@@ -39,8 +39,8 @@ export function fileError(error: unknown): GdnError | null {
 }
 
 /**
- * Checks for an ENOENT of `mkdir`. File systems that can't create directories, such as /proc, report it, and so does
- * the recursive `mkdir` of Node.js.
+ * Returns whether an error is an ENOENT of `mkdir`. File systems that can't create directories, such as /proc, report
+ * it, and so does the recursive `mkdir` of Node.js.
  */
 const isFailedMkdir = (error: unknown): boolean =>
   systemCode(error) === 'ENOENT' && error instanceof Error && 'syscall' in error && error.syscall === 'mkdir'

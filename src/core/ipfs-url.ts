@@ -1,4 +1,4 @@
-/** Checks for an ipfs URL. Such a URL is looked up in the storage first. */
+/** Returns whether a URL is an ipfs URL. Such a URL is looked up in the storage first. */
 export const isIpfsUrl = (url: string): boolean => /^ipfs:\/\//i.test(url)
 
 /** Returns whether a URL is an ipfs or ar URL, which has no web server as its origin. */
@@ -33,6 +33,6 @@ function decoded(part: string): string {
  */
 export const urlOfPlace = (place: string): string => (isContentUrl(place) ? place : `ipfs://${place}`)
 
-/** Returns the CID of a file, stored here or not. Null if the file has none. */
+/** Returns the CID of a file, whether it is stored here or not. Returns null if the file has none. */
 export const cidOf = (place: string): string | null =>
   isContentUrl(place) && !isIpfsUrl(place) ? null : ipfsPathParts(ipfsPlace(place)).cid

@@ -78,9 +78,12 @@ export function countMembers(value: unknown): number {
   return inner.reduce<number>((sum, member) => sum + countMembers(member), Array.isArray(value) ? 0 : inner.length)
 }
 
-/** Returns the first key that is repeated within an object of valid JSON text, and its index. Null if none is. */
+/**
+ * Returns the first key that is repeated within an object of valid JSON text, and its index. Returns null if no key is
+ * repeated.
+ */
 export function repeatedKey(text: string): { key: string; index: number } | null {
-  // One entry for each open object or list: the keys of an object so far, or null before its first key.
+  // Has one entry for each open object or list: the keys of an object so far, or null before its first key.
   const open: (Set<string> | null)[] = []
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
@@ -89,7 +92,7 @@ export function repeatedKey(text: string): { key: string; index: number } | null
     else if (code === QUOTE) {
       const index = at
       at = stringEnd(text, index)
-      // Only keys are followed by a colon.
+      // Skip values, because only keys are followed by a colon.
       if (text.charCodeAt(skipWhite(text, at + 1)) !== COLON) continue
       const spelled = text.slice(index + 1, at)
       const key = spelled.includes('\\') ? String(JSON.parse(`"${spelled}"`)) : spelled

@@ -3,21 +3,22 @@ import { GdnError } from './errors.ts'
 import { bootId, isAlive, isStopped, ownIdentity, type ProcessIdentity, pidNamespace } from './process-identity.ts'
 
 export interface LockHolder extends ProcessIdentity {
-  /** The pid namespace. The pid is only meaningful in this namespace on this host. */
+  /** The PID namespace. The PID is only meaningful in this namespace on this host. */
   space: string | null
   host: string | null
   note: string
-  /** When the holder acquired the lock, by its own clock; null if unknown. */
+  /** Time when the holder acquired the lock, by its own clock; null if unknown. */
   since: string | null
 }
 
 /** How often a holder writes a heartbeat, and when a holder without heartbeats counts as ended. */
 export interface LockTiming {
   beatMs: number
-  /** A holder that can't be inspected counts as ended after this time without a heartbeat. */
+  /** Time in milliseconds without a heartbeat after which a holder that can't be inspected counts as ended. */
   silentMs: number
   /**
-   * Such a holder is also watched for this time. Clocks of machines differ, but a new heartbeat shows that it is alive.
+   * Time in milliseconds for which such a holder is also watched. Clocks of machines differ, but a new heartbeat shows
+   * that it is alive.
    */
   watchMs: number
 }
@@ -73,7 +74,7 @@ export async function seemsActive(holder: LockHolder, beatAt: number): Promise<b
 /**
  * Returns the error for a run that a process on this machine holds.
  *
- * @param what what the process works on
+ * @param what the subject on which the process works
  */
 export function activeHolderError({ pid, note }: LockHolder, what = 'this run'): GdnError {
   // A stopped process doesn't handle Ctrl-C or SIGTERM until it continues.

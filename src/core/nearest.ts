@@ -27,7 +27,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   let best: string | undefined
   let fewest = Math.max(1, Math.floor(word.length / 3)) + 1
   for (const name of known) {
-    // Each character more or less is an edit.
+    // Skip words whose length differs too much, because each character more or less is an edit.
     if (Math.abs(name.length - word.length) >= fewest) continue
     const edits = distance(lower, name.toLowerCase())
     if (edits < fewest) [best, fewest] = [name, edits]

@@ -3,7 +3,7 @@
  * can't be canceled: after an abort, the work continues and its result is ignored.
  */
 export async function orAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  // A failure after an abort must not become an unhandled rejection.
+  // Handle a failure after an abort, so that it doesn't become an unhandled rejection.
   work.catch(() => {})
   let onAbort = () => {}
   const aborted = new Promise<never>((_, reject) => {

@@ -15,7 +15,7 @@ export function parseUrl(text: string, base?: URL): URL | null {
 /** The pattern of an http or https URL for JSON Schema. */
 export const WEB_URL_PATTERN = '^ *[hH][tT]{2}[pP][sS]?:'
 
-/** Checks for a user name or password in a URL, which would be stored, shown and sent in unexpected places. */
+/** Returns whether a URL has a user name or password, which would be stored, shown and sent in unexpected places. */
 export function hasUserInfo({ username, password }: URL): boolean {
   return username !== '' || password !== ''
 }

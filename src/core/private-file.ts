@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-// Node.js loads `promises` of node:fs on first use, unlike node:fs/promises. Most commands only read.
+// Import node:fs, because Node.js loads its `promises` on first use, unlike node:fs/promises. Most commands only read.
 import {
   closeSync,
   constants,
@@ -140,7 +140,7 @@ export async function writePrivateFile(path: string, content: string | Uint8Arra
 export interface ReadSecret extends Refusing {
   /** Error code for a file that others may read. Default: `code`. */
   looseCode?: ErrorCode
-  /** 64 KiB by default. */
+  /** Maximum size of the file in bytes. Default: 64 KiB. */
   maxBytes?: number
   /**
    * Whether the file may be a link. gdn's own files are never links. A file that the user names may be one, like a
@@ -172,7 +172,7 @@ export function readPrivateFile(
   const fail = (message: string, cause?: unknown) => new GdnError(code, message, { place: { file: path }, cause })
   let file: number
   try {
-    // O_NONBLOCK: opening a pipe without a writer would block indefinitely.
+    // Use O_NONBLOCK, because opening a pipe without a writer would block indefinitely.
     file = openSync(path, O_RDONLY | O_NONBLOCK | (mayBeLink ? 0 : O_NOFOLLOW))
   } catch (error) {
     const reason = systemCode(error) ?? 'unknown reason'
@@ -235,7 +235,9 @@ export function openToAppend(path: string): number {
   }
 }
 
-/** Creates a private file for a library to write to. The library itself would let everyone read it. */
+/**
+ * Creates a private file for a library to write to. The library itself would create a file that every user can read.
+ */
 export function ensurePrivateFile(path: string): void {
   closeSync(openToAppend(path))
 }

@@ -14,7 +14,7 @@ export interface ProcessIdentity {
 
 /** A running process. Start time and command line distinguish it from a later process with the same pid. */
 export interface RunningProcess {
-  /** In a format of the operating system. Compare it only with start times from the same machine. */
+  /** Start time in a format of the operating system. Compare it only with start times from the same machine. */
   startedAt: string
   command: string
 }
@@ -92,12 +92,12 @@ function exists(pid: number): boolean {
 }
 
 interface ProcessStart {
-  /** Null if the process doesn't exist or its start is unknown. */
+  /** Start time of the process. Null if the process doesn't exist or its start is unknown. */
   startedAt: string | null
   isZombie: boolean
 }
 
-/** Reads when a process began. Unknown on Windows, where PowerShell would take a second. */
+/** Reads the start time of a process. It is unknown on Windows, where PowerShell would take a second. */
 async function processStart(pid: number): Promise<ProcessStart> {
   const unknown = { startedAt: null, isZombie: false }
   try {

@@ -56,6 +56,8 @@ export class RandomWords {
 /** Random choices that depend only on a text. */
 export class SeededRandom extends RandomWords {
   /**
+   * Creates a generator for a seed.
+   *
    * @param seed any text
    * @param purpose separates the choices of different steps, so that a change of one step leaves the others unchanged
    */

@@ -14,9 +14,9 @@ const IN_QUERY = new RegExp(`([?&;]${QUERY_NAME}=)[^&\\s"'<>\\\\]*`, 'gi')
 /** A `signature` parameter without the URL before it. */
 const SIGNATURE = /\b(signature=)[^&\s"'<>\\]*/gi
 const USER_INFO = /\b([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/?#@"'<>\\]{1,2048}@/gi
-/** API keys of gdn backends have this form. */
+/** Matches API keys of gdn backends. */
 const OWN_KEY = /\bgdn_[A-Za-z0-9_-]{20,}/g
-/** Signing secrets of webhooks have this form. */
+/** Matches signing secrets of webhooks. */
 const SIGNING_SECRET = /\bwhsec_[A-Za-z0-9_-]{20,}/g
 const SCHEME = /\b(Bearer|Basic)\s+[A-Za-z0-9+/_.~-]{16,}=*/g
 

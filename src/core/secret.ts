@@ -3,12 +3,12 @@ import { parseUrl } from './parse-url.ts'
 
 export const REDACTED = '[redacted]'
 
-/** Shorter values are not redacted, because they are likely to be ordinary words. */
+/** Minimum length of a redacted value. Shorter values are likely to be ordinary words. */
 const MIN_LENGTH = 8
-/** The maximum number of secrets that are remembered. The oldest are dropped. A command has a handful. */
+/** Maximum number of secrets that are remembered. The oldest are dropped. A command has only a few. */
 const MAX_KNOWN = 256
 
-/** Spellings of a secret in a text. A person can read the `plain` ones without decoding. */
+/** Spellings of a secret in a text. The `plain` ones are readable without decoding. */
 interface Spellings {
   plain: readonly string[]
   all: readonly string[]

@@ -18,7 +18,7 @@ class Problem {
 }
 
 /**
- * Parses JSON that a person wrote. Rejects what JSON.parse accepts silently: repeated keys (one of the values would be
+ * Parses JSON that a user wrote. Rejects what JSON.parse accepts silently: repeated keys (one of the values would be
  * lost), `__proto__`, and unlimited nesting. Errors contain the line and column.
  *
  * @param file the name of the text in messages

@@ -57,7 +57,7 @@ export async function withTemporaryFolder<Result>(
     env: {},
     windowsHide: true,
   })
-  // Without a guard, the folder stays behind only if this process is killed.
+  // Without a guard, the folder remains only if this process is killed.
   guard.on('error', () => {})
   guard.stdin.on('error', () => {})
   guard.unref()

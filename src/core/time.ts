@@ -1,11 +1,11 @@
-/** Returns milliseconds since the epoch. Injected where a test must move the clock. */
+/** Returns milliseconds since the epoch. It is injected where a test must set the clock. */
 export type Now = () => number
 
 /** A monotonic clock and a way to wait. Tests inject one that waits less. */
 export interface Clock {
-  /** Monotonic, in milliseconds. */
+  /** Returns monotonic milliseconds. */
   steadyNow: Now
-  /** Rejects with the signal's reason if the signal is aborted. */
+  /** Waits for a time. Rejects with the signal's reason if the signal is aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 

@@ -1,4 +1,4 @@
-/** Decimals of EVM coins and of prices. */
+/** Number of decimals of EVM coins and of prices. */
 export const COIN_DECIMALS = 18
 
 export const larger = (a: bigint, b: bigint): bigint => (a > b ? a : b)
