@@ -3,14 +3,14 @@ import { flagError, GdnError } from '../core/errors.ts'
 import type { Deps } from './deps.ts'
 import { equalsAfterShort } from './flag-errors.ts'
 
-/** Exports of a command's file: a factory that takes the dependencies and returns the command. */
+/** Exports of a command's file: a factory that receives the dependencies and returns the command. */
 export interface CommandModule {
   readonly command: (deps: Deps) => GdnCommand
 }
 
 /**
  * The effect of a command. `read` changes only caches. `write` changes files, settings, or records on this machine or a
- * server. `spend` sends transactions or has a server send them, which costs money on a public network.
+ * server. `spend` sends transactions, or requests them from a server, which costs money on a public network.
  */
 export type CommandEffect = 'read' | 'write' | 'spend'
 
@@ -49,12 +49,12 @@ export type ValueType =
   | 'run'
   | 'run_name'
   | 'collection'
-  /** Address or name (`@alice`) of a wallet. The command always gets the address. */
+  /** Address or name (`@alice`) of a wallet. The command always receives the address. */
   | 'address'
   /** Another program and its arguments. */
   | 'command'
 
-/** A Commander command with additional data for our help and flag parsing. */
+/** A Commander command with additional data for gdn's help and flag parsing. */
 export class GdnCommand extends Command {
   readonly text: CommandText
   /** Facts about each long flag that Commander's `Option` doesn't store. */
@@ -82,7 +82,7 @@ export class GdnCommand extends Command {
     return super.passThroughOptions(passThrough)
   }
 
-  /** Overrides the usage line after the name if Commander's own is misleading. */
+  /** The usage line after the command's name, if Commander's usage line is misleading. */
   usageLine: string
 }
 
@@ -106,7 +106,7 @@ interface ValueFlag<Value> {
   hidden?: boolean
 }
 
-/** Adds a flag that takes a value. Two different values are an error, unless the flag is repeatable. */
+/** Adds a flag with a value. Two different values are an error, unless the flag is repeatable. */
 export function valueFlag<Value = string>(
   command: GdnCommand,
   flags: string,

@@ -1,7 +1,10 @@
 import { createReadStream } from 'node:fs'
 import { openCsv } from '../../manifest/csv.ts'
 
-/** The rows of a former manifest, those whose NFT has other content in the new one, and those that it lacks. */
+/**
+ * The number of rows of a former manifest, of those whose NFT has other content in the new manifest, and of those that
+ * the new manifest lacks.
+ */
 export interface ChangedRows {
   changed: number
   missing: number
@@ -9,7 +12,7 @@ export interface ChangedRows {
 }
 
 /**
- * Compares the rows of two manifests by ID. The paths of images don't count.
+ * Compares the rows of two manifests by ID. Ignores the paths of images.
  *
  * @returns null if one of the manifests can't be read
  */

@@ -8,7 +8,7 @@ import type { Deps } from '../deps.ts'
 import { type Io, safe } from '../io/io.ts'
 import { withProgress } from '../io/progress.ts'
 
-/** Warnings of a kind that are printed. */
+/** Maximum number of warnings of a kind that are printed. */
 const LISTED = 5
 
 /** The result of a check of all images. */
@@ -17,11 +17,11 @@ export interface ImagesCheck {
   checked: number | null
   /** The SHA-256 of the image of each trait; null if one can't be used, or if they were not checked. */
   hashes: readonly string[] | null
-  /** The reason why the images can't be used, or why they were not checked. */
+  /** The reason why the images can't be used or were not checked; null if there is none. */
   error: GdnError | null
 }
 
-/** Checks the images of an `art.yaml` like `gdn art generate`. Without sharp, it doesn't check them. */
+/** Checks the images of an `art.yaml` in the same way as `gdn art generate`. Without sharp, checks nothing. */
 export async function checkImages({ io }: Pick<Deps, 'io'>, art: Art, fit: Fit | null): Promise<ImagesCheck> {
   const { checkFiles } = await import('../../art/generate/check-files.ts')
   try {
@@ -42,7 +42,7 @@ interface ImageWarningOptions {
 }
 
 /**
- * Returns warnings that say why images can't be used, or why they were not checked.
+ * Returns warnings about images that can't be used or were not checked.
  *
  * @throws the error of an image that can't be used, after it printed the other warnings, which may name the right image
  */

@@ -15,15 +15,15 @@ export interface PageNft {
   number: number
   title: string
   attributes: readonly (readonly [tag: string, value: string])[]
-  /** A data URL; null if the page shows no image of it. */
+  /** The image as a data URL; null if the page doesn't show it. */
   image: string | null
   isOneOfOne: boolean
-  /** Its rank and rarest traits; null if no trait counts toward rarity. */
+  /** The NFT's rank and rarest traits; null if no trait counts toward rarity. */
   rarity: { rank: number; score: number; rarest: readonly string[] } | null
 }
 
 export interface EditionPage {
-  /** The name of the collection, or of the file. */
+  /** The name of the collection, or else of the file. */
   name: string
   /** The path of `art.yaml`. */
   file: string
@@ -33,14 +33,16 @@ export interface EditionPage {
   /** Groups of NFTs with images, such as the rarest. */
   groups: readonly { heading: string; nfts: readonly PageNft[] }[]
   oneOfOnes: { total: number; nfts: readonly PageNft[] }
-  /** The rarest NFTs, first the rarest. */
+  /** The rarest NFTs, the rarest one first. */
   rarest: readonly PageNft[]
 }
 
 const MAX_NAME = 300
 const MAX_VALUE = 200
 
-/** Returns a page about an edition. It contains its images, runs no script and loads nothing. */
+/**
+ * Returns the HTML of a page about an edition. The page contains its images, runs no script and loads no other file.
+ */
 export function editionPage(page: EditionPage): string {
   const { name, file, seed, size, report, groups, oneOfOnes } = page
   const values = report.layers.flatMap((layer) => layer.values)
@@ -126,7 +128,7 @@ function traitsPart({ generated, layers }: EditionReport, ones: number): string 
 `
 }
 
-/** Returns a bar that shows a share. The number beside it says the same. */
+/** Returns a bar that shows a share. The number next to it has the same value. */
 const shareCell = (share: number): string =>
   `<div class="bar" aria-hidden="true"><svg viewBox="0 0 100 1" preserveAspectRatio="none"><rect class="some" width="${(share * 100).toFixed(2)}" height="1"/></svg></div>`
 

@@ -5,22 +5,22 @@ import { SeededRandom } from '../../core/random-words.ts'
 import { RAREST, type Ranking, Rarity, traitText } from '../../marketplace/rarity.ts'
 import { editionPage, type PageNft } from './edition-page.ts'
 
-/** NFTs in the lists of the rarest and the commonest. */
+/** Number of NFTs in each of the lists of the rarest and the commonest NFTs. */
 const EXTREMES = 4
-/** NFTs in the table of the rarest. */
+/** Number of NFTs in the table of the rarest NFTs. */
 const RANKED = 20
-/** One-of-ones that a page shows. */
+/** Maximum number of one-of-ones that a page shows. */
 const ONES = 24
 
 /** NFTs of an edition that represent it. No NFT is in two groups. */
 export interface Picked {
   rarest: readonly EditionItem[]
   commonest: readonly EditionItem[]
-  /** Chosen by the seed. */
+  /** A sample that the seed determines. */
   sample: readonly EditionItem[]
 }
 
-/** An edition with the rarity of its NFTs, for people. */
+/** An edition with the rarity of its NFTs, for display. */
 export class EditionView {
   readonly edition: Edition
   readonly #ranking: Ranking
@@ -32,7 +32,11 @@ export class EditionView {
     this.#ranking = rarity.rank()
   }
 
-  /** @param items those to choose from, in the order of their numbers */
+  /**
+   * Selects NFTs that represent the edition.
+   *
+   * @param items the NFTs to select from, in the order of their numbers
+   */
   pick(size: number, items: readonly EditionItem[] = this.edition.items): Picked {
     const chosen = new Set(items.map(({ number }) => number - 1))
     const order = this.#ranking.hasScores ? this.#ranking.order.filter((index) => chosen.has(index)) : []
@@ -48,7 +52,11 @@ export class EditionView {
     }
   }
 
-  /** @param image a data URL */
+  /**
+   * Returns an NFT for the page.
+   *
+   * @param image a data URL
+   */
   nft(item: EditionItem, image: string | null): PageNft {
     const { art } = this.edition
     const index = item.number - 1
@@ -79,7 +87,7 @@ export class EditionView {
   /**
    * Returns the HTML of a page about the edition.
    *
-   * @param picked the NFTs that it shows
+   * @param picked the NFTs that the page shows
    * @param imageOf returns a data URL; null if there is no image
    * @param among the NFTs that have an image
    */

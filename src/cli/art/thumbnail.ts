@@ -12,7 +12,7 @@ export async function thumbnail(sharp: Sharp, { width, height, data }: Pixels): 
 
 /** Returns an image file as a small image in a data URL; null if it can't be shown. */
 export async function fileThumbnail(sharp: Sharp, bytes: Uint8Array): Promise<string | null> {
-  // sharp reads only the formats that layers can have.
+  // Don't use other formats, because sharp reads only the formats that layers can have.
   return await asUrl(sharp(bytes)).catch(() =>
     dataUrl(bytes).catch((error: unknown) => {
       if (error instanceof ImageError) return null

@@ -23,7 +23,7 @@ const MAX_SHOWN = 10
 const MAX_KINDS = 200
 const CONTRACT = 'contract'
 
-/** Finds receivers of a list that are contracts, and leaves them out with `--skip-contracts`. */
+/** Finds receivers of a list that are contracts. Skips them with `--skip-contracts`. */
 export class ContractReceivers implements ReceiverCheck {
   readonly #deps: Deps
   readonly #checking: Checking
@@ -33,7 +33,7 @@ export class ContractReceivers implements ReceiverCheck {
   #unread: string | null = null
   /** The first contracts by address, with their kinds. */
   readonly #kinds = new Map<string, string | null>()
-  /** All contracts. A receiver may have several lines. */
+  /** Hashes of all contracts. A receiver may have several lines. */
   readonly #found = new HashTable({ foldHex: true })
 
   constructor(deps: Deps, checking: Checking) {
@@ -91,7 +91,7 @@ export class ContractReceivers implements ReceiverCheck {
     if (isNew && this.#kinds.size < MAX_KINDS) this.#kinds.set(receiver, kind)
   }
 
-  /** Returns the code at addresses, or nothing if the chain can't be read. */
+  /** Returns the code at addresses. Returns none if the chain can't be read. */
   async #codesOf(addresses: readonly string[]): Promise<string[]> {
     if (addresses.length === 0 || this.#unread !== null) return []
     const { signal } = this.#deps.signals
@@ -124,7 +124,11 @@ export class ContractReceivers implements ReceiverCheck {
     return null
   }
 
-  /** @throws GdnError `usage` if contracts must be left out */
+  /**
+   * Refuses to continue without checked receivers.
+   *
+   * @throws GdnError `usage` if contracts must be skipped
+   */
   #refuseUnread(reason: string): void {
     this.#unread = reason
     if (this.#checking.flags.skipContracts !== true) return

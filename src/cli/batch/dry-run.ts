@@ -96,7 +96,7 @@ export async function printBatchDryRun(deps: Deps, running: DryRunning): Promise
 
 interface PlannedRun {
   plan: DryRun
-  /** Set if the run has nothing left to send. */
+  /** Set if the run has no rows left to send. */
   finished: FinishedRun | null
   /** Measures the gas and data of the rows. */
   meter: Awaited<ReturnType<typeof openMeter>>
@@ -125,7 +125,7 @@ async function planRun(
     const { duplicates } = planned
     const inRows = planned.rows.pending > 0 ? (warnings?.all ?? []) : []
     printWarnings(deps.io, { warnings: inRows })
-    // If this throws, the error names the duplicates. Otherwise, warnings do.
+    // If this call throws, the error names the duplicates. Otherwise, warnings do.
     refuseDuplicates(deps, flags.allowDuplicates, duplicates, warnings?.file)
     const equal =
       planned.rows.pending > 0 ? duplicateWarnings(warnings?.file ?? options.manifestPath ?? '', duplicates) : []
@@ -211,7 +211,7 @@ async function printPlan(
 
 const NO_ESTIMATE = Object.fromEntries(COST_FIELDS.map((field) => [field, null]))
 
-/** Returns the plan of a run that has nothing left to send. */
+/** Returns the plan of a run that has no rows left to send. */
 function planOf({ status, kept }: FinishedRun): DryRun {
   const { id, name, counts: rows } = status
   const changes = { added: 0, changed: kept, keptAccepted: kept, removed: 0, examples: [] }

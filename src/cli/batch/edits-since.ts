@@ -30,7 +30,7 @@ interface Edits {
   isRearranged: boolean
   /** Whether the manifest has errors. Its rows are then unknown. */
   isInvalid: boolean
-  /** The keys of rows whose content differs from what was sent; undefined if unknown. */
+  /** The keys of rows whose content differs from the sent content; undefined if unknown. */
   edited: ChangesSince['edited'] | undefined
   /** The number of failed rows that the manifest no longer contains as planned. */
   failed: number
@@ -72,7 +72,7 @@ export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
     const { changes, ...since } = edits
     if (changes === null) return { ...common, warnings: [], isInvalid: false, ...since }
     if (list?.skipsContracts === true) {
-      // Receivers that were omitted would count as new.
+      // Skipped receivers would count as new.
       const warnings = [`${name} has changed since the run read it.`]
       return { ...common, warnings, isInvalid: false, ...since, rows: [] }
     }
@@ -95,7 +95,7 @@ export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
 
 const rowsOf = (items: Items, drawn: DrawnRows | null): Items => (drawn === null ? items : withDrawnRows(items, drawn))
 
-/** Returns whether a list can be read again. A deleted group is reported when it is read. */
+/** Returns whether a list can be read again. A deleted group is only reported when it is read. */
 const isThere = (path: string | null): boolean => path !== null && (isName(path) || existsSync(path))
 
 function mintFlags({ runName }: Run, list: StoredList | null): string {

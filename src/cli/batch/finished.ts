@@ -21,7 +21,7 @@ import { writeJobSummary } from './send-run.ts'
 import { summaryData } from './summary.ts'
 import { refuseDiffering, verifyFinished } from './verify-run.ts'
 
-/** A run that has nothing left to do. */
+/** A run that has no work left. */
 export interface FinishedRun {
   status: RunStatus
   /** Number of rows that were edited after they were sent. */

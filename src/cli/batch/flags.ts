@@ -44,10 +44,10 @@ export interface BatchMintFlags extends RunOptionFlags, OutputFlags, ServerFlags
   dryRun?: boolean
   checkFiles?: boolean
   yes?: boolean
-  /** The file with the NFTs' metadata until they are revealed. */
+  /** The file with the metadata that the NFTs have until they are revealed. */
   unrevealed?: string
   shuffle?: boolean
-  /** The time between the seal and the round that draws the rows, in milliseconds. */
+  /** The time in milliseconds between the seal and the round that draws the rows. */
   shuffleMargin?: number
   /** The file with the receivers of the manifest's only row. */
   to?: string

@@ -65,7 +65,7 @@ export function namesOf({
 }
 
 function namesDigest(book: AddressBook): string {
-  // An unreadable book fails with its own message when a name is needed.
+  // An unreadable address book results in its own error when a name is needed.
   if (book.problem !== null) return ''
   const lines = book.list().map(({ name, address }) => `${name} ${address ?? ''}\n`)
   return createHash('sha256').update(lines.sort().join('')).digest('hex')
@@ -101,7 +101,10 @@ function checkedMap({ value, from }: NonNullable<Settings['columnMap']>): Column
 }
 
 const MAX_SHOWN = 12
-/** Limits the output: each row of a JSON manifest may spell its keys differently. */
+/**
+ * Maximum number of mapped columns. It limits the output, because each row of a JSON manifest may spell its keys
+ * differently.
+ */
 const MAX_MAPPED = 200
 
 /** Collects the mapped columns of a manifest and prints each once. */

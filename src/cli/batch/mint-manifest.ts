@@ -198,7 +198,7 @@ export async function localFilesIn(
 }
 
 interface Details {
-  /** The first of `count` rows. */
+  /** The first `count` rows. */
   rows?: { line: number }[]
   count?: number
 }

@@ -28,8 +28,8 @@ interface Minting {
 }
 
 /**
- * Whether the collection is committed to this manifest, to its rows with another rule of a shuffle, only to other
- * manifests, or to none.
+ * The commitment of the collection: to this manifest, to its rows with another shuffle rule, only to other manifests,
+ * or none.
  */
 type Committed =
   | { to: 'none' | 'others' }
@@ -40,7 +40,11 @@ type Committed =
       isSealed: boolean
     }
 
-/** @param own the rows with their commitment, if its rule is known. Default: the collection's rule */
+/**
+ * Returns the commitment of the collection.
+ *
+ * @param own the rows with their commitment, if its rule is known. Default: the collection's rule
+ */
 async function committedTo(
   { signals: { signal } }: Deps,
   { client }: Connection,

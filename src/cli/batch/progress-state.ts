@@ -16,16 +16,19 @@ export type Phase =
   | { kind: 'waiting'; reason: string | null }
   | { kind: 'stopping'; why: 'signal' | 'time' }
 
-/** The rate covers this period. It is known only after a minimum number of responses and a minimum time. */
+/**
+ * Period in milliseconds over which the rate is measured. It is known only after a minimum number of responses and a
+ * minimum time.
+ */
 const WINDOW_MS = 60_000
 const ENOUGH_ANSWERS = 5
 const ENOUGH_MS = 4_000
 const MAX_ANSWERS = 512
 
-/** Shorter waits are normal and aren't shown. */
+/** Minimum wait in milliseconds that is shown. Shorter waits are normal. */
 const SHORT_HOLD_MS = 2_000
 
-/** After this many attempts without a response, the server counts as unreachable. */
+/** Number of attempts without a response after which the server counts as unreachable. */
 const AWAY_AFTER = 2
 
 /** The state of a run that is known before its first event. */
@@ -36,7 +39,7 @@ export interface KnownProgress {
 
 /** The displayed state of a run, derived from its events. */
 export class ProgressState {
-  /** The start time, moved forward by the time that the display was stopped, for example for a prompt. */
+  /** The start time. It is moved forward by the time for which the display was stopped, for example for a prompt. */
   startedAt: number
   title: string | null = null
   counts: RowCounts | null = null
@@ -70,7 +73,7 @@ export class ProgressState {
         this.#enter({ kind: 'looking_up', done: event.done, total: event.total })
         break
       case 'sending':
-        // A retry doesn't mean that the server is back. Only a response does.
+        // A retry doesn't mean that the server has recovered. Only a response does.
         if (this.#phase.kind !== 'held' || this.#phase.reason === 'unknown') this.#enter({ kind: 'sending' })
         break
       case 'answered':

@@ -8,22 +8,25 @@ import { wrap } from '../text/wrap.ts'
 import type { Phase, ProgressState } from './progress-state.ts'
 
 export interface BlockLook {
-  /** Columns of the terminal. */
+  /** Number of columns of the terminal. */
   columns: number
   paint: Paint
-  /** Whether the terminal or its font has no block characters. */
+  /** Whether the terminal or its font lacks block characters. */
   ascii: boolean
 }
 
 const STATES = ['deployed', 'accepted', 'failed', 'unknown', 'pending'] as const
 type State = (typeof STATES)[number]
 
-// Each state has its own mark, so the bar is readable without color.
+// Use a separate mark for each state, so that the bar is readable without color.
 const MARKS: Readonly<Record<State, string>> = { deployed: '█', accepted: '▒', failed: 'x', unknown: '?', pending: '·' }
 const ASCII_MARKS: Readonly<Record<State, string>> = { ...MARKS, deployed: '#', accepted: '=', pending: '.' }
 
 const MAX_COLUMNS = 100
-/** A server may give a reason of any length. The reasons of gdn's backend take at most six lines of 80 columns. */
+/**
+ * Maximum number of lines of the phase, because a server may return a reason of any length. The reasons of gdn's
+ * backend need at most six lines of 80 columns.
+ */
 const MAX_PHASE_LINES = 8
 
 /** Formats the block on a terminal: run, bar of all rows, rows by state, rate and time left, and current phase. */
@@ -181,8 +184,8 @@ function phaseText(phase: Phase, { counts }: ProgressState, now: number, reasons
 }
 
 /**
- * Returns the message while a command stops. It mentions a second Ctrl-C only if a person at a terminal pressed the
- * first one.
+ * Returns the message while a command stops. It mentions a second Ctrl-C only if a user at a terminal pressed the first
+ * one.
  */
 function stoppingText(why: 'signal' | 'time', reasons: Reasons): string {
   const start = why === 'time' ? 'The --timeout expired' : 'Stopping'

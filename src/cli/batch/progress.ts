@@ -9,10 +9,10 @@ import type { Signals } from '../io/signals.ts'
 import { type KnownProgress, type Phase, ProgressState } from './progress-state.ts'
 import { formatBlock, formatLine } from './progress-text.ts'
 
-/** Minimum intervals between two drawings of the block, and between two lines in a log. */
+/** Minimum intervals in milliseconds between two drawings of the block, and between two lines in a log. */
 const DRAW_EVERY_MS = 100
 const LINE_EVERY_MS = 10_000
-/** An unchanged line is repeated at this interval to show that the run is alive. */
+/** Interval in milliseconds at which an unchanged line is repeated to show that the run is active. */
 const SAME_LINE_EVERY_MS = 60_000
 const TICK_MS = 1_000
 
@@ -47,7 +47,11 @@ export class BatchProgress {
   #saidLine = ''
   readonly #saidReasons = new Set<string>()
 
-  /** @param known the state of a resumed run */
+  /**
+   * Creates the display of a run.
+   *
+   * @param known the state of a resumed run
+   */
   constructor(io: Io, signals: ProgressSignals, known?: KnownProgress, clock: ProgressClock = CLOCK) {
     this.#io = io
     this.#signals = signals
@@ -111,7 +115,7 @@ export class BatchProgress {
 
   /**
    * Prints a line when the phase changes, and every ten seconds while the text changes. Each reason to wait is printed
-   * once, so a run that waits repeatedly for the same thing prints nothing new.
+   * once, so a run that waits repeatedly for the same reason prints no new line.
    */
   #say(now: number): void {
     const phase = this.#state.phase(now)

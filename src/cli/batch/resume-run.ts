@@ -56,7 +56,11 @@ export async function resumeRun(
   }
 }
 
-/** @throws GdnError `refused` for the run of a shuffled drop that is sealed, whose other rows can't be minted */
+/**
+ * Refuses to send rows of a sealed drop.
+ *
+ * @throws GdnError `refused` for the run of a shuffled drop that is sealed, whose other rows can't be minted
+ */
 async function refuseSealed(deps: Deps, connection: Connection, run: Run, flags: BatchMintFlags): Promise<void> {
   if (!isShuffled(run)) return
   const { learnDrop } = await import('./learn-drop.ts')

@@ -10,7 +10,11 @@ export interface SameCommand {
   retry?: string | undefined
 }
 
-/** @param stateDir the state directory, if a flag set it: the next command needs the same flag */
+/**
+ * Returns a function that formats commands for a run.
+ *
+ * @param stateDir the state directory, if a flag set it, because the next command needs the same flag
+ */
 export function runCommands(run: string, stateDir: string | undefined, same: SameCommand = {}): RunCommands {
   const where = stateDir === undefined ? '' : ` --state-dir ${shellWord(safe(stateDir))}`
   return (verb, more) => {

@@ -20,7 +20,7 @@ import { mintManifest } from './mint-manifest.ts'
 const CLOSE_WITHIN_MS = 5000
 const LOOK_EVERY_MS = 500
 /**
- * The rehearsal stops after this many consecutive checks in which no signer can sign, for the same reason and with the
+ * Number of consecutive checks after which the rehearsal stops, if no signer can sign, for the same reason and with the
  * same row counts.
  */
 const HALTED_LOOKS = 6
@@ -42,7 +42,7 @@ interface FailedRow {
 
 interface Outcome {
   report: DataRecord
-  /** The error that a real run would have ended with; null after a success. */
+  /** The error with which a real run would have ended; null after a success. */
   failure: GdnError | null
 }
 
@@ -106,7 +106,11 @@ interface Minted {
   failure: GdnError | null
 }
 
-/** @throws the error of a run that didn't start */
+/**
+ * Mints the manifest on the rehearsal's backend.
+ *
+ * @throws the error of a run that didn't start
+ */
 async function mint(deps: Deps, { manifest, flags, target, rehearsal, folder, tell }: Minting): Promise<Minted> {
   const seen = { counts: NO_ROWS, requests: 0, hasEnded: false }
   /**
@@ -139,7 +143,8 @@ async function mint(deps: Deps, { manifest, flags, target, rehearsal, folder, te
   try {
     const { contract, blockchain } = target
     const own = { contract, blockchain, baseUrl: rehearsal.url, yes: true, output: 'ndjson' } as const
-    // The rehearsal has a temporary state directory. From the user's, it reads only the saved addresses.
+    // The rehearsal has a temporary state directory. From the user's state directory, it reads only the saved
+    // addresses.
     const { json: _json, fields: _fields, forSpreadsheet: _sheet, stateDir: _stateDir, ...asGiven } = flags
     const inner = await depsOf(deps, rehearsal, folder, stop.signal, read)
     await mintManifest(inner, manifest, { ...asGiven, ...own })

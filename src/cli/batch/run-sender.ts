@@ -94,7 +94,7 @@ export interface RunLimits {
   maxFee: bigint | null
 }
 
-/** Returns whether a run may have sent rows. Its limit applies to them. */
+/** Returns whether a run may have sent rows. The run's limit applies to them. */
 export const hasBegun = ({ rows: { accepted, unknown, deployed } }: PlannedEvent): boolean =>
   accepted + unknown + deployed > 0
 
@@ -195,7 +195,10 @@ export class RunSender {
     this.#paidSince = await meterRun(this.#deps, this.#connection, planned.run.id)
   }
 
-  /** Names the collection, without a request: its name is known only if this machine created or used it. */
+  /**
+   * Returns the name of the collection without a request. The name is known only if this machine created or used the
+   * collection.
+   */
   #where(): string {
     const { contractAddress, blockchain, stateDir } = this.#sending.options
     const name = findByAddress(glanceAtState(stateDir, collectionsOfServers), contractAddress)?.name

@@ -8,7 +8,11 @@ type ShuffleFlags = Pick<BatchMintFlags, 'shuffle' | 'shuffleMargin' | 'unreveal
 
 const DEFAULT_MARGIN_S = 30 * 60
 
-/** @throws GdnError `usage` if the flags of a shuffled drop lack another flag, or if the margin isn't whole seconds */
+/**
+ * Checks the flags of a shuffled drop.
+ *
+ * @throws GdnError `usage` if the flags of a shuffled drop lack another flag, or if the margin isn't whole seconds
+ */
 export function checkShuffleFlags({ shuffle, shuffleMargin, unrevealed }: ShuffleFlags): void {
   if (shuffle === true && unrevealed === undefined) {
     throw flagError('--shuffle', 'needs --unrevealed', 'Add --unrevealed <file>, so that gdn can draw the rows later.')

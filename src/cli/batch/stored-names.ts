@@ -5,8 +5,8 @@ import type { EnsAddress, EnsNames } from '../../manifest/options.ts'
 const UNKNOWN_ADDRESS = `0x${Buffer.from('gdn-unknown-address!').toString('hex')}`
 
 /**
- * The ENS names of a manifest that is only compared with its run. It asks no Ethereum node, because a name identifies
- * its row, even if its address is unknown.
+ * The ENS names of a manifest that is only compared with its run. It queries no Ethereum node, because a name
+ * identifies its row, even if its address is unknown.
  */
 export class StoredNames implements EnsNames {
   #kept: ReadonlyMap<string, string> = new Map()

@@ -18,7 +18,11 @@ export interface VerifiedCounts {
   unread: number
 }
 
-/** @param stateDir the state directory, if a flag set it */
+/**
+ * Returns the view of a summary.
+ *
+ * @param stateDir the state directory, if a flag set it
+ */
 export const summaryView = (stateDir: string | undefined): View =>
   withRunPaid({
     fields: [

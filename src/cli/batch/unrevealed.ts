@@ -211,7 +211,11 @@ export async function openPlaceholder(deps: Deps, file: string, blockchain: Bloc
   return await readPlaceholder(readManifest({ path: file }, options), file)
 }
 
-/** @throws GdnError `usage` for standard input, because the manifest must be read more than once */
+/**
+ * Refuses standard input.
+ *
+ * @throws GdnError `usage` for standard input, because the manifest must be read more than once
+ */
 export function refuseStandardInput(manifest: string): void {
   if (manifest !== '-') return
   throw new GdnError('usage', 'an unrevealed drop needs a manifest file, not standard input', {

@@ -35,7 +35,7 @@ export function refuseDiffering(tally: VerifyTally, { failed }: RunStatus['count
   if (failed === 0) tally.refuseUnread()
 }
 
-/** Throws if nothing was verified, so that a script doesn't mistake this for success. */
+/** Throws if nothing was verified, so that a script doesn't treat this as a success. */
 export function refuseUnverified(tally: VerifyTally): void {
   tally.refuseUnread()
   if (tally.counts.verified + tally.counts.changed > 0) return

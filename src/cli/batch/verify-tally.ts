@@ -56,7 +56,7 @@ export class VerifyTally {
     return [...(lines.length === 0 ? [] : [linesOf(lines)]), ...named].join('; ')
   }
 
-  /** Throws if nothing could be read, so that a script doesn't mistake this for success. */
+  /** Throws if nothing could be read, so that a script doesn't treat this as a success. */
   refuseUnread(): void {
     const { verified, changed, unread } = this.counts
     if (verified + changed > 0 || unread === 0) return

@@ -109,7 +109,8 @@ interface NewLimit {
 }
 
 /**
- * Prompts before a request raises a run's limit, because accepted requests that wait for the limit can then be sent.
+ * Prompts before a request raises a run's limit, because the server can then send accepted requests that wait for the
+ * limit.
  */
 async function confirmLimit(
   deps: Deps,
@@ -122,7 +123,7 @@ async function confirmLimit(
   const { name } = endpoint
   if (name !== 'setrunmaxcost' && name !== 'setrunmaxfee') return
   const { request } = await loadEndpoint(name)
-  // The server rejects an invalid request.
+  // Ignore an invalid request, because the server rejects it.
   const content = request.safeParse(body).data as (NewLimit & { run: string; blockchain: Blockchain }) | undefined
   if (content === undefined || content.only_lower || content.only_if_unset) return
   const { run, blockchain, max_cost, max_fee } = content

@@ -78,7 +78,7 @@ const FIELDS = [
   'failed',
   'unknown',
 ]
-/** The card shows these fields only if they are not 0. */
+/** Fields that the card shows only if they are not 0. */
 const COUNTS = FIELDS.slice(FIELDS.indexOf('minted'))
 const VIEW: View = withRunPaid({
   fields: [...FIELDS, 'warnings', 'notes'],
@@ -141,7 +141,7 @@ export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags
     const opened = await withDraw(deps, connection, source, flags)
     await openPlan(deps, connection, opened, opened.takeOver, async (plan) => {
       if (plan.changedSinceSaved.count > 0) throw changedSince(plan.changedSinceSaved)
-      // The warnings are printed before anything is minted.
+      // Print the warnings before anything is minted.
       const warnings = pendingCount(plan.counts) > 0 ? (opened.warnings?.all ?? []) : []
       printBriefly(deps, warnings)
       const { blockchain, contractAddress: contract_address, stateDir } = opened.options
@@ -164,7 +164,8 @@ export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags
       }).catch((error: unknown) => {
         throw stoppedAfter(error, noChangeOutcomes(), { all, minted: null, again })
       })
-      // Called after the mint, because a row that settles during the mint loses the changes that were recorded for it.
+      // Record these NFTs after the mint, because a row that settles during the mint loses the changes that were
+      // recorded for it.
       await noteSeen(opened.options, plan)
       const print = async (summary: DataRecord) =>
         await output.one({

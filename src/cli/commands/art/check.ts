@@ -17,7 +17,7 @@ import { safe } from '../../io/io.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 
-/** Deviations that are printed as text. */
+/** Maximum number of deviations that are printed as text. */
 const LISTED = 10
 
 const VIEW: View = {

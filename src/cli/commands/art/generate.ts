@@ -29,13 +29,13 @@ import type { View } from '../../render/view.ts'
 import { addEditionFlags, addFitFlag } from './check.ts'
 
 const MAX_THREADS = 64
-/** More threads than this need much memory, and seldom help. */
+/** Default maximum number of threads. More threads need much memory and seldom help. */
 const DEFAULT_THREADS = 8
-/** Images before a rate is shown. */
+/** Number of images before a rate is shown. */
 const FEW = 5
-/** Files that were added by hand, in a warning. */
+/** Maximum number of manually added files in a warning. */
 const LISTED_FILES = 5
-/** Deviations that are printed as text. */
+/** Maximum number of deviations that are printed as text. */
 const LISTED = 10
 
 const VIEW: View = {
@@ -247,14 +247,17 @@ const changedImagesText = (images: number, manifest: string): string =>
 const missingText = ({ missing, of }: ChangedRows, former: string): string =>
   `${missing} of the ${counted(of, 'row')} of the former manifest ${missing === 1 ? 'is' : 'are'} not in the new one, but still in ${former}. For a part of an edition, use another --out.`
 
-/** Describes rows with the number of an earlier NFT and other content. Such an edition can't continue a minted drop. */
+/**
+ * Describes rows that have the number of an earlier NFT but other content. Such an edition can't continue a minted
+ * drop.
+ */
 const changedText = ({ changed, of }: ChangedRows, out: string, former: string): string =>
   `${changed} of the ${counted(of, 'row')} of the former manifest ${changed === 1 ? 'has' : 'have'} other content under the same number now. If NFTs were minted from it, don't mint the new manifest. To change these NFTs, run \`gdn plan ${shellWord(safe(join(out, MANIFEST_FILE)))}\`. To keep the former edition, move ${out} away, and rename ${former} to ${out} again.`
 
-/** NFTs in the sample on the page. */
+/** Number of NFTs in the sample on the page. */
 const SAMPLE = 12
 
-/** Returns the page about an edition, with images of a few of the NFTs that were made. */
+/** Returns the HTML of a page about the edition, with images of some of its NFTs. */
 async function pageOf(
   edition: Edition,
   items: readonly EditionItem[],
@@ -273,7 +276,10 @@ async function pageOf(
   )
 }
 
-/** The output folder is replaced whole, so it can't contain the inputs or the current folder. */
+/**
+ * Refuses an output folder that contains the inputs or the current folder, because the command replaces the whole
+ * folder.
+ */
 function refuseInputs(art: Art, { path, out, cwd }: { path: string; out: string; cwd: string }): void {
   const contains = (inside: string) => inside === out || inside.startsWith(out.endsWith(sep) ? out : `${out}${sep}`)
   const inputs = [

@@ -29,7 +29,7 @@ const FLAG = '--out'
 const MAX_COLUMNS = 1000
 /** Columns that come first, if they are used. */
 const FIRST = ['id', 'title', 'description', 'image', 'file:animation_url']
-/** Missing numbers and fields that a note lists. */
+/** Maximum number of missing numbers and fields that a note lists. */
 const LISTED = 5
 
 const FIELDS = ['file', 'format', 'rows', 'images', 'columns', 'omitted_fields', 'warnings']
@@ -107,7 +107,10 @@ export async function importBuild(deps: Deps, folder: string, flags: ArtImportFl
   io.note(`Check the manifest: gdn batch validate ${shown} -b <blockchain> --receiver <address>`)
 }
 
-/** A manifest can only name files below its own folder, because files become public. */
+/**
+ * Refuses a file outside of the manifest's folder. A manifest can only name files below its folder, because files
+ * become public.
+ */
 async function refuseOutside({ cwd }: Deps, folder: string, path: string): Promise<void> {
   const [real, base] = await Promise.all([
     realpath(resolve(cwd, folder)),
@@ -169,7 +172,7 @@ function atMetadata(
 ): ManifestIssue {
   const { line = 1, column: position = 0, field = '' } = place
   const column = columns[position - 1] ?? field
-  // The header is line 1. A column is wrong in the first NFT that has it.
+  // The header is line 1. Such a problem belongs to the first NFT that has the column.
   const nft = line === 1 ? nfts.find(({ fields }) => fields.has(column)) : nfts[line - 2]
   const source = nft?.fields.get(column)
   return {
@@ -194,7 +197,7 @@ function notesOf(build: Build, omitted: readonly string[]): string[] {
   return notes
 }
 
-/** Returns warnings about builds that can be imported, but are probably not what the user wants. */
+/** Returns warnings about a build that can be imported, but probably isn't what the user wants. */
 function warningsOf({ nfts, folder }: Build): ArtIssue[] {
   const ignored = folder.ignored.map((file): ArtIssue => ({ place: { file }, message: 'the folder is not imported' }))
   const ofTexts = [...equalNames(nfts), ...defaultDescription(nfts), ...spellings(nfts)]
@@ -278,7 +281,7 @@ function missingNumbers(nfts: readonly BuildNft[]): ArtIssue[] {
   return [{ place: {}, message: `Missing numbers: ${listed(some, missing)}` }]
 }
 
-/** Returns warnings about images that several NFTs have, and about images that none has. */
+/** Returns warnings about images that several NFTs share, and about images that no NFT has. */
 function imageWarnings(nfts: readonly BuildNft[], folder: Build['folder']): ArtIssue[] {
   const users = new Map<string, number[]>()
   for (const { number, files } of nfts) {

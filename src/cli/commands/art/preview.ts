@@ -29,7 +29,7 @@ const USUAL = 'art-preview.html'
 const FLAG = '--out'
 const SAMPLE = 12
 const MAX_SAMPLE = 500
-/** Lines of images in a terminal. */
+/** Number of terminal lines of an image. */
 const TILE_LINES = 3
 
 const VIEW: View = {
@@ -124,7 +124,7 @@ async function* recordsOf(
   for (const warning of warnings) yield { ...nothing, group: 'warning', warning }
 }
 
-/** Opens a renderer for few images. */
+/** Opens a renderer for a small number of images. */
 async function renderer(art: Art, fit: Fit | null): Promise<Renderer> {
   const { openRenderer } = await import('../../../art/render/renderer.ts')
   return await openRenderer(art, { fit })
@@ -157,7 +157,7 @@ async function writePage(
   await writeWhole(path, html, { replace, flag: FLAG })
 }
 
-/** Draws images of the sample if stdout is a terminal that can draw. */
+/** Draws images of the sample if stdout is a terminal that can display images. */
 async function drawSample(deps: Deps, view: EditionView, picked: Picked, fit: Fit | null, isTable: boolean) {
   const how = isTable ? tilesOf(deps) : null
   if (how === null) return

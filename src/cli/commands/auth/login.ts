@@ -19,7 +19,7 @@ import { serverForKey } from './server-for-key.ts'
 export interface LoginFlags extends OutputFlags, ServerFlags {
   keyFile?: string
   store?: KeptIn
-  /** False with --no-check. */
+  /** Whether to check the key. False with --no-check. */
   check?: boolean
 }
 

@@ -43,7 +43,7 @@ export function command(deps: Deps, run = status): GdnCommand {
 /** A key and where it was found. */
 interface Found {
   server: string
-  /** The URL to send the key to; null if the server isn't running. */
+  /** The URL to which the key is sent; null if the server isn't running. */
   url: string | null
   in_use: boolean
   profiles: string
@@ -121,7 +121,7 @@ async function findKeys(deps: Deps, flags: StatusFlags): Promise<Found[]> {
       profiles: profilesOf(serverInUse),
       kept_in: 'environment',
       place: 'GDN_API_KEY',
-      // Throws, as in every command, if only the project's file specifies the server, which must not receive the key.
+      // Throw, as in every command, if only the project's file specifies the server, which must not receive the key.
       key: async () => await settings.apiKey(await settings.server()),
     })
   }

@@ -63,7 +63,7 @@ const NEEDED = [
   { key: 'description', rule: 'collection-description', flag: '--description <text>' },
 ] as const satisfies readonly { key: string; rule: RuleName; flag: string }[]
 
-/** Checks the metadata in the contract (ERC-7572), which is all that a marketplace sees. */
+/** Checks the metadata in the contract (ERC-7572), because marketplaces see only this metadata of a collection. */
 async function checkCollection(deps: Deps, settings: Settings, findings: Findings): Promise<void> {
   const found = await collectionMetadata(deps, settings)
   if (typeof found === 'string') return deps.io.note(`The collection is not checked: ${safe(found)}.`)

@@ -115,7 +115,7 @@ async function rarityOfRows(
   if (!ranking.hasScores) return null
   return (row) => {
     const rank = ranking.ranks[row]
-    // The manifest may have grown since.
+    // The manifest may have grown since it was ranked.
     if (rank === undefined) return null
     return { rank, of: ranking.size, rarest: ranking.rarest(row, RAREST).map(traitText) }
   }

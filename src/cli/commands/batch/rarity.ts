@@ -119,7 +119,7 @@ function* traitsOf(ranking: Ranking): Generator<DataRecord> {
   for (const trait of ranking.traits()) yield { ...trait, method: METHOD }
 }
 
-/** The ranking, and what identifies each NFT, in the order of the manifest or the collection. */
+/** The ranking, and the fields that identify each NFT, in the order of the manifest or the collection. */
 interface Ranked {
   ranking: Ranking
   names: readonly DataRecord[]

@@ -287,8 +287,8 @@ async function readServerFacts(
 }
 
 /**
- * Returns the base URL of a block explorer, such as `https://polygonscan.com`, from the URL of a transaction page. Null
- * for an explorer on this machine, because other people can't open it.
+ * Returns the base URL of a block explorer, such as `https://polygonscan.com`, from the URL of a transaction page.
+ * Returns null for an explorer on this machine, because other users can't open it.
  */
 function blockExplorerOf(transaction: string): string | null {
   const base = /^(https?:\/\/.+)\/tx\/[^/]+$/.exec(transaction)?.[1]

@@ -32,10 +32,18 @@ export function addChainFlags(command: GdnCommand): GdnCommand {
 export const addBlockchainArgument = (command: GdnCommand): GdnCommand =>
   wordArgument(command, '<blockchain>', KNOWN_NAMES)
 
-/** @throws GdnError `usage` if the word can't name a blockchain */
+/**
+ * Returns the blockchain with a name.
+ *
+ * @throws GdnError `usage` if the word can't name a blockchain
+ */
 export const anyBlockchain = (word: string): Blockchain => blockchainName(word, '<blockchain>')
 
-/** @throws GdnError `usage` if the word isn't an EVM blockchain */
+/**
+ * Returns the EVM blockchain with a name.
+ *
+ * @throws GdnError `usage` if the word isn't an EVM blockchain
+ */
 export function evmBlockchain(word: string): EvmBlockchain {
   const blockchain = anyBlockchain(word)
   if (isEvm(blockchain)) return blockchain
@@ -54,7 +62,11 @@ export function warnIfRetired(io: Io, blockchain: EvmBlockchain): void {
   )
 }
 
-/** @throws GdnError `usage` if the data directory doesn't exist and no configuration is specified */
+/**
+ * Returns the backend whose networks the flags select.
+ *
+ * @throws GdnError `usage` if the data directory doesn't exist and no configuration is specified
+ */
 export async function chainPlace(
   deps: Pick<Deps, 'env' | 'cwd' | 'io' | 'settings' | 'identify' | 'signals'>,
   flags: ChainFlags,

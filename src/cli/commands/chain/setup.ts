@@ -135,7 +135,8 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
         now: deps.now,
         log: SILENT,
         signal: deps.signals.signal,
-        // Without a terminal, every message is printed: there are few, and one reports that the network is unreachable.
+        // Without a terminal, print every message. There are only a few, and one of them reports that the network is
+        // unreachable.
         say: (text) => (io.stderrTty ? progress.update(safe(text)) : io.note(safe(text))),
         sayLeft(text, blocks) {
           const left = `${text}: ${count(blocks, 'block')} left`

@@ -117,7 +117,7 @@ export async function verify(deps: Deps, word: string, flags: VerifyFlags): Prom
             const verdict: VerificationResult =
               unreachable ?? (await verifier.verify(contract).catch((error: unknown) => failureOf(deps, error)))
             if (verdict.status === 'rejected') deps.setExitCode(EXIT.refused)
-            // The next request would take just as long to fail.
+            // Don't send further requests, because the next one would take just as long to fail.
             if (verdict.status === 'failed') unreachable = verdict
             records.push(record(contract, verifier.service, verdict))
           }

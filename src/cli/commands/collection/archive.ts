@@ -51,7 +51,7 @@ const VIEW: View = {
   card: ({ problems: _listed, kept_files: _kept, ...record }) => Object.entries(record),
 }
 
-/** Number of problems that JSON has, and that are printed. The index has all of them. */
+/** Maximum number of problems in the JSON output and on the terminal. The index has all of them. */
 const MAX_PROBLEMS = 1000
 
 export function command(deps: Deps, run = archive): GdnCommand {
@@ -101,8 +101,8 @@ export async function archive(deps: Deps, typed: string | undefined, flags: Arch
 /**
  * Returns the archive that the new one replaces.
  *
- * @throws GdnError if the file is damaged or no archive, or if it is the archive of another collection: its content
- *   would be lost
+ * @throws GdnError if the file is damaged or isn't an archive, or if it is the archive of another collection, whose
+ *   content would be lost
  */
 async function previousArchive(path: string, target: ChainContract, signal: AbortSignal): Promise<OpenArchive> {
   const { openArchive } = await import('../../../archive/read-archive.ts')

@@ -3,7 +3,7 @@ import { count } from '../../../../core/count.ts'
 import { safe } from '../../../io/io.ts'
 import { escapeHtml } from '../../../sheet/html.ts'
 
-/** Below GitHub's limit of 65,536 characters per issue. */
+/** Maximum number of characters. It is below GitHub's limit of 65,536 characters per issue. */
 const MAX_CHARS = 60_000
 const MAX_VALUE = 200
 

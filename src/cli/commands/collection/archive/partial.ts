@@ -13,8 +13,8 @@ export interface WantedArchive {
 }
 
 /**
- * Calls `act` with the unfinished archive beside a file, a new one if there is none. Deletes it after success. After a
- * failure, it stays if its list of tokens is complete, so that the same command resumes.
+ * Calls `act` with the unfinished archive of a file, or with a new one if there is none. Deletes it after success.
+ * After a failure, keeps it if its list of tokens is complete, so that the same command resumes.
  *
  * @throws GdnError `usage` if it is the unfinished archive of something else
  */
@@ -35,7 +35,8 @@ export async function openPartial<Result>(
       remove = true
       return result
     } catch (error) {
-      // The tokens are listed at one block, so a list that isn't complete is of no use.
+      // Remove an archive whose list of tokens isn't complete. The tokens are listed at one block, so an incomplete
+      // list is of no use.
       remove = store.archived() === null
       throw remove ? error : withResume(error, partial)
     } finally {

@@ -1,7 +1,7 @@
 import type { ArchiveProblem } from '../../../../archive/index-lines.ts'
 import { type Io, safe } from '../../../io/io.ts'
 
-/** Number of problems that are printed. */
+/** Maximum number of problems that are printed. */
 export const SHOWN_PROBLEMS = 20
 
 /**

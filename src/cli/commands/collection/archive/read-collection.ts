@@ -32,12 +32,12 @@ export interface ReadCollectionOptions {
   onKept?: ((file: ArchiveProblem) => void) | undefined
 }
 
-/** Number of times that the tokens are listed, if the node forgets the state of the block meanwhile. */
+/** Maximum number of times that the tokens are listed, if the node forgets the state of the block in the meantime. */
 const LISTINGS = 3
 
 /**
- * Reads a collection into the store: its tokens at a block, their metadata and their files. A store in which this
- * stopped is resumed.
+ * Reads a collection into the store: its tokens at a block, their metadata and their files. If an earlier call stopped,
+ * resumes it.
  */
 export async function readCollection(deps: Deps, options: ReadCollectionOptions): Promise<Archived> {
   const { store, flags, target } = options
@@ -79,7 +79,7 @@ async function listCollection(deps: Deps, options: ReadCollectionOptions): Promi
   }
 }
 
-/** Refuses a collection whose first tokens have ipfs URLs, before anything else of it is read. */
+/** Refuses a collection whose first tokens have ipfs URLs, before any other data of it is read. */
 const requireGateway =
   (contract: string) =>
   async ({ reader, block }: Pick<ReadHolders, 'reader' | 'block'>): Promise<void> => {
@@ -157,8 +157,8 @@ async function readFiles(
       const facts = { standard, arweave, wholeDirectory, keepsFiles }
       await readTokens({ store, reader, limits, ...facts, signal, onToken, onKept })
     })
-    // What was read, also by an earlier command or from another server, is archived and reported. If the gateways can't
-    // be reached any more, the same command can read the rest later.
+    // Archive and report all data that was read, even by an earlier command or from another server. If the gateways
+    // can't be reached any more, the same command can read the rest later.
     const failure = (store.count('readable') === 0 ? reader.unreachable() : null) ?? reader.disconnected()
     if (failure !== null) throw unreachable(failure)
   } finally {
