@@ -63,7 +63,7 @@ function createNewestHead({ network }: SetupOptions): () => Promise<number> {
 
 /**
  * Waits until all authorizations are final, including those of an earlier run, which may be just as recent. Resolves
- * with null, or as soon as an operator isn't authorized with that operator.
+ * with null as `missing`, or immediately with an operator that isn't authorized.
  */
 async function untilAuthorizationsFinal(
   options: SetupOptions,
