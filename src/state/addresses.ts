@@ -4,7 +4,7 @@ import type { Sql } from '../sqlite/shared-database.ts'
 export interface SavedAddress {
   name: string
   address: string
-  /** Milliseconds since the epoch. */
+  /** Creation time in milliseconds since the epoch. */
   created_at: number
 }
 
@@ -17,7 +17,7 @@ export const savedAddress = (sql: Sql, name: string): string | null =>
   sql.get<SavedAddress>('SELECT address FROM addresses WHERE name = ?', name)?.address ?? null
 
 /**
- * Saves an address. If the name is taken, saves nothing and returns the address that has it; otherwise returns null.
+ * Saves an address. If the name is in use, saves nothing and returns the address that has it. Otherwise, returns null.
  */
 export function enterAddress(sql: Sql, { name, address, created_at }: SavedAddress): string | null {
   const taken = savedAddress(sql, name)

@@ -1,4 +1,4 @@
-// Queries for the rows and NFTs of other runs in a collection.
+// These queries find rows and NFTs of other runs in a collection.
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from './drops.ts'
 import { hasPinnedNames } from './pinned-names.ts'
@@ -26,7 +26,7 @@ export interface SharedRow {
   key: string
   line: number
   portable: string
-  /** Its content if it has local files; null otherwise. */
+  /** The row's content if it has local files; null otherwise. */
   body: Uint8Array | null
   otherKey: string
   otherPortable: string

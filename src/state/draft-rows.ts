@@ -1,4 +1,4 @@
-// Queries of a plan, which compare the rows of the draft with the operations of a run.
+// These queries of a plan compare the rows of the draft with the operations of a run.
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from './drops.ts'
 import type { MintOperation } from './row-requests.ts'
@@ -10,7 +10,7 @@ export interface RowOperation {
   state: OperationState
   reason: string | null
   nft: string | null
-  /** See `NftNow`. */
+  /** The revision that is known to match the row; see `NftNow`. */
   knownRevision: number | null
   knownOwner: string | null
 }

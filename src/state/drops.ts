@@ -10,7 +10,7 @@ export interface Drop {
   name: string
   /** The ID that all drops of one run share. */
   family: string
-  /** 1 for the first drop, 2 after `--again`, … */
+  /** Number of the drop: 1 for the first drop, 2 after `--again`, and so on. */
   generation: number
   collectionId: number
   origin: string
@@ -19,7 +19,7 @@ export interface Drop {
   contract: string
   manifest: string | null
   runName: string | null
-  /** The options that its manifest was last read with. */
+  /** The options with which its manifest was last read. */
   reading: Readonly<Record<string, unknown>>
   chunkSize: number
   inOrder: boolean
@@ -27,15 +27,15 @@ export interface Drop {
   maxCost: bigint | null
   /** The run's maximum gas price in wei; null without a limit. */
   maxFee: bigint | null
-  /** Whether its NFTs are dynamic. Then rows without a sender are sent with creatednft. */
+  /** Whether its NFTs are dynamic. If so, rows without a sender are sent with creatednft. */
   dynamic: boolean
   /** The maximum number of rows that the server accepts in one request; null while it has accepted every size. */
   largest: number | null
   /** Whether it was started with `--again`, so that rows of other runs are minted again on purpose. */
   again: boolean
-  /** The metadata key that holds each row's marker. */
+  /** The metadata key that contains each row's marker. */
   marker: string | null
-  /** The prefix of its operations' identities. */
+  /** Prefix of the identities of its operations. */
   scope: string
   /** The scope of its reference IDs, which are derived from it and each row's `reference`, or else its key. */
   referenceScope: string
@@ -50,7 +50,7 @@ export interface Drop {
   /** The row set of the run; null for a run that has not begun. */
   setId: number | null
   /**
-   * The row set that the run began with. While the run still has this set, each operation belongs to one of its rows
+   * The row set with which the run began. While the run still has this set, each operation belongs to one of its rows
    * and has the content of that row.
    */
   firstSet: number | null
@@ -59,7 +59,7 @@ export interface Drop {
   localFiles: readonly FileIdentity[]
   startedAt: number
   endedAt: number | null
-  /** When an attempt to send rows last ended, with or without a response. */
+  /** Time when an attempt to send rows last ended, with or without a response. */
   answeredAt: number | null
   holder: LockHolder | null
   beatAt: number
@@ -279,7 +279,7 @@ export function enterUpload(sql: Sql, id: string, sha256: string, url: string): 
   sql.run('INSERT OR REPLACE INTO uploads VALUES (?, ?, ?)', id, sha256, url)
 }
 
-/** Removes a run of a manifest with all its records. A later run looks for its NFTs in the collection. */
+/** Removes a run of a manifest with all its records. A later run searches the collection for its NFTs. */
 export function forgetDrop(sql: Sql, runId: string): void {
   keepNfts(sql, runId, null)
   sql.run('DELETE FROM operations WHERE run_id = ?', runId)

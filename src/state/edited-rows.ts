@@ -1,4 +1,4 @@
-// Queries for rows that left the manifest after they were sent, and for new rows.
+// These queries find rows that left the manifest after they were sent, and new rows.
 import type { Sql } from '../sqlite/shared-database.ts'
 import { type Drop, isUnrevealed } from './drops.ts'
 import type { MintOperation } from './row-requests.ts'
@@ -60,7 +60,7 @@ export interface FreshRow {
   key: string
   content: string
   /**
-   * The content hash that every copy of the manifest has, regardless of where its files are. Null if it equals
+   * The content hash that every copy of the manifest has, regardless of the location of its files. Null if it equals
    * `content`.
    */
   portable: string | null
@@ -96,10 +96,10 @@ export function storedRows(
  * order.
  */
 export interface MovedRow {
-  /** Its position in the manifest. */
+  /** The row's position in the manifest. */
   position: number
   reference: string
-  /** Its content in the run. */
+  /** The row's content in the run. */
   body: Uint8Array
   /** The ID of its operation. */
   id: string
@@ -130,12 +130,12 @@ export function movedRows(sql: Sql, { id, scope, setId }: Drop, rows: RowsIn): M
 
 /** A sent row that differs from its NFT, possibly only in the paths of local files or the order of columns. */
 export interface Relocated {
-  /** Its position in the manifest. */
+  /** The row's position in the manifest. */
   position: number
   operation: string
   /** The hash of the row's content in the manifest. */
   content: string
-  /** The content hash that every copy of the manifest has, regardless of where its files are. */
+  /** The content hash that every copy of the manifest has, regardless of the location of its files. */
   portable: string
   /** The text of the row as it was minted or last applied. */
   before: Uint8Array
@@ -150,9 +150,9 @@ export interface Relocated {
 const applied = (drop: Drop): string => (isUnrevealed(drop) ? 'NULL' : 'n.body')
 
 /**
- * Returns the sent rows with an ID that differ from what was minted or last applied, and whose text depends on the
- * paths of local files or the order of columns. After a move, only the content hashes may differ: the stored texts
- * have the new paths.
+ * Returns the sent rows with an ID that differ from their minted or last applied text, and whose text depends on the
+ * paths of local files or the order of columns. After a move, only the content hashes may differ: the stored texts have
+ * the new paths.
  */
 export function changedArranged(sql: Sql, drop: Drop, rows: RowsIn, setId: number): Relocated[] {
   const before = `coalesce(${applied(drop)}, o.body, s.body)`
@@ -238,7 +238,7 @@ export function storeContents(sql: Sql, drop: Drop, set: number, rows: readonly 
 /** Stores rows in their operations as they were sent, if a new set of rows replaces them. */
 export function keepSent(sql: Sql, { id, scope, setId }: Pick<Drop, 'id' | 'scope' | 'setId'>, newSet: number): void {
   createTables(sql, 'kept')
-  // Concatenates the two columns, because SQLite would compare a pair of columns with each entry of the list.
+  // Concatenate the two columns, because SQLite would compare a pair of columns with each entry of the list.
   sql.run(
     `INSERT INTO temp.kept SELECT o.id, s.body FROM rows s CROSS JOIN operations o ${BY_IDENTITY}
         ON o.run_id = ? AND o.identity = ? || s.key AND o.released_at IS NULL
@@ -254,7 +254,7 @@ export function keepSent(sql: Sql, { id, scope, setId }: Pick<Drop, 'id' | 'scop
 interface EditedRow {
   key: string
   line: number
-  /** The key of another row that had this content and lost it; null if there is none. */
+  /** The key of another row that had this content before it was edited; null if there is none. */
   was: string | null
 }
 

@@ -3,9 +3,9 @@ import type { Sql } from '../sqlite/shared-database.ts'
 /** A group of names and addresses that `gdn wallet group` or `gdn wallet add --from` saved. */
 export interface SavedGroup {
   name: string
-  /** Names such as `@alice`, and addresses, in the order in which they were added. At least one. */
+  /** Names such as `@alice`, and addresses, in the order in which they were added. A group has at least one member. */
   members: string[]
-  /** When its oldest member was added, in milliseconds since the epoch. */
+  /** Time when its oldest member was added, in milliseconds since the epoch. */
   created_at: number
 }
 

@@ -1,7 +1,7 @@
 import type { Blockchain } from '../api/blockchains.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 
-/** A collection that was created from this machine. The API can't list collections, so the state remembers them. */
+/** A collection that was created from this machine. The API can't list collections, so the state records them. */
 export interface KnownCollection {
   transaction_gdn_id: string
   contract_address: string | null
@@ -32,7 +32,8 @@ export function enterCollection(
   { origin, url }: Pick<KnownCollectionOfServer, 'origin' | 'url'>,
   collection: KnownCollection,
 ): void {
-  // Only one server listens at a URL. Another local backend may have used the port before.
+  // Clear the URL of other servers. Only one server listens at a URL, and another local backend may have used the port
+  // before.
   sql.run('UPDATE servers SET url = NULL WHERE url = ?', url)
   sql.run(
     'INSERT INTO servers (origin, url) VALUES (?, ?) ON CONFLICT (origin) DO UPDATE SET url = excluded.url',
@@ -52,7 +53,7 @@ export function enterCollection(
   )
 }
 
-/** Forgets the collections of a server whose data was deleted. */
+/** Deletes the collections of a server whose data was deleted. */
 export function forgetCollections(sql: Sql, origin: string): void {
   sql.run('DELETE FROM known_collections WHERE server_id IN (SELECT id FROM servers WHERE origin = ?)', origin)
 }

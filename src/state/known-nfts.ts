@@ -18,7 +18,7 @@ export function enterKnown(sql: Sql, collection: number, ids: Iterable<string>):
 
 /**
  * Returns the given NFT IDs that the collection didn't have at counter `listedAt`, that no operation has, and that were
- * not set aside.
+ * not excluded.
  */
 export function unrecordedNfts(sql: Sql, collection: number, listedAt: number | null, ids: Iterable<string>): string[] {
   return sql
@@ -48,7 +48,7 @@ export function missingFrom(sql: Sql, runId: string, listed: Iterable<string>): 
 
 /**
  * Returns an ID of a response that can't belong to the rows of its request; null if there is none. Such an ID was
- * assigned to a row or a command before, was set aside, or was in the collection at counter `listedAt`.
+ * assigned to a row or a command before, was excluded, or was in the collection at counter `listedAt`.
  *
  * @param listedAt null to check only the first two
  * @param named the request if its rows have reference IDs, because then a row may get the NFT of its earlier request
@@ -133,9 +133,7 @@ export function givenToOthers(sql: Sql, { id }: Operation, ids: readonly string[
     .map((row) => row.id)
 }
 
-/**
- * Sets aside an NFT that a response contains although none of the request's rows can have it, so that no row gets it.
- */
+/** Excludes an NFT that a response contains although none of the request's rows can have it, so that no row gets it. */
 export function setAside(sql: Sql, collection: number, nftGdnId: string): void {
   sql.run(
     "INSERT INTO known_nfts VALUES (?, ?, 0, '') ON CONFLICT DO UPDATE SET counter = 0, content = ''",
@@ -147,7 +145,7 @@ export function setAside(sql: Sql, collection: number, nftGdnId: string): void {
 /**
  * Records the NFTs of a run that is being removed, so that no earlier request can get them.
  *
- * @param content `''` sets them aside. Null lets a new run of the same manifest find them
+ * @param content `''` excludes them. With null, a new run of the same manifest can find them
  */
 export function keepNfts(sql: Sql, runId: string, content: '' | null): void {
   sql.run(

@@ -16,13 +16,14 @@ export const statePath = (stateDir: string): string => join(stateDir, 'state.db'
 /** The application ID in the header of the SQLite file: "gdns" in ASCII. */
 const APPLICATION_ID = 0x67646e73
 
-// By default, libsql keeps temporary tables in memory, where the rows of a long manifest take 300 MB. The rows of one
+// By default, libsql keeps temporary tables in memory, where the rows of a long manifest need 300 MB. The rows of one
 // transaction stay in the cache, so that a run needs no temporary file for them. But a statement that changes many rows
 // needs a temporary file for its journal. Without a folder for this file, a run would fail midway.
 const readerPragmas = () => [`temp_store = ${hasTemporaryFolder() ? 'FILE' : 'MEMORY'}`, 'temp.cache_size = -4000']
 
 const PRAGMAS = [
-  // No WAL: it fails on network file systems. EXTRA: the journal's name is durably removed before a commit returns.
+  // Don't use WAL, because it fails on network file systems. With EXTRA, the journal's name is durably removed before a
+  // commit returns.
   'journal_mode = DELETE',
   'synchronous = EXTRA',
   'fullfsync = 1',
@@ -32,7 +33,7 @@ const PRAGMAS = [
 
 export interface OpenState {
   signal?: AbortSignal | undefined
-  /** Tests pass another driver. */
+  /** Opens the database file. Tests pass another driver. */
   open?: ((path: string) => RawDatabase) | undefined
 }
 
@@ -125,8 +126,8 @@ export class State extends StateReader {
   async prepare(hadJournal: boolean, signal: AbortSignal | undefined): Promise<void> {
     await this.guarded(async () => {
       const version = await this.version(signal)
-      // After a power cut or a kill, the file is checked once before anything relies on it. The journal may be missing
-      // then, so a file that counts as a copy is checked too.
+      // Check the file once after a power cut or a kill, before it is used. The journal may be missing then, so also
+      // check a file that counts as a copy.
       const isOurs = (sql: Sql) => whyCopied(sql, this.#place, this.#seal) === null
       if (version > 0 && (hadJournal || !(await this.db.read(isOurs, signal)))) await this.#check(signal)
       if (version < SCHEMA_VERSION) await this.#migrate(signal)
@@ -138,13 +139,13 @@ export class State extends StateReader {
     const rows = await this.db.run((sql) => sql.all<{ quick_check: string }>('PRAGMA quick_check(1)'), signal)
     const problem = rows[0]?.quick_check
     if (problem === 'ok') return
-    // Removes the first line, which only names the attached database.
+    // Remove the first line, which only names the attached database.
     throw damagedState(this.path, String(problem).replace(/^\*{3}.*\n/, ''))
   }
 
   async #migrate(signal: AbortSignal | undefined): Promise<void> {
     await this.db.write((sql) => {
-      // Another process may have migrated it meanwhile.
+      // Another process may have migrated the database in the meantime.
       const version = versionOf(this.path, sql)
       for (const migration of STATE_MIGRATIONS.slice(Math.max(0, version - FIRST_VERSION + 1))) sql.script(migration)
       sql.script(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${SCHEMA_VERSION}`)
@@ -192,7 +193,7 @@ export async function openState(stateDir: string, options: OpenState = {}): Prom
       await syncFolder(dirname(stateDir))
     }
     const hadJournal = existsSync(`${path}-journal`)
-    // Reads the state first, so that a state that is refused stays unchanged.
+    // Read the state first, so that a state that is refused stays unchanged.
     if (existsSync(path)) (await openReader(stateDir, options)).state.close()
     await refuseForeignFolder(stateDir, { code: 'data_dir' })
     ensurePrivateFile(path)

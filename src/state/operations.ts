@@ -43,7 +43,7 @@ export interface OperationRequest {
   honorsKey: boolean | null
   /** The state's counter when the collection's NFTs were listed before the request was sent; null if they weren't. */
   listedAt: number | null
-  /** When it was first sent; null before. */
+  /** Time when it was first sent; null before. */
   sentAt: number | null
   /** The cost limit that was stated last, in wei; null if there is none. */
   maxCost: bigint | null
@@ -53,7 +53,7 @@ export interface OperationRequest {
 export type IntendedRequest = Omit<OperationRequest, 'rowId' | 'sentAt' | 'maxCost'>
 
 export interface Operation {
-  /** A random UUID that identifies the operation to people and servers. */
+  /** A random UUID that identifies the operation for users and servers. */
   id: string
   runId: string
   kind: CreatingEndpoint
@@ -144,7 +144,7 @@ export function hasEndedSince(sql: Sql, name: OperationName, { since, now }: { s
     `SELECT 1 FROM operations WHERE released_at BETWEEN ? AND ? AND server_id = ? AND collection_id IS ? AND kind = ?
       AND identity = ?`,
     since,
-    // An operation that seems to have ended later did so before the clock was set back.
+    // Ignore the end time of an operation that seems to have ended later, because the clock was set back.
     now,
     server.id,
     collectionId(sql, server.id, name),
@@ -186,7 +186,11 @@ export function receiverOf(sql: Sql, id: string): string | undefined {
   return row?.receiver ?? undefined
 }
 
-/** @throws GdnError `data_dir` if its request is damaged */
+/**
+ * Reads an operation.
+ *
+ * @throws GdnError `data_dir` if its request is damaged
+ */
 export function readOperation(sql: Sql, id: string): Operation {
   const row = sql.get<OperationRow>('SELECT * FROM operations WHERE id = ?', id)
   if (row === undefined) throw new Error(`operation ${id} does not exist`)
@@ -259,7 +263,7 @@ export function insertOperation(sql: Sql, id: string, runId: string, name: Opera
 /** Stores the bytes of a planned operation. Nothing may be sent before they are committed. */
 export function intend(sql: Sql, id: string, { key, body, backend, honorsKey, listedAt }: IntendedRequest): Operation {
   const { request } = readOperation(sql, id)
-  // The earlier request was never sent, had no effect, or went to a backend that has been emptied since then.
+  // The earlier request was never sent, had no effect, or was sent to a backend that has been emptied since then.
   if (request !== null) {
     sql.run('UPDATE operations SET request_id = NULL WHERE id = ?', id)
     sql.run('DELETE FROM requests WHERE id = ?', request.rowId)
@@ -354,12 +358,12 @@ export function recordAcceptance(
   return readOperation(sql, id)
 }
 
-/** Frees the name of an operation, because its end was reported or it was set aside. */
+/** Frees the name of an operation, because its end was reported or it was superseded. */
 export function releaseOperation(sql: Sql, { id }: Operation, now: number): void {
   sql.run('UPDATE operations SET released_at = ? WHERE id = ?', now, id)
 }
 
-/** Returns how many operations of this name have an unknown outcome, live or set aside. */
+/** Returns how many operations of this name have an unknown outcome, live or superseded. */
 export function countUnknown(sql: Sql, { id }: Operation): number {
   const row = sql.get<{ n: number }>(
     `SELECT count(*) AS n FROM operations o JOIN operations mine ON mine.id = ?

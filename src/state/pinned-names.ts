@@ -1,9 +1,10 @@
-// The addresses that runs keep for ENS names, and rows that differ only in whether they have a name or an address.
+// These queries handle the addresses that runs store for ENS names, and rows that differ only in whether they have a
+// name or an address.
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from './drops.ts'
 import { type RowsIn, tableOf } from './rows.ts'
 
-/** Returns the addresses that a run keeps, by name. */
+/** Returns the addresses that a run stores for ENS names, by name. */
 export function pinnedNames(sql: Sql, runId: string): Map<string, string> {
   const rows = sql.all<{ name: string; address: string }>(
     'SELECT name, address FROM pinned_names WHERE run_id = ? ORDER BY name',
@@ -23,7 +24,10 @@ export function pinNames(sql: Sql, runId: string, addresses: ReadonlyMap<string,
   }
 }
 
-/** Two rows without an ID that are equal except that they name the same receiver or sender differently. */
+/**
+ * Two rows without an ID that are equal except that they have different names or addresses for the same receiver or
+ * sender.
+ */
 export interface NamedTwice {
   line: number
   otherLine: number
@@ -83,7 +87,8 @@ const receiverIn = (key: string): string =>
   `substr(rtrim(${key}, '0123456789'), 4, length(rtrim(${key}, '0123456789')) - 4)`
 
 /**
- * Returns the receivers of a list that are new to its run, but whose address the run has sent to under another text.
+ * Returns the receivers of a list that are new to its run, but to whose address the run has sent under another name or
+ * by its address.
  *
  * @param names the addresses of all names of the list and the run
  */

@@ -1,4 +1,5 @@
-// Statements for the temporary tables of a plan, which `temporary-tables.ts` declares. Changes are stored as JSON.
+// These statements use the temporary tables of a plan, which `temporary-tables.ts` declares. Changes are stored as
+// JSON.
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { NftNow } from './row-outcomes.ts'
 import type { MintOperation } from './row-requests.ts'
@@ -38,7 +39,7 @@ export interface ExchangedField {
    */
   moved: number
   /**
-   * Number of changed rows whose earlier value another row, possibly a new one, gets. Each row that gets a value is
+   * Number of changed rows whose earlier value is now in another, possibly new, row. Each row that gets a value is
    * matched with at most one row that loses it.
    */
   kept: number
@@ -48,7 +49,7 @@ export interface ExchangedField {
   excess: number
 }
 
-/** The receiver of a row: as it was last applied or sent, and as it is in the manifest now. */
+/** The receiver of a row as it was last applied or sent, and as it is in the manifest now. */
 export interface DriftedReceiver {
   position: number
   was: string
@@ -57,12 +58,12 @@ export interface DriftedReceiver {
   isOpen: boolean
 }
 
-/** Adds the receiver of a row whose NFT somebody else transferred. */
+/** Adds the receiver of a row whose NFT another user transferred. */
 export function addDrifted(sql: Sql, { position, was, now, isOpen }: DriftedReceiver): void {
   sql.run('INSERT INTO temp.drifted VALUES (?, ?, ?, ?)', position, was, now, isOpen ? 1 : 0)
 }
 
-// Rows that can't be changed, for example because they are frozen, count as edits too. If somebody else transferred the
+// Rows that can't be changed, for example because they are frozen, count as edits too. If another user transferred the
 // NFT of a row, the row's receiver is compared with its earlier receiver, not with the owner. Receivers are compared in
 // lower case, because an address has several spellings.
 const EDITS = `edits AS MATERIALIZED (

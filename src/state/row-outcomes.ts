@@ -186,7 +186,7 @@ export const changedRows = (
     ...[runId, runId, after, limit],
   )
 
-/** Records why an accepted row is not minted yet; null if the server doesn't say. */
+/** Records why an accepted row is not minted yet; null if the server gives no reason. */
 export function noteWaiting(sql: Sql, operationId: string, reason: string | null): void {
   sql.run('UPDATE nfts SET error = ? WHERE operation_id = ?', reason, operationId)
 }
@@ -245,8 +245,8 @@ export function loseNft(sql: Sql, operationId: string, last: number): void {
 
 /** Reopens ended rows as accepted after the backend was restored, because their outcomes may have changed. */
 export function reopenEnded(sql: Sql, runId: string): void {
-  // `was_deployed` is never cleared, because the last start may have ended before it polled the rows that an earlier
-  // restore reopened.
+  // Never clear `was_deployed`, because the last start may have ended before it polled the rows that an earlier restore
+  // reopened.
   sql.run(
     "UPDATE operations SET was_deployed = 1 WHERE run_id = ? AND released_at IS NULL AND state = 'deployed'",
     runId,
@@ -257,7 +257,7 @@ export function reopenEnded(sql: Sql, runId: string): void {
     runId,
   )
   for (const { id } of ended) moveOperation(sql, id, 'accepted')
-  // Stored files may be lost as well.
+  // Stored files may also be lost.
   sql.run('DELETE FROM uploads WHERE run_id = ?', runId)
   reopenRun(sql, runId)
 }
@@ -353,7 +353,7 @@ export function renameRows(sql: Sql, { scope }: Pick<Drop, 'scope'>, renamed: re
 }
 
 /**
- * Like `renameRows`, for a run whose rows are not read again. Also changes the keys of the stored rows, so that a
+ * Like `renameRows`, but for a run whose rows are not read again. Also changes the keys of the stored rows, so that a
  * resumed run doesn't send them. Operations that have changed meanwhile stay as they are.
  */
 export function renameStoredRows(
@@ -371,7 +371,7 @@ export function renameStoredRows(
       ...[scope.length + 1, key, nftGdnId, operation, id, scope.length + 1, scope + key],
     )
   }
-  // If a stored row already has the ID, it is another row, which was read with other content.
+  // A stored row that already has the ID is another row, which was read with other content.
   sql.run('DELETE FROM temp.renaming WHERE id IN (SELECT key FROM rows WHERE set_id = ?)', setId)
   sql.run(
     `UPDATE rows SET key = (SELECT id FROM temp.renaming t WHERE t.key = rows.key), reference = NULL

@@ -11,8 +11,8 @@ import type { OperationState } from './transitions.ts'
 export type MintOperation = Exclude<MintEndpoint, 'creatednft'>
 
 /**
- * The outcome of a request with rows; null while in flight. `found`: never sent, because its rows had been minted
- * before.
+ * The outcome of a request with rows; null while in flight. `found`: the request was never sent, because its rows had
+ * been minted before.
  */
 export type RequestOutcome = 'accepted' | 'refused' | 'unknown' | 'found'
 
@@ -94,7 +94,11 @@ function requestOf(row: RequestRow): RowRequest {
   return { id, n, outcome, unknownAfter, endpoint, key, body, honorsKey }
 }
 
-/** @throws GdnError `data_dir` if it is damaged */
+/**
+ * Reads a request of a run.
+ *
+ * @throws GdnError `data_dir` if it is damaged
+ */
 export function readRowRequest(sql: Sql, id: number): RowRequest {
   const row = sql.get<RequestRow>(`${REQUESTS} WHERE q.id = ?`, id)
   if (row === undefined) throw new Error(`request ${id} does not exist`)
@@ -195,7 +199,7 @@ export function rowsOfRequest(sql: Sql, { scope }: Pick<Drop, 'scope'>, requestI
 
 /**
  * Returns the bodies of requests in the collections whose rows or operations are in flight, unknown or absent. Omits
- * the requests of one run. `position` is the row's index, or null for an operation of a single command.
+ * the requests of one run. `position` is the row's index. It is null for an operation of a single command.
  */
 export function unresolvedBodies(
   sql: Sql,

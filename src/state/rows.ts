@@ -20,19 +20,20 @@ export interface RowRecord {
   /** The hash of its content. */
   content: string
   /**
-   * The content hash that every copy of the manifest has, regardless of where its files are. Null if it equals
+   * The content hash that every copy of the manifest has, regardless of the location of its files. Null if it equals
    * `content`. See `copyHash`.
    */
   portable: string | null
   /**
-   * The hash that a copy with addresses in place of ENS names has. Null for a row without names, whose own hash it is.
+   * The hash of a copy of the row with addresses in place of ENS names. Null for a row without names, because its own
+   * hash is the same.
    */
   plain: string | null
   /** Rows with the same number may share a request, because they have the same receiver and sender. */
   receivers: number
   /** The number of its local files. */
   files: number
-  /** The row's content as UTF-8; see `rowTexts`. Bytes, because libsql ends a text at its first NUL. */
+  /** The row's content as UTF-8; see `rowTexts`. It is stored as bytes, because libsql ends a text at its first NUL. */
   body: Uint8Array
 }
 
@@ -47,8 +48,8 @@ export const tableOf = (rows: RowsIn): string =>
   rows === 'draft' ? 'temp.draft' : `(SELECT * FROM rows WHERE set_id = ${Number(rows.set)})`
 
 /**
- * Put it after `operations` in a query for the operations of rows. Without it, SQLite may prefer `operations_by_line`,
- * which has more of the columns, and read all operations of the run for each row.
+ * Index hint that follows `operations` in a query for the operations of rows. Without it, SQLite may prefer
+ * `operations_by_line`, which has more of the columns, and read all operations of the run for each row.
  */
 export const BY_IDENTITY = 'INDEXED BY operations_by_run'
 
@@ -56,7 +57,7 @@ export const BY_IDENTITY = 'INDEXED BY operations_by_run'
 const USUAL = 'position, line, key, content, receivers, body'
 const COLUMNS = `${USUAL}, reference, portable, files, plain`
 
-/** Number of rows in one INSERT. With libsql, a statement for each row took twice as long. */
+/** Number of rows in one INSERT. In measurements with libsql, a statement for each row took twice as long. */
 const ROWS_PER_INSERT = 100
 
 /** Begins a new draft, and removes the previous one. */
@@ -99,7 +100,7 @@ export function moveRow(
   sql.run(`UPDATE ${table} SET key = ?, reference = ? WHERE ${where}`, ...[key, reference, position, ...set])
 }
 
-/** Adds a set of rows to a run. Nothing reads it until the run points to it. */
+/** Adds a set of rows to a run. The set isn't used until the run refers to it. */
 export function newSet(sql: Sql, runId: string): number {
   sql.run('INSERT INTO row_sets (run_id) VALUES (?)', runId)
   const row = sql.get<{ id: number }>('SELECT max(id) AS id FROM row_sets WHERE run_id = ?', runId)
@@ -112,7 +113,8 @@ export function removeOtherSets(sql: Sql, runId: string, kept: number | null): v
 }
 
 /**
- * With pages of 200 rows or more, so many objects survive a garbage collection that V8 doubles its young generation.
+ * Number of rows in a page. With 200 rows or more, so many objects survive a garbage collection that V8 doubles its
+ * young generation.
  */
 const PAGE = 100
 
@@ -128,7 +130,8 @@ export async function* pagesOf<Row extends { position: number }>(
     const last = page.at(-1)
     if (last === undefined || page.length < limit) return
     after = last.position
-    // libsql frees the memory of a page only when the event loop turns. Without that, a million rows take 20 MB more.
+    // Wait for the event loop, because only then libsql frees the memory of a page. Otherwise, a million rows need 20
+    // MB more.
     await nextTurn()
   }
 }
@@ -196,7 +199,7 @@ export interface PlannedRow {
   position: number
   receivers: number
   files: number
-  /** Null if it was never sent, or its request had no effect. */
+  /** State of the row's operation. Null if the row was never sent, or its request had no effect. */
   state: OperationState | null
   /** 1 if the row has an `id` and was sent or applied with other content. */
   isChanged: number
@@ -230,9 +233,9 @@ const isEdited = (drop: Pick<Drop, 'reading'>, row: string, sent = 'o.content'):
 }
 
 /**
- * Yields rows with their current operations in a run, in the manifest's order. By line, the operations are adjacent in
- * an index that has all columns. By identity, which often contains a hash, 100,000 rows read 18 times as many pages of
- * the file.
+ * Yields rows with their current operations in a run, in the manifest's order. When found by line, the operations are
+ * adjacent in an index that has all columns. When found by identity, which often contains a hash, 100,000 rows read 18
+ * times as many pages of the file.
  */
 export async function* plannedPages(
   state: StateReader,

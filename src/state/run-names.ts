@@ -5,7 +5,7 @@ import { glanceAtState } from './glance.ts'
 export interface RunName {
   id: string
   name: string
-  /** As given with `--run`. */
+  /** The name that was given with `--run`. */
   runName: string | null
   manifest: string | null
   blockchain: string

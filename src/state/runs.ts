@@ -32,7 +32,7 @@ interface NewRun {
   now: number
 }
 
-/** Adds a run that its creator holds. */
+/** Adds a run that its creator has acquired. */
 export function insertRun(
   sql: Sql,
   { id, kind, name, note, isKept = false, holder, fence = 1, now }: NewRun,
@@ -84,9 +84,9 @@ export function acquireRun(
 }
 
 /**
- * Checks that this process still holds a run. Called in every transaction that changes the run.
+ * Checks that this process has not lost a run. Called in every transaction that changes the run.
  *
- * @throws GdnError `run_busy` if another process holds the run
+ * @throws GdnError `run_busy` if another process has acquired the run
  */
 export function checkFence(sql: Sql, { runId, fence }: RunLease): void {
   const row = sql.get<{ fence: number }>('SELECT fence FROM runs WHERE id = ?', runId)
@@ -114,12 +114,12 @@ export function endRun(sql: Sql, runId: string, now: number): void {
   sql.run('UPDATE runs SET ended_at = ? WHERE id = ?', now, runId)
 }
 
-/** Records that a finished run has work again, or an outcome that became unknown. */
+/** Records that a finished run has work again, or has an outcome that became unknown. */
 export function reopenRun(sql: Sql, runId: string): void {
   sql.run('UPDATE runs SET ended_at = NULL WHERE id = ?', runId)
 }
 
-/** How long a finished run of a command is stored, and the maximum number of such runs. */
+/** How long a finished run of a command is stored, in milliseconds, and the maximum number of such runs. */
 const KEPT_MS = 30 * 24 * 3_600_000
 const KEPT_RUNS = 5_000
 
@@ -134,7 +134,8 @@ const OLD = `${COMMANDS} AND ended_at IS NOT NULL AND holder IS NULL
   AND (ended_at < ? OR id NOT IN (SELECT id FROM runs WHERE ${COMMANDS} ORDER BY started_at DESC LIMIT ?))`
 
 /**
- * Removes old runs of commands whose outcome is known. Their NFTs stay recorded, so that no other request can get them.
+ * Removes old runs of commands whose outcomes are known. Their NFTs stay recorded, so that no other request can get
+ * them.
  */
 export function pruneRuns(sql: Sql, now: number): void {
   const old = sql.all<{ id: string }>(`SELECT id FROM runs WHERE ${OLD}`, now - KEPT_MS, KEPT_RUNS)
@@ -169,7 +170,7 @@ export interface CommandRun {
   state: OperationState
   reason: string | null
   isReleased: boolean
-  /** Whether the run is an operation of the npm client. Then `name` is its idempotency key. */
+  /** Whether the run is an operation of the npm client. If so, `name` is its idempotency key. */
   isKept: boolean
   origin: string
   url: string | null

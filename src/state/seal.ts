@@ -4,7 +4,7 @@ import { pid } from 'node:process'
 import { bootId } from '../core/process-identity.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 
-/** Where a database file is. It changes after a copy, a restore, or a restart of the machine. */
+/** The location of a database file. It changes after a copy, a restore, or a restart of the machine. */
 export interface SealLocation {
   host: string
   device: string
@@ -34,7 +34,11 @@ export class Seal {
   readonly #file: number
   readonly #holder: number
 
-  /** @param path the path of the database */
+  /**
+   * Creates the seal of a database.
+   *
+   * @param path the path of the database
+   */
   constructor(path: string) {
     this.#file = openSlot(`${path}-seal`)
     try {
@@ -109,7 +113,7 @@ function isKnownPlace(sql: Sql, { host, device, inode, boot }: SealLocation): bo
  * last. Must be called under the lock.
  */
 export function whyCopied(sql: Sql, place: SealLocation, seal: Seal): string | null {
-  // This query comes first, because it acquires the lock. After that, no other process writes the seal.
+  // Run this query first, because it acquires the lock. After that, no other process writes the seal.
   const { counter, sealed_at } = counterOf(sql)
   if (counter === 0) return (seal.counter ?? 0) === 0 ? null : 'the previous database is missing'
   if (!isKnownPlace(sql, place)) return 'it was not used in this location before'

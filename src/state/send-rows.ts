@@ -23,7 +23,7 @@ export interface NewRowRequest {
 /**
  * Commits the bytes of a request, and records that they are about to be sent. Replaces earlier requests of these rows.
  *
- * @throws GdnError `already_accepted` if another run has reopened one of the rows since this run entered them
+ * @throws GdnError `already_accepted` if another run has reopened one of the rows since this run stored them
  */
 export function sendRows(sql: Sql, drop: Drop, request: NewRowRequest, now: number): { id: number; n: number } {
   const entered = enterRequest(sql, drop, request)

@@ -16,8 +16,8 @@ export function damagedState(path: string, why: string, cause?: unknown): GdnErr
 }
 
 /**
- * Returns the error for a state that has another schema. The hint leaves the seal where it is. Beside the seal, a new
- * state counts as a copy, so a mint is compared with the collection before it is sent.
+ * Returns the error for a state that has another schema. The hint doesn't move the seal. Next to the seal, a new state
+ * counts as a copy, so a mint is compared with the collection before it is sent.
  */
 export function otherSchema(path: string, version: number): GdnError {
   const next =

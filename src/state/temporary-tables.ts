@@ -18,7 +18,7 @@ const TABLES = {
    */
   changes: '(position INTEGER, n INTEGER, change TEXT NOT NULL, PRIMARY KEY (position, n)) WITHOUT ROWID',
   /**
-   * Receivers of rows whose NFTs somebody else transferred. `addDrifted` fills it, and `exchangedFields` and
+   * Receivers of rows whose NFTs another user transferred. `addDrifted` fills it, and `exchangedFields` and
    * `exchangedRows` read it.
    */
   drifted: '(position INTEGER PRIMARY KEY, was TEXT NOT NULL, now TEXT NOT NULL, is_open INTEGER NOT NULL)',

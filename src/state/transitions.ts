@@ -2,28 +2,29 @@ import type { Sql } from '../sqlite/shared-database.ts'
 
 /**
  * The states of an operation. `planned`: only its name is claimed. `intended`: its bytes are committed, and none was
- * sent. `sent`: bytes may have been sent. `unknown`: the same, but the attempt has ended, and no response proves the
- * outcome. `accepted`: the server accepted it. `absent`: reconciling found that it had no effect. `failed`: it was
- * refused, or its NFT or transaction failed. `deployed`: done.
+ * sent. `sent`: bytes may have been sent. `unknown`: bytes may have been sent, the attempt has ended, and no response
+ * proves the outcome. `accepted`: the server accepted it. `absent`: reconciling found that it had no effect. `failed`:
+ * it was refused, or its NFT or transaction failed. `deployed`: its NFT or transaction is final.
  */
 export type OperationState = 'planned' | 'intended' | 'sent' | 'accepted' | 'unknown' | 'absent' | 'failed' | 'deployed'
 
 /** The allowed next states of each state. A trigger in the database enforces them. */
 export const TRANSITIONS: Readonly<Record<OperationState, readonly OperationState[]>> = {
-  // To accepted: it was found on the server before anything was sent.
+  // It becomes accepted if it was found on the server before anything was sent.
   planned: ['intended', 'accepted'],
-  // Back to planned: its process ended before anything was sent, and the bytes are rebuilt. To failed: it was refused.
+  // It becomes planned again if its process ended before anything was sent; the bytes are then rebuilt. It becomes
+  // failed if it was refused.
   intended: ['sent', 'planned', 'failed'],
-  // Back to intended: the request certainly had no effect, and may be sent again.
+  // It becomes intended again if the request certainly had no effect, so that it may be sent again.
   sent: ['accepted', 'intended', 'unknown'],
-  // A refusal of a second attempt proves nothing about the first. To failed: the server refused the second attempt
-  // because of the maximum supply, and has no NFT with the reference ID of the row.
+  // A refusal of a second attempt proves nothing about the first one. It becomes failed if the server refused the
+  // second attempt because of the maximum supply, and has no NFT with the reference ID of the row.
   unknown: ['accepted', 'absent', 'failed'],
   // To unknown: the backend was restored and no longer has it. To planned: a local backend was emptied.
   accepted: ['deployed', 'failed', 'unknown', 'planned'],
   // It was found later, or a later check couldn't decide.
   absent: ['accepted', 'unknown'],
-  // After the backend was restored, its outcome is requested again.
+  // Its outcome is requested again after the backend was restored.
   failed: ['accepted', 'unknown'],
   deployed: ['accepted', 'unknown'],
 }
@@ -42,10 +43,10 @@ const DUPLICATE = `SELECT id FROM operations WHERE ${LIVE} AND server_id = o.ser
 
 /**
  * Moves an operation to a state. Only this function and `moveRequest` write `operations.state`. A failed or absent
- * operation doesn't keep its name, so another run may have claimed it. Then the live operation of that run is recorded
- * as the `rival` of this one.
+ * operation doesn't keep its name, so another run may have claimed it. In that case, the live operation of that run is
+ * recorded as the `rival` of this one.
  *
- * @param reason why the outcome is unknown, or what failed; null clears it
+ * @param reason why the outcome is unknown or the operation failed; null clears it
  */
 export function moveOperation(sql: Sql, id: string, to: OperationState, reason: string | null = null): void {
   const changed = sql.run(

@@ -1,5 +1,5 @@
-// Queries that distinguish rows and NFTs with an ID from those without one. The key of a row without an ID contains the
-// hash of its content.
+// These queries distinguish rows and NFTs with an ID from those without one. The key of a row without an ID contains
+// the hash of its content.
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from './drops.ts'
 import { type RowRecord, type RowsIn, tableOf } from './rows.ts'
