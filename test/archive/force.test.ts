@@ -88,9 +88,7 @@ test('never replaces a damaged archive, that of another collection, or another f
     await writeFile(file, content)
     const result = await cli(['collection', 'archive', ...flags, '--to', file, '--force', '--json'], { env })
     expect([result.code, errorOf(result).message]).toEqual([2, expect.stringContaining(message)])
-    expect(errorOf(result).hint).toBe(
-      'The file was not changed. Use another file name, or delete this file first.',
-    )
+    expect(errorOf(result).hint).toBe('The file was not changed. Use another file name, or delete this file first.')
     expect(await readFile(file)).toEqual(content)
   }
 }, 60_000)

@@ -136,7 +136,14 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
       if (rows.commitment.rule !== null) checkAbandoned(plan, flags.abandonRows)
       if (noneMinted(plan) === null) printLeft(deps, plan, isUndrawn)
       const missing = plan.notMinted - plan.undeployed
-      if (flags.dryRun && isUndrawn && draw.seal === null && missing > 0 && flags.abandonRows === undefined && noneMinted(plan) === null)
+      if (
+        flags.dryRun &&
+        isUndrawn &&
+        draw.seal === null &&
+        missing > 0 &&
+        flags.abandonRows === undefined &&
+        noneMinted(plan) === null
+      )
         io.note(`To seal the drop without ${missing === 1 ? 'it' : 'them'}, add --abandon-rows ${missing}.`)
       // A given limit is set even if nothing is left to reveal.
       const hasEffect = plan.pending > 0 || (flags.maxCost !== undefined && noneMinted(plan) === null)

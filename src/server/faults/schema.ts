@@ -87,7 +87,10 @@ const rule = z.discriminatedUnion('fault', [latency, status, timeout, cut, nft],
 /** The schema of a fault file. */
 export const faultsFile = z.strictObject({
   seed: z.int({ error: 'must be a whole number' }).default(1),
-  faults: z.array(rule).min(1, { error: 'must have at least one fault' }).max(1000, { error: 'must have at most 1000 faults' }),
+  faults: z
+    .array(rule)
+    .min(1, { error: 'must have at least one fault' })
+    .max(1000, { error: 'must have at most 1000 faults' }),
 })
 
 export type FaultRule = z.output<typeof rule>

@@ -53,7 +53,10 @@ export async function status(deps: Deps, given: string | undefined, flags: Statu
       const seen = await runStatus(run)
       const data = runData(seen)
       const spent = flags.costs ? await spentOf(deps, await settingsIfFound(deps, run, flags), run, seen.counts) : null
-      const resume = howToResume({ ...run, manifest: run.manifestPath, contract: run.contractAddress }, seen.counts.pending)
+      const resume = howToResume(
+        { ...run, manifest: run.manifestPath, contract: run.contractAddress },
+        seen.counts.pending,
+      )
       return {
         data: { ...data, ...spent?.costs },
         run: { ...run, counts: seen.counts },
