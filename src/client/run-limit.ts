@@ -20,7 +20,10 @@ export const limitIn = ({ maxCost }: RunLimit): bigint | null =>
 /** Returns whether a limit replaces the server's limit even if it is higher. */
 export const setsLimit = ({ maxCost }: RunLimit): boolean => maxCost?.endsWith(';set') === true
 
-/** Returns the run and cost limit for requests. Only an explicit limit of this command can raise the server's limit. */
+/**
+ * Returns the run and cost limit for requests. Only a limit that is passed to this command can raise the server's
+ * limit.
+ */
 export function runLimit(run: string, { permitted = null, commandLimit = null, storedLimit = null }: Limits): RunLimit {
   if (permitted !== null) return { run, maxCost: String(permitted) }
   if (commandLimit !== null) return { run, maxCost: `${commandLimit};set` }

@@ -93,7 +93,7 @@ const manifestSettings = {
         (meaning) =>
           COLUMN_MEANING.test(meaning)
             ? null
-            : `"${meaning}" is not a column of a manifest, such as image or attr:Mood`,
+            : `"${meaning}" is not a manifest column: use a column such as image or attr:Mood`,
         COLUMN_MEANING.source,
       ),
     )

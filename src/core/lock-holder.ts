@@ -93,7 +93,7 @@ const WAIT_HINT = 'Wait until the process ends, or press Ctrl-C in its terminal.
 const begun = ({ since }: LockHolder): string => (since === null ? '' : ` since ${since.replace(/\.\d+Z$/, 'Z')}`)
 
 const elsewhere = ({ pid, host }: LockHolder): string =>
-  `pid ${pid} of another machine or container${host === null ? '' : `, ${host}`}`
+  `pid ${pid} on another machine or in another container${host === null ? '' : `, ${host}`}`
 
 /**
  * Returns the error for a run that a remote process holds.

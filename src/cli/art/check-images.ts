@@ -8,7 +8,7 @@ import type { Deps } from '../deps.ts'
 import { type Io, safe } from '../io/io.ts'
 import { withProgress } from '../io/progress.ts'
 
-/** Maximum number of warnings of a kind that are printed. */
+/** Maximum number of printed warnings of each kind. */
 const LISTED = 5
 
 /** The result of a check of all images. */

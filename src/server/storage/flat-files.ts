@@ -130,7 +130,7 @@ function unfinishedFile(path: string, file: FileHandle, pathOf: (cid: string) =>
   }
 }
 
-/** Makes the names in a folder durable. Does nothing if the system can't sync folders, as on Windows. */
+/** Makes the names in a folder durable. Does nothing on systems that can't fsync directories, such as Windows. */
 async function syncFolder(path: string): Promise<void> {
   let folder: FileHandle | undefined
   try {
