@@ -222,8 +222,16 @@ describe('map and unknown_columns of the project file', () => {
   })
 
   test.each([
-    [{ map: { Bild: 'picture' } }, 'map.Bild', '"picture" is not a manifest column: use a column such as image or attr:Mood'],
-    [{ map: { Bild: 'attr:' } }, 'map.Bild', '"attr:" is not a manifest column: use a column such as image or attr:Mood'],
+    [
+      { map: { Bild: 'picture' } },
+      'map.Bild',
+      '"picture" is not a manifest column: use a column such as image or attr:Mood',
+    ],
+    [
+      { map: { Bild: 'attr:' } },
+      'map.Bild',
+      '"attr:" is not a manifest column: use a column such as image or attr:Mood',
+    ],
     [{ map: { Bild: 'extra:title' } }, 'map.Bild', 'is part of every NFT'],
     [{ map: ['image'] }, 'map', 'must be'],
     [{ map: { Bild: 1 } }, 'map.Bild', 'must be'],

@@ -18,11 +18,11 @@ test.each([
 
 test.each([
   ['nft.deploied=http://a.test/', 'nft.deployed'],
-  ['nft.deployed=', 'is not a URL'],
-  ['nft.deployed=http://user:pw@a.test/', 'is not a URL'],
-  ['nft.deployed=ftp://a.test/', 'is not a URL'],
-  ['=http://a.test/', 'is not a URL'],
-  ['', 'is not a URL'],
+  ['nft.deployed=', 'is not an http(s) URL'],
+  ['nft.deployed=http://user:pw@a.test/', 'is not an http(s) URL'],
+  ['nft.deployed=ftp://a.test/', 'is not an http(s) URL'],
+  ['=http://a.test/', 'is not an http(s) URL'],
+  ['', 'is not an http(s) URL'],
   ['nft.deployed,=http://a.test/', '--forward-to'],
 ])('rejects %j, and names the flag', async (raw, message) => {
   const { code, stderr } = await cli(['local', 'listen', '--forward-to', raw])

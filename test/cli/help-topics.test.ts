@@ -63,7 +63,7 @@ describe('topics keep what their pages contain', () => {
     expect(await topic('manifest')).toContain('    "unknown_columns": "attr"\n')
     const chains = await topic('blockchains')
     expect(chains).toMatch(
-      /^ {2}Transfer through the API +EVM networks: with --enable-transfer\n +Solana: no; --enable-transfer has no effect$/m,
+      /^ {2}Transfer through the API +EVM networks: in collections with --enable-transfer\n +Solana: no; --enable-transfer has no effect$/m,
     )
     expect(chains).toMatch(/^ {2}Blockchain +Server$/m)
     expect(await topic('security')).toMatch(/remote\s+signer\s+\(docs\/public-networks\.md\)/)
