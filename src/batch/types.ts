@@ -124,7 +124,7 @@ export interface BatchOptions extends RunOptionFlags {
   /** Returns the row number, from 1, of an NFT that any run minted for this unrevealed drop; null for other NFTs. */
   committedRow?: ((metadata: unknown) => number | null) | undefined
   /** The number of the run's drop to resume. Default: the newest. */
-  generation?: number
+  generation?: number | undefined
   /** Whether to retry rows that the server refused or whose NFTs failed. */
   retryFailed?: boolean
   /** Whether to retry rows that reconciling found absent. */

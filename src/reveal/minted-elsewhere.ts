@@ -3,7 +3,7 @@ import { sameAddress } from '../api/same-address.ts'
 import { isRevealedHere, listRuns, type Run } from '../batch/runs/runs.ts'
 import type { BatchOptions } from '../batch/types.ts'
 import type { ManifestItem } from '../manifest/read.ts'
-import { leavesIn } from './leaves.ts'
+import { leafOf, leavesIn, saltOf } from './leaves.ts'
 import { type ReadCommitment, readCommitment } from './read-commitment.ts'
 import { commitmentOf, leavesPath } from './unrevealed.ts'
 
@@ -34,13 +34,27 @@ export async function hiddenElsewhere(
   return null
 }
 
-/** Returns the number of rows that have the position and the content of a row of a run's commitment. */
+/** Maximum number of hashes for rows that aren't at their committed positions. */
+const MAX_HASHES = 2_000_000
+
+/**
+ * Returns the number of rows that a run's commitment contains. In a long manifest, looks for only some of the rows that
+ * aren't at their committed positions.
+ */
 async function hiddenIn(run: Run, { commitment }: ReadCommitment): Promise<number> {
   const committed = commitmentOf(run)
   if (committed === null) return 0
-  const { provenance, seed, shuffle } = committed
+  const { provenance, shuffle } = committed
   const leaves = await readFile(leavesPath(run.stateDir, provenance)).catch(() => null)
   if (leaves === null) return commitment.withRule(shuffle).provenance === provenance ? commitment.rows : 0
-  const { changed, removed } = commitment.differencesFrom(leaves, Buffer.from(seed, 'hex'))
-  return leavesIn(leaves).length - changed.length - removed.length
+  const all = leavesIn(leaves)
+  const seed = Buffer.from(committed.seed, 'hex')
+  const { changed, added, removed } = commitment.differencesFrom(leaves, seed)
+  const known = all.length - changed.length - removed.length
+  const salts = all.map((_, at) => saltOf(seed, at + 1))
+  const moved = [...changed, ...added]
+  const step = Math.ceil((moved.length * all.length) / MAX_HASHES)
+  const isCommitted = (row: number) =>
+    all.some((leaf, at) => salts[at] !== undefined && leafOf(salts[at], commitment.contentOf(row)) === leaf)
+  return known + moved.filter((row, at) => at % step === 0 && isCommitted(row)).length
 }

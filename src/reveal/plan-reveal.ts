@@ -22,6 +22,7 @@ import { leavesUrlIn, rowsByMetadata } from './provenance-in.ts'
 import type { ReadCommitment } from './read-commitment.ts'
 import { type Found, withOpenRows } from './rows-with-nfts.ts'
 import { type DrawnRows, withDrawnRows } from './shuffle/drawn-rows.ts'
+import { shownProof } from './slots-shown.ts'
 
 /** A row that is not revealed, and the reason. */
 export interface LeftRow {
@@ -102,7 +103,8 @@ export async function withRevealPlan<Result>(
   return await withOpenRows(options, client, items, async ({ store, source, pairs, found }) => {
     const labels = new OtherLabels(store, options.label ?? null)
     await labels.begin(pairs)
-    const commitment: Committed = { rows, drawn, rowOf: await rowsByMetadata(rows.commitment) }
+    const slotOfRow = new Map(Array.from(drawn?.rows ?? [], (row, at) => [row, at + 1]))
+    const commitment: Committed = { rows, drawn, slotOfRow, rowOf: await rowsByMetadata(rows.commitment) }
     /** Returns the row that an NFT shows or will show. In a shuffled drop, that row was drawn for the slot. */
     const nameOf = async ({ row: { key, row, position } }: Candidate): Promise<Named> => {
       if (rows.commitment.rule === null) return { key: shownKey(key), line: row.line }
@@ -171,7 +173,7 @@ export async function withRevealPlan<Result>(
     // If no row has an NFT, the manifest was more likely renamed.
     if (rows.commitment.rule !== null && missing.length < plan.rows) {
       const { provenance } = rows.commitment
-      await refuseOtherIds(source, options, missing, { provenance, slotOf: slotsByRow(commitment) })
+      await refuseOtherIds(source, options, missing, { provenance, slotOf: (metadata) => slotIn(metadata, commitment) })
     }
     if (plan.pending > 0 && !source.hasUpdates) {
       throw new GdnError('refused', "the server can't update NFTs", { hint: 'Use a gdn backend.' })
@@ -222,6 +224,8 @@ type RowState =
 interface Committed {
   rows: ReadCommitment
   drawn: DrawnRows | null
+  /** The slot for which each row was drawn, both from 1; empty if no rows are drawn. */
+  slotOfRow: ReadonlyMap<number, number>
   rowOf: Awaited<ReturnType<typeof rowsByMetadata>>
 }
 
@@ -237,6 +241,8 @@ function stateOf({ candidate, nft }: Found, committed: Committed): RowState {
   if (nft.burned === true) return { kind: 'left', reason: 'it is burned' }
   if (Number(nft.revision ?? 0) > 0) {
     if (isShown(metadata, shownMetadata(candidate.row, committed))) return { kind: 'revealed' }
+    const slot = slotIn(metadata, committed)
+    if (slot !== null && slot !== candidate.row.position + 1) return { kind: 'moved', row: String(slot) }
     const isOurs = nft.revision_reference_id?.startsWith(updatesPrefix(candidate.reference)) === true
     if (!isOurs) return { kind: 'left', reason: 'its metadata was changed elsewhere' }
     // Earlier versions of `gdn apply` removed the salt, and a reveal restores it.
@@ -256,11 +262,11 @@ function stateOf({ candidate, nft }: Found, committed: Committed): RowState {
   return { kind: 'pending' }
 }
 
-/** Returns a function that returns the slot of a revealed NFT, or null for other NFTs. */
-function slotsByRow({ rowOf, drawn }: Committed): (metadata: unknown) => number | null {
-  const slotOf = new Map(Array.from(drawn?.rows ?? [], (row, at) => [row, at + 1]))
-  return (metadata) => slotOf.get(rowOf(metadata) ?? 0) ?? null
-}
+/** Returns the slot of an NFT that this draw of a shuffled drop revealed; null for other NFTs. */
+const slotIn = (metadata: unknown, { drawn, rowOf, slotOfRow }: Committed): number | null =>
+  drawn !== null && shownProof(metadata)?.signature === drawn.signature
+    ? (slotOfRow.get(rowOf(metadata) ?? 0) ?? null)
+    : null
 
 /** Returns the metadata of a row's NFT after the reveal. */
 const shownMetadata = ({ position, row }: KeptRow, { rows: { commitment }, drawn }: Committed) => ({

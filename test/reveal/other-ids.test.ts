@@ -89,6 +89,16 @@ test('publishes no hidden rows in another collection before their reveal, unless
   )
   expect((await elsewhere('apply', '--yes', '--json')).code).not.toBe(0)
   expect(await nftsOf(backend, other)).toEqual([])
+  const [head, ...lines] = rows.split('\n')
+  for (const others of [lines.toReversed(), [...lines.slice(1), String(rowsOf(4).split('\n').at(-1))]]) {
+    await writeFile(machine.path('drop.csv'), [head, ...others].join('\n'))
+    const { error } = await elsewhere('mint', '--json')
+    expect(error).toMatchObject({
+      code: 'refused',
+      message: expect.stringContaining(`in the collection ${hidden.address}`),
+    })
+  }
+  await writeFile(machine.path('drop.csv'), rows)
   // Rows that stay hidden are minted again with a warning.
   const repeated = await elsewhere('mint', '--unrevealed', machine.path('hidden.json'), '--dry-run')
   expect([repeated.code, repeated.stderr]).toEqual([
@@ -123,4 +133,68 @@ test('plans offer the reveal only of an unedited manifest, and say how to burn a
   expect(await planText(rows, '--prune', '--out', machine.path('plan.json'))).toContain(
     'To burn an NFT without a row, run `gdn nft burn <nft_gdn_id>`.',
   )
+})
+
+test('mints no edited row of a shuffled drop again, and reveals the run that committed to the rows', {
+  tags: ['promise'],
+}, async () => {
+  const collection = await createTestCollection(backend)
+  const machine = await shuffledMachine(backend, collection)
+  const rows = rowsOf(3)
+  expect((await machine.shuffle(rows)).code).toBe(0)
+  const other = await shuffledMachine(backend, collection)
+  const [head, first, ...last] = rows.split('\n')
+  const edited = [rowsOf(3, (row) => `Edited ${row}`), [head, ...last].join('\n'), rowsOf(4), `${head}\n${first}`]
+  for (const one of [machine, other])
+    for (const manifest of edited)
+      expect((await one.run(['batch', 'mint'], manifest, '--again')).error, manifest).toMatchObject({
+        code: 'refused',
+        message: expect.stringContaining('can be minted only once'),
+      })
+  expect(await nftsOf(backend, collection)).toHaveLength(3)
+  // Without a shuffle, --again mints the rows visibly, and the reveal still finds the hidden ones.
+  const plain = await shuffledMachine(backend, await createTestCollection(backend))
+  expect((await plain.mint(rows)).code).toBe(0)
+  expect((await plain.run(['batch', 'mint'], rows, '--again')).code).toBe(0)
+  const revealed = await plain.run(['reveal', '--yes'], rows)
+  expect(revealed.code, revealed.stderr).toBe(0)
+  expect(JSON.parse(revealed.stdout)).toMatchObject({ revealed: 3, left: 0 })
+})
+
+test('reveals no drop whose IDs were exchanged after the reveal', async () => {
+  const collection = await createTestCollection(backend)
+  const machine = await shuffledMachine(backend, collection)
+  const rows = rowsOf(3)
+  expect((await machine.shuffle(rows)).code).toBe(0)
+  expect((await machine.reveal(rows)).code).toBe(0)
+  const exchanged = rows.replace('r1,', 'x,').replace('r2,', 'r1,').replace('x,', 'r2,')
+  expect((await machine.reveal(exchanged)).error).toMatchObject({
+    code: 'refused',
+    message: expect.stringContaining('line 2 was minted as row 2, line 3 was minted as row 1'),
+  })
+})
+
+test('no plan publishes hidden rows by updates in another collection', async () => {
+  const [hidden, visible] = [
+    await createTestCollection(backend),
+    await createTestCollection(backend, { dynamic: true }),
+  ]
+  const machine = await shuffledMachine(backend, hidden)
+  const target = ['-c', visible.address, '-b', visible.blockchain, '--base-url', backend.url, '--json']
+  const file = machine.path('drop.csv')
+  await writeFile(
+    file,
+    rowsOf(3, (row) => `Public ${row}`),
+  )
+  const minted = await cli(['batch', 'mint', file, ...target], machine.options)
+  expect(minted.code, minted.stderr).toBe(0)
+  expect(await machine.mint(rowsOf(3), '--run', 'hidden')).toMatchObject({ code: 0, error: null })
+  for (const command of [['plan'], ['apply', '--yes']]) {
+    const planned = await cli([...command, file, ...target], machine.options)
+    expect(errorOf(planned)).toMatchObject({
+      code: 'refused',
+      message: expect.stringContaining('and this plan would publish their metadata'),
+    })
+  }
+  expect((await nftsOf(backend, visible)).map(({ revision }) => revision)).toEqual([0, 0, 0])
 })

@@ -82,12 +82,15 @@ export async function storeShuffle(
   )
 }
 
-/** Returns whether this machine knows that each NFT of a shuffled drop is revealed or burned. */
+/**
+ * Returns whether this machine knows that each row of an unrevealed drop is revealed or burned. The rows of a drawn drop
+ * without an NFT are abandoned.
+ */
 export const isRevealedHere = async ({ stateDir, id }: Pick<Run, 'stateDir' | 'id'>): Promise<boolean> =>
   await reading(stateDir, false, (state) =>
     state.read((sql) => {
       const drop = readDrop(sql, id)
-      return drop !== null && areAllRevealed(sql, drop, true)
+      return drop !== null && areAllRevealed(sql, drop, drop.reading.draw !== undefined)
     }),
   )
 

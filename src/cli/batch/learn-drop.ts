@@ -26,7 +26,9 @@ export async function learnDrop<Known extends Run>(deps: Deps, connection: Conne
   if (seal === undefined && state.phase === 'open') return run
   const draw = seal === undefined ? null : await shownDraw(deps, connection, run, commitment)
   const known = { seal: seal === undefined ? null : await sealOf(seal), ...(draw === null ? {} : { draw }) }
-  if (known.seal !== null && draw !== null) known.seal.isNamed = !isDrawnByDrand(known.seal, draw)
+  // The round of a named beacon is known only to the machine that named it.
+  if (known.seal !== null && draw !== null && !known.seal.isNamed && !isDrawnByDrand(known.seal, draw))
+    known.seal = { round: null, roundAt: null, isNamed: true }
   await noteDrop(deps, connection, run, known)
   return { ...run, reading: { ...run.reading, ...known } }
 

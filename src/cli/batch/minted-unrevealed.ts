@@ -32,7 +32,9 @@ interface Minting {
  * or none.
  */
 type Committed =
-  | { to: 'none' | 'others' }
+  | { to: 'none' }
+  /** Whether rows of any of the manifests are shuffled. */
+  | { to: 'others'; areShuffled: boolean }
   | {
       to: 'this' | 'other rule'
       rule: ShuffleRule | null
@@ -66,7 +68,7 @@ async function committedTo(
   if (valid.length === 0) return { to: 'none' }
   const rows = own ?? (await readCommitment(read()))
   const found = rows === null ? null : asCommitted(rows, valid)
-  if (found === null) return { to: 'others' }
+  if (found === null) return { to: 'others', areShuffled: valid.some((one) => one.shuffle_margin != null) }
   const { provenance, rule } = found.commitment
   const to = own === undefined || own.commitment.provenance === provenance ? 'this' : 'other rule'
   return { to, rule, isSealed: sealIn(valid, provenance) !== undefined }
@@ -78,7 +80,15 @@ async function committedTo(
  */
 export async function whyNotAgain(deps: Deps, connection: Connection, minting: Minting): Promise<GdnError | null> {
   const found = await committedTo(deps, connection, minting)
-  return found.to === 'this' && found.rule !== null ? mintedOnce('--again') : null
+  if (found.to === 'none') return null
+  if (found.to !== 'others') return found.rule === null ? null : mintedOnce('--again')
+  if (!found.areShuffled) return null
+  // The manifest may have been edited since its commitment. The rows of the new run would have other reference IDs.
+  const { hidden, revealed } = await unrevealedOf(
+    { ...minting, options: { ...minting.options, again: false } },
+    connection,
+  )
+  return hidden + revealed > 0 ? mintedOnce('--again') : null
 }
 
 /**
@@ -93,8 +103,8 @@ export async function whyNotAsItIs(
   flags: BatchMintFlags,
 ): Promise<GdnError | null> {
   const found = await committedTo(deps, connection, minting)
-  const hidden = found.to === 'this' ? null : await hiddenOf(minting)
-  if (hidden !== null) return hiddenInOther(hidden)
+  const hidden = found.to === 'this' ? null : await hiddenInOther(minting, 'mint')
+  if (hidden !== null) return hidden
   if (found.to === 'none') return null
   const mints = await unrevealedOf(minting, connection)
   if (found.to === 'this') {
@@ -229,12 +239,20 @@ const hiddenOf = async ({ options, read }: Minting): Promise<HiddenRows | null> 
 const hiddenText = ({ run, count: rows }: HiddenRows): string =>
   `${count(rows, 'row')} ${rows === 1 ? 'is' : 'are'} minted unrevealed in the collection ${run.contractAddress}`
 
-/** Returns the error for a mint that would publish the rows of an unrevealed drop in another collection. */
-const hiddenInOther = (hidden: HiddenRows) =>
-  refused(
-    `${hiddenText(hidden)}, and this mint would publish ${hidden.count === 1 ? 'its' : 'their'} metadata`,
-    'Reveal that drop first with `gdn reveal`. To mint the rows hidden here as well, add --unrevealed <file>. To publish them, add --again.',
-  )
+/** Returns the error for a mint or a plan that would publish the hidden rows of another collection; null otherwise. */
+export async function hiddenInOther(minting: Minting, what: 'mint' | 'plan'): Promise<GdnError | null> {
+  const hidden = await hiddenOf(minting)
+  if (hidden === null) return null
+  const them = hidden.count === 1 ? 'its' : 'their'
+  return new GdnError('refused', `${hiddenText(hidden)}, and this ${what} would publish ${them} metadata`, {
+    place: { file: minting.options.manifestPath ?? undefined },
+    hint: `${NOTHING} To publish them, first reveal that drop with \`gdn reveal\` on this machine.${
+      what === 'plan'
+        ? ''
+        : ' To mint them hidden here as well, add --unrevealed <file>. To publish them now, add --again.'
+    }`,
+  })
+}
 
 /**
  * Returns the warning that an unrevealed mint repeats rows that are hidden in another collection; null if it repeats

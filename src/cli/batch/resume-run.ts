@@ -129,7 +129,9 @@ async function warnOfEdits(
     ? `To mint the added NFTs of the list, run \`${mint}\`.`
     : isInvalid
       ? `Run \`gdn batch validate ${file}\` to list the errors.`
-      : `To make the NFTs match the manifest, run \`gdn apply ${file}\`.`
+      : isUnrevealed(run)
+        ? 'To reveal the NFTs later, first restore the edited rows.'
+        : `To make the NFTs match the manifest, run \`gdn apply ${file}\`.`
   deps.io.warn(`The run continues with the planned rows. ${next}`)
   return { isEdited: true, editedRows }
 }

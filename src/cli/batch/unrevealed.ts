@@ -126,6 +126,10 @@ export async function openUnrevealed(
   if (rows === null) return { options, read: () => invalidItems(read()) }
   const { provenance, seed } = rows.commitment
   if (rule !== null && flags.again === true) throw mintedOnce('--again')
+  if (rule !== null && options.lookup === false && flags.dryRun !== true) {
+    const hint = 'Nothing was minted. Omit the flag, so that gdn looks for the slots that are minted already.'
+    throw flagError('--no-lookup', "can't be used for a shuffled drop", hint)
+  }
   if (kept?.commitment && kept.commitment.shuffle?.marginSeconds !== rule?.marginSeconds) {
     throw otherRule(kept.run, kept.commitment.shuffle)
   }

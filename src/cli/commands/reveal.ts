@@ -43,7 +43,7 @@ import { confirmNames, storeNames } from '../plan/store-names.ts'
 import { createOutput } from '../render/output.ts'
 import type { View } from '../render/view.ts'
 import { checkAbandoned, type Draw, NOT_DRAWN } from '../reveal/draw.ts'
-import { refuseOtherName } from '../reveal/other-name.ts'
+import { committedGeneration, refuseOtherName } from '../reveal/other-name.ts'
 import type { Revealing } from '../reveal/seal-drop.ts'
 import { throwProblems } from './batch/validate.ts'
 
@@ -100,20 +100,22 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
   const { io, signals } = deps
   const output = createOutput(io, flags, VIEW, { manifest })
   refuseStandardInput(manifest)
-  const opened = await openManifest(deps, manifest, flags, { checkRow: uncommittable }).catch((error: unknown) => {
+  const current = await openManifest(deps, manifest, flags, { checkRow: uncommittable }).catch((error: unknown) => {
     const isMissing = error instanceof GdnError && error.hint === NO_MANIFEST_HINT
     throw isMissing ? error.with({ hint: ONLY_MANIFEST }) : error
   })
-  const { options, read } = opened
-  const { blockchain, contractAddress: contract_address } = options
+  const { blockchain, contractAddress: contract_address } = current.options
   if (!isEvm(blockchain)) throw new GdnError('usage', `NFTs on ${blockchain} can't be revealed`)
   const marketplace = flags.refresh === true ? await import('../marketplace/refresh-updated.ts') : null
   const refresher = await marketplace?.openUpdatedRefresher(deps, flags, {
-    settings: opened.settings,
+    settings: current.settings,
     blockchain,
     run: manifest,
   })
-  const hashed = await hashRows(deps, opened)
+  const hashed = await hashRows(deps, current)
+  const generation = await committedGeneration(current.options, hashed.commitment)
+  const opened = { ...current, options: { ...current.options, generation } }
+  const { options, read } = opened
   const connection = await deps.connect(opened.settings, 'bulk')
   const { client } = connection
   const progress = await io.progress('Finding the NFTs of the rows')
@@ -346,7 +348,7 @@ function noneMinted({ rows, withoutNft, run, renamed }: RevealPlan): GdnError | 
     hint:
       renamed.length > 0
         ? safe(['Nothing was sent', ...renamed, ''].join('. ').trim())
-        : 'Nothing was sent. To mint the rows, run `gdn batch mint` again. If the file was renamed since the mint, add --run with its former file name, such as --run drop.csv.',
+        : 'Nothing was sent. To mint the rows, run `gdn batch mint` again. If the file was renamed since the mint, add --run with its former file name, such as --run drop.csv. If IDs of rows were changed, restore them.',
   })
 }
 

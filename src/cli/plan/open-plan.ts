@@ -110,6 +110,7 @@ export async function openPlan<Result>(
       },
       async (plan) => {
         progress.stop()
+        if (plan.counts.update > 0 && !isSaved) await refuseHiddenRows(options, read)
         return await use(plan)
       },
     )
@@ -120,6 +121,14 @@ export async function openPlan<Result>(
   } finally {
     progress.stop()
   }
+}
+
+/** @throws GdnError `refused` if the plan would publish rows that are hidden in another collection */
+async function refuseHiddenRows(options: OpenedManifest['options'], read: PlanSource['read']): Promise<void> {
+  const { hiddenInOther } = await import('../batch/minted-unrevealed.ts')
+  const readRows = () => read({ row: async () => {}, burn: async () => {} })
+  const refusal = await hiddenInOther({ options, read: readRows }, 'plan')
+  if (refusal !== null) throw refusal
 }
 
 const NO_TRANSFERS =

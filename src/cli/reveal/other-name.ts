@@ -4,7 +4,25 @@ import { howToTake } from '../../batch/runs/moved-run.ts'
 import { listRuns } from '../../batch/runs/runs.ts'
 import type { BatchOptions } from '../../batch/types.ts'
 import { GdnError } from '../../core/errors.ts'
+import type { Commitment } from '../../reveal/leaves.ts'
 import { commitmentOf, keptCommitment } from '../../reveal/unrevealed.ts'
+
+/**
+ * Returns the generation of the manifest's run that has committed to its rows, because a later one may have minted them
+ * again with --again. Returns undefined if this machine has no such run.
+ */
+export async function committedGeneration(
+  { stateDir, contractAddress, blockchain, manifestPath, runName }: BatchOptions,
+  commitment: Commitment,
+): Promise<number | undefined> {
+  for (const run of await listRuns(stateDir)) {
+    const isSame =
+      run.manifestPath === manifestPath && run.runName === (runName ?? null) && run.blockchain === blockchain
+    const own = isSame && sameAddress(run.contractAddress, contractAddress) ? commitmentOf(run) : null
+    if (own !== null && commitment.withRule(own.shuffle).provenance === own.provenance) return run.generation
+  }
+  return undefined
+}
 
 /** @throws GdnError `refused` if this machine minted the drop from another file, whose run would not be updated */
 export async function refuseOtherName(options: BatchOptions, provenance: string): Promise<void> {
