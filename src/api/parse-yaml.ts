@@ -25,12 +25,15 @@ export function parseYaml<Schema extends z.ZodType>(schema: Schema, text: string
 /**
  * Like `parseYaml`, for files whose content is checked further after parsing.
  *
+ * @param isText returns whether a number is kept as the text that the file has, such as 007 or 1.10. Its parameter is
+ *   the keys that lead to the number, without the indexes of lists.
  * @throws as `parseYaml`
  */
 export function parseYamlWithPlaces<Schema extends z.ZodType>(
   schema: Schema,
   text: string,
   file: string,
+  isText: (keys: readonly string[]) => boolean = () => false,
 ): ParsedYaml<z.output<Schema>> {
   const lines = new LineCounter()
   const uniqueKeys = (a: ParsedNode, b: ParsedNode) => isScalar(a) && isScalar(b) && sourceOf(a) === sourceOf(b)
@@ -63,6 +66,10 @@ export function parseYamlWithPlaces<Schema extends z.ZodType>(
       const place = { ...placeAt((key as Node).range?.[0]), field: '__proto__' }
       throw new GdnError('invalid_config', 'is not a known field', { place })
     },
+    Scalar(_, node, path) {
+      if (typeof node.value !== 'number') return
+      if (isText(path.filter(isPair).map(({ key }) => String(key)))) node.value = sourceOf(node)
+    },
   })
   const result = validate(
     schema,
@@ -84,7 +91,7 @@ export function parseYamlWithPlaces<Schema extends z.ZodType>(
   })
 }
 
-/** Returns the text of a key as the file spells it, without quotes. */
+/** Returns the text of a key or value as the file spells it, without quotes. */
 const sourceOf = ({ source, value }: { source?: string | undefined; value: unknown }): string =>
   typeof value === 'string' ? value : (source ?? String(value))
 

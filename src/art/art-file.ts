@@ -6,7 +6,15 @@ import { type ErrorCode, GdnError } from '../core/errors.ts'
 import { quoted } from '../core/quoted.ts'
 import { forbiddenSubject } from './contradiction.ts'
 import { References } from './references.ts'
-import { type ArtFile, artSchema, checkTypes, type LayerEntry, shareOf } from './schema.ts'
+import {
+  type ArtFile,
+  artSchema,
+  checkTypes,
+  isAttributeValue,
+  type LayerEntry,
+  shareOf,
+  textOfValue,
+} from './schema.ts'
 import type { Art, ArtLayer, ArtRule, ArtTrait, Frequency, OneOfOne } from './types.ts'
 
 type Path = (string | number)[]
@@ -23,7 +31,7 @@ const HINT = 'docs/art.md describes the fields of art.yaml, and `gdn schema art`
  *   `details`
  */
 export function parseArt(text: string, file: string, cwd: string): Art {
-  const parsed = withHint(() => parseYamlWithPlaces(artSchema, text, file))
+  const parsed = withHint(() => parseYamlWithPlaces(artSchema, text, file, isAttributeValue))
   const issues: { place: object; message: string; hint?: string }[] = []
   const report = (path: Path, message: string) => {
     issues.push({ place: { ...parsed.placeOf(path), field: formatPath(path) }, message })
@@ -120,7 +128,10 @@ function toArt({ value, placeOf }: ParsedYaml<ArtFile>, file: string, folder: st
     rules,
     oneOfOnes: ones
       .map((one, index): OneOfOne => {
-        const attributes = Object.entries(one.attributes ?? {}).map(([tag, given]) => ({ tag, value: String(given) }))
+        const attributes = Object.entries(one.attributes ?? {}).map(([tag, given]) => {
+          const type = layers.find(({ name }) => name === tag)?.type
+          return { tag, value: textOfValue(type, given) }
+        })
         return {
           at: one.at,
           image: one.image,
@@ -147,7 +158,7 @@ function toLayer(entry: LayerEntry, base: string, at: Path, placeOf: ParsedYaml<
       opacity: given.opacity ?? entry.opacity ?? 1,
       blend: given.blend ?? entry.blend ?? 'normal',
       hidden: given.hidden ?? entry.hidden ?? false,
-      value: String(given.value ?? name),
+      value: textOfValue(entry.type, given.value ?? name),
       place: placeOf([...at, 'traits', name]),
     }),
   )

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { parseMaximum, parseTraitValue, TRAIT_TYPES } from '../api/traits.ts'
+import { parseMaximum, parseTraitValue, TRAIT_TYPES, type TraitType } from '../api/traits.ts'
 import { nearest } from '../core/nearest.ts'
 import { quoted } from '../core/quoted.ts'
 import { ART_FORMATS, BLEND_MODES, MAX_COUNT } from './types.ts'
@@ -145,6 +145,14 @@ const output = fields({
   context.issues.push({ code: 'custom', message, input: context.value })
 })
 
+/**
+ * Returns whether the field at these keys is the value of an attribute. Such a value is the text in the file: 007 isn't
+ * the same as 7.
+ */
+export const isAttributeValue = ([top, list, ...rest]: readonly string[]): boolean =>
+  (top === 'layers' && list === 'traits' && rest.length === 2 && rest[1] === 'value') ||
+  (top === 'one_of_ones' && list === 'attributes' && rest.length === 1)
+
 /** The schema of `art.yaml`. `art-file.ts` checks what concerns several fields. */
 export const artSchema = fields({
   title: template.describe('Title of each NFT. {number} is its number'),
@@ -170,6 +178,15 @@ export type LayerEntry = ArtFile['layers'][number]
 
 /** Returns the share of a text such as `20%`, from 0 to 1. */
 export const shareOf = (text: string): number => Number(SHARE.exec(text)?.[1]) / 100
+
+/** Returns the text of an attribute's value. The text of a number is its shortest form: `1.50` becomes `1.5`. */
+export function textOfValue(type: TraitType | undefined, given: string | number): string {
+  const text = String(given)
+  if (type === undefined || type === 'date') return text
+  const parsed = parseTraitValue(type, undefined, text)
+  // checkTypes reports an invalid value.
+  return 'problem' in parsed ? text : parsed.text
+}
 
 type Report = (path: (string | number)[], message: string) => void
 

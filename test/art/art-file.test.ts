@@ -78,6 +78,37 @@ rules: [{ if: Code/007, requires: Sky/1.0 }]
   expect(rules[0]?.subject.members).toEqual([{ layer: 0, trait: 2 }])
 })
 
+test('keeps the text of values that YAML reads as numbers', () => {
+  const values = ['007', '1.10', '0x1F', '12345678901234567890', '1e3', '+5', '.inf']
+  const traits = values.map((value, index) => `    T${index}: { file: a.png, value: ${value} }`).join('\n')
+  const attributes = values.map((value, index) => `A${index}: ${value}`).join(', ')
+  const { layers, oneOfOnes } = parse(`layers:
+- name: Code
+  traits:
+${traits}
+one_of_ones: [{ at: 1, image: a.png, attributes: { ${attributes} } }]
+`)
+  expect(layers[0]?.traits.map(({ value }) => value)).toEqual(values)
+  expect(oneOfOnes[0]?.attributes.map(({ value }) => value)).toEqual(values)
+})
+
+describe('in a layer of numbers', () => {
+  const parseValue = (value: string, attribute = '1') =>
+    parse(`layers: [{ name: Power, type: number, traits: { Low: { file: a.png, value: ${value} } } }]
+one_of_ones: [{ at: 1, image: a.png, attributes: { Power: ${attribute} } }]`)
+
+  test('returns the number of the text', () => {
+    const { layers, oneOfOnes } = parseValue('1.10', '80.0')
+    expect(layers[0]?.traits[0]?.value).toBe('1.1')
+    expect(oneOfOnes[0]?.attributes[0]?.value).toBe('80')
+  })
+
+  test.each(['007', '0x1F', '1e3', '.inf', '.nan', '12345678901234567890'])('rejects the value %s', (value) => {
+    expect(() => parseValue(value)).toThrow(/the value of "Low" must be (?:a number|at most)/)
+    expect(() => parseValue('1', value)).toThrow(/^must be (?:a number|at most)/)
+  })
+})
+
 describe('rejects with the location', () => {
   test.each([
     ['an unknown field', LAYERS.replace('optional:', 'optonal:'), '10:5', 'did you mean "optional"?'],
