@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { mkdir, readFile, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, symlink, writeFile } from 'node:fs/promises'
 import { pathToFileURL } from 'node:url'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -81,6 +81,39 @@ describe('gdn art preview', () => {
     expect(html).toContain('One-of-one, Hat: none (8.3%)')
     expect(html).not.toContain('(missing)')
     expect(html).toContain('of 11 NFTs from layers (12 with the one-of-one).')
+  })
+
+  test.each([
+    ['art.yaml', 'the file is .*art.yaml, which the edition is made from'],
+    ['one.png', 'the file is one.png, which the edition is made from'],
+    ['linked/art.yaml', 'the file is .*art.yaml, which the edition is made from'],
+    ['layers/x.png', 'the file is x.png, which the edition is made from'],
+    ['layers/new.html', 'the file is in layers, which contains layers'],
+    ['linked/layers/new.html', 'the file is in layers, which contains layers'],
+    ['drop/manifest.csv', 'the file belongs to the edition in drop'],
+    ['drop/edition.json', 'the file belongs to the edition in drop'],
+  ])('refuses the output %s, even with --force', async (out, message) => {
+    const { run, path } = await art()
+    await symlink(path('.'), path('linked'))
+    await mkdir(path('drop'))
+    for (const name of ['manifest.csv', 'edition.json']) await writeFile(path(`drop/${name}`), name)
+    const content = async () => (existsSync(path(out)) ? await readFile(path(out), 'base64') : null)
+    const before = await content()
+    for (const force of [[], ['--force']]) {
+      const { code, stderr } = await run('--count', '4', '--out', out, ...force)
+      expect([code, stderr.replaceAll(/\s+/g, ' ')]).toEqual([2, expect.stringMatching(message)])
+    }
+    expect(await content()).toBe(before)
+  })
+
+  test('writes a page beside art.yaml if that folder contains the layers', async () => {
+    const { run, path } = await art()
+    const text = await readFile(path('art.yaml'), 'utf8')
+    await writeFile(path('x.png'), png(QUARTERS))
+    await writeFile(path('art.yaml'), text.replaceAll('    folder: layers\n', ''))
+    const { code, stderr } = await run('--count', '4', '--out', 'p.html')
+    expect(code, stderr).toBe(0)
+    expect((await run('--count', '4', '--out', 'x.png', '--force')).code).toBe(2)
   })
 
   test('draws images in a terminal in the order of their numbers', async () => {

@@ -1,10 +1,14 @@
+import { realpath, stat } from 'node:fs/promises'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { makeEdition } from '../../../art/edition.ts'
 import { explain } from '../../../art/edition-report.ts'
+import { EDITION_FILE, MANIFEST_FILE } from '../../../art/generate/output-folder.ts'
 import { type Fit, readImageFile } from '../../../art/render/read-image.ts'
 import type { Renderer } from '../../../art/render/renderer.ts'
 import { sharedImages } from '../../../art/shared-images.ts'
 import { type Art, type ArtIssue, DEFAULT_SEED, type EditionItem } from '../../../art/types.ts'
 import { count as counted } from '../../../core/count.ts'
+import { flagError } from '../../../core/errors.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import { checkImages, imageWarnings, printArtWarnings, warningsOf } from '../../art/check-images.ts'
 import type { EditionView, Picked } from '../../art/edition-view.ts'
@@ -18,7 +22,7 @@ import { tilesOf } from '../../image/preview.ts'
 import type { TileSource } from '../../image/tiles.ts'
 import { safe } from '../../io/io.ts'
 import { withProgress } from '../../io/progress.ts'
-import { writeWhole } from '../../io/put-file.ts'
+import { isThere, writeWhole } from '../../io/put-file.ts'
 import type { DataRecord } from '../../render/cells.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
@@ -78,8 +82,9 @@ export async function preview(deps: Deps, path: string, flags: ArtPreviewFlags):
   const { count, seed = DEFAULT_SEED, sample = SAMPLE } = flags
   if (count === undefined) throw requiredFlag('--count', 'Add --count <n>, the number of NFTs.')
   const hasPage = flags.out !== undefined || flags.open === true
-  const where = hasPage ? await whereTo(deps, USUAL, { to: flags.out, force: flags.force }, FLAG) : null
   const art = await readArt(deps, path)
+  if (hasPage) await refuseInputs(art, { path, out: resolve(deps.cwd, flags.out ?? USUAL), cwd: deps.cwd })
+  const where = hasPage ? await whereTo(deps, USUAL, { to: flags.out, force: flags.force }, FLAG) : null
   const edition = await withProgress(io, 'Choosing the traits', async () => makeEdition(art, { count, seed }))
   const images = await checkImages(deps, art, flags.fit ?? null)
   const ofArt = await warningsOf(deps, art, count)
@@ -122,6 +127,40 @@ async function* recordsOf(
   }
   const nothing = Object.fromEntries(VIEW.fields.map((field) => [field, null]))
   for (const warning of warnings) yield { ...nothing, group: 'warning', warning }
+}
+
+/** Refuses a page that would replace an input, be in a folder of layers, or replace a file of a generated edition. */
+async function refuseInputs(art: Art, { path, out, cwd }: { path: string; out: string; cwd: string }): Promise<void> {
+  const real = async (folder: string) => await realpath(folder).catch(() => folder)
+  const [folder, base] = await Promise.all([real(dirname(out)), real(dirname(resolve(cwd, path)))])
+  const isIn = (one: string, outer: string) => `${one}${sep}`.startsWith(outer.endsWith(sep) ? outer : `${outer}${sep}`)
+  const inputs = new Map([
+    [resolve(cwd, path), path],
+    ...art.oneOfOnes.map((one) => [one.path, one.image] as const),
+    ...art.layers.flatMap(({ traits }) => traits.map((trait) => [trait.path, trait.file] as const)),
+  ])
+  for (const [input, name] of inputs) {
+    if (!(await isSameFile(input, out))) continue
+    throw flagError(FLAG, `the file is ${name}, which the edition is made from`, 'Use another file.')
+  }
+  for (const one of new Set(art.layers.map((layer) => layer.folder))) {
+    const layers = await real(one)
+    // A folder of layers may also contain art.yaml, and then the page beside it.
+    if (isIn(base, layers) || !isIn(folder, layers)) continue
+    const message = `the file is in ${relative(cwd, one) || '.'}, which contains layers`
+    throw flagError(FLAG, message, 'Use a file outside of the folders of layers.')
+  }
+  const isOfEdition = [EDITION_FILE, MANIFEST_FILE].includes(basename(out).toLowerCase())
+  if (!isOfEdition || !(await isThere(join(folder, EDITION_FILE)))) return
+  const message = `the file belongs to the edition in ${relative(cwd, dirname(out)) || '.'}`
+  throw flagError(FLAG, message, `Use another file, such as ${USUAL}.`)
+}
+
+/** Returns whether two paths are the same file, even on file systems that ignore case. */
+async function isSameFile(path: string, other: string): Promise<boolean> {
+  if (path === other) return true
+  const [one, two] = await Promise.all([path, other].map(async (file) => await stat(file).catch(() => null)))
+  return one != null && two != null && one.ino === two.ino && one.dev === two.dev
 }
 
 /** Opens a renderer for a small number of images. */
