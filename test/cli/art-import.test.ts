@@ -87,6 +87,45 @@ test('gdn art import notes images of several NFTs, and images that no NFT has', 
   expect((await sugar.run('art', 'import', 'assets')).stderr).not.toContain('Images')
 })
 
+describe('gdn art import warns about metadata that names the image of another number', () => {
+  const warningsFor = async (files: Files, name = 'build') => {
+    const { run } = await withFiles(files)
+    const { code, stdout, stderr } = await run('art', 'import', name, '-o', 'json')
+    expect(code, stderr).toBe(0)
+    return (JSON.parse(stdout).warnings as { message: string }[]).map(({ message }) => message)
+  }
+  const image = (name: string) => ({ image: name })
+
+  test('once, with the first ones', async () => {
+    const swapped = { 2: image('ipfs://NewUriToReplace/3.png'), 3: image('2.png') }
+    expect(await warningsFor(hashlipsBuild([1, 2, 3], swapped))).toEqual([
+      'Images of another number: 2.json names 3.png, 3.json names 2.png',
+    ])
+    const reversed = Object.fromEntries([1, 2, 3, 4, 5, 6].map((number) => [number, image(`${7 - number}.png`)]))
+    expect(await warningsFor(hashlipsBuild([1, 2, 3, 4, 5, 6], reversed))).toEqual([
+      'Images of another number: 1.json names 6.png, 2.json names 5.png, 3.json names 4.png, 4.json names 3.png, 5.json names 2.png and 1 more',
+    ])
+  })
+
+  test('in a list of all metadata', async () => {
+    const list = [hashlips(1, image('2.png')), hashlips(2, image('1.png'))]
+    const files = { 'build/images/1.png': PNG, 'build/images/2.png': PNG, 'build/json/_metadata.json': list }
+    expect(await warningsFor(files)).toEqual([
+      'Images of another number: _metadata.json: [0] names 2.png, _metadata.json: [1] names 1.png',
+    ])
+  })
+
+  test('by a URL, but not if its number belongs to no NFT', async () => {
+    const url = (number: number) => image(`https://example.com/a/${number}.png?size=1/2`)
+    const files = {
+      'assets/0.json': sugar(0, url(1)),
+      'assets/1.json': sugar(1, url(9876)),
+      'assets/2.json': sugar(2, url(2)),
+    }
+    expect(await warningsFor(files, 'assets')).toEqual(['Images of another number: 0.json names 1.png'])
+  })
+})
+
 describe('gdn art import', () => {
   test('turns a HashLips build with placeholder URLs into a manifest that gdn batch validate accepts', async () => {
     const { run, rows, path } = await withFiles(hashlipsBuild([1, 2, 10]))

@@ -1,5 +1,5 @@
 import { realpath } from 'node:fs/promises'
-import { dirname, join, relative, resolve, sep } from 'node:path'
+import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { isImageName } from '../../../art/import/build-folder.ts'
 import type { Build, BuildNft } from '../../../art/import/read-build.ts'
 import type { ArtIssue } from '../../../art/types.ts'
@@ -48,7 +48,7 @@ export interface ArtImportFlags extends OutputFlags {
 export function command(deps: Deps, run = importBuild): GdnCommand {
   const importCommand = new GdnCommand({
     about:
-      'The folder is the folder build of HashLips with json and images, or the folder assets of Metaplex sugar with 0.json and 0.png. The command writes a manifest that links to the images, checks it like gdn batch validate, and writes nothing if there is an error. The image of an NFT is the one that its metadata names, even by a placeholder such as ipfs://NewUriToReplace/1.png, or else the one with its number. Without an image in the folder, the manifest gets the URL. A number becomes a typed trait. The command leaves out the fields dna, edition, date, compiler, symbol, seller_fee_basis_points, properties, creators and collection, and fields that are lists or objects. Other fields become extra keys. A metadata file that differs from _metadata.json, two files with one edition, and renumbered files are errors. The command warns about equal names, traits that differ only in case, the default description of HashLips, missing numbers and folders that it does not read. The manifest must be in a folder that contains the images.',
+      'The folder is the folder build of HashLips with json and images, or the folder assets of Metaplex sugar with 0.json and 0.png. The command writes a manifest that links to the images, checks it like gdn batch validate, and writes nothing if there is an error. The image of an NFT is the one that its metadata names, even by a placeholder such as ipfs://NewUriToReplace/1.png, or else the one with its number. Without an image in the folder, the manifest gets the URL. A number becomes a typed trait. The command leaves out the fields dna, edition, date, compiler, symbol, seller_fee_basis_points, properties, creators and collection, and fields that are lists or objects. Other fields become extra keys. A metadata file that differs from _metadata.json, two files with one edition, and renumbered files are errors. The command warns about equal names, images of another number, traits that differ only in case, the default description of HashLips, missing numbers and folders that it does not read. The manifest must be in a folder that contains the images.',
     examples: [
       ['Import the output of HashLips', 'gdn art import build'],
       ['Import the assets of sugar', 'gdn art import assets --out drop.csv'],
@@ -201,7 +201,7 @@ function notesOf(build: Build, omitted: readonly string[]): string[] {
 function warningsOf({ nfts, folder }: Build): ArtIssue[] {
   const ignored = folder.ignored.map((file): ArtIssue => ({ place: { file }, message: 'the folder is not imported' }))
   const ofTexts = [...equalNames(nfts), ...defaultDescription(nfts), ...spellings(nfts)]
-  return [...ignored, ...ofTexts, ...missingNumbers(nfts), ...imageWarnings(nfts, folder)]
+  return [...ignored, ...ofTexts, ...missingNumbers(nfts), ...otherNumbers(nfts), ...imageWarnings(nfts, folder)]
 }
 
 /** The description in HashLips' `src/config.js`. */
@@ -279,6 +279,23 @@ function missingNumbers(nfts: readonly BuildNft[]): ArtIssue[] {
     if (!numbers.has(number)) some.push(String(number))
   }
   return [{ place: {}, message: `Missing numbers: ${listed(some, missing)}` }]
+}
+
+/** Finds metadata that names the image of another number, for example after two files were swapped. */
+function otherNumbers(nfts: readonly BuildNft[]): ArtIssue[] {
+  const numbers = new Set(nfts.map(({ number }) => number))
+  const found = nfts.flatMap(({ number, file, within, files }) => {
+    const image = files.get('image')
+    if (image === undefined) return []
+    const isFile = 'path' in image
+    const name = basename(isFile ? image.path : image.url.replace(/[?#].*$/s, ''))
+    const [, digits] = /^(\d{1,9})\.[^.]+$/.exec(name) ?? []
+    if (digits === undefined || Number(digits) === number) return []
+    // Another number in a URL may be an ID of the host.
+    if (!isFile && !numbers.has(Number(digits))) return []
+    return [`${basename(file)}${within === '' ? '' : `: ${within.slice(0, -1)}`} names ${name}`]
+  })
+  return found.length === 0 ? [] : [{ place: {}, message: `Images of another number: ${listed(found)}` }]
 }
 
 /** Returns warnings about images that several NFTs share, and about images that no NFT has. */
