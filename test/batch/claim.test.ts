@@ -140,7 +140,8 @@ describe('two runs with the same rows in one collection', () => {
     const jan = { manifestPath: join(machine.stateDir, 'jan.csv') }
     await writeFile(jan.manifestPath, '')
     await machine.run(server, rowsUpTo(2), jan)
-    const other = /^If this manifest is another drop, add --run <name>\./m
+    const other =
+      /^If this manifest is another drop, add --run <name>\. .*\nIf it replaces the manifest of that run \(.*\), mint only one of them\.$/m
     await expect(machine.run(server, rowsUpTo(2), B)).rejects.toMatchObject({ hint: expect.stringMatching(other) })
     await expect(machine.run(server, rowsUpTo(2), { ...jan, runName: 'feb' })).rejects.toMatchObject({
       hint: expect.stringMatching(/^To mint them a second time, add --again\.$/m),

@@ -250,7 +250,10 @@ function howToMint(drop: Drop, { ofOtherFiles, missing }: ClaimedElsewhere, othe
   const { runName } = drop
   const isSecond = runName !== null || !ofOtherFiles
   if (!isSecond) {
-    return 'If this manifest is another drop, add --run <name>. gdn then mints every row whose content differs, even if its ID is the same.'
+    return [
+      'If this manifest is another drop, add --run <name>. gdn then mints every row whose content differs, even if its ID is the same.',
+      'If it replaces the manifest of that run (another edition of the same rows), mint only one of them.',
+    ].join('\n')
   }
   const all = isOfList(drop) ? 'mint to all receivers, and to these' : 'mint all rows, and these rows'
   const what = others === 0 ? 'mint them a second time' : `${all} a second time`
