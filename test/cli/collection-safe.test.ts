@@ -306,7 +306,7 @@ test.each([
   [
     'of an unknown version',
     { 'VERSION()': textIn('9.9.9\u001b[2J'), 'getThreshold()': wordOf(1), 'getOwners()': addressesIn(1) },
-    'has the version 9.9.9\\u001b[2J, which gdn does not know',
+    'has the version 9.9.9\\u001b[2J, which gdn does not recognize',
     0,
   ],
 ] as const)('checks that the owner is a Safe: a contract %s', async (_, answers, message, exitCode) => {
