@@ -1,3 +1,4 @@
+import { distance } from '../core/nearest.ts'
 import { TRAIT_TYPES } from './traits.ts'
 
 const TYPE = `\\( *(${TRAIT_TYPES.join('|')}) *(?:,[^()]*)?\\)`
@@ -14,5 +15,21 @@ export function tagProblem(tag: string): string | null {
   const [, first] = TYPE_AT_START.exec(tag) ?? []
   if (first !== undefined) return `begins with "(${first})", but has no type`
   const [, last] = TYPE_AT_END.exec(tag) ?? []
-  return last === undefined ? null : `ends with "(${last})", but has no type`
+  if (last !== undefined) return `ends with "(${last})", but has no type`
+  // `tag(max=100)=5` is split at its first "=".
+  if (OPEN_AT_END.test(tag)) return 'contains "(" without ")"'
+  const word = WORD_AT_END.exec(tag)?.[1]?.trim() ?? ''
+  return isLikeType(word) ? `ends with "(${word})", which is not a type` : null
+}
+
+const OPEN_AT_END = /[^\s(]\([^()]+$/
+const WORD_AT_END = /[^\s(]\(([^(),=]{1,40})(?:[,=][^()]*)?\)$/
+const OTHER_WORDS = ['max', 'int', 'integer', 'float', 'numeric']
+
+/** Returns whether a word is a misspelled type, or a word that other tools use for one. */
+function isLikeType(word: string): boolean {
+  const lower = word.toLowerCase()
+  const isMisspelled = (type: string) =>
+    type.length > 4 && type[0] === lower[0] && distance(lower, type) <= Math.floor(type.length / 4)
+  return OTHER_WORDS.includes(lower) || TRAIT_TYPES.some(isMisspelled)
 }

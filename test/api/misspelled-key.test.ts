@@ -22,6 +22,12 @@ test.each([
   ['Level(number)', 'ends with "(number)", but has no type'],
   ['(number)Level', 'begins with "(number)", but has no type'],
   ['Level(Boost_Percentage, max=5)', 'ends with "(Boost_Percentage)", but has no type'],
+  ['Level(max', 'contains "(" without ")"'],
+  ['Level(number max', 'contains "(" without ")"'],
+  ['Level(max=100)', 'ends with "(max)", which is not a type'],
+  ['Level(numbr)', 'ends with "(numbr)", which is not a type'],
+  ['Level( boost_percent , max=5)', 'ends with "(boost_percent)", which is not a type'],
+  ['Level(integer)', 'ends with "(integer)", which is not a type'],
 ])('the tag %s contains a type', (tag, message) => {
   const attribute = [
     { tag: 'Level', value: '5' },
@@ -35,7 +41,16 @@ test.each([
 })
 
 test('tags with other parentheses contain no type', () => {
-  for (const tag of ['Size (cm)', 'Size(cm)', 'Level (number)', 'attribute', 'Attraction', '('.repeat(100_000)]) {
+  for (const tag of [
+    'Size (cm)',
+    'Size(cm)',
+    'Wood(lumber)',
+    'Smile :(',
+    'Level (number)',
+    'attribute',
+    'Attraction',
+    '('.repeat(100_000),
+  ]) {
     expect(misspelledKey({ metadata: { ...fixed, attribute: [{ tag, value: '5' }] } })).toBeNull()
   }
 })

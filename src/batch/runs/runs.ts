@@ -83,8 +83,8 @@ export async function storeShuffle(
 }
 
 /**
- * Returns whether this machine knows that each row of an unrevealed drop is revealed or burned. The rows of a drawn drop
- * without an NFT are abandoned.
+ * Returns whether this machine knows that each row of an unrevealed drop is revealed or burned. In a drawn drop, rows
+ * without an NFT are abandoned and don't count.
  */
 export const isRevealedHere = async ({ stateDir, id }: Pick<Run, 'stateDir' | 'id'>): Promise<boolean> =>
   await reading(stateDir, false, (state) =>

@@ -22,8 +22,8 @@ import { pricedOut, until } from './until.ts'
 
 /**
  * Deploys the factory and authorizes the operators, skipping steps that are already done. Resolves with the factory's
- * address when all transactions are final. After an interruption, the next run resumes: the deployment is stored before it is
- * sent, and authorizations are found on chain or sent with the same nonce.
+ * address when all transactions are final. After an interruption, the next run resumes: the deployment is stored before
+ * it is sent, and authorizations are found on chain or sent with the same nonce.
  */
 export async function runSetup(options: SetupOptions): Promise<Hex> {
   const { store, network, admin, plan, now } = options
