@@ -2,7 +2,6 @@ import { realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve, sep } from 'node:path'
 import { makeEdition } from '../../../art/edition.ts'
 import { explain } from '../../../art/edition-report.ts'
-import { EDITION_FILE, MANIFEST_FILE } from '../../../art/generate/output-folder.ts'
 import { type Fit, readImageFile } from '../../../art/render/read-image.ts'
 import type { Renderer } from '../../../art/render/renderer.ts'
 import { sharedImages } from '../../../art/shared-images.ts'
@@ -150,6 +149,7 @@ async function refuseInputs(art: Art, { path, out, cwd }: { path: string; out: s
     const message = `the file is in ${relative(cwd, one) || '.'}, which contains layers`
     throw flagError(FLAG, message, 'Use a file outside of the folders of layers.')
   }
+  const { EDITION_FILE, MANIFEST_FILE } = await import('../../../art/generate/output-folder.ts')
   const isOfEdition = [EDITION_FILE, MANIFEST_FILE].includes(basename(out).toLowerCase())
   if (!isOfEdition || !(await isThere(join(folder, EDITION_FILE)))) return
   const message = `the file belongs to the edition in ${relative(cwd, dirname(out)) || '.'}`
