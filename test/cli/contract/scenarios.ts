@@ -394,7 +394,8 @@ async function withTransaction(...argv: string[]): Promise<Prepared> {
     kind: 'transfer',
     token_count: 0,
     raw: RAW,
-    hash: `0x${'1'.repeat(64)}`,
+    // Other tests of the same process have a key of equal digits, which gdn redacts.
+    hash: `0x${'7e57'.repeat(16)}`,
     state: 'signed',
     created_at: 0,
     next_attempt_at: 0,
@@ -432,7 +433,7 @@ async function withUnknownMint(...argv: string[]): Promise<Prepared> {
     next_token_id: '4',
     next_attempt_at: 0,
   })
-  const mint = { collection_id: 'collection', hash: `0x${'1'.repeat(64)}` }
+  const mint = { collection_id: 'collection', hash: `0x${'7e57'.repeat(16)}` }
   await addUnknownMints(db, [{ ...mint, blockchain: 'polygon', block_number: 7, start_id: '1', token_count: 3 }])
   await updateUnknownMint(db, mint, { state: 'unexplained', signer: OWNER, reason: 'no pending NFTs match' })
   return { argv: [...argv, ...at], options }
