@@ -99,7 +99,10 @@ test('an NFT that was minted beside a shuffled drop is not verified as a part of
   const { stderr } = await verify(String(drawn?.nft_gdn_id))
   expect(stderr).not.toContain(NOTE)
   const token = await verify(`${collection.address}/${nft?.token_id}`)
-  expect([token.code, token.stderr]).toEqual([0, expect.stringContaining('The collection has no commitment to the metadata')])
+  expect([token.code, token.stderr]).toEqual([
+    0,
+    expect.stringContaining('The collection has no commitment to the metadata'),
+  ])
 })
 
 test('resumes a shuffled mint without the flag, and refuses another rule', async () => {
