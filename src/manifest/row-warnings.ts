@@ -54,7 +54,7 @@ export class RowWarnings {
         if (row.id === null && columns !== null) count(this.#withoutId, row)
         if (!this.#forMarketplace && !hasImage(row)) count(this.#withoutImage, row)
         if (isInQuotes(row.metadata.title)) count(this.#quoted, row)
-        this.#spellings.add(row)
+        if (!this.#forMarketplace) this.#spellings.add(row)
       },
       onInvalidRow: () => {
         this.#invalid++
