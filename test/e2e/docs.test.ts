@@ -15,6 +15,7 @@ import { findPostgres, type PostgresServer, startPostgres } from '../helpers/pos
 import { startPublicNetwork } from '../helpers/public-network.ts'
 import { report } from '../helpers/seed.ts'
 import { type ServedBackend, serve } from '../helpers/served-backend.ts'
+import { slownessOf, startOfNode } from '../helpers/slowness.ts'
 import { HAS_PTY } from '../helpers/terminal.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -37,10 +38,8 @@ let postgres: PostgresServer | null = null
 let secondsBefore = 0
 /** CPU seconds of background processes, by process ID. */
 const background = new Map<string, number>()
-/** CPU milliseconds in which a bare Node.js starts, measured after each page: how fast the machine is meanwhile. */
+/** CPU milliseconds of a start of Node.js after each page. */
 const starts: number[] = []
-/** The slowest start for which the limit holds as it is. On slower machines, each command takes longer, too. */
-const USUAL_START_MS = 70
 
 beforeAll(async () => {
   if (HAS_PROC) secondsBefore = await secondsOfChildren()
@@ -127,17 +126,11 @@ describe.concurrent('pasted from top to bottom in an empty home, every block wor
   }
 })
 
-async function startOfNode(): Promise<number> {
-  const script = 'const { user, system } = process.cpuUsage(); console.log((user + system) / 1000)'
-  return Number((await execa(process.execPath, ['-e', script])).stdout)
-}
-
 test.skipIf(isSoak || !HAS_PROC)('all pages take at most 90 s of two processors', async () => {
   await noteSecondsOfHome(hostedHome, background)
   const ended = (await secondsOfChildren()) - secondsBefore
   const running = [...background.values()].reduce((sum, seconds) => sum + seconds, 0)
-  const startMs = starts.toSorted((a, b) => a - b)[starts.length >> 1] ?? 0
-  const slowness = Math.max(1, startMs / USUAL_START_MS)
+  const { startMs, slowness } = slownessOf(starts)
   report({ ended, running, startMs, slowness })
   expect((ended + running) / slowness).toBeLessThanOrEqual(180)
 })
