@@ -11,6 +11,7 @@ import type { LockTiming } from '../core/lock-holder.ts'
 import type { Now } from '../core/time.ts'
 import type { EnsNames } from '../manifest/options.ts'
 import type { ManifestItem, ManifestReading } from '../manifest/read.ts'
+import type { ManifestRow } from '../manifest/row.ts'
 import type { RawDatabase } from '../sqlite/driver.ts'
 
 /** The endpoints that a run calls and that create nothing, so their requests may be repeated. */
@@ -220,9 +221,13 @@ export type CheckDeps = Omit<BatchDeps, 'client' | 'pacer'> & {
 /** The requests of a plan. */
 export interface PlannedMints {
   dynamic: boolean
+  /** Whether the run began with `--again`. */
+  again: boolean
   /** The distinct numbers of rows per request. */
   sizes: ReadonlySet<number>
   each(): AsyncIterable<PlannedMint>
+  /** Yields the rows in the requests. */
+  rows(): AsyncIterable<{ row: ManifestRow }>
   /** Returns a digest of the rows in the requests. */
   digest(): Promise<string>
 }

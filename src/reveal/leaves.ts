@@ -82,11 +82,11 @@ export class Commitment {
   readonly provenance: `0x${string}`
   /** Null if the rows aren't shuffled. */
   readonly rule: ShuffleRule | null
-  readonly #contents: Buffer
+  /** The content hashes of all rows, concatenated. */
+  readonly contents: Buffer
 
-  /** @param contents the content hashes of all rows, concatenated */
   constructor(contents: Buffer, rule: ShuffleRule | null = null) {
-    this.#contents = contents
+    this.contents = contents
     this.rule = rule
     this.seed = sha256(contents)
     const lines = Array.from(
@@ -99,15 +99,15 @@ export class Commitment {
 
   /** Returns the commitment to the same rows with another rule. */
   withRule(rule: ShuffleRule | null): Commitment {
-    return new Commitment(this.#contents, rule)
+    return new Commitment(this.contents, rule)
   }
 
   get rows(): number {
-    return this.#contents.length / HASH_BYTES
+    return this.contents.length / HASH_BYTES
   }
 
   contentOf(row: number): Buffer {
-    return this.#contents.subarray((row - 1) * HASH_BYTES, row * HASH_BYTES)
+    return this.contents.subarray((row - 1) * HASH_BYTES, row * HASH_BYTES)
   }
 
   saltOf(row: number): Buffer {

@@ -62,12 +62,22 @@ export async function readPlaceholder(items: AsyncIterable<ManifestItem>, file: 
 export const leavesPath = (stateDir: string, provenance: string): string =>
   join(stateDir, 'provenance', `${provenance}.txt`)
 
+/** Returns the path where the content hashes of a commitment's rows are stored, which recognize the hidden rows. */
+export const contentsPath = (stateDir: string, provenance: string): string =>
+  join(stateDir, 'provenance', `${provenance}.contents`)
+
+/** Stores the leaves file and the content hashes of a commitment. */
 export async function keepLeaves(stateDir: string, { commitment }: ReadCommitment): Promise<void> {
-  const path = leavesPath(stateDir, commitment.provenance)
+  const { provenance, leaves, contents } = commitment
   await makePrivateFolder(join(stateDir, 'provenance'))
-  await writeDurably(path, async (file) => {
-    await file.writeFile(commitment.leaves)
-  })
+  for (const [path, content] of [
+    [contentsPath(stateDir, provenance), contents],
+    [leavesPath(stateDir, provenance), leaves],
+  ] as const) {
+    await writeDurably(path, async (file) => {
+      await file.writeFile(content)
+    })
+  }
 }
 
 /**

@@ -176,6 +176,25 @@ export function operationsWithPrefix(sql: Sql, prefix: string): { id: string; st
   )
 }
 
+/** A commitment to metadata that this machine sent, in lower-case hex. */
+export interface SentCommitment {
+  origin: string
+  blockchain: Blockchain
+  contract: string
+  provenance: string
+}
+
+/** Returns the commitments that this machine sent, except those that failed. Includes the seals of shuffled drops. */
+export const sentCommitments = (sql: Sql): SentCommitment[] =>
+  sql.all(
+    `SELECT s.origin, c.blockchain, json_extract(q.body, '$.contract_address') AS contract, lower(json_extract(q.body, '$.provenance')) AS provenance
+      FROM servers s
+      CROSS JOIN operations o INDEXED BY operations_by_name ON o.server_id = s.id AND o.kind = 'commitprovenance'
+      JOIN collections c ON c.id = o.collection_id
+      JOIN requests q ON q.id = o.request_id
+      WHERE o.state IN ('sent', 'unknown', 'accepted', 'deployed')`,
+  )
+
 /** Returns the receiver in the request of a mint; undefined without a request. */
 export function receiverOf(sql: Sql, id: string): string | undefined {
   const row = sql.get<{ receiver: string | null }>(

@@ -1,9 +1,16 @@
 /** @module-tag slow */
 import { writeFile } from 'node:fs/promises'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { cli, errorOf } from '../cli/harness.ts'
-import { createTestCollection, freshDataDir, startTestBackend, type TestBackend } from '../helpers/backend.ts'
-import { nftsOf, rowsOf, shuffledMachine } from '../helpers/shuffled-machine.ts'
+import {
+  createTestCollection,
+  freshDataDir,
+  startTestBackend,
+  type TestBackend,
+  type TestCollection,
+  WALLETS,
+} from '../helpers/backend.ts'
+import { nftsOf, refusingRelay, rowsOf, type ShuffledMachine, shuffledMachine } from '../helpers/shuffled-machine.ts'
 
 let data: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
@@ -109,6 +116,77 @@ test('publishes no hidden rows in another collection before their reveal, unless
   expect((await machine.reveal(rows)).code).toBe(0)
   const minted = await elsewhere('mint', '--json')
   expect(minted.code, minted.stderr).toBe(0)
+})
+
+/** Runs commands of a machine in another collection. */
+const inCollection =
+  (machine: ShuffledMachine, { address, blockchain }: TestCollection, url: string) =>
+  async (command: string[], manifest: string, ...more: string[]) => {
+    await writeFile(machine.path('drop.csv'), manifest)
+    const target = ['-c', address, '-b', blockchain, '--base-url', url, '--json']
+    const result = await cli([...command, machine.path('drop.csv'), ...target, ...more], machine.options)
+    return { ...result, error: result.code === 0 ? null : errorOf(result) }
+  }
+
+test('sends no rows that were hidden in another collection after their run began, until they are revealed', {
+  tags: ['promise'],
+}, async () => {
+  const [visible, hidden] = [await createTestCollection(backend), await createTestCollection(backend)]
+  const relay = await refusingRelay(backend)
+  onTestFinished(relay.close)
+  // Three files and the first row are sent, the outcome of the second row is unknown, and two rows are pending.
+  let signal = relay.killAfter(4)
+  const through = { apiKey: backend.apiKey, url: relay.url }
+  const machine = await shuffledMachine(through, visible, () => signal)
+  const rows = rowsOf(4)
+  expect((await machine.run(['batch', 'mint', '--in-order'], rows)).error).toMatchObject({ code: 'interrupted' })
+  expect(await nftsOf(backend, visible)).toHaveLength(1)
+  signal = relay.killAfter(Number.POSITIVE_INFINITY)
+  const inHidden = inCollection(machine, hidden, relay.url)
+  const [head, first, , , last] = rows.split('\n')
+  const some = [head, last, first].join('\n')
+  const hide = await inHidden(['batch', 'mint'], some, '--unrevealed', machine.path('hidden.json'))
+  expect(hide.code, hide.stderr).toBe(0)
+  const text = `: 1 row is minted unrevealed in the collection ${hidden.address}, and this mint would publish its metadata`
+  const refused = {
+    code: 'refused',
+    message: expect.stringContaining(text),
+    hint: 'Nothing was sent. To publish them, first reveal that drop with `gdn reveal` on this machine.',
+  }
+  await writeFile(machine.path('drop.csv'), rows)
+  expect((await machine.cli('batch', 'resume', machine.path('drop.csv'), '-c', visible.address)).stderr).toContain(text)
+  expect((await machine.run(['batch', 'mint'], rows)).error).toMatchObject(refused)
+  expect(await nftsOf(backend, visible)).toHaveLength(1)
+  expect((await inHidden(['reveal', '--yes'], some)).code).toBe(0)
+  expect((await machine.run(['batch', 'mint'], rows)).code).toBe(0)
+  expect(await nftsOf(backend, visible)).toHaveLength(4)
+})
+
+test('publishes no rows that a collection was only committed to, unless --again is given', {
+  tags: ['promise'],
+}, async () => {
+  const [hidden, other] = [await createTestCollection(backend), await createTestCollection(backend)]
+  const relay = await refusingRelay(backend)
+  onTestFinished(relay.close)
+  // The commitment takes effect, but its response is lost.
+  let signal = relay.killAfter(-1)
+  const machine = await shuffledMachine({ apiKey: backend.apiKey, url: relay.url }, hidden, () => signal)
+  const rows = rowsOf(2)
+  expect((await machine.shuffle(rows)).code).not.toBe(0)
+  signal = relay.killAfter(Number.POSITIVE_INFINITY)
+  const text = `the collection ${hidden.address} is committed to 2 rows of an unrevealed drop, and this mint would publish their metadata`
+  const message = expect.stringContaining(text)
+  const inOther = inCollection(machine, other, relay.url)
+  // No commitment can have a row with a remote image.
+  const longer = `${rows}\nr3,Row 3,x,https://images.example/3.png,${WALLETS[2]}`
+  for (const manifest of [rows, longer])
+    expect((await inOther(['batch', 'mint'], manifest)).error).toMatchObject({ message })
+  const target = ['-c', other.address, '-b', other.blockchain, '--base-url', relay.url]
+  const argv = ['batch', 'mint', '-', '--run', 'piped', ...target, '--json']
+  const piped = await cli(argv, { ...machine.options, stdin: rows.replaceAll('art/', `${machine.path('art')}/`) })
+  expect(errorOf(piped)).toMatchObject({ message })
+  expect((await inOther(['batch', 'mint'], rows, '--again', '--dry-run')).code).toBe(0)
+  expect(await nftsOf(backend, other)).toEqual([])
 })
 
 test('plans offer the reveal only of an unedited manifest, and say how to burn an NFT without a row', async () => {

@@ -141,19 +141,25 @@ const REQUESTS_AT_ONCE = 500
 /** Returns the requests of a plan without building them. `each` reads only the first row of each request. */
 export const plannedMints = (store: StoredRun, rows: RowsIn, plan: RequestPlan): PlannedMints => ({
   dynamic: store.drop.dynamic,
+  again: store.drop.again,
   sizes: plan.sizes,
   each: () => eachMint(store, rows, plan),
+  rows: () => eachRow(store, rows, plan),
   digest: () => digestOf(store, rows, plan),
 })
 
 async function digestOf(store: StoredRun, rows: RowsIn, plan: RequestPlan): Promise<string> {
   const hash = createHash('sha256')
-  for (let request = 0; request < plan.requests; request++) {
-    for (const { key, content, row } of await store.rowsAt(rows, [...plan.rowsOf(request)])) {
-      hash.update(JSON.stringify([key, content, row.receiver, row.sender]))
-    }
+  for await (const { key, content, row } of eachRow(store, rows, plan)) {
+    hash.update(JSON.stringify([key, content, row.receiver, row.sender]))
   }
   return hash.digest('hex')
+}
+
+async function* eachRow(store: StoredRun, rows: RowsIn, plan: RequestPlan): AsyncGenerator<KeptRow> {
+  for (let request = 0; request < plan.requests; request++) {
+    yield* await store.rowsAt(rows, [...plan.rowsOf(request)])
+  }
 }
 
 async function* eachMint(store: StoredRun, rows: RowsIn, plan: RequestPlan): AsyncGenerator<PlannedMint> {

@@ -117,6 +117,8 @@ async function planRun(
       : await costLimit(deps, { ...flags, maxCost }, settings, options.blockchain, connection)
   const allWarnings: ManifestIssue[] = []
   const confirm = async (planned: PlannedEvent, _: RunLimit, mints: PlannedMints) => {
+    const { refuseHidden } = await import('./minted-unrevealed.ts')
+    await refuseHidden(options, planned, mints)
     await checkRunPlan(deps, options, planned, mints)
     if (connection !== null) await checkPlan?.(planned, connection)
     await limit?.refuseBelowOne(hasBegun(planned), async () => reservedFor(await worstOfMints(mints, 0)))

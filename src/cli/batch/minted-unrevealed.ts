@@ -4,7 +4,7 @@ import { listCollection } from '../../batch/minted/list-collection.ts'
 import { RowLookup } from '../../batch/minted/lookup.ts'
 import { seemsMintedAs } from '../../batch/minted/seems-minted.ts'
 import type { KeptRow } from '../../batch/rows/manifest-row.ts'
-import type { BatchOptions } from '../../batch/types.ts'
+import type { BatchOptions, PlannedEvent, PlannedMints } from '../../batch/types.ts'
 import { lacksEndpoint, statusOf } from '../../client/responses.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
@@ -103,8 +103,6 @@ export async function whyNotAsItIs(
   flags: BatchMintFlags,
 ): Promise<GdnError | null> {
   const found = await committedTo(deps, connection, minting)
-  const hidden = found.to === 'this' ? null : await hiddenInOther(minting, 'mint')
-  if (hidden !== null) return hidden
   if (found.to === 'none') return null
   const mints = await unrevealedOf(minting, connection)
   if (found.to === 'this') {
@@ -206,7 +204,7 @@ export async function whyNoMints(
   }
   const found = await committedTo(deps, connection, minting)
   if (found.to !== 'none' && found.to !== 'others') return UNREVEALED
-  const elsewhere = await hiddenOf(minting)
+  const elsewhere = await hiddenElsewhere(minting.options, minting.read)
   if (elsewhere !== null) return `${hiddenText(elsewhere)}: reveal them first`
   if (found.to === 'none') return null
   const { hidden, revealed } = await unrevealedOf(minting, connection)
@@ -232,25 +230,45 @@ const NOTHING = 'Nothing was sent.'
 const refused = (message: string, hint: string) =>
   new GdnError('refused', message, { place: { flag: '--unrevealed' }, hint: `${NOTHING} ${hint}` })
 
-/** Returns the rows of a manifest that are hidden in another collection. Standard input can't be read for that. */
-const hiddenOf = async ({ options, read }: Minting): Promise<HiddenRows | null> =>
-  options.manifestPath === null ? null : await hiddenElsewhere(options, read)
+const hiddenText = ({ contract, isMinted, count: rows }: HiddenRows): string =>
+  isMinted
+    ? `${count(rows, 'row')} ${rows === 1 ? 'is' : 'are'} minted unrevealed in the collection ${contract}`
+    : `the collection ${contract} is committed to ${count(rows, 'row')} of an unrevealed drop`
 
-const hiddenText = ({ run, count: rows }: HiddenRows): string =>
-  `${count(rows, 'row')} ${rows === 1 ? 'is' : 'are'} minted unrevealed in the collection ${run.contractAddress}`
+/** Returns the error for a plan that would publish rows that are hidden in another collection; null otherwise. */
+export async function hiddenInOther({ options, read }: Minting): Promise<GdnError | null> {
+  const hidden = await hiddenElsewhere(options, read)
+  return hidden === null ? null : publishes(hidden, options, { what: 'plan', more: '' })
+}
 
-/** Returns the error for a mint or a plan that would publish the hidden rows of another collection; null otherwise. */
-export async function hiddenInOther(minting: Minting, what: 'mint' | 'plan'): Promise<GdnError | null> {
-  const hidden = await hiddenOf(minting)
-  if (hidden === null) return null
+/**
+ * Refuses to mint rows that are hidden in another collection, unless they are minted with `--again`.
+ *
+ * @throws GdnError `refused`
+ */
+export async function refuseHidden(
+  options: BatchOptions,
+  planned: PlannedEvent,
+  { again, rows }: PlannedMints,
+): Promise<void> {
+  const hidden = again || planned.rows.pending === 0 ? null : await hiddenElsewhere(options, rows)
+  if (hidden === null) return
+  const hasBegun = planned.rows.total > planned.rows.pending
+  const more = hasBegun
+    ? ''
+    : ' To mint them hidden here as well, add --unrevealed <file>. To publish them now, add --again.'
+  throw publishes(hidden, options, { what: 'mint', more })
+}
+
+function publishes(
+  hidden: HiddenRows,
+  { manifestPath }: BatchOptions,
+  { what, more }: { what: 'plan' | 'mint'; more: string },
+): GdnError {
   const them = hidden.count === 1 ? 'its' : 'their'
   return new GdnError('refused', `${hiddenText(hidden)}, and this ${what} would publish ${them} metadata`, {
-    place: { file: minting.options.manifestPath ?? undefined },
-    hint: `${NOTHING} To publish them, first reveal that drop with \`gdn reveal\` on this machine.${
-      what === 'plan'
-        ? ''
-        : ' To mint them hidden here as well, add --unrevealed <file>. To publish them now, add --again.'
-    }`,
+    place: { file: manifestPath ?? undefined },
+    hint: `${NOTHING} To publish them, first reveal that drop with \`gdn reveal\` on this machine.${more}`,
   })
 }
 
@@ -258,8 +276,8 @@ export async function hiddenInOther(minting: Minting, what: 'mint' | 'plan'): Pr
  * Returns the warning that an unrevealed mint repeats rows that are hidden in another collection; null if it repeats
  * none.
  */
-export async function repeatedElsewhere(minting: Minting): Promise<string | null> {
-  const hidden = await hiddenOf(minting)
+export async function repeatedElsewhere({ options, read }: Minting): Promise<string | null> {
+  const hidden = await hiddenElsewhere(options, read)
   return hidden === null
     ? null
     : `${hiddenText(hidden)}, and this run mints ${hidden.count === 1 ? 'it' : 'them'} again.`

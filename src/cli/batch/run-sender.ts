@@ -170,6 +170,8 @@ export class RunSender {
 
   async #permit(planned: PlannedEvent, storedLimit: bigint | null, mints: PlannedMints): Promise<bigint | null> {
     const { options, others = 0, isApplied } = this.#sending
+    const { refuseHidden } = await import('./minted-unrevealed.ts')
+    await refuseHidden(options, planned, mints)
     const { stated, maxCost: commandLimit, maxFee } = this.#limits
     // `gdn apply` compares its saved plan with the NFTs instead.
     if (!isApplied) await checkRunPlan(this.#deps, options, planned, mints)

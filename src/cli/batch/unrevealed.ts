@@ -176,8 +176,8 @@ export async function openUnrevealed(
     },
     checkPlan: async (planned, connection) => void (await isDeployed(deps, connection, committing(planned))),
     beforeSending: async (planned, connection, limit) => {
-      await commit(deps, connection, flags, committing(planned), limit)
       await keepLeaves(stateDir, rows)
+      await commit(deps, connection, flags, committing(planned), limit)
     },
   }
 }

@@ -127,7 +127,7 @@ export async function openPlan<Result>(
 async function refuseHiddenRows(options: OpenedManifest['options'], read: PlanSource['read']): Promise<void> {
   const { hiddenInOther } = await import('../batch/minted-unrevealed.ts')
   const readRows = () => read({ row: async () => {}, burn: async () => {} })
-  const refusal = await hiddenInOther({ options, read: readRows }, 'plan')
+  const refusal = await hiddenInOther({ options, read: readRows })
   if (refusal !== null) throw refusal
 }
 

@@ -5,6 +5,7 @@ import type { RunStatus } from '../../../batch/types.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { removeCommand } from '../../../operations/remove-command.ts'
+import { forgetHidden } from '../../../reveal/minted-elsewhere.ts'
 import { commandRunRecords } from '../../batch/command-runs.ts'
 import { addRunArgument } from '../../batch/which-run.ts'
 import { findRun, type RunFlags, whichServer } from '../../batch/which-server.ts'
@@ -81,6 +82,7 @@ async function rmNamed(
   if (isFinished(status)) await confirmRemoval(deps, flags.yes, `Remove the finished run ${safe(run.name)}?`)
   else await confirmLoss(deps, flags.yes, run.name, lossOf(status))
   await removeRun(run)
+  await forgetHidden(run)
   deps.io.note(`Removed ${safe(run.name)}. On a server without reference IDs, the same manifest may be minted again.`)
   return [run]
 }
@@ -117,6 +119,7 @@ async function rmFinished(deps: Deps, stateDir: string, flags: RmFlags): Promise
   for (const run of finished.sort((a, b) => b.generation - a.generation || a.name.localeCompare(b.name))) {
     try {
       await removeRun(run)
+      await forgetHidden(run)
       removed.push(run)
     } catch (error) {
       // Another process resumed the run, or a later run isn't finished. Keeps the run.
