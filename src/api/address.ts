@@ -128,7 +128,7 @@ export function isLowerCaseAddress(address: string): boolean {
 }
 
 /**
- * Returns the problem of an EVM address, or null. An address in all lower or all upper case needs no checksum (EIP-55).
+ * Returns why an EVM address is invalid, or null. An address in all lower or all upper case needs no checksum (EIP-55).
  */
 export function evmAddressProblem(address: string): string | null {
   // Check valid addresses first and quickly, because a manifest may have a million of them.
@@ -147,7 +147,7 @@ export function evmAddressProblem(address: string): string | null {
   return `must have 40 hex digits after 0x, but has ${address.length - 2}`
 }
 
-/** Returns the problem of a Solana address (base58 of 32 bytes), or null. */
+/** Returns why a Solana address (32 bytes in base58) is invalid, or null. */
 export function solanaAddressProblem(address: string): string | null {
   const other = otherThanAddress(address)
   if (other !== null) return other
@@ -161,7 +161,7 @@ export function solanaAddressProblem(address: string): string | null {
   }
 }
 
-/** Returns the problem of an address on a blockchain, or null. */
+/** Returns why an address is invalid on a blockchain, or null. */
 export function addressProblem(address: string, blockchain: Blockchain): string | null {
   return isEvm(blockchain) ? evmAddressProblem(address) : solanaAddressProblem(address)
 }
@@ -175,7 +175,7 @@ export function canonicalAddress(address: string, blockchain: Blockchain): strin
   return isEvm(blockchain) ? checksumAddress(address) : address
 }
 
-/** Returns the problem of a text that should be an address of any blockchain, or null. */
+/** Returns why a text isn't an address of any blockchain, or null. */
 export function anyAddressProblem(address: string): string | null {
   if (/^0x/i.test(address) || address === '') return evmAddressProblem(address)
   if (solanaAddressProblem(address) === null) return null

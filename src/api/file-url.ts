@@ -10,7 +10,7 @@ const WEB = /^[hH][tT]{2}[pP][sS]?:\/\/[^\s\\]+$/
 export const FILE_URL_FORMS = [IPFS, ARWEAVE, WEB].map(({ source }) => source.slice(1, -1))
 
 /**
- * Returns the problem of a file URL's form (API reference v1.1, file_fields), or null. Only a fetch shows whether the
+ * Returns why the form of a file URL is invalid (API reference v1.1, file_fields), or null. Only a fetch shows whether the
  * content is usable.
  */
 export function fileUrlProblem(url: string): string | null {

@@ -15,7 +15,7 @@ export interface CheckUrlsOptions {
   prober: Prober
   /** Checks without the rules for addresses and ports. Null if the server certainly applies these rules. */
   lenient: Prober | null
-  /** Returns the problem of a well-formed ipfs URL, or null. */
+  /** Returns why a well-formed ipfs URL is rejected, or null. */
   checkIpfs?(url: string, signal: AbortSignal | undefined): Promise<Omit<UrlFinding, 'url'> | null>
   onFinding(finding: UrlFinding): void
   /** Called after each URL. */

@@ -19,7 +19,7 @@ export interface ReceiverCheck {
    * @throws GdnError if they must be checked and can't be
    */
   leftOut(receivers: readonly string[]): Promise<ReadonlySet<string>>
-  /** Returns what was found, as notes for the user. Called after the last receiver. */
+  /** Returns notes for the user about the receivers. Called after the last receiver. */
   notes(): Promise<readonly string[]>
   close(): Promise<void>
 }

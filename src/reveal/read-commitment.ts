@@ -103,6 +103,6 @@ export function uncommittable({ metadata, localFiles }: ManifestRow, isShuffled 
     ? [MAX_METADATA_ITEMS - 2, 'the salt and the signature']
     : [MAX_METADATA_ITEMS - 1, 'the salt']
   if (count <= most) return null
-  const message = `has ${count} metadata items, which leaves no room for ${added} of the reveal: at most ${most} are allowed`
+  const message = `has ${count} metadata items, but the reveal adds ${added}, so at most ${most} are allowed`
   return { key: null, message, hint: 'Remove an item, or make it an attribute.' }
 }

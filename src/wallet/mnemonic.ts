@@ -8,7 +8,7 @@ const LENGTHS = [12, 15, 18, 21, 24]
 const HARDENED = 2 ** 31
 
 /**
- * Returns the problem of an English BIP-39 mnemonic, or null. The problem never contains a word of the mnemonic.
+ * Returns why an English BIP-39 mnemonic is invalid, or null. The reason never contains a word of the mnemonic.
  *
  * @param words in lower case
  */

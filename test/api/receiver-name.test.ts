@@ -21,7 +21,7 @@ test.each([
   expect(receiverNameProblem(normalize(name))).toBeNull()
 })
 
-const BYTES = 'must have 3 to 255 bytes in UTF-8'
+const BYTES = 'must be 3 to 255 bytes long in UTF-8'
 const CHARACTER = 'has a control character, white space or a slash'
 
 test.each([

@@ -510,8 +510,8 @@ describe('gdn art import', () => {
     ['layers', { 'layers/Eyes/Red#3.png': PNG, 'layers/Hat/Cap.png': PNG }, 'layers', 'gdn art init layers > art.yaml'],
     ['the folder of HashLips itself', { ...BUILD, 'layers/Eyes/Red.png': PNG }, '.', 'gdn art import build'],
     ['the folder json', BUILD, 'build/json', 'Pass the folder that contains it: gdn art import '],
-    ['a missing folder', {}, 'build', 'Pass the folder build of HashLips'],
-    ['a file', { build: 'x' }, 'build', 'Pass the folder build of HashLips'],
+    ['a missing folder', {}, 'build', 'Pass the build folder of HashLips'],
+    ['a file', { build: 'x' }, 'build', 'Pass the build folder of HashLips'],
     [
       'an empty build',
       { 'build/json/.gitkeep': '', 'build/images/.gitkeep': '' },

@@ -48,7 +48,7 @@ describe('batch rarity', () => {
     expect([anywhere.code, anywhere.stdout]).toEqual([0, stdout])
     const shown = await gdn('rarity', manifest, ...TARGET)
     expect(shown.stderr).toContain('Method: information content, as OpenRarity defines it.')
-    expect(shown.stderr).toContain('Not scored, because they have a type: Power')
+    expect(shown.stderr).toContain('Typed traits are not scored: Power')
     expect(shown.stdout).toContain('Eyes: (missing) (25.0%), Hat: Crown (25.0%)')
     const limited = await gdn('rarity', manifest, ...TARGET, '--limit', '1', '-o', 'csv')
     expect(limited.stdout.trim().split('\n')).toHaveLength(2)

@@ -40,7 +40,7 @@ describe('names the row and the column that an unrevealed drop rejects', () => {
       `title,description,receiver\nipfs://x,x,${OWNER}\n`,
       '2:1: title begins like the URL of a file',
     ],
-    ['too many items', row(nine, 'x,x,x,x,x,x,x,x'), '3: the row has 10 metadata items, which leaves no room'],
+    ['too many items', row(nine, 'x,x,x,x,x,x,x,x'), '3: the row has 10 metadata items, but the reveal adds'],
   ])('%s', async (_, csv, problem) => {
     const { validate } = await drop(csv)
     expect(await validate()).toMatchObject({ code: 0 })

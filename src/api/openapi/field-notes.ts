@@ -26,7 +26,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   currency: "Symbol of the network's coin; null if it is not known.",
   description: 'Description of the NFT.',
   digest:
-    "Version and SHA-256 hash of the operation's fields in canonical JSON (RFC 8785); for an NFT: metadata, the name or address of the receiver, and the sender if the request has one. The digest does not depend on the other NFTs in the request.",
+    "Digest version, followed by the SHA-256 hash of the operation's fields in canonical JSON (RFC 8785). For an NFT, the fields are its metadata, the name or address of the receiver, and the sender if the request has one. The digest does not depend on the other NFTs in the request.",
   dynamic: 'Extension: the metadata of every NFT of the collection can be updated; false by default.',
   email: 'E-mail address of the account that the key belongs to.',
   enable_api: 'Whether NFTs may be created through the API; true by default.',

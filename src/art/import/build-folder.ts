@@ -32,7 +32,7 @@ export interface BuildFolder {
 const NUMBERED = /^(\d{1,9})\.json$/
 export const LIST = '_metadata.json'
 export const COLLECTION = 'collection.json'
-const WANTED = 'Pass the folder build of HashLips, or the folder assets of sugar.'
+const WANTED = 'Pass the build folder of HashLips, or the assets folder of sugar.'
 
 /**
  * Finds the metadata and the images that HashLips or sugar wrote.

@@ -85,7 +85,7 @@ export function createRegistry({ db, signers, hindered, now, version, ready, dat
   const height = gauge('gdn_chain_height', 'Last block of an embedded chain', 'blockchain')
   const followed = gauge(
     'gdn_owners_followed_block',
-    'Last block whose transfers and flag changes were read by any process',
+    'Highest block whose transfers and flag changes at least one process has read',
     'blockchain',
   )
   const funds = gauge('gdn_signer_balance_coins', 'Balance of a signer for gas, in whole coins', 'blockchain', 'signer')

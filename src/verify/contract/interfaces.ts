@@ -35,7 +35,7 @@ export interface Interfaces {
   claimed: InterfaceName[]
   /** The standard whose functions the contract answers; null if there is none, or more than one. */
   standard: TokenStandard | null
-  /** The reason why the answers can't be believed, as sentences without a full stop. */
+  /** Why the responses can't be trusted: one or more sentences, without the final period. */
   contradictions: string[]
   /** The reason why the contract doesn't answer `supportsInterface`, or null. */
   problem: string | null

@@ -96,7 +96,7 @@ export async function rarity(deps: Deps, manifest: string | undefined, flags: Ra
   await output.many(limited(records, flags.limit ?? Number.POSITIVE_INFINITY))
   deps.io.note(METHOD_TEXT)
   const { unscored } = ranking
-  if (unscored.length > 0) deps.io.note(`Not scored, because they have a type: ${safe(unscored.join(', '))}`)
+  if (unscored.length > 0) deps.io.note(`Typed traits are not scored: ${safe(unscored.join(', '))}`)
 }
 
 async function* limited<Item>(items: Iterable<Item>, most: number): AsyncGenerator<Item> {

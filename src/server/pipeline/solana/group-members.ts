@@ -28,7 +28,7 @@ export async function compareGroup(
   { id, contract_address }: Pick<CollectionRow, 'id' | 'contract_address'>,
 ): Promise<GroupComparison> {
   const { count, pending } = await knownMembers(db, id)
-  // Read the height, so that later responses of nodes behind this block are ignored.
+  // Read the height, so that later responses from nodes that lag behind this block are ignored.
   await network.blockHeight()
   const minted = pending.length === 0 ? [] : (await network.mintsExist(pending)).filter((exists) => exists)
   const group = await network.account(contract_address)

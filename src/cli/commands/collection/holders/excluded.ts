@@ -19,7 +19,7 @@ const PLACEHOLDER = `0x${'1'.repeat(40)}`
  * Returns the addresses of `--exclude` as 40 hex digits in lower case, and prints how many there are. Each value is an
  * address, a name such as `@alice`, a group, an ENS name, or a list of receivers with addresses and names.
  *
- * @throws GdnError `usage` for a wrong address or name, with its line and column
+ * @throws GdnError `usage` if an address or a name is invalid, with its line and column
  */
 export async function excludedAddresses(
   deps: Pick<Deps, 'addresses' | 'env' | 'io' | 'signals'>,

@@ -85,7 +85,7 @@ const NO_COMMITMENT = "The collection has no commitment to the metadata, so gdn 
 /**
  * Returns the flags with the address of an ENS name in `--receiver`.
  *
- * @throws GdnError `usage` for a wrong address
+ * @throws GdnError `usage` if the address is invalid
  */
 async function withOwner(deps: Deps, flags: VerifyNftFlags): Promise<VerifyNftFlags> {
   if (flags.receiver === undefined) return flags
