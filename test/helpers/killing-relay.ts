@@ -12,6 +12,8 @@ export interface KillingRelay {
   url: string
   /** The paths of the command's requests that change something. */
   readonly changes: readonly string[]
+  /** The bodies of these requests. */
+  readonly bodies: readonly string[]
   /** Whether the command was killed. */
   readonly isKilled: boolean
   /**
@@ -28,7 +30,7 @@ export interface KillingRelay {
 /** Starts a relay that can kill a command by its signal, before or after the backend gets one of its changes. */
 export async function startKillingRelay(backend: { url: string }): Promise<KillingRelay> {
   const begun = (kill: Kill | null, beforeFirst = async () => {}) => {
-    return { changes: [] as string[], kill, beforeFirst, stop: new AbortController() }
+    return { changes: [] as string[], bodies: [] as string[], kill, beforeFirst, stop: new AbortController() }
   }
   let now = begun(null)
   let first = Promise.resolve()
@@ -44,6 +46,7 @@ export async function startKillingRelay(backend: { url: string }): Promise<Killi
     const { method, path } = request
     if (method === 'GET' || /\/get\w+$/.test(path) || path.startsWith('/rpc/')) return await forwarded(request)
     const n = now.changes.push(path) - 1
+    now.bodies.push(String(request.body))
     if (n === 0) first = now.beforeFirst()
     await first
     if (n !== now.kill?.at) return await forwarded(request)
@@ -56,6 +59,9 @@ export async function startKillingRelay(backend: { url: string }): Promise<Killi
     url: server.url,
     get changes() {
       return now.changes
+    },
+    get bodies() {
+      return now.bodies
     },
     get isKilled() {
       return now.stop.signal.aborted

@@ -1,0 +1,183 @@
+/** @module-tag slow */
+import { mkdir, writeFile } from 'node:fs/promises'
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { folder } from '../cli/drop.ts'
+import { cli } from '../cli/harness.ts'
+import {
+  call,
+  createTestCollection,
+  freshDataDir,
+  startTestBackend,
+  type TestBackend,
+  type TestCollection,
+  until,
+  WALLETS,
+} from '../helpers/backend.ts'
+import { type Kill, type KillingRelay, startKillingRelay } from '../helpers/killing-relay.ts'
+import { report } from '../helpers/seed.ts'
+import { nftsOf } from '../helpers/shuffled-machine.ts'
+
+const LIVES = process.env.GDN_SOAK === '1' ? Number(process.env.GDN_SOAK_STEPS ?? 100) : 1
+const [ALICE, BOB] = WALLETS
+
+const kill: fc.Arbitrary<Kill | null> = fc.oneof(
+  { weight: 3, arbitrary: fc.constant(null) },
+  { weight: 1, arbitrary: fc.record({ at: fc.nat(7), isDone: fc.boolean() }) },
+)
+
+const command = fc.record({
+  kind: fc.constantFrom('hide', 'hide', 'publish', 'publish', 'pipe', 'apply', 'resume', 'reveal'),
+  /** The collection. */
+  at: fc.constantFrom(0, 1),
+  file: fc.constantFrom('a.csv', 'a.csv', 'b.csv'),
+  rows: fc.shuffledSubarray([1, 2, 3, 4], { minLength: 1 }),
+  /** Whether the rows have other titles, which an apply can change to the hidden ones. */
+  isOld: fc.constantFrom(false, false, false, true),
+  /** Whether there is a row that no commitment can have, because its description begins like the URL of a file. */
+  isUnfit: fc.constantFrom(false, false, false, true),
+  flag: fc.constantFrom(null, null, null, '--new-rows', '--adopt', '--again', '--no-lookup'),
+  kill,
+})
+
+type Command = typeof command extends fc.Arbitrary<infer Value> ? Value : never
+
+let data: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+let relay: KillingRelay
+
+beforeAll(async () => {
+  data = await freshDataDir()
+  backend = await startTestBackend(data.path)
+  relay = await startKillingRelay(backend)
+})
+afterAll(async () => {
+  await relay?.close()
+  await backend?.close()
+  await data?.remove()
+})
+
+const figures: Record<string, number> = {}
+const count = (what: string) => {
+  figures[what] = (figures[what] ?? 0) + 1
+}
+
+const provenancesIn = async ({ address }: TestCollection) =>
+  (await call(backend, 'getprovenances', { contract_address: address })).provenances
+
+/** Returns the rows whose metadata the NFTs of a collection show. */
+const shownIn = async (collection: TestCollection) =>
+  new Set(
+    (await nftsOf(backend, collection)).flatMap(({ request_metadata: { title } }) => {
+      const [, row] = /^Row (\d)$/.exec(title) ?? []
+      return row === undefined ? [] : [Number(row)]
+    }),
+  )
+
+async function live(commands: readonly Command[]): Promise<void> {
+  const collections = [await createTestCollection(backend), await createTestCollection(backend)]
+  const { path, options } = await folder({
+    'hidden.json': JSON.stringify({ title: 'Hidden', description: 'Wait', image: 'art/hidden.txt' }),
+    'art/hidden.txt': 'hidden',
+  })
+  await mkdir(path('art'), { recursive: true })
+  for (const n of [1, 2, 3, 4]) await writeFile(path(`art/${n}.txt`), `image ${n}`)
+  const env = { ...options.env, GDN_API_KEY: backend.apiKey.reveal() }
+  const committed = collections.map(() => new Set<number>())
+  /** The rows that were sent with their metadata. A request without a response may take effect later. */
+  const sent = collections.map(() => new Set<number>())
+  for (const [step, one] of commands.entries()) {
+    const { kind, at, file, rows, isOld, isUnfit, flag } = one
+    const here = collections[at] as TestCollection
+    const other = collections[1 - at] as TestCollection
+    const lines = rows.map(
+      (n) => `r${n},${isOld ? 'Old' : 'Row'} ${n},x,${path(`art/${n}.txt`)},${n % 2 === 0 ? ALICE : BOB}`,
+    )
+    if (isUnfit && kind !== 'hide') lines.push(`r9,Unfit,ipfs://x,${path('art/1.txt')},${ALICE}`)
+    const text = ['id,title,description,image,receiver', ...lines].join('\n')
+    await writeFile(path(file), text)
+    const target = ['-c', here.address, '-b', here.blockchain]
+    const mint = ['--dynamic', '--chunk-size', '1', '--in-order', ...target]
+    const argv = {
+      hide: ['batch', 'mint', path(file), '--unrevealed', path('hidden.json'), '--chunk-size', '1', ...target],
+      publish: ['batch', 'mint', path(file), ...mint],
+      pipe: ['batch', 'mint', '-', '--run', 'piped', ...mint],
+      apply: ['apply', path(file), '--yes', ...target],
+      resume: ['batch', 'resume', kind === 'resume' && file === 'b.csv' ? 'piped' : path(file), '-c', here.address],
+      reveal: ['reveal', path(file), '--yes', '--rpc-url', `${backend.url}/rpc/polygon`, ...target],
+    }[kind]
+    const isMint = kind === 'hide' || kind === 'publish' || kind === 'pipe'
+    const isAgain = isMint && flag === '--again'
+    const before = await shownIn(here)
+    const shownThere = await shownIn(other)
+    const hidden = [...(committed[1 - at] ?? [])].filter((n) => !shownThere.has(n))
+    const hashes = (await provenancesIn(here)).length
+    const signal = relay.begin(one.kill)
+    const confirmed = isMint || kind === 'resume' ? ['--yes'] : []
+    const full = [...argv, ...(isMint && flag !== null ? [flag] : []), ...confirmed, '--base-url', relay.url, '--json']
+    const { code, stderr } = await cli(full, { ...options, env, signal, stdin: kind === 'pipe' ? text : '' })
+    await relay.idle()
+    const commitments = await until(
+      () => provenancesIn(here),
+      (all) => all.every(({ status }) => status !== 'initiated'),
+    )
+    await until(
+      () => nftsOf(backend, here),
+      (nfts) => nfts.every((nft) => ['deployed', 'failed'].includes(nft.status) && nft.pending_change == null),
+    )
+    count(`${kind}: ${relay.isKilled ? 'killed' : code}${/would publish/.test(stderr) ? ', would publish' : ''}`)
+    const what = `command ${step} of ${JSON.stringify(commands.slice(0, step + 1))}\n${stderr}`
+    const published = [...(await shownIn(here))].filter((n) => !before.has(n))
+    const isSent = (n: number) => sent[at]?.has(n) === true
+    if (!isAgain)
+      expect(
+        published.filter((n) => hidden.includes(n) && !isSent(n)),
+        what,
+      ).toEqual([])
+    // A run of --again is resumed as such.
+    for (const n of isAgain ? [1, 2, 3, 4] : []) sent[at]?.add(n)
+    for (const body of relay.bodies) for (const [, n] of body.matchAll(/"title":"Row (\d)"/g)) sent[at]?.add(Number(n))
+    if (commitments.length > hashes) for (const n of isOld ? [] : rows) committed[at]?.add(n)
+  }
+}
+
+const MINT: Omit<Command, 'kind'> = {
+  at: 0,
+  file: 'a.csv',
+  rows: [1, 2, 3, 4],
+  isOld: false,
+  isUnfit: false,
+  flag: null,
+  kill: null,
+}
+const PUBLISH: Command = { ...MINT, kind: 'publish' }
+const HIDE: Command = { ...MINT, kind: 'hide', at: 1 }
+
+/** Published in part, then hidden elsewhere, then resumed in each way. */
+const INTERRUPTED: Command = { ...PUBLISH, kill: { at: 5, isDone: true } }
+const EXAMPLES: Command[][] = [
+  [
+    INTERRUPTED,
+    HIDE,
+    { ...PUBLISH, kind: 'resume' },
+    PUBLISH,
+    { ...PUBLISH, kind: 'apply' },
+    { ...HIDE, kind: 'reveal' },
+  ],
+  // Only committed.
+  [{ ...HIDE, kill: { at: 1, isDone: true } }, PUBLISH, { ...PUBLISH, kind: 'pipe' }, { ...PUBLISH, isUnfit: true }],
+  // By updates.
+  [{ ...PUBLISH, isOld: true }, HIDE, { ...PUBLISH, kind: 'apply' }],
+]
+
+test('no order of mints, updates, kills and resumptions publishes a row that is hidden in another collection', {
+  tags: ['promise'],
+}, async () => {
+  await fc.assert(fc.asyncProperty(fc.array(command, { minLength: 3, maxLength: 7 }), live), {
+    endOnFailure: true,
+    numRuns: EXAMPLES.length + LIVES,
+    examples: EXAMPLES.map((commands): [Command[]] => [commands]),
+    interruptAfterTimeLimit: 3_000_000,
+  })
+  report(figures)
+})
