@@ -4,7 +4,7 @@ import { hasFailed } from '../api/nft-status.ts'
 import { sameAddress } from '../api/same-address.ts'
 import { type ComparedMetadata, rowMetadataChanges } from '../batch/rows/field-changes.ts'
 import type { FieldChange } from '../batch/types.ts'
-import { PROVENANCE_ROW, proofIn } from '../manifest/reveal-keys.ts'
+import { PROVENANCE_ROW, proofIn, saltIn } from '../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import { ownersOf } from '../operations/reconcile/owners.ts'
 
@@ -80,11 +80,19 @@ export type ComparedRow = Pick<ManifestRow, 'receiver' | 'receiverName' | 'sende
 export const IN_PROGRESS = 'in progress'
 /** The reason of a row whose NFT was burned. */
 export const BURNED = 'the NFT was burned: remove the row, or give it a new id to mint it again'
+/** The reason of such a row of an unrevealed drop. The commitment and the draw need the row. */
+const BURNED_OF_DROP =
+  'the NFT was burned, and a row of an unrevealed drop is minted only once: keep the row and its id'
 /** The reasons of a row whose NFT can't be revealed anymore, so that it doesn't block other changes. */
 const FROZEN_PLACEHOLDER = "it is frozen with its placeholder, so it can't be revealed"
 const CHANGED_PLACEHOLDER = 'its placeholder was changed elsewhere, so gdn reveal skips it'
 /** The reasons of drift that `takeOver` doesn't resolve. */
-export const LASTING: ReadonlySet<string | null> = new Set([BURNED, FROZEN_PLACEHOLDER, CHANGED_PLACEHOLDER])
+export const LASTING: ReadonlySet<string | null> = new Set([
+  BURNED,
+  BURNED_OF_DROP,
+  FROZEN_PLACEHOLDER,
+  CHANGED_PLACEHOLDER,
+])
 export const NO_UPDATES = "the server can't update NFTs"
 const NOT_DEPLOYED = 'the NFT is not deployed yet'
 
@@ -111,7 +119,8 @@ export function compareRow(row: ComparedRow, { nft, ...seen }: ObservedNft, can:
   const receiverChange = hasOtherOwner(row, nft, can) ? [{ field: 'receiver', from: owner, to: row.receiver }] : []
   if (nft.burned === true) {
     const all = [...fields, ...receiverChange]
-    return [{ ...base, action: 'drift', want: 'transfer', fields: all, reason: BURNED }]
+    const reason = isOfDrop(row, nft) ? BURNED_OF_DROP : BURNED
+    return [{ ...base, action: 'drift', want: 'transfer', fields: all, reason }]
   }
   const changes: NftChange[] = []
   if (fields.length > 0) {
@@ -145,6 +154,10 @@ export function compareRow(row: ComparedRow, { nft, ...seen }: ObservedNft, can:
 /** Returns whether an NFT has the placeholder of a drop that is revealed later. */
 const isUnrevealed = ({ request_metadata }: NftRecord): boolean =>
   Object.hasOwn(Object(request_metadata), PROVENANCE_ROW)
+
+/** Returns whether an NFT was minted unrevealed. A row with a salt is a copy of a revealed NFT. */
+const isOfDrop = ({ metadata }: ComparedRow, nft: NftRecord): boolean =>
+  isUnrevealed(nft) || (saltIn(nft.request_metadata) !== undefined && saltIn(metadata) === undefined)
 
 /** Returns why `gdn reveal` skips an NFT that has the placeholder of a drop; null if it reveals the NFT. */
 function whyNoReveal({ revision, is_frozen: isFrozen }: NftRecord): string | null {

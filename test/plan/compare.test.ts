@@ -330,7 +330,18 @@ describe('compareRow', () => {
       { request_metadata: { title: 'Hidden', provenance_row: '1' }, burned: true },
       {},
       {},
-      ['drift transfer: the NFT was burned: remove the row, or give it a new id to mint it again'],
+      [
+        'drift transfer: the NFT was burned, and a row of an unrevealed drop is minted only once: keep the row and its id',
+      ],
+    ],
+    [
+      'a burned NFT that is revealed',
+      { request_metadata: { ...METADATA, provenance_salt: 'ff' }, burned: true },
+      {},
+      {},
+      [
+        'drift transfer: the NFT was burned, and a row of an unrevealed drop is minted only once: keep the row and its id',
+      ],
     ],
     ['no difference in the salt of a reveal', { request_metadata: { ...METADATA, provenance_salt: 'ff' } }, {}, {}, []],
     [

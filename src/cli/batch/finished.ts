@@ -6,7 +6,7 @@ import type { Settings } from '../../config/settings.ts'
 import { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { dropStateOf, isShuffled, withAbandoned } from '../../reveal/drop-state.ts'
-import { isOfList } from '../../state/drops.ts'
+import { isOfList, isUnrevealed } from '../../state/drops.ts'
 import { NOTHING_KNOWN } from '../cost/paid.ts'
 import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
@@ -144,7 +144,7 @@ function notesOf(
     )
   }
   if (isShuffled(status)) return notes
-  const again = burned === 0 || isList ? '' : ' To mint a burned row again, give it another id.'
+  const again = burned === 0 || isList || isUnrevealed(status) ? '' : ' To mint a burned row again, give it another id.'
   return [...notes, `With --again, gdn mints every row a second time.${again}`]
 }
 
