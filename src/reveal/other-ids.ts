@@ -6,14 +6,14 @@ import { PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
 import { listIds, type RecordSource, readPages } from '../operations/reconcile/listing.ts'
 import { leavesUrlIn, sha256InUrl } from './provenance-in.ts'
 
-/** A row of a shuffled drop whose ID no NFT has. */
+/** A row of an unrevealed drop whose ID no NFT has. */
 export interface RowWithoutNft {
   /** The position of the row in the manifest, from 0. */
   position: number
   line: number
 }
 
-/** The slots of a shuffled drop. */
+/** The slots of an unrevealed drop. If the drop isn't shuffled, the slot of a row is its number. */
 interface Slots {
   provenance: string
   /** Returns the slot of a revealed NFT, from 1; null for an NFT of another drop. */
@@ -34,17 +34,8 @@ export async function refuseOtherIds(
   rows: readonly RowWithoutNft[],
   slots: Slots,
 ): Promise<void> {
-  if (rows.length === 0) return
-  const lines = new Map(rows.map(({ position, line }) => [position + 1, line]))
-  const minted = new Set<number>()
-  for await (const { nfts } of readPages(source, [...(await listIds(source, options))])) {
-    for (const nft of nfts) {
-      const slot = slotIn(nft, slots)
-      if (slot !== null && lines.has(slot)) minted.add(slot)
-    }
-  }
-  if (minted.size === 0) return
-  const changed = [...minted].sort((a, b) => a - b).map((slot) => ({ slot, line: lines.get(slot) ?? 0 }))
+  const changed = await mintedSlots(source, options, rows, slots)
+  if (changed.length === 0) return
   const named = changed.slice(0, MAX_NAMED).map(({ slot, line }) => `line ${line} was minted as slot ${slot}`)
   const more = changed.length > MAX_NAMED ? ', …' : ''
   throw new GdnError(
@@ -56,6 +47,28 @@ export async function refuseOtherIds(
       details: { rows: changed.slice(0, 100), count: changed.length },
     },
   )
+}
+
+/**
+ * Returns the rows whose slots are minted although no NFT has their IDs, in order. Lists the collection unless `rows` is
+ * empty.
+ */
+export async function mintedSlots(
+  source: RecordSource,
+  options: Pick<BatchOptions, 'contractAddress' | 'blockchain'>,
+  rows: readonly RowWithoutNft[],
+  slots: Slots,
+): Promise<{ slot: number; line: number }[]> {
+  if (rows.length === 0) return []
+  const lines = new Map(rows.map(({ position, line }) => [position + 1, line]))
+  const minted = new Set<number>()
+  for await (const { nfts } of readPages(source, [...(await listIds(source, options))])) {
+    for (const nft of nfts) {
+      const slot = slotIn(nft, slots)
+      if (slot !== null && lines.has(slot)) minted.add(slot)
+    }
+  }
+  return [...minted].sort((a, b) => a - b).map((slot) => ({ slot, line: lines.get(slot) ?? 0 }))
 }
 
 function slotIn({ status, request_metadata: metadata }: NftRecord, { provenance, slotOf }: Slots): number | null {

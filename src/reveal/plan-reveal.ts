@@ -17,7 +17,7 @@ import { type PlannedRun, plannedRun } from '../plan/planned.ts'
 import { nowOf } from '../plan/seen-nfts.ts'
 import type { NftNow } from '../state/row-outcomes.ts'
 import { nameAt } from '../state/rows.ts'
-import { type RowWithoutNft, refuseOtherIds } from './other-ids.ts'
+import { mintedSlots, type RowWithoutNft, refuseOtherIds } from './other-ids.ts'
 import { leavesUrlIn, rowsByMetadata } from './provenance-in.ts'
 import type { ReadCommitment } from './read-commitment.ts'
 import { type Found, withOpenRows } from './rows-with-nfts.ts'
@@ -104,7 +104,8 @@ export async function withRevealPlan<Result>(
     const labels = new OtherLabels(store, options.label ?? null)
     await labels.begin(pairs)
     const slotOfRow = new Map(Array.from(drawn?.rows ?? [], (row, at) => [row, at + 1]))
-    const commitment: Committed = { rows, drawn, slotOfRow, rowOf: await rowsByMetadata(rows.commitment) }
+    const rowOf = await rowsByMetadata(rows.commitment)
+    const commitment: Committed = { rows, drawn, slotOfRow, rowOf, otherIds: new Set() }
     /** Returns the row that an NFT shows or will show. In a shuffled drop, that row was drawn for the slot. */
     const nameOf = async ({ row: { key, row, position } }: Candidate): Promise<Named> => {
       if (rows.commitment.rule === null) return { key: shownKey(key), line: row.line }
@@ -119,6 +120,15 @@ export async function withRevealPlan<Result>(
       if (reason !== null) counts.leftRows.push({ ...(await nameOf(one.candidate)), reason })
       countState(counts, one, state)
     }
+    async function* counted() {
+      const counts = noCounts()
+      for await (const one of found()) {
+        const state = stateOf(one, commitment)
+        await count(counts, one, state)
+        yield { one, state }
+      }
+      Object.assign(plan, counts)
+    }
     const plan: RevealPlan = {
       run: plannedRun(store.drop),
       movedFrom: store.movedFrom,
@@ -129,15 +139,11 @@ export async function withRevealPlan<Result>(
       ...noCounts(),
       async *updates() {
         // Count again, because an update may have ended or a row may have been minted in the meantime.
-        const counts = noCounts()
-        for await (const one of found()) {
-          const state = stateOf(one, commitment)
-          await count(counts, one, state)
+        for await (const { one, state } of counted()) {
           if (state.kind !== 'pending') continue
           const { key, line } = await nameOf(one.candidate)
           yield { ...(await updateOf(one, commitment)), key: key ?? '', line: line ?? 0 }
         }
-        Object.assign(plan, counts)
       },
       async *seen() {
         let page: NftNow[] = []
@@ -171,9 +177,19 @@ export async function withRevealPlan<Result>(
     labels.refuseUnlessAdopted(options.adopt === true)
     if (moved.length > 0) throw otherRows(options.manifestPath, moved)
     // If no row has an NFT, the manifest was more likely renamed.
-    if (rows.commitment.rule !== null && missing.length < plan.rows) {
-      const { provenance } = rows.commitment
-      await refuseOtherIds(source, options, missing, { provenance, slotOf: (metadata) => slotIn(metadata, commitment) })
+    if (missing.length < plan.rows) {
+      const { provenance, rule } = rows.commitment
+      if (rule !== null) {
+        await refuseOtherIds(source, options, missing, {
+          provenance,
+          slotOf: (metadata) => slotIn(metadata, commitment),
+        })
+      } else {
+        // Another run may have minted rows of a drop that isn't shuffled, so this doesn't refuse the reveal.
+        const others = await mintedSlots(source, options, missing, { provenance, slotOf: rowOf })
+        for (const { slot } of others) commitment.otherIds.add(slot)
+        if (others.length > 0) for await (const _ of counted());
+      }
     }
     if (plan.pending > 0 && !source.hasUpdates) {
       throw new GdnError('refused', "the server can't update NFTs", { hint: 'Use a gdn backend.' })
@@ -227,11 +243,17 @@ interface Committed {
   /** The slot for which each row was drawn, both from 1; empty if no rows are drawn. */
   slotOfRow: ReadonlyMap<number, number>
   rowOf: Awaited<ReturnType<typeof rowsByMetadata>>
+  /** The numbers of the rows without an NFT that were minted with another ID. */
+  otherIds: Set<number>
 }
+
+/** The reason of a row that was minted although no NFT has its ID. */
+const OTHER_ID = 'it was minted with another ID or by a run with another name: if you changed its ID, restore it'
 
 function stateOf({ candidate, nft }: Found, committed: Committed): RowState {
   const { rowOf } = committed
   const isDrawn = committed.drawn !== null
+  if (nft === undefined && committed.otherIds.has(candidate.row.position + 1)) return { kind: 'left', reason: OTHER_ID }
   if (nft === undefined || nft.status !== 'deployed') {
     const isPending = nft !== undefined && !hasFailed(nft.status)
     const reason = isPending ? 'it is not deployed yet' : nft === undefined ? 'it is not minted' : 'its mint failed'

@@ -40,23 +40,27 @@ export async function readCommitment(
   return { commitment: new Commitment(Buffer.concat(contents), rule), lines, contentOf, hashOf }
 }
 
+/** Commitments of a collection, oldest first. */
+type Commitments = readonly Pick<ProvenanceRecord, 'provenance' | 'shuffle_margin'>[]
+
 /**
  * Returns the rows of a manifest with the first commitment that the collection has to them, which may have the rule of
  * a shuffle. Returns null if it has none.
- *
- * @param commitments oldest first
  */
-export function asCommitted(
-  rows: ReadCommitment,
-  commitments: readonly Pick<ProvenanceRecord, 'provenance' | 'shuffle_margin'>[],
-): ReadCommitment | null {
+export function asCommitted(rows: ReadCommitment, commitments: Commitments): ReadCommitment | null {
+  const commitment = committedTo(rows.commitment, commitments)
+  return commitment === null ? null : { ...rows, commitment }
+}
+
+/** Returns the first commitment of a collection to rows, which may have another rule than `rows`; null if none. */
+export function committedTo(rows: Commitment, commitments: Commitments): Commitment | null {
   const byMargin = new Map<number | null, Commitment>()
   for (const { provenance, shuffle_margin: marginSeconds = null } of commitments) {
     if (marginSeconds !== null && !isMargin(marginSeconds)) continue
     const rule = marginSeconds === null ? null : { marginSeconds }
-    const commitment = byMargin.get(marginSeconds) ?? rows.commitment.withRule(rule)
+    const commitment = byMargin.get(marginSeconds) ?? rows.withRule(rule)
     byMargin.set(marginSeconds, commitment)
-    if (commitment.provenance === provenance) return { ...rows, commitment }
+    if (commitment.provenance === provenance) return commitment
   }
   return null
 }

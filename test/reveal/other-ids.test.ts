@@ -10,7 +10,14 @@ import {
   type TestCollection,
   WALLETS,
 } from '../helpers/backend.ts'
-import { nftsOf, refusingRelay, rowsOf, type ShuffledMachine, shuffledMachine } from '../helpers/shuffled-machine.ts'
+import {
+  nftsOf,
+  REFUSED_ROW,
+  refusingRelay,
+  rowsOf,
+  type ShuffledMachine,
+  shuffledMachine,
+} from '../helpers/shuffled-machine.ts'
 
 let data: Awaited<ReturnType<typeof freshDataDir>>
 let backend: TestBackend
@@ -52,6 +59,76 @@ test('refuses to reveal or plan a shuffled drop whose IDs were changed, on each 
   }
   expect(await nftsOf(backend, collection)).toEqual(before)
 })
+
+test('names a row whose ID was changed in a drop that is not shuffled, and reveals the other rows', async () => {
+  const collection = await createTestCollection(backend)
+  const one = await shuffledMachine(backend, collection)
+  const rows = rowsOf(3)
+  const changed = rows.replace('r2,', 'x2,')
+  expect((await one.mint(rows)).code).toBe(0)
+  const other = await shuffledMachine(backend, collection)
+  const reason = expect.stringContaining('if you changed its ID, restore it')
+  const left = {
+    not_minted: 0,
+    left: 1,
+    unrevealed_rows: [{ key: 'x2', line: 3, reason }],
+    unrevealed_rows_left_out: 0,
+  }
+  for (const machine of [one, other]) {
+    const { stdout } = await machine.run(['reveal', '--dry-run'], changed)
+    expect(JSON.parse(stdout)).toMatchObject({ to_reveal: 2, ...left })
+  }
+  for (const machine of [one, other]) {
+    const { stdout } = await machine.run(['reveal', '--yes'], changed)
+    expect(JSON.parse(stdout)).toMatchObject({ revealed: 2, to_reveal: 0, ...left })
+  }
+  const { stdout } = await other.run(['reveal', '--yes'], rows)
+  expect(JSON.parse(stdout)).toMatchObject({ revealed: 3, not_minted: 0, left: 0 })
+  const again = await other.run(['reveal', '--yes'], changed)
+  expect(JSON.parse(again.stdout)).toMatchObject({ revealed: 2, ...left })
+})
+
+test('a run reveals its rows of a drop that is not shuffled if another run minted the other rows', async () => {
+  const collection = await createTestCollection(backend)
+  const relay = await refusingRelay(backend)
+  onTestFinished(() => relay.close())
+  const one = await shuffledMachine({ ...backend, url: relay.url }, collection)
+  const rows = rowsOf(REFUSED_ROW)
+  expect((await one.mint(rows)).error).toMatchObject({ code: 'batch_failed_rows' })
+  const other = await shuffledMachine(backend, collection)
+  expect(await other.mint(rows, '--run', 'other', '--adopt')).toMatchObject({ code: 0, error: null })
+  const first = await one.run(['reveal', '--yes'], rows)
+  expect(JSON.parse(first.stdout)).toMatchObject({ revealed: 2, not_minted: 0, left: 1 })
+  const second = await other.run(['reveal', '--yes'], rows, '--run', 'other')
+  expect(JSON.parse(second.stdout)).toMatchObject({ revealed: 3, left: 0 })
+})
+
+test.each([['shuffle'], ['mint']] as const)(
+  'tells to keep the row of a burned NFT of an unrevealed drop (%s), before and after the reveal',
+  async (how) => {
+    const collection = await createTestCollection(backend, { enable_burn: true })
+    const machine = await shuffledMachine(backend, collection)
+    const rows = rowsOf(3)
+    expect((await machine[how](rows)).code).toBe(0)
+    const burn = async () => {
+      const nft = (await nftsOf(backend, collection)).find(({ burned }) => burned !== true)
+      const argv = ['nft', 'burn', nft?.nft_gdn_id ?? '', '-b', collection.blockchain, '--yes']
+      expect(await machine.cli(...argv)).toMatchObject({ code: 0 })
+    }
+    const burned = { action: 'drift', reason: expect.stringContaining('keep the row and its id') }
+    const inPlan = async () => JSON.parse((await machine.plan(rows)).stdout)
+    await burn()
+    expect((await inPlan())[0]).toMatchObject(burned)
+    const beacon = how === 'shuffle' ? ['--beacon', machine.path('beacon.json')] : []
+    expect(await machine.run(['reveal', '--yes'], rows, ...beacon)).toMatchObject({ code: 0 })
+    await burn()
+    expect(await inPlan()).toMatchObject([burned, burned])
+    const again = await machine[how](rows)
+    expect(again.stdout).toContain('have since been burned')
+    expect(again.stdout).not.toContain('another id')
+    expect(await nftsOf(backend, collection)).toHaveLength(3)
+  },
+)
 
 test.each([['shuffle'], ['mint']] as const)(
   'an unrevealed drop (%s) mints no new rows, and no hint suggests it',
@@ -189,26 +266,29 @@ test('publishes no rows that a collection was only committed to, unless --again 
   expect(await nftsOf(backend, other)).toEqual([])
 })
 
-test('plans offer the reveal only of an unedited manifest, and say how to burn an NFT without a row', async () => {
+test('plans offer the reveal only of an unedited manifest, on each machine, and say how to burn an NFT without a row', async () => {
   const collection = await createTestCollection(backend, { enable_burn: true })
   const machine = await shuffledMachine(backend, collection)
   const rows = rowsOf(3)
   expect((await machine.shuffle(rows)).code).toBe(0)
-  const planText = async (manifest: string, ...more: string[]) => {
-    await writeFile(machine.path('drop.csv'), manifest)
-    const beacon = ['--beacon', machine.path('beacon.json')]
-    return (await cli(['plan', machine.path('drop.csv'), ...machine.target, ...beacon, ...more], machine.options))
-      .stderr
+  const planText = async ({ path, target, options }: ShuffledMachine, manifest: string, ...more: string[]) => {
+    await writeFile(path('drop.csv'), manifest)
+    const beacon = ['--beacon', path('beacon.json')]
+    return (await cli(['plan', path('drop.csv'), ...target, ...beacon, ...more], options)).stderr
   }
   const FIRST = 'To reveal the drop, first restore the edited rows: gdn reveal'
-  expect(await planText(rows)).toMatch(/3 NFTs not revealed yet\. To reveal them: gdn reveal/)
-  expect(await planText(rowsOf(3, (row) => (row === 2 ? 'Edited' : `Row ${row}`)))).toContain(
-    `3 NFTs not revealed yet. ${FIRST}`,
-  )
-  expect(await planText(rowsOf(4))).toContain(FIRST)
-  expect(await planText(rows.replace('r2,', 'x2,'))).toContain(FIRST)
+  const [head, first, ...others] = rows.split('\n')
+  for (const one of [machine, await shuffledMachine(backend, collection)]) {
+    expect(await planText(one, rows)).toMatch(/3 NFTs not revealed yet\. To reveal them: gdn reveal/)
+    const edited = rowsOf(3, (row) => (row === 2 ? 'Edited' : `Row ${row}`))
+    expect(await planText(one, edited)).toContain(`3 NFTs not revealed yet. ${FIRST}`)
+    expect(await planText(one, rowsOf(4))).toContain(FIRST)
+    expect(await planText(one, rowsOf(2))).toContain(FIRST)
+    expect(await planText(one, [head, ...others, first].join('\n'))).toContain(FIRST)
+    expect(await planText(one, rows.replace('r2,', 'x2,'))).toContain(FIRST)
+  }
   expect((await machine.reveal(rows)).code).toBe(0)
-  expect(await planText(rows, '--prune', '--out', machine.path('plan.json'))).toContain(
+  expect(await planText(machine, rows, '--prune', '--out', machine.path('plan.json'))).toContain(
     'To burn an NFT without a row, run `gdn nft burn <nft_gdn_id>`.',
   )
 })

@@ -8,7 +8,8 @@ import type { ManifestItem } from '../../manifest/read.ts'
 import { PROVENANCE_SIGNATURE } from '../../manifest/reveal-keys.ts'
 import { dropStateOf, type SealedSlots } from '../../reveal/drop-state.ts'
 import { Commitment, leavesIn, provenanceOf, rowContentHash } from '../../reveal/leaves.ts'
-import { type RowWithoutNft, refuseOtherIds } from '../../reveal/other-ids.ts'
+import { mintedSlots, type RowWithoutNft, refuseOtherIds } from '../../reveal/other-ids.ts'
+import { committedTo } from '../../reveal/read-commitment.ts'
 import { withOpenRows } from '../../reveal/rows-with-nfts.ts'
 import { type DrawnRows, drawnRows } from '../../reveal/shuffle/drawn-rows.ts'
 import { isMargin, roundFor } from '../../reveal/shuffle/rule.ts'
@@ -106,6 +107,34 @@ export async function findSealed(deps: Deps, connection: Connection, drawing: Dr
   return { slots: contents.length, state: { phase: 'sealed', seal } }
 }
 
+/**
+ * Returns whether `gdn reveal` would refuse a manifest because it was edited: no commitment of the collection matches
+ * its rows, or slots of a shuffled drop are minted although no NFT has the IDs of their rows. Returns false if the
+ * server doesn't show any commitment.
+ *
+ * @param isIncomplete whether rows have no NFT
+ */
+export async function isEditedSince(
+  deps: Deps,
+  connection: Connection,
+  drawing: Omit<Drawing, 'flags'>,
+  isIncomplete: boolean,
+): Promise<boolean> {
+  // Standard input can be read only once, and no unrevealed drop has its rows.
+  if (drawing.options.manifestPath === null) return false
+  const commitments = await commitmentsOf(deps, connection, drawing.options.contractAddress)
+  if (commitments.length === 0) return false
+  const contents = await contentsOf(drawing)
+  const found = contents === null ? null : committedTo(new Commitment(Buffer.concat(contents), null), commitments)
+  if (found === null) return true
+  const { provenance, rule } = found
+  if (!isIncomplete || rule === null) return false
+  const { missing } = await shownRows(deps, connection, drawing)
+  const source = { client: connection.client, signal: deps.signals.signal }
+  // `findDraw` compares the IDs of a drop that is revealed.
+  return (await mintedSlots(source, drawing.options, missing, { provenance, slotOf: () => null })).length > 0
+}
+
 /** Returns the drops of the collection that are sealed, or only the one that this machine has committed to. */
 async function sealedDrops(
   deps: Deps,
@@ -126,7 +155,7 @@ async function sealedDrops(
 }
 
 /** Returns the content hashes of the rows; null if the manifest has problems, which planning reports. */
-async function contentsOf({ read, contents }: Drawing): Promise<Buffer[] | null> {
+async function contentsOf({ read, contents }: Pick<Drawing, 'read' | 'contents'>): Promise<Buffer[] | null> {
   const hashes: Buffer[] = []
   for await (const item of read()) {
     if ('issue' in item) return null
