@@ -5,7 +5,7 @@ import type { StoredRun } from '../batch/runs/stored-run.ts'
 import type { LocalContents } from '../files/local-content.ts'
 import { shownName } from '../manifest/shown-name.ts'
 import { burnsPage, changedPage } from '../state/plan-tables.ts'
-import { nameAt, pagesOf } from '../state/rows.ts'
+import { nameAt, pagesOf, rowsAt } from '../state/rows.ts'
 import type { Update } from './apply-updates.ts'
 import type { NftChange } from './compare.ts'
 import type { PlannedChange, RowChanges } from './planned.ts'
@@ -20,6 +20,16 @@ async function nameOfContent(store: StoredRun, { position, key, row: { line } }:
   return { key: shownKey(name?.key ?? key), line: name?.line ?? line }
 }
 
+/** Returns the name of a change's row. Only the metadata is that of the drawn row, not the receiver or the ID. */
+async function nameOfChange(store: StoredRun, row: KeptRow, { want }: NftChange, drawn?: Uint32Array) {
+  if (want === 'update') return { ...(await nameOfContent(store, row, drawn)), title: row.row.metadata.title }
+  // The content of the row itself is at the slot for which it was drawn. A transferred NFT shows the drawn row.
+  const at = want === 'mint' ? (drawn?.indexOf(row.position + 1) ?? -1) : -1
+  const [own] = at < 0 ? [] : await store.read((sql) => rowsAt(sql, 'draft', [at]))
+  const { title } = (own === undefined ? row : keptRow(own)).row.metadata
+  return { key: shownKey(row.key), line: row.row.line, title }
+}
+
 /**
  * Yields all changes in the order of the manifest, followed by burns.
  *
@@ -32,7 +42,7 @@ export async function* plannedChanges(
 ): AsyncGenerator<PlannedChange> {
   const { manifest } = store.drop
   for await (const { row, changes } of rowsOf(store, 'JOIN')) {
-    const { line, metadata, localFiles, receiver, receiverName } = row.row
+    const { localFiles, receiver, receiverName } = row.row
     const named = receiverName === undefined ? receiver : `${receiverName} (${receiver})`
     const names = new Map(localFiles.map(({ key, path }) => [fileFieldName(key), shownName(manifest, path)]))
     for (const change of changes) {
@@ -43,9 +53,7 @@ export async function* plannedChanges(
       }))
       yield {
         ...change,
-        // A receiver belongs to the slot.
-        ...(change.want === 'transfer' ? { key: shownKey(row.key), line } : await nameOfContent(store, row, drawn)),
-        title: metadata.title,
+        ...(await nameOfChange(store, row, change, drawn)),
         shown,
         receiver: change.action === 'mint' ? named : undefined,
       }

@@ -88,6 +88,30 @@ test('names the edited row and its NFT in plans, and the drawn row of each NFT i
   expect(JSON.parse((await machine.plan(moved)).stdout)[0]).toMatchObject({ action: 'transfer', key: 'r1', line: 2 })
 })
 
+test('pairs rows that get their IDs after the reveal with the NFTs of their slots, and names the rows of removed IDs', {
+  tags: ['promise'],
+}, async () => {
+  const collection = await createTestCollection(backend)
+  const machine = await shuffledMachine(backend, collection)
+  // The row that was drawn for a slot differs from another row only by its receiver.
+  const rows = rowsOf(SIZE).replaceAll(/0x\w+/g, String(WALLETS[0]))
+  const withoutIds = rows.replaceAll(/^r\d,/gm, ',')
+  expect(await machine.shuffle(withoutIds)).toMatchObject({ code: 0, error: null })
+  expect(await machine.reveal(withoutIds)).toMatchObject({ code: 0, error: null })
+  const changesIn = async ({ stdout }: { stdout: string }) =>
+    JSON.parse(stdout).filter(({ action }: { action: string }) => action !== 'note')
+  expect(await changesIn(await machine.plan(rows))).toEqual([])
+  expect(await machine.apply(rows)).toMatchObject({ code: 0, error: null })
+  const other = await shuffledMachine(backend, collection)
+  expect(await changesIn(await other.plan(rows))).toEqual([])
+  expect(await changesIn(await machine.plan(withoutIds))).toMatchObject(
+    Array.from({ length: SIZE }, (_, at) => ({
+      ...{ action: 'impossible', line: at + 2, title: `Row ${at + 1}` },
+      reason: expect.stringContaining(`add id=r${at + 1} to the row`),
+    })),
+  )
+})
+
 test('neither resumes nor retries a sealed drop, and counts its abandoned rows', async () => {
   const { collection, machine, rows } = await dropWithoutSlot()
   expect(await machine.reveal(rows, '--abandon-rows', '1')).toMatchObject({ code: 0, error: null })

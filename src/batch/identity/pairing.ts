@@ -256,7 +256,8 @@ function matchByContent(
 ): Map<FreshRow, Unnamed> {
   const unassigned = new Set(unpairedNfts)
   const contents = new Map<string, Unnamed[]>()
-  for (const nft of unpairedNfts) {
+  // A row of a shuffled drop may be read with the content of the row that was drawn for it.
+  for (const nft of drop.reading.shuffle === undefined ? unpairedNfts : []) {
     // Compare the content in the key. The content that was sent is the placeholder in all rows of an unrevealed drop.
     const content = nft.sent === null ? null : contentOfKey(nft.sent.key)
     if (content === null) continue
