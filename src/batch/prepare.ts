@@ -17,6 +17,7 @@ import { WITHOUT_LABEL } from './identity/other-labels.ts'
 import { type Pair, renamedOf } from './identity/pairing.ts'
 import { refuseRenamed } from './identity/pinned-names.ts'
 import { refuseRenumbered } from './identity/renumbered.ts'
+import { findSecondEdition } from './identity/second-edition.ts'
 import { type EarlierMints, findEarlierMints } from './minted/earlier-mints.ts'
 import { labelsOfMoved } from './minted/moved-labels.ts'
 import { takeRenamed, withoutRenamed } from './renamed-rows.ts'
@@ -90,8 +91,9 @@ export async function prepare(
   if (!isNew && sends) await refuseReplacedFiles(store, await store.rowsAt(gathered.rows, plan.withFiles.slice(0, 1)))
   if (sends && deps.client !== null) await checkSupply(deps.client, store, options, { gathered, plan, mints })
   const duplicates = sends && plan.rows > 0 ? await duplicatesOf(store, gathered, mints) : { count: 0, rows: [] }
+  const secondEdition = sends ? await findSecondEdition(store, gathered.rows, positionsOf(plan)) : null
   const { changes } = gathered
-  const planned: PlannedEvent = { ...plannedOf(store, plan), changes, notes: mints.notes, duplicates }
+  const planned: PlannedEvent = { ...plannedOf(store, plan), changes, notes: mints.notes, duplicates, secondEdition }
   const left = new Set(own.map(({ sent }) => sent))
   return { gathered, plan, mints, pairs: allPairs, replaced: replaced.filter((id) => !left.has(id)), planned }
 }

@@ -309,6 +309,14 @@ export interface PlannedEvent {
   notes?: string[]
   /** Rows that equal an earlier row, and that the run has neither planned nor sent. */
   duplicates?: Duplicates
+  /** The other run of which this one seems to mint another edition. */
+  secondEdition?: SecondEdition | null
+}
+
+/** The name of a run, and how many of its rows another run would mint a second time with other content. */
+export interface SecondEdition {
+  run: string
+  rows: number
 }
 
 export type BatchEvent =

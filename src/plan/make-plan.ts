@@ -5,9 +5,11 @@ import { refuseClaimed, refuseNftsOfOthers } from '../batch/identity/claim.ts'
 import { refuseExchanged } from '../batch/identity/exchanged.ts'
 import { keepNames, refuseRenamed } from '../batch/identity/pinned-names.ts'
 import { refuseRenumbered } from '../batch/identity/renumbered.ts'
+import { findSecondEdition } from '../batch/identity/second-edition.ts'
 import type { StoredPair } from '../batch/identity/store-pairs.ts'
 import { newDuplicates } from '../batch/rows/duplicate-rows.ts'
 import { withRoomForMarker } from '../batch/rows/marker.ts'
+import { secondEditionText } from '../batch/rows/other-edition.ts'
 import { isContentKey } from '../batch/rows/row-key.ts'
 import { checkOptions } from '../batch/run.ts'
 import { movedRuns } from '../batch/runs/moved-run.ts'
@@ -197,11 +199,7 @@ class Planner {
     else for (const row of await this.#vanished.takeBurned(this.#store, source)) await this.#seen.addBurned(row)
     this.counts.vanished = this.#vanished.count
     await this.#refuseClaimed()
-    const { rows, mint, retries, abandoned } = this.counts
-    this.otherEdition = await noteOfOtherEdition(
-      { sent: rows - mint - abandoned, edited: this.#edited - this.#unedited, added: mint - retries },
-      this.#options.manifestPath,
-    )
+    this.otherEdition = await this.#findOtherEdition()
     if (this.otherEdition !== null) this.notes.push(this.otherEdition)
     if (this.#options.isSaved !== true) await this.#refuseDoubtful()
     await this.#noteMove(others)
@@ -225,6 +223,15 @@ class Planner {
         abandoned: this.#comparer.abandoned,
       }),
     )
+  }
+
+  /** Returns the note that the manifest may be another edition of this run or of another one; null if it isn't. */
+  async #findOtherEdition(): Promise<string | null> {
+    const { rows, mint, retries, abandoned } = this.counts
+    const second = await findSecondEdition(this.#store, 'draft', this.#mints)
+    if (second !== null) return secondEditionText(second)
+    const edits = { sent: rows - mint - abandoned, edited: this.#edited - this.#unedited, added: mint - retries }
+    return await noteOfOtherEdition(edits, this.#options.manifestPath)
   }
 
   #mayBeMinted(): boolean {

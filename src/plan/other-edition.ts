@@ -1,11 +1,6 @@
-import { stat } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
 import { isFileField } from '../batch/rows/field-changes.ts'
-import { seemsOtherEdition } from '../batch/rows/other-edition.ts'
+import { isInEdition, seemsOtherEdition } from '../batch/rows/other-edition.ts'
 import type { NftChange } from './compare.ts'
-
-/** The file that `gdn art generate` writes beside the manifest. */
-const EDITION_FILE = 'edition.json'
 
 /** Returns whether a change replaces content of an NFT, apart from its files, with that of its row. */
 export const isEdit = ({ want, action, fields }: NftChange): boolean =>
@@ -25,6 +20,3 @@ export async function noteOfOtherEdition(
   if (added === 0 && !(manifest !== null && (await isInEdition(manifest)))) return null
   return `${edited} of the ${sent} minted rows have different content: this manifest may belong to another edition`
 }
-
-const isInEdition = async (manifest: string): Promise<boolean> =>
-  (await stat(join(dirname(manifest), EDITION_FILE)).catch(() => null))?.isFile() === true

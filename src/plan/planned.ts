@@ -135,7 +135,10 @@ export interface ChangePlan {
   run: PlannedRun
   counts: PlanCounts
   notes: readonly string[]
-  /** The note that most minted rows have other content, so they may be of another edition; null for any other plan. */
+  /**
+   * The note that the manifest may be another edition, because most minted rows have other content, or another run has
+   * minted its rows with other content. Null for any other plan.
+   */
   otherEdition: string | null
   /** Rows whose changes differ from the saved plan. `rows` contains only the first of them. */
   changedSinceSaved: { count: number; rows: ReplannedRow[] }

@@ -2,7 +2,7 @@
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from './drops.ts'
 import { hasPinnedNames } from './pinned-names.ts'
-import { type RowsIn, tableOf } from './rows.ts'
+import { BY_IDENTITY, type RowsIn, tableOf } from './rows.ts'
 import { createTables } from './temporary-tables.ts'
 
 /** Matches operations that claim a row for a run: the row was minted, may have been minted, or is about to be sent. */
@@ -109,6 +109,39 @@ export function rowsWithOtherIds(sql: Sql): { key: string; line: number }[] {
         WHERE c.key LIKE 'id:%' AND (o.first <> c.key OR o.last <> c.key)`,
   )
 }
+
+/** Matches operations that may have an NFT, which isn't burned. */
+const MINTED = `o.run_id = ? AND o.released_at IS NULL AND o.state IN ('sent', 'unknown', 'accepted', 'deployed')
+  AND NOT EXISTS (SELECT 1 FROM nfts n WHERE n.operation_id = o.id AND n.is_burned = 1)`
+
+/** A row whose ID is a number, and the row that another run has minted with this ID. */
+interface NumberedRow {
+  position: number
+  key: string
+  /** The stored text of both rows. */
+  body: Uint8Array
+  otherBody: Uint8Array
+}
+
+/** Returns the next rows of a manifest whose IDs are numbers that another run has minted. */
+export function numberedRows(
+  sql: Sql,
+  { id, scope, setId }: Drop,
+  rows: RowsIn,
+  { after, limit }: { after: number; limit: number },
+): NumberedRow[] {
+  return sql.all(
+    `SELECT r.position, r.key, r.body, x.body AS otherBody FROM ${tableOf(rows)} r
+        CROSS JOIN operations o ${BY_IDENTITY} ON o.identity = ? || r.key AND ${MINTED}
+        JOIN rows x ON x.set_id = ? AND x.key = r.key
+      WHERE r.position > ? AND r.key GLOB 'id:[0-9]*' AND r.key NOT GLOB 'id:*[^0-9]*' ORDER BY r.position LIMIT ?`,
+    ...[scope, id, setId ?? -1, after, limit],
+  )
+}
+
+/** Returns how many rows of a run may have an NFT, without burned ones. */
+export const countMinted = (sql: Sql, { id }: Drop): number =>
+  sql.get<{ n: number }>(`SELECT count(*) AS n FROM operations o WHERE ${MINTED}`, id)?.n ?? 0
 
 const HAS_NFT = `SELECT 1 FROM nfts n JOIN operations o ON o.id = n.operation_id
   WHERE n.nft_gdn_id = c.change ->> 'nftGdnId' AND o.run_id = ? AND o.released_at IS NULL`

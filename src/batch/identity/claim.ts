@@ -168,7 +168,7 @@ export function hasOtherDrops(sql: Sql, store: StoredRun): boolean {
  * and each has its own manifest, or both have lists of receivers. If the other run's manifest is gone, it may have been
  * moved here.
  */
-function isAnotherDrop(drop: Drop, other: Drop): boolean {
+export function isAnotherDrop(drop: Drop, other: Drop): boolean {
   const { manifest } = other
   if (drop.runName === null && other.runName === null) return false
   if (drop.referenceScope === other.referenceScope) return false

@@ -1,4 +1,4 @@
-import { seemsOtherEdition } from '../../batch/rows/other-edition.ts'
+import { secondEditionText, seemsOtherEdition } from '../../batch/rows/other-edition.ts'
 import type { DuplicateRow, Duplicates, PlannedEvent } from '../../batch/types.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
@@ -87,9 +87,10 @@ export function printDuplicates({ io }: Pick<Deps, 'io'>, { count: all, rows }: 
 
 /**
  * Returns a warning if at least half of the sent rows have other content in the manifest and other rows would be sent,
- * which happens if an edition is drawn again. Null for any other plan.
+ * which happens if an edition is drawn again, or if another run has minted such rows. Null for any other plan.
  */
-export function otherEditionText({ rows, changes }: PlannedEvent): string | null {
+export function otherEditionText({ rows, changes, secondEdition }: PlannedEvent): string | null {
+  if (secondEdition) return `${secondEditionText(secondEdition)}.`
   const sent = rows.accepted + rows.deployed + rows.unknown
   const edited = changes.keptAccepted
   if (rows.pending === 0 || !seemsOtherEdition({ edited, sent })) return null

@@ -10,6 +10,7 @@ import type {
 } from '../../batch/types.ts'
 import { limitIn, type RunLimit } from '../../client/run-limit.ts'
 import type { Settings } from '../../config/settings.ts'
+import { count } from '../../core/count.ts'
 import type { ManifestItem } from '../../manifest/read.ts'
 import type { ManifestIssue } from '../../manifest/row.ts'
 import type { RowWarnings } from '../../manifest/row-warnings.ts'
@@ -97,6 +98,8 @@ export interface RunLimits {
 /** Returns whether a run may have sent rows. The run's limit applies to them. */
 export const hasBegun = ({ rows: { accepted, unknown, deployed } }: PlannedEvent): boolean =>
   accepted + unknown + deployed > 0
+
+const othersText = (pending: number): string => `Mint the other ${pending === 1 ? 'row' : `${pending} rows`}`
 
 /** Implements the callbacks of a run: cost limits, prompts, checks of its rows, and verification. */
 export class RunSender {
@@ -214,8 +217,8 @@ export class RunSender {
     const inRows = warnings?.all ?? []
     // `gdn apply` shows the edits in its plan, and `gdn batch resume` doesn't read the manifest.
     if (read !== null && !isApplied) {
-      const { pending } = planned.rows
-      const effect = `Mint the other ${pending === 1 ? 'row' : `${pending} rows`}`
+      const { rows, secondEdition } = planned
+      const effect = secondEdition ? `Mint ${count(rows.pending, 'row')}` : othersText(rows.pending)
       await confirmOtherEdition(this.#deps, flags.yes, { text: otherEditionText(planned), effect })
     }
     printWarnings(this.#deps.io, { warnings: inRows })

@@ -1,0 +1,92 @@
+import { createReadStream } from 'node:fs'
+import { openCsv } from '../../manifest/csv.ts'
+import { countMinted, numberedRows } from '../../state/claims.ts'
+import { type Drop, isOfList, isUnrevealed, listDrops } from '../../state/drops.ts'
+import type { RowsIn } from '../../state/rows.ts'
+import { isInEdition, seemsOtherEdition } from '../rows/other-edition.ts'
+import { splitRowText } from '../rows/row-text.ts'
+import type { StoredRun } from '../runs/stored-run.ts'
+import type { SecondEdition } from '../types.ts'
+import { isAnotherDrop } from './claim.ts'
+
+/** Number of rows that are read together. */
+const PAGE = 1_000
+/** The position of the title in a stored text. */
+const TITLE = 2
+
+/**
+ * Returns the other run of which a new run seems to mint another edition; null if there is none. `refuseClaimed`
+ * permits rows with the IDs of another drop if their content differs. Unrelated drops often have the IDs 1, 2 and 3.
+ * So a row counts only if both rows have the same title, and the title contains the ID or `gdn art generate` made both
+ * manifests. At least half of the rows of one of the runs must count.
+ *
+ * @param pending positions of the rows that the new run would send
+ */
+export async function findSecondEdition(
+  store: StoredRun,
+  rows: RowsIn,
+  pending: Iterable<number>,
+): Promise<SecondEdition | null> {
+  const { drop } = store
+  if (drop.setId !== null || drop.again || isOfList(drop)) return null
+  const others = await store.read((sql) => {
+    const collections = new Set(store.collections(sql))
+    return listDrops(sql).filter((other) => collections.has(other.collectionId) && isAnotherDrop(drop, other))
+  })
+  if (others.length === 0) return null
+  const sends = new Set(pending)
+  const isGenerated = await isMadeByGdn(drop)
+  const titles = await titlesOf(drop, isGenerated)
+  for (const other of others) {
+    const areBothGenerated = isGenerated && (await isMadeByGdn(other))
+    const otherTitles = await titlesOf(other, areBothGenerated)
+    let count = 0
+    for (let after = -1; ; ) {
+      const page = await store.read((sql) => numberedRows(sql, other, rows, { after, limit: PAGE }))
+      for (const { position, key, body, otherBody } of page) {
+        const id = key.slice('id:'.length)
+        const title = titles(id, body)
+        if (!sends.has(position) || title === undefined || title !== otherTitles(id, otherBody)) continue
+        if (areBothGenerated || hasNumber(title, id)) count++
+      }
+      const last = page.at(-1)
+      if (last === undefined) break
+      after = last.position
+    }
+    const sent = await store.read((sql) => countMinted(sql, other))
+    if (seemsOtherEdition({ edited: count, sent: Math.min(sent, sends.size) })) return { run: other.name, rows: count }
+  }
+  return null
+}
+
+/** Returns whether a title contains an ID as a whole number: `Harbor #7` contains 7, and `Harbor #70` doesn't. */
+const hasNumber = (title: string, id: string): boolean => title.split(/\D+/).includes(id)
+
+const isMadeByGdn = async ({ manifest }: Drop): Promise<boolean> => manifest !== null && (await isInEdition(manifest))
+
+type TitleOf = (id: string, body: Uint8Array) => string | undefined
+
+/**
+ * Returns a function that returns the title of a row. The rows of an unrevealed drop are stored with the title of the
+ * placeholder, so it reads the titles from a generated manifest. The titles of other manifests are then unknown.
+ */
+async function titlesOf(drop: Drop, isGenerated: boolean): Promise<TitleOf> {
+  if (!isUnrevealed(drop)) return (_id, body) => splitRowText(body)[TITLE]
+  const titles = isGenerated && drop.manifest !== null ? await titlesIn(drop.manifest) : new Map<string, string>()
+  return (id) => titles.get(id)
+}
+
+/** Returns the titles in a manifest by ID. Returns none if the manifest can't be read. */
+async function titlesIn(path: string): Promise<ReadonlyMap<string, string>> {
+  const titles = new Map<string, string>()
+  try {
+    const { header, blocks } = await openCsv(createReadStream(path, 'utf8'), path, () => true)
+    const [id, title] = [header.names.indexOf('id'), header.names.indexOf('title')]
+    for await (const block of blocks()) {
+      for (const record of block) if ('cells' in record) titles.set(record.cells[id] ?? '', record.cells[title] ?? '')
+    }
+    return titles
+  } catch {
+    return new Map()
+  }
+}
