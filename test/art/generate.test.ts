@@ -207,6 +207,31 @@ test('an edited manifest stays if the edition is the same, and is named with its
   expect((await generate(folder, '--seed', 'third')).stderr).not.toContain('was changed')
 })
 
+test('counts NFTs of which only the image changed among those with other content', async () => {
+  const folder = await artFolder()
+  await generate(folder)
+  const isBig = ({ 'attr:Hat': hat }: Record<string, string>) => hat === 'Cap'
+  const isRed = ({ 'attr:Sky': sky }: Record<string, string>) => sky === 'Red'
+  const rows = await rowsOf(folder)
+  const [changed, onlyImage] = [
+    rows.filter((row) => isBig(row) || isRed(row)).length,
+    rows.filter((row) => isRed(row) && !isBig(row)).length,
+  ]
+  expect(onlyImage).toBeGreaterThan(0)
+  expect(changed).toBeGreaterThan(onlyImage)
+  await folder.write('0-1.png', await layerImage(0, 9))
+  const art = await readFile(folder.path('art.yaml'), 'utf8')
+  await folder.write('art.yaml', art.replace('Cap: { file: 2-0.png }', 'Cap: { file: 2-0.png, value: Big cap }'))
+  const { stdout } = await generate(folder, '--json')
+  const { changed_rows, warnings } = JSON.parse(stdout)
+  expect(changed_rows).toBe(changed)
+  expect(warnings.map(({ message }: { message: string }) => message)).toContainEqual(
+    expect.stringContaining(
+      `${changed} of the 12 rows of the former manifest have other content under the same number now, and ${onlyImage} of these only another image.`,
+    ),
+  )
+})
+
 test('warns how many images differ if the rows are the same', async () => {
   const folder = await artFolder()
   await generate(folder)

@@ -56,8 +56,8 @@ export interface Generated {
   copied: number
   /** The folder that was at this path before; null if there was none, or if it is unchanged. */
   former: string | null
-  /** The number of images that differ from those with the same number in the earlier output folder. */
-  changedImages: number
+  /** The numbers of the images that differ from those of the earlier output folder. */
+  changedImages: ReadonlySet<number>
   /** Files of the earlier output folder that were changed after they were made, relative to the folder. */
   edited: readonly string[]
   /** Files and folders in the earlier output folder that gdn didn't write, relative to the folder. */
@@ -95,7 +95,9 @@ async function generateLocked(edition: Edition, options: GenerateOptions): Promi
     rest: Pick<Generated, 'kept' | 'former'> & { copied?: number },
   ): Promise<Generated> => ({
     ...{ images, edited, added, copied: 0, ...rest },
-    changedImages: images.filter((image) => isOther(image, earlier?.images.get(image.number))).length,
+    changedImages: new Set(
+      images.flatMap((image) => (isOther(image, earlier?.images.get(image.number)) ? image.number : [])),
+    ),
     unfinished: await unfinishedFolders(out),
   })
   const isKept = !isIncomplete && edited.every((file) => file === MANIFEST_FILE || file === PAGE_FILE)

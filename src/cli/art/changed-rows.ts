@@ -2,11 +2,12 @@ import { createReadStream } from 'node:fs'
 import { openCsv } from '../../manifest/csv.ts'
 
 /**
- * The number of rows of a former manifest, of those whose NFT has other content in the new manifest, and of those that
- * the new manifest lacks.
+ * The number of rows of a former manifest, of those whose NFT has other content or another image in the new manifest,
+ * of those that differ only in the image, and of those that the new manifest lacks.
  */
 export interface ChangedRows {
   changed: number
+  onlyImage: number
   missing: number
   of: number
 }
@@ -14,14 +15,21 @@ export interface ChangedRows {
 /**
  * Compares the rows of two manifests by ID. Ignores the paths of images.
  *
+ * @param images the IDs of the rows whose image changed
  * @returns null if one of the manifests can't be read
  */
-export async function changedRows(former: string, now: string): Promise<ChangedRows | null> {
+export async function changedRows(
+  former: string,
+  now: string,
+  images: ReadonlySet<number>,
+): Promise<ChangedRows | null> {
   try {
     const [before, after] = await Promise.all([rowsOf(former), rowsOf(now)])
-    const changed = [...before].filter(([id, content]) => after.has(id) && after.get(id) !== content)
-    const missing = [...before.keys()].filter((id) => !after.has(id))
-    return { changed: changed.length, missing: missing.length, of: before.size }
+    const kept = [...before].filter(([id]) => after.has(id))
+    const same = kept.filter(([id, content]) => after.get(id) === content)
+    const onlyImage = same.filter(([id]) => images.has(Number(id))).length
+    const changed = kept.length - same.length + onlyImage
+    return { changed, onlyImage, missing: before.size - kept.length, of: before.size }
   } catch {
     return null
   }

@@ -156,14 +156,15 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
   const isDeleted = ({ isRecent }: Unfinished) => flags.clean === true && !isRecent
   for (const one of unfinished.filter(isDeleted)) await rm(one.path, { recursive: true, force: true })
   const rows =
-    result.former === null ? null : await changedRows(join(result.former, MANIFEST_FILE), join(out, MANIFEST_FILE))
+    result.former === null
+      ? null
+      : await changedRows(join(result.former, MANIFEST_FILE), join(out, MANIFEST_FILE), result.changedImages)
   const former = shown(result.former)
   const deviations = explain(art, count - art.oneOfOnes.length, edition.deviations).map(({ text }) => text)
   const afterwards = outputWarnings({
     out: shown(out) as string,
     former,
     rows,
-    images: result.changedImages,
     edited: result.edited,
     added: result.added,
   })
@@ -209,19 +210,17 @@ interface Replaced {
   out: string
   former: string | null
   rows: ChangedRows | null
-  /** The number of images that differ from the former ones. */
-  images: number
   edited: readonly string[]
   added: readonly string[]
 }
 
 /** Returns warnings about the former manifest, and about files of the folder that were changed or added by hand. */
-function outputWarnings({ out, former, rows, images, edited, added }: Replaced): ArtIssue[] {
+function outputWarnings({ out, former, rows, edited, added }: Replaced): ArtIssue[] {
   const texts: string[] = []
   if (former !== null && rows !== null) {
-    if (rows.changed > 0) texts.push(changedText(rows, out, former))
-    // With other rows, the images differ anyway.
-    else if (images > 0) texts.push(changedImagesText(images, join(out, MANIFEST_FILE)))
+    const { changed, onlyImage } = rows
+    if (changed > onlyImage) texts.push(changedText(rows, out, former))
+    else if (onlyImage > 0) texts.push(changedImagesText(onlyImage, join(out, MANIFEST_FILE)))
     if (rows.missing > 0) texts.push(missingText(rows, former))
   }
   if (added.length > 0) texts.push(addedText(added, out, former))
@@ -251,8 +250,8 @@ const missingText = ({ missing, of }: ChangedRows, former: string): string =>
  * Describes rows that have the number of an earlier NFT but other content. Such an edition can't continue a minted
  * drop.
  */
-const changedText = ({ changed, of }: ChangedRows, out: string, former: string): string =>
-  `${changed} of the ${counted(of, 'row')} of the former manifest ${changed === 1 ? 'has' : 'have'} other content under the same number now. If NFTs were minted from it, don't mint the new manifest. To change these NFTs, run \`gdn plan ${shellWord(safe(join(out, MANIFEST_FILE)))}\`. To keep the former edition, move ${out} away, and rename ${former} to ${out} again.`
+const changedText = ({ changed, onlyImage, of }: ChangedRows, out: string, former: string): string =>
+  `${changed} of the ${counted(of, 'row')} of the former manifest ${changed === 1 ? 'has' : 'have'} other content under the same number now${onlyImage === 0 ? '' : `, and ${onlyImage} of these only another image`}. If NFTs were minted from it, don't mint the new manifest. To change these NFTs, run \`gdn plan ${shellWord(safe(join(out, MANIFEST_FILE)))}\`. To keep the former edition, move ${out} away, and rename ${former} to ${out} again.`
 
 /** Number of NFTs in the sample on the page. */
 const SAMPLE = 12
