@@ -14,16 +14,18 @@ export interface Reason {
 }
 
 /**
- * Returns the rules and counts of a proof, and the sum or the number of combinations by which they contradict.
+ * Returns the rules and counts of a proof, and the sum or the number of combinations by which they contradict. Then
+ * returns the sum of each other layer whose exact counts don't add up, so that all of them can be fixed at once.
  *
  * @param total the number of combinations that all rules allow
  */
 export function reasonsOf(
   art: Art,
-  { count: wanted }: Problem,
+  problem: Problem,
   { rules, counts, sum, ...proof }: Proof,
   total: bigint,
 ): Reason[] {
+  const wanted = problem.count
   const reason = (kind: Reason['kind'], place: Place, text: string): Reason => ({
     kind,
     file: art.file,
@@ -50,7 +52,34 @@ export function reasonsOf(
       : sum === null
         ? `${given} are wanted`
         : sumText(art, wanted, sum)
-  return [...ofRules, ...ofCounts, reason('combinations', {}, last)]
+  const isProven = (layer: number) => rules.length === 0 && counts.every((one) => one.layer === layer)
+  const ofLayers = art.layers.flatMap(({ place }, layer) => {
+    const other = isProven(layer) ? null : wrongSum(problem, layer)
+    return other === null ? [] : [reason('count', place, `another contradiction: ${sumText(art, wanted, other)}`)]
+  })
+  return [...ofRules, ...ofCounts, reason('combinations', {}, last), ...ofLayers]
+}
+
+/**
+ * Returns the sum of a layer's exact counts if they are more than all NFTs, or fewer although no value has a weight.
+ * Returns null otherwise. Omits counts that aren't needed to exceed the number of NFTs.
+ */
+function wrongSum({ exact, count: wanted }: Problem, layer: number): Sum | null {
+  const own = exact[layer] ?? []
+  const counts = own.flatMap((one, value) => (one === null ? [] : [{ layer, value, count: one }]))
+  let total = counts.reduce((sum, one) => sum + one.count, 0)
+  if (total < wanted && counts.length === own.length) {
+    return { terms: counts.map((one) => ({ ...one, points: -1 })), most: -wanted }
+  }
+  if (total <= wanted) return null
+  const needless = new Set<number>()
+  for (const one of counts.toSorted((a, b) => a.count - b.count)) {
+    if (total - one.count <= wanted) break
+    total -= one.count
+    needless.add(one.value)
+  }
+  const needed = counts.filter(({ value }) => !needless.has(value))
+  return { terms: needed.map((one) => ({ ...one, points: 1 })), most: wanted }
 }
 
 /** Returns the number of NFTs from layers as text, with the number of all NFTs if there are one-of-ones. */

@@ -219,6 +219,24 @@ describe('gdn art check', () => {
     expect(shown.stderr).toContain('2 with "Hat/Crown" (art.yaml:9) is more than 1 with "Body/Dog" (art.yaml:7)')
   })
 
+  test('names every layer whose exact counts do not add up at once', async () => {
+    const traits = (name: string, counts: readonly number[]) =>
+      `  - name: ${name}\n    traits:\n${counts.map((n, at) => `      ${name}${at}: { file: ${'bcr'[at]}.png, count: ${n} }\n`).join('')}`
+    const text = `title: "#{number}"\ndescription: x\nlayers:\n${traits('A', [4, 3, 2])}${traits('B', [1, 2])}${traits('C', [2, 4])}${traits('D', [1, 9])}`
+    const { gdn } = await layers([], { 'art.yaml': text })
+    const { code, stdout } = await gdn('check', 'art.yaml', '--count', '6', '--json')
+    expect(code).toBe(5)
+    const texts = (JSON.parse(stdout).reasons as { text: string }[]).map((one) => one.text)
+    const sums = texts.filter((one) => /is (more|less) than/.test(one)).join('\n')
+    expect(sums).toContain('4 with "A/A0" (art.yaml:6) + 3 with "A/A1" (art.yaml:7) = 7 is more than 6, the most')
+    expect(sums).toContain('1 with "B/B0" (art.yaml:11) + 2 with "B/B1" (art.yaml:12) = 3 is less than 6, the least')
+    expect(sums).toContain('9 with "D/D1" (art.yaml:20) is more than 6, the most that 6 NFTs from layers can have')
+    expect(sums).not.toContain('C/')
+    expect(sums.split('another contradiction: ')).toHaveLength(3)
+    const { stderr } = await gdn('generate', 'art.yaml', '--count', '6', '--out', 'drop')
+    for (const layer of ['A/A0', 'B/B0', 'D/D1']) expect(stderr).toContain(layer)
+  })
+
   test('lists deviations from weights, and refuses them with --strict', async () => {
     const text = ART.replace('Red: { file: r.png }', 'Red: { file: r.png, weight: 97 }')
     const { gdn } = await layers([], { 'art.yaml': text })
