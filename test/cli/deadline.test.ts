@@ -47,6 +47,14 @@ describe('the time of a command', () => {
     expect(warned).toHaveBeenCalledOnce()
   })
 
+  test('shows no prompt after Ctrl-C', async () => {
+    const { stop, signals } = command()
+    const prompt = vi.fn(async () => {})
+    stop.abort(new GdnError('interrupted', 'interrupted'))
+    await expect(signals.prompting(prompt)).rejects.toMatchObject({ code: 'interrupted' })
+    expect(prompt).not.toHaveBeenCalled()
+  })
+
   test('leaves Ctrl-C as it is, and ends with the command', () => {
     const { stop, signals } = command()
     signals.endAfter(5000)

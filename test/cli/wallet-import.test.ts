@@ -1,8 +1,10 @@
 /** @module-tag slow */
+import { existsSync } from 'node:fs'
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { createKeyPairSignerFromBytes } from '@solana/kit'
 import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { GdnError } from '../../src/core/errors.ts'
 import { Secret } from '../../src/core/secret.ts'
 import { openKeystore } from '../../src/keystore/open.ts'
 import { newKey } from '../../src/wallet/new-key.ts'
@@ -93,6 +95,24 @@ describe('gdn wallet import', () => {
     const { code, stderr } = await gdn(argv, { stdin: OF_CAST.password })
     expect(code, stderr).toBe(0)
     expect((await openWallet('deployer', OF_CAST.password)).privateKey.reveal()).toBe(`0x${OF_CAST.key}`)
+  })
+
+  test('ends with 130 if Ctrl-C is pressed while a keystore opens, as export does', async () => {
+    await writeFile(path('deployer'), JSON.stringify(OF_CAST.json), { mode: 0o600 })
+    const commands = [
+      ['wallet', 'import', path('deployer'), '--name', 'deployer', '--password-file', '-'],
+      ['wallet', 'export', path('deployer'), '--format', 'private-key', '--to', path('key'), '--password-file', '-'],
+    ]
+    for (const argv of commands) {
+      const stop = new AbortController()
+      const onStderr = (text: string) => {
+        if (text.includes('Opening the keystore')) stop.abort(new GdnError('interrupted', 'interrupted'))
+      }
+      const { code, stderr } = await gdn(argv, { stdin: OF_CAST.password, signal: stop.signal, onStderr })
+      expect(code, stderr).toBe(130)
+    }
+    expect(await filesOf(wallets)).toEqual([])
+    expect(existsSync(path('key'))).toBe(false)
   })
 
   test('imports a keypair file of Solana, which export writes again for @solana/kit', async () => {

@@ -8,7 +8,7 @@ export interface CommandSignals extends Signals {
   readonly signal: AbortSignal
   /** Starts the timeout. It replaces an earlier one. */
   endAfter(ms: number): void
-  /** Pauses the timeout while a prompt waits for an answer. */
+  /** Pauses the timeout while a prompt waits for an answer. After an abort, throws the reason without a prompt. */
   prompting<Answer>(prompt: () => Promise<Answer>): Promise<Answer>
   /** Clears the timeout and stops listening. Call it at the end of the command. */
   done(): void
@@ -49,6 +49,7 @@ export function commandSignals(signals: Signals): CommandSignals {
       start()
     },
     async prompting<Answer>(prompt: () => Promise<Answer>) {
+      controller.signal.throwIfAborted()
       if (timer === undefined) return await prompt()
       stop()
       leftMs = Math.max(0, leftMs - (performance.now() - startedAt))

@@ -4,6 +4,7 @@ import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { Secret } from '../../../core/secret.ts'
 import { formatUnits, inCoins } from '../../../core/units.ts'
+import type { Signer } from '../../../server/chain/evm/evm-signer.ts'
 import type { Hex } from '../../../server/chain/evm/network.ts'
 import type { SetupPlan } from '../../../server/setup/plan.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
@@ -15,6 +16,7 @@ import { safe } from '../../io/io.ts'
 import { readInput } from '../../io/request-file.ts'
 import { askSecret } from '../../prompt/ask-for.ts'
 import { createOutput } from '../../render/output.ts'
+import { whileOpening } from '../wallet/while-opening.ts'
 import { addBlockchainArgument, addChainFlags, anyBlockchain, chainPlace, warnIfRetired } from './chain-place.ts'
 import type { SetupFlags } from './flags.ts'
 import { SETUP_VIEW } from './setup-view.ts'
@@ -61,7 +63,7 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
   const output = createOutput(io, flags, SETUP_VIEW)
   const known = flags.factory === undefined ? undefined : factoryAt(flags.factory)
   const [
-    { checkKeystoreFile, openKeystoreFile },
+    { checkKeystoreFile },
     { missingFunds },
     { coinOf },
     { planSetup },
@@ -80,8 +82,7 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
   // Reports invalid settings before the password prompt.
   await chainSettings(place, blockchain)
   if (file !== undefined) checkKeystoreFile(file)
-  const given =
-    file === undefined ? null : await openKeystoreFile(file, await passwordOf(deps, flags), flags.passwordFile)
+  const given = file === undefined ? null : await openAdmin(deps, file, flags)
   await withChain(place, blockchain, async ({ store, network, operators: signers, ...more }) => {
     const admin = given ?? more.admin ?? refuseWithoutAdmin()
     const operators = signers.map(({ address }) => address)
@@ -175,6 +176,12 @@ const resumable = (error: unknown): unknown =>
   error instanceof GdnError ? error.with({ hint: 'Run the same command again to resume the setup.' }) : error
 
 const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
+
+async function openAdmin(deps: Deps, file: string, flags: SetupFlags): Promise<Signer> {
+  const { openKeystoreFile } = await import('../../../server/chain/evm/open-signer.ts')
+  const password = await passwordOf(deps, flags)
+  return await whileOpening(deps, () => openKeystoreFile(file, password, flags.passwordFile))
+}
 
 async function passwordOf({ io }: Deps, { passwordFile, adminKeystore }: SetupFlags): Promise<Secret> {
   const { passwordIn, passwordProblem, readPasswordFile } = await import('../../../keystore/password.ts')

@@ -20,6 +20,7 @@ import { notEmpty, oneOf } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
 import { findKeystore } from './find-keystore.ts'
 import { addPasswordFlag, knownPassword } from './password.ts'
+import { whileOpening } from './while-opening.ts'
 
 const FORMATS = ['keystore', 'private-key', 'keypair'] as const
 
@@ -116,23 +117,18 @@ async function contentOf(deps: Deps, { text, keystore, file }: Found, flags: Exp
   }
   if (format === 'keystore') return { content: text, address: written, format }
   const password = await knownPassword(deps.io, flags.passwordFile)
-  const progress = await deps.io.progress('Opening the keystore')
-  try {
-    if (isAnswer) {
-      // The content is a service's response, which was saved because it contained no usable wallet.
-      const bytes = await decrypt(keystore, password, file)
-      return { content: `${bytes.toString('utf8')}\n`, address: null, format }
-    }
-    const { privateKey, address } = await openKeystore(text, password, file).catch(
-      nameFileOfPassword(flags.passwordFile),
-    )
-    const secret = format === 'keypair' ? keypairText(privateKey) : privateKey
-    // Disclosed only because --to - requests it.
-    const content = flags.to === '-' ? secret.disclose() : secret.reveal()
-    return { content: `${content}\n`, address: checksumAddress(address), format }
-  } finally {
-    progress.stop()
+  if (isAnswer) {
+    // The content is a service's response, which was saved because it contained no usable wallet.
+    const bytes = await whileOpening(deps, () => decrypt(keystore, password, file))
+    return { content: `${bytes.toString('utf8')}\n`, address: null, format }
   }
+  const { privateKey, address } = await whileOpening(deps, () =>
+    openKeystore(text, password, file).catch(nameFileOfPassword(flags.passwordFile)),
+  )
+  const secret = format === 'keypair' ? keypairText(privateKey) : privateKey
+  // Disclosed only because --to - requests it.
+  const content = flags.to === '-' ? secret.disclose() : secret.reveal()
+  return { content: `${content}\n`, address: checksumAddress(address), format }
 }
 
 /** Returns a keypair in the format of solana-keygen. */

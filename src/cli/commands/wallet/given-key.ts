@@ -20,6 +20,7 @@ import { askSecret } from '../../prompt/ask-for.ts'
 import { mayAsk } from '../../prompt/ask-missing.ts'
 import { knownPassword } from './password.ts'
 import { keyKind } from './wallet-record.ts'
+import { whileOpening } from './while-opening.ts'
 
 export interface KeyFlags {
   blockchain?: Blockchain
@@ -45,7 +46,7 @@ export async function givenKey(deps: Deps, file: string | null, flags: KeyFlags)
   const name = file ?? 'stdin'
   const text = file === null ? await fromStdin(io, flags) : await fromFile(file, deps.cwd)
   const given = isKeystore(text)
-    ? await opened(io, text, name, flags)
+    ? await opened(deps, text, name, flags)
     : { key: await read(text, name, flags), password: null }
   const { blockchain } = flags
   if (blockchain !== undefined && keyKind(blockchain) !== kindOf(given.key)) {
@@ -119,15 +120,12 @@ async function fromFile(given: string, cwd: string): Promise<string> {
 const read = async (text: string, name: string, { blockchain, path }: KeyFlags) =>
   await parsePrivateKey(text, name, { kind: keyKind(blockchain), path })
 
-async function opened(io: Io, text: string, name: string, { passwordFile }: KeyFlags): Promise<GivenKey> {
+async function opened(deps: Deps, text: string, name: string, { passwordFile }: KeyFlags): Promise<GivenKey> {
   // Reports a damaged file before prompting for the password.
   parseKeystore(text, name)
-  const password = await knownPassword(io, passwordFile)
-  const progress = await io.progress('Opening the keystore')
-  try {
-    const { address, privateKey } = await openKeystore(text, password, name).catch(nameFileOfPassword(passwordFile))
-    return { key: { address: checksumAddress(address), privateKey }, password }
-  } finally {
-    progress.stop()
-  }
+  const password = await knownPassword(deps.io, passwordFile)
+  const { address, privateKey } = await whileOpening(deps, () =>
+    openKeystore(text, password, name).catch(nameFileOfPassword(passwordFile)),
+  )
+  return { key: { address: checksumAddress(address), privateKey }, password }
 }

@@ -33,6 +33,7 @@ import { refuseChanged } from '../../../request/intent.ts'
 import { stillPending } from '../../chain/still-pending.ts'
 import { findKeystore } from '../../wallet/find-keystore.ts'
 import { knownPassword } from '../../wallet/password.ts'
+import { whileOpening } from '../../wallet/while-opening.ts'
 import { type SettingChange, settingChanges, settingText } from './changes.ts'
 import type { SetFlags } from './flags.ts'
 import { acceptedNfts } from './max-supply.ts'
@@ -305,16 +306,11 @@ function refuseOther(address: Hex, wanted: Wanted): void {
   )
 }
 
-async function openWallet({ io }: Deps, file: string, { passwordFile }: SetFlags, wanted: Wanted): Promise<Signer> {
-  const password = await knownPassword(io, passwordFile)
-  const progress = await io.progress('Opening the keystore')
-  try {
-    const signer = await openKeystoreFile(file, password, passwordFile)
-    refuseOther(signer.address, wanted)
-    return signer
-  } finally {
-    progress.stop()
-  }
+async function openWallet(deps: Deps, file: string, { passwordFile }: SetFlags, wanted: Wanted): Promise<Signer> {
+  const password = await knownPassword(deps.io, passwordFile)
+  const signer = await whileOpening(deps, () => openKeystoreFile(file, password, passwordFile))
+  refuseOther(signer.address, wanted)
+  return signer
 }
 
 /** Returns a hint that names this machine's wallet with the address, if there is one. */

@@ -1,0 +1,19 @@
+import { orAborted } from '../../../core/or-aborted.ts'
+import type { Deps } from '../../deps.ts'
+
+/**
+ * Shows progress while a keystore opens, which can take seconds. Returns the result of `open`.
+ *
+ * @throws the signal's reason as soon as the command is interrupted
+ */
+export async function whileOpening<Opened>(
+  { io, signals }: Pick<Deps, 'io' | 'signals'>,
+  open: () => Promise<Opened>,
+): Promise<Opened> {
+  const progress = await io.progress('Opening the keystore')
+  try {
+    return await orAborted(open(), signals.signal)
+  } finally {
+    progress.stop()
+  }
+}
