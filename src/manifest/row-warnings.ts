@@ -100,9 +100,11 @@ export class RowWarnings {
     if (rows === 0) return []
     const isAll = rows === this.#rows
     const place = { file: this.file, line: isAll ? undefined : first }
+    // Rows with errors aren't checked, so they don't count.
+    const valid = this.#invalid > 0 ? 'valid ' : ''
     const who = isAll
-      ? `no row has ${what}`
-      : `${rows} of ${this.#rows + this.#invalid} rows ${rows === 1 ? 'is' : 'are'} without ${what}`
+      ? `no ${valid}row has ${what}`
+      : `${rows} of ${this.#rows} ${valid}rows ${rows === 1 ? 'is' : 'are'} without ${what}`
     return [{ place, message: `${who}: ${why}`, hint: isAll ? hint : fill }]
   }
 

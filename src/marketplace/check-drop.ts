@@ -1,3 +1,4 @@
+import { count } from '../core/count.ts'
 import { quoted } from '../core/quoted.ts'
 import type { Column } from '../manifest/columns.ts'
 import type { ManifestRow } from '../manifest/row.ts'
@@ -15,6 +16,7 @@ export class DropCheck {
   readonly #traits: TraitChecks
   readonly #media: MediaChecks
   #rows = 0
+  #skipped = 0
   #columns: readonly (Column | undefined)[] | null = null
   /** The columns of the last row by kind and key. */
   #byKey = new Map<string, Column>()
@@ -56,11 +58,12 @@ export class DropCheck {
   /** Counts a row with a problem, which isn't checked. */
   readonly skip = (): void => {
     this.#rows++
+    this.#skipped++
   }
 
   /** Reads the local files, and reports what is known only after the last row. */
   async finish(signal: AbortSignal): Promise<Findings> {
-    this.#traits.finish()
+    this.#traits.finish(this.#skipped === 0 ? '' : ` among ${count(this.#rows - this.#skipped, 'valid row')}`)
     await this.#media.finish(signal)
     return this.findings
   }

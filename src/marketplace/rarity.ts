@@ -172,7 +172,18 @@ export class Ranking {
 
   /** Returns the names of the traits that don't count toward the score. */
   get unscored(): string[] {
-    return this.#traits.filter(({ isScored }) => !isScored).map(({ name }) => name)
+    return this.#typed(false)
+  }
+
+  /** Returns the names of the traits that are typed in some NFTs, and scored as text in others. */
+  get mixed(): string[] {
+    return this.#typed(true)
+  }
+
+  /** @param isMixed whether other NFTs have the trait without a type */
+  #typed(isMixed: boolean): string[] {
+    const scored = new Set(this.#traits.flatMap(({ isScored, name }) => (isScored ? [fold(name)] : [])))
+    return this.#traits.flatMap(({ isScored, name }) => (!isScored && scored.has(fold(name)) === isMixed ? [name] : []))
   }
 
   /** Returns the rarest traits of an NFT that count toward its score. */

@@ -91,11 +91,15 @@ export class TraitChecks {
     if (type === undefined) this.#checkValue(trait, value, at)
   }
 
-  /** Reports what is known only after the last row. */
-  finish(): void {
-    for (const trait of this.#traits.values()) this.#reportSingles(trait)
+  /**
+   * Reports what is known only after the last row.
+   *
+   * @param among the rows that were checked if others have errors: ` among 98 valid rows`
+   */
+  finish(among: string): void {
+    for (const trait of this.#traits.values()) this.#reportSingles(trait, among)
     if (this.#traits.size > MAX_COMPARED) return
-    for (const [name, trait] of this.#traits) this.#reportTypo(name, trait)
+    for (const [name, trait] of this.#traits) this.#reportTypo(name, trait, among)
   }
 
   #traitOf(tag: string, at: FoundAt, beside: ReadonlySet<string>): Trait | null {
@@ -138,14 +142,14 @@ export class TraitChecks {
   }
 
   /** Reports a trait of few rows whose name is like that of a trait that these rows lack. */
-  #reportTypo(name: string, { tag, at, all, beside }: Trait): void {
+  #reportTypo(name: string, { tag, at, all, beside }: Trait, among: string): void {
     if (name.length < MIN_COMPARED || name.length > MAX_LETTERS) return
     const edits = name.length < 2 * MIN_COMPARED ? 1 : 2
     for (const [other, { tag: meant, all: more }] of this.#traits) {
       // Numbered traits, such as "Layer 1", often differ in one digit.
       if (more < all * FEW || beside.has(other) || lettersOf(other) === lettersOf(name)) continue
       if (Math.abs(other.length - name.length) > edits || distance(name, other) > edits) continue
-      const message = `the trait ${quoted(tag)} is in ${count(all, 'row')} only. Did you mean ${quoted(meant)}?`
+      const message = `the trait ${quoted(tag)} is in ${count(all, 'row')} only${among}. Did you mean ${quoted(meant)}?`
       const fix = `Check the spelling. OpenSea shows ${quoted(meant)} as another trait.`
       this.#findings.add({ ...at, rule: 'trait-typo', message, fix })
       return
@@ -168,14 +172,14 @@ export class TraitChecks {
     this.#report(trait, `value:${value}`, { at, rule: 'value-spelling', message, fix: 'Use one spelling.' })
   }
 
-  #reportSingles({ tag, values, rows }: Trait): void {
+  #reportSingles({ tag, values, rows }: Trait, among: string): void {
     if (values === null || values.size * 2 > rows) return
     const singles = [...values.values()].filter((value) => value.rows === 1)
     const [first] = singles
     if (first === undefined) return
     const named = singles.slice(0, MAX_NAMED).map(({ text, at }) => `${quoted(text)} (line ${at.line})`)
     const more = singles.length > MAX_NAMED ? ` and ${singles.length - MAX_NAMED} more` : ''
-    const message = `${count(singles.length, 'value')} of ${quoted(tag)} in one row only: ${named.join(', ')}${more}`
+    const message = `${count(singles.length, 'value')} of ${quoted(tag)} in one row only${among}: ${named.join(', ')}${more}`
     const fix = 'Check that the values are spelled correctly.'
     this.#findings.add({ ...first.at, rule: 'value-once', message, fix })
   }

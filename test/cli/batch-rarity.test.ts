@@ -107,6 +107,11 @@ describe('batch rarity', () => {
     expect(code, stderr).toBe(0)
     const ids = (JSON.parse(stdout) as { nft_gdn_id: string }[]).map(({ nft_gdn_id }) => nft_gdn_id)
     expect(ids).toEqual(['id-6', 'id-2', 'id-0', 'id-1', 'id-5'])
+    const typed = [{ tag: 'hat', value: '7', display_type: 'number' }]
+    nfts.push(nft('id-7', { token_id: '7', request_metadata: { title: 'Seven', attribute: typed } }))
+    expect((await cli(at, options)).stderr).toContain(
+      'warning: typed in some NFTs and text in others, so typed values count as missing: hat',
+    )
   })
 
   test('reports the errors of the manifest, and a manifest without rows', async () => {

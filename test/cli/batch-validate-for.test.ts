@@ -60,13 +60,16 @@ describe('batch validate --for opensea', () => {
     ])
   })
 
-  test('counts all rows in warnings', async () => {
+  test('counts only rows without errors in warnings, and says so', async () => {
     const { path, options } = await folder({
       'drop.csv': `${HEADER}\na,A,x,nobody,a.png,Cap\nb,B,x,${OWNER},,Cap\nc,C,x,${OWNER},a.png,Cap\n`,
       'a.png': pngNamed('a'),
     })
     const { stderr } = await cli(['batch', 'validate', path('drop.csv'), '-b', 'polygon', '--json'], options)
-    expect(stderr).toContain('1 of 3 rows is without an image')
+    expect(stderr).toContain('1 of 2 valid rows is without an image')
+    const hats = ['Cap', 'Cap', 'Cap', 'Crown'].map((hat, at) => `${at},A,x,${OWNER},a.png,${hat}`)
+    const result = await validate(`${HEADER}\nx,A,x,nobody,a.png,Crown\n${hats.join('\n')}\n`)
+    expect(result.stderr).toContain('1 value of "Hat" in one row only among 4 valid rows: "Crown" (line 6)')
   })
 
   test('finds nothing without the flag, and offers no marketplace without public rules', async () => {

@@ -76,6 +76,16 @@ describe('scores', () => {
     expect([...ranking.traits()].filter(({ scored }) => !scored)).toHaveLength(3)
   })
 
+  test('count the typed values of a trait as missing if other NFTs have it as text', () => {
+    const ranking = rankingOf([
+      [{ tag: 'Power', value: '5', display_type: 'number' }],
+      [{ tag: 'power ', value: 'high' }],
+      [{ tag: 'Level', value: '1', display_type: 'number' }],
+    ])
+    expect([ranking.mixed, ranking.unscored]).toEqual([['Power'], ['Level']])
+    expect([...ranking.ranks]).toEqual([2, 1, 2])
+  })
+
   test('are 0 if all NFTs are equal, there is one NFT, or none has a trait', () => {
     for (const nfts of [[{ a: 'x' }, { a: 'x' }], [{ a: 'x' }], [{}, {}]]) {
       const ranking = rankingOf(nfts as Nft[])

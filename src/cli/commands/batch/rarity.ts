@@ -95,8 +95,12 @@ export async function rarity(deps: Deps, manifest: string | undefined, flags: Ra
   const records = flags.traits === true ? traitsOf(ranking) : nftsOf(ranking, names)
   await output.many(limited(records, flags.limit ?? Number.POSITIVE_INFINITY))
   deps.io.note(METHOD_TEXT)
-  const { unscored } = ranking
+  const { unscored, mixed } = ranking
   if (unscored.length > 0) deps.io.note(`Typed traits are not scored: ${safe(unscored.join(', '))}`)
+  if (mixed.length > 0) {
+    const what = 'typed in some NFTs and text in others, so typed values count as missing'
+    deps.io.warn(`warning: ${what}: ${safe(mixed.join(', '))}`)
+  }
 }
 
 async function* limited<Item>(items: Iterable<Item>, most: number): AsyncGenerator<Item> {
