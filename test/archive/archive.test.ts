@@ -346,6 +346,21 @@ test('exits with 7 if the archive lacks a token, and names the command that adds
   expect(await check()).toMatchObject({ code: 0, stderr: expect.stringContaining('and match the archive') })
 })
 
+test('says that a token changed after the archive was made, and how to archive or compare it', async () => {
+  const world = kept(await drop(2))
+  const { file, env } = await archive(world)
+  world.uris.set(1n, dataUrl({ name: 'Updated' }))
+  const argv = ['collection', 'check', ...world.flags, '--archive', file, '--json']
+  expect(errorOf(await cli(argv, { env }))).toMatchObject({
+    message: '--archive: token 1 changed after the archive was made',
+    hint: expect.stringMatching(/`gdn collection archive`.*`--force`.*add `--block 16`/),
+  })
+  world.uris.set(3n, dataUrl({}))
+  expect(errorOf(await cli(argv, { env })).message).toBe(
+    '--archive: token 1 changed after the archive was made, and the archive lacks 1 token',
+  )
+})
+
 test('archives, checks and restores the metadata of the collection, its image and its banner', async () => {
   const world = kept(await drop(1))
   const banner = pixels(8)

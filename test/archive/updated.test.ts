@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { cli, tempHome } from '../cli/harness.ts'
+import { cli, errorOf, tempHome } from '../cli/harness.ts'
 import { freshDataDir, startTestBackend, type TestBackend } from '../helpers/backend.ts'
 import { whenTestDone } from '../helpers/clean-up.ts'
 import { dynamicNfts, ended, update } from '../helpers/updates.ts'
@@ -25,8 +25,14 @@ test('archives the metadata that an updated NFT was minted with, so that a resto
   const { dir, env } = await tempHome()
   const file = join(dir, 'tides.car')
   const own = { ...env, GDN_BASE_URL: backend.url, GDN_API_KEY: backend.apiKey.reveal() }
-  const archived = await cli(['collection', 'archive', collection.address, '-b', 'polygon', '--to', file], { env: own })
+  const argv = ['collection', 'archive', collection.address, '-b', 'polygon', '--json', '--to']
+  const archived = await cli([...argv, file], { env: own })
   expect(archived.code, archived.stderr).toBe(0)
+  const earlier = String(JSON.parse(archived.stdout).block_number - 1)
+  expect(errorOf(await cli([...argv, `${file}.old`, '--block', earlier], { env: own }))).toMatchObject({
+    message: '--block: an embedded chain keeps only the state of its newest block',
+    hint: 'Omit --block.',
+  })
 
   const token = `${collection.address}/${nfts[1]?.token_id}`
   const verifyAt = (gateway: string) =>

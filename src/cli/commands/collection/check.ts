@@ -33,7 +33,7 @@ const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'token_id', plural: 'p
 export function command(deps: Deps, run = check): GdnCommand {
   const checkCommand = new GdnCommand({
     about:
-      'The command fetches the metadata and every file of the tokens of an ERC-721 or ERC-1155 contract, as gdn collection archive does, but does not store them. It lists the files that cannot be read, or whose content does not match their CID. With --archive, it also lists differences from an archive, files that the archive lacks, and tokens that were minted or burned later. If a file cannot be read or differs, or the archive lacks a token or a file, the exit code is 7. With -o markdown, it prints a report for an issue.',
+      'The command fetches the metadata and every file of the tokens of an ERC-721 or ERC-1155 contract, as gdn collection archive does, but does not store them. It lists the files that cannot be read, or whose content does not match their CID. With --archive, it also lists differences from an archive, files that the archive lacks, and tokens that were updated, minted or burned later. If a file cannot be read or differs, a token was updated, or the archive lacks a token or a file, the exit code is 7. With -o markdown, it prints a report for an issue.',
     examples: [
       [
         'Check a collection in a scheduled job',
@@ -77,10 +77,17 @@ export async function check(deps: Deps, typed: string | undefined, { output: mod
       await output.many(shown as unknown as DataRecord[])
       if (shown.length < list.length) io.warn(`${list.length - shown.length} more are left out. Add --json for all.`)
     }
-    const lost = list.filter(({ kind }) => kind === 'unreadable' || kind === 'differs').length
+    const changed = changedTokens(list)
+    const isLost = ({ kind, token_id }: Finding) =>
+      kind === 'unreadable' || (kind === 'differs' && !changed.has(token_id))
+    const lost = list.filter(isLost).length
     if (lost > 0) throw problemsIn(lost, tokens)
     const lacked = list.filter(({ kind }) => kind === 'new' || kind === 'not_archived')
-    if (lacked.length > 0) throw outdated(String(flags.archive), lacked)
+    if (archive !== null && lacked.length + changed.size > 0) {
+      // An embedded chain has no state of earlier blocks.
+      const block = target.server === null && lacked.length === 0 ? archive.header.block.number : null
+      throw outdated(String(flags.archive), { lacked, changed, block })
+    }
     const matches = archive !== null && list.length === 0 ? ', and match the archive' : ''
     io.note(`All files of ${count(tokens, 'token')} can be read${matches}.`)
   } finally {
@@ -93,7 +100,22 @@ const problemsIn = (lost: number, tokens: number) =>
     hint: 'Run the command again to exclude temporary failures. `gdn collection restore` serves the files of an archive.',
   })
 
-function outdated(path: string, lacked: readonly Finding[]): GdnError {
+/** Returns the tokens with another URI than in the archive, such as updated NFTs; null is the collection's metadata. */
+const changedTokens = (list: readonly Finding[]): ReadonlySet<string | null> =>
+  new Set(
+    list.flatMap(({ kind, field, url, token_id }) =>
+      kind === 'differs' && field === null && url !== null ? [token_id] : [],
+    ),
+  )
+
+interface Outdated {
+  lacked: readonly Finding[]
+  changed: ReadonlySet<string | null>
+  /** The archive's block, if the tokens can be compared at it. */
+  block: number | null
+}
+
+function outdated(path: string, { lacked, changed, block }: Outdated): GdnError {
   const added = lacked.filter(({ kind }) => kind === 'new')
   const ofTokens = added.filter(({ token_id }) => token_id !== null).length
   const parts = [
@@ -101,10 +123,21 @@ function outdated(path: string, lacked: readonly Finding[]): GdnError {
     ofTokens > 0 ? [count(ofTokens, 'token')] : [],
     added.length < lacked.length ? [lackedFiles(lacked.filter(({ kind }) => kind === 'not_archived'))] : [],
   ].flat()
-  return new GdnError('unreadable_files', `the archive lacks ${parts.join(' and ')}`, {
+  const changes = changed.size === 0 ? [] : [`${changedText(changed)} changed after the archive was made`]
+  const lacks = parts.length === 0 ? [] : [`the archive lacks ${parts.join(' and ')}`]
+  const earlier = block === null ? '' : ` To compare the tokens at the archive's block, add \`--block ${block}\`.`
+  return new GdnError('unreadable_files', [...changes, ...lacks].join(', and '), {
     place: { flag: '--archive' },
-    hint: `All files can be read. Run \`gdn collection archive\` with the same flags, \`--to ${shellWord(safe(path))}\` and \`--force\`.`,
+    hint: `All files can be read. Run \`gdn collection archive\` with the same flags, \`--to ${shellWord(safe(path))}\` and \`--force\`.${earlier}`,
   })
+}
+
+function changedText(changed: ReadonlySet<string | null>): string {
+  const tokens = [...changed].filter((id) => id !== null)
+  const [only] = tokens
+  const named = tokens.length === 1 ? `token ${only}` : count(tokens.length, 'token')
+  if (!changed.has(null)) return named
+  return tokens.length === 0 ? 'the metadata of the collection' : `the metadata of the collection and ${named}`
 }
 
 /** Names the files that an archive lacks: a single one by its token and its field. */

@@ -60,23 +60,32 @@ async function listCollection(deps: Deps, options: ReadCollectionOptions): Promi
   const { contract, blockchain, server, settings } = target
   for (let listing = 1; ; listing++) {
     let archived: Archived | null = null
+    let isEmbedded = false
     store.clear()
     const connect = server === null || wanted !== null ? null : async () => (await deps.connect(settings)).client
     const before = gatewaysOf(flags, server).length > 0 ? undefined : requireGateway(contract)
     const chain = { contract, blockchain, server, flags, wanted, stateDir: settings.stateDir, connect, before }
     await withHolders(deps, chain, async (read) => {
+      isEmbedded = read.isEmbedded
       if (await listAt(deps, options, read)) archived = archivedAt(options, read)
     })
     if (archived !== null) {
       store.setArchived(archived)
       return archived
     }
-    if (listing === LISTINGS || wanted !== null) {
+    if (wanted !== null) throw withoutState(flags.block, isEmbedded)
+    if (listing === LISTINGS) {
       throw new GdnError('refused', 'the node does not have the state of the block whose tokens were listed', {
         hint: 'Run the command again, or use the URL of an archive node.',
       })
     }
   }
+}
+
+function withoutState(block: number | undefined, isEmbedded: boolean): GdnError {
+  return isEmbedded
+    ? flagError('--block', 'an embedded chain keeps only the state of its newest block', 'Omit --block.')
+    : flagError('--block', `the node does not have the state of block ${block}`, 'Use the URL of an archive node.')
 }
 
 /** Refuses a collection whose first tokens have ipfs URLs, before any other data of it is read. */

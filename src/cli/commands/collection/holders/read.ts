@@ -41,6 +41,8 @@ export interface ReadHolders extends Reading {
   store: ReadingStore
   reader: ReturnType<typeof patientReader>
   chainId: number
+  /** Whether the node is the server's embedded chain. */
+  isEmbedded: boolean
 }
 
 /** Days after which the file of a stopped reading is removed. */
@@ -58,9 +60,9 @@ export async function withHolders(
   const { contract, blockchain, server, flags, wanted, stateDir } = target
   const chain = await openChain(deps, flags, blockchain, server, flags.requestsPerSecond)
   try {
-    const { chainId } = chain
+    const { chainId, isEmbedded } = chain
     const reader = patientReader(chain.reader, deps.sleep, deps.signals.signal)
-    const isDevelopment = chain.isEmbedded || (await isDevelopmentNode(reader))
+    const isDevelopment = isEmbedded || (await isDevelopmentNode(reader))
     const block = await blockFor(reader, wanted, isDevelopment, deps.now())
     await target.before?.({ reader, block })
     const folder = join(stateDir, 'holders')
@@ -81,7 +83,7 @@ export async function withHolders(
         if (known !== null) return known
         return await readHolders({ ...common, onProgress, update, onReorg })
       })
-      await print({ ...read, block, store, reader, chainId })
+      await print({ ...read, block, store, reader, chainId, isEmbedded })
       remove = true
     } catch (error) {
       remove = isDamaged(error)
