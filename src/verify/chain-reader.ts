@@ -2,7 +2,7 @@ import { statusOf } from '../client/responses.ts'
 import { RETRIES } from '../client/retry.ts'
 import type { RetryClock } from '../client/retry-clock.ts'
 import { retryRead } from '../client/retry-read.ts'
-import type { Transport } from '../client/transport.ts'
+import type { Transport, TransportResponse } from '../client/transport.ts'
 import { backoffMs } from '../core/backoff.ts'
 import { chunksOf } from '../core/chunks-of.ts'
 import { GdnError } from '../core/errors.ts'
@@ -102,38 +102,39 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
       })
     })
 
-  const badStatus = (status: number) =>
-    new GdnError('bad_answer', `no chain responds at ${origin}: HTTP ${status}`, { details: { status } })
+  const noChain = (why: string, status: number) =>
+    new GdnError('bad_answer', `no chain responds at ${origin}: ${why}`, { details: { status } })
+  const badStatus = (response: TransportResponse) =>
+    noChain(`HTTP ${response.status}${contentOf(response)}`, response.status)
 
   async function post(body: unknown): Promise<unknown> {
     const response = await exchange(body)
     if (response.status === 200) return parseJson(response.body)
-    throw badStatus(response.status)
+    throw badStatus(response)
   }
 
   async function request(method: string, params: readonly unknown[]): Promise<NodeResponse> {
-    const { status, body } = await exchange({ jsonrpc: '2.0', id: 1, method, params })
+    const reply = await exchange({ jsonrpc: '2.0', id: 1, method, params })
     // Some providers send their errors with another status.
-    const response = asResponse(parseJson(body))
+    const response = asResponse(parseJson(reply.body))
     if (response?.error !== undefined && response.error !== null) {
       const { code } = response.error
       return {
         error: { code: typeof code === 'number' ? code : 0, message: errorText(response).slice(0, MAX_MESSAGE) },
       }
     }
-    if (status !== 200) throw badStatus(status)
+    if (reply.status !== 200) throw badStatus(reply)
     if (response === null) throw new GdnError('bad_answer', `${origin} returned an invalid response to ${method}`)
     return { result: response.result }
   }
 
   async function ask(method: string): Promise<bigint> {
-    const response = asResponse(await post({ jsonrpc: '2.0', id: 1, method, params: [] }))
+    const reply = await exchange({ jsonrpc: '2.0', id: 1, method, params: [] })
+    if (reply.status !== 200) throw badStatus(reply)
+    const response = asResponse(parseJson(reply.body))
     const { result } = response ?? {}
     if (typeof result === 'string' && /^0x[0-9a-fA-F]{1,64}$/.test(result)) return BigInt(result)
-    throw new GdnError(
-      'bad_answer',
-      `no chain responds at ${origin}: ${response === null ? 'the response is not JSON-RPC' : errorText(response)}`,
-    )
+    throw noChain(response === null ? `the response is not JSON-RPC${contentOf(reply)}` : errorText(response), 200)
   }
 
   async function askBatch(asked: readonly Asked[]): Promise<CallResult[]> {
@@ -180,6 +181,12 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
     storageAt: (address, slots, block = 'latest') =>
       askAll(slots.map((slot) => ({ method: 'eth_getStorageAt', params: [address, slot, block] }))),
   }
+}
+
+/** Names the media type of a response that isn't JSON. Its text isn't shown, because it may repeat the URL. */
+function contentOf({ headers }: TransportResponse): string {
+  const [type = ''] = (headers['content-type'] ?? '').split(';')
+  return /^[\w.+-]{1,40}\/[\w.+-]{1,40}$/.test(type) && !type.endsWith('json') ? ` (${type})` : ''
 }
 
 const asRecord = (value: unknown): Readonly<Record<string, unknown>> | null =>

@@ -6,6 +6,8 @@ import { expect, test } from 'vitest'
 import { walletsDirectory } from '../../src/config/paths.ts'
 import { openStore } from '../../src/server/store/open-store.ts'
 import { KEYSTORE_ENDING } from '../../src/wallet/folder.ts'
+import { whenTestDone } from '../helpers/clean-up.ts'
+import { startHttpServer } from '../helpers/http-server.ts'
 import { writeKeystore } from '../helpers/keystore-file.ts'
 import { rpcStandIn } from '../helpers/rpc-stand-in.ts'
 import { collectionNode, withNewNetwork } from './contract/scenarios.ts'
@@ -48,6 +50,31 @@ test('collection set without a wallet names the one of this machine that owns th
   const { code, stderr } = await set(privateKeyToAccount(key).address)
   expect(code).toBe(2)
   expect(stderr).toContain('Add --wallet @studio')
+})
+
+test('a wrong path in the URL of a node names the flag, what came back and what to check', async () => {
+  const { options } = await folder()
+  const server = await startHttpServer(({ path }) => ({
+    status: path.startsWith('/a') ? 404 : 200,
+    headers: { 'content-type': 'text/html; charset=utf-8' },
+    text: `<html>No page ${path}</html>`,
+  }))
+  whenTestDone(() => server.close())
+  const { origin } = new URL(server.url)
+  const show = async (path: string) =>
+    await cli(['collection', 'show', CONTRACT, '-b', 'polygon', '--rpc-url', server.url + path], options)
+  const { code, stderr } = await show('/a/0123456789abcdef')
+  expect([code, stderr]).toEqual([6, expect.stringContaining(`--rpc-url: no chain responds at ${origin}: HTTP 404`)])
+  expect(stderr).toContain(
+    'HTTP 404 (text/html)\n  Check the URL and its path, which must be those of a JSON-RPC node.',
+  )
+  expect(stderr).not.toMatch(/doctor|0123456789abcdef/)
+  expect((await show('/b')).stderr).toContain('the response is not JSON-RPC (text/html)')
+  const env = { ...options.env, GDN_RPC_URL: `${server.url}/a` }
+  const holders = await cli(['collection', 'holders', CONTRACT, '-b', 'polygon'], { ...options, env })
+  expect(holders.stderr).toContain(`error: GDN_RPC_URL: no chain responds at ${origin}: HTTP 404`)
+  const set = ['collection', 'set', CONTRACT, '-b', 'polygon', '--royalty', '5%', '--dry-run', '--rpc-url']
+  expect((await cli([...set, `${server.url}/a`], options)).stderr).toContain('error: --rpc-url: the node at')
 })
 
 test('a collection refused for its owner says which wallets a service accepts', async () => {

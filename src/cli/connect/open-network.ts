@@ -3,7 +3,7 @@ import { flagError, GdnError } from '../../core/errors.ts'
 import { readPrivateText } from '../../core/private-file.ts'
 import type { RemoteNetwork } from '../../server/chain/evm/remote/remote-network.ts'
 import type { Deps } from '../deps.ts'
-import { httpUrl, namedRpc, type ReaderFlags } from './open-verifier.ts'
+import { asNodeError, httpUrl, namedRpc, type ReaderFlags } from './open-verifier.ts'
 
 export interface NodeFlags extends ReaderFlags {
   rpcUrlFile?: string
@@ -69,7 +69,10 @@ export async function withNetwork<Result>(
   try {
     return await work(network)
   } catch (error) {
-    if (!(error instanceof GdnError) || error.code !== 'invalid_config') throw error
+    if (!(error instanceof GdnError) || error.code !== 'invalid_config') {
+      // Without a specified node, the caller names the server.
+      throw flag === '--blockchain' ? error : asNodeError(error, flag)
+    }
     throw flagError(flag, error.message, `Use the URL of a node of ${blockchain}.`)
   } finally {
     await network.close()

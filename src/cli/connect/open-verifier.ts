@@ -99,9 +99,13 @@ export async function openVerifier(
   }
 }
 
-/** Returns the error of a node that doesn't respond, with a hint about the RPC URL; any other error unchanged. */
+/** Returns the error of a node that doesn't respond as one, with a hint about the RPC URL; any other error unchanged. */
 export function asNodeError(error: unknown, flag: string): unknown {
-  if (!(error instanceof GdnError) || error.code !== 'unreachable') return error
+  if (!(error instanceof GdnError)) return error
+  if (error.code === 'bad_answer') {
+    return error.with({ place: { flag }, hint: 'Check the URL and its path, which must be those of a JSON-RPC node.' })
+  }
+  if (error.code !== 'unreachable') return error
   return error.with({ place: { flag }, hint: 'Try again, or configure another RPC URL.' })
 }
 

@@ -116,8 +116,10 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     const reply = await post(url, { jsonrpc: '2.0', id: 0, method: identity.method, params: [] })
     const response = rpcResponseOf(reply, identity.method)
     const { host } = new URL(url)
-    if ('error' in response)
-      throw new NodeFailed(`the node at ${host} does not identify its network`, { cause: response.error })
+    if ('error' in response) {
+      const { error: cause } = response
+      throw new NodeFailed(`the node at ${host} does not identify its network: ${cause.message}`, { cause })
+    }
     const problem = identity.problem(response.result)
     if (problem === null) return
     throw new GdnError('invalid_config', `the node at ${host} ${problem}`, {
