@@ -162,3 +162,36 @@ test('bad input 7: reports duplicate keys in the user configuration with their l
   expect(result.code).toBe(2)
   expect(errorOf(result).message).toMatch(/config\.json:3:1: .*is repeated/)
 })
+
+describe('an address with a wrong length or checksum is an error of its argument in', () => {
+  const SHORT = CONTRACT.slice(0, -1)
+  const MISTYPED = CONTRACT.replace(/[a-f]/, (letter) => letter.toUpperCase())
+  const REASON = {
+    [SHORT]: 'must have 40 hex digits after 0x, but has 39',
+    [MISTYPED]: 'has a wrong checksum (EIP-55)',
+  }
+
+  test.each([
+    ['collection show', '<id-or-address>', (address: string) => [address]],
+    ['nft show', '<nft_gdn_id>', (address: string) => [`${address}/1`]],
+    ['nft verify', '<nft_gdn_id>', (address: string) => [`${address}/1`, '-b', 'polygon']],
+    ['nft verify', '--receiver', (address: string) => ['id-1', '--receiver', address]],
+    ['collection holders', '<address>', (address: string) => [address]],
+    ['batch validate', '--contract', (address: string) => ['drop.csv', '-c', address]],
+    [
+      'collection create',
+      '--royalty-receiver',
+      (address: string) =>
+        `--name X -b polygon --wallet ${OWNER} --royalty 5% --dry-run --royalty-receiver ${address}`.split(' '),
+    ],
+  ])('%s: %s', async (command, place, argv) => {
+    const { options } = await folder({ 'drop.csv': 'title,receiver\nDawn,0x12\n' })
+    const api = await fakeApi({})
+    for (const [address, reason] of Object.entries(REASON)) {
+      const result = await cli([...command.split(' '), ...argv(address), '--json', '--base-url', api.url], options)
+      expect(result.code, result.stderr).toBe(2)
+      expect(errorOf(result).message).toContain(`${place}: "${address}" ${reason}`)
+    }
+    expect(api.calls).toEqual([])
+  })
+})

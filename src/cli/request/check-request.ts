@@ -22,6 +22,9 @@ const FLAG_OF: Readonly<Record<string, string>> = {
   enable_api: '--enable-api',
   enable_transfer: '--enable-transfer',
   is_locked: '--locked',
+  royalty_bps: '--royalty',
+  royalty_receiver: '--royalty-receiver',
+  max_supply: '--max-supply',
 }
 
 const MAX_SHOWN = 60
@@ -80,7 +83,7 @@ function toProblem(issue: FieldIssue, request: Record<string, unknown>, file: st
  * long as a private key.
  */
 const isShown = (name: string, value: unknown) =>
-  name.endsWith('_address') && typeof value === 'string' && value !== '' && value.length <= MAX_SHOWN
+  /_(?:address|receiver)$/.test(name) && typeof value === 'string' && value !== '' && value.length <= MAX_SHOWN
 
 function placeOf({ path, field }: FieldIssue, request: Record<string, unknown>, file: string | null): Place {
   if (file !== null) return { file, field }

@@ -6,7 +6,6 @@ import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { withoutKey } from '../../../core/quoted.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import { issuesError } from '../../../manifest/manifest-error.ts'
 import { type ManifestSummary, validateManifest } from '../../../manifest/read.ts'
@@ -29,6 +28,7 @@ import { configuredServer } from '../../batch/which-server.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { type ChosenCollection, whichCollection } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
+import { wrongAddress } from '../../flag-errors.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
 import { oneOf } from '../../flags/parse.ts'
 import { previewOf } from '../../image/preview.ts'
@@ -102,6 +102,7 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   const drop = unrevealed === undefined ? null : await import('../../batch/unrevealed.ts')
   drop?.refuseStandardInput(manifest)
   checkShuffleFlags(flags)
+  refuseContract(flags.contract, null)
   const settings = await deps.settings(flags)
   const given = manifestOptions(deps, { ...flags, dynamic: drop !== null }, settings)
   const source = manifestSource(deps, manifest)
@@ -219,13 +220,15 @@ async function missingFlags(
   ]
 }
 
-/** Rejects an invalid address from the flag. An address from a column is checked with its row. */
+/**
+ * Rejects an invalid address from the flag. An address from a column is checked with its row.
+ *
+ * @param blockchain null if it isn't known yet, so that only an EVM address can be checked
+ */
 function refuseContract(contract: string | undefined, blockchain: Blockchain | null): void {
-  const problem = contract === undefined || blockchain === null ? null : addressProblem(contract, blockchain)
-  if (problem === null) return
-  throw new GdnError('usage', `the contract address ${withoutKey(contract ?? '')} ${problem}`, {
-    place: { flag: '--contract' },
-  })
+  if (contract === undefined || (blockchain === null && !/^0x[0-9a-f]+$/i.test(contract))) return
+  const problem = addressProblem(contract, blockchain ?? 'polygon')
+  if (problem !== null) throw wrongAddress(contract, problem, '--contract')
 }
 
 /** Throws one error with the problems of rows and files, if there are any. */

@@ -1,3 +1,4 @@
+import { evmAddressProblem } from '../../../api/address.ts'
 import type { Blockchain } from '../../../api/blockchains.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
 import { glanceAtState } from '../../../state/glance.ts'
@@ -7,7 +8,7 @@ import { findByAddress, knownCollections, rememberCollection } from '../../conne
 import { collectionNamed } from '../../connect/named-collection.ts'
 import { namedRpc, serverWithNode } from '../../connect/open-verifier.ts'
 import type { Connection, Deps } from '../../deps.ts'
-import { requiredFlag } from '../../flag-errors.ts'
+import { requiredFlag, wrongAddress } from '../../flag-errors.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { blockchainName, httpAddress, notEmpty } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
@@ -59,6 +60,7 @@ export async function show(deps: Deps, given: readonly string[], flags: ShowFlag
     throw new GdnError('usage', 'no collection is specified', { hint: 'Run `gdn collection show <id-or-address>`.' })
   }
   const address = names.length === 1 && isEvmAddress(names[0]) ? names[0] : null
+  for (const name of names) if (isEvmAddress(name)) refuseWrongAddress(name)
   if (address === null && flags.rpcUrl !== undefined) {
     throw flagError(
       '--rpc-url',
@@ -146,8 +148,19 @@ async function showCollections(
 
 function idOf(name: string, known: string | undefined, blockchain: Blockchain | undefined): string {
   if (known !== undefined) return known
+  refuseWrongAddress(name)
   if (!isEvmAddress(name)) return name
   throw notHere(name, blockchain)
+}
+
+/**
+ * Rejects an address with a wrong length or checksum.
+ *
+ * @throws GdnError `usage`
+ */
+function refuseWrongAddress(name: string): void {
+  const problem = /^0x[0-9a-f]+$/i.test(name) ? evmAddressProblem(name) : null
+  if (problem !== null) throw wrongAddress(name, problem, '<id-or-address>')
 }
 
 const isEvmAddress = (name: string | undefined): name is string => /^0x[0-9a-fA-F]{40}$/.test(name ?? '')

@@ -1,11 +1,21 @@
+import { evmAddressProblem } from '../../../api/address.ts'
+import { wrongAddress } from '../../flag-errors.ts'
+
 /** A token of a collection, identified without a server. */
 export interface NamedToken {
   contractAddress: string
   tokenId: string
 }
 
-/** Parses `<contract>/<token ID>`. Returns null for any other text. */
+/**
+ * Parses `<contract>/<token ID>`. Returns null for any other text.
+ *
+ * @throws GdnError `usage` for an address with a wrong length or checksum
+ */
 export function tokenNamed(text: string): NamedToken | null {
-  const [, contractAddress, tokenId] = /^(0x[0-9a-f]{40})\/(\d{1,78})$/i.exec(text) ?? []
-  return contractAddress === undefined || tokenId === undefined ? null : { contractAddress, tokenId }
+  const [, contractAddress, tokenId] = /^(0x[0-9a-f]+)\/(\d{1,78})$/i.exec(text) ?? []
+  if (contractAddress === undefined || tokenId === undefined) return null
+  const problem = evmAddressProblem(contractAddress)
+  if (problem !== null) throw wrongAddress(contractAddress, problem, '<nft_gdn_id>')
+  return { contractAddress, tokenId }
 }

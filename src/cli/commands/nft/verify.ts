@@ -1,4 +1,4 @@
-import { addressProblem } from '../../../api/address.ts'
+import { addressProblem, anyAddressProblem } from '../../../api/address.ts'
 import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
 import { isEnsName } from '../../../api/ens-name.ts'
 import type { NftRecord } from '../../../api/nft-record.ts'
@@ -202,9 +202,10 @@ function oneId(id: string | undefined, { nftGdnId }: VerifyNftFlags): string {
 
 /** Rejects invalid flags before the first request. */
 function refuseMisused({ receiver, blockchain, onChain, rpcUrl, gateway }: VerifyNftFlags): void {
-  const isChecked = receiver !== undefined && blockchain !== undefined && !isEnsName(receiver)
-  const problem = isChecked ? addressProblem(receiver, blockchain) : null
-  if (problem !== null) throw wrongAddress(String(receiver), problem, '--receiver')
+  if (receiver !== undefined && !isEnsName(receiver)) {
+    const problem = blockchain === undefined ? anyAddressProblem(receiver) : addressProblem(receiver, blockchain)
+    if (problem !== null) throw wrongAddress(receiver, problem, '--receiver')
+  }
   if (blockchain !== undefined && onChain) refuseUnreadable(blockchain)
   const idle = rpcUrl !== undefined ? '--rpc-url' : gateway !== undefined ? '--gateway' : null
   if (onChain || idle === null) return
