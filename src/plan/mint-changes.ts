@@ -3,6 +3,8 @@ import type { NftChange } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 
 export const UNREVEALED = 'the collection is committed to this manifest: run gdn batch mint --unrevealed'
+/** Like `UNREVEALED`, for a row that failed. Its run is finished, so `gdn batch mint` sends nothing. */
+export const UNREVEALED_FAILED = 'its last mint failed: fix the cause, and run gdn batch retry'
 export const OTHERS_UNREVEALED =
   'the manifest was edited after the commitment to its rows: restore it, or mint new rows from another manifest'
 /** The beginning of the reason for a row without an ID whose NFT got one. */

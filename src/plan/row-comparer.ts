@@ -5,7 +5,7 @@ import type { ManifestRow } from '../manifest/row.ts'
 import { updateReference, updatesPrefix } from './apply-updates.ts'
 import { type Abilities, compareRow, type NftChange, NOT_COMMITTED, NOT_REVEALED, type ObservedNft } from './compare.ts'
 import type { Candidate, OwnerHistory } from './find-nfts.ts'
-import { failedMint, identifiedNft, mintOf, unknownNft } from './mint-changes.ts'
+import { FAILED, failedMint, identifiedNft, mintOf, UNREVEALED, UNREVEALED_FAILED, unknownNft } from './mint-changes.ts'
 import type { PlanDeps, PlanOptions } from './planned.ts'
 
 export class RowComparer {
@@ -56,9 +56,9 @@ export class RowComparer {
     }
     if (missing !== null) {
       if (this.#noMintsReason === undefined) this.#noMintsReason = await this.#readNoMints()
-      return [
-        this.#noMintsReason === null ? missing : { ...missing, action: 'impossible', reason: this.#noMintsReason },
-      ]
+      if (this.#noMintsReason === null) return [missing]
+      const isRetried = this.#noMintsReason === UNREVEALED && missing.reason?.startsWith(FAILED) === true
+      return [{ ...missing, action: 'impossible', reason: isRetried ? UNREVEALED_FAILED : this.#noMintsReason }]
     }
     if (nft === undefined) return [unknownNft(candidate)]
     const update = updateReference(candidate.reference, nft.revision ?? 0)

@@ -112,6 +112,25 @@ test('pairs rows that get their IDs after the reveal with the NFTs of their slot
   )
 })
 
+test('names a command that mints a failed row before the seal, on each machine', async () => {
+  const { collection, machine, rows } = await dropWithoutSlot()
+  const retry = expect.stringMatching(/`gdn batch retry drop-\w+ --base-url \S+`/)
+  expect((await machine.reveal(rows)).error).toMatchObject({ code: 'refused', hint: retry })
+  expect((await machine.run(['batch', 'mint'], rows)).error).toMatchObject({ code: 'refused', hint: retry })
+  const failed = JSON.parse((await machine.plan(rows)).stdout).find(({ want }: { want: string }) => want === 'mint')
+  expect(failed).toMatchObject({ key: 'r3', reason: expect.stringContaining('run gdn batch retry') })
+  const other = await shuffledMachine(backend, collection)
+  expect((await other.reveal(rows)).error).toMatchObject({
+    code: 'refused',
+    hint: expect.stringMatching(/`gdn batch mint \S+ --contract .* --unrevealed <file> --shuffle --shuffle-margin 1s`/),
+  })
+  const file = machine.path('drop.csv')
+  const retried = await cli(['batch', 'retry', file, '--yes', '--base-url', backend.url], machine.options)
+  expect(retried.code, retried.stderr).toBe(0)
+  expect(retried.stderr).toMatch(/Next: gdn reveal \S+ --contract 0x\w+ --blockchain polygon --base-url/)
+  expect(await machine.reveal(rows)).toMatchObject({ code: 0, error: null })
+})
+
 test('neither resumes nor retries a sealed drop, and counts its abandoned rows', async () => {
   const { collection, machine, rows } = await dropWithoutSlot()
   expect(await machine.reveal(rows, '--abandon-rows', '1')).toMatchObject({ code: 0, error: null })
@@ -173,9 +192,9 @@ test.each<[number, string]>([
   const asked: string[][] = []
   const io = { interactive: true, confirm: async (...args: string[]) => void asked.push(args) }
   const plan = { rows: 9, notMinted, undeployed: 0 }
-  await confirmAbandoned({ io } as never, plan as never, {} as never)
+  await confirmAbandoned({ io } as never, plan as never, {} as never, 'gdn batch mint')
   expect(asked).toEqual([[question, `--abandon-rows ${notMinted}`]])
-  await confirmAbandoned({ io } as never, plan as never, { abandonRows: notMinted } as never)
+  await confirmAbandoned({ io } as never, plan as never, { abandonRows: notMinted } as never, '')
   expect(asked).toHaveLength(1)
 })
 

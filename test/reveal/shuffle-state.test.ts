@@ -259,6 +259,29 @@ test('shows the revealed rows that were accepted or unknown before the reveal, a
   expect(status.stderr).toContain('a beacon other than drand, as a rehearsal: 4 of 4 rows are minted.')
 })
 
+test('names the server of the run in the hints of a run, unless the configuration selects it', async () => {
+  const { first } = await sealedDrop()
+  const url = first.target.at(-1) ?? ''
+  const hintsOf = async (command: string, env: Record<string, string> = {}, ...more: string[]) => {
+    const { options } = first
+    const argv = ['batch', command, first.path('drop.csv'), ...more]
+    const { stderr } = await cli(argv, { ...options, env: { ...options.env, ...env } })
+    return stderr.split('\n').filter((line) => /gdn (reveal|batch reconcile) /.test(line))
+  }
+  for (const command of ['status', 'results']) {
+    for (const more of [[], ['--base-url', url]]) {
+      const hints = await hintsOf(command, {}, ...more)
+      expect(hints).toHaveLength(2)
+      for (const hint of hints) expect(hint).toContain(`--base-url ${url}`)
+    }
+    for (const hint of await hintsOf(command, { GDN_BASE_URL: url })) expect(hint).not.toContain('--base-url')
+    for (const hint of await hintsOf(command, { GDN_BASE_URL: 'https://other.example' }))
+      expect(hint).toContain(`--base-url ${url}`)
+  }
+  const [reconciled] = await hintsOf('reconcile')
+  expect(reconciled).toContain(`--base-url ${url}`)
+})
+
 test('stops a mint whose drop another machine seals', async () => {
   const collection = await createTestCollection(backend)
   const second = await shuffledMachine(backend, collection)

@@ -4,9 +4,10 @@ import type { Run, RunStatus } from '../../batch/types.ts'
 import { type DropState, dropStateOf, dropText, sealedText } from '../../reveal/drop-state.ts'
 import { isUnrevealed } from '../../state/drops.ts'
 import type { Deps } from '../deps.ts'
+import type { ServerFlags } from '../flags/common.ts'
 import { safe } from '../io/io.ts'
 import type { BatchMintFlags } from './flags.ts'
-import { revealCommand } from './flags-again.ts'
+import { revealCommand, serverFlagsAgain } from './flags-again.ts'
 import { runCommands } from './run-commands.ts'
 
 interface MintedRun {
@@ -69,5 +70,5 @@ export async function notesOfDrop(
 }
 
 /** Returns the note on how to record what other machines did with the rows of an unrevealed drop. */
-export const updateText = (run: string, { stateDir }: Pick<BatchMintFlags, 'stateDir'>): string =>
-  `To update this record from the server: ${runCommands(run, stateDir)('reconcile')}`
+export const updateText = (run: string, flags: ServerFlags): string =>
+  `To update this record from the server: ${runCommands(run, undefined)('reconcile')}${serverFlagsAgain(flags)}`

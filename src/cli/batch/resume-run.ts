@@ -17,20 +17,22 @@ import { runOptions } from './run-options.ts'
 import { sendAndPrint } from './send-run.ts'
 import { sealed } from './shuffled.ts'
 import { summaryView } from './summary.ts'
-import { findRun, settingsOfRun } from './which-server.ts'
+import { findRun, flagsOfServer, settingsOfRun } from './which-server.ts'
 
 /** Resumes a run with its recorded rows, for resume, retry and reconcile. */
 export async function resumeRun(
   deps: Deps,
   name: string,
-  flags: BatchMintFlags,
+  given: BatchMintFlags,
   more: Partial<BatchOptions> = {},
 ): Promise<void> {
-  const { stateDir } = await deps.settings(flags)
-  const run = await findOnAny(deps, name, flags)
-  const view = flags.dryRun ? DRY_RUN_VIEW : summaryView(flags.stateDir)
-  const output = createOutput(deps.io, flags, view, { manifest: run.manifestPath })
-  const settings = await settingsOfRun(deps, run, flags)
+  const { stateDir } = await deps.settings(given)
+  const run = await findOnAny(deps, name, given)
+  const view = given.dryRun ? DRY_RUN_VIEW : summaryView(given.stateDir)
+  const output = createOutput(deps.io, given, view, { manifest: run.manifestPath })
+  const settings = await settingsOfRun(deps, run, given)
+  // Hints with these flags select the collection and the server of the run.
+  const flags = flagsOfRun(run, await flagsOfServer(deps, run, given))
   const status = await runStatus(run)
   const sends = more.reconcileOnly !== true && rowsToSend(status, more) > 0
   const { pending, failed } = status.counts
@@ -65,7 +67,7 @@ async function refuseSealed(deps: Deps, connection: Connection, run: Run, flags:
   if (!isShuffled(run)) return
   const { learnDrop } = await import('./learn-drop.ts')
   const phase = dropStateOf(await learnDrop(deps, connection, run))?.phase
-  if (phase !== 'open') throw sealed(run.manifestPath, { isRevealed: phase === 'drawn' }, flagsOfRun(run, flags))
+  if (phase !== 'open') throw sealed(run.manifestPath, { isRevealed: phase === 'drawn' }, flags)
 }
 
 /**

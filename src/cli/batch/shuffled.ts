@@ -35,7 +35,9 @@ export function ruleOf({ shuffle, shuffleMargin }: ShuffleFlags, kept: KeptRun |
 
 /** Returns the flags of a rule for a sentence. */
 export const ruleText = (rule: ShuffleRule | null): string =>
-  rule === null ? 'without --shuffle' : `with --shuffle --shuffle-margin ${rule.marginSeconds}s`
+  rule === null ? 'without --shuffle' : `with ${flagsOfRule(rule)}`
+
+export const flagsOfRule = ({ marginSeconds }: ShuffleRule): string => `--shuffle --shuffle-margin ${marginSeconds}s`
 
 /** Returns the error for a run that is resumed with another rule than the one that it has committed to. */
 export const otherRule = (run: string, rule: ShuffleRule | null): GdnError =>

@@ -29,7 +29,7 @@ import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import { changeOnce } from '../request/change-once.ts'
 import type { BatchMintFlags } from './flags.ts'
-import { applyAgain } from './flags-again.ts'
+import { applyAgain, serverFlagsAgain } from './flags-again.ts'
 import { manifestOptions } from './manifest-options.ts'
 import { repeatedElsewhere, uncommitted, whyNotAgain, whyNotAsItIs, whyNotUnrevealed } from './minted-unrevealed.ts'
 import { hasList } from './receiver-list.ts'
@@ -89,7 +89,11 @@ export async function openUnrevealed(
         )
       : otherRun(
           `the run ${kept.run} was started with --unrevealed`,
-          'To resume it, add --unrevealed <file>. To reveal its NFTs, run `gdn reveal`.',
+          `${
+            kept.counts.failed > 0 && kept.counts.pending === 0
+              ? `To retry its failed rows, run \`gdn batch retry ${kept.run}${serverFlagsAgain(flags)}\`.`
+              : 'To resume it, add --unrevealed <file>.'
+          } To reveal its NFTs, run \`gdn reveal\`.`,
         )
   }
   const repeats = flags.again === true || kept?.isAgain === true

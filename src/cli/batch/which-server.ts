@@ -108,6 +108,23 @@ export async function settingsOfRun<Flags extends ServerFlags>(
   throw await notFound(deps, run, await last.server())
 }
 
+/**
+ * Returns flags with which other commands reach a run's server. Adds a flag if no flag selects a server and the
+ * configuration selects another one, or none.
+ */
+export async function flagsOfServer<Flags extends ServerFlags>(
+  deps: Deps,
+  run: RunOnServer,
+  flags: Flags,
+): Promise<Flags> {
+  if (namesServer(flags)) return flags
+  const configured = await configuredServer(deps, await deps.settings(flags)).catch(() => null)
+  if (configured?.has(run) === true) return flags
+  const local = run.backendId === null ? null : await localBackendId(localDataDirectory(deps.env))
+  if (local !== null && local === run.backendId) return { ...flags, local: true }
+  return run.url === null ? flags : { ...flags, baseUrl: run.url }
+}
+
 async function isServerOf(deps: Deps, run: RunOnServer, server: Server): Promise<boolean> {
   if (!server.loopback) return run.origin === server.origin
   const seen = await seenAt(deps, server)

@@ -7,7 +7,7 @@ import { EXIT } from '../../core/exit-codes.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { LocalContents } from '../../files/local-content.ts'
 import { NOT_COMMITTED, NOT_REVEALED } from '../../plan/compare.ts'
-import { OTHERS_UNREVEALED, UNREVEALED } from '../../plan/mint-changes.ts'
+import { OTHERS_UNREVEALED, UNREVEALED, UNREVEALED_FAILED } from '../../plan/mint-changes.ts'
 import { refuseOtherFile, savePlan } from '../../plan/plan-file.ts'
 import type { ChangePlan, PlannedChange } from '../../plan/planned.ts'
 import { dropText } from '../../reveal/drop-state.ts'
@@ -133,7 +133,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
         if (state !== null) io.note(`${dropText(state, deps.now())}.`)
         // A row that was sent and is missing has another ID now.
         const isKnown = countOf(NOT_COMMITTED) + countOf(OTHERS_UNREVEALED) + found.counts.vanished > 0
-        const isIncomplete = countOf(UNREVEALED) + found.counts.abandoned > 0
+        const isIncomplete = countOf(UNREVEALED) + countOf(UNREVEALED_FAILED) + found.counts.abandoned > 0
         const { isEditedSince } = await import('../reveal/find-draw.ts')
         const isEdited =
           isKnown || (await isEditedSince(deps, connection, { ...manifestRows, read: source.read }, isIncomplete))

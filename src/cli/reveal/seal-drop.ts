@@ -1,17 +1,23 @@
 import { sealOf } from '../../api/provenance-seal.ts'
 import { storeRunMaxCost } from '../../batch/runs/runs.ts'
+import type { BatchOptions } from '../../batch/types.ts'
 import { isNotFinal } from '../../client/responses.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
+import { shellWord } from '../../core/shell-word.ts'
 import { ipfsUrlOf } from '../../files/local-content.ts'
 import { type RevealPlan, withRevealPlan } from '../../reveal/plan-reveal.ts'
 import type { ReadCommitment } from '../../reveal/read-commitment.ts'
 import type { BeaconSource } from '../../reveal/shuffle/read-beacon.ts'
 import type { ShuffleRule } from '../../reveal/shuffle/rule.ts'
+import { keptCommitment } from '../../reveal/unrevealed.ts'
 import type { BatchMintFlags } from '../batch/flags.ts'
+import { planFlagsAgain, serverFlagsAgain } from '../batch/flags-again.ts'
 import type { OpenedManifest } from '../batch/mint-manifest.ts'
 import { backUpText } from '../batch/next-reveal.ts'
+import { runCommands } from '../batch/run-commands.ts'
+import { flagsOfRule } from '../batch/shuffled.ts'
 import { networkText } from '../connect/is-without-value.ts'
 import { costAtMost, noteCost, printNotes } from '../cost/at-most.ts'
 import { enforcedLimit } from '../cost/limit.ts'
@@ -73,7 +79,7 @@ export async function sealDrop(deps: Deps, connection: Connection, revealing: Se
   return await withRevealPlan(planned, finding, async (plan) => {
     refuseUndeployed(plan)
     if (plan.pending === 0) return false
-    await confirmAbandoned(deps, plan, flags)
+    await confirmAbandoned(deps, plan, flags, await howToMint(options, revealing.rule, flags))
     revealing.checkPlan(plan)
     const limit = await permitSeal(deps, connection, revealing, plan)
     return await withProgress(deps.io, 'Sealing the drop', async (progress) => {
@@ -97,11 +103,21 @@ function refuseUndeployed({ undeployed }: RevealPlan): void {
   throw new GdnError('pending', message, { hint: 'Nothing was sent. Run the same command again later.' })
 }
 
+/** Returns the command that mints the rows without an NFT. A mint of a run whose other rows failed sends nothing. */
+async function howToMint(options: BatchOptions, rule: ShuffleRule, flags: BatchMintFlags): Promise<string> {
+  const kept = await keptCommitment(options)
+  if (kept !== undefined && kept.counts.failed > 0 && kept.counts.pending === 0)
+    return `${runCommands(kept.run, undefined)('retry')}${serverFlagsAgain(flags)}`
+  const manifest = shellWord(safe(options.manifestPath ?? '<manifest>'))
+  return `gdn batch mint ${manifest}${planFlagsAgain(flags)} --unrevealed <file> ${flagsOfRule(rule)}`
+}
+
 /** @throws GdnError `refused` unless exactly the rows without an NFT are abandoned; `not_confirmed` */
 export async function confirmAbandoned(
   { io }: Pick<Deps, 'io'>,
   plan: RevealPlan,
   { abandonRows, yes }: Revealing['flags'],
+  toMint: string,
 ): Promise<void> {
   const missing = plan.notMinted - plan.undeployed
   const are = missing === 1 ? 'is' : 'are'
@@ -113,13 +129,13 @@ export async function confirmAbandoned(
       'refused',
       `${what}, and the reveal would abandon ${missing === 1 ? 'it' : 'them'} permanently`,
       {
-        hint: `Nothing was sent. To mint the rows, run \`gdn batch mint\` first. To abandon them, add --abandon-rows ${missing}.`,
+        hint: `Nothing was sent. To mint the rows, first run \`${toMint}\`. To abandon them, add --abandon-rows ${missing}.`,
       },
     )
   }
   const [them, rows] = missing === 1 ? ['it', 'which row'] : ['them', `which ${missing} rows`]
   await io.confirm(
-    `${missing} of ${count(plan.rows, 'slot')} ${are} not minted. Abandon ${them} permanently? The draw decides ${rows} no NFT will show. To mint ${them} instead, answer no, and run gdn batch mint.`,
+    `${missing} of ${count(plan.rows, 'slot')} ${are} not minted. Abandon ${them} permanently? The draw decides ${rows} no NFT will show. To mint ${them} instead, answer no, and run ${toMint}.`,
     `--abandon-rows ${missing}`,
   )
 }

@@ -20,7 +20,7 @@ import { StoredNames } from '../../batch/stored-names.ts'
 import { recordsOf as presentRecords, rowVerifyText, type VerifiedRow, verifyRows } from '../../batch/verify-rows.ts'
 import { VerifyTally } from '../../batch/verify-tally.ts'
 import { addRunArgument, whichRun } from '../../batch/which-run.ts'
-import { findRun, type RunFlags, settingsIfFound } from '../../batch/which-server.ts'
+import { findRun, flagsOfServer, type RunFlags, settingsIfFound } from '../../batch/which-server.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
 import { addVerifyFlags, openVerifier, type VerifyFlags } from '../../connect/open-verifier.ts'
 import { spentOf, spentText } from '../../cost/spent.ts'
@@ -142,7 +142,8 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
   }
   if (state !== null && output.mode === 'table') {
     const { counts } = await runStatus(run)
-    for (const note of await notesOfDrop(deps, { ...run, counts }, flags, true)) io.note(note)
+    const again = await flagsOfServer(deps, run, flags)
+    for (const note of await notesOfDrop(deps, { ...run, counts }, again, true)) io.note(note)
   }
   if (!flags.costs) return
   const { counts } = await runStatus(run)

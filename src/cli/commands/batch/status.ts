@@ -7,7 +7,7 @@ import { serverFlagsAgain } from '../../batch/flags-again.ts'
 import { notesOfDrop, updateText } from '../../batch/next-reveal.ts'
 import { runData, runView } from '../../batch/run-view.ts'
 import { addRunArgument, whichRun } from '../../batch/which-run.ts'
-import { findRun, type RunFlags, settingsIfFound, whichServer } from '../../batch/which-server.ts'
+import { findRun, flagsOfServer, type RunFlags, settingsIfFound, whichServer } from '../../batch/which-server.ts'
 import { GdnCommand, switchFlag } from '../../command.ts'
 import { type Spent, spentOf } from '../../cost/spent.ts'
 import type { Deps } from '../../deps.ts'
@@ -64,15 +64,17 @@ export async function status(deps: Deps, given: string | undefined, flags: Statu
         problem: spent?.problem ?? null,
       }
     }
-    const seen = flags.watch ? await watchRun(deps, flags, look, { view, output }) : await look()
+    const hinted = async (run: Run) => await flagsOfServer(deps, run, flags)
+    const seen = flags.watch ? await watchRun(deps, flags, look, { view, output, hinted }) : await look()
     if (seen === null) return
     await output.one(seen.data)
     if (seen.problem !== null) deps.io.warn(safe(seen.problem))
     if (seen.data.running === true) return
-    const notes = await notesOfDrop(deps, seen.run, flags, true)
+    const again = await hinted(seen.run)
+    const notes = await notesOfDrop(deps, seen.run, again, true)
     const isOpen = notes.length === 0 && seen.data.state === 'unfinished'
-    if (isOpen) notes.push(`To resume the run: ${safe(seen.resume)}${serverFlagsAgain(flags)}`)
-    if (isOpen && isUnrevealed(seen.run)) notes.push(updateText(seen.run.name, flags))
+    if (isOpen) notes.push(`To resume the run: ${safe(seen.resume)}${serverFlagsAgain(again)}`)
+    if (isOpen && isUnrevealed(seen.run)) notes.push(updateText(seen.run.name, again))
     for (const note of notes) deps.io.note(note)
     return
   }
@@ -97,7 +99,7 @@ async function watchRun(
   deps: Deps,
   flags: StatusFlags,
   look: () => Promise<Seen>,
-  { view, output }: { view: View; output: Output },
+  { view, output, hinted }: { view: View; output: Output; hinted(run: Run): Promise<StatusFlags> },
 ): Promise<Seen | null> {
   const { renderOne } = await import('../../render/table.ts')
   const seen = await watch(deps, flags, {
@@ -108,7 +110,7 @@ async function watchRun(
     text: async ({ data }) => renderOne(deps.io, output.pick(data), view, output.fields),
   })
   if (seen?.data.state === 'unfinished') {
-    const resume = `${safe(seen.resume)}${serverFlagsAgain(flags)}`
+    const resume = `${safe(seen.resume)}${serverFlagsAgain(await hinted(seen.run))}`
     deps.io.note(`No process is working on this run. To resume it: ${resume}`)
   }
   return seen
