@@ -1,6 +1,6 @@
 /** @module-tag slow */
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { GdnError } from '../../src/core/errors.ts'
 import { folder } from '../cli/drop.ts'
@@ -302,6 +302,23 @@ test('refuses an edited row after the commitment, and names it', { tags: ['promi
 test.each(others)('refuses %s after the commitment, and names it', (_, manifest, named) =>
   expectRefusal(manifest, named),
 )
+
+test('names the former folder of a regenerated manifest, on every machine', async () => {
+  const collection = await collectionOf()
+  const [one, other] = [await minted(collection), await machine(collection)]
+  for (const { path, ...gdn } of [one, other]) {
+    const folder = path('.').replace(/\/$/, '')
+    const former = `${folder}.before-1`
+    onTestFinished(() => rm(former, { recursive: true }))
+    await mkdir(former)
+    await writeFile(join(former, 'drop.csv'), '')
+    const [name, formerName] = [basename(folder), basename(former)]
+    const text = `A former edition is in ${formerName}, beside ${name}. If you minted it, move ${name} away, and rename ${formerName} to ${name}.`
+    const errors = [(await gdn.mint(edited)).error, (await gdn.reveal(edited)).error]
+    if (path === other.path) errors.push((await gdn.run(['batch', 'mint'], edited)).error)
+    for (const error of errors) expect(error).toMatchObject({ hint: expect.stringContaining(text) })
+  }
+})
 
 const ADDED = csv('Dawn', 'Noon', 'Dusk', 'Midnight').replace('art/4', 'art/3')
 

@@ -21,6 +21,7 @@ import { createOutput } from '../render/output.ts'
 import { FileUrls } from './check-files.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { flagsAgain, unrevealedAgain } from './flags-again.ts'
+import { formerFoldersText } from './former-folders.ts'
 import { LocalFiles } from './local-files.ts'
 import { MappedColumns, manifestOptions, manifestPath, manifestSource, withEnsNames } from './manifest-options.ts'
 import { printEditedRows } from './print-edited-rows.ts'
@@ -222,9 +223,9 @@ export function withRemedy(error: unknown, isDryRun = false): unknown {
 
 const asTarget = ({ contract, blockchain }: ChosenCollection) => ({ contractAddress: contract, blockchain })
 
-/** The hint for a manifest of an unrevealed drop that doesn't exist. */
-export const ONLY_MANIFEST =
-  'Check the path, or restore the file from a backup. Only the manifest that was minted can reveal the drop.'
+/** Returns the hint for a manifest of an unrevealed drop that doesn't exist. */
+export const onlyManifest = (path: string): string =>
+  `Check the path, or restore the file from a backup. Only the manifest that was minted can reveal the drop.${formerFoldersText(path)}`
 
 /** Adds the hint for a lost manifest to an error if this machine has minted the file unrevealed. */
 async function withLostManifest(deps: Deps, flags: BatchMintFlags, manifest: string, error: unknown): Promise<unknown> {
@@ -234,7 +235,7 @@ async function withLostManifest(deps: Deps, flags: BatchMintFlags, manifest: str
   const path = join(await realpath(folder).catch(() => folder), basename(manifest))
   const run = (await listRuns(stateDir)).find(({ manifestPath }) => manifestPath === path)
   const isNeeded = run !== undefined && isUnrevealed(run) && !(await isRevealedHere(run))
-  return isNeeded ? error.with({ hint: ONLY_MANIFEST }) : error
+  return isNeeded ? error.with({ hint: onlyManifest(path) }) : error
 }
 
 /** Checks that the manifest is readable. Runs before gdn looks for a server and a collection. */

@@ -18,6 +18,7 @@ import type { KeptCommitment } from '../../reveal/unrevealed.ts'
 import type { Connection, Deps } from '../deps.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { applyAgain } from './flags-again.ts'
+import { formerFoldersText } from './former-folders.ts'
 import { committedWith, mintedOnce, ruleText, sealed } from './shuffled.ts'
 import { sealIn } from './shuffled-drop.ts'
 
@@ -109,7 +110,7 @@ export async function whyNotAsItIs(
     if (found.isSealed) return sealedDrop(mints, minting.options, flags)
     return mints.revealed > 0 ? alreadyRevealed(mints, minting.options, flags) : committed(found.rule)
   }
-  return mints.hidden + mints.revealed > 0 ? otherManifest(mints) : null
+  return mints.hidden + mints.revealed > 0 ? otherManifest(mints, minting.options) : null
 }
 
 /** An unrevealed drop to mint. */
@@ -291,14 +292,19 @@ const committed = (rule: ShuffleRule | null) =>
       : `To mint them, or to resume that mint, add --unrevealed <file> and these flags.`,
   )
 
-function otherManifest({ hidden, revealed, isFormer = false }: UnrevealedMints & { isFormer?: boolean }): GdnError {
+function otherManifest(
+  { hidden, revealed, isFormer = false }: UnrevealedMints & { isFormer?: boolean },
+  { manifestPath }: BatchOptions,
+): GdnError {
+  const former = formerFoldersText(manifestPath)
   const rows = hidden + revealed
-  return refused(
+  const error = refused(
     `${count(rows, 'row')} ${rows === 1 ? 'was' : 'were'} minted unrevealed by a committed manifest, and this manifest differs from it`,
     isFormer
       ? 'To resume that drop, restore the committed manifest, omit --run, and add --unrevealed <file>. If this manifest is another drop, rename its file, or add --again.'
       : 'Restore the committed manifest, and add --unrevealed <file>. To mint more rows, use another manifest.',
   )
+  return error.with({ hint: `${error.hint}${former}` })
 }
 
 function sealedDrop(
@@ -339,7 +345,7 @@ export const uncommitted = ({ manifestPath }: BatchOptions, provenance: string):
     'rows of this manifest are minted, but no commitment of the collection matches the manifest',
     {
       place: { file: manifestPath ?? undefined },
-      hint: `${NOTHING} If the manifest was edited after the mint, restore it. To mint it as another drop, add --again.`,
+      hint: `${NOTHING} If the manifest was edited after the mint, restore it. To mint it as another drop, add --again.${formerFoldersText(manifestPath)}`,
       details: { provenance },
     },
   )

@@ -30,6 +30,7 @@ import { safe } from '../io/io.ts'
 import { changeOnce } from '../request/change-once.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { applyAgain, serverFlagsAgain } from './flags-again.ts'
+import { formerFoldersText } from './former-folders.ts'
 import { manifestOptions } from './manifest-options.ts'
 import { repeatedElsewhere, uncommitted, whyNotAgain, whyNotAsItIs, whyNotUnrevealed } from './minted-unrevealed.ts'
 import { hasList } from './receiver-list.ts'
@@ -261,8 +262,8 @@ export function editedRows(
     {
       place: placeIn(file, lines[0]),
       hint: isRevealed
-        ? `Nothing was sent. All NFTs of the run are revealed. To edit them, run ${applyAgain(file, flags)}.${commitment?.shuffle ? ' Keep the number and the order of the rows, because the draw depends on them.' : ''} To mint more rows, use another manifest.`
-        : `Nothing was sent. Restore these rows and their files. To mint more rows, use another manifest. ${updateRevealed(file, flags)}`,
+        ? `Nothing was sent. All NFTs of the run are revealed. To edit them, run ${applyAgain(file, flags)}.${commitment?.shuffle ? ' Keep the number and the order of the rows, because the draw depends on them.' : ''} To mint more rows, use another manifest.${formerFoldersText(file)}`
+        : `Nothing was sent. Restore these rows and their files. To mint more rows, use another manifest. ${updateRevealed(file, flags)}${formerFoldersText(file)}`,
       details: { run, lines, removed: removed.length },
     },
   )

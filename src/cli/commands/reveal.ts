@@ -1,3 +1,4 @@
+import { resolve } from 'node:path'
 import { isEvm } from '../../api/blockchains.ts'
 import { openRun, storeRunMaxCost } from '../../batch/runs/runs.ts'
 import type { BatchOptions } from '../../batch/types.ts'
@@ -18,7 +19,8 @@ import { isoTime } from '../../reveal/shuffle/rule.ts'
 import { editedWhileRead, editsOf, keptCommitment } from '../../reveal/unrevealed.ts'
 import { provenanceOfCall } from '../../verify/abi.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../batch/flags.ts'
-import { ONLY_MANIFEST, type OpenedManifest, openManifest } from '../batch/mint-manifest.ts'
+import { formerFoldersText } from '../batch/former-folders.ts'
+import { type OpenedManifest, onlyManifest, openManifest } from '../batch/mint-manifest.ts'
 import { commitmentsOf } from '../batch/shuffled-drop.ts'
 import { editedRows, refuseStandardInput, updateRevealed } from '../batch/unrevealed.ts'
 import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
@@ -102,7 +104,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
   refuseStandardInput(manifest)
   const current = await openManifest(deps, manifest, flags, { checkRow: uncommittable }).catch((error: unknown) => {
     const isMissing = error instanceof GdnError && error.hint === NO_MANIFEST_HINT
-    throw isMissing ? error.with({ hint: ONLY_MANIFEST }) : error
+    throw isMissing ? error.with({ hint: onlyManifest(resolve(deps.cwd, manifest)) }) : error
   })
   const { blockchain, contractAddress: contract_address } = current.options
   if (!isEvm(blockchain)) throw new GdnError('usage', `NFTs on ${blockchain} can't be revealed`)
@@ -305,7 +307,7 @@ async function checkCommitment(
     `no commitment of the collection ${to} matches this manifest with ${count(rows.commitment.rows, 'row')}`,
     {
       place: { file: options.manifestPath ?? undefined },
-      hint: `Nothing was sent. Use the manifest and the files that were minted, in the same order. ${updateRevealed(options.manifestPath, flags)} To list the rows that differ, run the command on the machine that minted them.`,
+      hint: `Nothing was sent. Use the manifest and the files that were minted, in the same order. ${updateRevealed(options.manifestPath, flags)} To list the rows that differ, run the command on the machine that minted them.${formerFoldersText(options.manifestPath)}`,
       details: { provenance },
     },
   )

@@ -1,0 +1,29 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
+
+/**
+ * Returns a sentence with the folders to which `gdn art generate` renamed the former folder of a manifest, preceded by
+ * a line break. Returns '' if there is none. Only the edition that was minted can resume or reveal its drop.
+ */
+export function formerFoldersText(manifest: string | null): string {
+  if (manifest === null) return ''
+  const folder = dirname(manifest)
+  const [name, parent] = [basename(folder), dirname(folder)]
+  const former = namesIn(parent)
+    .filter((one) => one.startsWith(`${name}.before-`) && /^\d+$/.test(one.slice(`${name}.before-`.length)))
+    .filter((one) => existsSync(join(parent, one, basename(manifest))))
+    .sort((a, b) => a.length - b.length || (a < b ? -1 : 1))
+  const [first] = former
+  if (first === undefined) return ''
+  const rename = existsSync(folder) ? `move ${name} away, and rename` : 'rename'
+  const which = former.length === 1 ? first : 'the minted one'
+  return `\nA former edition is in ${former.join(' or ')}, beside ${name}. If you minted it, ${rename} ${which} to ${name}.`
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder)
+  } catch {
+    return []
+  }
+}
