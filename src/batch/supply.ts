@@ -8,6 +8,9 @@ type Target = Pick<BatchOptions, 'contractAddress' | 'blockchain' | 'manifestPat
 
 type SupplyClient = Pick<BatchClient, 'call' | 'learnIdempotency' | 'supports'>
 
+/** The hint about rows that exceed the maximum supply. */
+export const FEWER_ROWS = 'Remove rows from the manifest, or mint them in another collection.'
+
 /**
  * Refuses rows that exceed the maximum supply of their collection. The server also refuses them, but only after other
  * rows of the run were minted.
@@ -23,7 +26,7 @@ export async function refuseBeyondSupply(client: SupplyClient, target: Target, r
 export const beyondSupplyError = (problem: string, { manifestPath }: Pick<Target, 'manifestPath'>): GdnError =>
   new GdnError('refused', problem, {
     place: manifestPath === null ? {} : { file: manifestPath },
-    hint: 'Nothing was sent. Remove rows from the manifest, or mint them in another collection.',
+    hint: `Nothing was sent. ${FEWER_ROWS}`,
   })
 
 /**

@@ -193,6 +193,9 @@ describe('a manifest with more rows than are left', () => {
         expect.objectContaining({ ...REFUSED, message: expect.stringContaining(text) }),
       ])
     }
+    const validated = await run('batch', 'validate', path('drop.csv'), ...on(address), '--json')
+    expect(validated.code, validated.stderr).toBe(0)
+    expect(validated.stdout).toContain(text.replace('drop.csv: ', ''))
     expect(await supplyOf(address)).toMatchObject({ minted: 1, accepted: 0, left: 3 })
   })
 
@@ -208,7 +211,10 @@ describe('a manifest with more rows than are left', () => {
       5,
       expect.stringContaining('2 rows to mint, but only 1 is left'),
     ])
+    const validate = async () => (await run('batch', 'validate', path('drop.csv'), ...on(address), '--json')).stdout
+    expect(await validate()).toContain('2 rows to mint, but only 1 is left')
     await writeFile(path('drop.csv'), HEAD + rows(1, 4))
+    expect(await validate()).not.toContain('rows to mint')
     const third = await run(...args)
     expect(third.code, third.stderr).toBe(0)
     expect(await supplyOf(address)).toMatchObject({ minted: 4, accepted: 0, left: 0 })

@@ -1,14 +1,17 @@
 import { addressProblem } from '../../../api/address.ts'
 import type { Blockchain } from '../../../api/blockchains.ts'
 import { DuplicateRows, namedTwiceIssue } from '../../../batch/rows/duplicate-rows.ts'
-import { openRun, type Run, runStatus } from '../../../batch/runs/runs.ts'
+import { openRun, runStatus } from '../../../batch/runs/runs.ts'
+import type { RunStatus } from '../../../batch/types.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { shellWord } from '../../../core/shell-word.ts'
+import { withTimeout } from '../../../core/with-timeout.ts'
 import { issuesError } from '../../../manifest/manifest-error.ts'
 import { type ManifestSummary, validateManifest } from '../../../manifest/read.ts'
+import type { ManifestIssue } from '../../../manifest/row.ts'
 import { RowWarnings } from '../../../manifest/row-warnings.ts'
 import { MARKETPLACES, type Marketplace } from '../../../marketplace/rules.ts'
 import { checkFiles, type FileCheck, FileUrls, printWarnings } from '../../batch/check-files.ts'
@@ -70,7 +73,7 @@ export interface ValidateFlags extends BatchMintFlags {
 export function command(deps: Deps, run = validate): GdnCommand {
   const validateCommand = new GdnCommand({
     about:
-      'The command checks every row, field and local file, and reports errors and warnings with their line and column. With --json, it lists up to 1,000 errors. The exit code is 2 if there is an error. With --check-files, the command also requests every file URL and applies the rules of a gdn backend. It reports a problem that may be temporary, such as an unavailable server, as a warning. With --preview, the command draws the local images of the first rows in a terminal. To choose how gdn draws them, set GDN_IMAGES to kitty, iterm, sixel, blocks or off. To see all images in a browser, use gdn batch preview. To compare the rows with the remaining supply of the collection, use gdn batch mint --dry-run.\nWith --for, the command also checks the rules of a marketplace, and names the row, column, rule and source of each finding. If a collection is selected, the command checks its image, banner and description.',
+      'The command checks every row, field and local file, and reports errors and warnings with their line and column. With --json, it lists up to 1,000 errors. The exit code is 2 if there is an error. With --check-files, the command also requests every file URL and applies the rules of a gdn backend. It reports a problem that may be temporary, such as an unavailable server, as a warning. With --preview, the command draws the local images of the first rows in a terminal. To choose how gdn draws them, set GDN_IMAGES to kitty, iterm, sixel, blocks or off. To see all images in a browser, use gdn batch preview. If a server and a collection with a maximum supply are selected, the command warns of rows that exceed the remaining supply.\nWith --for, the command also checks the rules of a marketplace, and names the row, column, rule and source of each finding. If a collection is selected, the command checks its image, banner and description.',
     examples: [
       ['Validate a manifest', 'gdn batch validate drop.csv -b polygon'],
       ['Also check the file URLs', 'gdn batch validate drop.csv -b polygon --check-files'],
@@ -142,16 +145,27 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   )
   await preview?.draw()
   const check = urls === null ? null : await checkFiles(deps, urls, await serverIfNamed(settings))
-  const warnings = [...rowWarnings.all, ...duplicateWarnings(rowWarnings.file, duplicates), ...(check?.warnings ?? [])]
-  printWarnings(deps.io, { warnings })
   const { rows, receivers, files, target } = found
+  const contractAddress = target.contractAddress ?? settings.contract?.value ?? null
+  const known = manifest === '-' ? null : await knownRun(deps, manifest, contractAddress ?? undefined, settings)
+  const collection = { contractAddress, blockchain: target.blockchain }
+  const supply =
+    found.issueCount > 0
+      ? []
+      : await supplyWarnings(deps, settings, collection, rowWarnings.file, rows - sentRows(known))
+  const warnings = [
+    ...rowWarnings.all,
+    ...duplicateWarnings(rowWarnings.file, duplicates),
+    ...supply,
+    ...(check?.warnings ?? []),
+  ]
+  printWarnings(deps.io, { warnings })
   const namedTwice = duplicates.namedTwice.map((pair) => namedTwiceIssue(rowWarnings.file, pair))
   const findings = (await market?.finish()) ?? null
   throwProblems(found, {
     errors: [...namedTwice, ...(check?.errors ?? []), ...(findings?.errors ?? [])],
     warnings: [...warnings, ...(findings?.warnings ?? [])],
   })
-  const contractAddress = target.contractAddress ?? settings.contract?.value ?? null
   if (unrevealed !== undefined && target.blockchain !== null) {
     await drop?.openPlaceholder(deps, unrevealed, target.blockchain)
   }
@@ -172,33 +186,71 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   const summary = `${count(rows, 'row')} for ${count(receivers, 'receiver')}: no errors.`
   if (manifest === '-') return deps.io.note(summary)
   const again = `${shellWord(safe(manifest))}${flagsAgain(flags)}`
-  const minted = await mintedRun(deps, manifest, contractAddress ?? undefined, settings)
   const next =
-    minted === null
+    known === null || !isMinted(known)
       ? `To preview the mint: gdn batch mint ${again}${unrevealedAgain(flags)} --dry-run`
-      : `The run ${safe(minted.name)} has minted this manifest. To show the differences: gdn plan ${again}`
+      : `The run ${safe(known.name)} has minted this manifest. To show the differences: gdn plan ${again}`
   const missing = await missingFlags(deps, settings, contractAddress, target.blockchain)
   deps.io.note([`${summary} ${next}`, ...missing].join('\n'))
 }
 
-/** Returns the manifest's run on the selected server and in the collection if it minted every row; null otherwise. */
-async function mintedRun(
+/** Returns the manifest's run on the selected server and in the collection; null if there is none. */
+async function knownRun(
   deps: Deps,
   manifest: string,
   collection: string | undefined,
   settings: Settings,
-): Promise<Run | null> {
+): Promise<RunStatus | null> {
   const { stateDir } = settings
   try {
     const server = (await isServerNamed(settings)) ? await configuredServer(deps, settings) : undefined
     const limits = { server, collection, cwd: deps.cwd }
-    const run = await openRun(stateDir, manifest, limits)
-    const { pending, accepted, unknown, failed } = (await runStatus(run)).counts
-    return pending + accepted + unknown + failed === 0 ? run : null
+    return await runStatus(await openRun(stateDir, manifest, limits))
   } catch (error) {
-    // The suggestion is optional.
+    // What the run adds to the output is optional.
     if (error instanceof GdnError) return null
     throw error
+  }
+}
+
+/** Returns whether a run has minted every row. */
+const isMinted = ({ counts: { pending, accepted, unknown, failed } }: RunStatus): boolean =>
+  pending + accepted + unknown + failed === 0
+
+/** Returns the number of a run's rows that are part of the supply, or may be. */
+function sentRows(run: RunStatus | null): number {
+  if (run === null) return 0
+  const { accepted, unknown, deployed } = run.counts
+  return accepted + unknown + deployed
+}
+
+/** Maximum time to wait for a server, because a manifest can also be validated without one. */
+const SUPPLY_MS = 5000
+
+/**
+ * Warns of rows that exceed the maximum supply of the selected collection. Returns nothing without a collection or a
+ * server, or if the server doesn't respond.
+ *
+ * @param rows number of rows to mint
+ */
+async function supplyWarnings(
+  deps: Deps,
+  settings: Settings,
+  { contractAddress, blockchain }: { contractAddress: string | null; blockchain: Blockchain | null },
+  file: string,
+  rows: number,
+): Promise<ManifestIssue[]> {
+  if (contractAddress === null || blockchain === null || rows <= 0 || !(await isServerNamed(settings))) return []
+  const { signal } = deps.signals
+  try {
+    const { client } = await deps.connect(settings)
+    const { beyondSupply, FEWER_ROWS } = await import('../../../batch/supply.ts')
+    const target = { contractAddress, blockchain, manifestPath: null, signal }
+    const problem = await withTimeout(beyondSupply(client, target, rows), SUPPLY_MS)
+    return problem === null ? [] : [{ place: { file }, message: problem, hint: FEWER_ROWS }]
+  } catch (error) {
+    if (!(error instanceof GdnError) || signal.aborted) throw error
+    return []
   }
 }
 
