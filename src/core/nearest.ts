@@ -17,6 +17,20 @@ export function distance(a: string, b: string): number {
   return at(a.length, b.length)
 }
 
+/** Shorter names, such as Hat and Hut, often differ in one letter. */
+const MIN_COMPARED = 4
+/** Longer names aren't compared. */
+const MAX_LETTERS = 64
+const lettersOf = (name: string) => name.replaceAll(/\d/g, '')
+
+/** Returns whether a name may be a misspelling of another one. Names that differ only in a number aren't. */
+export function mayBeMisspelled(name: string, meant: string): boolean {
+  if (name.length < MIN_COMPARED || name.length > MAX_LETTERS) return false
+  const edits = name.length < 2 * MIN_COMPARED ? 1 : 2
+  if (Math.abs(meant.length - name.length) > edits || lettersOf(meant) === lettersOf(name)) return false
+  return distance(name, meant) <= edits
+}
+
 /**
  * Returns the known word that was probably meant, for "did you mean": a similar one, or the only one that begins with
  * the word.

@@ -1,6 +1,6 @@
 import { type Attribute, isTraitType, parseDecimal } from '../api/traits.ts'
 import { count } from '../core/count.ts'
-import { distance } from '../core/nearest.ts'
+import { mayBeMisspelled } from '../core/nearest.ts'
 import { quoted } from '../core/quoted.ts'
 import type { Findings, FoundAt } from './finding.ts'
 
@@ -10,8 +10,6 @@ const MAX_TRAITS = 5_000
 const MAX_NAMED = 3
 /** Names of traits are compared with each other only if there are fewer. */
 const MAX_COMPARED = 200
-/** Shorter names, such as Hat and Hut, often differ in one letter. */
-const MIN_COMPARED = 4
 /** A trait may be a misspelling of a trait that at least so many times as many rows have. */
 const FEW = 4
 
@@ -42,9 +40,6 @@ interface Trait {
 }
 
 const NONE: ReadonlySet<string> = new Set()
-/** Longer names aren't compared. */
-const MAX_LETTERS = 64
-const lettersOf = (name: string) => name.replaceAll(/\d/g, '')
 
 type Kind = 'typed trait' | 'number' | 'text'
 
@@ -143,12 +138,8 @@ export class TraitChecks {
 
   /** Reports a trait of few rows whose name is like that of a trait that these rows lack. */
   #reportTypo(name: string, { tag, at, all, beside }: Trait, among: string): void {
-    if (name.length < MIN_COMPARED || name.length > MAX_LETTERS) return
-    const edits = name.length < 2 * MIN_COMPARED ? 1 : 2
     for (const [other, { tag: meant, all: more }] of this.#traits) {
-      // Numbered traits, such as "Layer 1", often differ in one digit.
-      if (more < all * FEW || beside.has(other) || lettersOf(other) === lettersOf(name)) continue
-      if (Math.abs(other.length - name.length) > edits || distance(name, other) > edits) continue
+      if (more < all * FEW || beside.has(other) || !mayBeMisspelled(name, other)) continue
       const message = `the trait ${quoted(tag)} is in ${count(all, 'row')} only${among}. Did you mean ${quoted(meant)}?`
       const fix = `Check the spelling. OpenSea shows ${quoted(meant)} as another trait.`
       this.#findings.add({ ...at, rule: 'trait-typo', message, fix })

@@ -211,6 +211,25 @@ test('nft update refuses a new trait whose name differs only in case or spaces',
   }
 })
 
+test('nft update warns of a new trait whose name may be a misspelling', async () => {
+  const api = await fakeApi({
+    '*': () => ({
+      body: {
+        requests: { nft_gdn_ids: ['id-1'] },
+        nfts: [nft('id-1', { is_dynamic: true, is_frozen: false, revision: 0, request_metadata: METADATA })],
+      },
+    }),
+  })
+  const update = async (attr: string) =>
+    await cli(['nft', 'update', 'id-1', '--attr', attr, '--dry-run', '-b', 'polygon', '--base-url', api.url], options)
+  const { code, stderr } = await update('Pwoer=8')
+  expect([code, stderr]).toEqual([
+    0,
+    expect.stringContaining('warning: --attr adds the new attribute "Pwoer". Did you mean "Power"?'),
+  ])
+  expect((await update('Speed=8')).stderr).not.toContain('Did you mean')
+})
+
 test('nft update -f warns of a typed trait that becomes text, and shows dates as people write them', async () => {
   const born = (value: string) => ({ tag: 'Born', value, display_type: 'date' })
   const before = { ...METADATA, attribute: [...METADATA.attribute, born('1793491200')] }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { nearest } from '../../src/core/nearest.ts'
+import { mayBeMisspelled, nearest } from '../../src/core/nearest.ts'
 
 test('nearest suggests a similar word, or the only one with that prefix, and nothing else', () => {
   expect(nearest('polygn', ['polygon', 'astar'])).toBe('polygon')
@@ -7,4 +7,14 @@ test('nearest suggests a similar word, or the only one with that prefix, and not
   expect(nearest('avala', ['avalanche', 'astar'])).toBe('avalanche')
   expect(nearest('xyz', ['polygon', 'astar'])).toBeUndefined()
   expect(nearest('x'.repeat(10_000), ['polygon'])).toBeUndefined()
+})
+
+test.each([
+  ['pwoer', 'power', true],
+  ['strenght', 'strength', true],
+  ['hat', 'hut', false],
+  ['layer 1', 'layer 2', false],
+  ['background', 'foreground', false],
+])('mayBeMisspelled of %s and %s is %s', (name, meant, expected) => {
+  expect(mayBeMisspelled(name, meant)).toBe(expected)
 })

@@ -3,6 +3,7 @@ import type { NftMetadata } from '../../../api/metadata.ts'
 import { metadataChanges } from '../../../api/metadata-changes.ts'
 import { readAttribute, shownValue } from '../../../api/traits.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
+import { mayBeMisspelled } from '../../../core/nearest.ts'
 import { quoted } from '../../../core/quoted.ts'
 import { proofIn } from '../../../manifest/reveal-keys.ts'
 import { NOT_PROVEN } from '../../../plan/plan-notes.ts'
@@ -173,6 +174,20 @@ function refuseMisspelled(given: NonNullable<UpdateFlags['attr']>, earlier: read
   }
 }
 
+/** Warns of a new attribute whose tag may be a misspelling of one that the NFT has. */
+function warnOfMisspelled(
+  { io }: Pick<Deps, 'io'>,
+  given: NonNullable<UpdateFlags['attr']>,
+  earlier: readonly { tag: string }[],
+): void {
+  for (const { key } of given) {
+    if (earlier.some(({ tag }) => tag === key)) continue
+    const meant = earlier.find(({ tag }) => mayBeMisspelled(key.toLowerCase(), tag.toLowerCase()))
+    if (meant === undefined) continue
+    io.warn(safe(`warning: --attr adds the new attribute ${quoted(key)}. Did you mean ${quoted(meant.tag)}?`))
+  }
+}
+
 /** Returns the new metadata, given the current metadata. */
 type Changes = (before: NftMetadata) => { metadata: Record<string, unknown>; localFiles: readonly LocalFile[] }
 
@@ -205,6 +220,7 @@ async function readChanges(deps: Deps, flags: UpdateFlags): Promise<Changes> {
   return (before) => {
     const earlier = before.attribute ?? []
     refuseMisspelled(attr, earlier)
+    warnOfMisspelled(deps, attr, earlier)
     // A typed trait keeps its type and maximum, unless new ones are given.
     const attributes = attr.map(({ key, value, trait }) => ({
       ...(trait ?? earlier.find(({ tag }) => tag === key)),
