@@ -133,6 +133,6 @@ test('watches a run while a process has it, and says how to resume it', async ()
   await change("UPDATE operations SET state = 'planned'")
   await change("UPDATE drops SET reading = json_set(reading, '$.provenance', '0x1')")
   expect((await status()).stderr).toMatch(
-    /To resume it:\sgdn batch mint \S+\/drop\.csv --contract 0x\w+ --blockchain \w+ --unrevealed <file> --state-dir /,
+    /To resume it:\sgdn batch mint \S+\/drop\.csv --contract 0x\w+ --blockchain \w+ --unrevealed <file> --base-url \S+ --state-dir /,
   )
 })

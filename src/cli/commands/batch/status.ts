@@ -73,7 +73,7 @@ export async function status(deps: Deps, given: string | undefined, flags: Statu
     const again = await hinted(seen.run)
     const notes = await notesOfDrop(deps, seen.run, again, true)
     const isOpen = notes.length === 0 && seen.data.state === 'unfinished'
-    if (isOpen) notes.push(`To resume the run: ${safe(seen.resume)}${serverFlagsAgain(again)}`)
+    if (isOpen) notes.push(`To resume the run: ${resumeText(seen.resume, flags, again)}`)
     if (isOpen && isUnrevealed(seen.run)) notes.push(updateText(seen.run.name, again))
     for (const note of notes) deps.io.note(note)
     return
@@ -84,6 +84,10 @@ export async function status(deps: Deps, given: string | undefined, flags: Statu
   await createOutput(deps.io, flags, { ...view, card }).one({ ...command, ...spent?.costs })
   if (spent?.problem != null) deps.io.warn(safe(spent.problem))
 }
+
+/** Adds the flags of the server. `gdn batch resume` finds the server of the run. */
+const resumeText = (command: string, given: StatusFlags, hinted: StatusFlags): string =>
+  `${safe(command)}${serverFlagsAgain(command.startsWith('gdn batch resume ') ? given : hinted)}`
 
 interface Seen {
   data: DataRecord
@@ -110,7 +114,7 @@ async function watchRun(
     text: async ({ data }) => renderOne(deps.io, output.pick(data), view, output.fields),
   })
   if (seen?.data.state === 'unfinished') {
-    const resume = `${safe(seen.resume)}${serverFlagsAgain(await hinted(seen.run))}`
+    const resume = resumeText(seen.resume, flags, await hinted(seen.run))
     deps.io.note(`No process is working on this run. To resume it: ${resume}`)
   }
   return seen
