@@ -385,3 +385,10 @@ export function addedKeys(
   )
   return new Set(found.map(({ key }) => key))
 }
+
+/** Returns whether two sets have the same rows, regardless of the placeholders of unrevealed rows. */
+export function areSameRows(sql: Sql, set: number, other: number): boolean {
+  const rows = 'SELECT position, coalesce(portable, content) FROM rows WHERE set_id = ?'
+  const differs = (a: number, b: number) => sql.get(`${rows} EXCEPT ${rows} LIMIT 1`, a, b) !== undefined
+  return !differs(set, other) && !differs(other, set)
+}

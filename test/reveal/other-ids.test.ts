@@ -319,6 +319,34 @@ test('mints no edited row of a shuffled drop again, and reveals the run that com
   expect(JSON.parse(revealed.stdout)).toMatchObject({ revealed: 3, left: 0 })
 })
 
+test('plans an unrevealed drop with its own NFTs after --again minted its rows, as other machines do', async () => {
+  const collection = await createTestCollection(backend)
+  const machine = await shuffledMachine(backend, collection)
+  const rows = rowsOf(3)
+  expect(await machine.mint(rows)).toMatchObject({ code: 0 })
+  const own = new Set((await nftsOf(backend, collection)).map(({ nft_gdn_id }) => nft_gdn_id))
+  expect(await machine.run(['batch', 'mint'], rows, '--again')).toMatchObject({ code: 0 })
+  const planned = async (manifest: string) =>
+    JSON.parse((await machine.run(['plan'], manifest)).stdout).filter(
+      ({ action }: { action: string }) => action !== 'note',
+    )
+  const hidden = { action: 'impossible', reason: 'it is not revealed: use gdn reveal' }
+  expect(await planned(rows)).toMatchObject([hidden, hidden, hidden])
+  expect(await machine.run(['reveal', '--yes'], rows)).toMatchObject({ code: 0 })
+  expect(await planned(rows)).toEqual([])
+  const edited = rowsOf(3, (row) => (row === 2 ? 'Edited' : `Row ${row}`))
+  expect(await planned(edited)).toMatchObject([{ action: 'update', key: 'r2' }])
+  expect(await machine.apply(edited)).toMatchObject({ code: 0 })
+  const changed = (await nftsOf(backend, collection)).filter(
+    ({ request_metadata }) => request_metadata.title === 'Edited',
+  )
+  expect(changed.map(({ nft_gdn_id }) => own.has(nft_gdn_id))).toEqual([true])
+  // A later drop of the manifest has other rows.
+  const later = rowsOf(3, (row) => `Later ${row}`)
+  expect(await machine.run(['batch', 'mint'], later, '--again')).toMatchObject({ code: 0 })
+  expect(await planned(later)).toEqual([])
+})
+
 test('reveals no drop whose IDs were exchanged after the reveal', async () => {
   const collection = await createTestCollection(backend)
   const machine = await shuffledMachine(backend, collection)

@@ -5,13 +5,14 @@ import { sameAddress } from '../../api/same-address.ts'
 import { GdnError } from '../../core/errors.ts'
 import { seemsActive } from '../../core/lock-holder.ts'
 import { shellWord } from '../../core/shell-word.ts'
-import { type Drop, listDrops, readDrop, updateDrop } from '../../state/drops.ts'
+import { type Drop, dropsOf, isUnrevealed, listDrops, readDrop, updateDrop } from '../../state/drops.ts'
 import { openStateIfThere, type StateReader, withState } from '../../state/open-state.ts'
 import { areAllRevealed, countBurned } from '../../state/row-outcomes.ts'
+import { areSameRows } from '../../state/rows.ts'
 import { commandRuns } from '../../state/runs.ts'
 import { countDrop, noCounts } from '../rows/row-counts.ts'
-import type { Run, RunStatus } from '../types.ts'
-import { howToTake } from './moved-run.ts'
+import type { BatchOptions, Run, RunStatus } from '../types.ts'
+import { familyOf, howToTake } from './moved-run.ts'
 
 export type { Run }
 
@@ -91,6 +92,20 @@ export const isRevealedHere = async ({ stateDir, id }: Pick<Run, 'stateDir' | 'i
     state.read((sql) => {
       const drop = readDrop(sql, id)
       return drop !== null && areAllRevealed(sql, drop, drop.reading.draw !== undefined)
+    }),
+  )
+
+/**
+ * Returns the generation of a manifest's latest unrevealed run if a later run with --again has minted exactly its rows;
+ * undefined otherwise.
+ */
+export const repeatedGeneration = async (options: BatchOptions): Promise<number | undefined> =>
+  await reading(options.stateDir, undefined, (state) =>
+    state.read((sql) => {
+      const drops = dropsOf(sql, familyOf(sql, options)).filter(({ setId }) => setId !== null)
+      const [latest, hidden] = [drops.at(-1), drops.findLast(isUnrevealed)]
+      if (latest?.setId == null || hidden?.setId == null || latest.id === hidden.id) return undefined
+      return areSameRows(sql, latest.setId, hidden.setId) ? hidden.generation : undefined
     }),
   )
 
