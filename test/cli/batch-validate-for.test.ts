@@ -25,7 +25,7 @@ describe('batch validate --for opensea', () => {
     expect(stderr).toContain('drop.csv:3:6 (attr:Hat): the value "cap" is spelled "Cap" on line 2')
     expect(stderr).toContain(`Rule value-spelling: ${RULES['value-spelling'].source} (${RULES['value-spelling'].date})`)
     expect(stderr).toContain('hint: ')
-    expect(stderr).toContain('The collection is not checked: ')
+    expect(stderr).toContain('The collection is not checked: no collection is selected.')
     const { findings, hints } = JSON.parse((await validate(text, ['--json'])).stdout)
     expect(findings).toEqual([
       {

@@ -318,6 +318,19 @@ test.each([
   expect(code).toBe(exitCode)
 })
 
+test('without --safe, an owner that is a contract is named, with the flag for a Safe', async () => {
+  contract = await collectionOf(safe)
+  const hint = 'The owner is a contract, which no wallet can sign for. If it is a Safe, use --safe <file>'
+  for (const flags of [[], ['--wallet', 'owner.json']]) {
+    const { code, stderr } = await set(['--royalty', '5%', ...flags])
+    expect([code, stderr.replaceAll(/\s+/g, ' ')]).toEqual([flags.length === 0 ? 2 : 5, expect.stringContaining(hint)])
+  }
+  contract = await collectionOf(multiSend)
+  const { stderr } = await set(['--royalty', '5%', '--safe', 'batch.json'])
+  expect(stderr).toContain('is not a Safe on polygon')
+  expect(stderr).not.toContain('sign with --wallet')
+})
+
 test('an account that delegates to a Safe by EIP-7702 is not one', async () => {
   const account = privateKeyToAccount(generatePrivateKey()).address
   await anvil.request('anvil_setCode', [account, `0xef0100${safe.slice(2)}`])

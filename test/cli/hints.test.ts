@@ -77,6 +77,17 @@ test('a wrong path in the URL of a node names the flag, what came back and what 
   expect((await cli([...set, `${server.url}/a`], options)).stderr).toContain('error: --rpc-url: the node at')
 })
 
+test('collection set without a server names the address, the blockchain or the node that is missing', async () => {
+  const { options } = await folder()
+  const url = 'http://127.0.0.1:9'
+  const set = async (...argv: string[]) =>
+    (await cli(['collection', 'set', '--royalty', '5%', ...argv], options)).stderr
+  expect(await set()).toContain('error: <address>: no collection is specified')
+  expect(await set(CONTRACT)).toContain('Add -b <blockchain> and --rpc-url <url>')
+  expect(await set(CONTRACT, '-b', 'polygon')).toContain('error: no node is specified')
+  expect(await set(CONTRACT, '--rpc-url', url)).toContain('error: --blockchain: is required')
+})
+
 test('a collection refused for its owner says which wallets a service accepts', async () => {
   const { options } = await folder()
   const error = { title: 'Request Validation Error', message: 'wallet_address is not of this account' }

@@ -147,7 +147,7 @@ export async function serverWithNode(settings: Settings): Promise<Server> {
     if (!(error instanceof NoServer)) throw error
     const chain = settings.blockchain === null ? '-b <blockchain> and ' : ''
     throw new GdnError('usage', 'no node is specified, and no server is configured', {
-      hint: `Add ${chain}--rpc-url <url> to read the contract from a node of its chain. To use the node of a server, add --local or --base-url <url>.`,
+      hint: `Add ${chain}--rpc-url <url> to use a node of the contract's chain. To use the node of a server, add --local or --base-url <url>.`,
     })
   }
 }

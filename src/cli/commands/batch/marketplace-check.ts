@@ -1,3 +1,4 @@
+import { NoServer } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { count } from '../../../core/count.ts'
 import { formatProblem, GdnError } from '../../../core/errors.ts'
@@ -100,6 +101,7 @@ async function collectionMetadata(
     }
   } catch (error) {
     if (!(error instanceof GdnError) || deps.signals.signal.aborted) throw error
-    return error.message
+    if (!(error instanceof NoServer)) return error.message
+    return settings.contract === null ? 'no collection is selected' : `${error.message}, from which it can be read`
   }
 }

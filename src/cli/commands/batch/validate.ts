@@ -147,7 +147,10 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   const check = urls === null ? null : await checkFiles(deps, urls, await serverIfNamed(settings))
   const { rows, receivers, files, target } = found
   const contractAddress = target.contractAddress ?? settings.contract?.value ?? null
-  const known = manifest === '-' ? null : await knownRun(deps, manifest, contractAddress ?? undefined, settings)
+  const known =
+    manifest === '-' || found.issueCount > 0
+      ? null
+      : await knownRun(deps, manifest, contractAddress ?? undefined, settings)
   const collection = { contractAddress, blockchain: target.blockchain }
   const supply =
     found.issueCount > 0

@@ -1,12 +1,15 @@
 import { checksumAddress, evmAddressProblem } from '../../../api/address.ts'
 import { isEvm } from '../../../api/blockchains.ts'
+import { NoServer, type Server } from '../../../config/server.ts'
+import type { Settings } from '../../../config/settings.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
 import { addressOfCollection } from '../../connect/named-collection.ts'
-import { namedNode } from '../../connect/open-network.ts'
+import { type Node, namedNode } from '../../connect/open-network.ts'
+import { serverWithNode } from '../../connect/open-verifier.ts'
 import { whichCollection } from '../../connect/which-collection.ts'
 import type { Connection, Deps } from '../../deps.ts'
-import { wrongAddress } from '../../flag-errors.ts'
+import { noCollection, requiredFlag, wrongAddress } from '../../flag-errors.ts'
 import { createOutput } from '../../render/output.ts'
 import type { View } from '../../render/view.ts'
 import { resolveEnsFields } from '../../request/ens-names.ts'
@@ -68,7 +71,7 @@ export async function set(deps: Deps, typed: string | undefined, flags: SetFlags
   const { contract, blockchain } =
     node !== null && settings.contract !== null && settings.blockchain !== null
       ? { contract: settings.contract.value, blockchain: settings.blockchain.value }
-      : await whichCollection(deps, settings, (await connect()).server, deps.io, '<address>')
+      : await whichCollection(deps, settings, await serverOf(settings, node), deps.io, '<address>')
   if (!isEvm(blockchain)) {
     throw new GdnError('usage', `collection settings can't be changed on ${blockchain}`, {
       place: { flag: '--blockchain' },
@@ -88,6 +91,22 @@ export async function set(deps: Deps, typed: string | undefined, flags: SetFlags
   await applySettings(deps, target).catch((error: unknown) => {
     throw node === null ? withoutNode(error, blockchain) : error
   })
+}
+
+/**
+ * Returns the server that knows the collection.
+ *
+ * @throws GdnError `usage` if no server is configured, with what is missing to change a collection without one
+ */
+async function serverOf(settings: Settings, node: Node | null): Promise<Server> {
+  try {
+    return await settings.server()
+  } catch (error) {
+    if (!(error instanceof NoServer)) throw error
+    if (settings.contract === null) throw noCollection('<address>', 'Run `gdn collection set <address>`.')
+    if (node !== null) throw requiredFlag('--blockchain', 'Add -b <name>, such as -b polygon.')
+    return await serverWithNode(settings)
+  }
 }
 
 function evmAddress(text: string): `0x${string}` {

@@ -99,7 +99,9 @@ export async function applySettings(
       if (dryRun && io.stdoutTty && !isAskedFor(flags)) return await io.read(`${description}\n`)
       return await output.many(changes.map((change) => ({ ...recordOf(change, status), safe_address: address })))
     }
-    const keystore = await findWallet(deps, flags, { role, address: from })
+    const keystore = await findWallet(deps, flags, { role, address: from }).catch(async (error: unknown) => {
+      throw await withSafeHint(network, error, { role, address: from })
+    })
     const offer = await priceChanges(network, { from, contract, changes })
     const isPublic = node !== null || (await costsMoney(deps, blockchain, await connect()))
     const spending = { kind: 'wallet', blockchain, settings, coin: coinOf(network.chainId), isPublic } as const
@@ -292,6 +294,17 @@ async function findWallet(deps: Deps, { wallet, dryRun }: SetFlags, wanted: Want
   const address = checkKeystoreFile(file)
   if (address !== null) refuseOther(address, wanted)
   return file
+}
+
+/** Adds a hint about `--safe` to an error about `--wallet` if the account that must sign is a contract. */
+async function withSafeHint(network: RemoteNetwork, error: unknown, { role, address }: Wanted): Promise<unknown> {
+  if (!(error instanceof GdnError) || error.place?.flag !== '--wallet') return error
+  const { isContract } = await import('../../../../server/chain/evm/owner/safe.ts')
+  // The hint is optional, so an error of the node is ignored.
+  if (!(await isContract(network, address).catch(() => false))) return error
+  return error.with({
+    hint: `Nothing was sent. The ${role} is a contract, which no wallet can sign for. If it is a Safe, use --safe <file> instead of --wallet.`,
+  })
 }
 
 function refuseOther(address: Hex, wanted: Wanted): void {

@@ -27,6 +27,14 @@ export const isKnownSafeVersion = (version: string): boolean => KNOWN_VERSION.te
 /** Matches the code of an account that delegates to a contract (EIP-7702) and is still controlled by its key. */
 const DELEGATION = /^0xef0100/i
 
+const USE_WALLET = 'Nothing was written. Omit --safe, and sign with --wallet.'
+
+/** Returns whether an address is a contract, which has no key that could sign. It may be a Safe. */
+export async function isContract(network: Pick<EvmNetwork, 'request'>, address: Hex): Promise<boolean> {
+  const code = await network.request<Hex>('eth_getCode', [address, 'latest'])
+  return code !== '0x' && !DELEGATION.test(code)
+}
+
 /**
  * Reads the state of a Safe at a single block.
  *
@@ -38,15 +46,18 @@ export async function readSafe(
   address: Hex,
   role: string,
 ): Promise<Safe> {
-  const notSafe = (why: string) =>
+  const notSafe = (
+    why: string,
+    hint = 'Nothing was written. It is a contract, whose own tools must make the change.',
+  ) =>
     new GdnError('refused', `the ${role} ${address} is not a Safe on ${network.blockchain}: ${why}`, {
       place: { flag: '--safe' },
-      hint: 'Nothing was written. Omit --safe, and sign with --wallet.',
+      hint,
     })
   const block = await network.request<Hex>('eth_blockNumber', [])
   const code = await network.request<Hex>('eth_getCode', [address, block])
-  if (code === '0x') throw notSafe('it has no code')
-  if (DELEGATION.test(code)) throw notSafe('it is an account that delegates to a contract (EIP-7702)')
+  if (code === '0x') throw notSafe('it has no code', USE_WALLET)
+  if (DELEGATION.test(code)) throw notSafe('it is an account that delegates to a contract (EIP-7702)', USE_WALLET)
   const abi = ABI
   const read = async <Value>(functionName: 'VERSION' | 'getThreshold' | 'getOwners', decode: (data: Hex) => Value) => {
     const data = encodeFunctionData({ abi, functionName })
