@@ -95,6 +95,9 @@ const COMMON_NAMES: Readonly<Record<(typeof COLUMN_NAMES)[number], readonly stri
   'extra:': [],
 }
 
+/** Metadata keys that OpenSea reads. Columns need `extra:` before them, because metadata is public forever. */
+const MARKETPLACE_KEYS = ['background_color', 'external_url', 'youtube_url']
+
 const MEANINGS = new Map(
   Object.entries(COMMON_NAMES).flatMap(([meaning, names]) => [
     [meaning, meaning] as const,
@@ -171,6 +174,11 @@ export function parseColumnName(given: string, naming: ColumnNaming): ParsedName
     const meant = prefixMeant(name)
     if (meant !== null) {
       const hint = `Did you mean "${meant}"? Rename the column, or add ${mapFlag(name, meant)}.`
+      return { problem: `unknown column "${name}"`, hint }
+    }
+    if (MARKETPLACE_KEYS.includes(folded(name))) {
+      const meant = `extra:${folded(name)}`
+      const hint = `Marketplaces read it as an extra key: rename the column to ${meant}, or add ${mapFlag(name, meant)}. ${leaveOutHint(name)}`
       return { problem: `unknown column "${name}"`, hint }
     }
     const close = nearest(folded(name), COLUMN_NAMES) ?? nearest(folded(name), LONG_COMMON_NAMES)

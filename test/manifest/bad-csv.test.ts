@@ -461,6 +461,16 @@ test('the hint about a mistyped prefix maps the column to what was meant', async
   expect(issues[0]?.hint).toBe('Did you mean "attr:hour"? Rename the column, or add --map atr:hour=attr:hour.')
 })
 
+test.each([['background_color'], ['Background Color'], ['external_url'], ['youtube_url']])(
+  'the hint about the unknown column %s names the column with extra:',
+  async (name) => {
+    const key = name.toLowerCase().replace(' ', '_')
+    const { issues } = await read(`${HEAD},${name}\n${GOOD},x\n`)
+    expect(issues[0]?.hint).toContain(`rename the column to extra:${key}, or add --map`)
+    expect(issues[0]?.hint).not.toContain('attr')
+  },
+)
+
 test('names the flags that make an unknown column an attribute in its hint', async () => {
   const { issues } = await read(`${HEAD},email,Fur Color's\n${GOOD},x,y\n`)
   expect(issues.map(({ hint }) => hint)).toEqual([
