@@ -84,6 +84,69 @@ export class GdnCommand extends Command {
 
   /** The usage line after the command's name, if Commander's usage line is misleading. */
   usageLine: string
+
+  /** Adds flags and arguments that several commands share. */
+  with(...groups: readonly ((command: this) => unknown)[]): this {
+    for (const add of groups) add(this)
+    return this
+  }
+
+  /**
+   * Adds a flag with a value. Two different values are an error, unless the flag is repeatable.
+   *
+   * @param given the function that parses the value, or all settings of the flag
+   */
+  valueFlag<Value = string>(flags: string, description: string, given: Parse<Value> | ValueFlag<Value> = {}): this {
+    const option = new Option(flags, description)
+    const name = option.long ?? flags
+    const settings = typeof given === 'function' ? { parse: given } : given
+    const { repeatable = false, required = false, hidden = false, group = 'Flags' }: ValueFlag<Value> = settings
+    const parse = (raw: string): unknown => settings.parse?.(raw, name) ?? raw
+    let earlier: string | undefined
+    const list: unknown[] = []
+    option.argParser((raw: string) => {
+      if (option.short !== undefined && raw.startsWith('=')) throw equalsAfterShort(option.short, name, raw)
+      if (repeatable) {
+        list.push(parse(raw))
+        return [...list]
+      }
+      if (earlier !== undefined && earlier !== raw) {
+        throw flagError(name, 'is specified twice with different values', 'Use the flag only once.')
+      }
+      earlier = raw
+      return parse(raw)
+    })
+    this.flagFacts.set(name, { repeatable, required, takes: settings.parse?.takes })
+    return this.addOption(option.hideHelp(hidden).helpGroup(group))
+  }
+
+  switchFlag(flags: string, description: string, group = 'Flags'): this {
+    return this.addOption(new Option(flags, description).helpGroup(group))
+  }
+
+  /** Adds `--name` and `--no-name`. Using both is an error. */
+  eitherFlag(name: string, yes: string, no: string, group = 'Flags'): this {
+    this.switchFlag(`--${name}`, yes, group)
+    this.switchFlag(`--no-${name}`, no, group)
+    const seen = new Set<string>()
+    for (const form of [name, `no-${name}`]) {
+      this.on(`option:${form}`, () => {
+        seen.add(form)
+        if (seen.size < 2) return
+        throw new GdnError('usage', `--${name} and --no-${name} contradict each other`, { hint: 'Use one of them.' })
+      })
+    }
+    return this
+  }
+
+  /**
+   * Adds an argument that must be one of a few words. The command itself rejects other words and suggests the nearest.
+   */
+  wordArgument(name: string, words: readonly string[]): this {
+    const argument = new Argument(name)
+    argument.argChoices = [...words]
+    return this.addArgument(argument)
+  }
 }
 
 /** The hint for an error in a command's arguments. */
@@ -106,64 +169,17 @@ interface ValueFlag<Value> {
   hidden?: boolean
 }
 
-/** Adds a flag with a value. Two different values are an error, unless the flag is repeatable. */
+/** Adds a flag with a value to a command. */
 export function valueFlag<Value = string>(
   command: GdnCommand,
   flags: string,
   description: string,
   settings: ValueFlag<Value> = {},
 ): GdnCommand {
-  const option = new Option(flags, description)
-  const name = option.long ?? flags
-  const parse = (raw: string): unknown => settings.parse?.(raw, name) ?? raw
-  let earlier: string | undefined
-  const list: unknown[] = []
-  option.argParser((raw: string) => {
-    if (option.short !== undefined && raw.startsWith('=')) throw equalsAfterShort(option.short, name, raw)
-    if (settings.repeatable) {
-      list.push(parse(raw))
-      return [...list]
-    }
-    if (earlier !== undefined && earlier !== raw) {
-      throw flagError(name, 'is specified twice with different values', 'Use the flag only once.')
-    }
-    earlier = raw
-    return parse(raw)
-  })
-  const takes = settings.parse?.takes
-  const { repeatable = false, required = false } = settings
-  command.flagFacts.set(name, { repeatable, required, takes })
-  if (settings.hidden) option.hideHelp()
-  command.addOption(option.helpGroup(settings.group ?? 'Flags'))
-  return command
+  return command.valueFlag(flags, description, settings)
 }
 
-export function switchFlag(command: GdnCommand, flags: string, description: string, group = 'Flags'): GdnCommand {
-  command.addOption(new Option(flags, description).helpGroup(group))
-  return command
-}
-
-/** Adds `--name` and `--no-name`. Using both is an error. */
-export function eitherFlag(command: GdnCommand, name: string, yes: string, no: string, group = 'Flags'): GdnCommand {
-  command.addOption(new Option(`--${name}`, yes).helpGroup(group))
-  command.addOption(new Option(`--no-${name}`, no).helpGroup(group))
-  const seen = new Set<string>()
-  for (const form of [name, `no-${name}`]) {
-    command.on(`option:${form}`, () => {
-      seen.add(form)
-      if (seen.size < 2) return
-      throw new GdnError('usage', `--${name} and --no-${name} contradict each other`, { hint: 'Use one of them.' })
-    })
-  }
-  return command
-}
-
-/**
- * Adds an argument that must be one of a few words. The command itself rejects other words and suggests the nearest.
- */
-export function wordArgument(command: GdnCommand, name: string, words: readonly string[]): GdnCommand {
-  const argument = new Argument(name)
-  argument.argChoices = [...words]
-  command.addArgument(argument)
-  return command
+/** Adds a flag without a value to a command. */
+export function switchFlag(command: GdnCommand, flags: string, description: string, group?: string): GdnCommand {
+  return command.switchFlag(flags, description, group)
 }

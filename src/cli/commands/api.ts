@@ -4,7 +4,7 @@ import { loadEndpoint } from '../../api/endpoints.ts'
 import type { RawEndpoint } from '../../client/api-client.ts'
 import type { TransportResponse } from '../../client/transport.ts'
 import { GdnError } from '../../core/errors.ts'
-import { GdnCommand, switchFlag, valueFlag, wordArgument } from '../command.ts'
+import { GdnCommand } from '../command.ts'
 import { knownCollections } from '../connect/known-collections.ts'
 import type { PricedRequests } from '../cost/at-most.ts'
 import { ACCEPTED_GO_ON, confirmRaise, confirmSpending } from '../cost/confirm-spending.ts'
@@ -27,7 +27,7 @@ export interface ApiFlags extends CommonFlags, ServerFlags {
 }
 
 export function command(deps: Deps, run = api): GdnCommand {
-  const apiCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'Specify the name of an endpoint, or a path that begins with /api/. The command prints the response to stdout, regardless of the status. It also reports an error response on stderr and sets the exit code. If a request creates something, gdn sends it only once and does not record it. Commands such as gdn nft mint are safer.',
     examples: [
@@ -41,26 +41,22 @@ export function command(deps: Deps, run = api): GdnCommand {
     ],
     aliases: { '--input': '--file' },
   })
-  wordArgument(apiCommand, '<endpoint>', JSON_ENDPOINTS)
-  valueFlag(apiCommand, '-f, --file <file>', 'JSON request, or - for standard input', { parse: notEmpty })
-  valueFlag(
-    apiCommand,
-    '--field <key=value>',
-    'Field of the request; key[]= adds to a list, key:= accepts JSON; repeatable',
-    {
+    .wordArgument('<endpoint>', JSON_ENDPOINTS)
+    .valueFlag('-f, --file <file>', 'JSON request, or - for standard input', notEmpty)
+    .valueFlag('--field <key=value>', 'Field of the request; key[]= adds to a list, key:= accepts JSON; repeatable', {
       parse: bodyField,
       repeatable: true,
-    },
-  )
-  valueFlag(apiCommand, '--idempotency-key <key>', 'Idempotency key of a request that creates something (a new key)', {
-    parse: headerValue,
-  })
-  switchFlag(apiCommand, '--dry-run', 'Print the request without sending it')
-  switchFlag(apiCommand, '-y, --yes', "Don't prompt before spending coins that have value")
-  switchFlag(apiCommand, '--json', 'Print the response on one line, even in a terminal', 'Output')
-  addServerFlags(apiCommand)
-  addCommonFlags(apiCommand)
-  return apiCommand.action(async (word: string, flags: ApiFlags) => await run(deps, word, flags))
+    })
+    .valueFlag(
+      '--idempotency-key <key>',
+      'Idempotency key of a request that creates something (a new key)',
+      headerValue,
+    )
+    .switchFlag('--dry-run', 'Print the request without sending it')
+    .switchFlag('-y, --yes', "Don't prompt before spending coins that have value")
+    .switchFlag('--json', 'Print the response on one line, even in a terminal', 'Output')
+    .with(addServerFlags, addCommonFlags)
+    .action(async (word: string, flags: ApiFlags) => await run(deps, word, flags))
 }
 
 function headerValue(raw: string, flag: string): string {

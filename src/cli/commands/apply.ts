@@ -14,7 +14,7 @@ import { addDuplicatesFlag, TARGET_ALIASES } from '../batch/flags.ts'
 import { planFlagsAgain } from '../batch/flags-again.ts'
 import { confirmOtherEdition, printBriefly, refuseDuplicates } from '../batch/row-warnings.ts'
 import { refuseFailure, sendRun } from '../batch/send-run.ts'
-import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
+import { GdnCommand } from '../command.ts'
 import { networkText } from '../connect/is-without-value.ts'
 import { costAtMost, noteCost, printNotes } from '../cost/at-most.ts'
 import { ACCEPTED_GO_ON, confirmRaise } from '../cost/confirm-spending.ts'
@@ -92,7 +92,7 @@ const VIEW: View = withRunPaid({
 })
 
 export function command(deps: Deps, run = apply): GdnCommand {
-  const applyCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The command plans a manifest as gdn plan does, shows the plan, and prompts for confirmation, even on an embedded chain. Without a terminal, it requires --yes. It then makes each mint, update and transfer at most once, and waits for the outcome. After an interruption, run the same command again. If no NFT differs from the manifest, the command changes nothing. A plan that was saved with gdn plan --out contains the rows of the manifest. The command applies it only if no NFT or local file has changed since. If a change is impossible, the command sends nothing unless you add --only mint.\nTo burn NFTs, apply a plan that was saved with gdn plan --prune --out. Without a prompt, the command burns at most as many NFTs as --max-burns allows.\nAll changes count toward the cost limit of the run. If the changes may exceed the limit, the command refuses all of them before it sends the first one. To raise the limit, use --max-cost.',
     examples: [
@@ -103,26 +103,19 @@ export function command(deps: Deps, run = apply): GdnCommand {
     ],
     aliases: TARGET_ALIASES,
   })
-  applyCommand.argument('<manifest>')
-  addPlanFlags(applyCommand)
-  valueFlag(applyCommand, '--only <action>', 'Make only the changes of this kind: mint', {
-    parse: oneOf(['mint'] as const),
-  })
-  switchFlag(applyCommand, '--prune', 'Accept only a plan that was saved with --prune')
-  valueFlag(applyCommand, '--max-burns <n>', 'Maximum number of NFTs to burn (0 without a prompt)', {
-    parse: integer(0, Number.MAX_SAFE_INTEGER),
-  })
-  addDuplicatesFlag(applyCommand)
-  addMaxCostFlag(applyCommand, 'the run')
-  addPriceFlag(applyCommand)
-  addRefreshFlags(applyCommand)
-  addTimeoutFlag(applyCommand)
-  switchFlag(applyCommand, '-y, --yes', "Don't prompt", 'Sending and waiting')
-  addServerFlags(applyCommand)
-  addOutputFlags(applyCommand)
-  return applyCommand.action(async (manifest: string, flags: ApplyFlags) => {
-    await run(deps, manifest, flags)
-  })
+    .argument('<manifest>')
+    .with(addPlanFlags)
+    .valueFlag('--only <action>', 'Make only the changes of this kind: mint', oneOf(['mint'] as const))
+    .switchFlag('--prune', 'Accept only a plan that was saved with --prune')
+    .valueFlag(
+      '--max-burns <n>',
+      'Maximum number of NFTs to burn (0 without a prompt)',
+      integer(0, Number.MAX_SAFE_INTEGER),
+    )
+    .with(addDuplicatesFlag, (own) => addMaxCostFlag(own, 'the run'), addPriceFlag, addRefreshFlags, addTimeoutFlag)
+    .switchFlag('-y, --yes', "Don't prompt", 'Sending and waiting')
+    .with(addServerFlags, addOutputFlags)
+    .action(async (manifest: string, flags: ApplyFlags) => await run(deps, manifest, flags))
 }
 
 export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags): Promise<void> {

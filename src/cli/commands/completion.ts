@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { GdnError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
-import { GdnCommand, wordArgument } from '../command.ts'
+import { GdnCommand } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { addCommonFlags } from '../flags/common.ts'
 import { packageRoot } from '../package-root.ts'
@@ -13,7 +13,7 @@ export type Shell = keyof typeof FILES
 export const SHELLS = Object.keys(FILES) as Shell[]
 
 export function command(deps: Deps, run = completion): GdnCommand {
-  const completionCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The script completes commands, flags and their values, and the names of profiles, runs, collections and wallets on this machine. It contacts no server. To install it, use one of the examples, then open a new shell. If you save the script in a file, save it again after you update gdn.',
     examples: [
@@ -34,9 +34,9 @@ export function command(deps: Deps, run = completion): GdnCommand {
       ['PowerShell: add to $PROFILE', 'gdn completion powershell | Out-String | Invoke-Expression'],
     ],
   })
-  wordArgument(completionCommand, '<shell>', SHELLS)
-  addCommonFlags(completionCommand)
-  return completionCommand.action(async (shell: string) => await run(deps, shell))
+    .wordArgument('<shell>', SHELLS)
+    .with(addCommonFlags)
+    .action(async (shell: string) => await run(deps, shell))
 }
 
 const BASH_LAZY = 'gdn completion bash > ~/.local/share/bash-completion/completions/gdn'

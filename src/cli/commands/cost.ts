@@ -6,7 +6,7 @@ import { flagError, GdnError } from '../../core/errors.ts'
 import { validateManifest } from '../../manifest/read.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../batch/flags.ts'
 import { MappedColumns, manifestOptions, manifestSource, withEnsNames } from '../batch/manifest-options.ts'
-import { GdnCommand, switchFlag } from '../command.ts'
+import { GdnCommand } from '../command.ts'
 import { namedNode } from '../connect/open-network.ts'
 import { addReaderFlags } from '../connect/open-verifier.ts'
 import {
@@ -47,7 +47,7 @@ const VIEW: View = {
 }
 
 export function command(deps: Deps, run = cost): GdnCommand {
-  const costCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The command estimates the gas of a drop, and its cost at the current fees of the network. These are the fees of the last 20 blocks, plus the data fee on OP Stack networks, Arbitrum and Scroll. The fees come from the node in --rpc-url, or else from the server. If you specify no collection, the estimate includes the deployment of a collection. The estimate assumes a busy backend, whose transactions mint up to 200 NFTs each. The amount to fund is the most that one signer needs to mint the drop with gdn batch mint at the current fees. It includes the reserve that the signer keeps. The command sends no transactions.',
     examples: [
@@ -60,16 +60,11 @@ export function command(deps: Deps, run = cost): GdnCommand {
     ],
     aliases: TARGET_ALIASES,
   })
-  costCommand.argument('<manifest>')
-  addTargetFlags(costCommand)
-  switchFlag(costCommand, '--dynamic', 'Estimate dynamic NFTs, whose metadata can be updated')
-  addCostFlags(costCommand)
-  addReaderFlags(costCommand)
-  addServerFlags(costCommand)
-  addOutputFlags(costCommand)
-  return costCommand.action(async (manifest: string, flags: EstimateFlags) => {
-    await run(deps, manifest, flags)
-  })
+    .argument('<manifest>')
+    .with(addTargetFlags)
+    .switchFlag('--dynamic', 'Estimate dynamic NFTs, whose metadata can be updated')
+    .with(addCostFlags, addReaderFlags, addServerFlags, addOutputFlags)
+    .action(async (manifest: string, flags: EstimateFlags) => await run(deps, manifest, flags))
 }
 
 export async function cost(deps: Deps, manifest: string, flags: EstimateFlags): Promise<void> {

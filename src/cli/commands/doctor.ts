@@ -1,6 +1,6 @@
 import { stateDirectory } from '../../config/paths.ts'
 import { count } from '../../core/count.ts'
-import { GdnCommand, valueFlag } from '../command.ts'
+import { GdnCommand } from '../command.ts'
 import { addDataDirFlag } from '../connect/data-dir.ts'
 import { keepPlace } from '../connect/keep-place.ts'
 import type { Deps } from '../deps.ts'
@@ -24,7 +24,7 @@ const VIEW: View = {
 }
 
 export function command(deps: Deps, run = doctor): GdnCommand {
-  const doctorCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The command checks the configuration, the server, the API key, the clock, the Ethereum node for ENS names, the recorded runs and the requirements of the local backend. To find out what the key permits, it sends empty requests, which every server rejects. If --config, --data-dir, --database-url or their environment variables select a backend, the command also checks the database, storage and networks of that backend. To check the state directory and the storage, it writes small files. It changes nothing else. The first failure determines the exit code: 2, 4, 5 or 6.',
     examples: [
@@ -34,11 +34,10 @@ export function command(deps: Deps, run = doctor): GdnCommand {
       ['Print what failed, for a script', `gdn doctor --json | jq -r '.[] | select(.status == "fail") | .message'`],
     ],
   })
-  addServerFlags(doctorCommand)
-  valueFlag(doctorCommand, '--config <file>', 'Configuration of a backend to check', { parse: notEmpty })
-  addDataDirFlag(doctorCommand)
-  addOutputFlags(doctorCommand)
-  return doctorCommand.action(async (flags: DoctorFlags) => await run(deps, flags))
+    .with(addServerFlags)
+    .valueFlag('--config <file>', 'Configuration of a backend to check', notEmpty)
+    .with(addDataDirFlag, addOutputFlags)
+    .action(async (flags: DoctorFlags) => await run(deps, flags))
 }
 
 export async function doctor(deps: Deps, flags: DoctorFlags): Promise<void> {

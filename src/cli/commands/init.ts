@@ -1,5 +1,5 @@
 import { GdnError } from '../../core/errors.ts'
-import { eitherFlag, GdnCommand, switchFlag, valueFlag } from '../command.ts'
+import { GdnCommand } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { noServerNamed } from '../flag-errors.ts'
 import { addOutputFlags, addStateDirFlag } from '../flags/common.ts'
@@ -19,7 +19,7 @@ const FIELDS = ['profile', 'base_url', 'key', 'blockchain', 'wallet', 'checked']
 const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'profile' }
 
 export function command(deps: Deps, run = init): GdnCommand {
-  const initCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The command prompts for the values that no flag sets: a hosted service or a backend on this machine, the URL and the API key, and your default blockchain and wallet. It checks the values with a request that has no effect, saves them in a profile and selects the profile.',
     examples: [
@@ -32,24 +32,23 @@ export function command(deps: Deps, run = init): GdnCommand {
       ],
     ],
   })
-  switchFlag(initCommand, '--hosted', 'Use a hosted service')
-  switchFlag(initCommand, '--local', 'Use the local backend (gdn local start)')
-  valueFlag(initCommand, '--base-url <url>', 'URL of the service', { parse: notEmpty })
-  valueFlag(initCommand, '--key-file <file>', 'File with the API key, or - for standard input', { parse: notEmpty })
-  valueFlag(initCommand, '--store <keyring|file>', 'Where to store the key (the keyring, if available)', {
-    parse: oneOf(['keyring', 'file']),
-  })
-  valueFlag(initCommand, '-b, --blockchain <name>', 'Default blockchain', { parse: blockchainName })
-  valueFlag(initCommand, '--wallet <address>', 'Default wallet', { parse: addressOrName })
-  valueFlag(initCommand, '--profile <name>', 'Name of the profile (default, or local for the local backend)', {
-    parse: notEmpty,
-  })
-  eitherFlag(initCommand, 'start', 'Start the local backend', "Don't start the local backend")
-  switchFlag(initCommand, '--no-check', "Don't check the server and the key")
-  switchFlag(initCommand, '-y, --yes', 'Replace an existing profile of this name')
-  addStateDirFlag(initCommand)
-  addOutputFlags(initCommand)
-  return initCommand.action(async (flags: InitFlags) => await run(deps, flags))
+    .switchFlag('--hosted', 'Use a hosted service')
+    .switchFlag('--local', 'Use the local backend (gdn local start)')
+    .valueFlag('--base-url <url>', 'URL of the service', notEmpty)
+    .valueFlag('--key-file <file>', 'File with the API key, or - for standard input', notEmpty)
+    .valueFlag(
+      '--store <keyring|file>',
+      'Where to store the key (the keyring, if available)',
+      oneOf(['keyring', 'file']),
+    )
+    .valueFlag('-b, --blockchain <name>', 'Default blockchain', blockchainName)
+    .valueFlag('--wallet <address>', 'Default wallet', addressOrName)
+    .valueFlag('--profile <name>', 'Name of the profile (default, or local for the local backend)', notEmpty)
+    .eitherFlag('start', 'Start the local backend', "Don't start the local backend")
+    .switchFlag('--no-check', "Don't check the server and the key")
+    .switchFlag('-y, --yes', 'Replace an existing profile of this name')
+    .with(addStateDirFlag, addOutputFlags)
+    .action(async (flags: InitFlags) => await run(deps, flags))
 }
 
 export async function init(deps: Deps, flags: InitFlags): Promise<void> {

@@ -1,7 +1,7 @@
 import { realpath, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { flagError, GdnError } from '../../core/errors.ts'
-import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
+import { GdnCommand } from '../command.ts'
 import { type MaxCost, type Money, maxCost } from '../cost/price.ts'
 import type { Deps } from '../deps.ts'
 import { addCommonFlags, addServerFlags, type CommonFlags, type ServerFlags } from '../flags/common.ts'
@@ -23,7 +23,8 @@ interface McpFlags extends CommonFlags, ServerFlags, EnsFlags {
 const DEFAULT_CALL_TIMEOUT_MS = 50_000
 
 export function command(deps: Deps, run = mcp): GdnCommand {
-  const mcpCommand = new GdnCommand({
+  const PERMITS = 'Permissions of the agent'
+  return new GdnCommand({
     about:
       'The command serves the other commands as tools of the Model Context Protocol (MCP) on standard input and output, for coding agents. Without flags, the tools are read-only. A tool that changes something returns a plan first, and runs each plan only once. docs/agents.md shows how to add gdn to agents, what each flag permits, and the tools of each toolset.',
     examples: [
@@ -36,39 +37,28 @@ export function command(deps: Deps, run = mcp): GdnCommand {
       ],
     ],
   })
-  const PERMITS = 'Permissions of the agent'
-  switchFlag(mcpCommand, '--allow-writes', 'Offer tools that change something', PERMITS)
-  switchFlag(mcpCommand, '--allow-spending', 'Let tools spend on public networks, with --max-cost', PERMITS)
-  valueFlag(mcpCommand, '--max-cost <amount>', 'Maximum cost of the session, with its currency: 5POL or 10USD', {
-    group: PERMITS,
-    parse: maxCost,
-  })
-  valueFlag(mcpCommand, '--root <dir>', 'Directory that tools can read and write (the current directory)', {
-    group: PERMITS,
-    parse: notEmpty,
-  })
-  valueFlag(
-    mcpCommand,
-    '--password-file <file>',
-    'File with the password of wallets that tools generate or sign with',
-    {
+    .switchFlag('--allow-writes', 'Offer tools that change something', PERMITS)
+    .switchFlag('--allow-spending', 'Let tools spend on public networks, with --max-cost', PERMITS)
+    .valueFlag('--max-cost <amount>', 'Maximum cost of the session, with its currency: 5POL or 10USD', {
+      group: PERMITS,
+      parse: maxCost,
+    })
+    .valueFlag('--root <dir>', 'Directory that tools can read and write (the current directory)', {
       group: PERMITS,
       parse: notEmpty,
-    },
-  )
-  valueFlag(
-    mcpCommand,
-    '--toolsets <names>',
-    `Toolsets to offer: ${TOOLSET_WORDS.slice(0, -1).join(', ')} or ${TOOLSET_WORDS.at(-1)} (only default)`,
-    { group: PERMITS, parse: someOf(TOOLSET_WORDS) },
-  )
-  valueFlag(mcpCommand, '--call-timeout <time>', 'How long a call waits before it returns `running` (50s)', {
-    parse: duration,
-  })
-  addEnsFlags(mcpCommand, PERMITS)
-  addServerFlags(mcpCommand)
-  addCommonFlags(mcpCommand)
-  return mcpCommand.action(async (flags: McpFlags) => await run(deps, flags))
+    })
+    .valueFlag('--password-file <file>', 'File with the password of wallets that tools generate or sign with', {
+      group: PERMITS,
+      parse: notEmpty,
+    })
+    .valueFlag(
+      '--toolsets <names>',
+      `Toolsets to offer: ${TOOLSET_WORDS.slice(0, -1).join(', ')} or ${TOOLSET_WORDS.at(-1)} (only default)`,
+      { group: PERMITS, parse: someOf(TOOLSET_WORDS) },
+    )
+    .valueFlag('--call-timeout <time>', 'How long a call waits before it returns `running` (50s)', duration)
+    .with((own) => addEnsFlags(own, PERMITS), addServerFlags, addCommonFlags)
+    .action(async (flags: McpFlags) => await run(deps, flags))
 }
 
 export async function mcp(deps: Deps, flags: McpFlags): Promise<void> {

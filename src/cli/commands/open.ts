@@ -5,7 +5,7 @@ import { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { addRunContractFlag } from '../batch/which-run.ts'
 import { findRun, namesRuns, type RunFlags, settingsOfRun } from '../batch/which-server.ts'
-import { GdnCommand, switchFlag } from '../command.ts'
+import { GdnCommand } from '../command.ts'
 import { connectExplorer, explorerBase, type WebExplorer } from '../connect/explorer.ts'
 import type { Deps } from '../deps.ts'
 import { addJsonFlag, addServerFlags, type CommonFlags } from '../flags/common.ts'
@@ -18,7 +18,7 @@ export interface OpenFlags extends CommonFlags, RunFlags, EnsFlags {
 }
 
 export function command(deps: Deps, run = open): GdnCommand {
-  const openCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The command opens the page of an NFT (its ID, or <contract>/<token ID>), a collection, a contract, an owner (an address, a name such as @alice, or an ENS name that ends in .eth) or a run. Any other text is a search query. Without an argument, the command opens the front page. If stdout is not a terminal, or if there is no browser, it prints the URL. To use another browser, set BROWSER.',
     examples: [
@@ -31,15 +31,12 @@ export function command(deps: Deps, run = open): GdnCommand {
       ['Print only the URL', 'gdn open drop.csv --print'],
     ],
   })
-  openCommand.argument('[id|address|run]')
-  switchFlag(openCommand, '--print', 'Print the URL without opening it')
-  addRunContractFlag(openCommand)
-  addEnsFlags(openCommand)
-  addServerFlags(openCommand)
-  addJsonFlag(openCommand, 'Print the URL as JSON without opening it')
-  return openCommand.action(async (what: string | undefined, flags: OpenFlags) => {
-    await run(deps, what, flags)
-  })
+    .argument('[id|address|run]')
+    .switchFlag('--print', 'Print the URL without opening it')
+    .with(addRunContractFlag, addEnsFlags, addServerFlags, (own) =>
+      addJsonFlag(own, 'Print the URL as JSON without opening it'),
+    )
+    .action(async (what: string | undefined, flags: OpenFlags) => await run(deps, what, flags))
 }
 
 export async function open(deps: Deps, what: string | undefined, flags: OpenFlags): Promise<void> {

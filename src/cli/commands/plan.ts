@@ -16,7 +16,7 @@ import { planFlagsAgain, serverFlagsAgain } from '../batch/flags-again.ts'
 import { type OpenedManifest, openManifest } from '../batch/mint-manifest.ts'
 import { beaconAgain } from '../batch/next-reveal.ts'
 import { duplicateWarnings, printBriefly } from '../batch/row-warnings.ts'
-import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
+import { GdnCommand } from '../command.ts'
 import { refuseAboveLimit } from '../cost/run-limit.ts'
 import type { Connection, Deps, QuoteSpending } from '../deps.ts'
 import { addOutputFlags, addServerFlags } from '../flags/common.ts'
@@ -51,7 +51,7 @@ export interface PlanFlags extends Omit<OpenFlags, 'output'> {
 }
 
 export function command(deps: Deps, run = plan): GdnCommand {
-  const planCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       "The command compares each row with its NFT. It finds the NFT by the ID of the row, or else by the row's content. It prints the mints, updates and transfers that gdn apply would make, the changes that were made elsewhere, and the changes that are impossible. It sends nothing. With -o markdown, it prints a comment for a pull request. If the server can update NFTs, the command compares local files by content.",
     examples: [
@@ -62,17 +62,14 @@ export function command(deps: Deps, run = plan): GdnCommand {
     ],
     aliases: TARGET_ALIASES,
   })
-  planCommand.argument('<manifest>')
-  addPlanFlags(planCommand)
-  switchFlag(planCommand, '--prune', 'Burn NFTs of this run whose rows are no longer in the manifest')
-  addDuplicatesFlag(planCommand)
-  switchFlag(planCommand, '--detailed-exit-code', 'Exit with code 10 if there are changes, including impossible ones')
-  valueFlag(planCommand, '--out <file>', 'Save the plan for `gdn apply`', { parse: notEmpty })
-  addServerFlags(planCommand)
-  addOutputFlags(planCommand, ['markdown'], (file) => `To save the plan, use --out ${file}.`)
-  return planCommand.action(async (manifest: string, flags: PlanFlags) => {
-    await run(deps, manifest, flags)
-  })
+    .argument('<manifest>')
+    .with(addPlanFlags)
+    .switchFlag('--prune', 'Burn NFTs of this run whose rows are no longer in the manifest')
+    .with(addDuplicatesFlag)
+    .switchFlag('--detailed-exit-code', 'Exit with code 10 if there are changes, including impossible ones')
+    .valueFlag('--out <file>', 'Save the plan for `gdn apply`', notEmpty)
+    .with(addServerFlags, (own) => addOutputFlags(own, ['markdown'], (file) => `To save the plan, use --out ${file}.`))
+    .action(async (manifest: string, flags: PlanFlags) => await run(deps, manifest, flags))
 }
 
 export async function plan(deps: Deps, manifest: string, { output: mode, ...flags }: PlanFlags): Promise<void> {

@@ -23,7 +23,7 @@ import { formerFoldersText } from '../batch/former-folders.ts'
 import { type OpenedManifest, onlyManifest, openManifest } from '../batch/mint-manifest.ts'
 import { commitmentsOf } from '../batch/shuffled-drop.ts'
 import { editedRows, refuseStandardInput, updateRevealed } from '../batch/unrevealed.ts'
-import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
+import { GdnCommand } from '../command.ts'
 import { networkText } from '../connect/is-without-value.ts'
 import { addBeaconFlags, type BeaconFlags } from '../connect/open-beacon.ts'
 import { addReaderFlags, openVerifier, type ReaderFlags } from '../connect/open-verifier.ts'
@@ -67,7 +67,7 @@ const VIEW: View = withRunPaid({
 })
 
 export function command(deps: Deps, run = reveal): GdnCommand {
-  const revealCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The command reveals NFTs that were minted with gdn batch mint --unrevealed. It updates each NFT at most once with the metadata of its row, and waits for the outcome. It needs only the manifest and its files, which must match the commitment that was made on the chain before the mint. After an interruption, or after you mint more rows, run the same command again. The updates count toward the cost limit of the run. To raise the limit, use --max-cost.',
     examples: [
@@ -76,26 +76,20 @@ export function command(deps: Deps, run = reveal): GdnCommand {
     ],
     aliases: TARGET_ALIASES,
   })
-  revealCommand.argument('<manifest>')
-  addTargetFlags(revealCommand)
-  valueFlag(revealCommand, '--run <name>', "Name that identifies the run (the manifest's path)", { parse: notEmpty })
-  switchFlag(revealCommand, '--adopt', 'Use the NFTs of a manifest that was moved or renamed')
-  valueFlag(revealCommand, '--abandon-rows <count>', 'Number of rows of a shuffled drop that will never be minted', {
-    parse: integer(0, Number.MAX_SAFE_INTEGER),
-  })
-  switchFlag(revealCommand, '--dry-run', 'Check the manifest and its NFTs, and send nothing', 'Sending and waiting')
-  addMaxCostFlag(revealCommand, 'the run')
-  addPriceFlag(revealCommand)
-  addRefreshFlags(revealCommand)
-  addTimeoutFlag(revealCommand)
-  switchFlag(revealCommand, '-y, --yes', "Don't prompt", 'Sending and waiting')
-  addReaderFlags(revealCommand)
-  addBeaconFlags(revealCommand, 'Verifying')
-  addServerFlags(revealCommand)
-  addOutputFlags(revealCommand)
-  return revealCommand.action(async (manifest: string, flags: RevealFlags) => {
-    await run(deps, manifest, flags)
-  })
+    .argument('<manifest>')
+    .with(addTargetFlags)
+    .valueFlag('--run <name>', "Name that identifies the run (the manifest's path)", notEmpty)
+    .switchFlag('--adopt', 'Use the NFTs of a manifest that was moved or renamed')
+    .valueFlag(
+      '--abandon-rows <count>',
+      'Number of rows of a shuffled drop that will never be minted',
+      integer(0, Number.MAX_SAFE_INTEGER),
+    )
+    .switchFlag('--dry-run', 'Check the manifest and its NFTs, and send nothing', 'Sending and waiting')
+    .with((own) => addMaxCostFlag(own, 'the run'), addPriceFlag, addRefreshFlags, addTimeoutFlag)
+    .switchFlag('-y, --yes', "Don't prompt", 'Sending and waiting')
+    .with(addReaderFlags, (own) => addBeaconFlags(own, 'Verifying'), addServerFlags, addOutputFlags)
+    .action(async (manifest: string, flags: RevealFlags) => await run(deps, manifest, flags))
 }
 
 export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): Promise<void> {

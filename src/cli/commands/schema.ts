@@ -1,6 +1,6 @@
 import { GdnError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
-import { GdnCommand, wordArgument } from '../command.ts'
+import { GdnCommand } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../flags/common.ts'
 import { createOutput } from '../render/output.ts'
@@ -10,7 +10,7 @@ import { SCHEMA_NAMES, SCHEMAS, schemaNamed } from '../schema/schemas.ts'
 const VIEW: View = { fields: ['name', 'summary'], columns: ['name', 'summary'], id: 'name' }
 
 export function command(deps: Deps, run = schema): GdnCommand {
-  const schemaCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The command prints a JSON Schema (draft 2020-12), so that your editor can complete, explain and check a file. Without a name, it lists the schemas. In a JSON file, reference the schema in the field $schema, which gdn ignores. In a YAML file, reference the schema in the first line: # yaml-language-server: $schema=backend.schema.json',
     examples: [
@@ -19,9 +19,9 @@ export function command(deps: Deps, run = schema): GdnCommand {
       ['Save the schema of a request', 'gdn schema createnft > createnft.schema.json'],
     ],
   })
-  wordArgument(schemaCommand, '[name]', SCHEMA_NAMES)
-  addOutputFlags(schemaCommand)
-  return schemaCommand.action(async (name: string | undefined, flags: OutputFlags) => await run(deps, name, flags))
+    .wordArgument('[name]', SCHEMA_NAMES)
+    .with(addOutputFlags)
+    .action(async (name: string | undefined, flags: OutputFlags) => await run(deps, name, flags))
 }
 
 export async function schema({ io }: Pick<Deps, 'io'>, word: string | undefined, flags: OutputFlags): Promise<void> {

@@ -4,7 +4,7 @@ import { DEFAULT_PORT, localApiKeyFile, runningBackend } from '../../config/loca
 import { localDataDirectory } from '../../config/paths.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
-import { GdnCommand, switchFlag, valueFlag } from '../command.ts'
+import { GdnCommand } from '../command.ts'
 import { addDatabaseFlag, settingsGiven } from '../connect/data-dir.ts'
 import type { Deps } from '../deps.ts'
 import { addJsonFlag, type CommonFlags } from '../flags/common.ts'
@@ -44,7 +44,7 @@ export interface ServeFlags extends CommonFlags, ServedApiFlags, StoredFilesFlag
 }
 
 export function command(deps: Deps, run = serve): GdnCommand {
-  const serveCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The backend serves the API, its chains and its files until you stop it. By default, it stores all data in one directory. After Ctrl-C or SIGTERM, the backend shuts down gracefully and exits with code 0.',
     examples: [
@@ -59,79 +59,45 @@ export function command(deps: Deps, run = serve): GdnCommand {
       ['Run behind a TLS proxy', 'gdn serve --trust-proxy 127.0.0.1 --allowed-host nft.example.com'],
     ],
   })
-  valueFlag(serveCommand, '--host <host>', 'Address to listen on (127.0.0.1)', { parse: notEmpty })
-  valueFlag(serveCommand, '--port <port>', 'Port to listen on (4680); 0 selects a free port', {
-    parse: integer(0, 65_535),
-  })
-  valueFlag(serveCommand, '--data-dir <dir>', 'Data directory of the backend', { parse: notEmpty })
-  addDatabaseFlag(serveCommand)
-  valueFlag(serveCommand, '--role <role>', 'Role: api handles requests, worker processes jobs, all does both (all)', {
-    parse: oneOf(ROLES),
-  })
-  addServedApiFlags(serveCommand)
-  addStoredFilesFlags(serveCommand)
-  valueFlag(serveCommand, '--allowed-host <host>', 'Host header to accept besides loopback; repeatable', {
-    parse: notEmpty,
-    repeatable: true,
-  })
-  valueFlag(serveCommand, '--tls-cert <file>', 'Serve HTTPS with this PEM certificate and its chain', {
-    parse: notEmpty,
-  })
-  valueFlag(
-    serveCommand,
-    '--tls-key <file>',
-    'PEM private key of the certificate, with mode 0600; SIGHUP reloads both files',
-    {
-      parse: notEmpty,
-    },
-  )
-  valueFlag(
-    serveCommand,
-    '--trust-proxy <network>',
-    'Trust X-Forwarded-* headers from this address or network; repeatable',
-    {
+    .valueFlag('--host <host>', 'Address to listen on (127.0.0.1)', notEmpty)
+    .valueFlag('--port <port>', 'Port to listen on (4680); 0 selects a free port', integer(0, 65_535))
+    .valueFlag('--data-dir <dir>', 'Data directory of the backend', notEmpty)
+    .with(addDatabaseFlag)
+    .valueFlag('--role <role>', 'Role: api handles requests, worker processes jobs, all does both (all)', oneOf(ROLES))
+    .with(addServedApiFlags, addStoredFilesFlags)
+    .valueFlag('--allowed-host <host>', 'Host header to accept besides loopback; repeatable', {
       parse: notEmpty,
       repeatable: true,
-    },
-  )
-  switchFlag(serveCommand, '--allow-local-key', "Also accept the local account's key from other machines")
-  valueFlag(serveCommand, '--max-connections <n>', 'Maximum number of open connections (2000)', {
-    parse: integer(1, 1_000_000),
-  })
-  valueFlag(
-    serveCommand,
-    '--max-connections-per-address <n>',
-    'Maximum number of connections from one remote address (200)',
-    {
-      parse: integer(1, 1_000_000),
-    },
-  )
-  switchFlag(serveCommand, '--single-use-urls', 'Let each signed URL generate only one wallet')
-  valueFlag(
-    serveCommand,
-    '--drain <time>',
-    'Keep serving for this time after SIGTERM, while /readyz returns 503 (0s)',
-    {
-      parse: duration,
-    },
-  )
-  valueFlag(
-    serveCommand,
-    '--log-level <level>',
-    'Log level: silent, info or debug (readable warnings, or info with --log-file)',
-    {
-      parse: oneOf(LOG_LEVELS),
-    },
-  )
-  valueFlag(serveCommand, '--log-file <file>', 'Write the log to this file instead of stderr', { parse: notEmpty })
-  valueFlag(serveCommand, '--config <file>', 'Configuration of the backend (backend.yaml in the data directory)', {
-    parse: notEmpty,
-  })
-  valueFlag(serveCommand, '--faults <file>', 'Inject the faults that this file defines, for tests', {
-    parse: notEmpty,
-  })
-  addJsonFlag(serveCommand, 'Print one line of JSON when the backend is ready')
-  return serveCommand.action(async (flags: ServeFlags) => await run(deps, flags))
+    })
+    .valueFlag('--tls-cert <file>', 'Serve HTTPS with this PEM certificate and its chain', notEmpty)
+    .valueFlag(
+      '--tls-key <file>',
+      'PEM private key of the certificate, with mode 0600; SIGHUP reloads both files',
+      notEmpty,
+    )
+    .valueFlag('--trust-proxy <network>', 'Trust X-Forwarded-* headers from this address or network; repeatable', {
+      parse: notEmpty,
+      repeatable: true,
+    })
+    .switchFlag('--allow-local-key', "Also accept the local account's key from other machines")
+    .valueFlag('--max-connections <n>', 'Maximum number of open connections (2000)', integer(1, 1_000_000))
+    .valueFlag(
+      '--max-connections-per-address <n>',
+      'Maximum number of connections from one remote address (200)',
+      integer(1, 1_000_000),
+    )
+    .switchFlag('--single-use-urls', 'Let each signed URL generate only one wallet')
+    .valueFlag('--drain <time>', 'Keep serving for this time after SIGTERM, while /readyz returns 503 (0s)', duration)
+    .valueFlag(
+      '--log-level <level>',
+      'Log level: silent, info or debug (readable warnings, or info with --log-file)',
+      oneOf(LOG_LEVELS),
+    )
+    .valueFlag('--log-file <file>', 'Write the log to this file instead of stderr', notEmpty)
+    .valueFlag('--config <file>', 'Configuration of the backend (backend.yaml in the data directory)', notEmpty)
+    .valueFlag('--faults <file>', 'Inject the faults that this file defines, for tests', notEmpty)
+    .with((own) => addJsonFlag(own, 'Print one line of JSON when the backend is ready'))
+    .action(async (flags: ServeFlags) => await run(deps, flags))
 }
 
 /** Serves until a signal arrives. Stopping at a signal counts as success. */

@@ -3,7 +3,7 @@ import type { Blockchain } from '../../api/blockchains.ts'
 import { databaseGiven, holdsPassword } from '../../config/database-url.ts'
 import { localDataDirectory } from '../../config/paths.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
-import { GdnCommand, valueFlag } from '../command.ts'
+import { GdnCommand } from '../command.ts'
 import { addDatabaseFlag, settingsGiven } from '../connect/data-dir.ts'
 import type { Deps } from '../deps.ts'
 import { addJsonFlag, type CommonFlags } from '../flags/common.ts'
@@ -32,7 +32,7 @@ export interface WorkerFlags extends CommonFlags, StoredFilesFlags {
 }
 
 export function command(deps: Deps, run = worker): GdnCommand {
-  const workerCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'Any number of workers and gdn serve --role api processes can share a database, and need no other coordination. If a worker is killed, other workers take over its jobs within seconds. If you use several machines, store files in a bucket or on an IPFS node (storage in backend.yaml). A process does not start if the files are in the data directory of another machine. One of the workers runs the embedded chains. After Ctrl-C or SIGTERM, a worker shuts down gracefully.',
     examples: [
@@ -41,39 +41,29 @@ export function command(deps: Deps, run = worker): GdnCommand {
       ['Serve health checks for a monitor', 'gdn worker --health-port 9464'],
     ],
   })
-  valueFlag(workerCommand, '--data-dir <dir>', 'Directory for the configuration and for locally stored files', {
-    parse: notEmpty,
-  })
-  addDatabaseFlag(workerCommand)
-  valueFlag(workerCommand, '--config <file>', 'Configuration of the backend (backend.yaml in the data directory)', {
-    parse: notEmpty,
-  })
-  valueFlag(workerCommand, '--concurrency <n>', 'Maximum number of NFTs whose files are fetched at once (64)', {
-    parse: integer(1, 1000),
-  })
-  valueFlag(workerCommand, '--chain <blockchain>', 'Process only the jobs of this blockchain; repeatable', {
-    parse: (word: string) => blockchainName(word, '--chain'),
-    repeatable: true,
-  })
-  valueFlag(
-    workerCommand,
-    '--health-port <port>',
-    'Port that serves /healthz, /readyz and /metrics; 0 selects a free port',
-    {
-      parse: integer(0, 65_535),
-    },
-  )
-  valueFlag(workerCommand, '--host <host>', 'Address of the health port (127.0.0.1)', { parse: notEmpty })
-  addStoredFilesFlags(workerCommand)
-  valueFlag(
-    workerCommand,
-    '--log-level <level>',
-    'Log level: silent, info or debug (readable warnings, or info with --log-file)',
-    { parse: oneOf(LOG_LEVELS) },
-  )
-  valueFlag(workerCommand, '--log-file <file>', 'Write the log to this file instead of stderr', { parse: notEmpty })
-  addJsonFlag(workerCommand, 'Print one line of JSON when the worker is ready')
-  return workerCommand.action(async (flags: WorkerFlags) => await run(deps, flags))
+    .valueFlag('--data-dir <dir>', 'Directory for the configuration and for locally stored files', notEmpty)
+    .with(addDatabaseFlag)
+    .valueFlag('--config <file>', 'Configuration of the backend (backend.yaml in the data directory)', notEmpty)
+    .valueFlag('--concurrency <n>', 'Maximum number of NFTs whose files are fetched at once (64)', integer(1, 1000))
+    .valueFlag('--chain <blockchain>', 'Process only the jobs of this blockchain; repeatable', {
+      parse: (word: string) => blockchainName(word, '--chain'),
+      repeatable: true,
+    })
+    .valueFlag(
+      '--health-port <port>',
+      'Port that serves /healthz, /readyz and /metrics; 0 selects a free port',
+      integer(0, 65_535),
+    )
+    .valueFlag('--host <host>', 'Address of the health port (127.0.0.1)', notEmpty)
+    .with(addStoredFilesFlags)
+    .valueFlag(
+      '--log-level <level>',
+      'Log level: silent, info or debug (readable warnings, or info with --log-file)',
+      oneOf(LOG_LEVELS),
+    )
+    .valueFlag('--log-file <file>', 'Write the log to this file instead of stderr', notEmpty)
+    .with((own) => addJsonFlag(own, 'Print one line of JSON when the worker is ready'))
+    .action(async (flags: WorkerFlags) => await run(deps, flags))
 }
 
 /** Processes jobs until a signal arrives. Stopping at a signal counts as success. */

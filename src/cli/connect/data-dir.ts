@@ -8,7 +8,7 @@ import { GdnError } from '../../core/errors.ts'
 import { orAborted } from '../../core/or-aborted.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import type { Store } from '../../server/store/open-store.ts'
-import { type GdnCommand, valueFlag } from '../command.ts'
+import type { GdnCommand } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { notEmpty } from '../flags/parse.ts'
 import { safe } from '../io/io.ts'
@@ -19,19 +19,16 @@ export interface DataDirFlags {
 }
 
 export function addDataDirFlag(command: GdnCommand): GdnCommand {
-  valueFlag(command, '--data-dir <dir>', "Data directory of the backend (the local backend's)", { parse: notEmpty })
+  command.valueFlag('--data-dir <dir>', "Data directory of the backend (the local backend's)", notEmpty)
   return addDatabaseFlag(command)
 }
 
 /** Adds `--database-url`. A URL with a password belongs in the environment instead. */
 export const addDatabaseFlag = (command: GdnCommand): GdnCommand =>
-  valueFlag(
-    command,
+  command.valueFlag(
     '--database-url <url>',
     'PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead',
-    {
-      parse: notEmpty,
-    },
+    notEmpty,
   )
 
 /** Returns the data directory. Default: the one of `gdn serve` and `gdn local start`. */

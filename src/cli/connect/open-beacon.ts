@@ -4,7 +4,7 @@ import { proxyOf } from '../../config/proxy.ts'
 import { readText } from '../../config/read-text.ts'
 import { flagError } from '../../core/errors.ts'
 import type { BeaconSource } from '../../reveal/shuffle/read-beacon.ts'
-import { type GdnCommand, valueFlag } from '../command.ts'
+import type { GdnCommand } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { httpAddress, notEmpty } from '../flags/parse.ts'
 import { VERSION } from '../version.ts'
@@ -20,15 +20,12 @@ const MAX_FILE_BYTES = 1024 * 1024
 
 /** Adds `--beacon-url` and `--beacon`. */
 export function addBeaconFlags(command: GdnCommand, group?: string): GdnCommand {
-  valueFlag(command, '--beacon-url <url>', 'drand relay for shuffled drops; repeatable', {
+  command.valueFlag('--beacon-url <url>', 'drand relay for shuffled drops; repeatable', {
     group,
     parse: httpAddress,
     repeatable: true,
   })
-  return valueFlag(command, '--beacon <file>', 'Beacon that replaces drand in tests', {
-    group,
-    parse: notEmpty,
-  })
+  return command.valueFlag('--beacon <file>', 'Beacon that replaces drand in tests', { group, parse: notEmpty })
 }
 
 /** Opens the beacon of the flags. By default, it is drand's quicknet. */

@@ -10,7 +10,7 @@ import { knowKeysIn } from '../../core/secret.ts'
 import { sleep } from '../../core/time.ts'
 import { type ChainReader, createChainReader } from '../../verify/chain-reader.ts'
 import { createStorageReader, type StorageReader } from '../../verify/storage-reader.ts'
-import { type GdnCommand, switchFlag, valueFlag } from '../command.ts'
+import type { GdnCommand } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { httpAddress } from '../flags/parse.ts'
 import { VERSION } from '../version.ts'
@@ -33,8 +33,7 @@ const VERIFYING = 'Verifying'
 
 /** Adds `--verify` and the flags for its data sources. */
 export function addVerifyFlags(command: GdnCommand): GdnCommand {
-  switchFlag(
-    command,
+  command.switchFlag(
     '--verify',
     'Compare owner, token URI and metadata with the chain and the storage; exit code 5 if something differs',
     VERIFYING,
@@ -44,11 +43,11 @@ export function addVerifyFlags(command: GdnCommand): GdnCommand {
 
 /** Adds `--rpc-url` and `--gateway`. */
 export function addReaderFlags(command: GdnCommand): GdnCommand {
-  valueFlag(command, '--rpc-url <url>', "JSON-RPC URL of the chain (GDN_RPC_URL, or the server's node)", {
+  command.valueFlag('--rpc-url <url>', "JSON-RPC URL of the chain (GDN_RPC_URL, or the server's node)", {
     group: VERIFYING,
     parse: httpAddress,
   })
-  return valueFlag(command, '--gateway <url>', "IPFS gateway (the server's gateway)", {
+  return command.valueFlag('--gateway <url>', "IPFS gateway (the server's gateway)", {
     group: VERIFYING,
     parse: httpAddress,
   })

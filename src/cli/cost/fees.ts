@@ -3,7 +3,7 @@ import type { ResponseOf } from '../../client/api-client.ts'
 import { lacksEndpoint } from '../../client/responses.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { NetworkFees } from '../../server/chain/fees.ts'
-import { type GdnCommand, valueFlag } from '../command.ts'
+import type { GdnCommand } from '../command.ts'
 import { type Node, type NodeFlags, namedNode, withNetwork } from '../connect/open-network.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { notEmpty } from '../flags/parse.ts'
@@ -19,19 +19,15 @@ const COST = 'Cost'
 /** Adds `--price` and `--rpc-url-file`. */
 export function addCostFlags(command: GdnCommand): GdnCommand {
   addPriceFlag(command)
-  return valueFlag(
-    command,
+  return command.valueFlag(
     '--rpc-url-file <file>',
     'File with the JSON-RPC URL from which to read the fees of the network',
-    {
-      group: COST,
-      parse: notEmpty,
-    },
+    { group: COST, parse: notEmpty },
   )
 }
 
 export const addPriceFlag = (command: GdnCommand): GdnCommand =>
-  valueFlag(command, '--price <amount>', "Price of the network's coin: 3100 (USD) or 3100EUR", {
+  command.valueFlag('--price <amount>', "Price of the network's coin: 3100 (USD) or 3100EUR", {
     group: COST,
     parse: price,
   })

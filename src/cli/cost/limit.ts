@@ -3,7 +3,7 @@ import type { Settings } from '../../config/settings.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
 import { inCoins } from '../../core/units.ts'
 import type { NetworkFees } from '../../server/chain/fees.ts'
-import { type GdnCommand, valueFlag } from '../command.ts'
+import type { GdnCommand } from '../command.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { findPrice } from './estimate.ts'
 import { type CostFlags, type FoundFees, findFees } from './fees.ts'
@@ -18,7 +18,7 @@ export interface LimitFlags extends CostFlags {
 
 /** @param what what the limit applies to, for the description: `the run` */
 export const addMaxCostFlag = (command: GdnCommand, what: string): GdnCommand =>
-  valueFlag(command, '--max-cost <amount>', `Maximum cost of ${what}: 0.5 (coins) or 10USD`, {
+  command.valueFlag('--max-cost <amount>', `Maximum cost of ${what}: 0.5 (coins) or 10USD`, {
     group: 'Cost',
     parse: maxCost,
   })

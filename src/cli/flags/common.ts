@@ -1,6 +1,6 @@
 import { shellWord } from '../../core/shell-word.ts'
 import { terminalText } from '../../core/terminal-text.ts'
-import { type GdnCommand, switchFlag, valueFlag } from '../command.ts'
+import type { GdnCommand } from '../command.ts'
 import { OUTPUT_MODES, type OutputMode } from './output-modes.ts'
 import { notEmpty, oneOf, wordList } from './parse.ts'
 
@@ -33,15 +33,15 @@ const OUTPUT = 'Output'
 const SERVER = 'Server'
 
 export function addCommonFlags(command: GdnCommand): GdnCommand {
-  switchFlag(command, '-q, --quiet', 'Omit notes and progress', OUTPUT)
-  switchFlag(command, '--no-color', 'Disable colors', OUTPUT)
-  switchFlag(command, '--no-input', 'Disable prompts', OUTPUT)
-  return switchFlag(command, '--debug', 'Print requests, timings and stack traces to stderr', OUTPUT)
+  command.switchFlag('-q, --quiet', 'Omit notes and progress', OUTPUT)
+  command.switchFlag('--no-color', 'Disable colors', OUTPUT)
+  command.switchFlag('--no-input', 'Disable prompts', OUTPUT)
+  return command.switchFlag('--debug', 'Print requests, timings and stack traces to stderr', OUTPUT)
 }
 
 /** Adds `--json` and the common flags, for commands that print one record or nothing. */
 export function addJsonFlag(command: GdnCommand, description = 'Print JSON'): GdnCommand {
-  switchFlag(command, '--json', description, OUTPUT)
+  command.switchFlag('--json', description, OUTPUT)
   return addCommonFlags(command)
 }
 
@@ -55,8 +55,7 @@ export function addOutputFlags(
   intoFile = (file: string) => `To write a file, add \`> ${file}\` after the command.`,
 ): GdnCommand {
   const modes = [...OUTPUT_MODES, ...more]
-  valueFlag(
-    command,
+  command.valueFlag(
     '-o, --output <mode>',
     `Output format: ${modes.slice(0, -1).join(', ')} or ${modes.at(-1)} (${modes[0]})`,
     {
@@ -64,25 +63,25 @@ export function addOutputFlags(
       parse: oneOf(modes, (raw) => (/\.\w+$/.test(raw) ? intoFile(shellWord(terminalText(raw))) : undefined)),
     },
   )
-  switchFlag(command, '--json', 'Same as --output json', OUTPUT)
-  valueFlag(command, '--fields <a,b>', 'Print only these fields', { group: OUTPUT, parse: wordList })
-  switchFlag(command, '--for-spreadsheet', 'Write CSV for spreadsheets, with formulas escaped', OUTPUT)
+  command.switchFlag('--json', 'Same as --output json', OUTPUT)
+  command.valueFlag('--fields <a,b>', 'Print only these fields', { group: OUTPUT, parse: wordList })
+  command.switchFlag('--for-spreadsheet', 'Write CSV for spreadsheets, with formulas escaped', OUTPUT)
   return addCommonFlags(command)
 }
 
 export function addServerFlags(command: GdnCommand): GdnCommand {
-  switchFlag(command, '--local', 'Use the local backend (gdn local start)', SERVER)
-  valueFlag(command, '--base-url <url>', 'URL of the server', { group: SERVER, parse: notEmpty })
+  command.switchFlag('--local', 'Use the local backend (gdn local start)', SERVER)
+  command.valueFlag('--base-url <url>', 'URL of the server', { group: SERVER, parse: notEmpty })
   return addProfileFlags(command)
 }
 
 export function addProfileFlags(command: GdnCommand): GdnCommand {
-  valueFlag(command, '--profile <name>', 'Configuration profile to use', { group: SERVER, parse: notEmpty })
+  command.valueFlag('--profile <name>', 'Configuration profile to use', { group: SERVER, parse: notEmpty })
   return addStateDirFlag(command)
 }
 
 export function addStateDirFlag(command: GdnCommand): GdnCommand {
-  return valueFlag(command, '--state-dir <dir>', 'Directory of runs, recorded commands and saved addresses', {
+  return command.valueFlag('--state-dir <dir>', 'Directory of runs, recorded commands and saved addresses', {
     group: SERVER,
     parse: notEmpty,
   })

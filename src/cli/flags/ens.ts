@@ -1,6 +1,6 @@
 import { type Blockchain, chainIdOf, isBlockchain, isEvm } from '../../api/blockchains.ts'
 import { GdnError, type Place } from '../../core/errors.ts'
-import { type GdnCommand, switchFlag } from '../command.ts'
+import type { GdnCommand } from '../command.ts'
 import { safe } from '../io/io.ts'
 
 /** Flags of commands that resolve ENS names. */
@@ -11,7 +11,7 @@ export interface EnsFlags {
 
 /** Adds `--no-ccip`. */
 export function addEnsFlags(command: GdnCommand, group?: string): GdnCommand {
-  return switchFlag(command, '--no-ccip', 'Reject ENS names that are resolved through gateways (CCIP-Read)', group)
+  return command.switchFlag('--no-ccip', 'Reject ENS names that are resolved through gateways (CCIP-Read)', group)
 }
 
 /** The network whose record of a name is used. */

@@ -1,4 +1,4 @@
-import { type GdnCommand, switchFlag, valueFlag } from '../command.ts'
+import type { GdnCommand } from '../command.ts'
 import { apiAddress, notEmpty } from './parse.ts'
 
 export interface OpenSeaFlags {
@@ -14,8 +14,8 @@ const GROUP = 'Marketplace'
 
 /** Adds the flags for OpenSea's API. */
 export function addOpenSeaFlags(command: GdnCommand): GdnCommand {
-  valueFlag(command, '--opensea-key-file <file>', 'File with the OpenSea API key', { group: GROUP, parse: notEmpty })
-  return valueFlag(command, '--opensea-url <url>', 'URL of another server with the API of OpenSea', {
+  command.valueFlag('--opensea-key-file <file>', 'File with the OpenSea API key', { group: GROUP, parse: notEmpty })
+  return command.valueFlag('--opensea-url <url>', 'URL of another server with the API of OpenSea', {
     group: GROUP,
     parse: apiAddress,
   })
@@ -23,6 +23,6 @@ export function addOpenSeaFlags(command: GdnCommand): GdnCommand {
 
 /** Adds `--refresh` and the flags for OpenSea's API. */
 export function addRefreshFlags(command: GdnCommand): GdnCommand {
-  switchFlag(command, '--refresh', 'Then ask OpenSea to read the changed metadata again', GROUP)
+  command.switchFlag('--refresh', 'Then ask OpenSea to read the changed metadata again', GROUP)
   return addOpenSeaFlags(command)
 }

@@ -1,5 +1,5 @@
 import { API_VERSIONS, type ApiVersion } from '../../api/versions.ts'
-import { type GdnCommand, valueFlag } from '../command.ts'
+import type { GdnCommand } from '../command.ts'
 import { oneOf } from './parse.ts'
 
 /** Flags that set how a backend serves the API, for commands that start a backend. */
@@ -9,10 +9,8 @@ export interface ServedApiFlags {
 }
 
 export function addServedApiFlags(command: GdnCommand): void {
-  valueFlag(command, '--rate-limits <on|off>', 'Rate limits of the API (on)', { parse: oneOf(['on', 'off']) })
-  valueFlag(command, '--api-version <version>', 'API version for keys without one (1.1)', {
-    parse: oneOf(API_VERSIONS),
-  })
+  command.valueFlag('--rate-limits <on|off>', 'Rate limits of the API (on)', oneOf(['on', 'off']))
+  command.valueFlag('--api-version <version>', 'API version for keys without one (1.1)', oneOf(API_VERSIONS))
 }
 
 export const servedApiOptions = ({ rateLimits, apiVersion }: ServedApiFlags) => ({

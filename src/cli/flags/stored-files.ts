@@ -1,4 +1,4 @@
-import { type GdnCommand, switchFlag, valueFlag } from '../command.ts'
+import type { GdnCommand } from '../command.ts'
 import { apiAddress } from './parse.ts'
 
 export interface StoredFilesFlags {
@@ -10,12 +10,14 @@ export interface StoredFilesFlags {
 
 /** Adds flags that set which files a backend accepts and where it fetches them from. */
 export function addStoredFilesFlags(command: GdnCommand): void {
-  switchFlag(command, '--allow-private-files', 'Also fetch files from private addresses (for development)')
-  switchFlag(command, '--allow-html-files', 'Also store HTML files, from uploads and file URLs')
-  valueFlag(command, '--ipfs-gateway <url>', 'Fetch, verify and store ipfs:// files from this trustless gateway', {
-    parse: apiAddress,
-  })
-  switchFlag(command, '--require-stored-files', "Fail NFTs whose ipfs:// or ar:// files the backend can't store")
+  command.switchFlag('--allow-private-files', 'Also fetch files from private addresses (for development)')
+  command.switchFlag('--allow-html-files', 'Also store HTML files, from uploads and file URLs')
+  command.valueFlag(
+    '--ipfs-gateway <url>',
+    'Fetch, verify and store ipfs:// files from this trustless gateway',
+    apiAddress,
+  )
+  command.switchFlag('--require-stored-files', "Fail NFTs whose ipfs:// or ar:// files the backend can't store")
 }
 
 /** Returns backend options from the flags or the environment. The backend's configuration file may set the rest. */

@@ -1,4 +1,4 @@
-import { eitherFlag, type GdnCommand, switchFlag, valueFlag } from '../command.ts'
+import type { GdnCommand } from '../command.ts'
 import { duration } from './parse.ts'
 
 /** Flags of commands that create or change something on a chain. */
@@ -17,10 +17,7 @@ export function addTimeoutFlag(
   what = 'How long the command may take (5m after acceptance)',
 ): GdnCommand {
   command.endsAtTimeout = true
-  return valueFlag(command, '--timeout <time>', what, {
-    group: WAITING,
-    parse: duration,
-  })
+  return command.valueFlag('--timeout <time>', what, { group: WAITING, parse: duration })
 }
 
 /**
@@ -36,8 +33,8 @@ export function addWaitFlags(
     yes = "Don't prompt before spending coins that have value",
   }: { dryRun?: string; noWait?: string; yes?: string } = {},
 ): GdnCommand {
-  eitherFlag(command, 'wait', `Wait until ${until} (the default)`, noWait, WAITING)
+  command.eitherFlag('wait', `Wait until ${until} (the default)`, noWait, WAITING)
   addTimeoutFlag(command)
-  switchFlag(command, '--dry-run', dryRun, WAITING)
-  return switchFlag(command, '-y, --yes', yes, WAITING)
+  command.switchFlag('--dry-run', dryRun, WAITING)
+  return command.switchFlag('-y, --yes', yes, WAITING)
 }

@@ -1,4 +1,4 @@
-import { type GdnCommand, switchFlag } from '../command.ts'
+import type { GdnCommand } from '../command.ts'
 
 export const addWatchFlag = (command: GdnCommand): GdnCommand =>
-  switchFlag(command, '--watch', 'Show changes until nothing is in progress, or until Ctrl-C')
+  command.switchFlag('--watch', 'Show changes until nothing is in progress, or until Ctrl-C')

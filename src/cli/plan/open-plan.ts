@@ -8,7 +8,7 @@ import type { DrawnRows } from '../../reveal/shuffle/drawn-rows.ts'
 import { addExchangedFlag, addTargetFlags, type BatchMintFlags } from '../batch/flags.ts'
 import { type OpenedManifest, withRemedy } from '../batch/mint-manifest.ts'
 import { printEditedRows } from '../batch/print-edited-rows.ts'
-import { type GdnCommand, switchFlag, valueFlag } from '../command.ts'
+import type { GdnCommand } from '../command.ts'
 import { findCollection } from '../connect/find-collection.ts'
 import { addBeaconFlags, type BeaconFlags } from '../connect/open-beacon.ts'
 import type { Connection, Deps } from '../deps.ts'
@@ -21,11 +21,11 @@ export interface PlanFlags extends BatchMintFlags, BeaconFlags {
 /** Adds the flags that affect what a plan contains. */
 export function addPlanFlags(command: GdnCommand): void {
   addTargetFlags(command)
-  valueFlag(command, '--run <name>', "Name that identifies the run (the manifest's path)", { parse: notEmpty })
-  valueFlag(command, '--rate <n>', 'Maximum number of requests per second', { parse: positiveNumber })
-  switchFlag(command, '--take-over', 'Replace changes made elsewhere with the values of the manifest')
-  switchFlag(command, '--new-rows', 'Mint new rows even if sent rows are missing from the manifest')
-  switchFlag(command, '--adopt', 'Use the NFTs of a manifest that was moved or renamed')
+  command.valueFlag('--run <name>', "Name that identifies the run (the manifest's path)", notEmpty)
+  command.valueFlag('--rate <n>', 'Maximum number of requests per second', positiveNumber)
+  command.switchFlag('--take-over', 'Replace changes made elsewhere with the values of the manifest')
+  command.switchFlag('--new-rows', 'Mint new rows even if sent rows are missing from the manifest')
+  command.switchFlag('--adopt', 'Use the NFTs of a manifest that was moved or renamed')
   addExchangedFlag(command)
   addBeaconFlags(command)
 }

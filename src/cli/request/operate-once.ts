@@ -11,7 +11,7 @@ import type { AcceptedOperation, Ending, OperationEvent, SentOperation, WantedRe
 import { isoSeconds } from '../../operations/unknown-outcome.ts'
 import { openState } from '../../state/open-state.ts'
 import { storeRequestMaxCost } from '../../state/operations.ts'
-import { type GdnCommand, switchFlag, valueFlag } from '../command.ts'
+import type { GdnCommand } from '../command.ts'
 import { addPriceFlag } from '../cost/fees.ts'
 import { addMaxCostFlag, enforcedLimit } from '../cost/limit.ts'
 import { limitAccepted } from '../cost/limit-accepted.ts'
@@ -34,11 +34,8 @@ export interface OperationFlags {
 const GROUP = 'Sending and waiting'
 
 export function addOperationFlags(command: GdnCommand): void {
-  switchFlag(command, '--again', 'Send another request, regardless of the outcome of earlier requests', GROUP)
-  valueFlag(command, '--operation <id>', 'UUID of the operation to resume or to create', {
-    parse: uuid,
-    group: GROUP,
-  })
+  command.switchFlag('--again', 'Send another request, regardless of the outcome of earlier requests', GROUP)
+  command.valueFlag('--operation <id>', 'UUID of the operation to resume or to create', { parse: uuid, group: GROUP })
   addMaxCostFlag(command, 'the request')
   addPriceFlag(command)
 }

@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { platform } from 'node:process'
 import { pathToFileURL } from 'node:url'
 import { flagError } from '../../core/errors.ts'
-import { type GdnCommand, switchFlag, valueFlag } from '../command.ts'
+import type { GdnCommand } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { notEmpty } from '../flags/parse.ts'
 import { safe } from '../io/io.ts'
@@ -16,9 +16,9 @@ export interface SheetFlags {
 }
 
 export function addSheetFlags(command: GdnCommand, usual: string): GdnCommand {
-  valueFlag(command, '--to <file>', `File to write (${usual})`, { parse: notEmpty })
-  switchFlag(command, '--force', 'Overwrite an existing file')
-  return switchFlag(command, '--open', 'Open the file in the browser')
+  command.valueFlag('--to <file>', `File to write (${usual})`, notEmpty)
+  command.switchFlag('--force', 'Overwrite an existing file')
+  return command.switchFlag('--open', 'Open the file in the browser')
 }
 
 /**

@@ -8,7 +8,7 @@ import { EXIT, type ExitCode } from '../../../core/exit-codes.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import { checkImages, type ImagesCheck, imageWarnings, printArtWarnings, warningsOf } from '../../art/check-images.ts'
 import { readArt } from '../../art/read-art.ts'
-import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { requiredFlag } from '../../flag-errors.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
@@ -42,7 +42,7 @@ export interface ArtCheckFlags extends OutputFlags {
 }
 
 export function command(deps: Deps, run = check): GdnCommand {
-  const checkCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The command searches for an edition of distinct combinations that follows all rules and exact counts. The verdict is possible if it found one, impossible if it has a proof, and undecided otherwise, with the exit code 11. The reasons of an impossible edition are rules and counts that contradict each other: without any one of them, there is no proof. A weight that the rules do not allow is a deviation, and --strict refuses it with the exit code 5, like an impossible edition. combinations is the number of combinations that the rules allow. If there are too many rules to count it, it is an upper bound without the omitted rules. largest_edition is the largest edition that the search found. It is null if the search tried too few larger editions to know it. No edition can be larger than upper_bound. The command also checks every image like gdn art generate: images is their number.',
     examples: [
@@ -51,26 +51,22 @@ export function command(deps: Deps, run = check): GdnCommand {
       ['Print the deviations and reasons as JSON', 'gdn art check art.yaml --count 9000 -o json'],
     ],
   })
-  checkCommand.argument('<art.yaml>')
-  addEditionFlags(checkCommand)
-  switchFlag(checkCommand, '--strict', 'Refuse an edition that deviates from a weight')
-  addFitFlag(checkCommand)
-  addOutputFlags(checkCommand)
-  return checkCommand.action(async (path: string, flags: ArtCheckFlags) => await run(deps, path, flags))
+    .argument('<art.yaml>')
+    .with(addEditionFlags)
+    .switchFlag('--strict', 'Refuse an edition that deviates from a weight')
+    .with(addFitFlag, addOutputFlags)
+    .action(async (path: string, flags: ArtCheckFlags) => await run(deps, path, flags))
 }
 
 /** Adds the flags that define an edition. */
 export function addEditionFlags(command: GdnCommand): void {
-  valueFlag(command, '--count <n>', 'Number of NFTs, with one-of-ones', {
-    parse: integer(1, MAX_COUNT),
-    required: true,
-  })
-  valueFlag(command, '--seed <text>', `Seed of the random choices, any text (${DEFAULT_SEED})`, { parse: notEmpty })
+  command.valueFlag('--count <n>', 'Number of NFTs, with one-of-ones', { parse: integer(1, MAX_COUNT), required: true })
+  command.valueFlag('--seed <text>', `Seed of the random choices, any text (${DEFAULT_SEED})`, notEmpty)
 }
 
 /** Adds the flag for images of another size. */
 export function addFitFlag(command: GdnCommand): void {
-  valueFlag(command, '--fit <how>', `How to scale images of another size: ${FITS.join(', ')}`, { parse: oneOf(FITS) })
+  command.valueFlag('--fit <how>', `How to scale images of another size: ${FITS.join(', ')}`, oneOf(FITS))
 }
 
 export async function check(deps: Deps, path: string, flags: ArtCheckFlags): Promise<void> {

@@ -16,7 +16,7 @@ import { type ChangedRows, changedRows } from '../../art/changed-rows.ts'
 import { printArtWarnings, warningsOf } from '../../art/check-images.ts'
 import { readArt } from '../../art/read-art.ts'
 import { roughly } from '../../batch/progress-text.ts'
-import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { requiredFlag } from '../../flag-errors.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
@@ -79,7 +79,7 @@ export interface ArtGenerateFlags extends OutputFlags {
 }
 
 export function command(deps: Deps, run = generateArt): GdnCommand {
-  const generateCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The output folder contains the images, manifest.csv for `gdn batch mint`, art.html with the distribution of the traits, and edition.json with the SHA-256 of each file and of its pixels. The same art.yaml, images, count and seed result in the same manifest and pixels on every machine, with the same versions of gdn and sharp. The folder appears only when it is complete, and a former folder is renamed. If you stop the command, the same command continues. With other settings or images, it starts again, and --clean deletes the unfinished folders. Images whose pixels have not changed are not encoded again. images is the sum of made, copied (one-of-ones that are not scaled) and kept (from an earlier command).',
     examples: [
@@ -87,24 +87,21 @@ export function command(deps: Deps, run = generateArt): GdnCommand {
       ['Generate 100 of its images', 'gdn art generate art.yaml --count 9000 --from 5000 --only 100 --out sample'],
     ],
   })
-  generateCommand.argument('<art.yaml>')
-  addEditionFlags(generateCommand)
-  valueFlag(generateCommand, '--out <folder>', 'Folder to write', { parse: notEmpty, required: true })
-  switchFlag(generateCommand, '--strict', 'Refuse an edition that deviates from a weight')
-  valueFlag(generateCommand, '--from <n>', 'Number of the first NFT to generate (1)', { parse: integer(1, MAX_COUNT) })
-  valueFlag(generateCommand, '--only <n>', 'Number of NFTs to generate (all)', { parse: integer(1, MAX_COUNT) })
-  addFitFlag(generateCommand)
-  valueFlag(
-    generateCommand,
-    '--threads <n>',
-    `Images to make at the same time (one per core, at most ${DEFAULT_THREADS})`,
-    {
-      parse: integer(1, MAX_THREADS),
-    },
-  )
-  switchFlag(generateCommand, '--clean', 'Delete unfinished folders of other settings')
-  addOutputFlags(generateCommand)
-  return generateCommand.action(async (path: string, flags: ArtGenerateFlags) => await run(deps, path, flags))
+    .argument('<art.yaml>')
+    .with(addEditionFlags)
+    .valueFlag('--out <folder>', 'Folder to write', { parse: notEmpty, required: true })
+    .switchFlag('--strict', 'Refuse an edition that deviates from a weight')
+    .valueFlag('--from <n>', 'Number of the first NFT to generate (1)', integer(1, MAX_COUNT))
+    .valueFlag('--only <n>', 'Number of NFTs to generate (all)', integer(1, MAX_COUNT))
+    .with(addFitFlag)
+    .valueFlag(
+      '--threads <n>',
+      `Images to make at the same time (one per core, at most ${DEFAULT_THREADS})`,
+      integer(1, MAX_THREADS),
+    )
+    .switchFlag('--clean', 'Delete unfinished folders of other settings')
+    .with(addOutputFlags)
+    .action(async (path: string, flags: ArtGenerateFlags) => await run(deps, path, flags))
 }
 
 export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFlags): Promise<void> {

@@ -12,7 +12,7 @@ import { manifestCell } from '../../../core/spreadsheet-text.ts'
 import { validateManifest } from '../../../manifest/read.ts'
 import type { ManifestIssue } from '../../../manifest/row.ts'
 import { printArtWarnings } from '../../art/check-images.ts'
-import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { notEmpty } from '../../flags/parse.ts'
@@ -46,7 +46,7 @@ export interface ArtImportFlags extends OutputFlags {
 }
 
 export function command(deps: Deps, run = importBuild): GdnCommand {
-  const importCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The folder is the folder build of HashLips with json and images, or the folder assets of Metaplex sugar with 0.json and 0.png. The command writes a manifest that links to the images, checks it like gdn batch validate, and writes nothing if there is an error. The image of an NFT is the one that its metadata names, even by a placeholder such as ipfs://NewUriToReplace/1.png, or else the one with its number. Without an image in the folder, the manifest gets the URL. A number becomes a typed trait. The command leaves out the fields dna, edition, date, compiler, symbol, seller_fee_basis_points, properties, creators and collection, and fields that are lists or objects. Other fields become extra keys. A metadata file that differs from _metadata.json, two files with one edition, and renumbered files are errors. The command warns about equal names, images of another number, traits that differ only in case, the default description of HashLips, missing numbers and folders that it does not read. The manifest must be in a folder that contains the images.',
     examples: [
@@ -55,11 +55,11 @@ export function command(deps: Deps, run = importBuild): GdnCommand {
       ['Check the manifest', 'gdn batch validate manifest.csv -b polygon --receiver @alice'],
     ],
   })
-  importCommand.argument('<folder>')
-  valueFlag(importCommand, '--out <file>', `Manifest to write (${USUAL})`, { parse: notEmpty })
-  switchFlag(importCommand, '--force', 'Overwrite an existing file')
-  addOutputFlags(importCommand)
-  return importCommand.action(async (folder: string, flags: ArtImportFlags) => await run(deps, folder, flags))
+    .argument('<folder>')
+    .valueFlag('--out <file>', `Manifest to write (${USUAL})`, notEmpty)
+    .switchFlag('--force', 'Overwrite an existing file')
+    .with(addOutputFlags)
+    .action(async (folder: string, flags: ArtImportFlags) => await run(deps, folder, flags))
 }
 
 export async function importBuild(deps: Deps, folder: string, flags: ArtImportFlags): Promise<void> {

@@ -8,7 +8,7 @@ import { safe } from '../../io/io.ts'
 const LISTED = 5
 
 export function command(deps: Deps, run = init): GdnCommand {
-  const initCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       "The folder contains a folder for each layer, from the bottom to the top in the order of their names. A number at the beginning of a name, such as 01_Background, only orders the layers. Each image is a trait. Files such as readme.txt are skipped. A weight in a file name, such as HashLips' Blue#20.png, becomes the weight of the trait. Write the file to the folder from which you run the command, because its paths are relative to that folder. With >, the shell empties an existing art.yaml before gdn runs.",
     examples: [
@@ -16,9 +16,9 @@ export function command(deps: Deps, run = init): GdnCommand {
       ['Check it', 'gdn art check art.yaml --count 1000'],
     ],
   })
-  initCommand.argument('<folder>')
-  addCommonFlags(initCommand)
-  return initCommand.action(async (folder: string) => await run(deps, folder))
+    .argument('<folder>')
+    .with(addCommonFlags)
+    .action(async (folder: string) => await run(deps, folder))
 }
 
 export async function init({ io, cwd }: Pick<Deps, 'io' | 'cwd'>, folder: string): Promise<void> {

@@ -12,7 +12,7 @@ import { shellWord } from '../../../core/shell-word.ts'
 import { checkImages, imageWarnings, printArtWarnings, warningsOf } from '../../art/check-images.ts'
 import type { EditionView, Picked } from '../../art/edition-view.ts'
 import { readArt } from '../../art/read-art.ts'
-import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { requiredFlag } from '../../flag-errors.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
@@ -53,7 +53,7 @@ export interface ArtPreviewFlags extends OutputFlags {
 }
 
 export function command(deps: Deps, run = preview): GdnCommand {
-  const previewCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The command chooses the traits of the whole edition, and shows a sample, the rarest and the commonest NFTs. It checks all images like gdn art generate, and makes only those of the NFTs that it shows. In a terminal that can draw, it also draws images of the sample. With --out or --open, it writes a page with the images, the wanted and the actual number of each trait, the rules, the one-of-ones and the rarity. The same count and seed show the same NFTs as gdn art generate makes.',
     examples: [
@@ -62,17 +62,15 @@ export function command(deps: Deps, run = preview): GdnCommand {
       ['Compare with another seed', 'gdn art preview art.yaml --count 9000 --seed summer --out summer.html'],
     ],
   })
-  previewCommand.argument('<art.yaml>')
-  addEditionFlags(previewCommand)
-  valueFlag(previewCommand, '--sample <n>', `Number of NFTs in the sample (${SAMPLE})`, {
-    parse: integer(1, MAX_SAMPLE),
-  })
-  addFitFlag(previewCommand)
-  valueFlag(previewCommand, '--out <file>', `Write a page to this file (${USUAL} with --open)`, { parse: notEmpty })
-  switchFlag(previewCommand, '--force', 'Overwrite an existing file')
-  switchFlag(previewCommand, '--open', 'Open the page in the browser')
-  addOutputFlags(previewCommand)
-  return previewCommand.action(async (path: string, flags: ArtPreviewFlags) => await run(deps, path, flags))
+    .argument('<art.yaml>')
+    .with(addEditionFlags)
+    .valueFlag('--sample <n>', `Number of NFTs in the sample (${SAMPLE})`, integer(1, MAX_SAMPLE))
+    .with(addFitFlag)
+    .valueFlag('--out <file>', `Write a page to this file (${USUAL} with --open)`, notEmpty)
+    .switchFlag('--force', 'Overwrite an existing file')
+    .switchFlag('--open', 'Open the page in the browser')
+    .with(addOutputFlags)
+    .action(async (path: string, flags: ArtPreviewFlags) => await run(deps, path, flags))
 }
 
 export async function preview(deps: Deps, path: string, flags: ArtPreviewFlags): Promise<void> {

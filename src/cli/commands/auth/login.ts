@@ -4,7 +4,7 @@ import type { Server } from '../../../config/server.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { Secret } from '../../../core/secret.ts'
 import { OPENSEA_URL } from '../../../marketplace/opensea.ts'
-import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import { tryKey } from '../../connect/check-key.ts'
 import { keepKey, maskedKey, placeOfKey } from '../../connect/keep-key.ts'
 import { readApiKey } from '../../connect/read-key.ts'
@@ -30,7 +30,7 @@ const VIEW: View = {
 }
 
 export function command(deps: Deps, run = login): GdnCommand {
-  const loginCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'gdn prompts for the key, or reads it from a file or a pipe, never from the command line. It checks the key with a request that has no effect, then saves it in the system keyring. Without a keyring, it saves the key in a file that only you can read. gdn sends the key only to the server for which you saved it.',
     examples: [
@@ -39,14 +39,15 @@ export function command(deps: Deps, run = login): GdnCommand {
       ['Save the key in a file, even if there is a keyring', 'gdn auth login --store file'],
     ],
   })
-  valueFlag(loginCommand, '--key-file <file>', 'File with the key, or - for standard input', { parse: notEmpty })
-  valueFlag(loginCommand, '--store <keyring|file>', 'Where to store the key (the keyring, if available)', {
-    parse: oneOf(['keyring', 'file']),
-  })
-  switchFlag(loginCommand, '--no-check', 'Save the key without checking it')
-  addServerFlags(loginCommand)
-  addOutputFlags(loginCommand)
-  return loginCommand.action(async (flags: LoginFlags) => await run(deps, flags))
+    .valueFlag('--key-file <file>', 'File with the key, or - for standard input', notEmpty)
+    .valueFlag(
+      '--store <keyring|file>',
+      'Where to store the key (the keyring, if available)',
+      oneOf(['keyring', 'file']),
+    )
+    .switchFlag('--no-check', 'Save the key without checking it')
+    .with(addServerFlags, addOutputFlags)
+    .action(async (flags: LoginFlags) => await run(deps, flags))
 }
 
 export async function login(deps: Deps, flags: LoginFlags): Promise<void> {

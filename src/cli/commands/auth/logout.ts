@@ -1,6 +1,6 @@
 import { forgetApiKey, savedOrigins } from '../../../config/saved-keys.ts'
 import { checkedOrigin } from '../../../config/server.ts'
-import { GdnCommand, switchFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { noServerNamed } from '../../flag-errors.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
@@ -15,7 +15,7 @@ export interface LogoutFlags extends OutputFlags, ServerFlags {
 const VIEW: View = { fields: ['server', 'kept_in'], columns: ['server', 'kept_in'], id: 'server' }
 
 export function command(deps: Deps, run = logout): GdnCommand {
-  const logoutCommand = new GdnCommand({
+  return new GdnCommand({
     about: 'The key itself stays valid. If others may have the key, revoke it on the server that issued it.',
     examples: [
       ['Log out of your default server', 'gdn auth logout'],
@@ -23,10 +23,9 @@ export function command(deps: Deps, run = logout): GdnCommand {
       ['Log out of all servers', 'gdn auth logout --all'],
     ],
   })
-  switchFlag(logoutCommand, '--all', 'Delete every saved key')
-  addServerFlags(logoutCommand)
-  addOutputFlags(logoutCommand)
-  return logoutCommand.action(async (flags: LogoutFlags) => await run(deps, flags))
+    .switchFlag('--all', 'Delete every saved key')
+    .with(addServerFlags, addOutputFlags)
+    .action(async (flags: LogoutFlags) => await run(deps, flags))
 }
 
 export async function logout(deps: Deps, flags: LogoutFlags): Promise<void> {

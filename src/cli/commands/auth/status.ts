@@ -6,7 +6,7 @@ import { readUserConfig } from '../../../config/user-file.ts'
 import { GdnError, messageOf } from '../../../core/errors.ts'
 import { EXIT } from '../../../core/exit-codes.ts'
 import { Secret } from '../../../core/secret.ts'
-import { GdnCommand, switchFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import { tryKey } from '../../connect/check-key.ts'
 import { maskedKey } from '../../connect/keep-key.ts'
 import type { Deps } from '../../deps.ts'
@@ -22,7 +22,7 @@ export interface StatusFlags extends OutputFlags, ServerFlags {
 const FIELDS = ['server', 'in_use', 'profiles', 'kept_in', 'place', 'key', 'works', 'problem'] as const
 
 export function command(deps: Deps, run = status): GdnCommand {
-  const statusCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The command shows the beginning of each key, never the whole key. With --check, it checks each key with a request that has no effect.',
     examples: [
@@ -30,14 +30,12 @@ export function command(deps: Deps, run = status): GdnCommand {
       ['Check that the keys work', 'gdn auth status --check'],
     ],
   })
-  switchFlag(
-    statusCommand,
-    '--check',
-    'Check each key with its server; exit code 4 if a key is rejected, 6 if a server is unreachable',
-  )
-  addServerFlags(statusCommand)
-  addOutputFlags(statusCommand)
-  return statusCommand.action(async (flags: StatusFlags) => await run(deps, flags))
+    .switchFlag(
+      '--check',
+      'Check each key with its server; exit code 4 if a key is rejected, 6 if a server is unreachable',
+    )
+    .with(addServerFlags, addOutputFlags)
+    .action(async (flags: StatusFlags) => await run(deps, flags))
 }
 
 /** A key and where it was found. */

@@ -3,7 +3,7 @@ import { count } from '../../../core/count.ts'
 import { commandRunRecords } from '../../batch/command-runs.ts'
 import { runData, runView } from '../../batch/run-view.ts'
 import { whichServer } from '../../batch/which-server.ts'
-import { GdnCommand, switchFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
@@ -11,7 +11,7 @@ import { createOutput } from '../../render/output.ts'
 export type ListFlags = OutputFlags & ServerFlags & { all?: boolean }
 
 export function command(deps: Deps, run = list): GdnCommand {
-  const listCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The latest run is first. If a flag selects a server, the command lists only the runs on that server. The field `server` contains the URL at the start of the run. The state is the first of these that applies: running, unknown (a row has an unknown outcome), sealed (the rows of a shuffled drop are not drawn yet), unfinished, failed (a row failed), finished.',
     examples: [
@@ -24,10 +24,9 @@ export function command(deps: Deps, run = list): GdnCommand {
       ],
     ],
   })
-  switchFlag(listCommand, '--all', 'Include single commands, each as a run of one request')
-  addServerFlags(listCommand)
-  addOutputFlags(listCommand)
-  return listCommand.action(async (flags: ListFlags) => await run(deps, flags))
+    .switchFlag('--all', 'Include single commands, each as a run of one request')
+    .with(addServerFlags, addOutputFlags)
+    .action(async (flags: ListFlags) => await run(deps, flags))
 }
 
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {

@@ -14,7 +14,7 @@ import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 
 export function command(deps: Deps, run = mint): GdnCommand {
-  const mintCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'gdn checks all rows before it sends anything, and records each request before it sends it. After an interruption, the same command resumes the run. It sends a row again only if a second NFT is impossible.',
     examples: [
@@ -27,21 +27,22 @@ export function command(deps: Deps, run = mint): GdnCommand {
     ],
     aliases: { ...TARGET_ALIASES, ...PACE_ALIASES },
   })
-  mintCommand.argument('<manifest>')
-  addTargetFlags(mintCommand)
-  addCheckFlag(mintCommand)
-  addListFlags(mintCommand)
-  addRunFlags(mintCommand)
-  addUnrevealedFlag(
-    mintCommand,
-    'Mint with this JSON placeholder metadata, and commit to the rows for `gdn reveal`',
-    'Run',
-  )
-  addShuffleFlags(mintCommand, 'Run')
-  addSendingFlags(mintCommand)
-  return mintCommand.action(async (manifest: string, flags: BatchMintFlags) => {
-    await run(deps, manifest, flags)
-  })
+    .argument('<manifest>')
+    .with(
+      addTargetFlags,
+      addCheckFlag,
+      addListFlags,
+      addRunFlags,
+      (own) =>
+        addUnrevealedFlag(
+          own,
+          'Mint with this JSON placeholder metadata, and commit to the rows for `gdn reveal`',
+          'Run',
+        ),
+      (own) => addShuffleFlags(own, 'Run'),
+      addSendingFlags,
+    )
+    .action(async (manifest: string, flags: BatchMintFlags) => await run(deps, manifest, flags))
 }
 
 /** Loads the minting code separately, because loading everything at once opens more files than some machines permit. */

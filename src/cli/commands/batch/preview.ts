@@ -18,7 +18,7 @@ import {
 } from '../../batch/manifest-options.ts'
 import { printDuplicates } from '../../batch/row-warnings.ts'
 import { whichServer } from '../../batch/which-server.ts'
-import { GdnCommand, switchFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
@@ -56,7 +56,7 @@ const VIEW: View = {
 }
 
 export function command(deps: Deps, run = preview): GdnCommand {
-  const previewCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       "The command writes one HTML file that shows each row with its image, its metadata and the errors that gdn batch validate reports. It sends no rows to a server, and you can open the file from disk. The page supports paging and search, and opens quickly even with 100,000 rows. The page links to local images instead of containing them, so move the page and the images together. If rows have traits, the page shows the rank and the rarest traits of each row, computed as in gdn batch rarity. The page shows images on the web as links, unless --remote-images lets the browser load them. If a run on this machine has sent a row, the page shows the row's status and token ID. If the manifest has errors, the command still writes the page, and the exit code is 2.",
     examples: [
@@ -66,15 +66,11 @@ export function command(deps: Deps, run = preview): GdnCommand {
     ],
     aliases: TARGET_ALIASES,
   })
-  previewCommand.argument('<manifest>')
-  addSheetFlags(previewCommand, '<manifest>-preview.html')
-  switchFlag(previewCommand, '--remote-images', 'Let the page load images from the web')
-  addTargetFlags(previewCommand)
-  addServerFlags(previewCommand)
-  addOutputFlags(previewCommand)
-  return previewCommand.action(async (manifest: string, flags: PreviewFlags) => {
-    await run(deps, manifest, flags)
-  })
+    .argument('<manifest>')
+    .with((own) => addSheetFlags(own, '<manifest>-preview.html'))
+    .switchFlag('--remote-images', 'Let the page load images from the web')
+    .with(addTargetFlags, addServerFlags, addOutputFlags)
+    .action(async (manifest: string, flags: PreviewFlags) => await run(deps, manifest, flags))
 }
 
 const MAX_ISSUES = 1000

@@ -17,7 +17,7 @@ import {
 } from '../../../marketplace/rarity.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../../batch/flags.ts'
 import { MappedColumns, manifestOptions, manifestSource, withEnsNames } from '../../batch/manifest-options.ts'
-import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import { whichCollection } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
@@ -63,7 +63,7 @@ const TRAITS: View = {
 const shownOf = (value: string, type: unknown) => shownValue({ value, display_type: type as TraitType })
 
 export function command(deps: Deps, run = rarity): GdnCommand {
-  const rarityCommand = new GdnCommand({
+  return new GdnCommand({
     about: `The command ranks the NFTs of a manifest, or of a collection if no manifest is named. ${METHOD_TEXT} Equal scores share a rank. Typed traits, such as attr(number):Power, are counted but not scored. Marketplaces may use another method, so their ranks can differ. With --traits, the command lists the number and share of each value. A collection's burned and failed NFTs don't count.`,
     examples: [
       ['Rank the rows of a manifest', 'gdn batch rarity drop.csv'],
@@ -75,15 +75,11 @@ export function command(deps: Deps, run = rarity): GdnCommand {
     ],
     aliases: TARGET_ALIASES,
   })
-  rarityCommand.argument('[manifest]')
-  switchFlag(rarityCommand, '--traits', 'List the number and share of each value instead of the NFTs')
-  valueFlag(rarityCommand, '--limit <n>', 'List only the first n', { parse: integer(1, 100_000_000) })
-  addTargetFlags(rarityCommand)
-  addServerFlags(rarityCommand)
-  addOutputFlags(rarityCommand)
-  return rarityCommand.action(async (manifest: string | undefined, flags: RarityFlags) => {
-    await run(deps, manifest, flags)
-  })
+    .argument('[manifest]')
+    .switchFlag('--traits', 'List the number and share of each value instead of the NFTs')
+    .valueFlag('--limit <n>', 'List only the first n', integer(1, 100_000_000))
+    .with(addTargetFlags, addServerFlags, addOutputFlags)
+    .action(async (manifest: string | undefined, flags: RarityFlags) => await run(deps, manifest, flags))
 }
 
 export async function rarity(deps: Deps, manifest: string | undefined, flags: RarityFlags): Promise<void> {

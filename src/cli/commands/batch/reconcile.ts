@@ -3,7 +3,7 @@ import { flagError, GdnError } from '../../../core/errors.ts'
 import { addRateFlag, type BatchMintFlags } from '../../batch/flags.ts'
 import { resumeRun } from '../../batch/resume-run.ts'
 import { addRunArgument, whichRun } from '../../batch/which-run.ts'
-import { GdnCommand, type Parse, valueFlag } from '../../command.ts'
+import { GdnCommand, type Parse } from '../../command.ts'
 import { addVerifyFlags } from '../../connect/open-verifier.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
@@ -16,7 +16,7 @@ export interface ReconcileFlags extends BatchMintFlags {
 }
 
 export function command(deps: Deps, run = reconcile): GdnCommand {
-  const reconcileCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       "The command mints nothing. If the server supports reference IDs, it first looks up the rows by their reference IDs. For the other rows, it waits until the server's list of the collection is up to date, then searches the list. A row is accepted if the command finds its NFT, and absent if the NFT is missing from two complete lists. Otherwise, the row is undecided, for example because several NFTs match, and gdn batch results shows the reason. Set the outcome of an undecided row with --row. The command also updates rows that are accepted but not deployed. In an unrevealed drop, it also records the rows that another machine has minted.",
     examples: [
@@ -25,19 +25,19 @@ export function command(deps: Deps, run = reconcile): GdnCommand {
       ['Record that a row was not minted', 'gdn batch reconcile drop.csv --row hour-04=absent'],
     ],
   })
-  addRunArgument(reconcileCommand)
-  valueFlag(reconcileCommand, '--row <key=id>', 'Set the outcome of a row: the ID of its NFT, or absent; repeatable', {
-    parse: settled,
-    repeatable: true,
-  })
-  addRateFlag(reconcileCommand)
-  addTimeoutFlag(reconcileCommand, 'How long the command may take (5m)')
-  addVerifyFlags(reconcileCommand)
-  addServerFlags(reconcileCommand)
-  addOutputFlags(reconcileCommand)
-  return reconcileCommand.action(async (name: string | undefined, flags: ReconcileFlags) => {
-    await run(deps, name, flags)
-  })
+    .with(addRunArgument)
+    .valueFlag('--row <key=id>', 'Set the outcome of a row: the ID of its NFT, or absent; repeatable', {
+      parse: settled,
+      repeatable: true,
+    })
+    .with(
+      addRateFlag,
+      (own) => addTimeoutFlag(own, 'How long the command may take (5m)'),
+      addVerifyFlags,
+      addServerFlags,
+      addOutputFlags,
+    )
+    .action(async (name: string | undefined, flags: ReconcileFlags) => await run(deps, name, flags))
 }
 
 export async function reconcile(deps: Deps, given: string | undefined, flags: ReconcileFlags): Promise<void> {

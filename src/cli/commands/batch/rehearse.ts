@@ -3,7 +3,7 @@ import { GdnError } from '../../../core/errors.ts'
 import { addCheckFlag, addRunFlags, addTargetFlags, TARGET_ALIASES } from '../../batch/flags.ts'
 import { REHEARSAL_VIEW } from '../../batch/rehearsal-view.ts'
 import type { RehearseFlags } from '../../batch/run-rehearsal.ts'
-import { GdnCommand, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import { addDataDirFlag, administeredPlace } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { noCollection } from '../../flag-errors.ts'
@@ -13,7 +13,7 @@ import { addStoredFilesFlags } from '../../flags/stored-files.ts'
 import { createOutput } from '../../render/output.ts'
 
 export function command(deps: Deps, run = rehearse): GdnCommand {
-  const rehearseCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       "The command mints the drop on a copy of the collection's network at the latest block, and prints what the real run would do and cost. Run the command on the backend's machine, because it reads the backend's configuration and database. It uses the balances and nonces of the backend's signers, but not their keys. It sends nothing to the network, and stores its data in a temporary directory. The exit code is the same as for a real run.",
     examples: [
@@ -22,20 +22,11 @@ export function command(deps: Deps, run = rehearse): GdnCommand {
     ],
     aliases: TARGET_ALIASES,
   })
-  rehearseCommand.argument('<manifest>')
-  addTargetFlags(rehearseCommand)
-  addCheckFlag(rehearseCommand)
-  addRunFlags(rehearseCommand)
-  addStoredFilesFlags(rehearseCommand)
-  valueFlag(rehearseCommand, '--config <file>', 'Configuration of the backend (backend.yaml in the data directory)', {
-    parse: notEmpty,
-  })
-  addDataDirFlag(rehearseCommand)
-  addStateDirFlag(rehearseCommand)
-  addOutputFlags(rehearseCommand)
-  return rehearseCommand.action(async (manifest: string, flags: RehearseFlags) => {
-    await run(deps, manifest, flags)
-  })
+    .argument('<manifest>')
+    .with(addTargetFlags, addCheckFlag, addRunFlags, addStoredFilesFlags)
+    .valueFlag('--config <file>', 'Configuration of the backend (backend.yaml in the data directory)', notEmpty)
+    .with(addDataDirFlag, addStateDirFlag, addOutputFlags)
+    .action(async (manifest: string, flags: RehearseFlags) => await run(deps, manifest, flags))
 }
 
 export async function rehearse(deps: Deps, manifest: string, flags: RehearseFlags): Promise<void> {

@@ -15,7 +15,7 @@ import { keptDraw } from '../../../reveal/shuffle/drawn-rows.ts'
 import { editsSince, warnOfEdits } from '../../batch/edits-since.ts'
 import { addRunArgument, whichRun } from '../../batch/which-run.ts'
 import { findRun, type RunFlags, settingsIfFound } from '../../batch/which-server.ts'
-import { GdnCommand, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import { connectExplorer, explorerBase } from '../../connect/explorer.ts'
 import { SPENT_FIELDS, spentOf, spentText } from '../../cost/spent.ts'
 import type { Deps } from '../../deps.ts'
@@ -66,7 +66,7 @@ const VIEW: View = {
 }
 
 export function command(deps: Deps, run = report): GdnCommand {
-  const reportCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       "The command writes one self-contained HTML file, which you can open, search and print without a network. The report contains images, titles, owners, token IDs, the number of rows in each state, the reasons for failures, and the start and end times. For deployed NFTs, the report shows the current metadata, image and owner. If the server is a gdn backend, the report also contains the gas, shows whether an NFT was revealed, updated, frozen or burned, and shows the history of up to 1,000 NFTs that have changed. If the server does not return an NFT, the report shows what gdn recorded, with the date.\nImages come from the server's storage or from this machine. The file contains each image only once. gdn scales PNG and JPEG images to their size on the page. If the embedded images reach 32 MB in total, the report names or links to the rest. The report contains no links to a server on this machine. If the server requires a login, gdn sends it the API key.",
     examples: [
@@ -78,14 +78,10 @@ export function command(deps: Deps, run = report): GdnCommand {
       ],
     ],
   })
-  addRunArgument(reportCommand)
-  addSheetFlags(reportCommand, '<run>-report.html')
-  valueFlag(reportCommand, '--gateway <url>', "IPFS gateway for images and links (the server's own)", {
-    parse: httpAddress,
-  })
-  addServerFlags(reportCommand)
-  addOutputFlags(reportCommand)
-  return reportCommand.action(async (name: string | undefined, flags: ReportFlags) => await run(deps, name, flags))
+    .with(addRunArgument, (own) => addSheetFlags(own, '<run>-report.html'))
+    .valueFlag('--gateway <url>', "IPFS gateway for images and links (the server's own)", httpAddress)
+    .with(addServerFlags, addOutputFlags)
+    .action(async (name: string | undefined, flags: ReportFlags) => await run(deps, name, flags))
 }
 
 export async function report(deps: Deps, given: string | undefined, flags: ReportFlags): Promise<void> {

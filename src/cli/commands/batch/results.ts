@@ -21,7 +21,7 @@ import { recordsOf as presentRecords, rowVerifyText, type VerifiedRow, verifyRow
 import { VerifyTally } from '../../batch/verify-tally.ts'
 import { addRunArgument, whichRun } from '../../batch/which-run.ts'
 import { findRun, flagsOfServer, type RunFlags, settingsIfFound } from '../../batch/which-server.ts'
-import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import { addVerifyFlags, openVerifier, type VerifyFlags } from '../../connect/open-verifier.ts'
 import { spentOf, spentText } from '../../cost/spent.ts'
 import type { Deps } from '../../deps.ts'
@@ -79,7 +79,7 @@ const withDrawn = (view: View): View => ({
 })
 
 export function command(deps: Deps, run = results): GdnCommand {
-  const resultsCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       "The command shows the rows in the order of the manifest, even while the run is in progress. Titles, owners and URLs have the values that this machine last minted or applied, and so do the manifest's own columns in CSV output. Ignored columns have the cells of the current file. To compare the rows with the current NFTs, use gdn plan. A row that was removed from the manifest has no line number. A warning shows how many rows were added or edited after the run read the manifest. Without --status, JSON output ends with these rows, with the status new or edited. The status is the outcome of the mint. The field burned shows whether the NFT was burned later. After the reveal of a shuffled drop, drawn_key and drawn_line show which row was drawn for the NFT. Rows of a sealed drop that have no NFT are abandoned.\nCSV output contains the manifest's own columns in their order, without columns that are empty in every row (except ignored ones), then key, line, status, nft_gdn_id, token_id, contract_address, receiver_wallet_address, metadata_url, error and burned. The manifest's cells are unchanged, even if a spreadsheet would execute them as formulas. --for-spreadsheet escapes such cells, uses the headers and the separator of the manifest file, and shows the status of a burned NFT as burned. In CSV output, --fields also accepts the names of the manifest's columns.",
     examples: [
@@ -91,15 +91,11 @@ export function command(deps: Deps, run = results): GdnCommand {
       ['Print the IDs of the deployed NFTs', 'gdn batch results drop.csv --status deployed -o ids'],
     ],
   })
-  addRunArgument(resultsCommand)
-  valueFlag(resultsCommand, '--status <a,b>', `Show only rows in these states: ${STATUSES.join(', ')}`, {
-    parse: someOf(STATUSES),
-  })
-  switchFlag(resultsCommand, '--costs', 'Also print the cost that the server reports for the run')
-  addVerifyFlags(resultsCommand)
-  addServerFlags(resultsCommand)
-  addOutputFlags(resultsCommand)
-  return resultsCommand.action(async (name: string | undefined, flags: ResultsFlags) => await run(deps, name, flags))
+    .with(addRunArgument)
+    .valueFlag('--status <a,b>', `Show only rows in these states: ${STATUSES.join(', ')}`, someOf(STATUSES))
+    .switchFlag('--costs', 'Also print the cost that the server reports for the run')
+    .with(addVerifyFlags, addServerFlags, addOutputFlags)
+    .action(async (name: string | undefined, flags: ResultsFlags) => await run(deps, name, flags))
 }
 
 export async function results(deps: Deps, given: string | undefined, flags: ResultsFlags): Promise<void> {

@@ -1,7 +1,7 @@
 import { addPaceFlags, addSendingFlags, type BatchMintFlags, PACE_ALIASES } from '../../batch/flags.ts'
 import { resumeRun } from '../../batch/resume-run.ts'
 import { addRunArgument, whichRun } from '../../batch/which-run.ts'
-import { GdnCommand, switchFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 
 export interface ResumeFlags extends BatchMintFlags {
@@ -9,7 +9,7 @@ export interface ResumeFlags extends BatchMintFlags {
 }
 
 export function command(deps: Deps, run = resume): GdnCommand {
-  const resumeCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The command sends the remaining rows as the run last recorded them, even if the manifest has changed. It sends rows with an unknown outcome again only if the server is known to recognize a repeated request. Otherwise, gdn searches the collection for these rows.',
     examples: [
@@ -19,11 +19,10 @@ export function command(deps: Deps, run = resume): GdnCommand {
     ],
     aliases: PACE_ALIASES,
   })
-  addRunArgument(resumeCommand)
-  switchFlag(resumeCommand, '--retry-failed', 'Also retry rows that were rejected or whose NFT failed')
-  addPaceFlags(resumeCommand)
-  addSendingFlags(resumeCommand)
-  return resumeCommand.action(async (name: string | undefined, flags: ResumeFlags) => await run(deps, name, flags))
+    .with(addRunArgument)
+    .switchFlag('--retry-failed', 'Also retry rows that were rejected or whose NFT failed')
+    .with(addPaceFlags, addSendingFlags)
+    .action(async (name: string | undefined, flags: ResumeFlags) => await run(deps, name, flags))
 }
 
 export async function resume(deps: Deps, given: string | undefined, flags: ResumeFlags): Promise<void> {

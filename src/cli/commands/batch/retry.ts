@@ -1,7 +1,7 @@
 import { addPaceFlags, addSendingFlags, type BatchMintFlags, PACE_ALIASES } from '../../batch/flags.ts'
 import { resumeRun } from '../../batch/resume-run.ts'
 import { addRunArgument, whichRun } from '../../batch/which-run.ts'
-import { GdnCommand, switchFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 
 export interface RetryFlags extends BatchMintFlags {
@@ -9,7 +9,7 @@ export interface RetryFlags extends BatchMintFlags {
 }
 
 export function command(deps: Deps, run = retry): GdnCommand {
-  const retryCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       "The command sends rows that the server rejected, rows whose NFT failed, and rows that were never sent. It sends each row as the run last recorded it. To change a failed row, edit the manifest and run gdn batch mint again. If a failed row was edited or removed in the manifest, gdn batch retry sends nothing. The rows of an unrevealed drop can't be edited, so the command always sends them as committed.\nWith --absent, the command does not send failed rows. Instead, it sends the rows with an unknown outcome that gdn batch reconcile did not find in the collection. Use this flag only if you are sure that these rows were not minted. If one of them appears in the collection later, it was minted twice.",
     examples: [
@@ -20,11 +20,10 @@ export function command(deps: Deps, run = retry): GdnCommand {
     ],
     aliases: PACE_ALIASES,
   })
-  addRunArgument(retryCommand)
-  switchFlag(retryCommand, '--absent', 'Retry absent rows with an unknown outcome instead of failed rows')
-  addPaceFlags(retryCommand)
-  addSendingFlags(retryCommand)
-  return retryCommand.action(async (name: string | undefined, flags: RetryFlags) => await run(deps, name, flags))
+    .with(addRunArgument)
+    .switchFlag('--absent', 'Retry absent rows with an unknown outcome instead of failed rows')
+    .with(addPaceFlags, addSendingFlags)
+    .action(async (name: string | undefined, flags: RetryFlags) => await run(deps, name, flags))
 }
 
 export async function retry(deps: Deps, given: string | undefined, flags: RetryFlags): Promise<void> {

@@ -9,7 +9,7 @@ import { forgetHidden } from '../../../reveal/minted-elsewhere.ts'
 import { commandRunRecords } from '../../batch/command-runs.ts'
 import { addRunArgument } from '../../batch/which-run.ts'
 import { findRun, type RunFlags, whichServer } from '../../batch/which-server.ts'
-import { GdnCommand, switchFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
@@ -28,7 +28,7 @@ export interface RmFlags extends OutputFlags, RunFlags {
 const VIEW: View = { fields: ['run', 'run_id', 'removed'], columns: ['run', 'run_id'], id: 'run_id' }
 
 export function command(deps: Deps, run = rm): GdnCommand {
-  const rmCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'Minted NFTs are not affected. The command also deletes the record that prevents rows from being minted twice. If you mint the same manifest later, gdn starts a new run. On a server without reference IDs, the new run may mint the rows again. In a terminal, gdn prompts for confirmation. In a script, add --yes.',
     examples: [
@@ -38,18 +38,14 @@ export function command(deps: Deps, run = rm): GdnCommand {
       ['Delete a run in a script', 'gdn batch rm drop-3f9a --yes'],
     ],
   })
-  addRunArgument(rmCommand)
-  switchFlag(
-    rmCommand,
-    '--finished',
-    'Delete all finished runs, or only those on the selected server or in the selected collection',
-  )
-  switchFlag(rmCommand, '-y, --yes', 'Delete without a prompt')
-  addServerFlags(rmCommand)
-  addOutputFlags(rmCommand)
-  return rmCommand.action(async (name: string | undefined, flags: RmFlags) => {
-    await run(deps, name, flags)
-  })
+    .with(addRunArgument)
+    .switchFlag(
+      '--finished',
+      'Delete all finished runs, or only those on the selected server or in the selected collection',
+    )
+    .switchFlag('-y, --yes', 'Delete without a prompt')
+    .with(addServerFlags, addOutputFlags)
+    .action(async (name: string | undefined, flags: RmFlags) => await run(deps, name, flags))
 }
 
 export async function rm(deps: Deps, name: string | undefined, flags: RmFlags): Promise<void> {

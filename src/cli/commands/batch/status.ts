@@ -8,7 +8,7 @@ import { notesOfDrop, updateText } from '../../batch/next-reveal.ts'
 import { runData, runView } from '../../batch/run-view.ts'
 import { addRunArgument, whichRun } from '../../batch/which-run.ts'
 import { findRun, flagsOfServer, type RunFlags, settingsIfFound, whichServer } from '../../batch/which-server.ts'
-import { GdnCommand, switchFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import { type Spent, spentOf } from '../../cost/spent.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags } from '../../flags/common.ts'
@@ -22,7 +22,7 @@ import { watch } from '../../request/watch.ts'
 export type StatusFlags = OutputFlags & RunFlags & { costs?: boolean; watch?: boolean }
 
 export function command(deps: Deps, run = status): GdnCommand {
-  const statusCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The command shows what this machine has recorded, even while the run is in progress. To update the record from the server without sending rows, use gdn batch reconcile. With --costs, the command gets the gas and fees from the server of the run. Specify a run by its name, its ID, the value of --run, or its manifest. gdn batch list --all shows the names of single commands.',
     examples: [
@@ -31,12 +31,10 @@ export function command(deps: Deps, run = status): GdnCommand {
       ['Print the number of deployed rows', 'gdn batch status drop-3f9a --json | jq .deployed'],
     ],
   })
-  addRunArgument(statusCommand)
-  addWatchFlag(statusCommand)
-  switchFlag(statusCommand, '--costs', 'Get the cost of the run so far from its server')
-  addServerFlags(statusCommand)
-  addOutputFlags(statusCommand)
-  return statusCommand.action(async (name: string | undefined, flags: StatusFlags) => await run(deps, name, flags))
+    .with(addRunArgument, addWatchFlag)
+    .switchFlag('--costs', 'Get the cost of the run so far from its server')
+    .with(addServerFlags, addOutputFlags)
+    .action(async (name: string | undefined, flags: StatusFlags) => await run(deps, name, flags))
 }
 
 export async function status(deps: Deps, given: string | undefined, flags: StatusFlags): Promise<void> {

@@ -1,5 +1,5 @@
 import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
-import { GdnCommand, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addCommonFlags, addStateDirFlag, type CommonFlags } from '../../flags/common.ts'
 import { addEnsFlags, type EnsFlags } from '../../flags/ens.ts'
@@ -17,7 +17,7 @@ export interface TemplateFlags extends CommonFlags, EnsFlags {
 }
 
 export function command(deps: Deps, run = template): GdnCommand {
-  const templateCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The sample has two rows with the most common columns. Only title, description and receiver are required. The column image contains a URL, or a path relative to the manifest. The column id identifies a row permanently. A column attr:<tag> contains an attribute, and a column extra:<key> contains an extra metadata key. Manifests can also have the columns sender, contract_address, and file:<key> for other files. Replace the receivers and images before you mint, because rows with the sample images fail.',
     examples: [
@@ -27,20 +27,15 @@ export function command(deps: Deps, run = template): GdnCommand {
       ['Write JSON Lines for Solana', 'gdn batch template --format jsonl -b solana > drop.jsonl'],
     ],
   })
-  valueFlag(templateCommand, '--format <name>', `Format: ${FORMATS.join(', ')} (csv)`, { parse: oneOf(FORMATS) })
-  valueFlag(
-    templateCommand,
-    '-b, --blockchain <name>',
-    'Blockchain of the collection (the configured one, or polygon)',
-    {
-      parse: blockchainName,
-    },
-  )
-  valueFlag(templateCommand, '--receiver <address>', 'Receiver of the rows', { parse: addressOrName })
-  addEnsFlags(templateCommand)
-  addStateDirFlag(templateCommand)
-  addCommonFlags(templateCommand)
-  return templateCommand.action(async (flags: TemplateFlags) => await run(deps, flags))
+    .valueFlag('--format <name>', `Format: ${FORMATS.join(', ')} (csv)`, oneOf(FORMATS))
+    .valueFlag(
+      '-b, --blockchain <name>',
+      'Blockchain of the collection (the configured one, or polygon)',
+      blockchainName,
+    )
+    .valueFlag('--receiver <address>', 'Receiver of the rows', addressOrName)
+    .with(addEnsFlags, addStateDirFlag, addCommonFlags)
+    .action(async (flags: TemplateFlags) => await run(deps, flags))
 }
 
 // The EVM addresses are examples from EIP-55. The Solana addresses are a system program and a sysvar.

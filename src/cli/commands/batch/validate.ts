@@ -28,7 +28,7 @@ import { MappedColumns, manifestOptions, manifestSource, withEnsNames } from '..
 import { duplicateWarnings } from '../../batch/row-warnings.ts'
 import { checkShuffleFlags } from '../../batch/shuffled.ts'
 import { configuredServer } from '../../batch/which-server.ts'
-import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import { type ChosenCollection, whichCollection } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
 import { wrongAddress } from '../../flag-errors.ts'
@@ -71,7 +71,7 @@ export interface ValidateFlags extends BatchMintFlags {
 }
 
 export function command(deps: Deps, run = validate): GdnCommand {
-  const validateCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The command checks every row, field and local file, and reports errors and warnings with their line and column. With --json, it lists up to 1,000 errors. The exit code is 2 if there is an error. With --check-files, the command also requests every file URL and applies the rules of a gdn backend. It reports a problem that may be temporary, such as an unavailable server, as a warning. With --preview, the command draws the local images of the first rows in a terminal. To choose how gdn draws them, set GDN_IMAGES to kitty, iterm, sixel, blocks or off. To see all images in a browser, use gdn batch preview. If a server and a collection with a maximum supply are selected, the command warns of rows that exceed the remaining supply.\nWith --for, the command also checks the rules of a marketplace, and names the row, column, rule and source of each finding. If a collection is selected, the command checks its image, banner and description.',
     examples: [
@@ -83,20 +83,17 @@ export function command(deps: Deps, run = validate): GdnCommand {
     ],
     aliases: TARGET_ALIASES,
   })
-  validateCommand.argument('<manifest>')
-  addTargetFlags(validateCommand)
-  addCheckFlag(validateCommand)
-  addUnrevealedFlag(validateCommand, 'Also check the placeholder and the rules of an unrevealed drop')
-  addShuffleFlags(validateCommand)
-  valueFlag(validateCommand, '--for <marketplace>', 'Check the rules of a marketplace', {
-    parse: oneOf(MARKETPLACES),
-  })
-  switchFlag(validateCommand, '--preview', 'Draw the images of the first rows (terminal only)')
-  addServerFlags(validateCommand)
-  addOutputFlags(validateCommand)
-  return validateCommand.action(async (manifest: string, flags: ValidateFlags) => {
-    await run(deps, manifest, flags)
-  })
+    .argument('<manifest>')
+    .with(
+      addTargetFlags,
+      addCheckFlag,
+      (own) => addUnrevealedFlag(own, 'Also check the placeholder and the rules of an unrevealed drop'),
+      addShuffleFlags,
+    )
+    .valueFlag('--for <marketplace>', 'Check the rules of a marketplace', oneOf(MARKETPLACES))
+    .switchFlag('--preview', 'Draw the images of the first rows (terminal only)')
+    .with(addServerFlags, addOutputFlags)
+    .action(async (manifest: string, flags: ValidateFlags) => await run(deps, manifest, flags))
 }
 
 export async function validate(deps: Deps, manifest: string, flags: ValidateFlags): Promise<void> {

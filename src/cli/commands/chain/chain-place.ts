@@ -5,7 +5,7 @@ import { GdnError } from '../../../core/errors.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import type { ChainSettings } from '../../../server/settings/types.ts'
 import type { ChainPlace } from '../../../server/setup/with-chain.ts'
-import { type GdnCommand, valueFlag, wordArgument } from '../../command.ts'
+import type { GdnCommand } from '../../command.ts'
 import {
   addDataDirFlag,
   administeredPlace,
@@ -23,14 +23,12 @@ export interface ChainFlags extends DataDirFlags {
 }
 
 export function addChainFlags(command: GdnCommand): GdnCommand {
-  valueFlag(command, '--config <file>', 'Configuration of the backend (backend.yaml in the data directory)', {
-    parse: notEmpty,
-  })
+  command.valueFlag('--config <file>', 'Configuration of the backend (backend.yaml in the data directory)', notEmpty)
   return addDataDirFlag(command)
 }
 
 export const addBlockchainArgument = (command: GdnCommand): GdnCommand =>
-  wordArgument(command, '<blockchain>', KNOWN_NAMES)
+  command.wordArgument('<blockchain>', KNOWN_NAMES)
 
 /**
  * Returns the blockchain with a name.

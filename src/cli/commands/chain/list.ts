@@ -21,7 +21,7 @@ const VIEW: View = {
 }
 
 export function command(deps: Deps, run = list): GdnCommand {
-  const listCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The command reads the configuration of the backend and contacts no network. It lists the networks of the configuration first, including those with custom names. All other blockchains are embedded chains, which start when they are first used. A network with a successor is retired, but still works as an embedded chain. For each node, the command shows only the host of its URL, because the URL may contain a key.',
     examples: [
@@ -30,9 +30,8 @@ export function command(deps: Deps, run = list): GdnCommand {
       ['Print the blockchains with an RPC URL', 'gdn chain list --json | jq \'.[] | select(.network == "rpc")\''],
     ],
   })
-  addChainFlags(listCommand)
-  addOutputFlags(listCommand)
-  return listCommand.action(async (flags: ListFlags) => await run(deps, flags))
+    .with(addChainFlags, addOutputFlags)
+    .action(async (flags: ListFlags) => await run(deps, flags))
 }
 
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {

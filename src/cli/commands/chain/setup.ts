@@ -7,7 +7,7 @@ import { formatUnits, inCoins } from '../../../core/units.ts'
 import type { Signer } from '../../../server/chain/evm/evm-signer.ts'
 import type { Hex } from '../../../server/chain/evm/network.ts'
 import type { SetupPlan } from '../../../server/setup/plan.ts'
-import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags } from '../../flags/common.ts'
 import { notEmpty } from '../../flags/parse.ts'
@@ -25,7 +25,7 @@ import { stillPending } from './still-pending.ts'
 const DEFAULT_TIMEOUT_MS = 60 * 60_000
 
 export function command(deps: Deps, run = setup): GdnCommand {
-  const setupCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       "Run this command once before you create collections on a network, and again after you add operators to the configuration. The admin's key only deploys the factory and authorizes operators, so keep the key offline at other times. The key can also be in a remote signer, which you set as `admin` in the configuration. gdn records each transaction before it sends it, so you can run the same command again to resume an interrupted setup. You can run the command while the backend is running. Restart a running backend to use the network.\nOn Solana, there is no factory, and the command sends nothing. It permanently assigns the configured signer to the cluster, and shows the cost of collections and NFTs.",
     examples: [
@@ -39,18 +39,18 @@ export function command(deps: Deps, run = setup): GdnCommand {
       ],
     ],
   })
-  addBlockchainArgument(setupCommand)
-  valueFlag(setupCommand, '--admin-keystore <file>', "Keystore of the factory's admin", { parse: notEmpty })
-  valueFlag(setupCommand, '--password-file <file>', 'File with the password, or - for standard input', {
-    parse: notEmpty,
-  })
-  valueFlag(setupCommand, '--factory <address>', 'Address of an existing factory of this admin', { parse: notEmpty })
-  switchFlag(setupCommand, '--dry-run', 'Show the transactions and their maximum cost; send nothing')
-  switchFlag(setupCommand, '-y, --yes', "Don't prompt before spending")
-  addTimeoutFlag(setupCommand, 'How long the command may take (1h after you confirm)')
-  addChainFlags(setupCommand)
-  addOutputFlags(setupCommand)
-  return setupCommand.action(async (word: string, flags: SetupFlags) => await run(deps, word, flags))
+    .with(addBlockchainArgument)
+    .valueFlag('--admin-keystore <file>', "Keystore of the factory's admin", notEmpty)
+    .valueFlag('--password-file <file>', 'File with the password, or - for standard input', notEmpty)
+    .valueFlag('--factory <address>', 'Address of an existing factory of this admin', notEmpty)
+    .switchFlag('--dry-run', 'Show the transactions and their maximum cost; send nothing')
+    .switchFlag('-y, --yes', "Don't prompt before spending")
+    .with(
+      (own) => addTimeoutFlag(own, 'How long the command may take (1h after you confirm)'),
+      addChainFlags,
+      addOutputFlags,
+    )
+    .action(async (word: string, flags: SetupFlags) => await run(deps, word, flags))
 }
 
 export async function setup(deps: Deps, word: string, flags: SetupFlags): Promise<void> {

@@ -56,7 +56,7 @@ function waitingText({ waiting, waiting_nfts }: DataRecord): string {
 }
 
 export function command(deps: Deps, run = status): GdnCommand {
-  const statusCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The command prints one line for each signer, with the reason if the signer cannot sign. The exit code is 6 if the network is unreachable, and 5 if no signer can sign. An embedded chain has no signers to check, so the command prints only a note.',
     examples: [
@@ -67,10 +67,8 @@ export function command(deps: Deps, run = status): GdnCommand {
       ],
     ],
   })
-  addBlockchainArgument(statusCommand)
-  addChainFlags(statusCommand)
-  addOutputFlags(statusCommand)
-  return statusCommand.action(async (word: string, flags: StatusFlags) => await run(deps, word, flags))
+    .with(addBlockchainArgument, addChainFlags, addOutputFlags)
+    .action(async (word: string, flags: StatusFlags) => await run(deps, word, flags))
 }
 
 export async function status(deps: Deps, word: string, flags: StatusFlags): Promise<void> {

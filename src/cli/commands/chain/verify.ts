@@ -6,7 +6,7 @@ import type { Secret } from '../../../core/secret.ts'
 import { DEFAULT_WAIT_MS } from '../../../operations/defaults.ts'
 import type { DeployedContract } from '../../../server/setup/verify/contracts.ts'
 import type { VerificationResult } from '../../../server/setup/verify/verifier.ts'
-import { GdnCommand, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags } from '../../flags/common.ts'
 import { apiAddress, notEmpty } from '../../flags/parse.ts'
@@ -38,7 +38,7 @@ function viewFor({ stdoutTty }: Io, { to }: VerifyFlags): View {
 }
 
 export function command(deps: Deps, run = verify): GdnCommand {
-  const verifyCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The command submits the sources of two contracts to Sourcify: the factory, and the contract that every collection clones. With an Etherscan key, the command also submits them to Etherscan. It first compares the sources with the code on the chain, then submits them and waits for the results. If a contract is already verified, the command succeeds. The exit code is 5 if a service rejects a contract. Block explorers resolve the clones (EIP-1167), so collections need no separate verification.',
     examples: [
@@ -47,22 +47,18 @@ export function command(deps: Deps, run = verify): GdnCommand {
       ['Write the compiler input for another service', 'gdn chain verify polygon --to input.json'],
     ],
   })
-  addBlockchainArgument(verifyCommand)
-  valueFlag(verifyCommand, '--etherscan-key-file <file>', 'File with the Etherscan API key', {
-    parse: notEmpty,
-  })
-  valueFlag(verifyCommand, '--sourcify-url <url>', 'URL of another Sourcify server', { parse: apiAddress })
-  valueFlag(verifyCommand, '--etherscan-url <url>', 'URL of another Etherscan API', { parse: apiAddress })
-  valueFlag(verifyCommand, '--creation-tx <hash>', 'Hash of the transaction that deployed the factory', {
-    parse: notEmpty,
-  })
-  valueFlag(verifyCommand, '--to <file>', 'Write the standard JSON input to a new file; send nothing', {
-    parse: notEmpty,
-  })
-  addTimeoutFlag(verifyCommand, 'How long the command may take (5m for the results)')
-  addChainFlags(verifyCommand)
-  addOutputFlags(verifyCommand)
-  return verifyCommand.action(async (word: string, flags: VerifyFlags) => await run(deps, word, flags))
+    .with(addBlockchainArgument)
+    .valueFlag('--etherscan-key-file <file>', 'File with the Etherscan API key', notEmpty)
+    .valueFlag('--sourcify-url <url>', 'URL of another Sourcify server', apiAddress)
+    .valueFlag('--etherscan-url <url>', 'URL of another Etherscan API', apiAddress)
+    .valueFlag('--creation-tx <hash>', 'Hash of the transaction that deployed the factory', notEmpty)
+    .valueFlag('--to <file>', 'Write the standard JSON input to a new file; send nothing', notEmpty)
+    .with(
+      (own) => addTimeoutFlag(own, 'How long the command may take (5m for the results)'),
+      addChainFlags,
+      addOutputFlags,
+    )
+    .action(async (word: string, flags: VerifyFlags) => await run(deps, word, flags))
 }
 
 export async function verify(deps: Deps, word: string, flags: VerifyFlags): Promise<void> {

@@ -5,7 +5,7 @@ import type { OpenArchive } from '../../../archive/read-archive.ts'
 import type { WrittenArchive } from '../../../archive/write-archive.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { requiredFlag } from '../../flag-errors.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags } from '../../flags/common.ts'
@@ -55,7 +55,7 @@ const VIEW: View = {
 const MAX_PROBLEMS = 1000
 
 export function command(deps: Deps, run = archive): GdnCommand {
-  const archiveCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The command reads the tokens of any ERC-721 or ERC-1155 contract at a block, fetches their metadata and every file that the metadata references, and writes one CARv1 file, which `ipfs dag import` and @ipld/car read. Its root is an index in JSON Lines with the URL, CID, size and SHA-256 hash of each file. Files under ipfs URLs are fetched as blocks, and each block is checked against its CID. Files under https, ar and data URLs are imported, and the index marks them as not verifiable. You can stop the command at any time. To resume, run the same command again. If files cannot be read, the archive contains the others, and the exit code is 7.',
     examples: [
@@ -67,15 +67,12 @@ export function command(deps: Deps, run = archive): GdnCommand {
       ['Archive a collection of the local backend', 'gdn collection archive -c "Tidal Hours" --local --to tides.car'],
     ],
   })
-  addReadingFlags(archiveCommand)
-  valueFlag(archiveCommand, '--to <file>', 'File to write, such as tides.car', { parse: notEmpty })
-  switchFlag(archiveCommand, '--force', 'Overwrite an existing file, and keep its files that cannot be read now')
-  switchFlag(archiveCommand, '--whole-directory', 'Also archive files of a directory that no token references')
-  addServerFlags(archiveCommand)
-  addOutputFlags(archiveCommand)
-  return archiveCommand.action(async (contract: string | undefined, flags: ArchiveFlags) => {
-    await run(deps, contract, flags)
-  })
+    .with(addReadingFlags)
+    .valueFlag('--to <file>', 'File to write, such as tides.car', notEmpty)
+    .switchFlag('--force', 'Overwrite an existing file, and keep its files that cannot be read now')
+    .switchFlag('--whole-directory', 'Also archive files of a directory that no token references')
+    .with(addServerFlags, addOutputFlags)
+    .action(async (contract: string | undefined, flags: ArchiveFlags) => await run(deps, contract, flags))
 }
 
 export async function archive(deps: Deps, typed: string | undefined, flags: ArchiveFlags): Promise<void> {

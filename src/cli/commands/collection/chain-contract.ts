@@ -3,7 +3,7 @@ import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { flagError } from '../../../core/errors.ts'
-import { type GdnCommand, valueFlag } from '../../command.ts'
+import type { GdnCommand } from '../../command.ts'
 import { addressOfCollection } from '../../connect/named-collection.ts'
 import { namedRpc, type ReaderFlags, serverWithNode } from '../../connect/open-verifier.ts'
 import { whichCollection } from '../../connect/which-collection.ts'
@@ -31,13 +31,13 @@ export interface ChainContract {
 /** Adds the argument and the flags that select a contract and its node. */
 export function addChainContract(command: GdnCommand, group: string): GdnCommand {
   command.argument('[address]')
-  valueFlag(command, '-c, --contract <address>', 'Address or name of the contract', { parse: notEmpty })
-  valueFlag(command, '-b, --blockchain <name>', 'Blockchain of the contract', { parse: blockchainName })
-  valueFlag(command, '--rpc-url <url>', "JSON-RPC URL of the chain (GDN_RPC_URL, or the server's node)", {
+  command.valueFlag('-c, --contract <address>', 'Address or name of the contract', notEmpty)
+  command.valueFlag('-b, --blockchain <name>', 'Blockchain of the contract', blockchainName)
+  command.valueFlag('--rpc-url <url>', "JSON-RPC URL of the chain (GDN_RPC_URL, or the server's node)", {
     group,
     parse: httpAddress,
   })
-  return valueFlag(command, '--requests-per-second <n>', 'Maximum rate of requests to the node (no limit)', {
+  return command.valueFlag('--requests-per-second <n>', 'Maximum rate of requests to the node (no limit)', {
     group,
     parse: positiveNumber,
   })

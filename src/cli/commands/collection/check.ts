@@ -6,7 +6,7 @@ import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { makePrivateFolder } from '../../../core/private-file.ts'
 import { shellWord } from '../../../core/shell-word.ts'
-import { GdnCommand, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags } from '../../flags/common.ts'
 import { notEmpty } from '../../flags/parse.ts'
@@ -31,7 +31,7 @@ const MAX_FIELD = 60
 const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'token_id', plural: 'problems', yields: 'url' }
 
 export function command(deps: Deps, run = check): GdnCommand {
-  const checkCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The command fetches the metadata and every file of the tokens of an ERC-721 or ERC-1155 contract, as gdn collection archive does, but does not store them. It lists the files that cannot be read, or whose content does not match their CID. With --archive, it also lists differences from an archive, files that the archive lacks, and tokens that were updated, minted or burned later. If a file cannot be read or differs, a token was updated, or the archive lacks a token or a file, the exit code is 7. With -o markdown, it prints a report for an issue.',
     examples: [
@@ -43,13 +43,10 @@ export function command(deps: Deps, run = check): GdnCommand {
       ['Compare a collection with its archive', 'gdn collection check -c "Tidal Hours" --local --archive tides.car'],
     ],
   })
-  addReadingFlags(checkCommand)
-  valueFlag(checkCommand, '--archive <file>', 'Archive to compare with', { parse: notEmpty })
-  addServerFlags(checkCommand)
-  addOutputFlags(checkCommand, ['markdown'])
-  return checkCommand.action(async (contract: string | undefined, flags: CheckFlags) => {
-    await run(deps, contract, flags)
-  })
+    .with(addReadingFlags)
+    .valueFlag('--archive <file>', 'Archive to compare with', notEmpty)
+    .with(addServerFlags, (own) => addOutputFlags(own, ['markdown']))
+    .action(async (contract: string | undefined, flags: CheckFlags) => await run(deps, contract, flags))
 }
 
 export async function check(deps: Deps, typed: string | undefined, { output: mode, ...flags }: CheckFlags) {

@@ -6,7 +6,7 @@ import { hasFailed } from '../../../api/nft-status.ts'
 import type { Server } from '../../../config/server.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
 import type { AcceptedOperation } from '../../../operations/types.ts'
-import { eitherFlag, GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import { rememberCollection } from '../../connect/known-collections.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import { confirmSpending } from '../../cost/confirm-spending.ts'
@@ -53,7 +53,7 @@ export interface CreateFlags extends OutputFlags, ServerFlags, WaitFlags, Operat
 }
 
 export function command(deps: Deps, run = create): GdnCommand {
-  const createCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'A collection is a smart contract that belongs to a wallet. The command prints the contract address and saves it for later commands.',
     examples: [
@@ -70,44 +70,40 @@ export function command(deps: Deps, run = create): GdnCommand {
     ],
     aliases: { '--wallet-address': '--wallet', '--is-locked': '--locked' },
   })
-  valueFlag(createCommand, '--name <name>', 'Name of the collection', { parse: notEmpty })
-  valueFlag(createCommand, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
-  valueFlag(createCommand, '--wallet <address>', 'Wallet that owns the collection: an address, @name or ENS name', {
-    parse: addressOrName,
-  })
-  valueFlag(createCommand, '--description <text>', 'Description; Solana requires one')
-  valueFlag(createCommand, '--image <url>', 'Image URL; Solana requires one')
-  eitherFlag(
-    createCommand,
-    'enable-transfer',
-    'Let the API transfer NFTs',
-    "Don't let the API transfer NFTs (the default; gdn prompts in a terminal)",
-  )
-  eitherFlag(createCommand, 'enable-api', 'Let the API mint NFTs (the default)', "Don't let the API mint NFTs")
-  switchFlag(createCommand, '--locked', 'Prevent all transfers of NFTs permanently')
-  switchFlag(createCommand, '--dynamic', 'Let the API update the metadata of NFTs')
-  switchFlag(createCommand, '--enable-burn', 'Let the API burn NFTs')
-  valueFlag(createCommand, '--royalty <percent>', 'Royalty on sales, such as 5%', { parse: percentage })
-  valueFlag(
-    createCommand,
-    '--royalty-receiver <address>',
-    'Receiver of the royalty: an address, @name or ENS name (the owner)',
-    {
-      parse: addressOrName,
-    },
-  )
-  valueFlag(createCommand, '--max-supply <n>', 'Maximum number of NFTs, including burned ones (unlimited)', {
-    parse: integer(1, Number.MAX_SAFE_INTEGER),
-  })
-  valueFlag(createCommand, '-f, --file <file>', 'JSON request, or - for standard input; flags override its fields', {
-    parse: notEmpty,
-  })
-  addEnsFlags(createCommand)
-  addWaitFlags(createCommand, 'the collection is deployed')
-  addOperationFlags(createCommand)
-  addServerFlags(createCommand)
-  addOutputFlags(createCommand)
-  return createCommand.action(async (flags: CreateFlags) => await run(deps, flags))
+    .valueFlag('--name <name>', 'Name of the collection', notEmpty)
+    .valueFlag('-b, --blockchain <name>', 'Blockchain of the collection', blockchainName)
+    .valueFlag('--wallet <address>', 'Wallet that owns the collection: an address, @name or ENS name', addressOrName)
+    .valueFlag('--description <text>', 'Description; Solana requires one')
+    .valueFlag('--image <url>', 'Image URL; Solana requires one')
+    .eitherFlag(
+      'enable-transfer',
+      'Let the API transfer NFTs',
+      "Don't let the API transfer NFTs (the default; gdn prompts in a terminal)",
+    )
+    .eitherFlag('enable-api', 'Let the API mint NFTs (the default)', "Don't let the API mint NFTs")
+    .switchFlag('--locked', 'Prevent all transfers of NFTs permanently')
+    .switchFlag('--dynamic', 'Let the API update the metadata of NFTs')
+    .switchFlag('--enable-burn', 'Let the API burn NFTs')
+    .valueFlag('--royalty <percent>', 'Royalty on sales, such as 5%', percentage)
+    .valueFlag(
+      '--royalty-receiver <address>',
+      'Receiver of the royalty: an address, @name or ENS name (the owner)',
+      addressOrName,
+    )
+    .valueFlag(
+      '--max-supply <n>',
+      'Maximum number of NFTs, including burned ones (unlimited)',
+      integer(1, Number.MAX_SAFE_INTEGER),
+    )
+    .valueFlag('-f, --file <file>', 'JSON request, or - for standard input; flags override its fields', notEmpty)
+    .with(
+      addEnsFlags,
+      (own) => addWaitFlags(own, 'the collection is deployed'),
+      addOperationFlags,
+      addServerFlags,
+      addOutputFlags,
+    )
+    .action(async (flags: CreateFlags) => await run(deps, flags))
 }
 
 export async function create(deps: Deps, flags: CreateFlags): Promise<void> {

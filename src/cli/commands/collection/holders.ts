@@ -1,6 +1,6 @@
 import { flagError } from '../../../core/errors.ts'
 import type { WantedBlock } from '../../../holders/block-of.ts'
-import { GdnCommand, type Parse, valueFlag } from '../../command.ts'
+import { GdnCommand, type Parse } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags } from '../../flags/common.ts'
 import { addEnsFlags, type EnsFlags } from '../../flags/ens.ts'
@@ -43,7 +43,9 @@ const uint256: Parse<bigint> = (raw, flag) => {
 }
 
 export function command(deps: Deps, run = holders): GdnCommand {
-  const holdersCommand = new GdnCommand({
+  const reading = { group: READING }
+  const choosing = { group: CHOOSING }
+  return new GdnCommand({
     about:
       'The command reads the transfers of an ERC-721, ERC-1155 or ERC-20 contract from a node, adds them up, and compares the sum and a sample of the balances with the contract. If they differ, it prints no holders and exits with code 5. By default, it lists the holders at the last final block, or at the newest block of an embedded chain. After an interruption, run the same command again to resume. Counts of ERC-20 tokens are in the smallest unit of the token. You can use the CSV output as a list of receivers, with as many NFTs for each holder as they hold. For one NFT each, add --fields receiver.',
     examples: [
@@ -64,42 +66,30 @@ export function command(deps: Deps, run = holders): GdnCommand {
       ],
     ],
   })
-  addChainContract(holdersCommand, READING)
-  const reading = { group: READING }
-  valueFlag(holdersCommand, '--block <n>', 'List the holders at this block', {
-    ...reading,
-    parse: integer(0, Number.MAX_SAFE_INTEGER),
-  })
-  valueFlag(holdersCommand, '--at <time>', 'Use the last block up to this time, such as 2026-11-01T00:00Z', {
-    ...reading,
-    parse: blockTime,
-  })
-  const choosing = { group: CHOOSING }
-  valueFlag(holdersCommand, '--min <n>', 'List only holders with at least this count', { ...choosing, parse: uint256 })
-  valueFlag(holdersCommand, '--exclude <file|address>', 'Exclude an address, a name or a group, or those in a file', {
-    ...choosing,
-    parse: notEmpty,
-    repeatable: true,
-  })
-  valueFlag(holdersCommand, '--per <what>', 'List one line per token instead of per holder: token', {
-    ...choosing,
-    parse: oneOf(['token']),
-  })
-  valueFlag(holdersCommand, '--token-id <id>', 'List only holders of this token', { ...choosing, parse: uint256 })
-  valueFlag(holdersCommand, '--sample <n>', 'Draw a sample of this many holders', {
-    ...choosing,
-    parse: integer(1, MAX_NUMBER),
-  })
-  valueFlag(holdersCommand, '--seed <text>', 'Text that seeds the draw (the hash of the block)', {
-    ...choosing,
-    parse: notEmpty,
-  })
-  addEnsFlags(holdersCommand, CHOOSING)
-  addServerFlags(holdersCommand)
-  addOutputFlags(holdersCommand)
-  return holdersCommand.action(async (contract: string | undefined, flags: HoldersFlags) => {
-    await run(deps, contract, flags)
-  })
+    .with((own) => addChainContract(own, READING))
+    .valueFlag('--block <n>', 'List the holders at this block', {
+      ...reading,
+      parse: integer(0, Number.MAX_SAFE_INTEGER),
+    })
+    .valueFlag('--at <time>', 'Use the last block up to this time, such as 2026-11-01T00:00Z', {
+      ...reading,
+      parse: blockTime,
+    })
+    .valueFlag('--min <n>', 'List only holders with at least this count', { ...choosing, parse: uint256 })
+    .valueFlag('--exclude <file|address>', 'Exclude an address, a name or a group, or those in a file', {
+      ...choosing,
+      parse: notEmpty,
+      repeatable: true,
+    })
+    .valueFlag('--per <what>', 'List one line per token instead of per holder: token', {
+      ...choosing,
+      parse: oneOf(['token']),
+    })
+    .valueFlag('--token-id <id>', 'List only holders of this token', { ...choosing, parse: uint256 })
+    .valueFlag('--sample <n>', 'Draw a sample of this many holders', { ...choosing, parse: integer(1, MAX_NUMBER) })
+    .valueFlag('--seed <text>', 'Text that seeds the draw (the hash of the block)', { ...choosing, parse: notEmpty })
+    .with((own) => addEnsFlags(own, CHOOSING), addServerFlags, addOutputFlags)
+    .action(async (contract: string | undefined, flags: HoldersFlags) => await run(deps, contract, flags))
 }
 
 export async function holders(deps: Deps, typed: string | undefined, flags: HoldersFlags): Promise<void> {

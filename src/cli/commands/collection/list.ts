@@ -13,7 +13,7 @@ import { SETTINGS_VIEW, withSettings } from './with-settings.ts'
 export type ListFlags = OutputFlags & ServerFlags
 
 export function command(deps: Deps, run = list): GdnCommand {
-  const listCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The API cannot list collections. gdn lists the collections of the selected server that were created on this machine with `gdn collection create` or the TypeScript client, and gets their details from the server.',
     examples: [
@@ -21,9 +21,8 @@ export function command(deps: Deps, run = list): GdnCommand {
       ['Print their addresses', 'gdn collection list -o ids'],
     ],
   })
-  addServerFlags(listCommand)
-  addOutputFlags(listCommand)
-  return listCommand.action(async (flags: ListFlags) => await run(deps, flags))
+    .with(addServerFlags, addOutputFlags)
+    .action(async (flags: ListFlags) => await run(deps, flags))
 }
 
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {

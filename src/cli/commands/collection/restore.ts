@@ -5,7 +5,7 @@ import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { orAborted } from '../../../core/or-aborted.ts'
 import { shellWord } from '../../../core/shell-word.ts'
-import { GdnCommand, switchFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import { administeredPlace, type DatabaseOptions } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
@@ -38,7 +38,7 @@ const VIEW: View = {
 }
 
 export function command(deps: Deps, run = restore): GdnCommand {
-  const restoreCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       "The command checks every block of an archive against its CID, and stores the blocks in the database of a backend, which may be running. It creates the database if there is none. From then on, the backend serves the files at /ipfs, under the same CIDs and paths. If the backend's configuration has an IPFS node or a pinning service, the backend also publishes the files there. Token URIs with https and ar URLs still point to their own servers. The field `answering` counts the tokens whose metadata the backend then serves. If the archive lacks files, the command lists them after it has restored the others, and the exit code is 7.",
     examples: [
@@ -46,11 +46,11 @@ export function command(deps: Deps, run = restore): GdnCommand {
       ['Restore it into another data directory', 'gdn collection restore tides.car --data-dir ./data'],
     ],
   })
-  restoreCommand.argument('<file>')
-  addDatabasePlace(restoreCommand)
-  switchFlag(restoreCommand, '--intact', 'Restore the intact blocks of a damaged archive')
-  addOutputFlags(restoreCommand)
-  return restoreCommand.action(async (file: string, flags: RestoreFlags) => await run(deps, file, flags))
+    .argument('<file>')
+    .with(addDatabasePlace)
+    .switchFlag('--intact', 'Restore the intact blocks of a damaged archive')
+    .with(addOutputFlags)
+    .action(async (file: string, flags: RestoreFlags) => await run(deps, file, flags))
 }
 
 export async function restore(deps: Deps, given: string, flags: RestoreFlags): Promise<void> {

@@ -27,7 +27,7 @@ const VIEW: View = {
 }
 
 export function command(deps: Deps, run = set): GdnCommand {
-  const setCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       "The owner's wallet signs a transaction for each setting that differs, and pays for the gas. The command sends these transactions one after the other, to the server's embedded chain, or to a node that you set, such as with --rpc-url-file. It skips settings that already have the new value, so you can safely run it again, even after an interruption. A transfer of ownership has two steps: the owner offers the ownership with --new-owner, and the new owner accepts it with --accept-owner. If a Safe owns the collection, or accepts the ownership, --safe writes the changes to a file for the Transaction Builder of Safe{Wallet} instead.",
     examples: [
@@ -51,11 +51,9 @@ export function command(deps: Deps, run = set): GdnCommand {
       ],
     ],
   })
-  setCommand.argument('[address]')
-  addSetFlags(setCommand)
-  return setCommand.action(async (address: string | undefined, flags: SetFlags) => {
-    await run(deps, address, flags)
-  })
+    .argument('[address]')
+    .with(addSetFlags)
+    .action(async (address: string | undefined, flags: SetFlags) => await run(deps, address, flags))
 }
 
 export async function set(deps: Deps, typed: string | undefined, flags: SetFlags): Promise<void> {

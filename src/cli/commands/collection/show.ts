@@ -3,7 +3,7 @@ import type { Blockchain } from '../../../api/blockchains.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
 import { glanceAtState } from '../../../state/glance.ts'
 import { collectionsOfServers, type KnownCollection } from '../../../state/known-collections.ts'
-import { GdnCommand, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import { findByAddress, knownCollections, rememberCollection } from '../../connect/known-collections.ts'
 import { collectionNamed } from '../../connect/named-collection.ts'
 import { namedRpc, serverWithNode } from '../../connect/open-verifier.ts'
@@ -23,7 +23,7 @@ export interface ShowFlags extends OutputFlags, ServerFlags {
 }
 
 export function command(deps: Deps, run = show): GdnCommand {
-  const showCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       "The ID of a collection is the ID of the request that created it. For collections created on this machine, you can also use the contract address. On a gdn backend, the royalty, description and image of a collection on an EVM network are the current ones. If the backend can't read them, the command prints a note and shows those from the creation request.\nWith -b and the address of any other contract on an EVM network, the command shows the contract's interfaces, proxy, owner, roles, royalty, supply, contract URI and transfer validator. gdn reads all values from one block, through --rpc-url or else the server's node. The command shows the reason for each value that can't be read, and a warning for values that contradict each other.",
     examples: [
@@ -36,21 +36,14 @@ export function command(deps: Deps, run = show): GdnCommand {
       ['Show a collection by its ID, as JSON', 'gdn collection show 0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5 --json'],
     ],
   })
-  showCommand.argument('[id-or-address...]')
-  valueFlag(showCommand, '--transaction-gdn-id <id>', 'Same as the argument', {
-    parse: notEmpty,
-    repeatable: true,
-    hidden: true,
-  })
-  valueFlag(showCommand, '-b, --blockchain <name>', 'Blockchain of the collections', { parse: blockchainName })
-  valueFlag(showCommand, '--rpc-url <url>', "JSON-RPC URL of a contract's chain (GDN_RPC_URL, or the server's node)", {
-    parse: httpAddress,
-  })
-  addServerFlags(showCommand)
-  addOutputFlags(showCommand)
-  return showCommand.action(async (names: string[], flags: ShowFlags) => {
-    await run(deps, [...names, ...(flags.transactionGdnId ?? [])], flags)
-  })
+    .argument('[id-or-address...]')
+    .valueFlag('--transaction-gdn-id <id>', 'Same as the argument', { parse: notEmpty, repeatable: true, hidden: true })
+    .valueFlag('-b, --blockchain <name>', 'Blockchain of the collections', blockchainName)
+    .valueFlag('--rpc-url <url>', "JSON-RPC URL of a contract's chain (GDN_RPC_URL, or the server's node)", httpAddress)
+    .with(addServerFlags, addOutputFlags)
+    .action(async (names: string[], flags: ShowFlags) => {
+      await run(deps, [...names, ...(flags.transactionGdnId ?? [])], flags)
+    })
 }
 
 export async function show(deps: Deps, given: readonly string[], flags: ShowFlags): Promise<void> {

@@ -1,5 +1,5 @@
 import { GdnError } from '../../../core/errors.ts'
-import { GdnCommand, wordArgument } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
@@ -13,7 +13,7 @@ export type GetFlags = OutputFlags & ServerFlags
 const VIEW: View = { fields: ['name', 'value', 'from'], columns: ['name', 'value', 'from'], id: 'value' }
 
 export function command(deps: Deps, run = get): GdnCommand {
-  const getCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The command prints the value in effect, which comes from flags, the environment, the project or the profile. It never prints API keys.',
     examples: [
@@ -21,10 +21,9 @@ export function command(deps: Deps, run = get): GdnCommand {
       ['Print a setting of another profile', 'gdn config get contract --profile test'],
     ],
   })
-  wordArgument(getCommand, '<name>', SETTINGS_SHOWN)
-  addServerFlags(getCommand)
-  addOutputFlags(getCommand)
-  return getCommand.action(async (name: string, flags: GetFlags) => await run(deps, name, flags))
+    .wordArgument('<name>', SETTINGS_SHOWN)
+    .with(addServerFlags, addOutputFlags)
+    .action(async (name: string, flags: GetFlags) => await run(deps, name, flags))
 }
 
 export async function get(deps: Deps, name: string, flags: GetFlags): Promise<void> {

@@ -1,7 +1,7 @@
 import { profileNames } from '../../../config/profile-names.ts'
 import { SETTING_NAMES } from '../../../config/schema.ts'
 import { readUserConfig } from '../../../config/user-file.ts'
-import { GdnCommand, switchFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
@@ -15,7 +15,7 @@ export interface ListFlags extends OutputFlags, ServerFlags {
 const VIEW: View = { fields: ['name', 'value', 'from'], columns: ['name', 'value', 'from'], id: 'name' }
 
 export function command(deps: Deps, run = list): GdnCommand {
-  const listCommand = new GdnCommand({
+  return new GdnCommand({
     about: 'Flags override the environment, which overrides the project, which overrides your profile.',
     examples: [
       ['List the configuration in this folder', 'gdn config list'],
@@ -23,10 +23,9 @@ export function command(deps: Deps, run = list): GdnCommand {
       ['List the profiles', 'gdn config list --profiles'],
     ],
   })
-  switchFlag(listCommand, '--profiles', 'List the profiles instead; gdn config set profile <name> selects one')
-  addServerFlags(listCommand)
-  addOutputFlags(listCommand)
-  return listCommand.action(async (flags: ListFlags) => await run(deps, flags))
+    .switchFlag('--profiles', 'List the profiles instead; gdn config set profile <name> selects one')
+    .with(addServerFlags, addOutputFlags)
+    .action(async (flags: ListFlags) => await run(deps, flags))
 }
 
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {

@@ -11,15 +11,14 @@ const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'config' }
 export type PathFlags = OutputFlags & Pick<ServerFlags, 'stateDir'>
 
 export function command(deps: Deps, run = path): GdnCommand {
-  const pathCommand = new GdnCommand({
+  return new GdnCommand({
     examples: [
       ['Print all paths', 'gdn config path'],
       ['Edit the configuration', '$EDITOR "$(gdn config path -o ids)"'],
     ],
   })
-  addStateDirFlag(pathCommand)
-  addOutputFlags(pathCommand)
-  return pathCommand.action(async (flags: PathFlags) => await run(deps, flags))
+    .with(addStateDirFlag, addOutputFlags)
+    .action(async (flags: PathFlags) => await run(deps, flags))
 }
 
 export async function path(deps: Deps, flags: PathFlags): Promise<void> {

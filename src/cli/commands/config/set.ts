@@ -8,7 +8,7 @@ import { writeUserConfig } from '../../../config/write-user-file.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { withoutKey } from '../../../core/quoted.ts'
 import { knowKeysIn } from '../../../core/secret.ts'
-import { GdnCommand, valueFlag, wordArgument } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import { keepKey, placeOfKey } from '../../connect/keep-key.ts'
 import { keyIn } from '../../connect/read-key.ts'
 import type { Deps } from '../../deps.ts'
@@ -35,7 +35,7 @@ const VIEW: View = {
 }
 
 export function command(deps: Deps, run = set): GdnCommand {
-  const setCommand = new GdnCommand({
+  return new GdnCommand({
     about: `The settings are ${SETTING_NAMES.join(', ')}, and profile, which selects the default profile. gdn reads an API key from standard input only, and saves the key for one server.`,
     examples: [
       ['Set your default server', 'gdn config set base_url https://api.example.com'],
@@ -43,14 +43,12 @@ export function command(deps: Deps, run = set): GdnCommand {
       ['Change another profile', 'gdn config set blockchain polygon-amoy --profile test'],
     ],
   })
-  wordArgument(setCommand, '<name>', ['profile', 'api_key', ...SETTING_NAMES]).argument('<value>')
-  valueFlag(setCommand, '--profile <name>', 'Profile to change', { parse: notEmpty })
-  valueFlag(setCommand, '--base-url <url>', 'With api_key: URL of the server for the key', { parse: notEmpty })
-  addStateDirFlag(setCommand)
-  addOutputFlags(setCommand)
-  return setCommand.action(async (name: string, value: string, flags: SetFlags) => {
-    await run(deps, name, value, flags)
-  })
+    .wordArgument('<name>', ['profile', 'api_key', ...SETTING_NAMES])
+    .argument('<value>')
+    .valueFlag('--profile <name>', 'Profile to change', notEmpty)
+    .valueFlag('--base-url <url>', 'With api_key: URL of the server for the key', notEmpty)
+    .with(addStateDirFlag, addOutputFlags)
+    .action(async (name: string, value: string, flags: SetFlags) => await run(deps, name, value, flags))
 }
 
 export async function set(deps: Deps, name: string, given: string, flags: SetFlags): Promise<void> {

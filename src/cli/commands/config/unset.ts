@@ -4,7 +4,7 @@ import { SETTING_NAMES } from '../../../config/schema.ts'
 import { checkedOrigin } from '../../../config/server.ts'
 import { readUserConfig } from '../../../config/user-file.ts'
 import { writeUserConfig } from '../../../config/write-user-file.ts'
-import { GdnCommand, valueFlag, wordArgument } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { noServerNamed } from '../../flag-errors.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
@@ -23,19 +23,17 @@ export interface UnsetFlags extends OutputFlags {
 const VIEW: View = { fields: ['name', 'profile', 'server'], columns: ['name', 'profile', 'server'], id: 'name' }
 
 export function command(deps: Deps, run = unset): GdnCommand {
-  const unsetCommand = new GdnCommand({
+  return new GdnCommand({
     examples: [
       ['Remove a setting', 'gdn config unset contract'],
       ['Delete the API key of a server', 'gdn config unset api_key --base-url https://api.example.com'],
     ],
   })
-  wordArgument(unsetCommand, '<name>', ['profile', 'api_key', ...SETTING_NAMES])
-  valueFlag(unsetCommand, '--profile <name>', 'Profile to change', { parse: notEmpty })
-  valueFlag(unsetCommand, '--base-url <url>', 'With api_key: URL of the server whose key is deleted', {
-    parse: notEmpty,
-  })
-  addOutputFlags(unsetCommand)
-  return unsetCommand.action(async (name: string, flags: UnsetFlags) => await run(deps, name, flags))
+    .wordArgument('<name>', ['profile', 'api_key', ...SETTING_NAMES])
+    .valueFlag('--profile <name>', 'Profile to change', notEmpty)
+    .valueFlag('--base-url <url>', 'With api_key: URL of the server whose key is deleted', notEmpty)
+    .with(addOutputFlags)
+    .action(async (name: string, flags: UnsetFlags) => await run(deps, name, flags))
 }
 
 export async function unset(deps: Deps, name: string, flags: UnsetFlags): Promise<void> {

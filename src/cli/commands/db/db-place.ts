@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import { flagError } from '../../../core/errors.ts'
-import { type GdnCommand, valueFlag } from '../../command.ts'
+import type { GdnCommand } from '../../command.ts'
 import { addDataDirFlag, type DataDirFlags } from '../../connect/data-dir.ts'
 import { notEmpty } from '../../flags/parse.ts'
 
@@ -9,9 +9,7 @@ export interface DatabaseFlags extends DataDirFlags {
 }
 
 export function addDatabasePlace(command: GdnCommand): GdnCommand {
-  valueFlag(command, '--config <file>', 'Configuration of the backend (backend.yaml in the data directory)', {
-    parse: notEmpty,
-  })
+  command.valueFlag('--config <file>', 'Configuration of the backend (backend.yaml in the data directory)', notEmpty)
   return addDataDirFlag(command)
 }
 

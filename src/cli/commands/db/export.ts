@@ -9,7 +9,7 @@ import { MOVED_VIEW } from './db-view.ts'
 export type ExportFlags = OutputFlags & DatabaseFlags
 
 export function command(deps: Deps, run = exportAll): GdnCommand {
-  const exportCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The command writes one line of JSON for each row of a database snapshot, with counts and hashes. Only you can read the file, because it contains secrets of the backend. If the backend uses SQLite, stop it first. Processes on PostgreSQL can keep running. The command does not export the files in the data directory.',
     examples: [
@@ -20,10 +20,9 @@ export function command(deps: Deps, run = exportAll): GdnCommand {
       ['Export another data directory', 'gdn db export all.jsonl --data-dir ./data'],
     ],
   })
-  exportCommand.argument('<file>')
-  addDatabasePlace(exportCommand)
-  addOutputFlags(exportCommand)
-  return exportCommand.action(async (file: string, flags: ExportFlags) => await run(deps, file, flags))
+    .argument('<file>')
+    .with(addDatabasePlace, addOutputFlags)
+    .action(async (file: string, flags: ExportFlags) => await run(deps, file, flags))
 }
 
 export async function exportAll(deps: Deps, file: string, flags: ExportFlags): Promise<void> {

@@ -10,7 +10,7 @@ import { MOVED_VIEW } from './db-view.ts'
 export type ImportFlags = OutputFlags & DatabaseFlags
 
 export function command(deps: Deps, run = importAll): GdnCommand {
-  const importCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       "The command imports either all rows or none. It reads back each table and compares the count and the hash of the rows with the export. Use the same version of gdn for the export and the import. The backend keeps its ID, and clients recheck accepted requests. Don't restore a backend by copying its database file, because clients may not detect the restore.",
     examples: [
@@ -18,10 +18,9 @@ export function command(deps: Deps, run = importAll): GdnCommand {
       ['Import into a new data directory', 'gdn db import all.jsonl --data-dir ./data'],
     ],
   })
-  importCommand.argument('<file>')
-  addDatabasePlace(importCommand)
-  addOutputFlags(importCommand)
-  return importCommand.action(async (file: string, flags: ImportFlags) => await run(deps, file, flags))
+    .argument('<file>')
+    .with(addDatabasePlace, addOutputFlags)
+    .action(async (file: string, flags: ImportFlags) => await run(deps, file, flags))
 }
 
 export async function importAll(deps: Deps, file: string, flags: ImportFlags): Promise<void> {

@@ -10,7 +10,7 @@ import { DB_VIEW } from './db-view.ts'
 export type MigrateFlags = OutputFlags & DatabaseFlags
 
 export function command(deps: Deps, run = migrate): GdnCommand {
-  const migrateCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'Every process of a backend migrates the database when it starts. Use this command to migrate the database in advance. Stop processes of an older version first. A migration loses no data. If several processes start a migration at once, only one of them runs it.',
     examples: [
@@ -18,9 +18,8 @@ export function command(deps: Deps, run = migrate): GdnCommand {
       ['Show the pending migrations', 'gdn db status'],
     ],
   })
-  addDatabasePlace(migrateCommand)
-  addOutputFlags(migrateCommand)
-  return migrateCommand.action(async (flags: MigrateFlags) => await run(deps, flags))
+    .with(addDatabasePlace, addOutputFlags)
+    .action(async (flags: MigrateFlags) => await run(deps, flags))
 }
 
 export async function migrate(deps: Deps, flags: MigrateFlags): Promise<void> {

@@ -10,16 +10,15 @@ import { DB_VIEW } from './db-view.ts'
 export type StatusFlags = OutputFlags & DatabaseFlags
 
 export function command(deps: Deps, run = status): GdnCommand {
-  const statusCommand = new GdnCommand({
+  return new GdnCommand({
     about: 'The command changes nothing. The exit code is 6 if the database is unreachable.',
     examples: [
       ['Show the database of gdn serve', 'gdn db status'],
       ['Count the pending migrations', "gdn db status --json | jq '.pending | length'"],
     ],
   })
-  addDatabasePlace(statusCommand)
-  addOutputFlags(statusCommand)
-  return statusCommand.action(async (flags: StatusFlags) => await run(deps, flags))
+    .with(addDatabasePlace, addOutputFlags)
+    .action(async (flags: StatusFlags) => await run(deps, flags))
 }
 
 export async function status(deps: Deps, flags: StatusFlags): Promise<void> {

@@ -3,7 +3,7 @@ import { shortText } from '../../../api/text.ts'
 import { validate } from '../../../api/validate.ts'
 import { API_VERSIONS, type ApiVersion } from '../../../api/versions.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { GdnCommand, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
 import { keepPlace } from '../../connect/keep-place.ts'
 import type { Deps } from '../../deps.ts'
@@ -30,7 +30,7 @@ export interface CreateFlags extends OutputFlags, DataDirFlags {
 const CREATED_VIEW: View = { ...KEY_VIEW, fields: [...KEY_VIEW.fields, 'api_key'] }
 
 export function command(deps: Deps, run = create): GdnCommand {
-  const createCommand = new GdnCommand({
+  return new GdnCommand({
     about: `The command prints the key only once and does not store it, so save the key. The key belongs to the account of the e-mail address, and gives access only to the collections and NFTs of that account. Permissions are ${PERMISSIONS.join(', ')}, and all. You can run this command while the backend is running.`,
     examples: [
       [
@@ -48,28 +48,20 @@ export function command(deps: Deps, run = create): GdnCommand {
       ],
     ],
   })
-  valueFlag(createCommand, '--name <name>', 'Name of the key', { required: true })
-  valueFlag(
-    createCommand,
-    '--email <address>',
-    'E-mail address of the account; gdn creates the account if it does not exist',
-    {
+    .valueFlag('--name <name>', 'Name of the key', { required: true })
+    .valueFlag('--email <address>', 'E-mail address of the account; gdn creates the account if it does not exist', {
       parse: email,
       required: true,
-    },
-  )
-  valueFlag(createCommand, '--permission <a,b>', 'Permissions of the key; repeatable', {
-    parse: permissions,
-    repeatable: true,
-    required: true,
-  })
-  valueFlag(createCommand, '--expires <when>', 'Expiry: 30d, 12h, or the last day in UTC, such as 2027-01-31 (never)')
-  valueFlag(createCommand, '--api-version <version>', "API version of the key (the backend's)", {
-    parse: oneOf(API_VERSIONS),
-  })
-  addDataDirFlag(createCommand)
-  addOutputFlags(createCommand)
-  return createCommand.action(async (flags: CreateFlags) => await run(deps, flags))
+    })
+    .valueFlag('--permission <a,b>', 'Permissions of the key; repeatable', {
+      parse: permissions,
+      repeatable: true,
+      required: true,
+    })
+    .valueFlag('--expires <when>', 'Expiry: 30d, 12h, or the last day in UTC, such as 2027-01-31 (never)')
+    .valueFlag('--api-version <version>', "API version of the key (the backend's)", oneOf(API_VERSIONS))
+    .with(addDataDirFlag, addOutputFlags)
+    .action(async (flags: CreateFlags) => await run(deps, flags))
 }
 
 /** Parses `nft:create,nft:read`, or `all`. */

@@ -8,7 +8,7 @@ import { KEY_VIEW, keyRecord } from './key-view.ts'
 export interface ListFlags extends OutputFlags, DataDirFlags {}
 
 export function command(deps: Deps, run = list): GdnCommand {
-  const listCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The backend does not store the keys themselves, so the list identifies each key by its prefix. The key without an e-mail address is the local key.',
     examples: [
@@ -16,9 +16,8 @@ export function command(deps: Deps, run = list): GdnCommand {
       ['List the active keys, for a script', `gdn key list --json | jq '.[] | select(.status == "active")'`],
     ],
   })
-  addDataDirFlag(listCommand)
-  addOutputFlags(listCommand)
-  return listCommand.action(async (flags: ListFlags) => await run(deps, flags))
+    .with(addDataDirFlag, addOutputFlags)
+    .action(async (flags: ListFlags) => await run(deps, flags))
 }
 
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {

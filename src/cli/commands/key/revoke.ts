@@ -9,7 +9,7 @@ import { KEY_VIEW, keyRecord } from './key-view.ts'
 export interface RevokeFlags extends OutputFlags, DataDirFlags {}
 
 export function command(deps: Deps, run = revoke): GdnCommand {
-  const revokeCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'A running backend rejects the key from the next request on. NFTs and collections that were created with the key stay in the account. After you revoke the local key, the backend creates a new one at its next start.',
     examples: [
@@ -17,10 +17,9 @@ export function command(deps: Deps, run = revoke): GdnCommand {
       ['Revoke by ID, for a script', 'gdn key revoke 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --json'],
     ],
   })
-  revokeCommand.argument('<id or prefix>')
-  addDataDirFlag(revokeCommand)
-  addOutputFlags(revokeCommand)
-  return revokeCommand.action(async (word: string, flags: RevokeFlags) => await run(deps, word, flags))
+    .argument('<id or prefix>')
+    .with(addDataDirFlag, addOutputFlags)
+    .action(async (word: string, flags: RevokeFlags) => await run(deps, word, flags))
 }
 
 export async function revoke(deps: Deps, word: string, flags: RevokeFlags): Promise<void> {

@@ -3,7 +3,7 @@ import { GdnError } from '../../../core/errors.ts'
 import { withTemporaryFolder } from '../../../core/temporary-folder.ts'
 import { withTimeout } from '../../../core/with-timeout.ts'
 import type { BackendOptions, StartedBackend } from '../../../server/main.ts'
-import { GdnCommand, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addCommonFlags, type CommonFlags } from '../../flags/common.ts'
 import { type ForkFlag, fork, forkUrl } from '../../flags/fork.ts'
@@ -37,21 +37,18 @@ export function command(deps: Deps, run = exec): GdnCommand {
     ],
   })
   execCommand.usageLine = '[flags] -- <command> [args...]'
-  execCommand.argument('[command...]')
-  execCommand.passThroughOptions()
-  addServedApiFlags(execCommand)
-  addStoredFilesFlags(execCommand)
-  valueFlag(execCommand, '--faults <file>', 'Inject the faults that this file defines', { parse: notEmpty })
-  valueFlag(
-    execCommand,
-    '--fork <network=url>',
-    'Fork this network; the URL can be in a file (=@<file>) or in GDN_FORK_URL',
-    {
-      parse: fork,
-    },
-  )
-  addCommonFlags(execCommand)
-  return execCommand.action(async (words: string[], flags: ExecFlags) => await run(deps, words, flags))
+  return execCommand
+    .argument('[command...]')
+    .passThroughOptions()
+    .with(addServedApiFlags, addStoredFilesFlags)
+    .valueFlag('--faults <file>', 'Inject the faults that this file defines', notEmpty)
+    .valueFlag(
+      '--fork <network=url>',
+      'Fork this network; the URL can be in a file (=@<file>) or in GDN_FORK_URL',
+      fork,
+    )
+    .with(addCommonFlags)
+    .action(async (words: string[], flags: ExecFlags) => await run(deps, words, flags))
 }
 
 export async function exec(deps: Deps, words: readonly string[], flags: ExecFlags): Promise<void> {

@@ -1,6 +1,6 @@
 import { runningBackend } from '../../../config/local-backend.ts'
 import type { EventReceiver, ReceivedEvent } from '../../../server/admin/listen.ts'
-import { GdnCommand, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import { addDataDirFlag, administeredPlace, type DataDirFlags } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addJsonFlag, type CommonFlags } from '../../flags/common.ts'
@@ -22,7 +22,7 @@ export interface ListenFlags extends CommonFlags, DataDirFlags {
 }
 
 export function command(deps: Deps, run = listen): GdnCommand {
-  const listenCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The command shows the events that webhooks receive. It reads the events from the data directory, so this machine needs no public address. With --forward-to, it posts each event to a URL as a webhook would, signed with a secret that it prints at the start. The secret is the same each time. To post only some event types to a URL, put the types before the URL, as in nft.deployed=http://localhost:3000. An unresponsive URL does not delay deliveries to other URLs. The command does not retry failed deliveries. The command runs until you press Ctrl-C, and exits with code 0.',
     examples: [
@@ -42,18 +42,14 @@ export function command(deps: Deps, run = listen): GdnCommand {
       ],
     ],
   })
-  valueFlag(listenCommand, '--forward-to <url>', 'URL to post events to, or <events>=<url>; repeatable', {
-    parse: forwardTarget,
-    repeatable: true,
-  })
-  valueFlag(listenCommand, '--event <a,b>', "Event types to show; repeatable ('*')", {
-    parse: eventTypes,
-    repeatable: true,
-  })
-  valueFlag(listenCommand, '--email <address>', 'E-mail address of the account (the local account)', { parse: email })
-  addDataDirFlag(listenCommand)
-  addJsonFlag(listenCommand, 'Print a line of JSON for each event and each response')
-  return listenCommand.action(async (flags: ListenFlags) => await run(deps, flags))
+    .valueFlag('--forward-to <url>', 'URL to post events to, or <events>=<url>; repeatable', {
+      parse: forwardTarget,
+      repeatable: true,
+    })
+    .valueFlag('--event <a,b>', "Event types to show; repeatable ('*')", { parse: eventTypes, repeatable: true })
+    .valueFlag('--email <address>', 'E-mail address of the account (the local account)', email)
+    .with(addDataDirFlag, (own) => addJsonFlag(own, 'Print a line of JSON for each event and each response'))
+    .action(async (flags: ListenFlags) => await run(deps, flags))
 }
 
 export async function listen(deps: Deps, flags: ListenFlags): Promise<void> {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { LOG_FILE } from '../../../config/local-backend.ts'
 import { localDataDirectory } from '../../../config/paths.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addCommonFlags, type CommonFlags } from '../../flags/common.ts'
 import { integer } from '../../flags/parse.ts'
@@ -18,16 +18,16 @@ export interface LogsFlags extends CommonFlags {
 }
 
 export function command(deps: Deps, run = logs): GdnCommand {
-  const logsCommand = new GdnCommand({
+  return new GdnCommand({
     examples: [
       ['Show the last lines', 'gdn local logs --lines 20'],
       ['Follow the log', 'gdn local logs -f'],
     ],
   })
-  switchFlag(logsCommand, '-f, --follow', 'Show new lines until Ctrl-C')
-  valueFlag(logsCommand, '--lines <n>', 'Number of lines to show, from the end (100)', { parse: integer(0, 1_000_000) })
-  addCommonFlags(logsCommand)
-  return logsCommand.action(async (flags: LogsFlags) => await run(deps, flags))
+    .switchFlag('-f, --follow', 'Show new lines until Ctrl-C')
+    .valueFlag('--lines <n>', 'Number of lines to show, from the end (100)', integer(0, 1_000_000))
+    .with(addCommonFlags)
+    .action(async (flags: LogsFlags) => await run(deps, flags))
 }
 
 export async function logs(deps: Deps, flags: LogsFlags): Promise<void> {

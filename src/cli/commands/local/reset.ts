@@ -9,7 +9,7 @@ import { GdnError } from '../../../core/errors.ts'
 import { originOfBackend } from '../../../operations/run-origin.ts'
 import { forgetCollections } from '../../../state/known-collections.ts'
 import { statePath, withState } from '../../../state/open-state.ts'
-import { GdnCommand, switchFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { type Io, safe } from '../../io/io.ts'
@@ -27,7 +27,7 @@ export interface ResetFlags extends OutputFlags {
 }
 
 export function command(deps: Deps, run = reset): GdnCommand {
-  const resetCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The command permanently deletes the collections, NFTs, files, chains and key of the local backend. It does not delete a PostgreSQL database. Stop the backend first. The command shows what it would delete. To confirm, type the name "local".',
     examples: [
@@ -35,9 +35,9 @@ export function command(deps: Deps, run = reset): GdnCommand {
       ['Reset from a script', 'gdn local reset --yes'],
     ],
   })
-  switchFlag(resetCommand, '-y, --yes', "Don't prompt")
-  addOutputFlags(resetCommand)
-  return resetCommand.action(async (flags: ResetFlags) => await run(deps, flags))
+    .switchFlag('-y, --yes', "Don't prompt")
+    .with(addOutputFlags)
+    .action(async (flags: ResetFlags) => await run(deps, flags))
 }
 
 export async function reset({ io, env }: Deps, flags: ResetFlags): Promise<void> {

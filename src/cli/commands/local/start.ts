@@ -12,7 +12,7 @@ import {
 import { localDataDirectory } from '../../../config/paths.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { shellWord } from '../../../core/shell-word.ts'
-import { GdnCommand, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import { askReady, problemsIn } from '../../connect/backend-ready.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
@@ -30,7 +30,7 @@ export interface StartFlags extends OutputFlags, ServedApiFlags, StoredFilesFlag
 }
 
 export function command(deps: Deps, run = start): GdnCommand {
-  const startCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The command starts a backend with embedded chains in the background, for commands with --local. The backend listens on the port of its last start (at first, 4680), or on a free port if that port is in use. It keeps its data until you run gdn local reset.',
     examples: [
@@ -38,13 +38,9 @@ export function command(deps: Deps, run = start): GdnCommand {
       ['Start the backend without rate limits', 'gdn local start --rate-limits off'],
     ],
   })
-  valueFlag(startCommand, '--port <port>', 'Port to listen on (the last one, or 4680); 0 selects a free port', {
-    parse: integer(0, 65_535),
-  })
-  addServedApiFlags(startCommand)
-  addStoredFilesFlags(startCommand)
-  addOutputFlags(startCommand)
-  return startCommand.action(async (flags: StartFlags) => await run(deps, flags))
+    .valueFlag('--port <port>', 'Port to listen on (the last one, or 4680); 0 selects a free port', integer(0, 65_535))
+    .with(addServedApiFlags, addStoredFilesFlags, addOutputFlags)
+    .action(async (flags: StartFlags) => await run(deps, flags))
 }
 
 export async function start(deps: Deps, flags: StartFlags): Promise<void> {

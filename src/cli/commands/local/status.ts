@@ -7,14 +7,14 @@ import { createOutput } from '../../render/output.ts'
 import { BACKEND_VIEW, backendData } from './backend-view.ts'
 
 export function command(deps: Deps, run = status): GdnCommand {
-  const statusCommand = new GdnCommand({
+  return new GdnCommand({
     examples: [
       ['Show whether the backend is running', 'gdn local status'],
       ['Print the URL, for a script', 'gdn local status -o ids'],
     ],
   })
-  addOutputFlags(statusCommand)
-  return statusCommand.action(async (flags: OutputFlags) => await run(deps, flags))
+    .with(addOutputFlags)
+    .action(async (flags: OutputFlags) => await run(deps, flags))
 }
 
 export async function status({ io, env }: Deps, flags: OutputFlags): Promise<void> {

@@ -12,12 +12,12 @@ const KILL_WITHIN_MS = 2000
 const LOOK_EVERY_MS = 50
 
 export function command(deps: Deps, run = stop): GdnCommand {
-  const stopCommand = new GdnCommand({
+  return new GdnCommand({
     about: 'The backend keeps its data for the next gdn local start.',
     examples: [['Stop the local backend', 'gdn local stop']],
   })
-  addOutputFlags(stopCommand)
-  return stopCommand.action(async (flags: OutputFlags) => await run(deps, flags))
+    .with(addOutputFlags)
+    .action(async (flags: OutputFlags) => await run(deps, flags))
 }
 
 export async function stop(deps: Deps, flags: OutputFlags): Promise<void> {

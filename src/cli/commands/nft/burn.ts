@@ -23,7 +23,7 @@ import {
 } from './change-nft.ts'
 
 export function command(deps: Deps, run = burn): GdnCommand {
-  const burnCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The server burns NFTs only in collections that were created with --enable-burn. A burn is permanent, so the command shows the title and the owner of each NFT and prompts for confirmation. If the owner of an NFT changes in the meantime, the server rejects its burn. Token IDs are never reused. The owner of an NFT can always burn it with a wallet.',
     examples: [
@@ -31,8 +31,8 @@ export function command(deps: Deps, run = burn): GdnCommand {
       ['Show what would be burned', 'gdn nft burn 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --dry-run'],
     ],
   })
-  addChangeFlags(burnCommand, 'all NFTs are burned')
-  return burnCommand.action(async (ids: string[], flags: ChangeFlags) => await run(deps, ids, flags))
+    .with((own) => addChangeFlags(own, 'all NFTs are burned'))
+    .action(async (ids: string[], flags: ChangeFlags) => await run(deps, ids, flags))
 }
 
 export async function burn(deps: Deps, given: readonly string[], flags: ChangeFlags): Promise<void> {

@@ -4,7 +4,7 @@ import { hasFailed } from '../../../api/nft-status.ts'
 import { readNfts } from '../../../client/read-records.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { unknownNfts } from '../../../operations/unknown-nfts.ts'
-import { type GdnCommand, valueFlag } from '../../command.ts'
+import type { GdnCommand } from '../../command.ts'
 import { networkText } from '../../connect/is-without-value.ts'
 import { collectionsAtAGlance, findByAddress } from '../../connect/known-collections.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
@@ -29,7 +29,7 @@ export interface ChangeFlags extends OutputFlags, ServerFlags, WaitFlags, Operat
 
 /** Adds `--blockchain`, for servers whose records lack the blockchain. */
 export const addBlockchainFlag = (command: GdnCommand): GdnCommand =>
-  valueFlag(command, '-b, --blockchain <name>', 'Blockchain of the NFT', { parse: blockchainName })
+  command.valueFlag('-b, --blockchain <name>', 'Blockchain of the NFT', blockchainName)
 
 /** Adds the flags of a command that burns or freezes NFTs. @param done what the command waits for */
 export function addChangeFlags(command: GdnCommand, done: string): void {

@@ -25,7 +25,7 @@ import {
 } from './change-nft.ts'
 
 export function command(deps: Deps, run = freeze): GdnCommand {
-  const freezeCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'After a freeze, no one can update the metadata. All NFTs must be in one collection. gdn sends one request for every 200 NFTs. The command prompts for confirmation, because a freeze is permanent. The owner of a collection can freeze all of its NFTs with `gdn collection set <contract> --freeze --wallet <owner>`.',
     examples: [
@@ -36,8 +36,8 @@ export function command(deps: Deps, run = freeze): GdnCommand {
       ],
     ],
   })
-  addChangeFlags(freezeCommand, 'all NFTs are frozen')
-  return freezeCommand.action(async (ids: string[], flags: ChangeFlags) => await run(deps, ids, flags))
+    .with((own) => addChangeFlags(own, 'all NFTs are frozen'))
+    .action(async (ids: string[], flags: ChangeFlags) => await run(deps, ids, flags))
 }
 
 /**

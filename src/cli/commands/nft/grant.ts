@@ -1,7 +1,7 @@
 import { isBlockchain } from '../../../api/blockchains.ts'
 import { createnfttrans, createTransRequest12 } from '../../../api/endpoints/createnfttrans.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { GdnCommand, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import { withPaid } from '../../cost/paid.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
@@ -21,7 +21,7 @@ import { addMetadataFlags, type GrantFlags, NFT_ALIASES } from './mint-flags.ts'
 import { nftRequest } from './mint-request.ts'
 
 export function command(deps: Deps, run = grant): GdnCommand {
-  const grantCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       "The server mints the NFT to the sender and then transfers it to the receiver. With api_version 1.2, the default sender is the owner of the collection instead of your profile's wallet. The collection must let the API transfer NFTs (--enable-transfer). The command uploads local files before it sends the request.",
     examples: [
@@ -33,24 +33,17 @@ export function command(deps: Deps, run = grant): GdnCommand {
     ],
     aliases: { ...NFT_ALIASES, '--sender-wallet-address': '--sender' },
   })
-  valueFlag(grantCommand, '-c, --contract <address>', 'Address or name of the collection to mint into', {
-    parse: notEmpty,
-  })
-  valueFlag(grantCommand, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
-  valueFlag(grantCommand, '--sender <address>', "First owner: an address, @name or ENS name (your profile's wallet)", {
-    parse: addressOrName,
-  })
-  valueFlag(grantCommand, '--receiver <address>', 'Receiver: an address, @name or ENS name', { parse: addressOrName })
-  valueFlag(grantCommand, '-f, --file <file>', 'JSON request, or - for standard input; flags override its fields', {
-    parse: notEmpty,
-  })
-  addEnsFlags(grantCommand)
-  addMetadataFlags(grantCommand)
-  addWaitFlags(grantCommand)
-  addOperationFlags(grantCommand)
-  addServerFlags(grantCommand)
-  addOutputFlags(grantCommand)
-  return grantCommand.action(async (flags: GrantFlags) => await run(deps, flags))
+    .valueFlag('-c, --contract <address>', 'Address or name of the collection to mint into', notEmpty)
+    .valueFlag('-b, --blockchain <name>', 'Blockchain of the collection', blockchainName)
+    .valueFlag(
+      '--sender <address>',
+      "First owner: an address, @name or ENS name (your profile's wallet)",
+      addressOrName,
+    )
+    .valueFlag('--receiver <address>', 'Receiver: an address, @name or ENS name', addressOrName)
+    .valueFlag('-f, --file <file>', 'JSON request, or - for standard input; flags override its fields', notEmpty)
+    .with(addEnsFlags, addMetadataFlags, addWaitFlags, addOperationFlags, addServerFlags, addOutputFlags)
+    .action(async (flags: GrantFlags) => await run(deps, flags))
 }
 
 export async function grant(deps: Deps, flags: GrantFlags): Promise<void> {

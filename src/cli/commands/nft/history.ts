@@ -44,7 +44,7 @@ function viewFor({ stdoutTty, columns }: Io): View {
 }
 
 export function command(deps: Deps, run = history): GdnCommand {
-  const historyCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The command shows the mint, transfers, updates, freezes and burn of an NFT with their blocks and transactions, oldest first. On EVM networks, the history includes transfers that were made without the API. An event with the status initiated is not final yet. Only gdn backends provide the history.',
     examples: [
@@ -56,10 +56,9 @@ export function command(deps: Deps, run = history): GdnCommand {
       ],
     ],
   })
-  historyCommand.argument('<nft_gdn_id>')
-  addServerFlags(historyCommand)
-  addOutputFlags(historyCommand)
-  return historyCommand.action(async (id: string, flags: HistoryFlags) => await run(deps, id, flags))
+    .argument('<nft_gdn_id>')
+    .with(addServerFlags, addOutputFlags)
+    .action(async (id: string, flags: HistoryFlags) => await run(deps, id, flags))
 }
 
 export async function history(deps: Deps, id: string, flags: HistoryFlags): Promise<void> {

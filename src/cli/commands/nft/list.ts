@@ -2,7 +2,7 @@ import type { Blockchain } from '../../../api/blockchains.ts'
 import type { NftRecord } from '../../../api/nft-record.ts'
 import { IDS_PER_REQUEST, pagesOfNfts } from '../../../client/read-records.ts'
 import { count } from '../../../core/count.ts'
-import { GdnCommand, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import { whichCollection } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
@@ -27,7 +27,7 @@ const LIST_VIEW: View = { ...NFT_VIEW, dropsId: true }
 const SHOWN_ON_TERMINAL = IDS_PER_REQUEST
 
 export function command(deps: Deps, run = list): GdnCommand {
-  const listCommand = new GdnCommand({
+  return new GdnCommand({
     about: `The command shows the token ID, title, status and owner of each NFT, and also the ID of the NFT if the terminal is wide enough. In a terminal, the table has the first ${SHOWN_ON_TERMINAL} NFTs unless you set --limit. Other formats, pipes and files get all NFTs. To get the details, gdn sends one getnfts request per ${IDS_PER_REQUEST} NFTs, except with -o ids or --fields nft_gdn_id. With --for-spreadsheet, the metadata is in columns like those of a manifest. The separator and the headers are those of the manifest that this machine last minted into the collection.`,
     examples: [
       ['List the NFTs of the only collection created on this machine', 'gdn nft list --local'],
@@ -40,12 +40,11 @@ export function command(deps: Deps, run = list): GdnCommand {
     ],
     aliases: { '--contract-address': '--contract', '--contract-addresses': '--contract' },
   })
-  valueFlag(listCommand, '-c, --contract <address>', 'Address or name of the collection to list', { parse: notEmpty })
-  valueFlag(listCommand, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
-  valueFlag(listCommand, '--limit <n>', 'List only the first n NFTs', { parse: integer(1, 100_000_000) })
-  addServerFlags(listCommand)
-  addOutputFlags(listCommand)
-  return listCommand.action(async (flags: ListFlags) => await run(deps, flags))
+    .valueFlag('-c, --contract <address>', 'Address or name of the collection to list', notEmpty)
+    .valueFlag('-b, --blockchain <name>', 'Blockchain of the collection', blockchainName)
+    .valueFlag('--limit <n>', 'List only the first n NFTs', integer(1, 100_000_000))
+    .with(addServerFlags, addOutputFlags)
+    .action(async (flags: ListFlags) => await run(deps, flags))
 }
 
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {

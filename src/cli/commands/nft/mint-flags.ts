@@ -4,7 +4,7 @@ import { isTraitType, parseMaximum, parseTraitValue, type TraitType } from '../.
 import { flagError } from '../../../core/errors.ts'
 import { quoted } from '../../../core/quoted.ts'
 import type { UnknownColumns } from '../../../manifest/columns.ts'
-import { type GdnCommand, type Parse, valueFlag } from '../../command.ts'
+import type { GdnCommand, Parse } from '../../command.ts'
 import type { OutputFlags, ServerFlags } from '../../flags/common.ts'
 import type { EnsFlags } from '../../flags/ens.ts'
 import { type KeyValue, keyValue, notEmpty } from '../../flags/parse.ts'
@@ -55,14 +55,14 @@ export const NFT_ALIASES = {
 
 export function addMetadataFlags(command: GdnCommand): GdnCommand {
   const group = 'Metadata'
-  valueFlag(command, '--title <text>', 'Title', { group })
-  valueFlag(command, '--description <text>', 'Description', { group })
-  valueFlag(command, '--image <url|path>', 'Same as --media image=…', { group, parse: notEmpty })
+  command.valueFlag('--title <text>', 'Title', { group })
+  command.valueFlag('--description <text>', 'Description', { group })
+  command.valueFlag('--image <url|path>', 'Same as --media image=…', { group, parse: notEmpty })
   const pairs = { group, parse: keyValue, repeatable: true }
-  valueFlag(command, '--media <key=url|path>', 'Add a file; repeatable', pairs)
-  valueFlag(command, '--extra <key=value>', 'Add an extra metadata key; repeatable', pairs)
+  command.valueFlag('--media <key=url|path>', 'Add a file; repeatable', pairs)
+  command.valueFlag('--extra <key=value>', 'Add an extra metadata key; repeatable', pairs)
   const attributes = { ...pairs, parse: Object.assign(attribute, { takes: keyValue.takes }) }
-  return valueFlag(command, '--attr <tag=value>', "Add an attribute, also 'tag(number)=5'; repeatable", attributes)
+  return command.valueFlag('--attr <tag=value>', "Add an attribute, also 'tag(number)=5'; repeatable", attributes)
 }
 
 /** Parses `tag=value`, or a typed trait: `Power(number)=5` or `Power(number,max=100)=5`. */

@@ -1,6 +1,6 @@
 import { createnft } from '../../../api/endpoints/createnft.ts'
 import { addColumnFlags, addDuplicatesFlag } from '../../batch/flags.ts'
-import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import { withPaid } from '../../cost/paid.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
@@ -16,7 +16,8 @@ import { addMetadataFlags, type MintFlags, NFT_ALIASES } from './mint-flags.ts'
 import { nftRequest } from './mint-request.ts'
 
 export function command(deps: Deps, run = mint): GdnCommand {
-  const mintCommand = new GdnCommand({
+  const BATCH = 'Manifests'
+  return new GdnCommand({
     about:
       'The command mints one NFT from flags, or all NFTs of a JSON request. With a manifest (CSV, JSONL or a JSON list of rows), it does the same as gdn batch mint. It uploads local files before it sends the request.',
     examples: [
@@ -40,30 +41,23 @@ export function command(deps: Deps, run = mint): GdnCommand {
     ],
     aliases: NFT_ALIASES,
   })
-  valueFlag(mintCommand, '-c, --contract <address>', 'Address or name of the collection to mint into', {
-    parse: notEmpty,
-  })
-  valueFlag(mintCommand, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
-  valueFlag(mintCommand, '--receiver <address>', 'Receiver: an address, @name or ENS name', { parse: addressOrName })
-  valueFlag(mintCommand, '-f, --file <file>', 'JSON request or manifest, or - for standard input', { parse: notEmpty })
-  switchFlag(mintCommand, '--dynamic', 'Mint dynamic NFTs, whose metadata can be updated')
-  addEnsFlags(mintCommand)
-  addMetadataFlags(mintCommand)
-  addWaitFlags(mintCommand)
-  addOperationFlags(mintCommand)
-  const BATCH = 'Manifests'
-  valueFlag(mintCommand, '--run <name>', "Name that identifies the run (the manifest's path)", {
-    group: BATCH,
-    parse: notEmpty,
-  })
-  valueFlag(mintCommand, '--chunk-size <n>', 'NFTs per request (50)', { group: BATCH, parse: integer(1, 1000) })
-  valueFlag(mintCommand, '--rate <n>', 'Maximum number of requests per second', { group: BATCH, parse: positiveNumber })
-  switchFlag(mintCommand, '--in-order', "Send rows in the manifest's order", BATCH)
-  addColumnFlags(mintCommand, BATCH)
-  addDuplicatesFlag(mintCommand, BATCH)
-  addServerFlags(mintCommand)
-  addOutputFlags(mintCommand)
-  return mintCommand.action(async (flags: MintFlags) => await run(deps, flags))
+    .valueFlag('-c, --contract <address>', 'Address or name of the collection to mint into', notEmpty)
+    .valueFlag('-b, --blockchain <name>', 'Blockchain of the collection', blockchainName)
+    .valueFlag('--receiver <address>', 'Receiver: an address, @name or ENS name', addressOrName)
+    .valueFlag('-f, --file <file>', 'JSON request or manifest, or - for standard input', notEmpty)
+    .switchFlag('--dynamic', 'Mint dynamic NFTs, whose metadata can be updated')
+    .with(addEnsFlags, addMetadataFlags, addWaitFlags, addOperationFlags)
+    .valueFlag('--run <name>', "Name that identifies the run (the manifest's path)", { group: BATCH, parse: notEmpty })
+    .valueFlag('--chunk-size <n>', 'NFTs per request (50)', { group: BATCH, parse: integer(1, 1000) })
+    .valueFlag('--rate <n>', 'Maximum number of requests per second', { group: BATCH, parse: positiveNumber })
+    .switchFlag('--in-order', "Send rows in the manifest's order", BATCH)
+    .with(
+      (own) => addColumnFlags(own, BATCH),
+      (own) => addDuplicatesFlag(own, BATCH),
+      addServerFlags,
+      addOutputFlags,
+    )
+    .action(async (flags: MintFlags) => await run(deps, flags))
 }
 
 export async function mint(deps: Deps, flags: MintFlags): Promise<void> {

@@ -10,7 +10,7 @@ import { quoted } from '../../../core/quoted.ts'
 import { openSeaChain } from '../../../marketplace/opensea.ts'
 import { parseTokenId } from '../../../verify/abi.ts'
 import { findRun, settingsOfRun } from '../../batch/which-server.ts'
-import { GdnCommand, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import { type ChosenCollection, whichCollection } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
 import { wrongAddress } from '../../flag-errors.ts'
@@ -35,7 +35,7 @@ const FIELDS = ['token_id', 'status', 'contract_address', 'blockchain', 'marketp
 const VIEW: View = { fields: FIELDS, columns: ['token_id', 'status', 'error'], id: 'token_id', plural: 'NFTs' }
 
 export function command(deps: Deps, run = refresh): GdnCommand {
-  const refreshCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The command asks OpenSea to read the metadata of NFTs again, after an update or a reveal. It refreshes the named tokens, the NFTs that a run minted (--run), or else all NFTs of the collection. OpenSea reads the metadata some time after it accepts a request. Repeating a request has no further effect.\ngdn reads the API key from --opensea-key-file, GDN_OPENSEA_KEY, or the keys that gdn auth login saved for https://api.opensea.io. If OpenSea limits the rate, the command waits up to 5 minutes for the next request. If it has to wait longer, it stops and lists the tokens that are left.',
     examples: [
@@ -48,16 +48,18 @@ export function command(deps: Deps, run = refresh): GdnCommand {
     ],
     aliases: { '--contract-address': '--contract', '--contract-addresses': '--contract' },
   })
-  refreshCommand.argument('[token-id...]')
-  valueFlag(refreshCommand, '-c, --contract <address>', 'Address or name of the collection', { parse: notEmpty })
-  valueFlag(refreshCommand, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
-  valueFlag(refreshCommand, '--run <run>', 'Refresh the NFTs that this run minted', { parse: notEmpty })
-  valueFlag(refreshCommand, '--rate <n>', 'Maximum number of requests per second (1)', { parse: positiveNumber })
-  addOpenSeaFlags(refreshCommand)
-  addTimeoutFlag(refreshCommand, 'How long the command may take (no limit)')
-  addServerFlags(refreshCommand)
-  addOutputFlags(refreshCommand)
-  return refreshCommand.action(async (ids: string[], flags: RefreshFlags) => await run(deps, ids, flags))
+    .argument('[token-id...]')
+    .valueFlag('-c, --contract <address>', 'Address or name of the collection', notEmpty)
+    .valueFlag('-b, --blockchain <name>', 'Blockchain of the collection', blockchainName)
+    .valueFlag('--run <run>', 'Refresh the NFTs that this run minted', notEmpty)
+    .valueFlag('--rate <n>', 'Maximum number of requests per second (1)', positiveNumber)
+    .with(
+      addOpenSeaFlags,
+      (own) => addTimeoutFlag(own, 'How long the command may take (no limit)'),
+      addServerFlags,
+      addOutputFlags,
+    )
+    .action(async (ids: string[], flags: RefreshFlags) => await run(deps, ids, flags))
 }
 
 interface Tokens extends ChosenCollection {

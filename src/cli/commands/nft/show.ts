@@ -4,7 +4,7 @@ import { isFinal } from '../../../api/nft-status.ts'
 import { readNfts } from '../../../client/read-records.ts'
 import { flagError } from '../../../core/errors.ts'
 import { refuseUnknown } from '../../../operations/unknown-nfts.ts'
-import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { blockchainName, httpAddress, notEmpty } from '../../flags/parse.ts'
@@ -31,7 +31,7 @@ export interface ShowFlags extends OutputFlags, ServerFlags {
 }
 
 export function command(deps: Deps, run = show): GdnCommand {
-  const showCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'With one ID, the command prints one object. With several IDs, it prints a list. The exit code is 5 if the server has no NFT with one of the IDs.\nIn a terminal, the command shows a single NFT with its image: a PNG, a JPEG or the first frame of a GIF, of at most 16 MiB. gdn draws the image with the protocol of the terminal (kitty, iTerm2 or sixel), or as blocks of color. To choose another method, set GDN_IMAGES to kitty, iterm, sixel, blocks or off. gdn fetches the image from the /ipfs path of a gdn backend or from --gateway, never from a web address in an NFT.\nWith <contract>/<token ID> and -b, the command shows a token of any contract on an EVM network: its owner, token URI, royalty, supply and metadata. gdn reads them from --rpc-url and --gateway, or from the server of --base-url, --profile or --local. It also fetches metadata from public web addresses. If gdn cannot read a value, the command shows the reason.',
     examples: [
@@ -51,26 +51,15 @@ export function command(deps: Deps, run = show): GdnCommand {
     ],
     aliases: { '--nft-gdn-ids': '--nft-gdn-id' },
   })
-  showCommand.argument('[nft_gdn_id...]')
-  valueFlag(showCommand, '--nft-gdn-id <id>', 'Same as the argument', {
-    parse: notEmpty,
-    repeatable: true,
-    hidden: true,
-  })
-  addWatchFlag(showCommand)
-  switchFlag(showCommand, '--no-image', "Don't draw the image")
-  valueFlag(showCommand, '--gateway <url>', "IPFS gateway for the image or metadata (the gdn backend's gateway)", {
-    parse: httpAddress,
-  })
-  valueFlag(showCommand, '-b, --blockchain <name>', 'Blockchain of a token', { parse: blockchainName })
-  valueFlag(showCommand, '--rpc-url <url>', "JSON-RPC URL of a token's chain (GDN_RPC_URL, or the server's node)", {
-    parse: httpAddress,
-  })
-  addServerFlags(showCommand)
-  addOutputFlags(showCommand)
-  return showCommand.action(async (ids: string[], flags: ShowFlags) => {
-    await run(deps, [...ids, ...(flags.nftGdnId ?? [])], flags)
-  })
+    .argument('[nft_gdn_id...]')
+    .valueFlag('--nft-gdn-id <id>', 'Same as the argument', { parse: notEmpty, repeatable: true, hidden: true })
+    .with(addWatchFlag)
+    .switchFlag('--no-image', "Don't draw the image")
+    .valueFlag('--gateway <url>', "IPFS gateway for the image or metadata (the gdn backend's gateway)", httpAddress)
+    .valueFlag('-b, --blockchain <name>', 'Blockchain of a token', blockchainName)
+    .valueFlag('--rpc-url <url>', "JSON-RPC URL of a token's chain (GDN_RPC_URL, or the server's node)", httpAddress)
+    .with(addServerFlags, addOutputFlags)
+    .action(async (ids: string[], flags: ShowFlags) => await run(deps, [...ids, ...(flags.nftGdnId ?? [])], flags))
 }
 
 export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags): Promise<void> {

@@ -4,7 +4,7 @@ import { statusOf } from '../../../client/responses.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { DEFAULT_WAIT_MS } from '../../../operations/defaults.ts'
 import type { AcceptedOperation } from '../../../operations/types.ts'
-import { GdnCommand, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import { findCollection } from '../../connect/find-collection.ts'
 import { knownCollections } from '../../connect/known-collections.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
@@ -39,7 +39,7 @@ import {
 type TransferRequest = z.output<typeof transferRequest12>
 
 export function command(deps: Deps, run = transfer): GdnCommand {
-  const transferCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'gdn looks up the token ID, contract, blockchain and current owner unless flags set them. The collection must let the API transfer NFTs (--enable-transfer). The API does not transfer NFTs on Solana.',
     examples: [
@@ -65,26 +65,22 @@ export function command(deps: Deps, run = transfer): GdnCommand {
       '--nft-gdn-ids': '--nft-gdn-id',
     },
   })
-  transferCommand.argument('[nft_gdn_id]')
-  valueFlag(transferCommand, '--receiver <address>', 'New owner: an address, @name or ENS name', {
-    parse: addressOrName,
-  })
-  valueFlag(transferCommand, '--sender <address>', 'Current owner', { parse: addressOrName })
-  valueFlag(transferCommand, '--token-id <id>', 'Token ID', { parse: notEmpty })
-  valueFlag(transferCommand, '-c, --contract <address>', "Address or name of the NFT's collection", { parse: notEmpty })
-  valueFlag(transferCommand, '-b, --blockchain <name>', 'Blockchain of the NFT', { parse: blockchainName })
-  valueFlag(transferCommand, '--nft-gdn-id <id>', 'Same as the argument', { parse: notEmpty, hidden: true })
-  valueFlag(transferCommand, '-f, --file <file>', 'JSON request, or - for standard input; flags override its fields', {
-    parse: notEmpty,
-  })
-  addEnsFlags(transferCommand)
-  addWaitFlags(transferCommand, 'the owner changes')
-  addOperationFlags(transferCommand)
-  addServerFlags(transferCommand)
-  addOutputFlags(transferCommand)
-  return transferCommand.action(async (id: string | undefined, flags: TransferFlags) => {
-    await run(deps, id, flags)
-  })
+    .argument('[nft_gdn_id]')
+    .valueFlag('--receiver <address>', 'New owner: an address, @name or ENS name', addressOrName)
+    .valueFlag('--sender <address>', 'Current owner', addressOrName)
+    .valueFlag('--token-id <id>', 'Token ID', notEmpty)
+    .valueFlag('-c, --contract <address>', "Address or name of the NFT's collection", notEmpty)
+    .valueFlag('-b, --blockchain <name>', 'Blockchain of the NFT', blockchainName)
+    .valueFlag('--nft-gdn-id <id>', 'Same as the argument', { parse: notEmpty, hidden: true })
+    .valueFlag('-f, --file <file>', 'JSON request, or - for standard input; flags override its fields', notEmpty)
+    .with(
+      addEnsFlags,
+      (own) => addWaitFlags(own, 'the owner changes'),
+      addOperationFlags,
+      addServerFlags,
+      addOutputFlags,
+    )
+    .action(async (id: string | undefined, flags: TransferFlags) => await run(deps, id, flags))
 }
 
 export async function transfer(deps: Deps, id: string | undefined, flags: TransferFlags): Promise<void> {

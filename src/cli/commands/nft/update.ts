@@ -7,7 +7,7 @@ import { mayBeMisspelled } from '../../../core/nearest.ts'
 import { quoted } from '../../../core/quoted.ts'
 import { proofIn } from '../../../manifest/reveal-keys.ts'
 import { NOT_PROVEN } from '../../../plan/plan-notes.ts'
-import { GdnCommand, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import { confirmSpending } from '../../cost/confirm-spending.ts'
 import { withPaid } from '../../cost/paid.ts'
 import { worstOfRequest } from '../../cost/run-limit.ts'
@@ -48,7 +48,7 @@ export type UpdateFlags = ChangeFlags &
 const DIFFERENCE: View = { fields: ['field', 'before', 'after'], columns: ['field', 'before', 'after'], id: 'field' }
 
 export function command(deps: Deps, run = update): GdnCommand {
-  const updateCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'You can update only dynamic NFTs, and only until they are frozen. Each flag changes one field, and the other fields keep their values. With -f, a file replaces the whole metadata. The request contains the revision that it replaces, so the command never overwrites an update by someone else.',
     examples: [
@@ -60,17 +60,17 @@ export function command(deps: Deps, run = update): GdnCommand {
       ['Replace the whole metadata', 'gdn nft update 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d -f metadata.json'],
     ],
   })
-  updateCommand.argument('<nft_gdn_id>')
-  addMetadataFlags(updateCommand)
-  valueFlag(updateCommand, '-f, --file <file>', 'JSON file that replaces the whole metadata, or - for standard input', {
-    parse: notEmpty,
-  })
-  addBlockchainFlag(updateCommand)
-  addWaitFlags(updateCommand, 'the NFT is updated', { dryRun: 'Show the difference without sending it' })
-  addOperationFlags(updateCommand)
-  addServerFlags(updateCommand)
-  addOutputFlags(updateCommand)
-  return updateCommand.action(async (id: string, flags: UpdateFlags) => await run(deps, id, flags))
+    .argument('<nft_gdn_id>')
+    .with(addMetadataFlags)
+    .valueFlag('-f, --file <file>', 'JSON file that replaces the whole metadata, or - for standard input', notEmpty)
+    .with(
+      addBlockchainFlag,
+      (own) => addWaitFlags(own, 'the NFT is updated', { dryRun: 'Show the difference without sending it' }),
+      addOperationFlags,
+      addServerFlags,
+      addOutputFlags,
+    )
+    .action(async (id: string, flags: UpdateFlags) => await run(deps, id, flags))
 }
 
 export async function update(deps: Deps, id: string, flags: UpdateFlags): Promise<void> {

@@ -11,7 +11,7 @@ import type { Provenance } from '../../../reveal/verify-provenance.ts'
 import { asRequested } from '../../../verify/compare-metadata.ts'
 import { type Verification, verifyNfts } from '../../../verify/verify.ts'
 import { commitmentsOf } from '../../batch/shuffled-drop.ts'
-import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import { addBeaconFlags } from '../../connect/open-beacon.ts'
 import { addReaderFlags, openVerifier } from '../../connect/open-verifier.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
@@ -39,7 +39,7 @@ import {
 import { checkProvenance, resultOf } from './verify-token.ts'
 
 export function command(deps: Deps, run = verify): GdnCommand {
-  const verifyCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       "The command checks that the server created the NFT, and that the NFT belongs to the address in --receiver, or else to the owner in the server's record. The exit code is 5 if the server doesn't confirm both. gdn looks up the blockchain unless a flag sets it. With --on-chain, the command also reads the owner, token URI and metadata from the chain and the storage, and compares them with the server's record. The exit code is 5 if they differ, and 6 if they can't be read. For an NFT that was minted unrevealed, --on-chain also proves that the metadata matches the commitment made before the mint, and that a round of drand drew the row if the drop was shuffled. With <contract>/<token ID> instead of the ID, the command does only this proof, even without --on-chain. Without such a commitment, the command checks that the metadata of a token of an EVM network matches the CID in its URI. The exit code is 5 if the metadata differs, or if the token URI doesn't identify its content, such as a web address. With <contract>/<token ID>, the command reads from --rpc-url and --gateway, or from the server of --base-url, --profile or --local, and needs no API key.",
     examples: [
@@ -65,24 +65,13 @@ export function command(deps: Deps, run = verify): GdnCommand {
       '--nft-gdn-ids': '--nft-gdn-id',
     },
   })
-  verifyCommand.argument('[nft_gdn_id]')
-  valueFlag(verifyCommand, '--receiver <address>', 'Owner of the NFT', { parse: addressOrName })
-  valueFlag(verifyCommand, '-b, --blockchain <name>', 'Blockchain of the NFT', { parse: blockchainName })
-  valueFlag(verifyCommand, '--nft-gdn-id <id>', 'Same as the argument', { parse: notEmpty, hidden: true })
-  switchFlag(
-    verifyCommand,
-    '--on-chain',
-    'Also compare owner, token URI and metadata with the chain and the storage',
-    'Verifying',
-  )
-  addEnsFlags(verifyCommand)
-  addReaderFlags(verifyCommand)
-  addBeaconFlags(verifyCommand, 'Verifying')
-  addServerFlags(verifyCommand)
-  addOutputFlags(verifyCommand)
-  return verifyCommand.action(async (id: string | undefined, flags: VerifyNftFlags) => {
-    await run(deps, id, flags)
-  })
+    .argument('[nft_gdn_id]')
+    .valueFlag('--receiver <address>', 'Owner of the NFT', addressOrName)
+    .valueFlag('-b, --blockchain <name>', 'Blockchain of the NFT', blockchainName)
+    .valueFlag('--nft-gdn-id <id>', 'Same as the argument', { parse: notEmpty, hidden: true })
+    .switchFlag('--on-chain', 'Also compare owner, token URI and metadata with the chain and the storage', 'Verifying')
+    .with(addEnsFlags, addReaderFlags, (own) => addBeaconFlags(own, 'Verifying'), addServerFlags, addOutputFlags)
+    .action(async (id: string | undefined, flags: VerifyNftFlags) => await run(deps, id, flags))
 }
 
 export async function verify(deps: Deps, id: string | undefined, flags: VerifyNftFlags): Promise<void> {

@@ -1,7 +1,7 @@
 import { readNfts } from '../../../client/read-records.ts'
 import { DEFAULT_WAIT_MS } from '../../../operations/defaults.ts'
 import { refuseUnknown } from '../../../operations/unknown-nfts.ts'
-import { GdnCommand, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { notEmpty } from '../../flags/parse.ts'
@@ -18,7 +18,7 @@ export interface WaitCommandFlags extends OutputFlags, ServerFlags {
 }
 
 export function command(deps: Deps, run = wait): GdnCommand {
-  const waitCommand = new GdnCommand({
+  return new GdnCommand({
     about: 'The exit code is 5 if an NFT failed, and 8 if an NFT is still pending after the timeout.',
     examples: [
       [
@@ -30,18 +30,12 @@ export function command(deps: Deps, run = wait): GdnCommand {
     ],
     aliases: { '--nft-gdn-ids': '--nft-gdn-id' },
   })
-  waitCommand.argument('[nft_gdn_id...]')
-  valueFlag(waitCommand, '--nft-gdn-id <id>', 'Same as the argument', {
-    parse: notEmpty,
-    repeatable: true,
-    hidden: true,
-  })
-  addTimeoutFlag(waitCommand, 'How long the command may take (5m)')
-  addServerFlags(waitCommand)
-  addOutputFlags(waitCommand)
-  return waitCommand.action(async (ids: string[], flags: WaitCommandFlags) => {
-    await run(deps, [...ids, ...(flags.nftGdnId ?? [])], flags)
-  })
+    .argument('[nft_gdn_id...]')
+    .valueFlag('--nft-gdn-id <id>', 'Same as the argument', { parse: notEmpty, repeatable: true, hidden: true })
+    .with((own) => addTimeoutFlag(own, 'How long the command may take (5m)'), addServerFlags, addOutputFlags)
+    .action(
+      async (ids: string[], flags: WaitCommandFlags) => await run(deps, [...ids, ...(flags.nftGdnId ?? [])], flags),
+    )
 }
 
 export async function wait(deps: Deps, ids: readonly string[], flags: WaitCommandFlags): Promise<void> {

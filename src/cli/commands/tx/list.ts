@@ -1,5 +1,5 @@
 import { flagError } from '../../../core/errors.ts'
-import { GdnCommand, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
@@ -18,7 +18,7 @@ export interface ListFlags extends OutputFlags, DataDirFlags {
 }
 
 export function command(deps: Deps, run = list): GdnCommand {
-  const listCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The latest transaction is first. The states are signed (sent and not in a block yet), mined (in a block), confirmed (after the confirmations of the network), final (no reorg can remove it), reverted (the chain rejected it), lost (another transaction used its nonce) and cancelled (an empty transaction used its nonce). The list does not contain transactions on Solana.',
     examples: [
@@ -29,18 +29,11 @@ export function command(deps: Deps, run = list): GdnCommand {
       ],
     ],
   })
-  valueFlag(listCommand, '-b, --blockchain <name>', 'Show only transactions on this blockchain', {
-    parse: blockchainName,
-  })
-  valueFlag(listCommand, '--state <state>', `Show only transactions in this state: ${STATES.join(', ')}`, {
-    parse: oneOf(STATES),
-  })
-  valueFlag(listCommand, '--limit <n>', `Maximum number of transactions (${DEFAULT_LIMIT})`, {
-    parse: integer(1, 100_000),
-  })
-  addDataDirFlag(listCommand)
-  addOutputFlags(listCommand)
-  return listCommand.action(async (flags: ListFlags) => await run(deps, flags))
+    .valueFlag('-b, --blockchain <name>', 'Show only transactions on this blockchain', blockchainName)
+    .valueFlag('--state <state>', `Show only transactions in this state: ${STATES.join(', ')}`, oneOf(STATES))
+    .valueFlag('--limit <n>', `Maximum number of transactions (${DEFAULT_LIMIT})`, integer(1, 100_000))
+    .with(addDataDirFlag, addOutputFlags)
+    .action(async (flags: ListFlags) => await run(deps, flags))
 }
 
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {

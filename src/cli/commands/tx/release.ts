@@ -1,5 +1,5 @@
 import { count } from '../../../core/count.ts'
-import { GdnCommand, switchFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import { addDataDirFlag, administeredPlace, type DataDirFlags, onPlace } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
@@ -18,7 +18,7 @@ export interface ReleaseFlags extends OutputFlags, DataDirFlags {
 }
 
 export function command(deps: Deps, run = release): GdnCommand {
-  const releaseCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The command accepts the unexplained tokens that `gdn tx unknown` lists, and lets the backend mint in the collection again. Before you release a collection, stop clients that may repeat requests from before the restore. The backend has no record of those requests and would mint their NFTs a second time. After the release, the backend mints the pending NFTs of the collection. If these NFTs may already exist as unexplained tokens, add --fail-pending.',
     examples: [
@@ -32,12 +32,11 @@ export function command(deps: Deps, run = release): GdnCommand {
       ],
     ],
   })
-  releaseCommand.argument('<collection>')
-  switchFlag(releaseCommand, '--fail-pending', 'Fail the pending NFTs instead of minting them')
-  switchFlag(releaseCommand, '-y, --yes', "Don't prompt")
-  addDataDirFlag(releaseCommand)
-  addOutputFlags(releaseCommand)
-  return releaseCommand.action(async (collection: string, flags: ReleaseFlags) => await run(deps, collection, flags))
+    .argument('<collection>')
+    .switchFlag('--fail-pending', 'Fail the pending NFTs instead of minting them')
+    .switchFlag('-y, --yes', "Don't prompt")
+    .with(addDataDirFlag, addOutputFlags)
+    .action(async (collection: string, flags: ReleaseFlags) => await run(deps, collection, flags))
 }
 
 export async function release(deps: Deps, name: string, flags: ReleaseFlags): Promise<void> {

@@ -5,7 +5,7 @@ import { withTimeout } from '../../../core/with-timeout.ts'
 import type { ShownTransaction } from '../../../server/admin/transactions.ts'
 import type { ReplacementCost, ReplacementFees } from '../../../server/pipeline/evm/public-network/replacement-cost.ts'
 import type { TransactionAction } from '../../../server/store/schema.ts'
-import { GdnCommand, switchFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import {
   addDataDirFlag,
   administeredPlace,
@@ -81,7 +81,7 @@ export function replacementCommand(deps: Deps, action: TransactionAction, texts:
   const line = `gdn tx ${action} 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d`
   const command = new GdnCommand({ about, examples: [[example, line]] })
   command.argument('<transaction>')
-  switchFlag(command, '-y, --yes', yes)
+  command.switchFlag('-y, --yes', yes)
   addDataDirFlag(command)
   addOutputFlags(command)
   return command.action(async (word: string, flags: OutputFlags & DataDirFlags & { yes?: boolean }) => {

@@ -37,7 +37,7 @@ const attemptsText = (attempts: readonly ShownAttempt[]): string =>
 export type ShowFlags = OutputFlags & DataDirFlags
 
 export function command(deps: Deps, run = show): GdnCommand {
-  const showCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'Specify the ID of the transaction or the hash of any of its attempts. The attempts show the fees that the transaction offered. If the transaction was signed only once, `attempts` is empty when the transaction is final.',
     examples: [
@@ -45,10 +45,9 @@ export function command(deps: Deps, run = show): GdnCommand {
       ['Print the fees of all attempts', "gdn tx show ID --json | jq -r '.attempts[].max_fee_gwei'"],
     ],
   })
-  showCommand.argument('<transaction>')
-  addDataDirFlag(showCommand)
-  addOutputFlags(showCommand)
-  return showCommand.action(async (name: string, flags: ShowFlags) => await run(deps, name, flags))
+    .argument('<transaction>')
+    .with(addDataDirFlag, addOutputFlags)
+    .action(async (name: string, flags: ShowFlags) => await run(deps, name, flags))
 }
 
 export async function show(deps: Deps, word: string, flags: ShowFlags): Promise<void> {

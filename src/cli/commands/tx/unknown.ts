@@ -1,4 +1,4 @@
-import { GdnCommand, switchFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
@@ -20,7 +20,7 @@ export interface UnknownFlags extends OutputFlags, DataDirFlags {
 }
 
 export function command(deps: Deps, run = unknown): GdnCommand {
-  const unknownCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'A backend finds such mints after a restore from a backup, after a database failover that lost commits, or when its key is used elsewhere. A mint is in the state found until the backend has compared it with its pending NFTs. If a pending NFT matches, the backend adopts the mint. Otherwise, the state of the mint is unexplained, and requests for the collection return 503 until you run `gdn tx release`. With --all, the command also shows mints in the state released.',
     examples: [
@@ -28,10 +28,9 @@ export function command(deps: Deps, run = unknown): GdnCommand {
       ['Print the metadata URL of the first token of each mint', "gdn tx unknown --json | jq -r '.[].metadata_url'"],
     ],
   })
-  switchFlag(unknownCommand, '--all', 'Include released mints')
-  addDataDirFlag(unknownCommand)
-  addOutputFlags(unknownCommand)
-  return unknownCommand.action(async (flags: UnknownFlags) => await run(deps, flags))
+    .switchFlag('--all', 'Include released mints')
+    .with(addDataDirFlag, addOutputFlags)
+    .action(async (flags: UnknownFlags) => await run(deps, flags))
 }
 
 export async function unknown(deps: Deps, flags: UnknownFlags): Promise<void> {

@@ -20,10 +20,8 @@ export interface AccountFlags {
 }
 
 export function addAccountFlags(command: GdnCommand): GdnCommand {
-  valueFlag(command, '--email <address>', "E-mail address of the account (your profile's email)", { parse: notEmpty })
-  return valueFlag(command, '--valid-for <time>', 'How long the signed URL is valid: 15m, 24h, at most 7d', {
-    parse: validFor,
-  })
+  command.valueFlag('--email <address>', "E-mail address of the account (your profile's email)", notEmpty)
+  return command.valueFlag('--valid-for <time>', 'How long the signed URL is valid: 15m, 24h, at most 7d', validFor)
 }
 
 /** Returns the request for a signed URL, validated against the API schema. */

@@ -13,7 +13,7 @@ import { groupList } from '../../../wallet/group-list.ts'
 import { readName } from '../../../wallet/names.ts'
 import { nameTaken, refuseTaken } from '../../../wallet/new-names.ts'
 import { clearReservation } from '../../../wallet/reservation.ts'
-import { GdnCommand, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { requiredFlag, wrongAddress } from '../../flag-errors.ts'
 import { addOutputFlags, addStateDirFlag, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
@@ -35,7 +35,7 @@ const MAX_ISSUES = 1_000
 const VIEW: View = { fields: ['name', 'address'], columns: ['name', 'address'], id: 'address', plural: 'addresses' }
 
 export function command(deps: Deps, run = add): GdnCommand {
-  const addCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'Use this command for an address whose key is not on this machine, such as the address of a recipient or a hardware wallet. You can then use @name wherever a command accepts the address of a wallet. Adding the same address again has no effect. With --from, gdn saves the names in a CSV file with the columns name, address and groups. If a line has a problem, gdn saves none of them. The optional column groups contains names of groups, separated by spaces, commas or semicolons. gdn adds each contact to its groups and removes no members. To name a keystore from another program, copy the file to the wallet folder, which gdn wallet list shows. For example, alice.json becomes @alice.',
     examples: [
@@ -46,20 +46,13 @@ export function command(deps: Deps, run = add): GdnCommand {
       ['Save the contacts of a spreadsheet', 'gdn wallet add --from contacts.csv'],
     ],
   })
-  addCommand.argument('[name]').argument('[address]')
-  valueFlag(
-    addCommand,
-    '--from <file>',
-    'CSV file with the columns name, address and groups, or - for standard input',
-    {
-      parse: notEmpty,
-    },
-  )
-  addStateDirFlag(addCommand)
-  addOutputFlags(addCommand)
-  return addCommand.action(async (name: string | undefined, address: string | undefined, flags: AddFlags) => {
-    await run(deps, name, address, flags)
-  })
+    .argument('[name]')
+    .argument('[address]')
+    .valueFlag('--from <file>', 'CSV file with the columns name, address and groups, or - for standard input', notEmpty)
+    .with(addStateDirFlag, addOutputFlags)
+    .action(async (name: string | undefined, address: string | undefined, flags: AddFlags) => {
+      await run(deps, name, address, flags)
+    })
 }
 
 export async function add(

@@ -13,7 +13,7 @@ import { readSecretFile } from '../../../keystore/private-file.ts'
 import { PRIVATE_KEY_BYTES, privateKeyBytes } from '../../../keystore/private-key.ts'
 import { recordExport, type WalletExport } from '../../../wallet/exports.ts'
 import { KEYSTORE_ENDING } from '../../../wallet/folder.ts'
-import { GdnCommand, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addJsonFlag, addStateDirFlag, type CommonFlags } from '../../flags/common.ts'
 import { notEmpty, oneOf } from '../../flags/parse.ts'
@@ -39,7 +39,7 @@ export interface ExportFlags extends CommonFlags {
 }
 
 export function command(deps: Deps, run = exportWallet): GdnCommand {
-  const exportCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'By default, the command copies the encrypted keystore unchanged. A private key or keypair is not encrypted, and gives full control of the wallet. Only you can read the new file, and gdn does not overwrite existing files. If you specify a path instead of a name, the command opens any keystore in the Web3 Secret Storage format, version 3.',
     examples: [
@@ -52,15 +52,11 @@ export function command(deps: Deps, run = exportWallet): GdnCommand {
       ['Print the private key', 'gdn wallet export alice --format private-key --to -'],
     ],
   })
-  exportCommand.argument('<wallet>')
-  valueFlag(exportCommand, '--format <format>', 'Format: keystore, private-key, or keypair for Solana (keystore)', {
-    parse: oneOf(FORMATS),
-  })
-  valueFlag(exportCommand, '--to <file>', 'New file to write, or - for standard output', { parse: notEmpty })
-  addPasswordFlag(exportCommand)
-  addStateDirFlag(exportCommand)
-  addJsonFlag(exportCommand, 'Print the exported file and its format as JSON')
-  return exportCommand.action(async (what: string, flags: ExportFlags) => await run(deps, what, flags))
+    .argument('<wallet>')
+    .valueFlag('--format <format>', 'Format: keystore, private-key, or keypair for Solana (keystore)', oneOf(FORMATS))
+    .valueFlag('--to <file>', 'New file to write, or - for standard output', notEmpty)
+    .with(addPasswordFlag, addStateDirFlag, (own) => addJsonFlag(own, 'Print the exported file and its format as JSON'))
+    .action(async (what: string, flags: ExportFlags) => await run(deps, what, flags))
 }
 
 export async function exportWallet(deps: Deps, what: string, flags: ExportFlags): Promise<void> {

@@ -2,7 +2,7 @@ import { walletsDirectory } from '../../../config/paths.ts'
 import { newNames } from '../../../wallet/new-names.ts'
 import { type NameReservation, reserve } from '../../../wallet/reservation.ts'
 import type { NewWallet } from '../../../wallet/store-key.ts'
-import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
 import { blockchainName, integer, notEmpty } from '../../flags/parse.ts'
@@ -18,7 +18,7 @@ import { WALLET_VIEW, walletRecord } from './wallet-record.ts'
 const MAX_COUNT = 1000
 
 export function command(deps: Deps, run = generate): GdnCommand {
-  const generateCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The server generates the key and returns it once. With --offline, gdn generates the key on this machine and sends nothing to any server. gdn saves the key in a keystore file (Web3 Secret Storage, version 3), encrypted with a password that you enter twice. geth, cast, MetaMask and ethers can open the file. gdn prepares the keystore before it sends the request, because the response is the only copy of the key. In every command, you can use @name instead of the address.',
     examples: [
@@ -32,20 +32,14 @@ export function command(deps: Deps, run = generate): GdnCommand {
       ],
     ],
   })
-  valueFlag(generateCommand, '--name <name>', 'Name of the wallet (wallet-1, wallet-2, …)', { parse: notEmpty })
-  valueFlag(generateCommand, '--count <n>', 'Number of wallets, named <name>-1, <name>-2, …', {
-    parse: integer(1, MAX_COUNT),
-  })
-  switchFlag(generateCommand, '--offline', 'Generate the key on this machine, without a server')
-  valueFlag(generateCommand, '-b, --blockchain <name>', 'Blockchain of the wallet, with --offline (EVM)', {
-    parse: blockchainName,
-  })
-  addNewPasswordFlags(generateCommand)
-  switchFlag(generateCommand, '--show-private-key', 'Also print the private key')
-  addAccountFlags(generateCommand)
-  addServerFlags(generateCommand)
-  addOutputFlags(generateCommand)
-  return generateCommand.action(async (flags: GenerateFlags) => await run(deps, flags))
+    .valueFlag('--name <name>', 'Name of the wallet (wallet-1, wallet-2, …)', notEmpty)
+    .valueFlag('--count <n>', 'Number of wallets, named <name>-1, <name>-2, …', integer(1, MAX_COUNT))
+    .switchFlag('--offline', 'Generate the key on this machine, without a server')
+    .valueFlag('-b, --blockchain <name>', 'Blockchain of the wallet, with --offline (EVM)', blockchainName)
+    .with(addNewPasswordFlags)
+    .switchFlag('--show-private-key', 'Also print the private key')
+    .with(addAccountFlags, addServerFlags, addOutputFlags)
+    .action(async (flags: GenerateFlags) => await run(deps, flags))
 }
 
 export async function generate(deps: Deps, flags: GenerateFlags): Promise<void> {

@@ -11,7 +11,7 @@ import { checkWalletFolder } from '../../../wallet/folder.ts'
 import { isName, readName } from '../../../wallet/names.ts'
 import { refuseTaken } from '../../../wallet/new-names.ts'
 import { clearReservation } from '../../../wallet/reservation.ts'
-import { GdnCommand, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { requiredFlag } from '../../flag-errors.ts'
 import { addOutputFlags, addStateDirFlag, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
@@ -45,7 +45,8 @@ const GROUPS: View = {
 const MEMBER = { flag: '<member>' }
 
 export function command(deps: Deps, run = group): GdnCommand {
-  const groupCommand = new GdnCommand({
+  const repeatable = { parse: notEmpty, repeatable: true }
+  return new GdnCommand({
     about:
       'A member is the name of a wallet or a saved address, such as @alice, or an address. If the group exists, the specified members replace all of its members. To change only some members, use --add and --remove once for each of them. Without members, the command shows the group. Without a group, it lists all groups. To mint an NFT to each member, use gdn batch mint with --to @team. gdn resolves the names each time you use the group. gdn wallet rm deletes a group.',
     examples: [
@@ -55,15 +56,14 @@ export function command(deps: Deps, run = group): GdnCommand {
       ['List all groups', 'gdn wallet group'],
     ],
   })
-  groupCommand.argument('[group]').argument('[member...]')
-  const repeatable = { parse: notEmpty, repeatable: true }
-  valueFlag(groupCommand, '--add <member>', 'Name or address to add to the group; repeatable', repeatable)
-  valueFlag(groupCommand, '--remove <member>', 'Member to remove from the group; repeatable', repeatable)
-  addStateDirFlag(groupCommand)
-  addOutputFlags(groupCommand)
-  return groupCommand.action(async (name: string | undefined, members: string[], flags: GroupFlags) => {
-    await run(deps, name, members, flags)
-  })
+    .argument('[group]')
+    .argument('[member...]')
+    .valueFlag('--add <member>', 'Name or address to add to the group; repeatable', repeatable)
+    .valueFlag('--remove <member>', 'Member to remove from the group; repeatable', repeatable)
+    .with(addStateDirFlag, addOutputFlags)
+    .action(
+      async (name: string | undefined, members: string[], flags: GroupFlags) => await run(deps, name, members, flags),
+    )
 }
 
 export async function group(

@@ -5,7 +5,7 @@ import { readName } from '../../../wallet/names.ts'
 import { newNames } from '../../../wallet/new-names.ts'
 import { reserve } from '../../../wallet/reservation.ts'
 import { storeKey } from '../../../wallet/store-key.ts'
-import { GdnCommand, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addStateDirFlag, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { blockchainName, notEmpty } from '../../flags/parse.ts'
@@ -22,7 +22,7 @@ export interface ImportFlags extends OutputFlags, NewPasswordFlags, KeyFlags, Pi
 const VIEW: View = { ...WALLET_VIEW, fields: [...WALLET_VIEW.fields, 'status'] }
 
 export function command(deps: Deps, run = importWallet): GdnCommand {
-  const importCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'You can import a private key, a mnemonic, a Solana keypair file, or a keystore from geth, cast, MetaMask or gdn. The command stores the key in an encrypted keystore, as gdn wallet generate does. An imported keystore keeps its password. Without a file, the command prompts for the key with hidden input, or reads the key from a pipe. There is no flag for the key, because other users of the machine can read arguments. Importing a key again under the same name has no effect.',
     examples: [
@@ -36,21 +36,16 @@ export function command(deps: Deps, run = importWallet): GdnCommand {
       ],
     ],
   })
-  importCommand.argument('[file]')
-  valueFlag(importCommand, '--name <name>', 'Name of the wallet (wallet-1, wallet-2, …)', { parse: notEmpty })
-  valueFlag(importCommand, '-b, --blockchain <name>', 'Blockchain of a mnemonic (EVM)', { parse: blockchainName })
-  valueFlag(
-    importCommand,
-    '--path <derivation>',
-    "Derivation path of a mnemonic (m/44'/60'/0'/0/0; Solana m/44'/501'/0'/0')",
-    {
-      parse: notEmpty,
-    },
-  )
-  addNewPasswordFlags(importCommand)
-  addStateDirFlag(importCommand)
-  addOutputFlags(importCommand)
-  return importCommand.action(async (file: string | undefined, flags: ImportFlags) => await run(deps, file, flags))
+    .argument('[file]')
+    .valueFlag('--name <name>', 'Name of the wallet (wallet-1, wallet-2, …)', notEmpty)
+    .valueFlag('-b, --blockchain <name>', 'Blockchain of a mnemonic (EVM)', blockchainName)
+    .valueFlag(
+      '--path <derivation>',
+      "Derivation path of a mnemonic (m/44'/60'/0'/0/0; Solana m/44'/501'/0'/0')",
+      notEmpty,
+    )
+    .with(addNewPasswordFlags, addStateDirFlag, addOutputFlags)
+    .action(async (file: string | undefined, flags: ImportFlags) => await run(deps, file, flags))
 }
 
 export async function importWallet(deps: Deps, file: string | undefined, flags: ImportFlags): Promise<void> {

@@ -17,7 +17,7 @@ const VIEW: View = {
 }
 
 export function command(deps: Deps, run = list): GdnCommand {
-  const listCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The list contains keystores, and the addresses and groups that you saved with gdn wallet add and gdn wallet group. A keystore is a wallet whose key is in an encrypted file on this machine. The command does not decrypt any keys.',
     examples: [
@@ -25,9 +25,8 @@ export function command(deps: Deps, run = list): GdnCommand {
       ['Show the files of keystores', 'gdn wallet list --fields name,file'],
     ],
   })
-  addStateDirFlag(listCommand)
-  addOutputFlags(listCommand)
-  return listCommand.action(async (flags: OutputFlags) => await run(deps, flags))
+    .with(addStateDirFlag, addOutputFlags)
+    .action(async (flags: OutputFlags) => await run(deps, flags))
 }
 
 export async function list(deps: Deps, flags: OutputFlags): Promise<void> {

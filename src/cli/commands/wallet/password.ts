@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { GdnError } from '../../../core/errors.ts'
 import { Secret } from '../../../core/secret.ts'
 import { newPasswordProblem, passwordIn, passwordProblem, readPasswordFile } from '../../../keystore/password.ts'
-import { type GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import type { GdnCommand } from '../../command.ts'
 import { cannotPrompt } from '../../flag-errors.ts'
 import { notEmpty } from '../../flags/parse.ts'
 import type { Io } from '../../io/io.ts'
@@ -13,14 +13,12 @@ import { mayAsk } from '../../prompt/ask-missing.ts'
 const FLAG = '--password-file'
 
 export function addPasswordFlag(command: GdnCommand): GdnCommand {
-  return valueFlag(command, '--password-file <file>', 'File with the password, or - for standard input', {
-    parse: notEmpty,
-  })
+  return command.valueFlag('--password-file <file>', 'File with the password, or - for standard input', notEmpty)
 }
 
 export function addNewPasswordFlags(command: GdnCommand): GdnCommand {
   addPasswordFlag(command)
-  return switchFlag(command, '--weak-password', 'Accept a password of fewer than 8 characters, for tests')
+  return command.switchFlag('--weak-password', 'Accept a password of fewer than 8 characters, for tests')
 }
 
 export interface NewPasswordFlags {

@@ -10,7 +10,7 @@ import { PROOF_FORMATS, type ProofFormat } from '../../../wallet/proofs/leaf-for
 import { inChunks, type ProofSet, proofMembers } from '../../../wallet/proofs/proof-set.ts'
 import { refuseOtherFiles, writeProofs } from '../../../wallet/proofs/write-proofs.ts'
 import { namesOf } from '../../batch/manifest-options.ts'
-import { GdnCommand, switchFlag, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { requiredFlag } from '../../flag-errors.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
@@ -38,7 +38,8 @@ export interface ProofsFlags extends OutputFlags {
 }
 
 export function command(deps: Deps, run = proofs): GdnCommand {
-  const proofsCommand = new GdnCommand({
+  const formats = PROOF_FORMATS.join(', ')
+  return new GdnCommand({
     about:
       'A claim contract stores only the root of a Merkle tree, and each receiver claims with a proof for their address. The list is a CSV file with the column receiver and optionally count, or a file with one address per line. A line can also contain a saved name such as @alice. Instead of a file, you can specify a group such as @team. With --format oz, the leaves are those of StandardMerkleTree. They contain address and count, or only the address if the list has no counts. With --format thirdweb, the count is quantityLimitPerWallet. The list can also have the columns currency and price, in the smallest unit of the currency. An empty price keeps the price of the claim condition, and 0 means free. With --format seadrop, --params is a JSON file with the MintParams, and the count is maxTotalMintableByWallet unless the file sets it. With --json, the output contains all proofs, unless --out writes them to files.',
     examples: [
@@ -52,17 +53,16 @@ export function command(deps: Deps, run = proofs): GdnCommand {
       ['Print all proofs', 'gdn wallet proofs holders.csv --format oz --json'],
     ],
   })
-  proofsCommand.argument('<list>')
-  const formats = PROOF_FORMATS.join(', ')
-  valueFlag(proofsCommand, '--format <format>', `Contract that verifies the proofs: ${formats}`, {
-    parse: oneOf(PROOF_FORMATS),
-    required: true,
-  })
-  valueFlag(proofsCommand, '--params <file>', 'JSON file with the MintParams of SeaDrop', { parse: notEmpty })
-  valueFlag(proofsCommand, '--out <dir>', 'New directory for the root, the tree and the proofs', { parse: notEmpty })
-  switchFlag(proofsCommand, '--force', 'Replace an earlier directory of proofs')
-  addOutputFlags(proofsCommand)
-  return proofsCommand.action(async (list: string, flags: ProofsFlags) => await run(deps, list, flags))
+    .argument('<list>')
+    .valueFlag('--format <format>', `Contract that verifies the proofs: ${formats}`, {
+      parse: oneOf(PROOF_FORMATS),
+      required: true,
+    })
+    .valueFlag('--params <file>', 'JSON file with the MintParams of SeaDrop', notEmpty)
+    .valueFlag('--out <dir>', 'New directory for the root, the tree and the proofs', notEmpty)
+    .switchFlag('--force', 'Replace an earlier directory of proofs')
+    .with(addOutputFlags)
+    .action(async (list: string, flags: ProofsFlags) => await run(deps, list, flags))
 }
 
 export async function proofs(deps: Deps, list: string, flags: ProofsFlags): Promise<void> {

@@ -22,15 +22,15 @@ const FROM = { flag: '<name>' }
 const TO = { flag: '<new-name>' }
 
 export function command(deps: Deps, run = rename): GdnCommand {
-  const renameCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The command renames an address that was saved with gdn wallet add, and updates the groups that contain it. It does not rename groups, or keystores, which are named after their files.',
     examples: [['Rename @bob to @robert', 'gdn wallet rename @bob @robert']],
   })
-  renameCommand.argument('<name>').argument('<new-name>')
-  addStateDirFlag(renameCommand)
-  addOutputFlags(renameCommand)
-  return renameCommand.action(async (from: string, to: string, flags: RenameFlags) => await run(deps, from, to, flags))
+    .argument('<name>')
+    .argument('<new-name>')
+    .with(addStateDirFlag, addOutputFlags)
+    .action(async (from: string, to: string, flags: RenameFlags) => await run(deps, from, to, flags))
 }
 
 export async function rename(deps: Deps, typed: string, typedNew: string, flags: RenameFlags): Promise<void> {

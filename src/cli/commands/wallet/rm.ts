@@ -19,7 +19,7 @@ export type RmFlags = OutputFlags & Pick<ServerFlags, 'stateDir'>
 const VIEW: View = { fields: ['name', 'address'], columns: ['name', 'address'], id: 'name' }
 
 export function command(deps: Deps, run = rm): GdnCommand {
-  const rmCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The command deletes an address that was saved with gdn wallet add, or a group that was saved with gdn wallet group. gdn never deletes keystores.',
     examples: [
@@ -27,10 +27,9 @@ export function command(deps: Deps, run = rm): GdnCommand {
       ['Delete the group @team', 'gdn wallet rm team'],
     ],
   })
-  rmCommand.argument('<wallet>')
-  addStateDirFlag(rmCommand)
-  addOutputFlags(rmCommand)
-  return rmCommand.action(async (name: string, flags: RmFlags) => await run(deps, name, flags))
+    .argument('<wallet>')
+    .with(addStateDirFlag, addOutputFlags)
+    .action(async (name: string, flags: RmFlags) => await run(deps, name, flags))
 }
 
 export async function rm(deps: Deps, typed: string, flags: RmFlags): Promise<void> {

@@ -16,7 +16,7 @@ const VIEW: View = {
 }
 
 export function command(deps: Deps, run = url): GdnCommand {
-  const urlCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'A POST to the URL, without a body or an API key, returns a new wallet with its private key. Anyone with the URL can generate a wallet until the URL expires, so share the URL with one person only. gdn wallet generate does both steps, and saves the key in an encrypted file.',
     examples: [
@@ -24,10 +24,8 @@ export function command(deps: Deps, run = url): GdnCommand {
       ['Generate a wallet with the URL', 'curl -X POST "$URL"'],
     ],
   })
-  addAccountFlags(urlCommand)
-  addServerFlags(urlCommand)
-  addOutputFlags(urlCommand)
-  return urlCommand.action(async (flags: UrlFlags) => await run(deps, flags))
+    .with(addAccountFlags, addServerFlags, addOutputFlags)
+    .action(async (flags: UrlFlags) => await run(deps, flags))
 }
 
 export async function url(deps: Deps, flags: UrlFlags): Promise<void> {

@@ -1,5 +1,5 @@
 import { EVENT_TYPES } from '../../../api/webhook-events.ts'
-import { GdnCommand, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
 import { keepPlace } from '../../connect/keep-place.ts'
 import type { Deps } from '../../deps.ts'
@@ -18,7 +18,7 @@ export interface AddFlags extends OutputFlags, DataDirFlags {
 }
 
 export function command(deps: Deps, run = add): GdnCommand {
-  const addCommand = new GdnCommand({
+  return new GdnCommand({
     about: `The backend posts each event to the URL as JSON. The header Gdn-Signature is t=<unix seconds>,v1=<hex HMAC-SHA-256 of "<t>.<body>">, with the signing secret as the key. The command prints the secret only once. The backend stores it in its database. It delivers each event at least once, in any order. A repeated event has the same Gdn-Event-Id. If the URL does not return a 2xx response within 10 seconds, the backend retries the delivery for three days. A 410 response disables the webhook. Events are ${EVENT_TYPES.join(', ')}, or * for all. You can run this command while the backend is running.`,
     examples: [
       ['Get the events of NFTs', 'gdn webhook add https://example.com/hooks/gdn \\\n  --event nft.deployed,nft.failed'],
@@ -32,12 +32,11 @@ export function command(deps: Deps, run = add): GdnCommand {
       ],
     ],
   })
-  addCommand.argument('<url>')
-  valueFlag(addCommand, '--event <a,b>', 'Event types to deliver; repeatable', { parse: eventTypes, repeatable: true })
-  valueFlag(addCommand, '--email <address>', 'E-mail address of the account (the local account)', { parse: email })
-  addDataDirFlag(addCommand)
-  addOutputFlags(addCommand)
-  return addCommand.action(async (url: string, flags: AddFlags) => await run(deps, url, flags))
+    .argument('<url>')
+    .valueFlag('--event <a,b>', 'Event types to deliver; repeatable', { parse: eventTypes, repeatable: true })
+    .valueFlag('--email <address>', 'E-mail address of the account (the local account)', email)
+    .with(addDataDirFlag, addOutputFlags)
+    .action(async (url: string, flags: AddFlags) => await run(deps, url, flags))
 }
 
 export async function add(deps: Deps, text: string, flags: AddFlags): Promise<void> {

@@ -1,4 +1,4 @@
-import { GdnCommand, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
@@ -15,7 +15,7 @@ export interface DeliveriesFlags extends OutputFlags, DataDirFlags {
 }
 
 export function command(deps: Deps, run = deliveries): GdnCommand {
-  const deliveriesCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The latest event is first. The backend stores events for a week, with the first 200 characters of the response. The state waiting includes retries. The state failed means that there are no more retries.',
     examples: [
@@ -23,16 +23,11 @@ export function command(deps: Deps, run = deliveries): GdnCommand {
       ['Print the responses, for a script', "gdn webhook deliveries ID --json | jq -r '.[].response'"],
     ],
   })
-  deliveriesCommand.argument('<webhook>')
-  valueFlag(deliveriesCommand, '--state <state>', `Show only deliveries in this state: ${STATES.join(', ')}`, {
-    parse: oneOf(STATES),
-  })
-  valueFlag(deliveriesCommand, '--limit <n>', `Maximum number of deliveries (${DEFAULT_LIMIT})`, {
-    parse: integer(1, 100_000),
-  })
-  addDataDirFlag(deliveriesCommand)
-  addOutputFlags(deliveriesCommand)
-  return deliveriesCommand.action(async (id: string, flags: DeliveriesFlags) => await run(deps, id, flags))
+    .argument('<webhook>')
+    .valueFlag('--state <state>', `Show only deliveries in this state: ${STATES.join(', ')}`, oneOf(STATES))
+    .valueFlag('--limit <n>', `Maximum number of deliveries (${DEFAULT_LIMIT})`, integer(1, 100_000))
+    .with(addDataDirFlag, addOutputFlags)
+    .action(async (id: string, flags: DeliveriesFlags) => await run(deps, id, flags))
 }
 
 export async function deliveries(deps: Deps, id: string, flags: DeliveriesFlags): Promise<void> {

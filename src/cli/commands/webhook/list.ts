@@ -9,7 +9,7 @@ import { webhookView } from './webhook-view.ts'
 export type ListFlags = OutputFlags & DataDirFlags
 
 export function command(deps: Deps, run = list): GdnCommand {
-  const listCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The list contains the webhooks of all accounts. The status is failing if deliveries have been failing for at least five minutes, and disabled after a 410 response. The counts cover the events of the last week.',
     examples: [
@@ -20,9 +20,8 @@ export function command(deps: Deps, run = list): GdnCommand {
       ],
     ],
   })
-  addDataDirFlag(listCommand)
-  addOutputFlags(listCommand)
-  return listCommand.action(async (flags: ListFlags) => await run(deps, flags))
+    .with(addDataDirFlag, addOutputFlags)
+    .action(async (flags: ListFlags) => await run(deps, flags))
 }
 
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {

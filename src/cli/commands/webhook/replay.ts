@@ -1,6 +1,6 @@
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
-import { GdnCommand, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
@@ -14,7 +14,7 @@ export interface ReplayFlags extends OutputFlags, DataDirFlags {
 }
 
 export function command(deps: Deps, run = replay): GdnCommand {
-  const replayCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The command replays the failed events, or the events that the flags select. Events keep their IDs, so that a receiver can recognize repeated events. A disabled webhook becomes active again.',
     examples: [
@@ -23,14 +23,11 @@ export function command(deps: Deps, run = replay): GdnCommand {
       ['Replay one event', 'gdn webhook replay ID --id evt_0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5'],
     ],
   })
-  replayCommand.argument('<webhook>')
-  valueFlag(replayCommand, '--id <a,b>', 'IDs of the events; repeatable', { parse: wordList, repeatable: true })
-  valueFlag(replayCommand, '--since <time>', 'All events of this period, such as 24h, delivered or not', {
-    parse: duration,
-  })
-  addDataDirFlag(replayCommand)
-  addOutputFlags(replayCommand)
-  return replayCommand.action(async (id: string, flags: ReplayFlags) => await run(deps, id, flags))
+    .argument('<webhook>')
+    .valueFlag('--id <a,b>', 'IDs of the events; repeatable', { parse: wordList, repeatable: true })
+    .valueFlag('--since <time>', 'All events of this period, such as 24h, delivered or not', duration)
+    .with(addDataDirFlag, addOutputFlags)
+    .action(async (id: string, flags: ReplayFlags) => await run(deps, id, flags))
 }
 
 export async function replay(deps: Deps, id: string, flags: ReplayFlags): Promise<void> {

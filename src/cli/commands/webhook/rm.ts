@@ -1,4 +1,4 @@
-import { GdnCommand, switchFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
@@ -11,7 +11,7 @@ export interface RmFlags extends OutputFlags, DataDirFlags {
 }
 
 export function command(deps: Deps, run = rm): GdnCommand {
-  const rmCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The command also deletes the signing secret and the pending events of the webhook. You can run this command while the backend is running. In a terminal, gdn prompts for confirmation. In a script, add --yes.',
     examples: [
@@ -19,11 +19,10 @@ export function command(deps: Deps, run = rm): GdnCommand {
       ['Delete a webhook in a script', 'gdn webhook rm 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --yes'],
     ],
   })
-  rmCommand.argument('<webhook>')
-  switchFlag(rmCommand, '-y, --yes', "Don't prompt")
-  addDataDirFlag(rmCommand)
-  addOutputFlags(rmCommand)
-  return rmCommand.action(async (id: string, flags: RmFlags) => await run(deps, id, flags))
+    .argument('<webhook>')
+    .switchFlag('-y, --yes', "Don't prompt")
+    .with(addDataDirFlag, addOutputFlags)
+    .action(async (id: string, flags: RmFlags) => await run(deps, id, flags))
 }
 
 export async function rm(deps: Deps, id: string, flags: RmFlags): Promise<void> {

@@ -8,14 +8,13 @@ import { webhookView } from './webhook-view.ts'
 export type ShowFlags = OutputFlags & DataDirFlags
 
 export function command(deps: Deps, run = show): GdnCommand {
-  const showCommand = new GdnCommand({
+  return new GdnCommand({
     about: 'The output does not contain the secret, which was shown only when the webhook was created.',
     examples: [['Show a webhook by ID', 'gdn webhook show 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d']],
   })
-  showCommand.argument('<webhook>')
-  addDataDirFlag(showCommand)
-  addOutputFlags(showCommand)
-  return showCommand.action(async (id: string, flags: ShowFlags) => await run(deps, id, flags))
+    .argument('<webhook>')
+    .with(addDataDirFlag, addOutputFlags)
+    .action(async (id: string, flags: ShowFlags) => await run(deps, id, flags))
 }
 
 export async function show(deps: Deps, id: string, flags: ShowFlags): Promise<void> {

@@ -14,15 +14,14 @@ const LOOK_EVERY_MS = 150
 export type TestFlags = OutputFlags & DataDirFlags
 
 export function command(deps: Deps, run = test): GdnCommand {
-  const testCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The backend sends the event webhook.test once, even if the webhook does not subscribe to it. The exit code is 5 if the receiver does not accept the event, and 8 if no backend sends it.',
     examples: [['Check that the receiver responds', 'gdn webhook test 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d']],
   })
-  testCommand.argument('<webhook>')
-  addDataDirFlag(testCommand)
-  addOutputFlags(testCommand)
-  return testCommand.action(async (id: string, flags: TestFlags) => await run(deps, id, flags))
+    .argument('<webhook>')
+    .with(addDataDirFlag, addOutputFlags)
+    .action(async (id: string, flags: TestFlags) => await run(deps, id, flags))
 }
 
 export async function test(deps: Deps, id: string, flags: TestFlags, type?: EventType): Promise<void> {

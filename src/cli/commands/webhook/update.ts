@@ -1,5 +1,5 @@
 import { GdnError } from '../../../core/errors.ts'
-import { GdnCommand, valueFlag } from '../../command.ts'
+import { GdnCommand } from '../../command.ts'
 import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
@@ -16,7 +16,7 @@ export interface UpdateFlags extends OutputFlags, DataDirFlags {
 }
 
 export function command(deps: Deps, run = update): GdnCommand {
-  const updateCommand = new GdnCommand({
+  return new GdnCommand({
     about:
       'The signing secret stays the same. Pending events go to the new URL, even if the webhook was disabled. Events in flight may still go to the old URL. --event replaces the event types, but the backend still delivers pending events of other types. You can run this command while the backend is running.',
     examples: [
@@ -30,15 +30,11 @@ export function command(deps: Deps, run = update): GdnCommand {
       ],
     ],
   })
-  updateCommand.argument('<webhook>')
-  valueFlag(updateCommand, '--url <url>', 'New URL', { parse: notEmpty })
-  valueFlag(updateCommand, '--event <a,b>', 'Event types to deliver; repeatable', {
-    parse: eventTypes,
-    repeatable: true,
-  })
-  addDataDirFlag(updateCommand)
-  addOutputFlags(updateCommand)
-  return updateCommand.action(async (id: string, flags: UpdateFlags) => await run(deps, id, flags))
+    .argument('<webhook>')
+    .valueFlag('--url <url>', 'New URL', notEmpty)
+    .valueFlag('--event <a,b>', 'Event types to deliver; repeatable', { parse: eventTypes, repeatable: true })
+    .with(addDataDirFlag, addOutputFlags)
+    .action(async (id: string, flags: UpdateFlags) => await run(deps, id, flags))
 }
 
 export async function update(deps: Deps, id: string, flags: UpdateFlags): Promise<void> {

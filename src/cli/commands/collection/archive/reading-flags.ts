@@ -1,6 +1,6 @@
 import { type ArchiveLimits, DEFAULT_LIMITS } from '../../../../archive/limits.ts'
 import type { Server } from '../../../../config/server.ts'
-import { type GdnCommand, switchFlag, valueFlag } from '../../../command.ts'
+import type { GdnCommand } from '../../../command.ts'
 import { requiredFlag } from '../../../flag-errors.ts'
 import { byteSize, httpAddress, integer } from '../../../flags/parse.ts'
 import { addChainContract, type ChainContractFlags } from '../chain-contract.ts'
@@ -22,22 +22,22 @@ const ARWEAVE = 'https://arweave.net'
 export function addReadingFlags(command: GdnCommand): GdnCommand {
   addChainContract(command, READING)
   const reading = { group: READING }
-  valueFlag(command, '--block <n>', 'Block whose tokens are read (the last final block)', {
+  command.valueFlag('--block <n>', 'Block whose tokens are read (the last final block)', {
     ...reading,
     parse: integer(0, Number.MAX_SAFE_INTEGER),
   })
-  valueFlag(command, '--gateway <url>', "IPFS gateway that returns blocks; repeat it for more (the server's)", {
+  command.valueFlag('--gateway <url>', "IPFS gateway that returns blocks; repeat it for more (the server's)", {
     ...reading,
     parse: httpAddress,
     repeatable: true,
   })
-  valueFlag(command, '--arweave-gateway <url>', `Gateway for ar URLs (${ARWEAVE})`, { ...reading, parse: httpAddress })
-  switchFlag(command, '--allow-private-files', 'Also fetch files from private addresses (for development)', READING)
-  valueFlag(command, '--max-file-size <size>', 'Maximum size of a file, such as 50MB (100MiB)', {
+  command.valueFlag('--arweave-gateway <url>', `Gateway for ar URLs (${ARWEAVE})`, { ...reading, parse: httpAddress })
+  command.switchFlag('--allow-private-files', 'Also fetch files from private addresses (for development)', READING)
+  command.valueFlag('--max-file-size <size>', 'Maximum size of a file, such as 50MB (100MiB)', {
     group: LIMITS,
     parse: byteSize,
   })
-  return valueFlag(command, '--max-size <size>', 'Maximum size of all files together, such as 5GB (20GiB)', {
+  return command.valueFlag('--max-size <size>', 'Maximum size of all files together, such as 5GB (20GiB)', {
     group: LIMITS,
     parse: byteSize,
   })

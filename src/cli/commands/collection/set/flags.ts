@@ -1,6 +1,6 @@
 import type { Blockchain } from '../../../../api/blockchains.ts'
 import { flagError, GdnError } from '../../../../core/errors.ts'
-import { eitherFlag, type GdnCommand, type Parse, switchFlag, valueFlag } from '../../../command.ts'
+import type { GdnCommand, Parse } from '../../../command.ts'
 import type { NodeFlags } from '../../../connect/open-network.ts'
 import { addReaderFlags } from '../../../connect/open-verifier.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../../flags/common.ts'
@@ -42,7 +42,7 @@ const SETTINGS = 'Settings'
 
 export function addSetFlags(command: GdnCommand): void {
   const setting = (flags: string, description: string, parse?: Parse<unknown>) =>
-    valueFlag(command, flags, description, { group: SETTINGS, parse })
+    command.valueFlag(flags, description, { group: SETTINGS, parse })
   setting('--royalty <percent>', 'Royalty on sales, such as 5%; 0% removes the royalty', percentage)
   setting(
     '--royalty-receiver <address>',
@@ -59,26 +59,23 @@ export function addSetFlags(command: GdnCommand): void {
     notEmpty,
   )
   setting('--max-supply <n>', 'Lower the maximum number of NFTs', integer(1, Number.MAX_SAFE_INTEGER))
-  eitherFlag(command, 'enable-api', 'Let the API mint NFTs', "Don't let the API mint NFTs", SETTINGS)
-  eitherFlag(command, 'enable-transfer', 'Let the API transfer NFTs', "Don't let the API transfer NFTs", SETTINGS)
+  command.eitherFlag('enable-api', 'Let the API mint NFTs', "Don't let the API mint NFTs", SETTINGS)
+  command.eitherFlag('enable-transfer', 'Let the API transfer NFTs', "Don't let the API transfer NFTs", SETTINGS)
   setting('--new-owner <address>', 'Offer ownership to this address, @name or ENS name', addressOrName)
-  switchFlag(command, '--accept-owner', 'Accept ownership that was offered to the wallet', SETTINGS)
-  switchFlag(command, '--freeze', 'Freeze the metadata of all NFTs permanently', SETTINGS)
-  valueFlag(command, '--wallet <name-or-file>', "The owner's keystore: @name or a file", { parse: notEmpty })
+  command.switchFlag('--accept-owner', 'Accept ownership that was offered to the wallet', SETTINGS)
+  command.switchFlag('--freeze', 'Freeze the metadata of all NFTs permanently', SETTINGS)
+  command.valueFlag('--wallet <name-or-file>', "The owner's keystore: @name or a file", notEmpty)
   addPasswordFlag(command)
-  valueFlag(
-    command,
+  command.valueFlag(
     '--safe <file>',
     'Write the changes to a new file for the Safe that owns the collection; send nothing',
-    {
-      parse: notEmpty,
-    },
+    notEmpty,
   )
-  valueFlag(command, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
-  switchFlag(command, '--dry-run', 'Show the changes and their maximum cost; send nothing')
-  switchFlag(command, '-y, --yes', "Don't prompt")
+  command.valueFlag('-b, --blockchain <name>', 'Blockchain of the collection', blockchainName)
+  command.switchFlag('--dry-run', 'Show the changes and their maximum cost; send nothing')
+  command.switchFlag('-y, --yes', "Don't prompt")
   addTimeoutFlag(command, 'How long the command may take (5m for sending and waiting)')
-  valueFlag(command, '--rpc-url-file <file>', 'File with the JSON-RPC URL of the network', { parse: notEmpty })
+  command.valueFlag('--rpc-url-file <file>', 'File with the JSON-RPC URL of the network', notEmpty)
   addEnsFlags(command)
   addReaderFlags(command)
   addServerFlags(command)
