@@ -11,7 +11,7 @@ import { inVersion } from '../../api/versions.ts'
 import { ownTurn } from '../../core/turns.ts'
 import type { AcceptedRequest } from '../services/accept.ts'
 import { Refusal, refusalOf } from '../services/refusal.ts'
-import type { RunCostLimit, ServiceDeps, ServiceRequest } from '../services/services.ts'
+import type { RequestOf, RunCostLimit, ServiceDeps, ServiceRequest } from '../services/services.ts'
 import { callerOf } from './auth.ts'
 import { createHeldReads, type HeldReads } from './held-reads.ts'
 import { requestOrigin } from './hosts.ts'
@@ -23,7 +23,7 @@ import { createRateLimit } from './rate-limits.ts'
  */
 type Service<Name extends EndpointName> = (
   deps: ServiceDeps,
-  request: ServiceRequest<z.output<Contracts[Name]['request']>>,
+  request: RequestOf<Name>,
 ) => Promise<Served<z.input<Contracts[Name]['response']>, Contracts[Name]['creates']>>
 
 type Served<Response, Creates> = Creates extends null ? Response : AcceptedRequest<Response>

@@ -1,12 +1,10 @@
-import type * as z from 'zod'
-import type { aliasreferences } from '../../api/endpoints/aliasreferences.ts'
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS, REFERENCE_ERRORS } from '../../api/headers.ts'
 import { type ContentReference, findContentReferences, setAlias } from '../store/references.ts'
 import { findOwnCollection } from './find-collection.ts'
 import { claimReferences, refuseLabelConflicts, refuseRepeated, scopeIn } from './references.ts'
 import { badRequest, Refusal } from './refusal.ts'
-import type { ServiceDeps, ServiceRequest } from './services.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 /**
  * Adds aliases to NFTs. An alias is a second reference ID, derived from the ID that the row got after the mint.
@@ -18,7 +16,7 @@ import type { ServiceDeps, ServiceRequest } from './services.ts'
  */
 export async function aliasReferences(
   { store }: Pick<ServiceDeps, 'store'>,
-  { accountId, parsed, body }: ServiceRequest<z.output<typeof aliasreferences.request>>,
+  { accountId, parsed, body }: RequestOf<'aliasreferences'>,
 ) {
   const {
     operation,

@@ -1,4 +1,3 @@
-import type * as z from 'zod'
 import { addressProblem, canonicalAddress, ZERO_ADDRESS } from '../../api/address.ts'
 import type { Blockchain } from '../../api/blockchains.ts'
 import { burnnft } from '../../api/endpoints/burnnft.ts'
@@ -8,14 +7,12 @@ import { acceptChange } from './accept-change.ts'
 import { askChain } from './ask-chain.ts'
 import { badRequest } from './refusal.ts'
 import { refusePending, refuseUnlessService, requireToken } from './rights.ts'
-import type { ServiceDeps, ServiceRequest } from './services.ts'
-
-type Parsed = z.output<typeof burnnft.request>
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 /**
  * Accepts a burn if the named holder currently owns the NFT on chain and the collection was created with `enable_burn`.
  */
-export async function burnNft(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
+export async function burnNft(deps: ServiceDeps, request: RequestOf<'burnnft'>) {
   const { store, pipeline } = deps
   const { contract_address, nft_gdn_id, holder_wallet_address } = request.parsed
   return await acceptChange(deps, request, {

@@ -1,4 +1,3 @@
-import type * as z from 'zod'
 import { commitprovenance } from '../../api/endpoints/commitprovenance.ts'
 import { addUpdates } from '../state/updates.ts'
 import { lockCollection } from '../store/collections.ts'
@@ -8,15 +7,13 @@ import { askChain } from './ask-chain.ts'
 import { badRequest } from './refusal.ts'
 import { refuseUnlessService } from './rights.ts'
 import { refuseOtherSeal, refuseShortMargin, refuseUnlessSealable } from './seal-drop.ts'
-import type { ServiceDeps, ServiceRequest } from './services.ts'
-
-type Parsed = z.output<typeof commitprovenance.request>
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 /**
  * Accepts the commitment of a collection to a hash. If the collection is already committed to it, returns that
  * commitment.
  */
-export async function commitProvenance(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
+export async function commitProvenance(deps: ServiceDeps, request: RequestOf<'commitprovenance'>) {
   const { store, pipeline } = deps
   const { contract_address, provenance, shuffle_margin, seal_of, leaves_url } = request.parsed
   const seal = seal_of === undefined || leaves_url === undefined ? null : { seal_of, leaves_url }

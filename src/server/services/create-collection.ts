@@ -1,4 +1,3 @@
-import type * as z from 'zod'
 import { canonicalAddress } from '../../api/address.ts'
 import { createcollection } from '../../api/endpoints/createcollection.ts'
 import { type OperationFields, operationDigest } from '../../api/operation-digest.ts'
@@ -10,9 +9,9 @@ import { prepareCostCheck, startChange } from './limit-cost.ts'
 import { claimReferences, findAllNamed, idOf, type KnownOperation, showAccepted } from './references.ts'
 import { refuseValue } from './refuse-value.ts'
 import { requireChain } from './require-chain.ts'
-import type { ServiceDeps, ServiceRequest } from './services.ts'
+import type { InputOf, RequestOf, ServiceDeps } from './services.ts'
 
-type Parsed = z.output<typeof createcollection.request>
+type Parsed = InputOf<'createcollection'>
 
 const MAX_SYMBOL = 5
 
@@ -30,7 +29,7 @@ const OPTIONAL = [
 ] as const
 
 /** Accepts a collection. Its address is determined here, so that NFTs can be created in it immediately. */
-export async function createCollection(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
+export async function createCollection(deps: ServiceDeps, request: RequestOf<'createcollection'>) {
   const { store, chains, pipeline, now } = deps
   const { accountId, parsed, body, run } = request
   const { blockchain, reference_id } = parsed

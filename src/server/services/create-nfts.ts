@@ -1,6 +1,4 @@
-import type * as z from 'zod'
 import { canonicalAddress, checksumAddress, evmAddressProblem } from '../../api/address.ts'
-import type { createnft } from '../../api/endpoints/createnft.ts'
 import type { MintEndpoint } from '../../api/mint-endpoints.ts'
 import { operationDigest } from '../../api/operation-digest.ts'
 import { newId } from '../../core/ids.ts'
@@ -26,11 +24,11 @@ import { requireExplained } from './require-explained.ts'
 import { reserveSupply } from './reserve-supply.ts'
 import { refuseUnlessTransferable } from './rights.ts'
 import { refuseSealed } from './seal-drop.ts'
-import type { ServiceDeps, ServiceRequest } from './services.ts'
+import type { InputOf, ServiceDeps, ServiceRequest } from './services.ts'
 import { placesOfStoredFiles } from './stored-files.ts'
 
 /** The parsed request. It has the fields of all three endpoints. */
-type Parsed = z.output<typeof createnft.request> & { sender_wallet_address?: string | undefined }
+type Parsed = InputOf<'createnft'> & { sender_wallet_address?: string | undefined }
 
 type Request = ServiceRequest<Parsed>
 

@@ -1,4 +1,3 @@
-import type * as z from 'zod'
 import { freezenft } from '../../api/endpoints/freezenft.ts'
 import { addUpdates } from '../state/updates.ts'
 import { findNft, lockNfts } from '../store/nfts.ts'
@@ -7,12 +6,12 @@ import { acceptChange } from './accept-change.ts'
 import { askChain } from './ask-chain.ts'
 import { badRequest } from './refusal.ts'
 import { refusePending, refuseUnlessService, requireToken } from './rights.ts'
-import type { ServiceDeps, ServiceRequest } from './services.ts'
+import type { InputOf, RequestOf, ServiceDeps } from './services.ts'
 
-type Parsed = z.output<typeof freezenft.request>
+type Parsed = InputOf<'freezenft'>
 
 /** Accepts a permanent freeze of the metadata of NFTs. One transaction freezes all of them. */
-export async function freezeNft(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
+export async function freezeNft(deps: ServiceDeps, request: RequestOf<'freezenft'>) {
   const { store, pipeline } = deps
   const { contract_address, replaces_revisions } = request.parsed
   const nft_gdn_ids = [...new Set(request.parsed.nft_gdn_ids)]

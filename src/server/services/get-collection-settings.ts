@@ -1,10 +1,9 @@
-import type * as z from 'zod'
 import type { CollectionSettings, getcollectionsettings } from '../../api/endpoints/getcollectionsettings.ts'
 import { chunksOf } from '../../core/chunks-of.ts'
 import { type CollectionRow, listCollections } from '../store/collections.ts'
 import { supplyOf } from '../store/supply.ts'
 import { readCollectionSettings } from './collection-settings.ts'
-import type { ServiceDeps, ServiceRequest } from './services.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 /** Number of contracts that are read concurrently. */
 const AT_ONCE = 10
@@ -17,7 +16,7 @@ const PATIENCE_MS = 10_000
 /** Returns the settings of the account's collections, in the order of the IDs. Omits unknown IDs. */
 export async function getCollectionSettings(
   deps: Pick<ServiceDeps, 'store' | 'chains' | 'storage'>,
-  { accountId, parsed, body }: ServiceRequest<z.output<typeof getcollectionsettings.request>>,
+  { accountId, parsed, body }: RequestOf<'getcollectionsettings'>,
 ) {
   const ids = [...new Set(parsed.transaction_gdn_ids)]
   const rows = await listCollections(deps.store.db, accountId, ids)

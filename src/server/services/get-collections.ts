@@ -1,10 +1,8 @@
-import type * as z from 'zod'
 import type { Blockchain } from '../../api/blockchains.ts'
-import type { getcollections } from '../../api/endpoints/getcollections.ts'
 import { type CollectionRow, collectionFields, listCollections } from '../store/collections.ts'
 import { signedBy } from './get-transactions.ts'
 import { limitReasons, reasonOf, stuckReasons } from './pending-reason.ts'
-import type { ServiceDeps, ServiceRequest } from './services.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 const toRecord = (row: CollectionRow, problem: string | null) => ({
   transaction_gdn_ids: row.id,
@@ -15,7 +13,7 @@ const toRecord = (row: CollectionRow, problem: string | null) => ({
 /** Returns the account's collections in the order of the IDs. Omits unknown IDs. */
 export async function getCollections(
   deps: Pick<ServiceDeps, 'store' | 'chains' | 'now'>,
-  { accountId, parsed, body }: ServiceRequest<z.output<typeof getcollections.request>>,
+  { accountId, parsed, body }: RequestOf<'getcollections'>,
 ) {
   const { store, chains } = deps
   const ids = [...new Set(parsed.transaction_gdn_ids)]

@@ -1,9 +1,8 @@
-import type * as z from 'zod'
 import { type getcontentreferences, MAX_CONTENT_REFERENCES } from '../../api/endpoints/getcontentreferences.ts'
 import { listUnaliased } from '../store/references.ts'
 import { findOwnCollection } from './find-collection.ts'
 import { scopeIn } from './references.ts'
-import type { ServiceDeps, ServiceRequest } from './services.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 /**
  * Lists the reference IDs of a label that were made from content and whose NFTs have no alias. Omits failed and burned
@@ -11,7 +10,7 @@ import type { ServiceDeps, ServiceRequest } from './services.ts'
  */
 export async function getContentReferences(
   { store }: Pick<ServiceDeps, 'store'>,
-  { accountId, parsed, body }: ServiceRequest<z.output<typeof getcontentreferences.request>>,
+  { accountId, parsed, body }: RequestOf<'getcontentreferences'>,
 ) {
   const { operation, contract_address: contractAddress, blockchain, reference_label, after = '' } = parsed
   const collection = await findOwnCollection(store.db, accountId, { contractAddress, blockchain })

@@ -1,11 +1,9 @@
-import type * as z from 'zod'
-import type { getfees } from '../../api/endpoints/getfees.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
 import { isNoResponse } from '../chain/rpc/rpc-response.ts'
 import { chainFacts } from '../pipeline/chain-facts.ts'
 import type { GasFacts } from '../pipeline/facts.ts'
 import { badRequest, notNow, Refusal } from './refusal.ts'
-import type { ServiceDeps, ServiceRequest } from './services.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 const RETRY_SECONDS = 5
 /** Timeout in milliseconds for fees that a response can omit. */
@@ -14,7 +12,7 @@ const WITHIN_MS = 1_000
 /** Returns the current fees of a blockchain. The fees of Solana are fixed and aren't estimated. */
 export async function getFees(
   { chains }: Pick<ServiceDeps, 'chains'>,
-  { parsed: { blockchain } }: ServiceRequest<z.output<typeof getfees.request>>,
+  { parsed: { blockchain } }: RequestOf<'getfees'>,
 ) {
   const { gas } = chainFacts(chains, blockchain)
   if (gas === undefined) throw badRequest(`this server does not estimate fees on ${blockchain}`)

@@ -1,17 +1,12 @@
-import type * as z from 'zod'
-import type { getisgdnnft } from '../../api/endpoints/getisgdnnft.ts'
 import { sameAddress } from '../../api/same-address.ts'
 import { findNft } from '../store/nfts.ts'
-import type { ServiceDeps, ServiceRequest } from './services.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 /**
  * Returns whether an address currently owns a given NFT of this service on a blockchain. The NFT may belong to any
  * account.
  */
-export async function getIsGdnNft(
-  { store }: Pick<ServiceDeps, 'store'>,
-  { parsed }: ServiceRequest<z.output<typeof getisgdnnft.request>>,
-) {
+export async function getIsGdnNft({ store }: Pick<ServiceDeps, 'store'>, { parsed }: RequestOf<'getisgdnnft'>) {
   const { receiver_wallet_address: address, blockchain, nft_gdn_ids: ids } = parsed
   const [id = ''] = ids
   const nft = await findNft(store.db, id)

@@ -1,4 +1,3 @@
-import type * as z from 'zod'
 import { ZERO_ADDRESS } from '../../api/address.ts'
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { type getnfthistory, MAX_EVENTS_PER_REQUEST } from '../../api/endpoints/getnfthistory.ts'
@@ -11,7 +10,7 @@ import type { Db } from '../store/schema.ts'
 import { paidFeeFields } from './get-transactions.ts'
 import { blockTimes, shownChangesOf } from './nft-history.ts'
 import { Refusal } from './refusal.ts'
-import type { ServiceDeps, ServiceRequest } from './services.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 /** Returns an NFT's share of the gas and the fee of its mint. All NFTs of a transaction have equal shares. */
 async function paidByMint(
@@ -28,7 +27,7 @@ async function paidByMint(
 /** Returns the history of an NFT, including events outside of the service. */
 export async function getNftHistory(
   { store: { db }, chains }: Pick<ServiceDeps, 'store' | 'chains'>,
-  { accountId, parsed }: ServiceRequest<z.output<typeof getnfthistory.request>>,
+  { accountId, parsed }: RequestOf<'getnfthistory'>,
 ) {
   const { nft_gdn_id: id, offset = 0, limit = MAX_EVENTS_PER_REQUEST } = parsed
   const nft = await findNft(db, id)

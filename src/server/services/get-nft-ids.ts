@@ -1,13 +1,11 @@
-import type * as z from 'zod'
-import type { getnftgdnids } from '../../api/endpoints/getnftgdnids.ts'
 import { listNftIds } from '../store/nfts.ts'
 import { findOwnCollection } from './find-collection.ts'
-import type { ServiceDeps, ServiceRequest } from './services.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 /** Returns the IDs of a collection's NFTs, oldest first. */
 export async function getNftIds(
   { store }: Pick<ServiceDeps, 'store'>,
-  { accountId, parsed }: ServiceRequest<z.output<typeof getnftgdnids.request>>,
+  { accountId, parsed }: RequestOf<'getnftgdnids'>,
 ) {
   const { contract_addresses: contractAddress, blockchain } = parsed
   const collection = await findOwnCollection(store.db, accountId, { contractAddress, blockchain }, 'contract_addresses')

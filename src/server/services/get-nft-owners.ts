@@ -1,15 +1,14 @@
-import type * as z from 'zod'
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { type getnftowners, MAX_OWNERS_PER_REQUEST } from '../../api/endpoints/getnftowners.ts'
 import { listOwners } from '../store/nft-owners.ts'
 import { findCursor } from '../store/owner-events.ts'
 import { findOwnCollection } from './find-collection.ts'
-import type { ServiceDeps, ServiceRequest } from './services.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 /** Returns a page of the owners of a collection, and the block up to which the backend knows the transfers. */
 export async function getNftOwners(
   { store: { db } }: Pick<ServiceDeps, 'store'>,
-  { accountId, parsed }: ServiceRequest<z.output<typeof getnftowners.request>>,
+  { accountId, parsed }: RequestOf<'getnftowners'>,
 ) {
   const { contract_address: contractAddress, blockchain, after = '0', limit = MAX_OWNERS_PER_REQUEST } = parsed
   const { id } = await findOwnCollection(db, accountId, { contractAddress, blockchain })

@@ -1,7 +1,5 @@
-import type * as z from 'zod'
 import { ZERO_ADDRESS } from '../../api/address.ts'
 import type { Blockchain } from '../../api/blockchains.ts'
-import type { getnfts } from '../../api/endpoints/getnfts.ts'
 import type { NftMetadata } from '../../api/metadata.ts'
 import { isContentUrl } from '../../core/ipfs-url.ts'
 import { findNfts, ownerOf } from '../store/nfts.ts'
@@ -9,7 +7,7 @@ import { type FinalTransfers, finalTransfers, pendingTransfers, receiverNameOf }
 import { pendingUpdates } from '../store/updates.ts'
 import { signedBy } from './get-transactions.ts'
 import { heldReasons, limitReasons, signingProblem, stallOf, stuckReasons } from './pending-reason.ts'
-import type { ServiceDeps, ServiceRequest } from './services.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 type Deps = Pick<ServiceDeps, 'store' | 'chains' | 'now'>
 type Chains = Pick<ServiceDeps['chains'], 'remote' | 'solana'>
@@ -104,7 +102,7 @@ function notStoredOf({ files }: Found) {
 }
 
 /** Returns the account's NFTs in the order of the IDs. Omits unknown IDs. */
-export async function getNfts(deps: Deps, { accountId, parsed }: ServiceRequest<z.output<typeof getnfts.request>>) {
+export async function getNfts(deps: Deps, { accountId, parsed }: RequestOf<'getnfts'>) {
   const { store, chains } = deps
   const ids = [...new Set(parsed.nft_gdn_ids)]
   const rows = await findNfts(store.db, accountId, ids)

@@ -1,9 +1,7 @@
-import type * as z from 'zod'
-import type { getpresignedurl } from '../../api/endpoints/getpresignedurl.ts'
 import { TITLES } from '../../api/errors.ts'
 import { accountEmail } from '../store/accounts.ts'
 import { Refusal } from './refusal.ts'
-import type { ServiceDeps, ServiceRequest } from './services.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 import { signUrl } from './signed-url.ts'
 
 const DEFAULT_MINUTES = 60
@@ -14,7 +12,7 @@ const DEFAULT_MINUTES = 60
  */
 export async function getPresignedUrl(
   { store, signedUrls }: Pick<ServiceDeps, 'store' | 'signedUrls'>,
-  { accountId, parsed, origin }: ServiceRequest<z.output<typeof getpresignedurl.request>>,
+  { accountId, parsed, origin }: RequestOf<'getpresignedurl'>,
 ) {
   const { email, timeout = DEFAULT_MINUTES } = parsed
   const own = await accountEmail(store.db, accountId)

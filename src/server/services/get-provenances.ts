@@ -1,13 +1,11 @@
-import type * as z from 'zod'
-import type { getprovenances } from '../../api/endpoints/getprovenances.ts'
 import { listCommitments, termsIn } from '../store/updates.ts'
 import { findOwnCollection } from './find-collection.ts'
-import type { ServiceDeps, ServiceRequest } from './services.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 /** Returns the hashes that the account's collection is committed to, oldest first. */
 export async function getProvenances(
   { store }: Pick<ServiceDeps, 'store'>,
-  { accountId, parsed: { contract_address } }: ServiceRequest<z.output<typeof getprovenances.request>>,
+  { accountId, parsed: { contract_address } }: RequestOf<'getprovenances'>,
 ) {
   const collection = await findOwnCollection(store.db, accountId, { contractAddress: contract_address })
   const rows = await listCommitments(store.db, collection.id)

@@ -1,17 +1,15 @@
-import type * as z from 'zod'
-import type { getreferences } from '../../api/endpoints/getreferences.ts'
 import { formatAcceptedDate } from '../../core/time.ts'
 import { createsNfts } from '../store/references.ts'
 import { findOwnCollection } from './find-collection.ts'
 import { lookUpReferences, nameTarget, scopeIn } from './references.ts'
-import type { ServiceDeps, ServiceRequest } from './services.ts'
+import type { InputOf, RequestOf, ServiceDeps } from './services.ts'
 
-type Parsed = z.output<typeof getreferences.request>
+type Parsed = InputOf<'getreferences'>
 
 /** Returns the operations of the account's reference IDs, in the order of the request. Omits unknown IDs. */
 export async function getReferences(
   { store }: Pick<ServiceDeps, 'store'>,
-  { accountId, parsed, body }: ServiceRequest<Parsed>,
+  { accountId, parsed, body }: RequestOf<'getreferences'>,
 ) {
   const { operation } = parsed
   const scope = scopeIn(await scopeOf({ store }, accountId, parsed), operation)

@@ -1,7 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type * as z from 'zod'
 import type { Blockchain } from '../../api/blockchains.ts'
-import type { getruncosts } from '../../api/endpoints/getruncosts.ts'
 import { TITLES } from '../../api/errors.ts'
 import { finalityReason } from '../../api/finality-reason.ts'
 import { hasMaxCost } from '../chain/fees.ts'
@@ -25,7 +23,7 @@ import type { Db } from '../store/schema.ts'
 import { feesIfKnown, nodeResponse, returnedFees } from './get-fees.ts'
 import { heldReasons, signingProblem, stallOf } from './pending-reason.ts'
 import { badRequest, Refusal } from './refusal.ts'
-import type { ServiceDeps, ServiceRequest } from './services.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 const WHOLE: Share = { first: 0, count: 1, total: 1 }
 
@@ -34,7 +32,7 @@ type Paid = Awaited<ReturnType<typeof feesOfMined>>[number]
 /** Returns the fees that a run's transactions have paid, and its limits. */
 export async function getRunCosts(
   { store: { db }, chains }: Pick<ServiceDeps, 'store' | 'chains'>,
-  { accountId, parsed: { run } }: ServiceRequest<z.output<typeof getruncosts.request>>,
+  { accountId, parsed: { run } }: RequestOf<'getruncosts'>,
 ) {
   const started = await findSeenRun(db, accountId, run)
   const collection = started === null ? null : await findCollectionById(db, started.collection_id)

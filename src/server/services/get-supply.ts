@@ -1,13 +1,11 @@
-import type * as z from 'zod'
-import type { getsupply } from '../../api/endpoints/getsupply.ts'
 import { supplyOf } from '../store/supply.ts'
 import { findOwnCollection } from './find-collection.ts'
-import type { ServiceDeps, ServiceRequest } from './services.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 /** Returns how many NFTs a collection has, and how many more can be accepted. */
 export async function getSupply(
   { store: { db } }: Pick<ServiceDeps, 'store'>,
-  { accountId, parsed }: ServiceRequest<z.output<typeof getsupply.request>>,
+  { accountId, parsed }: RequestOf<'getsupply'>,
 ) {
   const { contract_address: contractAddress, blockchain } = parsed
   const collection = await findOwnCollection(db, accountId, { contractAddress, blockchain })

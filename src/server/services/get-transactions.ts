@@ -1,11 +1,9 @@
-import type * as z from 'zod'
 import { type Blockchain, chainIdOf, isEvm } from '../../api/blockchains.ts'
-import type { gettransactions } from '../../api/endpoints/gettransactions.ts'
 import { coinOf } from '../settings/networks.ts'
 import { findOutcomes } from '../store/outcomes.ts'
 import { knownHash } from '../store/transactions.ts'
 import { limitReasons, reasonOf, stuckReasons } from './pending-reason.ts'
-import type { ServiceDeps, ServiceRequest } from './services.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 /**
  * Returns the status of the account's transfers, burns, updates, freezes, commitments and collection creations, in the
@@ -13,7 +11,7 @@ import type { ServiceDeps, ServiceRequest } from './services.ts'
  */
 export async function getTransactions(
   deps: Pick<ServiceDeps, 'store' | 'chains' | 'now'>,
-  { accountId, parsed, body }: ServiceRequest<z.output<typeof gettransactions.request>>,
+  { accountId, parsed, body }: RequestOf<'gettransactions'>,
 ) {
   const { store, chains } = deps
   const ids = [...new Set(parsed.transaction_gdn_ids)]

@@ -1,9 +1,7 @@
-import type * as z from 'zod'
-import type { relabelreferences } from '../../api/endpoints/relabelreferences.ts'
 import { replaceLabel } from '../store/references.ts'
 import { findOwnCollection } from './find-collection.ts'
 import { lookUpReferences, refuseLabelConflicts, scopeIn } from './references.ts'
-import type { ServiceDeps, ServiceRequest } from './services.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 /**
  * Replaces the label of reference IDs. Repeating the request changes nothing. Reference IDs without a label stay
@@ -13,7 +11,7 @@ import type { ServiceDeps, ServiceRequest } from './services.ts'
  */
 export async function relabelReferences(
   { store }: Pick<ServiceDeps, 'store'>,
-  { accountId, parsed, body }: ServiceRequest<z.output<typeof relabelreferences.request>>,
+  { accountId, parsed, body }: RequestOf<'relabelreferences'>,
 ) {
   const { operation, contract_address: contractAddress, blockchain, replaces_label: from, reference_label: to } = parsed
   const collection = await findOwnCollection(store.db, accountId, { contractAddress, blockchain })

@@ -1,3 +1,5 @@
+import type * as z from 'zod'
+import type { Contracts, EndpointName } from '../../api/endpoints.ts'
 import type { Secret } from '../../core/secret.ts'
 import type { Chains } from '../chain/chains.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
@@ -52,3 +54,9 @@ export interface ServiceRequest<Parsed> {
    */
   origin: () => string
 }
+
+/** The input of an endpoint, as parsed by its schema. */
+export type InputOf<Name extends EndpointName> = z.output<Contracts[Name]['request']>
+
+/** A request to an endpoint that passed authentication and validation. */
+export type RequestOf<Name extends EndpointName> = ServiceRequest<InputOf<Name>>

@@ -1,13 +1,11 @@
-import type * as z from 'zod'
-import type { setrunmaxcost } from '../../api/endpoints/setrunmaxcost.ts'
 import { findOwnCollection } from './find-collection.ts'
 import { joinRun, lockLimit, prepareCostCheck } from './limit-cost.ts'
-import type { ServiceDeps, ServiceRequest } from './services.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 /** Sets the cost limit of a run. It also applies to accepted requests that aren't signed yet. */
 export async function setRunMaxCost(
   deps: Pick<ServiceDeps, 'store' | 'chains' | 'pipeline' | 'now'>,
-  { accountId, parsed, body }: ServiceRequest<z.output<typeof setrunmaxcost.request>>,
+  { accountId, parsed, body }: RequestOf<'setrunmaxcost'>,
 ) {
   const { store, pipeline, now } = deps
   const { run, contract_address: contractAddress, blockchain, max_cost, only_lower: onlyLower = false } = parsed

@@ -1,16 +1,14 @@
-import type * as z from 'zod'
 import { isEvm } from '../../api/blockchains.ts'
-import type { setrunmaxfee } from '../../api/endpoints/setrunmaxfee.ts'
 import { lockRun, setLimit } from '../store/run-costs.ts'
 import { findOwnCollection } from './find-collection.ts'
 import { joinRun } from './limit-cost.ts'
 import { badRequest } from './refusal.ts'
-import type { ServiceDeps, ServiceRequest } from './services.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 
 /** Sets the maximum gas price of a run. It also applies to requests that are already accepted. */
 export async function setRunMaxFee(
   { store, pipeline, now }: Pick<ServiceDeps, 'store' | 'pipeline' | 'now'>,
-  { accountId, parsed, body }: ServiceRequest<z.output<typeof setrunmaxfee.request>>,
+  { accountId, parsed, body }: RequestOf<'setrunmaxfee'>,
 ) {
   const { run, contract_address: contractAddress, blockchain, max_fee, only_if_unset } = parsed
   if (!isEvm(blockchain)) throw badRequest(`the fees of a run on ${blockchain} can't be limited`)

@@ -1,4 +1,3 @@
-import type * as z from 'zod'
 import { updatednft } from '../../api/endpoints/updatednft.ts'
 import type { CollectionState, Lifecycle, TokenState } from '../pipeline/facts.ts'
 import { addUpdates } from '../state/updates.ts'
@@ -7,13 +6,11 @@ import { acceptChange } from './accept-change.ts'
 import { askChain } from './ask-chain.ts'
 import { badRequest } from './refusal.ts'
 import { pendingUpdate, refusePending, refuseUnlessService, requireToken } from './rights.ts'
-import type { ServiceDeps, ServiceRequest } from './services.ts'
+import type { RequestOf, ServiceDeps } from './services.ts'
 import { placesOfStoredFiles } from './stored-files.ts'
 
-type Parsed = z.output<typeof updatednft.request>
-
 /** Accepts new metadata for an NFT. It replaces the old metadata completely. */
-export async function updateNft(deps: ServiceDeps, request: ServiceRequest<Parsed>) {
+export async function updateNft(deps: ServiceDeps, request: RequestOf<'updatednft'>) {
   const { store, pipeline } = deps
   const { nft_gdn_id, contract_address, metadata: list, replaces_revision } = request.parsed
   const [metadata = { title: '', description: '', file_fields: [] }] = list
