@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely'
+import { optional, required } from './columns.ts'
 
 /** Creates the tables of accounts, their API keys and requests, and used signed URLs. */
 export async function createAccounts(db: Kysely<unknown>): Promise<void> {
@@ -14,13 +15,11 @@ export async function createAccounts(db: Kysely<unknown>): Promise<void> {
     .createTable('api_keys')
     .addColumn('id', 'text', (c) => c.primaryKey())
     .addColumn('account_id', 'text', (c) => c.notNull().references('accounts.id'))
-    .addColumn('name', 'text', (c) => c.notNull())
-    .addColumn('prefix', 'text', (c) => c.notNull())
+    .$call(required('text', 'name', 'prefix'))
     .addColumn('hash', 'text', (c) => c.notNull().unique())
     .addColumn('permissions', 'text', (c) => c.notNull())
     .addColumn('created_at', 'bigint', (c) => c.notNull())
-    .addColumn('expires_at', 'bigint')
-    .addColumn('revoked_at', 'bigint')
+    .$call(optional('bigint', 'expires_at', 'revoked_at'))
     .addColumn('api_version', 'text')
     .execute()
 
@@ -37,8 +36,7 @@ export async function createAccounts(db: Kysely<unknown>): Promise<void> {
     .addColumn('account_id', 'text', (c) => c.notNull().references('accounts.id'))
     .addColumn('endpoint', 'text', (c) => c.notNull())
     .addColumn('idempotency_key', 'text')
-    .addColumn('body_hash', 'text', (c) => c.notNull())
-    .addColumn('response', 'text', (c) => c.notNull())
+    .$call(required('text', 'body_hash', 'response'))
     .addColumn('accepted_at', 'bigint', (c) => c.notNull())
     .addColumn('run', 'text')
     .addUniqueConstraint('requests_idempotency', ['account_id', 'endpoint', 'idempotency_key'])

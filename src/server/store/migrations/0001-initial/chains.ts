@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely'
+import { optional, required } from './columns.ts'
 
 /**
  * Creates the tables of blockchains, of blocks of embedded chains, and of mints and updates on chain that the database
@@ -25,8 +26,7 @@ export async function createChains(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('chain_blocks')
     .addColumn('blockchain', 'text', (c) => c.notNull())
-    .addColumn('number', 'bigint', (c) => c.notNull())
-    .addColumn('timestamp', 'bigint', (c) => c.notNull())
+    .$call(required('bigint', 'number', 'timestamp'))
     .addColumn('transactions', 'text', (c) => c.notNull())
     .addColumn('hash', 'text')
     .addPrimaryKeyConstraint('chain_blocks_key', ['blockchain', 'number'])
@@ -35,16 +35,12 @@ export async function createChains(db: Kysely<unknown>): Promise<void> {
   // Mints without a transaction in the database: it was restored, it lost commits, or another program uses the key.
   await db.schema
     .createTable('unknown_mints')
-    .addColumn('collection_id', 'text', (c) => c.notNull())
-    .addColumn('hash', 'text', (c) => c.notNull())
-    .addColumn('blockchain', 'text', (c) => c.notNull())
+    .$call(required('text', 'collection_id', 'hash', 'blockchain'))
     .addColumn('block_number', 'bigint', (c) => c.notNull())
     .addColumn('start_id', 'text', (c) => c.notNull())
     .addColumn('token_count', 'integer', (c) => c.notNull())
     .addColumn('state', 'text', (c) => c.notNull())
-    .addColumn('signer', 'text')
-    .addColumn('directory', 'text')
-    .addColumn('reason', 'text')
+    .$call(optional('text', 'signer', 'directory', 'reason'))
     .addColumn('found_at', 'bigint', (c) => c.notNull())
     .addPrimaryKeyConstraint('unknown_mints_key', ['collection_id', 'hash'])
     .execute()
@@ -58,8 +54,7 @@ export async function createChains(db: Kysely<unknown>): Promise<void> {
   // Updates without a transaction in the database. Each token has a separate row.
   await db.schema
     .createTable('unknown_updates')
-    .addColumn('collection_id', 'text', (c) => c.notNull())
-    .addColumn('token_id', 'text', (c) => c.notNull())
+    .$call(required('text', 'collection_id', 'token_id'))
     .addColumn('sequence', 'integer', (c) => c.notNull())
     .addColumn('blockchain', 'text', (c) => c.notNull())
     .addColumn('block_number', 'bigint', (c) => c.notNull())

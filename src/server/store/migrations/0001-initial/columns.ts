@@ -1,4 +1,20 @@
-import { type CreateTableBuilder, sql } from 'kysely'
+import { type ColumnDefinitionBuilder, type CreateTableBuilder, sql } from 'kysely'
+
+type ColumnType = 'text' | 'integer' | 'bigint'
+
+/** Returns a function that adds columns with the same definition. */
+const columnsWith =
+  (define: (column: ColumnDefinitionBuilder) => ColumnDefinitionBuilder) =>
+  <Added extends string>(type: ColumnType, ...names: Added[]) =>
+  <Table extends string, Columns extends string>(table: CreateTableBuilder<Table, Columns>) =>
+    names.reduce<CreateTableBuilder<Table, Columns | Added>>((made, name) => made.addColumn(name, type, define), table)
+
+/** Adds columns that can be null. */
+export const optional = columnsWith((c) => c)
+/** Adds columns that can't be null. */
+export const required = columnsWith((c) => c.notNull())
+/** Adds columns that can't be null and are 0 by default. */
+export const zeros = columnsWith((c) => c.notNull().defaultTo(0))
 
 /** Adds the columns for leases and retries of a row. */
 export const withLease = <Table extends string, Columns extends string>(table: CreateTableBuilder<Table, Columns>) =>

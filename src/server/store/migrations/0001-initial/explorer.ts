@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely'
+import { optional } from './columns.ts'
 import type { InitialDialect } from './dialect.ts'
 
 /** Creates the tables for lookups of the web explorer: runs, counts of NFTs, and words of titles and file names. */
@@ -11,10 +12,8 @@ export async function createExplorerTables(db: Kysely<unknown>, dialect: Initial
     .addColumn('collection_id', 'text', (c) => c.notNull().references('collections.id'))
     .addColumn('started_at', 'bigint', (c) => c.notNull())
     // The run's limits: its maximum cost and gas price.
-    .addColumn('max_cost', 'text')
-    .addColumn('max_fee', 'text')
-    .addColumn('nft_gas', 'bigint')
-    .addColumn('nft_bytes', 'bigint')
+    .$call(optional('text', 'max_cost', 'max_fee'))
+    .$call(optional('bigint', 'nft_gas', 'nft_bytes'))
     .addPrimaryKeyConstraint('runs_key', ['account_id', 'run'])
     .execute()
   await db.schema.createIndex('runs_started').on('runs').columns(['started_at', 'run']).execute()

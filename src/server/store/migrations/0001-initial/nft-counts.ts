@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely'
+import { required } from './columns.ts'
 
 /**
  * The counts in `nft_counts`, each with its condition. NFTs that wait to be signed share a count with signed ones,
@@ -28,8 +29,7 @@ export const listCounts = (entry: (count: CountName) => string, separator = ', '
 export function nftCounts(db: Kysely<unknown>) {
   const table = db.schema
     .createTable('nft_counts')
-    .addColumn('collection_id', 'text', (c) => c.notNull())
-    .addColumn('run', 'text', (c) => c.notNull())
+    .$call(required('text', 'collection_id', 'run'))
     .addColumn('bucket', 'bigint', (c) => c.notNull())
   return COUNTS.reduce((some, count) => some.addColumn(count, 'bigint', (c) => c.notNull()), table)
 }

@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely'
+import { required } from './columns.ts'
 
 /** Creates the tables that the processes of a backend share: its identity, secrets and rate limits. */
 export async function createProcessTables(db: Kysely<unknown>): Promise<void> {
@@ -6,8 +7,7 @@ export async function createProcessTables(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('backend')
     .addColumn('one', 'integer', (c) => c.primaryKey())
-    .addColumn('id', 'text', (c) => c.notNull())
-    .addColumn('incarnation', 'text', (c) => c.notNull())
+    .$call(required('text', 'id', 'incarnation'))
     .execute()
   await db.schema
     .createTable('secrets')

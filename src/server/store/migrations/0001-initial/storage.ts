@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import { withLease } from './columns.ts'
+import { required, withLease } from './columns.ts'
 import type { InitialDialect } from './dialect.ts'
 
 /**
@@ -14,15 +14,13 @@ export async function createStorage(db: Kysely<unknown>, dialect: InitialDialect
     .execute()
   await db.schema
     .createTable('stored_files')
-    .addColumn('place', 'text', (c) => c.notNull())
-    .addColumn('cid', 'text', (c) => c.notNull())
+    .$call(required('text', 'place', 'cid'))
     .addColumn('size', 'bigint', (c) => c.notNull())
     .addPrimaryKeyConstraint('stored_files_key', ['place', 'cid'])
     .execute()
   await db.schema
     .createTable('publications')
-    .addColumn('target', 'text', (c) => c.notNull())
-    .addColumn('cid', 'text', (c) => c.notNull())
+    .$call(required('text', 'target', 'cid'))
     .addColumn('state', 'text', (c) => c.notNull().defaultTo('waiting'))
     .addColumn('reference', 'text')
     .$call(withLease)

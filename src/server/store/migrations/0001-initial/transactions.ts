@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import { isLeased, withLease } from './columns.ts'
+import { isLeased, optional, required, withLease } from './columns.ts'
 
 const isSigned = sql<boolean>`state = 'signed'`
 
@@ -11,28 +11,18 @@ export async function createTransactions(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('transactions')
     .addColumn('id', 'text', (c) => c.primaryKey())
-    .addColumn('blockchain', 'text', (c) => c.notNull())
-    .addColumn('signer', 'text', (c) => c.notNull())
+    .$call(required('text', 'blockchain', 'signer'))
     .addColumn('nonce', 'integer')
     .addColumn('kind', 'text', (c) => c.notNull())
-    .addColumn('collection_id', 'text')
-    .addColumn('start_id', 'text')
-    .addColumn('mint', 'text')
+    .$call(optional('text', 'collection_id', 'start_id', 'mint'))
     .addColumn('token_count', 'integer', (c) => c.notNull())
     .addColumn('update_sequence', 'integer')
     .addColumn('directory', 'text')
-    .addColumn('raw', 'text', (c) => c.notNull())
-    .addColumn('hash', 'text', (c) => c.notNull())
+    .$call(required('text', 'raw', 'hash'))
     .addColumn('last_valid_height', 'bigint')
     .addColumn('state', 'text', (c) => c.notNull())
     .addColumn('block_number', 'bigint')
-    .addColumn('block_hash', 'text')
-    .addColumn('gas_used', 'text')
-    .addColumn('fee_paid', 'text')
-    .addColumn('run', 'text')
-    .addColumn('run_collection_id', 'text')
-    .addColumn('mined', 'text')
-    .addColumn('error', 'text')
+    .$call(optional('text', 'block_hash', 'gas_used', 'fee_paid', 'run', 'run_collection_id', 'mined', 'error'))
     .addColumn('created_at', 'bigint', (c) => c.notNull())
     .$call(withLease)
     // 1 while a reorg can still remove the transaction's block.
@@ -68,8 +58,7 @@ export async function createTransactions(db: Kysely<unknown>): Promise<void> {
 
   await db.schema
     .createTable('signer_nonces')
-    .addColumn('blockchain', 'text', (c) => c.notNull())
-    .addColumn('signer', 'text', (c) => c.notNull())
+    .$call(required('text', 'blockchain', 'signer'))
     .addColumn('next_nonce', 'integer', (c) => c.notNull())
     .addPrimaryKeyConstraint('signer_nonces_key', ['blockchain', 'signer'])
     .execute()
@@ -87,8 +76,7 @@ async function createAttempts(db: Kysely<unknown>): Promise<void> {
     .addColumn('number', 'integer', (c) => c.notNull())
     .addColumn('raw', 'text', (c) => c.notNull())
     .addColumn('hash', 'text', (c) => c.notNull().unique())
-    .addColumn('max_fee_per_gas', 'text', (c) => c.notNull())
-    .addColumn('max_priority_fee_per_gas', 'text', (c) => c.notNull())
+    .$call(required('text', 'max_fee_per_gas', 'max_priority_fee_per_gas'))
     .addColumn('created_at', 'bigint', (c) => c.notNull())
     .addColumn('cancels', 'integer', (c) => c.notNull().defaultTo(0))
     .addPrimaryKeyConstraint('transaction_attempts_key', ['transaction_id', 'number'])

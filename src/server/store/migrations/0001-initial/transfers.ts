@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely'
+import { optional, required } from './columns.ts'
 import type { InitialDialect } from './dialect.ts'
 
 /**
@@ -13,13 +14,10 @@ export async function createTransfers(db: Kysely<unknown>, dialect: InitialDiale
     .addColumn('request_id', 'text', (c) => c.notNull().references('requests.id'))
     .addColumn('collection_id', 'text', (c) => c.notNull().references('collections.id'))
     .addColumn('nft_id', 'text', (c) => c.notNull().references('nfts.id'))
-    .addColumn('blockchain', 'text', (c) => c.notNull())
-    .addColumn('sender', 'text', (c) => c.notNull())
-    .addColumn('receiver', 'text', (c) => c.notNull())
+    .$call(required('text', 'blockchain', 'sender', 'receiver'))
     .addColumn('receiver_name', 'text')
     .addColumn('status', 'text', (c) => c.notNull())
-    .addColumn('error', 'text')
-    .addColumn('transaction_id', 'text')
+    .$call(optional('text', 'error', 'transaction_id'))
     .addColumn('returned', 'integer', (c) => c.notNull().defaultTo(0))
     .execute()
   const index = (name: string) => db.schema.createIndex(`transfers_${name}`).on('transfers')
@@ -56,8 +54,7 @@ export async function createTransfers(db: Kysely<unknown>, dialect: InitialDiale
     .addColumn('collection_id', 'text', (c) => c.notNull().references('collections.id'))
     .addColumn('kind', 'text', (c) => c.notNull())
     .addColumn('token_id', 'text')
-    .addColumn('previous', 'text', (c) => c.notNull())
-    .addColumn('next', 'text', (c) => c.notNull())
+    .$call(required('text', 'previous', 'next'))
     .addPrimaryKeyConstraint('owner_events_key', ['blockchain', 'block_number', 'log_index'])
     .execute()
   await db.schema

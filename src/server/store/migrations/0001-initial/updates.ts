@@ -1,5 +1,5 @@
 import { type Kysely, sql } from 'kysely'
-import { isLeased, withLease } from './columns.ts'
+import { isLeased, optional, required, withLease } from './columns.ts'
 import type { InitialDialect } from './dialect.ts'
 
 /** Creates the table of metadata updates and freezes, and of commitments to provenance hashes, which have no NFT. */
@@ -11,17 +11,12 @@ export async function createUpdates(db: Kysely<unknown>, dialect: InitialDialect
     .addColumn('request_id', 'text', (c) => c.notNull().references('requests.id'))
     .addColumn('collection_id', 'text', (c) => c.notNull().references('collections.id'))
     .addColumn('nft_id', 'text', (c) => c.references('nfts.id'))
-    .addColumn('blockchain', 'text', (c) => c.notNull())
-    .addColumn('kind', 'text', (c) => c.notNull())
-    .addColumn('metadata', 'text', (c) => c.notNull())
+    .$call(required('text', 'blockchain', 'kind', 'metadata'))
     .addColumn('files', 'text')
-    .addColumn('status', 'text', (c) => c.notNull())
-    .addColumn('step', 'text', (c) => c.notNull())
-    .addColumn('error', 'text')
-    .addColumn('transaction_id', 'text')
+    .$call(required('text', 'status', 'step'))
+    .$call(optional('text', 'error', 'transaction_id'))
     .addColumn('revision', 'integer')
-    .addColumn('reference_id', 'text')
-    .addColumn('first_token_id', 'text')
+    .$call(optional('text', 'reference_id', 'first_token_id'))
     .addColumn('returned', 'integer', (c) => c.notNull().defaultTo(0))
     .$call(withLease)
     .execute()

@@ -1,4 +1,5 @@
 import { type Kysely, sql } from 'kysely'
+import { optional, required } from './columns.ts'
 
 /**
  * Creates the tables of webhooks and of the outbox. The outbox has events, which are written in the transaction of
@@ -9,11 +10,7 @@ export async function createWebhooks(db: Kysely<unknown>): Promise<void> {
     .createTable('webhooks')
     .addColumn('id', 'text', (c) => c.primaryKey())
     .addColumn('account_id', 'text', (c) => c.notNull().references('accounts.id'))
-    .addColumn('kind', 'text', (c) => c.notNull())
-    .addColumn('url', 'text', (c) => c.notNull())
-    .addColumn('events', 'text', (c) => c.notNull())
-    .addColumn('secret', 'text', (c) => c.notNull())
-    .addColumn('status', 'text', (c) => c.notNull())
+    .$call(required('text', 'kind', 'url', 'events', 'secret', 'status'))
     .addColumn('created_at', 'bigint', (c) => c.notNull())
     .addColumn('expires_at', 'bigint')
     .addColumn('failures', 'integer', (c) => c.notNull().defaultTo(0))
@@ -27,8 +24,7 @@ export async function createWebhooks(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('webhook_events')
     .addColumn('id', 'text', (c) => c.primaryKey())
-    .addColumn('type', 'text', (c) => c.notNull())
-    .addColumn('body', 'text', (c) => c.notNull())
+    .$call(required('text', 'type', 'body'))
     .addColumn('created_at', 'bigint', (c) => c.notNull())
     .execute()
   await db.schema.createIndex('webhook_events_age').on('webhook_events').columns(['created_at']).execute()
@@ -36,15 +32,12 @@ export async function createWebhooks(db: Kysely<unknown>): Promise<void> {
   // Don't use foreign keys, because a change must not fail if a webhook is removed at the same moment.
   await db.schema
     .createTable('webhook_deliveries')
-    .addColumn('webhook_id', 'text', (c) => c.notNull())
-    .addColumn('event_id', 'text', (c) => c.notNull())
-    .addColumn('state', 'text', (c) => c.notNull())
+    .$call(required('text', 'webhook_id', 'event_id', 'state'))
     .addColumn('attempts', 'integer', (c) => c.notNull().defaultTo(0))
     .addColumn('next_attempt_at', 'bigint', (c) => c.notNull().defaultTo(0))
     .addColumn('give_up_at', 'bigint')
     .addColumn('response_status', 'integer')
-    .addColumn('response', 'text')
-    .addColumn('error', 'text')
+    .$call(optional('text', 'response', 'error'))
     .addColumn('attempted_at', 'bigint')
     .addPrimaryKeyConstraint('webhook_deliveries_key', ['webhook_id', 'event_id'])
     .execute()
