@@ -7,6 +7,15 @@ import { nftGdnId } from '../nft-record.ts'
 import { referenceId, referenceLabel } from '../reference-id.ts'
 import { MAX_REFERENCES_PER_REQUEST } from './getreferences.ts'
 
+const EXAMPLE = {
+  operation: 'createnft' as const,
+  contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+  blockchain: 'polygon',
+  reference_ids: ['row-1'],
+  nft_gdn_ids: ['0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
+  reference_label: 'drops/january.csv',
+}
+
 export const aliasreferences = defineEndpoint({
   name: 'aliasreferences',
   summary: 'Store aliases of NFTs whose rows got IDs later',
@@ -35,23 +44,9 @@ export const aliasreferences = defineEndpoint({
     aliased: z.number(),
   }),
   example: {
-    request: {
-      operation: 'createnft',
-      contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
-      blockchain: 'polygon',
-      reference_ids: ['row-1'],
-      nft_gdn_ids: ['0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
-      reference_label: 'drops/january.csv',
-    },
+    request: EXAMPLE,
     response: {
-      requests: {
-        operation: 'createnft',
-        contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
-        blockchain: 'polygon',
-        reference_ids: ['row-1'],
-        nft_gdn_ids: ['0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
-        reference_label: 'drops/january.csv',
-      },
+      requests: EXAMPLE,
       aliased: 1,
     },
   },

@@ -6,6 +6,12 @@ import { address, transactionResponse } from '../fields.ts'
 import { nftGdnId } from '../nft-record.ts'
 import { referenceId } from '../reference-id.ts'
 
+const EXAMPLE = {
+  contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+  nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d',
+  holder_wallet_address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+}
+
 export const burnnft = defineCreatingEndpoint({
   name: 'burnnft',
   summary: 'Burn an NFT, in a collection created with enable_burn',
@@ -33,17 +39,9 @@ export const burnnft = defineCreatingEndpoint({
     response: transactionResponse,
   }),
   example: {
-    request: {
-      contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
-      nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d',
-      holder_wallet_address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
-    },
+    request: EXAMPLE,
     response: {
-      requests: {
-        contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
-        nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d',
-        holder_wallet_address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
-      },
+      requests: EXAMPLE,
       response: { transaction_gdn_id: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5', accepted_date: '2026-01-31 12:00:00' },
     },
   },

@@ -14,6 +14,11 @@ export const provenance = z
 /** The longest margin of a shuffled drop in seconds, because the rule line has at most 7 digits. */
 const MAX_MARGIN = 9_999_999
 
+const EXAMPLE = {
+  contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+  provenance: '0xf2ca1bb6c7e907d06dafe4687e579fce76b37e4e93b7605022da52e6ccc26fd2',
+}
+
 export const commitprovenance = defineCreatingEndpoint({
   name: 'commitprovenance',
   summary: 'Commit to metadata that is revealed later',
@@ -54,15 +59,9 @@ export const commitprovenance = defineCreatingEndpoint({
     response: transactionResponse,
   }),
   example: {
-    request: {
-      contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
-      provenance: '0xf2ca1bb6c7e907d06dafe4687e579fce76b37e4e93b7605022da52e6ccc26fd2',
-    },
+    request: EXAMPLE,
     response: {
-      requests: {
-        contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
-        provenance: '0xf2ca1bb6c7e907d06dafe4687e579fce76b37e4e93b7605022da52e6ccc26fd2',
-      },
+      requests: EXAMPLE,
       response: { transaction_gdn_id: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5', accepted_date: '2026-01-31 12:00:00' },
     },
   },

@@ -19,6 +19,11 @@ function checkRevisions({
   issues.push({ code: 'custom', message, path: ['replaces_revisions'], input: revisions })
 }
 
+const EXAMPLE = {
+  contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+  nft_gdn_ids: ['0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
+}
+
 export const freezenft = defineCreatingEndpoint({
   name: 'freezenft',
   summary: 'Make the metadata of NFTs final',
@@ -43,15 +48,9 @@ export const freezenft = defineCreatingEndpoint({
     response: transactionResponse,
   }),
   example: {
-    request: {
-      contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
-      nft_gdn_ids: ['0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
-    },
+    request: EXAMPLE,
     response: {
-      requests: {
-        contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
-        nft_gdn_ids: ['0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
-      },
+      requests: EXAMPLE,
       response: { transaction_gdn_id: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5', accepted_date: '2026-01-31 12:00:00' },
     },
   },

@@ -8,6 +8,13 @@ import { referenceId, referenceLabel } from '../reference-id.ts'
 /** Maximum number of reference IDs in one response. */
 export const MAX_CONTENT_REFERENCES = 1000
 
+const EXAMPLE = {
+  operation: 'createnft' as const,
+  contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+  blockchain: 'polygon',
+  reference_label: 'drops/january.csv',
+}
+
 export const getcontentreferences = defineEndpoint({
   name: 'getcontentreferences',
   summary: 'List the NFTs of rows without an ID, by label',
@@ -30,19 +37,9 @@ export const getcontentreferences = defineEndpoint({
     next: z.string().nullable(),
   }),
   example: {
-    request: {
-      operation: 'createnft',
-      contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
-      blockchain: 'polygon',
-      reference_label: 'drops/january.csv',
-    },
+    request: EXAMPLE,
     response: {
-      requests: {
-        operation: 'createnft',
-        contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
-        blockchain: 'polygon',
-        reference_label: 'drops/january.csv',
-      },
+      requests: EXAMPLE,
       references: [{ reference_id: 'row-1', nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d' }],
       next: null,
     },

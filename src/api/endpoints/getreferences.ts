@@ -36,6 +36,13 @@ export const referenceRecord = z.looseObject({
   reference_alias: z.string().nullish(),
 })
 
+const EXAMPLE = {
+  operation: 'createnft' as const,
+  contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+  blockchain: 'polygon',
+  reference_ids: ['row-1', 'row-2'],
+}
+
 export const getreferences = defineEndpoint({
   name: 'getreferences',
   summary: 'Look up reference IDs',
@@ -63,19 +70,9 @@ export const getreferences = defineEndpoint({
     references: z.array(referenceRecord),
   }),
   example: {
-    request: {
-      operation: 'createnft',
-      contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
-      blockchain: 'polygon',
-      reference_ids: ['row-1', 'row-2'],
-    },
+    request: EXAMPLE,
     response: {
-      requests: {
-        operation: 'createnft',
-        contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
-        blockchain: 'polygon',
-        reference_ids: ['row-1', 'row-2'],
-      },
+      requests: EXAMPLE,
       references: [
         {
           reference_id: 'row-1',

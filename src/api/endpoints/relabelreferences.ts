@@ -6,6 +6,15 @@ import { MINT_ENDPOINTS } from '../mint-endpoints.ts'
 import { referenceId, referenceLabel } from '../reference-id.ts'
 import { MAX_REFERENCES_PER_REQUEST } from './getreferences.ts'
 
+const EXAMPLE = {
+  operation: 'createnft' as const,
+  contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+  blockchain: 'polygon',
+  reference_ids: ['row-1', 'row-2'],
+  replaces_label: 'drops/january.csv',
+  reference_label: 'archive/january.csv',
+}
+
 export const relabelreferences = defineEndpoint({
   name: 'relabelreferences',
   summary: 'Replace the label of reference IDs',
@@ -29,23 +38,9 @@ export const relabelreferences = defineEndpoint({
     relabeled: z.number(),
   }),
   example: {
-    request: {
-      operation: 'createnft',
-      contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
-      blockchain: 'polygon',
-      reference_ids: ['row-1', 'row-2'],
-      replaces_label: 'drops/january.csv',
-      reference_label: 'archive/january.csv',
-    },
+    request: EXAMPLE,
     response: {
-      requests: {
-        operation: 'createnft',
-        contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
-        blockchain: 'polygon',
-        reference_ids: ['row-1', 'row-2'],
-        replaces_label: 'drops/january.csv',
-        reference_label: 'archive/january.csv',
-      },
+      requests: EXAMPLE,
       relabeled: 2,
     },
   },

@@ -4,6 +4,13 @@ import { defineEndpoint } from '../endpoint.ts'
 import { address, blockchain, runId, wei } from '../fields.ts'
 import { SPENDING_PERMISSIONS } from '../permissions.ts'
 
+const EXAMPLE = {
+  run: 'd1f0a9c4',
+  contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+  blockchain: 'polygon',
+  max_cost: '500000000000000000',
+}
+
 export const setrunmaxcost = defineEndpoint({
   name: 'setrunmaxcost',
   summary: 'Limit the cost of a run',
@@ -21,19 +28,9 @@ export const setrunmaxcost = defineEndpoint({
     .check(checkAddresses('contract_address')),
   response: z.looseObject({ requests: z.looseObject({ run: z.string() }), max_cost: wei }),
   example: {
-    request: {
-      run: 'd1f0a9c4',
-      contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
-      blockchain: 'polygon',
-      max_cost: '500000000000000000',
-    },
+    request: EXAMPLE,
     response: {
-      requests: {
-        run: 'd1f0a9c4',
-        contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
-        blockchain: 'polygon',
-        max_cost: '500000000000000000',
-      },
+      requests: EXAMPLE,
       max_cost: '500000000000000000',
     },
   },

@@ -3,6 +3,13 @@ import { checkAddresses } from '../check-addresses.ts'
 import { defineEndpoint } from '../endpoint.ts'
 import { address, blockchain, runId, wei } from '../fields.ts'
 
+const EXAMPLE = {
+  run: 'd1f0a9c4',
+  contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+  blockchain: 'polygon',
+  max_fee: '30000000000',
+}
+
 export const setrunmaxfee = defineEndpoint({
   name: 'setrunmaxfee',
   summary: 'Limit the fees of a run',
@@ -20,19 +27,9 @@ export const setrunmaxfee = defineEndpoint({
     .check(checkAddresses('contract_address')),
   response: z.looseObject({ requests: z.looseObject({ run: z.string() }), max_fee: wei }),
   example: {
-    request: {
-      run: 'd1f0a9c4',
-      contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
-      blockchain: 'polygon',
-      max_fee: '30000000000',
-    },
+    request: EXAMPLE,
     response: {
-      requests: {
-        run: 'd1f0a9c4',
-        contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
-        blockchain: 'polygon',
-        max_fee: '30000000000',
-      },
+      requests: EXAMPLE,
       max_fee: '30000000000',
     },
   },

@@ -7,6 +7,12 @@ import { nftMetadataList } from '../metadata.ts'
 import { nftGdnId } from '../nft-record.ts'
 import { referenceId } from '../reference-id.ts'
 
+const EXAMPLE = {
+  nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d',
+  contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+  metadata: [{ title: 'Dusk', description: 'The first of ten', file_fields: [] }],
+}
+
 export const updatednft = defineCreatingEndpoint({
   name: 'updatednft',
   summary: 'Replace the metadata of a dynamic NFT',
@@ -36,17 +42,9 @@ export const updatednft = defineCreatingEndpoint({
     response: transactionResponse,
   }),
   example: {
-    request: {
-      nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d',
-      contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
-      metadata: [{ title: 'Dusk', description: 'The first of ten', file_fields: [] }],
-    },
+    request: EXAMPLE,
     response: {
-      requests: {
-        nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d',
-        contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
-        metadata: [{ title: 'Dusk', description: 'The first of ten', file_fields: [] }],
-      },
+      requests: EXAMPLE,
       response: { transaction_gdn_id: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5', accepted_date: '2026-01-31 12:00:00' },
     },
   },
