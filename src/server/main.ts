@@ -6,37 +6,23 @@ import { closeAll, closeFailed } from './close-all.ts'
 import { type CoreOptions, explainStartFailure, openCore, type Role } from './core.ts'
 import { removeRunning, writeBackendId, writeRunning } from './data-dir/running.ts'
 import { loadServices } from './http/api-routes.ts'
-import { createApp } from './http/app.ts'
-import type { BodyMemory } from './http/body-memory.ts'
-import type { ConnectionLimits } from './http/connections.ts'
+import { type AppOptions, createApp } from './http/app.ts'
 import { listen } from './http/listen.ts'
 import { readTlsPair, TLS_OPTIONS, type TlsFiles } from './http/tls.ts'
 import type { Log } from './log.ts'
 
-export interface BackendOptions extends CoreOptions {
+type ServedOptions = Pick<
+  AppOptions,
+  'host' | 'rateLimits' | 'allowedHosts' | 'trustProxy' | 'allowLocalKey' | 'connections' | 'bodyMemory'
+> &
+  Pick<AppOptions, 'requestTimeoutMs' | 'heartbeatMs'>
+
+export interface BackendOptions extends CoreOptions, ServedOptions {
   role?: Exclude<Role, 'worker'>
-  /** The address on which the backend listens. */
-  host: string
   /** The port; 0 selects any free port. */
   port: number
-  rateLimits: boolean
-  /**
-   * Accepted hosts in the Host header. On loopback, they are accepted in addition to loopback names. On other
-   * addresses, if hosts are set, only these hosts, loopback names and IP addresses are accepted.
-   */
-  allowedHosts: readonly string[]
   /** The files for TLS. Without them, the server uses plain HTTP. */
   tls?: TlsFiles | undefined
-  /** Addresses and networks of proxies whose X-Forwarded-* headers are trusted. */
-  trustProxy?: readonly string[]
-  /** Whether the local account's key is also accepted from other machines. */
-  allowLocalKey?: boolean
-  connections?: Partial<ConnectionLimits>
-  bodyMemory?: Partial<BodyMemory>
-  /** Timeout in milliseconds for the arrival of a complete request. Default: a minute. */
-  requestTimeoutMs?: number
-  /** Interval between keep-alive lines in event streams, in milliseconds. Default: 15 s. */
-  heartbeatMs?: number
   /**
    * How long new requests are served after a stop signal, in milliseconds, so that load balancers notice the stop.
    * Default: 0.

@@ -79,20 +79,14 @@ export interface FileIdentity {
   mtimeMs: number
 }
 
-interface DropRow {
-  id: string
-  name: string
+interface DropRow
+  extends Pick<Drop, 'id' | 'name' | 'family' | 'generation' | 'origin' | 'blockchain' | 'contract' | 'manifest'>,
+    Pick<Drop, 'largest' | 'marker' | 'scope' | 'url' | 'fingerprint'> {
   started_at: number
   ended_at: number | null
   holder: string | null
   beat_at: number
-  family: string
-  generation: number
   collection_id: number
-  origin: string
-  blockchain: Blockchain
-  contract: string
-  manifest: string | null
   run_name: string | null
   reading: string
   chunk_size: number
@@ -100,12 +94,8 @@ interface DropRow {
   max_cost: string | null
   max_fee: string | null
   dynamic: number
-  largest: number | null
   again: number
-  marker: string | null
-  scope: string
   reference_scope: string
-  url: string
   backend_url: string
   backend_id: string | null
   incarnation: string | null
@@ -113,7 +103,6 @@ interface DropRow {
   listed_at: number | null
   set_id: number | null
   first_set: number | null
-  fingerprint: string | null
   local_files: string | null
   answered_at: number | null
 }

@@ -61,18 +61,11 @@ interface RequestRow {
   dynamic: number
 }
 
-interface SentRowRow {
-  id: string
-  position: number
+interface SentRowRow extends Omit<SentRow, 'key' | 'isCurrent' | 'wasDeployed' | 'nftGdnId'> {
   identity: string
-  line: number
-  content: string
-  state: OperationState
-  reason: string | null
   released_at: number | null
   was_deployed: number
   nft_gdn_id: string | null
-  error: string | null
 }
 
 /** Returns the highest request number of a run; 0 if there is none. */
@@ -182,18 +175,12 @@ export function rowsOfRequest(sql: Sql, { scope }: Pick<Drop, 'scope'>, requestI
         WHERE o.request_id = ? ORDER BY o.position`,
       requestId,
     )
-    .map((row) => ({
-      id: row.id,
-      position: row.position,
-      key: row.identity.slice(scope.length),
-      line: row.line,
-      content: row.content,
-      state: row.state,
-      reason: row.reason,
-      isCurrent: row.released_at === null,
-      wasDeployed: row.was_deployed === 1,
-      nftGdnId: row.nft_gdn_id,
-      error: row.error,
+    .map(({ identity, released_at, was_deployed, nft_gdn_id, ...row }) => ({
+      ...row,
+      key: identity.slice(scope.length),
+      isCurrent: released_at === null,
+      wasDeployed: was_deployed === 1,
+      nftGdnId: nft_gdn_id,
     }))
 }
 

@@ -179,23 +179,14 @@ export interface CommandRun {
   address: string | null
 }
 
-interface CommandRunRow {
-  id: string
-  name: string
-  note: string
+interface CommandRunRow
+  extends Omit<CommandRun, 'startedAt' | 'holder' | 'beatAt' | 'isReleased' | 'isKept' | 'backendId'> {
   started_at: number
   holder: string | null
   beat_at: number
-  kind: string
-  state: OperationState
-  reason: string | null
   released_at: number | null
   is_kept: number
-  origin: string
-  url: string | null
   backend_id: string | null
-  blockchain: string | null
-  address: string | null
 }
 
 /** Returns the runs of single commands, newest first. Kept runs are included only until they end. */

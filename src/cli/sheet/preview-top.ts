@@ -1,19 +1,13 @@
 import { formatPlace } from '../../core/errors.ts'
 import { grouped } from '../../core/grouped.ts'
-import type { ManifestIssue } from '../../manifest/row.ts'
-import type { ManifestTarget } from '../../manifest/target.ts'
+import type { ManifestSummary } from '../../manifest/read.ts'
 import { VERSION } from '../version.ts'
 import { beginningOf, definitions, escapeHtml, ownDirection } from './html.ts'
 import { filter, pageHead, ROWS_START, stats } from './page.ts'
 
-interface PreviewTop {
+interface PreviewTop extends Omit<ManifestSummary, 'files'> {
   name: string
-  target: ManifestTarget
-  rows: number
   invalidRows: number
-  issues: readonly ManifestIssue[]
-  issueCount: number
-  receivers: number
   /** Number of rows that equal an earlier row. */
   duplicates: number
   remoteImages: boolean

@@ -1,7 +1,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { isPostgres } from './dialect.ts'
 import { firstSeqOf, seenBy } from './explorer-counts.ts'
-import { presentOf } from './nfts.ts'
+import { type NftRow, presentOf } from './nfts.ts'
 import type { Db, NftStatus } from './schema.ts'
 
 /** Maximum length of metadata that is read together with a list of NFTs. Longer metadata is read separately. */
@@ -12,18 +12,7 @@ const COLUMNS = ['seq', 'id', 'collection_id', 'token_id', 'status', 'error', 'o
 const SUMMARY = sql`${sql.join(COLUMNS.map((column) => sql.ref(`nfts.${column}`)))}, ${presentOf('files')} as files,
   case when octet_length(${presentOf('metadata')}) <= ${sql.lit(SHORT)} then ${presentOf('metadata')} end as metadata`
 
-export interface SummaryRow {
-  seq: number
-  id: string
-  collection_id: string
-  token_id: string | null
-  status: NftStatus
-  error: string | null
-  owner: string | null
-  receiver: string
-  /** The ID of the NFT's last update; null if there is none. */
-  update_id: string | null
-  files: string | null
+export interface SummaryRow extends Pick<NftRow, (typeof COLUMNS)[number] | 'files'> {
   /** The metadata; null if it is long. */
   metadata: string | null
 }

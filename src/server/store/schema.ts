@@ -103,6 +103,17 @@ interface Work {
   generation: Generated<number>
 }
 
+/** What a request creates in a collection: an NFT, a transfer or an update. */
+interface Accepted {
+  seq: Generated<number>
+  id: string
+  request_id: string
+  collection_id: string
+  status: StateColumn<'initiated' | 'deployed' | 'failed'>
+  error: string | null
+  transaction_id: string | null
+}
+
 export type CollectionStatus = 'initiated' | 'deployed' | 'failed'
 
 export interface CollectionsTable extends Work {
@@ -157,11 +168,7 @@ export type NftStatus = 'initiated' | 'deployed' | 'failed'
  */
 export type NftStep = 'files' | 'mint' | 'chain' | 'done'
 
-export interface NftsTable extends Work {
-  seq: Generated<number>
-  id: string
-  request_id: string
-  collection_id: string
+export interface NftsTable extends Work, Accepted {
   /** The first owner, if the NFT is minted and transferred in one step; else null. */
   sender: string | null
   receiver: string
@@ -175,12 +182,9 @@ export interface NftsTable extends Work {
   metadata: string
   /** JSON object that maps file field keys to CIDs; null until the files are stored. */
   files: string | null
-  status: StateColumn<NftStatus>
   step: StateColumn<NftStep>
-  error: string | null
   token_id: string | null
   metadata_url: string | null
-  transaction_id: string | null
   batch_index: number | null
   /** 1 if the NFT was created by creatednft. Its metadata can be updated even if the collection isn't dynamic. */
   dynamic: Generated<number>
@@ -293,23 +297,15 @@ export type TransferStatus = 'initiated' | 'deployed' | 'failed'
 /** Kind of a transfer. The receiver of a `burn` is the zero address. */
 export type TransferKind = 'transfer' | 'burn'
 
-/** A transfer or burn of an NFT. */
-export interface TransfersTable {
-  seq: Generated<number>
-  /** The `transaction_gdn_id` of the transfernft or burnnft request. */
-  id: string
+/** A transfer or burn of an NFT. Its ID is the `transaction_gdn_id` of the transfernft or burnnft request. */
+export interface TransfersTable extends Accepted {
   kind: Generated<TransferKind>
-  request_id: string
-  collection_id: string
   nft_id: string
   blockchain: string
   sender: string
   receiver: string
   /** The normalized ENS name of `receiver` in the request; null if it has none. */
   receiver_name: Generated<string | null>
-  status: StateColumn<TransferStatus>
-  error: string | null
-  transaction_id: string | null
   /** 1 after a reorg removed the block of its transaction. */
   returned: Generated<number>
 }
@@ -323,15 +319,11 @@ export type UpdateStep = 'files' | 'sign' | 'chain' | 'done'
 /** Kind of an update. `provenance` commits the collection to a hash, without an NFT. */
 export type UpdateKind = 'update' | 'freeze' | 'provenance'
 
-/** An update or a freeze of an NFT's metadata, or a commitment to a provenance hash. */
-export interface UpdatesTable extends Work {
-  seq: Generated<number>
-  /**
-   * The `transaction_gdn_id` of the updatednft, freezenft or commitprovenance request. A freeze has a row for each NFT.
-   */
-  id: string
-  request_id: string
-  collection_id: string
+/**
+ * An update or a freeze of an NFT's metadata, or a commitment to a provenance hash. Its ID is the `transaction_gdn_id`
+ * of the updatednft, freezenft or commitprovenance request. A freeze has a row for each NFT.
+ */
+export interface UpdatesTable extends Work, Accepted {
   /** ID of the NFT; null for a commitment. */
   nft_id: string | null
   blockchain: string
@@ -343,10 +335,7 @@ export interface UpdatesTable extends Work {
    * `CommitmentTerms` or null.
    */
   files: string | null
-  status: StateColumn<UpdateStatus>
   step: StateColumn<UpdateStep>
-  error: string | null
-  transaction_id: string | null
   /** The sequence of the update's transaction when that is final. Null before, and for freezes and commitments. */
   revision: number | null
   /** The client's reference ID; null if there is none. */

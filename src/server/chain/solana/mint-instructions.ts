@@ -2,7 +2,7 @@ import { encodeText, u32, u64 } from './encode.ts'
 import { type Key, keyOf, PROGRAMS } from './key.ts'
 import { type AccountUse, type Instruction, readonly, writable } from './message.ts'
 import { mintKey, seedOf } from './mint-address.ts'
-import { mintSize } from './mint-size.ts'
+import { type MintFacts, mintSize } from './mint-size.ts'
 import { tokenAccount } from './token-account.ts'
 
 /** Instruction numbers, in the encoding of their programs. */
@@ -30,23 +30,16 @@ const MINT_AUTHORITY = 0
 const NO_LIMIT = 2n ** 64n - 1n
 
 /** A token to mint: the group of a collection, or a member of one. */
-export interface MintSpec {
+export interface MintSpec extends Omit<MintFacts, 'kind'> {
   /** The ID of the collection or NFT, from which the mint's address is derived. */
   id: string
   /** The mint of the collection that an NFT belongs to; null for the collection itself. */
   group: string | null
-  name: string
-  symbol: string
-  uri: string
   receiver: string
-  /** Whether the token is non-transferable. */
-  locked: boolean
   /** Whether the service can update the token's metadata. */
   dynamic?: boolean
   /** Maximum number of members of a group. Absent if the number is unlimited. */
   maxSize?: bigint | undefined
-  /** Whether the service can burn the token, as the permanent delegate of the mint. */
-  burnable?: boolean
 }
 
 /**

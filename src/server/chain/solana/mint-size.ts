@@ -15,12 +15,14 @@ const DELEGATE_BYTES = HEADER_BYTES + 32
  */
 const METADATA_BYTES = HEADER_BYTES + 64 + 4 * 4
 
-interface MintFacts {
+export interface MintFacts {
   kind: 'group' | 'member'
   name: string
   symbol: string
   uri: string
+  /** Whether the token is non-transferable. */
   locked: boolean
+  /** Whether the service can burn the token, as the permanent delegate of the mint. */
   burnable?: boolean
 }
 

@@ -1,6 +1,6 @@
 import { GdnError } from '../../../core/errors.ts'
 import type { AwsCredentials } from '../../../object-store/aws-credentials.ts'
-import { bucketRoot, objectUrl } from '../../../object-store/bucket.ts'
+import { type BucketPlace, bucketRoot, objectUrl } from '../../../object-store/bucket.ts'
 import { EMPTY_SHA256, signS3 } from '../../../object-store/s3-signature.ts'
 import { StorageUnavailableError } from '../adapter.ts'
 import { leftUploads } from './left-uploads.ts'
@@ -9,13 +9,9 @@ import { type S3Response, s3Refusal } from './s3-refusal.ts'
 import { bytesOf, createS3Upload, sha256Hex } from './s3-upload.ts'
 import { collect, openStorageClient, type StorageClient, type StorageRequest } from './storage-client.ts'
 
-export interface S3BucketOptions {
-  bucket: string
+export interface S3BucketOptions extends BucketPlace {
   /** Prefix of the keys, which is empty or ends with a slash. */
   prefix: string
-  region: string
-  endpoint: string | null
-  pathStyle: boolean
   /** Returns the credentials. Called for each request, because temporary credentials change. */
   credentials: () => Promise<AwsCredentials>
   userAgent: string

@@ -4,7 +4,8 @@ import { chunksOf } from '../../../../core/chunks-of.ts'
 import { GdnError, messageOf } from '../../../../core/errors.ts'
 import { clusterName } from '../../../settings/solana-clusters.ts'
 import { connectRemote } from '../../evm/remote/json-rpc.ts'
-import { createProviders, type Providers, type RpcOutcome } from '../../rpc/providers.ts'
+import type { RemoteNetworkOptions } from '../../evm/remote/remote-network.ts'
+import { createProviders } from '../../rpc/providers.ts'
 import { remembered } from '../../rpc/remembered.ts'
 import { isNoResponse, RpcError } from '../../rpc/rpc-response.ts'
 import { TOKEN_2022 } from '../key.ts'
@@ -12,7 +13,8 @@ import type { Lifetime, SendOutcome, SignatureStatus, SolanaAccount, SolanaNetwo
 import { SUPPLY_AT } from '../read-mint.ts'
 import { createFeeMarket } from './fee-market.ts'
 
-export interface RemoteSolanaOptions {
+export interface RemoteSolanaOptions
+  extends Pick<RemoteNetworkOptions, 'timeoutMs' | 'tries' | 'retryMs' | 'providers' | 'onRequest' | 'signal'> {
   blockchain: SolanaBlockchain
   /** Genesis hash, which identifies the cluster. Every node must return it before any other request. */
   genesisHash: string
@@ -23,13 +25,6 @@ export interface RemoteSolanaOptions {
   pollMs: number
   /** Maximum price in micro-lamports for a compute unit. */
   priceCap: bigint
-  timeoutMs?: number
-  tries?: number
-  retryMs?: number
-  providers?: Providers
-  onRequest?: (host: string, outcome: RpcOutcome) => void
-  /** Aborts every request. Its reason becomes the error. */
-  signal?: AbortSignal | undefined
 }
 
 /** A Solana cluster behind RPC URLs. */
