@@ -1,5 +1,5 @@
 import { isRecord, parseJson } from '../core/json.ts'
-import type { BlockReader, ContentBlock } from '../ipfs/block.ts'
+import type { BlockReader, ContentBlock } from '../ipfs/cid.ts'
 import { ScratchDatabase } from '../sqlite/scratch-database.ts'
 import type { Block } from '../verify/block-at.ts'
 

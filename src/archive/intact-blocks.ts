@@ -1,5 +1,5 @@
 import type { FileHandle } from 'node:fs/promises'
-import { MAX_BLOCK_BYTES } from '../ipfs/block.ts'
+import { MAX_BLOCK_BYTES } from '../ipfs/cid.ts'
 
 /** Each sha2-256 multihash begins with these bytes: its function and its length. */
 const MULTIHASH = Buffer.from([0x12, 0x20])

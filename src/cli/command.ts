@@ -1,7 +1,7 @@
 import { Argument, Command, Option } from 'commander'
 import { flagError, GdnError } from '../core/errors.ts'
+import { withoutKey } from '../core/quoted.ts'
 import type { Deps } from './deps.ts'
-import { equalsAfterShort } from './flag-errors.ts'
 
 /** Exports of a command's file: a factory that receives the dependencies and returns the command. */
 export interface CommandModule {
@@ -183,3 +183,19 @@ export function valueFlag<Value = string>(
 export function switchFlag(command: GdnCommand, flags: string, description: string, group?: string): GdnCommand {
   return command.switchFlag(flags, description, group)
 }
+
+export const requiredFlag = (flag: string, hint: string) => flagError(flag, 'is required', hint)
+
+export const cannotPrompt = (flag: string, hint: string) =>
+  flagError(flag, 'is required, because gdn cannot prompt here', hint)
+
+export const noCollection = (flag: string, hint: string) => flagError(flag, 'no collection is specified', hint)
+
+export const noServerNamed = (flag: string, hint: string) => flagError(flag, 'no server is specified', hint)
+
+export const wrongAddress = (address: string, problem: string, flag: string) =>
+  flagError(flag, `"${withoutKey(address)}" ${problem}`)
+
+/** Creates the error for `-c=0x…`, where the value of a short flag starts with an equals sign. */
+const equalsAfterShort = (short: string, long: string, raw: string) =>
+  flagError(short, `the value "${raw}" begins with "="`, `Use ${short} ${raw.slice(1)} or ${long}=${raw.slice(1)}.`)

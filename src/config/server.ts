@@ -18,12 +18,16 @@ export interface Server {
   loopback: boolean
 }
 
-interface Named {
-  flags: { baseUrl?: string | undefined; local?: boolean | undefined; profile?: string | undefined }
+/** The sources of settings, without the flags. */
+export interface ConfigLayers {
   env: NodeJS.ProcessEnv
   project: ProjectFile | null
   profileName: string | null
   profile: ProfileSettings
+}
+
+interface Named extends ConfigLayers {
+  flags: { baseUrl?: string | undefined; local?: boolean | undefined; profile?: string | undefined }
 }
 
 /**

@@ -1,5 +1,4 @@
-import { blockchainHint } from '../api/blockchain-hint.ts'
-import { type Blockchain, isBlockchain } from '../api/blockchains.ts'
+import { type Blockchain, blockchainHint, isBlockchain } from '../api/blockchains.ts'
 import type { ApiVersion } from '../api/versions.ts'
 import { flagError, type Place } from '../core/errors.ts'
 import { knowKeysIn, type Secret } from '../core/secret.ts'
@@ -9,7 +8,7 @@ import { localDataDirectory, stateDirectory, userConfigFile } from './paths.ts'
 import { refuseUnknownProfile } from './profile-names.ts'
 import { loadProjectFile } from './project-file.ts'
 import type { ProfileSettings, ProjectConfig, ProjectFile, UserConfig } from './schema.ts'
-import { checkedOrigin, chooseTarget, type Server, type ServerTarget, serverOf } from './server.ts'
+import { type ConfigLayers, checkedOrigin, chooseTarget, type Server, type ServerTarget, serverOf } from './server.ts'
 import { type StorageProfile, type StorageSettings, storageOf } from './storage.ts'
 import { readUserConfig } from './user-file.ts'
 
@@ -76,13 +75,9 @@ interface Surroundings {
   openKeyring: OpenKeyring
 }
 
-interface Layers {
+interface Layers extends ConfigLayers {
   flags: ConfigFlags
-  env: NodeJS.ProcessEnv
-  project: ProjectFile | null
   user: UserConfig
-  profileName: string | null
-  profile: ProfileSettings
 }
 
 /** Loads and merges all sources. Doesn't contact a server. */

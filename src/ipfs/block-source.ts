@@ -4,8 +4,7 @@ import { createFileRequester, discard, headerOf, startTimeLimit } from '../files
 import { FetchFailure } from '../files/failure.ts'
 import type { Pace } from '../files/pace.ts'
 import { checkTarget } from '../files/target.ts'
-import { MAX_BLOCK_BYTES, type TakeBlock } from './block.ts'
-import { matchesCid, parseCid, RAW } from './cid.ts'
+import { MAX_BLOCK_BYTES, matchesCid, parseCid, RAW, type TakeBlock } from './cid.ts'
 
 export interface BlockSourceOptions {
   /** Base URL of a trustless gateway, without a trailing slash: blocks are at `/ipfs/<cid>?format=raw`. */

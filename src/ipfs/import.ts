@@ -1,8 +1,7 @@
 import { importFile } from 'ipfs-unixfs-importer'
 import type { CID } from 'multiformats/cid'
 import { importOptions } from '../files/ipfs-import.ts'
-import type { ContentBlock } from './block.ts'
-import { RAW } from './cid.ts'
+import { type ContentBlock, RAW } from './cid.ts'
 
 export interface ImportedFile {
   cid: CID

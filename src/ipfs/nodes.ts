@@ -1,7 +1,6 @@
 import type { CID } from 'multiformats/cid'
 import { GdnError } from '../core/errors.ts'
-import type { BlockReader, ByteRange } from './block.ts'
-import { DAG_PB, matchesCid, parseCid, RAW } from './cid.ts'
+import { type BlockReader, type ByteRange, DAG_PB, matchesCid, parseCid, RAW } from './cid.ts'
 import type { NamedLink, StoredNode } from './unixfs.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { asyncIterableReader, readBlockHead, readHeader } from '@ipld/car/decoder'
-import { MAX_BLOCK_BYTES, type TakeBlock } from './block.ts'
+import { MAX_BLOCK_BYTES, type TakeBlock } from './cid.ts'
 
 /** Maximum length of the header, and of a CID. */
 const MAX_HEAD_BYTES = 1024

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { KNOWN_NAMES } from '../../src/api/blockchains.ts'
 import { generateCompletions } from '../../src/build/completions.mjs'
 import type { CommandTree } from '../../src/cli/command-tree.ts'
-import { OUTPUT_MODES } from '../../src/cli/flags/output-modes.ts'
+import { OUTPUT_MODES } from '../../src/cli/flags/common.ts'
 import { cli } from '../cli/harness.ts'
 import { SHELLS } from './shells.ts'
 

@@ -5,7 +5,7 @@ import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { duration } from '../../src/cli/flags/parse.ts'
+import { duration } from '../../src/cli/flags/common.ts'
 import { MIN_FINISH_MS } from '../../src/server/main.ts'
 import { readSettings, readSettingsFile } from '../../src/server/settings/read-settings.ts'
 import { openStore } from '../../src/server/store/open-store.ts'

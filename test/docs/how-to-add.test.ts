@@ -112,16 +112,10 @@ export async function findNftByMetadata(db: Db, collectionId: string, metadataUr
     )
     await write(
       'src/server/services/find-nft.ts',
-      `import type * as z from 'zod'
-import type { findnft } from '../../api/endpoints/findnft.ts'
-import { findNftByMetadata } from '../store/metadata-urls.ts'
-import { findOwnCollection } from './find-collection.ts'
-import type { ServiceDeps, ServiceRequest } from './services.ts'
+      `import { findNftByMetadata } from '../store/metadata-urls.ts'
+import { findOwnCollection, type RequestOf, type ServiceDeps } from './services.ts'
 
-export async function findNft(
-  { store }: Pick<ServiceDeps, 'store'>,
-  { accountId, parsed }: ServiceRequest<z.output<typeof findnft.request>>,
-) {
+export async function findNft({ store }: Pick<ServiceDeps, 'store'>, { accountId, parsed }: RequestOf<'findnft'>) {
   const { contract_address: contractAddress, blockchain, metadata_url: metadataUrl } = parsed
   const collection = await findOwnCollection(store.db, accountId, { contractAddress, blockchain })
   return { nft_gdn_id: await findNftByMetadata(store.db, collection.id, metadataUrl) }
@@ -195,12 +189,12 @@ import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
 
 export function command(deps: Deps, run = count): GdnCommand {
-  const countCommand = new GdnCommand({
+  return new GdnCommand({
     about: 'Reads no key.',
     examples: [['The number of wallets', 'gdn wallet count']],
   })
-  addOutputFlags(countCommand)
-  return countCommand.action(async (flags: OutputFlags) => await run(deps, flags)) as GdnCommand
+    .with(addOutputFlags)
+    .action(async (flags: OutputFlags) => await run(deps, flags))
 }
 
 export async function count(deps: Deps, flags: OutputFlags): Promise<void> {

@@ -1,4 +1,4 @@
-import type { ContentBlock } from '../../src/ipfs/block.ts'
+import type { ContentBlock } from '../../src/ipfs/cid.ts'
 import type { BlockTable } from '../../src/server/store/block-table.ts'
 
 /** A block table in memory, for tests of code that uses one. */

@@ -3,7 +3,7 @@ import { type NftMetadata, nftMetadata } from '../../src/api/metadata.ts'
 import { metadataChanges } from '../../src/api/metadata-changes.ts'
 import type { Attribute } from '../../src/api/traits.ts'
 import { rowMetadataChanges } from '../../src/batch/rows/field-changes.ts'
-import { readMetadata } from '../../src/server/explorer/metadata.ts'
+import { readMetadata } from '../../src/server/explorer/explorer.ts'
 
 const metadata = (...attribute: Attribute[]): NftMetadata =>
   nftMetadata.parse({ title: 'Ada', description: '', file_fields: [], attribute })

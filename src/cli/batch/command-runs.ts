@@ -4,7 +4,7 @@ import { seemsActive } from '../../core/lock-holder.ts'
 import { openStateIfThere } from '../../state/open-state.ts'
 import { type CommandRun, commandRuns } from '../../state/runs.ts'
 import type { OperationState } from '../../state/transitions.ts'
-import type { DataRecord } from '../render/cells.ts'
+import type { DataRecord } from '../render/view.ts'
 
 const ROW_STATUS: Readonly<Record<OperationState, RowStatus>> = {
   planned: 'pending',

@@ -1,7 +1,7 @@
 import type { BatchEvent } from '../../batch/types.ts'
 import type { Now } from '../../core/time.ts'
 import type { Io } from '../io/io.ts'
-import type { DataRecord } from '../render/cells.ts'
+import type { DataRecord } from '../render/view.ts'
 
 /** Minimum interval between events of a coalesced type. */
 const EVERY_MS = 500

@@ -15,20 +15,23 @@ import { addVerifyFlags, type VerifyFlags } from '../connect/open-verifier.ts'
 import { addCostFlags } from '../cost/fees.ts'
 import { addMaxCostFlag, type LimitFlags } from '../cost/limit.ts'
 import { maxFee } from '../cost/max-fee.ts'
-import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../flags/common.ts'
-import { addEnsFlags, type EnsFlags } from '../flags/ens.ts'
 import {
+  addOutputFlags,
   addressOrName,
+  addServerFlags,
+  addWaitFlags,
   blockchainName,
   duration,
   integer,
   type KeyValue,
   keyValue,
   notEmpty,
+  type OutputFlags,
   oneOf,
   positiveNumber,
-} from '../flags/parse.ts'
-import { addWaitFlags } from '../flags/wait.ts'
+  type ServerFlags,
+} from '../flags/common.ts'
+import { addEnsFlags, type EnsFlags } from '../flags/ens.ts'
 
 /** Flags of the commands that mint a manifest. */
 export interface BatchMintFlags extends RunOptionFlags, OutputFlags, ServerFlags, VerifyFlags, LimitFlags, EnsFlags {

@@ -1,8 +1,7 @@
 import { count } from '../../core/count.ts'
 import { grouped } from '../../core/grouped.ts'
 import { inCoins, inGwei } from '../../core/units.ts'
-import type { DataRecord } from '../render/cells.ts'
-import type { RecordCard, View } from '../render/view.ts'
+import type { DataRecord, RecordCard, View } from '../render/view.ts'
 import { roughly } from './progress-text.ts'
 
 export const REHEARSAL_VIEW: View = {

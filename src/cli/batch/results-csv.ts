@@ -4,10 +4,9 @@ import { type ColumnNaming, IGNORED, parseColumnName, spellingOf } from '../../m
 import type { CsvHeader } from '../../manifest/csv-header.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import type { Io } from '../io/io.ts'
-import { type DataRecord, plainCell } from '../render/cells.ts'
 import type { Csv } from '../render/csv.ts'
 import { resolveFields, selectFrom } from '../render/fields.ts'
-import type { View } from '../render/view.ts'
+import { type DataRecord, plainCell, type View } from '../render/view.ts'
 import type { CellsOfFile } from './ignored-cells.ts'
 
 const CHUNK_CHARS = 64 * 1024

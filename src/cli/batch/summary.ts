@@ -2,9 +2,8 @@ import type { BatchOptions, BatchSummary, ManifestChanges, RowCounts } from '../
 import type { ManifestIssue } from '../../manifest/row.ts'
 import { withRunPaid } from '../cost/paid.ts'
 import type { Io } from '../io/io.ts'
-import type { DataRecord } from '../render/cells.ts'
 import { rowsByState } from '../render/count.ts'
-import type { RecordCard, View } from '../render/view.ts'
+import type { DataRecord, RecordCard, View } from '../render/view.ts'
 import { runCommands } from './run-commands.ts'
 
 /**

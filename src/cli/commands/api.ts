@@ -3,15 +3,14 @@ import { type Blockchain, isBlockchain } from '../../api/blockchains.ts'
 import { loadEndpoint } from '../../api/endpoints.ts'
 import type { RawEndpoint } from '../../client/api-client.ts'
 import type { TransportResponse } from '../../client/transport.ts'
-import { GdnError } from '../../core/errors.ts'
+import { flagError } from '../../core/errors.ts'
 import { GdnCommand } from '../command.ts'
 import { knownCollections } from '../connect/known-collections.ts'
 import type { PricedRequests } from '../cost/at-most.ts'
 import { ACCEPTED_GO_ON, confirmRaise, confirmSpending } from '../cost/confirm-spending.ts'
 import { isPriced, worstOfRequest } from '../cost/run-limit.ts'
 import type { Connection, Deps } from '../deps.ts'
-import { addCommonFlags, addServerFlags, type CommonFlags, type ServerFlags } from '../flags/common.ts'
-import { notEmpty } from '../flags/parse.ts'
+import { addCommonFlags, addServerFlags, type CommonFlags, notEmpty, type ServerFlags } from '../flags/common.ts'
 import { safe } from '../io/io.ts'
 import { type BodyField, bodyField, readApiBody } from '../request/api-body.ts'
 import { endpointNamed, JSON_ENDPOINTS, mayHaveEffect } from '../request/api-endpoint.ts'
@@ -61,7 +60,7 @@ export function command(deps: Deps, run = api): GdnCommand {
 
 function headerValue(raw: string, flag: string): string {
   if (/^[\x21-\x7e]{1,255}$/.test(raw)) return raw
-  throw new GdnError('usage', 'must be 1 to 255 printable characters without spaces', { place: { flag } })
+  throw flagError(flag, 'must be 1 to 255 printable characters without spaces')
 }
 
 export async function api(deps: Deps, word: string, flags: ApiFlags): Promise<void> {

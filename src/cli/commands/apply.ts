@@ -23,10 +23,8 @@ import { addMaxCostFlag, enforcedLimit } from '../cost/limit.ts'
 import { meterRun, NOTHING_KNOWN, withRunPaid } from '../cost/paid.ts'
 import { refuseAboveLimit } from '../cost/run-limit.ts'
 import type { Connection, Deps } from '../deps.ts'
-import { addOutputFlags, addServerFlags } from '../flags/common.ts'
+import { addOutputFlags, addServerFlags, addTimeoutFlag, integer, oneOf } from '../flags/common.ts'
 import { addRefreshFlags, type RefreshingFlags } from '../flags/opensea.ts'
-import { integer, oneOf } from '../flags/parse.ts'
-import { addTimeoutFlag } from '../flags/wait.ts'
 import { safe } from '../io/io.ts'
 import {
   changeNfts,
@@ -54,9 +52,7 @@ import {
 } from '../plan/plan-view.ts'
 import { refusePlanBeyondSupply } from '../plan/refuse-beyond-supply.ts'
 import { confirmNames, idsText, storeNames } from '../plan/store-names.ts'
-import type { DataRecord } from '../render/cells.ts'
-import { createOutput } from '../render/output.ts'
-import type { View } from '../render/view.ts'
+import { createOutput, type DataRecord, type View } from '../render/output.ts'
 import { withDraw } from '../reveal/with-draw.ts'
 
 export interface ApplyFlags extends PlanFlags, RefreshingFlags {

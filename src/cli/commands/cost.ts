@@ -22,8 +22,7 @@ import {
 import { addCostFlags, type CostFlags, findFees, orNameNode, refuseSolanaCosts } from '../cost/fees.ts'
 import type { Deps } from '../deps.ts'
 import { addOutputFlags, addServerFlags } from '../flags/common.ts'
-import { createOutput } from '../render/output.ts'
-import type { View } from '../render/view.ts'
+import { createOutput, type View } from '../render/output.ts'
 import { throwProblems } from './batch/validate.ts'
 
 export type EstimateFlags = BatchMintFlags & CostFlags

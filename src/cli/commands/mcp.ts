@@ -1,12 +1,19 @@
 import { realpath, stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { flagError, GdnError } from '../../core/errors.ts'
+import { flagError } from '../../core/errors.ts'
 import { GdnCommand } from '../command.ts'
 import { type MaxCost, type Money, maxCost } from '../cost/price.ts'
 import type { Deps } from '../deps.ts'
-import { addCommonFlags, addServerFlags, type CommonFlags, type ServerFlags } from '../flags/common.ts'
+import {
+  addCommonFlags,
+  addServerFlags,
+  type CommonFlags,
+  duration,
+  notEmpty,
+  type ServerFlags,
+  someOf,
+} from '../flags/common.ts'
 import { addEnsFlags, type EnsFlags } from '../flags/ens.ts'
-import { duration, notEmpty, someOf } from '../flags/parse.ts'
 import type { LocalFilesIn } from '../mcp/row-files.ts'
 import { TOOLSET_WORDS } from '../mcp/toolsets.ts'
 
@@ -133,7 +140,7 @@ async function directory(path: string): Promise<string> {
     () => false,
   )
   if (isThere) return await realpath(path)
-  throw new GdnError('usage', `${path} is not a directory`, { place: { flag: '--root' } })
+  throw flagError('--root', `${path} is not a directory`)
 }
 
 /** @throws GdnError `usage` if flags contradict each other, or if the limit is missing or has no currency */

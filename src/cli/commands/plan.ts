@@ -19,9 +19,7 @@ import { duplicateWarnings, printBriefly } from '../batch/row-warnings.ts'
 import { GdnCommand } from '../command.ts'
 import { refuseAboveLimit } from '../cost/run-limit.ts'
 import type { Connection, Deps, QuoteSpending } from '../deps.ts'
-import { addOutputFlags, addServerFlags } from '../flags/common.ts'
-import type { OutputMode } from '../flags/output-modes.ts'
-import { notEmpty } from '../flags/parse.ts'
+import { addOutputFlags, addServerFlags, notEmpty, type OutputMode } from '../flags/common.ts'
 import { safe } from '../io/io.ts'
 import { obstaclesOf } from '../plan/obstacles.ts'
 import { addPlanFlags, type PlanFlags as OpenFlags, openPlan, type PlanSource } from '../plan/open-plan.ts'
@@ -39,8 +37,7 @@ import {
   printPlanNotes,
 } from '../plan/plan-view.ts'
 import { refusePlanBeyondSupply } from '../plan/refuse-beyond-supply.ts'
-import type { DataRecord } from '../render/cells.ts'
-import { createOutput } from '../render/output.ts'
+import { createOutput, type DataRecord } from '../render/output.ts'
 import { withDraw } from '../reveal/with-draw.ts'
 
 export interface PlanFlags extends Omit<OpenFlags, 'output'> {

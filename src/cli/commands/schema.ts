@@ -3,8 +3,7 @@ import { nearest } from '../../core/nearest.ts'
 import { GdnCommand } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../flags/common.ts'
-import { createOutput } from '../render/output.ts'
-import type { View } from '../render/view.ts'
+import { createOutput, type View } from '../render/output.ts'
 import { SCHEMA_NAMES, SCHEMAS, schemaNamed } from '../schema/schemas.ts'
 
 const VIEW: View = { fields: ['name', 'summary'], columns: ['name', 'summary'], id: 'name' }

@@ -6,7 +6,7 @@ import { flagError } from '../../core/errors.ts'
 import type { BeaconSource } from '../../reveal/shuffle/read-beacon.ts'
 import type { GdnCommand } from '../command.ts'
 import type { Deps } from '../deps.ts'
-import { httpAddress, notEmpty } from '../flags/parse.ts'
+import { httpAddress, notEmpty } from '../flags/common.ts'
 import { VERSION } from '../version.ts'
 import { debugExchanges } from './debug-exchange.ts'
 

@@ -4,7 +4,7 @@ import { statusOf } from '../../client/responses.ts'
 import { proxyOf } from '../../config/proxy.ts'
 import { NoServer, type Server } from '../../config/server.ts'
 import type { Settings } from '../../config/settings.ts'
-import { GdnError } from '../../core/errors.ts'
+import { flagError, GdnError } from '../../core/errors.ts'
 import { parseUrl } from '../../core/parse-url.ts'
 import { knowKeysIn } from '../../core/secret.ts'
 import { sleep } from '../../core/time.ts'
@@ -12,7 +12,7 @@ import { type ChainReader, createChainReader } from '../../verify/chain-reader.t
 import { createStorageReader, type StorageReader } from '../../verify/storage-reader.ts'
 import type { GdnCommand } from '../command.ts'
 import type { Deps } from '../deps.ts'
-import { httpAddress } from '../flags/parse.ts'
+import { httpAddress } from '../flags/common.ts'
 import { VERSION } from '../version.ts'
 import { debugExchanges } from './debug-exchange.ts'
 
@@ -85,9 +85,7 @@ export async function openVerifier(
     const found = await chain.chainId()
     const chainId = chainIdOf(blockchain)
     if (chainId === null || found === chainId) return { verifier: { chain, storage }, close }
-    throw new GdnError('usage', `has the chain ID ${found}, but ${blockchain} has ${chainId}`, {
-      place: { flag: named?.flag ?? '--rpc-url' },
-    })
+    throw flagError(named?.flag ?? '--rpc-url', `has the chain ID ${found}, but ${blockchain} has ${chainId}`)
   } catch (error) {
     await close()
     // A node that the user specifies must respond. Many servers give no access to a node.

@@ -4,7 +4,7 @@ import { refuseLooseFile } from '../../core/private-file.ts'
 import { Secret } from '../../core/secret.ts'
 import type { Io } from '../io/io.ts'
 import { readInput } from '../io/request-file.ts'
-import { askSecret } from '../prompt/ask-for.ts'
+import { askSecret } from '../prompt/ask-missing.ts'
 
 const MAX_FILE_BYTES = 64 * 1024
 

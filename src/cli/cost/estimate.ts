@@ -7,8 +7,7 @@ import type { DropGas, DropMeter } from '../../server/chain/evm/cost/drop-gas.ts
 import type { Cost } from '../../server/chain/evm/cost/network-fees.ts'
 import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
-import type { DataRecord } from '../render/cells.ts'
-import type { RecordCard } from '../render/view.ts'
+import type { DataRecord, RecordCard } from '../render/view.ts'
 import type { CostFlags, FoundFees } from './fees.ts'
 import { type Money, moneyText, priceSource, worthOf } from './price.ts'
 

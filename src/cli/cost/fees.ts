@@ -1,12 +1,12 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import type { ResponseOf } from '../../client/api-client.ts'
 import { lacksEndpoint } from '../../client/responses.ts'
-import { GdnError } from '../../core/errors.ts'
+import { flagError, GdnError } from '../../core/errors.ts'
 import type { NetworkFees } from '../../server/chain/fees.ts'
 import type { GdnCommand } from '../command.ts'
 import { type Node, type NodeFlags, namedNode, withNetwork } from '../connect/open-network.ts'
 import type { Connection, Deps } from '../deps.ts'
-import { notEmpty } from '../flags/parse.ts'
+import { notEmpty } from '../flags/common.ts'
 import { type Money, price } from './price.ts'
 
 /** The flags of an estimate. */
@@ -50,7 +50,7 @@ export interface FoundFees {
 /** @throws GdnError `usage` if costs on the blockchain can't be estimated */
 export function refuseSolanaCosts(blockchain: Blockchain): void {
   if (isEvm(blockchain)) return
-  throw new GdnError('usage', `costs on ${blockchain} can't be estimated`, { place: { flag: '--blockchain' } })
+  throw flagError('--blockchain', `costs on ${blockchain} can't be estimated`)
 }
 
 /**

@@ -1,5 +1,5 @@
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
-import { flagError, GdnError } from '../../core/errors.ts'
+import { flagError } from '../../core/errors.ts'
 import { quoted } from '../../core/quoted.ts'
 import { parseUnits } from '../../core/units.ts'
 import type { Parse } from '../command.ts'
@@ -14,9 +14,7 @@ export const maxFee: Parse<bigint> = Object.assign(
   (raw: string, flag: string) => {
     const wei = parseUnits(raw, DECIMALS)
     if (wei !== null && wei > 0n && wei <= MAX_GWEI * 10n ** BigInt(DECIMALS)) return wei
-    throw new GdnError('usage', `must be a fee in gwei, such as 30 or 0.05, at most ${MAX_GWEI}, not ${quoted(raw)}`, {
-      place: { flag },
-    })
+    throw flagError(flag, `must be a fee in gwei, such as 30 or 0.05, at most ${MAX_GWEI}, not ${quoted(raw)}`)
   },
   { takes: { type: 'string' } as const },
 )

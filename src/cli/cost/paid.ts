@@ -6,9 +6,7 @@ import { GdnError } from '../../core/errors.ts'
 import { isTimeUp } from '../../core/time-up.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { type Io, safe } from '../io/io.ts'
-import type { DataRecord } from '../render/cells.ts'
-import type { Output } from '../render/output.ts'
-import type { View } from '../render/view.ts'
+import type { DataRecord, Output, View } from '../render/output.ts'
 import { spentText } from './spent.ts'
 
 type Transaction = Partial<z.output<typeof transactionRecord>>

@@ -1,5 +1,5 @@
 import type { Settings } from '../../config/settings.ts'
-import { GdnError } from '../../core/errors.ts'
+import { flagError, GdnError } from '../../core/errors.ts'
 import { quoted } from '../../core/quoted.ts'
 import { parseUnits } from '../../core/units.ts'
 import type { Parse } from '../command.ts'
@@ -28,9 +28,7 @@ const takesString = <Value>(parse: Parse<Value>): Parse<Value> =>
 export const price: Parse<Money> = takesString((raw, flag) => {
   const parsed = parseAmount(raw)
   if (parsed !== null) return { amount: parsed.amount, currency: parsed.currency ?? DEFAULT_CURRENCY }
-  throw new GdnError('usage', `must be the price of a coin, such as 3100 or 3100EUR, not ${quoted(raw)}`, {
-    place: { flag },
-  })
+  throw flagError(flag, `must be the price of a coin, such as 3100 or 3100EUR, not ${quoted(raw)}`)
 })
 
 /** The maximum cost of a drop: in coins of the network (wei), or in money. */

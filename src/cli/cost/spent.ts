@@ -7,7 +7,7 @@ import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import { grouped } from '../../core/grouped.ts'
 import type { Deps } from '../deps.ts'
-import type { DataRecord } from '../render/cells.ts'
+import type { DataRecord } from '../render/view.ts'
 import { coinsIn } from './estimate.ts'
 
 export const SPENT_FIELDS = [

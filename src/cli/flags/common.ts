@@ -1,8 +1,12 @@
+import { type Blockchain, blockchainHint, isBlockchain, KNOWN_NAMES } from '../../api/blockchains.ts'
+import { flagError } from '../../core/errors.ts'
+import { nearest } from '../../core/nearest.ts'
+import { apiAddressProblem, parseUrl } from '../../core/parse-url.ts'
+import { quoted } from '../../core/quoted.ts'
+import { knowKeysIn } from '../../core/secret.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { terminalText } from '../../core/terminal-text.ts'
-import type { GdnCommand } from '../command.ts'
-import { OUTPUT_MODES, type OutputMode } from './output-modes.ts'
-import { notEmpty, oneOf, wordList } from './parse.ts'
+import type { GdnCommand, Parse, Takes } from '../command.ts'
 
 /** Flags that every command accepts, and `--json`, which most commands accept. */
 export interface CommonFlags {
@@ -85,4 +89,174 @@ export function addStateDirFlag(command: GdnCommand): GdnCommand {
     group: SERVER,
     parse: notEmpty,
   })
+}
+
+/** Attaches a value type to a parser, for the JSON help and for completions. */
+const taking = <Value>(takes: Takes, parse: Parse<Value>): Parse<Value> => Object.assign(parse, { takes })
+
+/** Parses an integer in ASCII digits, without sign, exponent, hex or leading zero. */
+export function integer(min: number, max: number): Parse<number> {
+  return taking({ type: 'integer' }, (raw, flag) => {
+    const value = Number(raw)
+    if (/^(0|[1-9][0-9]{0,15})$/.test(raw) && value >= min && value <= max) return value
+    throw flagError(flag, `must be a whole number from ${min} to ${max}, not ${quoted(raw)}`)
+  })
+}
+
+/** Parses an HTTP URL. A provider's URL may contain an API key, which is never printed. */
+export const httpAddress: Parse<string> = taking({ type: 'url' }, (raw, flag) => {
+  if (/^https?:$/.test(parseUrl(raw)?.protocol ?? '')) {
+    knowKeysIn(raw)
+    return raw
+  }
+  throw flagError(flag, 'must be a URL that begins with https:// or http://')
+})
+
+/** Parses the base URL of an API. Paths are appended to it. */
+export const apiAddress: Parse<string> = taking({ type: 'url' }, (raw, flag) => {
+  const problem = apiAddressProblem(raw)
+  if (problem !== null) throw flagError(flag, problem)
+  knowKeysIn(raw)
+  return raw.replace(/\/+$/, '')
+})
+
+/** Parses a positive decimal number: `2`, `0.5`. */
+export const positiveNumber: Parse<number> = taking({ type: 'number' }, (raw, flag) => {
+  const value = Number(raw)
+  if (/^[0-9]{1,9}(\.[0-9]{1,9})?$/.test(raw) && value > 0) return value
+  throw flagError(flag, `must be a positive number such as 2 or 0.5, not ${quoted(raw)}`)
+})
+
+const SIZES: Readonly<Record<string, number>> = {
+  ...{ B: 1, KB: 1e3, MB: 1e6, GB: 1e9, TB: 1e12 },
+  ...{ KIB: 2 ** 10, MIB: 2 ** 20, GIB: 2 ** 30, TIB: 2 ** 40 },
+}
+
+/** Parses a size such as `50MB` or `2GiB` to bytes. Rejects a bare number, because its unit would be a guess. */
+export const byteSize: Parse<number> = taking({ type: 'string' }, (raw, flag) => {
+  const [, number, unit = ''] = /^([1-9][0-9]{0,8}(?:\.[0-9]{1,3})?) ?([KMGT]?i?B)$/i.exec(raw) ?? []
+  const size = Math.round(Number(number) * (SIZES[unit.toUpperCase()] ?? Number.NaN))
+  if (Number.isSafeInteger(size)) return size
+  throw flagError(flag, `must be a size such as 50MB or 2GiB, not ${quoted(raw)}`)
+})
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
+
+/** Parses `90s`, `5m` or `1h` to milliseconds. Rejects a bare number, because its unit would be a guess. */
+export const duration: Parse<number> = taking({ type: 'duration' }, (raw, flag) => {
+  const match = /^([1-9][0-9]{0,8}|0)(ms|s|m|h)$/.exec(raw)
+  const unit = UNITS[match?.[2] ?? '']
+  const value = match === null || unit === undefined ? Number.NaN : Number(match[1]) * unit
+  if (value > 0 && value <= 7 * 24 * 3_600_000) return value
+  throw flagError(flag, `must be a time such as 90s, 5m or 1h, at most 168h, not ${quoted(raw)}`)
+})
+
+/** Parses the name of a blockchain. Accepts unknown names, because a server's operator may have added blockchains. */
+export const blockchainName: Parse<Blockchain> = taking({ type: 'word', values: KNOWN_NAMES }, (raw, flag) => {
+  if (isBlockchain(raw)) return raw
+  throw flagError(flag, `unknown blockchain ${quoted(raw)}`, blockchainHint(raw))
+})
+
+/** Parses a value that must be one of the given words. */
+export function oneOf<Word extends string>(
+  words: readonly Word[],
+  hintFor: (raw: string) => string | undefined = () => undefined,
+): Parse<Word> {
+  return taking({ type: 'word', values: words }, (raw, flag) => {
+    const word = words.find((known) => known === raw)
+    if (word !== undefined) return word
+    const near = nearest(raw, words)
+    const hint = hintFor(raw) ?? (near && `Did you mean ${near}?`)
+    throw flagError(flag, `must be one of ${words.join(', ')}, not ${quoted(raw)}`, hint)
+  })
+}
+
+/** Parses a list such as `a,b,c`. */
+export const wordList: Parse<string[]> = taking({ type: 'list' }, (raw, flag) => {
+  const words = raw.split(',').map((word) => word.trim())
+  if (words.every((word) => word !== '')) return words
+  throw flagError(flag, `must be a comma-separated list of names, not ${quoted(raw)}`)
+})
+
+/** Parses a list of the given words, such as `failed,unknown`. */
+export function someOf<Word extends string>(words: readonly Word[]): Parse<Word[]> {
+  const one = oneOf(words)
+  const some: Parse<Word[]> = (raw, flag) => wordList(raw, flag).map((word) => one(word, flag))
+  return taking({ type: 'words', values: words }, some)
+}
+
+export const notEmpty: Parse<string> = (raw, flag) => {
+  if (raw !== '') return raw
+  throw flagError(flag, 'must not be empty')
+}
+
+/** Parses a UUID and converts it to lower case. */
+export const uuid: Parse<string> = (raw, flag) => {
+  if (/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(raw)) return raw.toLowerCase()
+  throw flagError(flag, 'must be a UUID')
+}
+
+/** Parses an address or a name (`@alice`). The name is resolved before the command runs. */
+export const addressOrName: Parse<string> = taking({ type: 'address' }, (raw, flag) => notEmpty(raw, flag))
+
+export interface KeyValue {
+  key: string
+  value: string
+}
+
+/** Parses `key=value`. The value may contain `=`. */
+export const keyValue: Parse<KeyValue> = taking({ type: 'pair' }, (raw, flag) => {
+  const at = raw.indexOf('=')
+  if (at > 0) return { key: raw.slice(0, at), value: raw.slice(at + 1) }
+  throw flagError(flag, `must be key=value, not ${quoted(raw)}`)
+})
+
+/** Flags of commands that create or change something on a chain. */
+export interface WaitFlags {
+  /** False with --no-wait. */
+  wait?: boolean | undefined
+  /** In milliseconds. */
+  timeout?: number | undefined
+}
+
+const WAITING = 'Sending and waiting'
+
+/** Adds --timeout, which limits everything that the command waits for. */
+export function addTimeoutFlag(
+  command: GdnCommand,
+  what = 'How long the command may take (5m after acceptance)',
+): GdnCommand {
+  command.endsAtTimeout = true
+  return command.valueFlag('--timeout <time>', what, { group: WAITING, parse: duration })
+}
+
+/**
+ * @param until the condition that the command waits for, as the end of "Wait until …"
+ * @param texts descriptions of flags that have a different effect in this command
+ */
+export function addWaitFlags(
+  command: GdnCommand,
+  until = 'all NFTs are deployed',
+  {
+    dryRun = 'Print the request without sending it',
+    noWait = 'Return when the request is accepted',
+    yes = "Don't prompt before spending coins that have value",
+  }: { dryRun?: string; noWait?: string; yes?: string } = {},
+): GdnCommand {
+  command.eitherFlag('wait', `Wait until ${until} (the default)`, noWait, WAITING)
+  addTimeoutFlag(command)
+  command.switchFlag('--dry-run', dryRun, WAITING)
+  return command.switchFlag('-y, --yes', yes, WAITING)
+}
+
+export const OUTPUT_MODES = ['table', 'json', 'ndjson', 'csv', 'ids'] as const
+
+export type OutputMode = (typeof OUTPUT_MODES)[number]
+
+/** Parses `5%` or `2.5%` to basis points (1/10,000). */
+export const percentage: Parse<number> = (raw, flag) => {
+  const [, digits] = /^([0-9]{1,3}(?:\.[0-9]{1,2})?)%$/.exec(raw) ?? []
+  const parts = Math.round(Number(digits) * 100)
+  if (parts <= 10_000) return parts
+  throw flagError(flag, `must be a percentage such as 5% or 2.5%, at most 100%, not ${JSON.stringify(raw)}`)
 }

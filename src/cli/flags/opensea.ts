@@ -1,5 +1,5 @@
 import type { GdnCommand } from '../command.ts'
-import { apiAddress, notEmpty } from './parse.ts'
+import { apiAddress, notEmpty } from './common.ts'
 
 export interface OpenSeaFlags {
   openseaKeyFile?: string

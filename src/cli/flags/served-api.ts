@@ -1,6 +1,6 @@
 import { API_VERSIONS, type ApiVersion } from '../../api/versions.ts'
 import type { GdnCommand } from '../command.ts'
-import { oneOf } from './parse.ts'
+import { oneOf } from './common.ts'
 
 /** Flags that set how a backend serves the API, for commands that start a backend. */
 export interface ServedApiFlags {

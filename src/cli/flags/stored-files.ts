@@ -1,5 +1,5 @@
 import type { GdnCommand } from '../command.ts'
-import { apiAddress } from './parse.ts'
+import { apiAddress } from './common.ts'
 
 export interface StoredFilesFlags {
   allowPrivateFiles?: boolean

@@ -5,7 +5,7 @@ import { proxyOf } from '../../config/proxy.ts'
 import { savedApiKey } from '../../config/saved-keys.ts'
 import type { Settings } from '../../config/settings.ts'
 import { count } from '../../core/count.ts'
-import { GdnError } from '../../core/errors.ts'
+import { flagError, GdnError } from '../../core/errors.ts'
 import { isOnLoopback } from '../../core/parse-url.ts'
 import type { Secret } from '../../core/secret.ts'
 import { isTimeUp } from '../../core/time-up.ts'
@@ -77,9 +77,7 @@ export async function openRefresher(
   const parsed = new URL(url)
   const isLocal = isOnLoopback(parsed)
   if (parsed.protocol === 'http:' && !isLocal) {
-    throw new GdnError('usage', 'must be an https URL, because http would send the key unencrypted', {
-      place: { flag: '--opensea-url' },
-    })
+    throw flagError('--opensea-url', 'must be an https URL, because http would send the key unencrypted')
   }
   // A key would be of no use for a chain that OpenSea can't read.
   await refuseEmbeddedChain(deps, flags, settings, blockchain)

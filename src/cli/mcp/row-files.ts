@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { existingPath } from '../../core/existing-path.ts'
-import { keyValue } from '../flags/parse.ts'
+import { keyValue } from '../flags/common.ts'
 import type { Tool, Values } from './tools.ts'
 
 /** Arguments that name a manifest whose rows are minted. Other tools take contents from the chain or a saved plan. */

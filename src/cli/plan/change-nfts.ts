@@ -14,7 +14,7 @@ import { shortageOfRun, warnOfSigned } from '../cost/at-most.ts'
 import { sumOfUses, type WorstUse, worstOfChanges } from '../cost/run-limit.ts'
 import type { Connection, Deps, Spending } from '../deps.ts'
 import { safe } from '../io/io.ts'
-import type { DataRecord } from '../render/cells.ts'
+import type { DataRecord } from '../render/view.ts'
 import { changePlace, type openPlanSource } from './open-source.ts'
 
 type Opened = Awaited<ReturnType<typeof openPlanSource>>

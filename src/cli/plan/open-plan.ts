@@ -12,7 +12,7 @@ import type { GdnCommand } from '../command.ts'
 import { findCollection } from '../connect/find-collection.ts'
 import { addBeaconFlags, type BeaconFlags } from '../connect/open-beacon.ts'
 import type { Connection, Deps } from '../deps.ts'
-import { notEmpty, positiveNumber } from '../flags/parse.ts'
+import { notEmpty, positiveNumber } from '../flags/common.ts'
 
 export interface PlanFlags extends BatchMintFlags, BeaconFlags {
   takeOver?: boolean

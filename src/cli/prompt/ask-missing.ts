@@ -5,9 +5,9 @@ import { retirementOf } from '../../api/retired.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { KnownCollection } from '../../state/known-collections.ts'
 import type { AddressBook } from '../../wallet/address-book.ts'
+import { cannotPrompt } from '../command.ts'
 import type { Io } from '../io/io.ts'
-import type { Choice, TextQuestion } from '../io/questions.ts'
-import { askText, choose } from './ask-for.ts'
+import type { Choice, Prompts, Question, TextQuestion } from '../io/questions.ts'
 
 /**
  * Returns whether to prompt for missing values. If not, the command fails with an error that names the flag: without a
@@ -123,4 +123,41 @@ export async function askCollection(
         })
   const required = 'an address is required. Run `gdn collection create` to create a collection'
   return chosen ?? (await askAddress(io, { message: 'Address of the collection', flag, blockchain, required }))
+}
+
+export async function askText(io: Io, question: TextQuestion): Promise<string> {
+  const asked = await prompts(io, question)
+  return await io.prompting(() => asked.text(question))
+}
+
+/** Like `askText`, but the input is hidden. */
+export async function askSecret(io: Io, question: TextQuestion): Promise<string> {
+  const asked = await prompts(io, question)
+  return await io.prompting(() => asked.secret(question))
+}
+
+/** Prompts for a choice from a list that is filtered as the user types. */
+export async function choose<Value>(
+  io: Io,
+  question: Question & { choices: readonly Choice<Value>[]; default?: Value | undefined },
+): Promise<Value> {
+  const asked = await prompts(io, question)
+  return await io.prompting(() => asked.choose(question))
+}
+
+/** Prompts for yes or no. For dangerous actions, use `io.confirm`, whose default is no. */
+export async function askWhether(io: Io, question: Question & { default: boolean }): Promise<boolean> {
+  const asked = await prompts(io, question)
+  return await io.prompting(() => asked.whether(question))
+}
+
+/**
+ * Loads the prompts on first use.
+ *
+ * @throws GdnError that names the flag if the user can't be prompted
+ */
+async function prompts(io: Io, { flag }: Question): Promise<Prompts> {
+  if (!io.interactive) throw cannotPrompt(flag, `Add ${flag}.`)
+  const { prompts: promptsOn } = await import('../io/prompts.ts')
+  return promptsOn(io.promptOutput)
 }

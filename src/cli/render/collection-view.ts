@@ -1,6 +1,5 @@
 import type { CollectionRecord } from '../../api/endpoints/getcollections.ts'
-import type { DataRecord } from './cells.ts'
-import type { View } from './view.ts'
+import type { DataRecord, View } from './view.ts'
 
 export const COLLECTION_VIEW: View = {
   fields: [

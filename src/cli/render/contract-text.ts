@@ -1,5 +1,5 @@
 import { checksumAddress } from '../../api/address.ts'
-import { plainCell } from './cells.ts'
+import { plainCell } from './view.ts'
 
 /** The names of token standards. */
 export const STANDARDS = { erc721: 'ERC-721', erc1155: 'ERC-1155', erc20: 'ERC-20' }

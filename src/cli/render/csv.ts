@@ -1,7 +1,7 @@
 import { escapeCell } from '../../core/spreadsheet-text.ts'
 import type { OutputFlags } from '../flags/common.ts'
 import type { Io } from '../io/io.ts'
-import { csvLine } from './cells.ts'
+import { csvLine } from './view.ts'
 
 /** Formats the lines of CSV output. */
 export interface Csv {

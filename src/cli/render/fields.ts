@@ -1,8 +1,7 @@
 import { flagError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
-import type { DataRecord } from './cells.ts'
 import { heading } from './heading.ts'
-import type { View } from './view.ts'
+import type { DataRecord, View } from './view.ts'
 
 /**
  * Resolves the fields of `--fields` to the API's names. A field can be a field of the record, a table column by its

@@ -1,7 +1,6 @@
 import { isTraitType, readAttribute, shownValue } from '../../api/traits.ts'
 import { isRecord } from '../../core/json.ts'
-import type { DataRecord } from './cells.ts'
-import type { CardRow, RecordCard } from './view.ts'
+import type { CardRow, DataRecord, RecordCard } from './view.ts'
 
 const ROWS = [
   'status',

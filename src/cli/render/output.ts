@@ -1,11 +1,11 @@
 import { flagError, GdnError } from '../../core/errors.ts'
-import type { OutputFlags } from '../flags/common.ts'
-import type { OutputMode } from '../flags/output-modes.ts'
+import type { OutputFlags, OutputMode } from '../flags/common.ts'
 import { type Io, safe } from '../io/io.ts'
-import { type DataRecord, plainCell, withBurned } from './cells.ts'
 import { type Csv, createCsv } from './csv.ts'
 import { PathCheck, resolveFields, selectFrom } from './fields.ts'
-import type { View } from './view.ts'
+import { type DataRecord, plainCell, type View, withBurned } from './view.ts'
+
+export type { CardRow, DataRecord, RecordCard, View } from './view.ts'
 
 type Records = readonly DataRecord[] | AsyncIterable<DataRecord>
 

@@ -3,9 +3,8 @@ import { paintStatus } from '../io/paint.ts'
 import { displayWidth } from '../text/display-width.ts'
 import { localTimeIn } from '../text/local-time.ts'
 import { wrap } from '../text/wrap.ts'
-import { type DataRecord, plainCell } from './cells.ts'
 import { heading } from './heading.ts'
-import type { RecordCard, View } from './view.ts'
+import { type DataRecord, plainCell, type RecordCard, type View } from './view.ts'
 
 /** Values are only wrapped if at least this many columns are left for them. */
 const MIN_VALUE_WIDTH = 20
@@ -20,16 +19,7 @@ export function tabbedLine(record: DataRecord, columns: readonly string[]): stri
   return `${cells.join('\t')}\n`
 }
 
-interface TableView {
-  columns: readonly string[]
-  id: string
-  /** Whether to leave out the ID column if the terminal is too narrow for all cells. */
-  dropsId: boolean
-  /** Columns to leave out if they are empty or 0 in all records. `error` is always one of them. */
-  sparse?: readonly string[] | undefined
-  plural?: string | undefined
-  yields?: string | undefined
-}
+type TableView = Pick<View, 'columns' | 'id' | 'sparse' | 'plural' | 'yields'> & { dropsId: boolean }
 
 /**
  * Formats a list as an aligned table for a terminal. `withoutIds` tells whether the terminal was too narrow for IDs.

@@ -1,6 +1,5 @@
-import { withBurned } from './cells.ts'
 import { nftCard, titleOf } from './nft-card.ts'
-import type { View } from './view.ts'
+import { type View, withBurned } from './view.ts'
 
 /** The view of an NFT, with data from the server and from this machine. */
 export const NFT_VIEW: View = {

@@ -1,8 +1,8 @@
-import { GdnError } from '../../core/errors.ts'
+import { flagError, GdnError } from '../../core/errors.ts'
 import { membersOf } from '../../core/json-scan.ts'
 import { parseStrictJson } from '../../core/strict-json.ts'
 import type { Parse } from '../command.ts'
-import { keyValue } from '../flags/parse.ts'
+import { keyValue } from '../flags/common.ts'
 import type { Io } from '../io/io.ts'
 import { nameOfInput, parseRequest, readInput } from '../io/request-file.ts'
 
@@ -20,9 +20,7 @@ export const bodyField: Parse<BodyField> = (raw, flag) => {
   const name = isJson ? pair.key.slice(0, -1) : pair.key
   const isElement = name.endsWith('[]')
   const key = isElement ? name.slice(0, -2) : name
-  if (key === '' || key === '__proto__') {
-    throw new GdnError('usage', `"${key}" is not a valid field name`, { place: { flag } })
-  }
+  if (key === '' || key === '__proto__') throw flagError(flag, `"${key}" is not a valid field name`)
   return { key, value: isJson ? parseStrictJson(pair.value, flag, 'invalid_input') : pair.value, isElement }
 }
 

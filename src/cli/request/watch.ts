@@ -2,9 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { GdnError } from '../../core/errors.ts'
 import type { Deps } from '../deps.ts'
 import type { OutputFlags } from '../flags/common.ts'
-import type { DataRecord } from '../render/cells.ts'
-import { createOutput } from '../render/output.ts'
-import type { View } from '../render/view.ts'
+import { createOutput, type DataRecord, type View } from '../render/output.ts'
 
 const FIRST_WAIT_MS = 500
 const MAX_WAIT_MS = 5000

@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import { flagError } from '../../core/errors.ts'
 import type { GdnCommand } from '../command.ts'
 import type { Deps } from '../deps.ts'
-import { notEmpty } from '../flags/parse.ts'
+import { notEmpty } from '../flags/common.ts'
 import { safe } from '../io/io.ts'
 import { isThere } from '../io/put-file.ts'
 

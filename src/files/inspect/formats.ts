@@ -1,12 +1,11 @@
 import { sniffContentType } from '../content-type.ts'
 import { checkBoxes } from './check-boxes.ts'
 import { checkGif } from './check-gif.ts'
-import { checkGlb } from './check-glb.ts'
 import { checkJpeg } from './check-jpeg.ts'
 import { checkPng } from './check-png.ts'
-import { checkSvg } from './check-svg.ts'
 import { checkWebp } from './check-webp.ts'
 import type { FileWindow } from './file-window.ts'
+import { ENDS_EARLY } from './reasons.ts'
 
 /** Returns why a file can't be decoded, or null. */
 export type FormatCheck = (file: FileWindow) => Promise<string | null>
@@ -135,4 +134,26 @@ export function isOfFormat(head: Buffer, actual: FormatName | null, expected: Fo
     default:
       return false
   }
+}
+
+/** Checks the header and the first chunk of a GLB. */
+async function checkGlb(file: FileWindow): Promise<string | null> {
+  const header = await file.at(0, 21)
+  if (header.length < 20) return ENDS_EARLY
+  if (header.readUInt32LE(8) > file.size) return ENDS_EARLY
+  // Version 1 has no chunks.
+  if (header.readUInt32LE(4) === 1) return null
+  if (header.toString('latin1', 16, 20) !== 'JSON') return 'its first chunk is not JSON'
+  if (20 + header.readUInt32LE(12) > file.size) return ENDS_EARLY
+  return header[20] === 0x7b ? null : 'its first chunk is not JSON'
+}
+
+const TAIL_BYTES = 1024
+
+/** Checks that an SVG ends with a tag or a comment. */
+async function checkSvg(file: FileWindow): Promise<string | null> {
+  const tail = await file.at(Math.max(0, file.size - TAIL_BYTES), TAIL_BYTES)
+  // UTF-16 has a NUL byte next to each of these characters.
+  const text = tail.toString('latin1').replaceAll('\0', '').trimEnd()
+  return text === '' || text.endsWith('>') ? null : ENDS_EARLY
 }

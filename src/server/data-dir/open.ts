@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs'
 import { access, chmod, constants, stat } from 'node:fs/promises'
+import { join } from 'node:path'
 import { GdnError, messageOf, systemCode } from '../../core/errors.ts'
-import { makePrivateFolder, refuseForeignFolder } from '../../core/private-file.ts'
-import { type DataDirLock, lockDataDir } from './lock.ts'
+import { ensurePrivateFile, makePrivateFolder, refuseForeignFolder } from '../../core/private-file.ts'
+import { openSqlite } from '../../sqlite/driver.ts'
+import { RUNNING_FILE } from './running.ts'
 
 const HINTS: Readonly<Record<string, string>> = {
   EROFS: 'Choose another directory with --data-dir: the disk is read-only.',
@@ -34,4 +37,40 @@ async function open<Result>(dataDir: string, take: (dataDir: string) => Result):
       cause,
     })
   }
+}
+
+interface DataDirLock {
+  release(): void
+}
+
+function nameHolder(dataDir: string): string {
+  try {
+    const { pid, url } = JSON.parse(readFileSync(join(dataDir, RUNNING_FILE), 'utf8')) as { pid: number; url: string }
+    return `process ${pid}, serving ${url}`
+  } catch {
+    return 'another process, still starting'
+  }
+}
+
+/**
+ * Acquires the lock that allows one backend per data directory. SQLite uses a lock of the operating system, so it is
+ * released regardless of how its owner ends. It also applies across containers that share the directory.
+ */
+function lockDataDir(dataDir: string): DataDirLock {
+  const path = join(dataDir, 'lock.db')
+  ensurePrivateFile(path)
+  const database = openSqlite(path)
+  try {
+    database.exec('PRAGMA busy_timeout = 0')
+    database.exec('PRAGMA locking_mode = EXCLUSIVE')
+    database.exec('BEGIN EXCLUSIVE')
+  } catch (cause) {
+    database.close()
+    if (!/locked|busy/i.test(messageOf(cause))) throw cause
+    throw new GdnError('data_dir_busy', `a backend is already running on ${dataDir}: ${nameHolder(dataDir)}`, {
+      hint: 'Use that backend, stop it first, or choose another directory with --data-dir.',
+      cause,
+    })
+  }
+  return { release: () => database.close() }
 }

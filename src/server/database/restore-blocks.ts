@@ -1,6 +1,5 @@
 import { GdnError } from '../../core/errors.ts'
-import type { ContentBlock } from '../../ipfs/block.ts'
-import { matchesCid, parseCid } from '../../ipfs/cid.ts'
+import { type ContentBlock, matchesCid, parseCid } from '../../ipfs/cid.ts'
 import { openDatabase } from '../open-database.ts'
 import type { DatabasePlace } from '../settings/database.ts'
 import { loadServerSettings } from '../settings/settings.ts'

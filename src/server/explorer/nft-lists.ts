@@ -12,8 +12,7 @@ import {
   type SummaryRow,
 } from '../store/explorer-nfts.ts'
 import { addressOf, refOf } from './collections.ts'
-import type { ExplorerDeps, Part, Viewer } from './explorer.ts'
-import { cut } from './metadata.ts'
+import { cut, type ExplorerDeps, type Part, type Viewer } from './explorer.ts'
 import { summariesOf } from './nft-summary.ts'
 import { placesOf } from './places.ts'
 import { findTitled } from './titled.ts'

@@ -2,9 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ZERO_ADDRESS } from '../../api/address.ts'
 import type { SummaryRow } from '../store/explorer-nfts.ts'
 import { metadataAt } from '../store/explorer-nfts.ts'
-import type { ExplorerDeps } from './explorer.ts'
+import { cut, type ExplorerDeps, fileFields, type InLists, readMetadata } from './explorer.ts'
 import { coverOf } from './media.ts'
-import { cut, fileFields, type InLists, readMetadata } from './metadata.ts'
 import type { NftSummary } from './types.ts'
 
 /** Returns summaries of NFTs, in the given order. */

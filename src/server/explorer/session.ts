@@ -3,7 +3,7 @@ import { TITLES } from '../../api/errors.ts'
 import type { Permission } from '../../api/permissions.ts'
 import { Secret } from '../../core/secret.ts'
 import { type Caller, callerOfKey, findCaller } from '../services/authenticate.ts'
-import { Refusal } from '../services/refusal.ts'
+import { Refusal } from '../services/services.ts'
 import type { Db } from '../store/schema.ts'
 import { forgetSignedUrls, isSignedUrlUsed, useSignedUrl } from '../store/signed-urls.ts'
 

@@ -9,8 +9,7 @@ import { blockTimes } from '../services/nft-history.ts'
 import { findChain } from '../store/chains.ts'
 import { seenCommitments } from '../store/explorer-commitments.ts'
 import { findTransactions } from '../store/explorer-transactions.ts'
-import type { ExplorerDeps } from './explorer.ts'
-import { fileFields, isoTime, readMetadata } from './metadata.ts'
+import { type ExplorerDeps, fileFields, isoTime, readMetadata } from './explorer.ts'
 import type { ExplorerCommitment, ExplorerShuffle } from './types.ts'
 
 interface Minted {

@@ -2,8 +2,7 @@ import type { Blockchain } from '../../api/blockchains.ts'
 import { blockTimes, shownChangesOf as changesShown } from '../services/nft-history.ts'
 import { changeTransactionsOf, findTransactions, type SeenTransaction } from '../store/explorer-transactions.ts'
 import { listHistory } from '../store/nft-history.ts'
-import type { ExplorerDeps } from './explorer.ts'
-import { cut, isoTime } from './metadata.ts'
+import { cut, type ExplorerDeps, isoTime } from './explorer.ts'
 import type { ExplorerEvent, Transaction } from './types.ts'
 
 /** Maximum number of events that are shown for an NFT. The newest ones are shown. */

@@ -6,8 +6,7 @@ import { type ApiVersion, DEFAULT_API_VERSION } from '../../api/versions.ts'
 import type { Faults } from '../faults/faults.ts'
 import type { Log } from '../log.ts'
 import type { Metrics } from '../metrics/types.ts'
-import { Refusal } from '../services/refusal.ts'
-import type { ServiceDeps } from '../services/services.ts'
+import { Refusal, type ServiceDeps } from '../services/services.ts'
 import type { BackendIdentity } from '../store/identity.ts'
 import { addApiRoutes } from './api-routes.ts'
 import { addAuthentication } from './auth.ts'
@@ -55,6 +54,10 @@ export interface AppOptions {
   identity: BackendIdentity
   /** The address on which the server listens. */
   host: string
+  /**
+   * Accepted hosts in the Host header. On loopback, they are accepted in addition to loopback names. On other
+   * addresses, if hosts are set, only these hosts, loopback names and IP addresses are accepted.
+   */
   allowedHosts: readonly string[]
   rateLimits: boolean
   /** API version for keys that specify none. Default: 1.1. */

@@ -2,7 +2,7 @@ import { Transform } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS } from '../../api/headers.ts'
-import { Refusal } from '../services/refusal.ts'
+import { Refusal } from '../services/services.ts'
 import { clientNetwork } from './connections.ts'
 
 /** The limits for bytes of request bodies in memory. */

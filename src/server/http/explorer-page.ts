@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
-import { Refusal } from '../services/refusal.ts'
+import { Refusal } from '../services/services.ts'
 
 /** Paths that serve the page of the web explorer. Its script reads from the URL what to show. */
 const PAGES = [

@@ -1,10 +1,13 @@
+import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { TITLES } from '../../api/errors.ts'
+import { HEADERS } from '../../api/headers.ts'
 import { messageOf } from '../../core/errors.ts'
-import { createExplorer } from '../explorer/explorer.ts'
+import { createExplorer, type ExplorerDeps } from '../explorer/explorer.ts'
+import type { Watch, WatchListener, WatchSubject } from '../explorer/watch.ts'
 import type { Log } from '../log.ts'
-import type { ServiceDeps } from '../services/services.ts'
-import { type AccessOptions, addExplorerAccess, viewerOf } from './explorer-access.ts'
-import { addExplorerEvents } from './explorer-events.ts'
+import { Refusal, type ServiceDeps } from '../services/services.ts'
+import { type AccessOptions, addExplorerAccess, type ExplorerAccess, viewerOf } from './explorer-access.ts'
 import { nameParam, nothingThere, partParams, statusParam, textParam } from './explorer-params.ts'
 
 type Answers = typeof import('../explorer/answers.ts')
@@ -63,4 +66,74 @@ export function addExplorer(app: FastifyInstance, deps: ServiceDeps, options: Ex
   })
   get('search', (request, by) => by.search(explorer, viewerOf(request), textParam(request, 'q') ?? ''))
   addExplorerEvents(app, explorer, { access, log: options.log, heartbeatMs: options.heartbeatMs })
+}
+
+/**
+ * Interval in milliseconds between checks of the session, and between the comments that keep proxies from closing idle
+ * streams.
+ */
+const HEARTBEAT_MS = 15_000
+/** Number of unread bytes at which a slow client is disconnected. The client then reconnects. */
+const MAX_UNREAD = 4 * 1024 * 1024
+const RETRY_MS = 2000
+const SUBJECTS = ['run', 'nft', 'collection'] as const satisfies readonly WatchSubject[]
+
+/** Adds `GET /explorer/events`, a stream of changes. */
+function addExplorerEvents(
+  app: FastifyInstance,
+  explorer: ExplorerDeps,
+  { access, log, heartbeatMs = HEARTBEAT_MS }: { access: ExplorerAccess; log: Log; heartbeatMs?: number | undefined },
+): void {
+  let watching: Promise<Watch> | undefined
+  const startWatch = async () =>
+    (await import('../explorer/watch.ts')).createWatch(explorer, {
+      onError: (error) => log.warn({ error: messageOf(error) }, 'changes could not be sent to web explorers'),
+    })
+  app.addHook('preClose', async () => (await watching)?.close())
+  app.get('/explorer/events', { config: { access: 'explorer', errorForm: 'A' } }, async (request, reply) => {
+    watching ??= startWatch()
+    const watch = await watching
+    const viewer = viewerOf(request)
+    const stream = new Readable({ read() {} })
+    let ended = false
+    const push = (text: string) => {
+      // Check before the push. A single event may be larger than the limit, and the client would get the same event
+      // again after each reconnect.
+      if (stream.readableLength > MAX_UNREAD) stream.destroy()
+      if (!ended) stream.push(text)
+    }
+    const listener: WatchListener = {
+      viewer,
+      subjects: subjectsOf(request),
+      tell: (event, json) => push(`event: ${event}\ndata: ${json}\n\n`),
+      end() {
+        ended = true
+        stream.push(null)
+      },
+    }
+    if (!watch.listen(listener)) {
+      throw new Refusal(503, TITLES.unavailable, 'too many clients are listening, try again later', {
+        [HEADERS.retryAfter]: '30',
+      })
+    }
+    const heartbeat = setInterval(async () => {
+      push(': still here\n\n')
+      const present = await access.viewerOf(request).catch(() => viewer)
+      if (present?.accountId !== viewer.accountId) listener.end()
+    }, heartbeatMs)
+    stream.once('close', () => {
+      clearInterval(heartbeat)
+      watch.leave(listener)
+    })
+    push(`retry: ${RETRY_MS}\n\n`)
+    return reply
+      .headers({ 'cache-control': 'no-store, no-transform', 'x-accel-buffering': 'no' })
+      .type('text/event-stream; charset=utf-8')
+      .send(stream)
+  })
+}
+
+function subjectsOf(request: FastifyRequest): Partial<Record<WatchSubject, string>> {
+  const given = SUBJECTS.map((name) => [name, textParam(request, name, 200)] as const)
+  return Object.fromEntries(given.filter(([, id]) => id !== null))
 }

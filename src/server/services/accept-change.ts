@@ -4,12 +4,11 @@ import { newId } from '../../core/ids.ts'
 import type { CollectionRow } from '../store/collections.ts'
 import type { Db } from '../store/schema.ts'
 import { accept } from './accept.ts'
-import { findOwnCollection } from './find-collection.ts'
 import { keepRefusedLimit, prepareCostCheck, startChange } from './limit-cost.ts'
 import { claimReferences, type Existing, findAllNamed, idOf, showAccepted } from './references.ts'
 import { refuseValue } from './refuse-value.ts'
 import { requireChain } from './require-chain.ts'
-import type { ServiceDeps, ServiceRequest } from './services.ts'
+import { findOwnCollection, type ServiceDeps, type ServiceRequest } from './services.ts'
 
 /** A change to NFTs, or a commitment to a provenance hash. Its members define how the endpoints differ. */
 interface Change<Name extends OperationEndpoint, Echo, Prepared> {

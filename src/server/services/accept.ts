@@ -5,7 +5,7 @@ import { canonicalJson } from '../../core/canonical-json.ts'
 import type { Store } from '../store/open-store.ts'
 import { findRepeated, insertRequest, type RequestRow, recordResponse } from '../store/requests.ts'
 import type { Db } from '../store/schema.ts'
-import { Refusal } from './refusal.ts'
+import { Refusal } from './services.ts'
 
 /** The caller, the endpoint and the keys under which a creating request is stored. */
 export interface Acceptance {

@@ -4,8 +4,7 @@ import { RunElsewhere } from '../chain/chains.ts'
 import { chainFacts } from '../pipeline/chain-facts.ts'
 import type { ChainFacts } from '../pipeline/facts.ts'
 import type { CollectionRow } from '../store/collections.ts'
-import { notNow } from './refusal.ts'
-import type { ServiceDeps } from './services.ts'
+import { notNow, type ServiceDeps } from './services.ts'
 
 /** Timeout in milliseconds for reading chain state that a request depends on. */
 const CHAIN_PATIENCE_MS = 10_000

@@ -6,7 +6,7 @@ import { newId } from '../../core/ids.ts'
 import { Secret } from '../../core/secret.ts'
 import { type ApiKeyRow, findApiKey, findApiKeyById, insertApiKey } from '../store/accounts.ts'
 import type { Db } from '../store/schema.ts'
-import { Refusal } from './refusal.ts'
+import { Refusal } from './services.ts'
 
 const PREFIX_LENGTH = 12
 

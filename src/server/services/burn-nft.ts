@@ -5,9 +5,8 @@ import { addTransfer } from '../state/transfers.ts'
 import { findNft, lockNfts } from '../store/nfts.ts'
 import { acceptChange } from './accept-change.ts'
 import { askChain } from './ask-chain.ts'
-import { badRequest } from './refusal.ts'
 import { refusePending, refuseUnlessService, requireToken } from './rights.ts'
-import type { RequestOf, ServiceDeps } from './services.ts'
+import { badRequest, type RequestOf, type ServiceDeps } from './services.ts'
 
 /**
  * Accepts a burn if the named holder currently owns the NFT on chain and the collection was created with `enable_burn`.

@@ -4,10 +4,9 @@ import { lockCollection } from '../store/collections.ts'
 import { type CommitmentTerms, findCommitment } from '../store/updates.ts'
 import { acceptChange } from './accept-change.ts'
 import { askChain } from './ask-chain.ts'
-import { badRequest } from './refusal.ts'
 import { refuseUnlessService } from './rights.ts'
 import { refuseOtherSeal, refuseShortMargin, refuseUnlessSealable } from './seal-drop.ts'
-import type { RequestOf, ServiceDeps } from './services.ts'
+import { badRequest, type RequestOf, type ServiceDeps } from './services.ts'
 
 /**
  * Accepts the commitment of a collection to a hash. If the collection is already committed to it, returns that

@@ -4,9 +4,8 @@ import { findNft, lockNfts } from '../store/nfts.ts'
 import type { Db } from '../store/schema.ts'
 import { acceptChange } from './accept-change.ts'
 import { askChain } from './ask-chain.ts'
-import { badRequest } from './refusal.ts'
 import { refusePending, refuseUnlessService, requireToken } from './rights.ts'
-import type { InputOf, RequestOf, ServiceDeps } from './services.ts'
+import { badRequest, type InputOf, type RequestOf, type ServiceDeps } from './services.ts'
 
 type Parsed = InputOf<'freezenft'>
 

@@ -1,8 +1,7 @@
 import { type getcontentreferences, MAX_CONTENT_REFERENCES } from '../../api/endpoints/getcontentreferences.ts'
 import { listUnaliased } from '../store/references.ts'
-import { findOwnCollection } from './find-collection.ts'
 import { scopeIn } from './references.ts'
-import type { RequestOf, ServiceDeps } from './services.ts'
+import { findOwnCollection, type RequestOf, type ServiceDeps } from './services.ts'
 
 /**
  * Lists the reference IDs of a label that were made from content and whose NFTs have no alias. Omits failed and burned

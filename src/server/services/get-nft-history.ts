@@ -9,8 +9,7 @@ import { feesOfMint } from '../store/run-costs.ts'
 import type { Db } from '../store/schema.ts'
 import { paidFeeFields } from './get-transactions.ts'
 import { blockTimes, shownChangesOf } from './nft-history.ts'
-import { Refusal } from './refusal.ts'
-import type { RequestOf, ServiceDeps } from './services.ts'
+import { Refusal, type RequestOf, type ServiceDeps } from './services.ts'
 
 /** Returns an NFT's share of the gas and the fee of its mint. All NFTs of a transaction have equal shares. */
 async function paidByMint(

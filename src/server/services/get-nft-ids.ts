@@ -1,6 +1,5 @@
 import { listNftIds } from '../store/nfts.ts'
-import { findOwnCollection } from './find-collection.ts'
-import type { RequestOf, ServiceDeps } from './services.ts'
+import { findOwnCollection, type RequestOf, type ServiceDeps } from './services.ts'
 
 /** Returns the IDs of a collection's NFTs, oldest first. */
 export async function getNftIds(

@@ -2,8 +2,7 @@ import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { type getnftowners, MAX_OWNERS_PER_REQUEST } from '../../api/endpoints/getnftowners.ts'
 import { listOwners } from '../store/nft-owners.ts'
 import { findCursor } from '../store/owner-events.ts'
-import { findOwnCollection } from './find-collection.ts'
-import type { RequestOf, ServiceDeps } from './services.ts'
+import { findOwnCollection, type RequestOf, type ServiceDeps } from './services.ts'
 
 /** Returns a page of the owners of a collection, and the block up to which the backend knows the transfers. */
 export async function getNftOwners(

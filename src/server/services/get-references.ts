@@ -1,8 +1,7 @@
 import { formatAcceptedDate } from '../../core/time.ts'
 import { createsNfts } from '../store/references.ts'
-import { findOwnCollection } from './find-collection.ts'
 import { lookUpReferences, nameTarget, scopeIn } from './references.ts'
-import type { InputOf, RequestOf, ServiceDeps } from './services.ts'
+import { findOwnCollection, type InputOf, type RequestOf, type ServiceDeps } from './services.ts'
 
 type Parsed = InputOf<'getreferences'>
 

@@ -22,8 +22,7 @@ import { findSeenRun } from '../store/runs.ts'
 import type { Db } from '../store/schema.ts'
 import { feesIfKnown, nodeResponse, returnedFees } from './get-fees.ts'
 import { heldReasons, signingProblem, stallOf } from './pending-reason.ts'
-import { badRequest, Refusal } from './refusal.ts'
-import type { RequestOf, ServiceDeps } from './services.ts'
+import { badRequest, Refusal, type RequestOf, type ServiceDeps } from './services.ts'
 
 const WHOLE: Share = { first: 0, count: 1, total: 1 }
 

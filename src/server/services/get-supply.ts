@@ -1,6 +1,5 @@
 import { supplyOf } from '../store/supply.ts'
-import { findOwnCollection } from './find-collection.ts'
-import type { RequestOf, ServiceDeps } from './services.ts'
+import { findOwnCollection, type RequestOf, type ServiceDeps } from './services.ts'
 
 /** Returns how many NFTs a collection has, and how many more can be accepted. */
 export async function getSupply(

@@ -12,7 +12,7 @@ import {
   withPossibleTokens,
 } from '../store/references.ts'
 import type { Db } from '../store/schema.ts'
-import { Refusal } from './refusal.ts'
+import { Refusal } from './services.ts'
 
 /** A reference ID in a request, with the digest of the operation. */
 export type WantedReference = Omit<NewReference, 'target_id'>

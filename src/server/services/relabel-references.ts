@@ -1,7 +1,6 @@
 import { replaceLabel } from '../store/references.ts'
-import { findOwnCollection } from './find-collection.ts'
 import { lookUpReferences, refuseLabelConflicts, scopeIn } from './references.ts'
-import type { RequestOf, ServiceDeps } from './services.ts'
+import { findOwnCollection, type RequestOf, type ServiceDeps } from './services.ts'
 
 /**
  * Replaces the label of reference IDs. Repeating the request changes nothing. Reference IDs without a label stay

@@ -5,8 +5,7 @@ import { chainFacts } from '../pipeline/chain-facts.ts'
 import type { CollectionRow } from '../store/collections.ts'
 import { isBehind } from '../store/followers.ts'
 import { openMintsOf } from '../store/unknown-mints.ts'
-import { nothingAccepted, notNow } from './refusal.ts'
-import type { ServiceDeps } from './services.ts'
+import { nothingAccepted, notNow, type ServiceDeps } from './services.ts'
 
 const RETRY_SECONDS = 5
 

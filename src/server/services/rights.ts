@@ -5,7 +5,7 @@ import type { findNft } from '../store/nfts.ts'
 import type { Db } from '../store/schema.ts'
 import { hasPendingTransfer } from '../store/transfers.ts'
 import { pendingUpdates } from '../store/updates.ts'
-import { badRequest } from './refusal.ts'
+import { badRequest } from './services.ts'
 
 type FoundNft = NonNullable<Awaited<ReturnType<typeof findNft>>>
 

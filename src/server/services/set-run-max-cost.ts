@@ -1,6 +1,5 @@
-import { findOwnCollection } from './find-collection.ts'
 import { joinRun, lockLimit, prepareCostCheck } from './limit-cost.ts'
-import type { RequestOf, ServiceDeps } from './services.ts'
+import { findOwnCollection, type RequestOf, type ServiceDeps } from './services.ts'
 
 /** Sets the cost limit of a run. It also applies to accepted requests that aren't signed yet. */
 export async function setRunMaxCost(

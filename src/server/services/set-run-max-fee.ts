@@ -1,9 +1,7 @@
 import { isEvm } from '../../api/blockchains.ts'
 import { lockRun, setLimit } from '../store/run-costs.ts'
-import { findOwnCollection } from './find-collection.ts'
 import { joinRun } from './limit-cost.ts'
-import { badRequest } from './refusal.ts'
-import type { RequestOf, ServiceDeps } from './services.ts'
+import { badRequest, findOwnCollection, type RequestOf, type ServiceDeps } from './services.ts'
 
 /** Sets the maximum gas price of a run. It also applies to requests that are already accepted. */
 export async function setRunMaxFee(

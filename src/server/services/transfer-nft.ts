@@ -8,9 +8,8 @@ import type { Db } from '../store/schema.ts'
 import { finalTransfers, hasPendingTransfer } from '../store/transfers.ts'
 import { acceptChange } from './accept-change.ts'
 import { askChain } from './ask-chain.ts'
-import { badRequest } from './refusal.ts'
 import { refuseUnlessTransferable } from './rights.ts'
-import type { ServiceDeps, ServiceRequest } from './services.ts'
+import { badRequest, type ServiceDeps, type ServiceRequest } from './services.ts'
 
 type Parsed = z.output<typeof transferRequest12>
 

@@ -4,9 +4,8 @@ import { addUpdates } from '../state/updates.ts'
 import { findNft, lockNfts } from '../store/nfts.ts'
 import { acceptChange } from './accept-change.ts'
 import { askChain } from './ask-chain.ts'
-import { badRequest } from './refusal.ts'
 import { pendingUpdate, refusePending, refuseUnlessService, requireToken } from './rights.ts'
-import type { RequestOf, ServiceDeps } from './services.ts'
+import { badRequest, type RequestOf, type ServiceDeps } from './services.ts'
 import { placesOfStoredFiles } from './stored-files.ts'
 
 /** Accepts new metadata for an NFT. It replaces the old metadata completely. */

@@ -1,6 +1,6 @@
 import { GdnError, type GdnErrorOptions } from '../../core/errors.ts'
 import { formatBytes } from '../../core/format-bytes.ts'
-import type { ByteRange, ContentBlock } from '../../ipfs/block.ts'
+import type { ByteRange, ContentBlock } from '../../ipfs/cid.ts'
 
 /** The result of storing a file. Equal content has an equal CID, as with `ipfs add --cid-version=1`. */
 export interface StoredFile {

@@ -2,8 +2,7 @@ import { encode, type PBLink, prepare } from '@ipld/dag-pb'
 import { UnixFS } from 'ipfs-unixfs'
 import type { CID } from 'multiformats/cid'
 import { GdnError } from '../../core/errors.ts'
-import type { ContentBlock } from '../../ipfs/block.ts'
-import { nodeCid, rawCid } from '../../ipfs/cid.ts'
+import { type ContentBlock, nodeCid, rawCid } from '../../ipfs/cid.ts'
 
 /** Size in bytes of the parts of a file in IPFS. A node lists the parts of a larger file. */
 export const PART_BYTES = 256 * 1024

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { type FileHandle, mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { systemCode } from '../../core/errors.ts'
-import type { ByteRange, ContentBlock } from '../../ipfs/block.ts'
+import type { ByteRange, ContentBlock } from '../../ipfs/cid.ts'
 import { bounds, damaged } from '../../ipfs/nodes.ts'
 
 const READ_BYTES = 256 * 1024

@@ -1,4 +1,4 @@
-import type { ByteRange } from '../../ipfs/block.ts'
+import type { ByteRange } from '../../ipfs/cid.ts'
 import type { FileStorage, StoredContent } from './adapter.ts'
 
 /** An operation on stored files, its outcome, and its duration. */

@@ -1,5 +1,5 @@
 import { chunksOf } from '../../core/chunks-of.ts'
-import type { BlockReader, ContentBlock } from '../../ipfs/block.ts'
+import type { BlockReader, ContentBlock } from '../../ipfs/cid.ts'
 import { addPublications } from './publications.ts'
 import type { Db, PublishTarget } from './schema.ts'
 

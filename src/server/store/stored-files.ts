@@ -1,5 +1,5 @@
 import { chunksOf } from '../../core/chunks-of.ts'
-import type { ContentBlock } from '../../ipfs/block.ts'
+import type { ContentBlock } from '../../ipfs/cid.ts'
 import { putBlocks } from './block-table.ts'
 import type { Db } from './schema.ts'
 

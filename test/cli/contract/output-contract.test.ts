@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { describe, expect, test, vi } from 'vitest'
 import { COMMANDS, makeCommand } from '../../../src/cli/catalogue.ts'
 import type { Deps } from '../../../src/cli/deps.ts'
-import { OUTPUT_MODES, type OutputMode } from '../../../src/cli/flags/output-modes.ts'
+import { OUTPUT_MODES, type OutputMode } from '../../../src/cli/flags/common.ts'
 import { type CliResult, cli, errorOf } from '../harness.ts'
 import { EMPTY_FIELDS, NO_RECORDS, SCENARIOS, type Scenario } from './scenarios.ts'
 

@@ -8,14 +8,11 @@ import { EXIT, type ExitCode } from '../../../core/exit-codes.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import { checkImages, type ImagesCheck, imageWarnings, printArtWarnings, warningsOf } from '../../art/check-images.ts'
 import { readArt } from '../../art/read-art.ts'
-import { GdnCommand } from '../../command.ts'
+import { GdnCommand, requiredFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { requiredFlag } from '../../flag-errors.ts'
-import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
-import { integer, notEmpty, oneOf } from '../../flags/parse.ts'
+import { addOutputFlags, integer, notEmpty, type OutputFlags, oneOf } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
-import { createOutput } from '../../render/output.ts'
-import type { View } from '../../render/view.ts'
+import { createOutput, type View } from '../../render/output.ts'
 
 /** Maximum number of deviations that are printed as text. */
 const LISTED = 10

@@ -9,11 +9,16 @@ import { tryKey } from '../../connect/check-key.ts'
 import { keepKey, maskedKey, placeOfKey } from '../../connect/keep-key.ts'
 import { readApiKey } from '../../connect/read-key.ts'
 import type { Deps } from '../../deps.ts'
-import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { notEmpty, oneOf } from '../../flags/parse.ts'
+import {
+  addOutputFlags,
+  addServerFlags,
+  notEmpty,
+  type OutputFlags,
+  oneOf,
+  type ServerFlags,
+} from '../../flags/common.ts'
 import { isSet, safe } from '../../io/io.ts'
-import { createOutput, isAskedFor } from '../../render/output.ts'
-import type { View } from '../../render/view.ts'
+import { createOutput, isAskedFor, type View } from '../../render/output.ts'
 import { serverForKey } from './server-for-key.ts'
 
 export interface LoginFlags extends OutputFlags, ServerFlags {

@@ -1,12 +1,10 @@
 import { forgetApiKey, savedOrigins } from '../../../config/saved-keys.ts'
 import { checkedOrigin } from '../../../config/server.ts'
-import { GdnCommand } from '../../command.ts'
+import { GdnCommand, noServerNamed } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { noServerNamed } from '../../flag-errors.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { isSet, safe } from '../../io/io.ts'
-import { createOutput, isAskedFor } from '../../render/output.ts'
-import type { View } from '../../render/view.ts'
+import { createOutput, isAskedFor, type View } from '../../render/output.ts'
 
 export interface LogoutFlags extends OutputFlags, ServerFlags {
   all?: boolean

@@ -12,8 +12,7 @@ import { maskedKey } from '../../connect/keep-key.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import { isSet } from '../../io/io.ts'
-import { createOutput } from '../../render/output.ts'
-import type { View } from '../../render/view.ts'
+import { createOutput, type View } from '../../render/output.ts'
 
 export interface StatusFlags extends OutputFlags, ServerFlags {
   check?: boolean

@@ -6,8 +6,7 @@ import { addRunArgument, whichRun } from '../../batch/which-run.ts'
 import { GdnCommand, type Parse } from '../../command.ts'
 import { addVerifyFlags } from '../../connect/open-verifier.ts'
 import type { Deps } from '../../deps.ts'
-import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
-import { addTimeoutFlag } from '../../flags/wait.ts'
+import { addOutputFlags, addServerFlags, addTimeoutFlag } from '../../flags/common.ts'
 
 type Settled = NonNullable<BatchOptions['settle']>[number]
 

@@ -25,14 +25,10 @@ import { GdnCommand } from '../../command.ts'
 import { addVerifyFlags, openVerifier, type VerifyFlags } from '../../connect/open-verifier.ts'
 import { spentOf, spentText } from '../../cost/spent.ts'
 import type { Deps } from '../../deps.ts'
-import { addOutputFlags, addServerFlags, type OutputFlags } from '../../flags/common.ts'
-import type { OutputMode } from '../../flags/output-modes.ts'
-import { someOf } from '../../flags/parse.ts'
+import { addOutputFlags, addServerFlags, type OutputFlags, type OutputMode, someOf } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
-import type { DataRecord } from '../../render/cells.ts'
 import { createCsv } from '../../render/csv.ts'
-import { createOutput } from '../../render/output.ts'
-import type { View } from '../../render/view.ts'
+import { createOutput, type DataRecord, type View } from '../../render/output.ts'
 
 const STATUSES = ['pending', 'accepted', 'deployed', 'failed', 'unknown', 'burned', 'abandoned'] as const
 

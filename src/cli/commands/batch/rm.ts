@@ -13,10 +13,8 @@ import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
-import type { DataRecord } from '../../render/cells.ts'
 import { rowsByState } from '../../render/count.ts'
-import { createOutput } from '../../render/output.ts'
-import type { View } from '../../render/view.ts'
+import { createOutput, type DataRecord, type View } from '../../render/output.ts'
 
 const NOT_REMOVED = { message: 'nothing was removed' }
 

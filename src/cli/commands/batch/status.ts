@@ -14,9 +14,7 @@ import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags } from '../../flags/common.ts'
 import { addWatchFlag } from '../../flags/watch.ts'
 import { safe } from '../../io/io.ts'
-import type { DataRecord } from '../../render/cells.ts'
-import { createOutput, type Output } from '../../render/output.ts'
-import type { View } from '../../render/view.ts'
+import { createOutput, type DataRecord, type Output, type View } from '../../render/output.ts'
 import { watch } from '../../request/watch.ts'
 
 export type StatusFlags = OutputFlags & RunFlags & { costs?: boolean; watch?: boolean }

@@ -1,10 +1,16 @@
 import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { addCommonFlags, addStateDirFlag, type CommonFlags } from '../../flags/common.ts'
+import {
+  addCommonFlags,
+  addressOrName,
+  addStateDirFlag,
+  blockchainName,
+  type CommonFlags,
+  oneOf,
+} from '../../flags/common.ts'
 import { addEnsFlags, type EnsFlags } from '../../flags/ens.ts'
-import { addressOrName, blockchainName, oneOf } from '../../flags/parse.ts'
-import { csvLine } from '../../render/cells.ts'
+import { csvLine } from '../../render/view.ts'
 import { resolveEnsFields } from '../../request/ens-names.ts'
 
 const FORMATS = ['csv', 'json', 'jsonl'] as const

@@ -11,11 +11,11 @@ import {
   administeredPlace,
   type DataDirFlags,
   dataDirOf,
+  placeWords,
   settingsGiven,
 } from '../../connect/data-dir.ts'
-import { placeWords } from '../../connect/keep-place.ts'
 import type { Deps } from '../../deps.ts'
-import { blockchainName, notEmpty } from '../../flags/parse.ts'
+import { blockchainName, notEmpty } from '../../flags/common.ts'
 import type { Io } from '../../io/io.ts'
 
 export interface ChainFlags extends DataDirFlags {

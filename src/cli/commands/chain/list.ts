@@ -3,9 +3,7 @@ import { retirementOf } from '../../../api/retired.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
-import type { DataRecord } from '../../render/cells.ts'
-import { createOutput } from '../../render/output.ts'
-import type { View } from '../../render/view.ts'
+import { createOutput, type DataRecord, type View } from '../../render/output.ts'
 import { addChainFlags, type ChainFlags, chainPlace } from './chain-place.ts'
 
 export type ListFlags = OutputFlags & ChainFlags

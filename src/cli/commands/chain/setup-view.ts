@@ -1,7 +1,6 @@
 import { grouped } from '../../../core/grouped.ts'
 import { inCoins, parseUnits, type Rounding } from '../../../core/units.ts'
-import type { DataRecord } from '../../render/cells.ts'
-import type { CardRow, View } from '../../render/view.ts'
+import type { CardRow, DataRecord, View } from '../../render/view.ts'
 
 export const SETUP_VIEW: View = {
   fields: [

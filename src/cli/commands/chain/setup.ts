@@ -1,7 +1,7 @@
 import { checksumAddress, evmAddressProblem } from '../../../api/address.ts'
 import { isEvm } from '../../../api/blockchains.ts'
 import { count } from '../../../core/count.ts'
-import { GdnError } from '../../../core/errors.ts'
+import { flagError, GdnError } from '../../../core/errors.ts'
 import { Secret } from '../../../core/secret.ts'
 import { formatUnits, inCoins } from '../../../core/units.ts'
 import type { Signer } from '../../../server/chain/evm/evm-signer.ts'
@@ -9,12 +9,10 @@ import type { Hex } from '../../../server/chain/evm/network.ts'
 import type { SetupPlan } from '../../../server/setup/plan.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { addOutputFlags } from '../../flags/common.ts'
-import { notEmpty } from '../../flags/parse.ts'
-import { addTimeoutFlag } from '../../flags/wait.ts'
+import { addOutputFlags, addTimeoutFlag, notEmpty } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import { readInput } from '../../io/request-file.ts'
-import { askSecret } from '../../prompt/ask-for.ts'
+import { askSecret } from '../../prompt/ask-missing.ts'
 import { createOutput } from '../../render/output.ts'
 import { whileOpening } from '../wallet/while-opening.ts'
 import { addBlockchainArgument, addChainFlags, anyBlockchain, chainPlace, warnIfRetired } from './chain-place.ts'
@@ -167,7 +165,7 @@ function refuseWithoutAdmin(): never {
 
 function factoryAt(text: string): `0x${string}` {
   const problem = evmAddressProblem(text)
-  if (problem !== null) throw new GdnError('usage', problem, { place: { flag: '--factory' } })
+  if (problem !== null) throw flagError('--factory', problem)
   return checksumAddress(text) as `0x${string}`
 }
 

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { flagError, GdnError } from '../../../core/errors.ts'
+import { flagError } from '../../../core/errors.ts'
 import { isOnLoopback } from '../../../core/parse-url.ts'
 import { Secret } from '../../../core/secret.ts'
 import type { Deps } from '../../deps.ts'
@@ -27,9 +27,7 @@ export async function etherscanKey(
     new URL(etherscanUrl).protocol === 'http:' &&
     !isOnLoopback(new URL(etherscanUrl))
   ) {
-    throw new GdnError('usage', 'must be an https URL, because http would send the key unencrypted', {
-      place: { flag: '--etherscan-url' },
-    })
+    throw flagError('--etherscan-url', 'must be an https URL, because http would send the key unencrypted')
   }
   const { passwordProblem, readPasswordFile } = await import('../../../keystore/password.ts')
   if (etherscanKeyFile !== undefined) return readPasswordFile(resolve(cwd, etherscanKeyFile), passwordProblem)
@@ -41,9 +39,7 @@ export async function etherscanKey(
 
 export function transactionHash(text: string | undefined): `0x${string}` | undefined {
   if (text === undefined || /^0x[0-9a-fA-F]{64}$/.test(text)) return text as `0x${string}` | undefined
-  throw new GdnError('usage', 'must be the hash of a transaction (0x and 64 hex digits)', {
-    place: { flag: '--creation-tx' },
-  })
+  throw flagError('--creation-tx', 'must be the hash of a transaction (0x and 64 hex digits)')
 }
 
 export async function writeInput({ cwd, io }: Deps, to: string, text: string): Promise<void> {

@@ -1,10 +1,9 @@
 import { addressProblem } from '../../../api/address.ts'
 import { type Blockchain, isBlockchain, isEvm } from '../../../api/blockchains.ts'
 import { isEnsName } from '../../../api/ens-name.ts'
+import { wrongAddress } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { wrongAddress } from '../../flag-errors.ts'
-import { askWhether } from '../../prompt/ask-for.ts'
-import { askAddress, askBlockchain, askLine, mayAsk } from '../../prompt/ask-missing.ts'
+import { askAddress, askBlockchain, askLine, askWhether, mayAsk } from '../../prompt/ask-missing.ts'
 
 /** Request fields that gdn prompts for, and `is_locked`, which makes one of the prompts unnecessary. */
 interface Asked {

@@ -3,14 +3,12 @@ import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
 import type { Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
 import { flagError } from '../../../core/errors.ts'
-import type { GdnCommand } from '../../command.ts'
+import { type GdnCommand, noCollection, requiredFlag, wrongAddress } from '../../command.ts'
 import { addressOfCollection } from '../../connect/named-collection.ts'
 import { namedRpc, type ReaderFlags, serverWithNode } from '../../connect/open-verifier.ts'
 import { whichCollection } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
-import { noCollection, requiredFlag, wrongAddress } from '../../flag-errors.ts'
-import type { ServerFlags } from '../../flags/common.ts'
-import { blockchainName, httpAddress, notEmpty, positiveNumber } from '../../flags/parse.ts'
+import { blockchainName, httpAddress, notEmpty, positiveNumber, type ServerFlags } from '../../flags/common.ts'
 
 export interface ChainContractFlags extends ServerFlags, Pick<ReaderFlags, 'rpcUrl'> {
   contract?: string

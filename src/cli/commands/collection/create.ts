@@ -13,11 +13,20 @@ import { confirmSpending } from '../../cost/confirm-spending.ts'
 import { paidBy, withPaid } from '../../cost/paid.ts'
 import { worstOfRequest } from '../../cost/run-limit.ts'
 import type { Connection, Deps } from '../../deps.ts'
-import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import {
+  addOutputFlags,
+  addressOrName,
+  addServerFlags,
+  addWaitFlags,
+  blockchainName,
+  integer,
+  notEmpty,
+  type OutputFlags,
+  percentage,
+  type ServerFlags,
+  type WaitFlags,
+} from '../../flags/common.ts'
 import { addEnsFlags, type EnsFlags } from '../../flags/ens.ts'
-import { addressOrName, blockchainName, integer, notEmpty } from '../../flags/parse.ts'
-import { percentage } from '../../flags/percentage.ts'
-import { addWaitFlags, type WaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io/io.ts'
 import { nameOfInput, parseRequest, readInput } from '../../io/request-file.ts'
 import { mayAsk } from '../../prompt/ask-missing.ts'

@@ -1,15 +1,13 @@
 import { flagError } from '../../../core/errors.ts'
+import { quoted } from '../../../core/quoted.ts'
 import type { WantedBlock } from '../../../holders/block-of.ts'
 import { GdnCommand, type Parse } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { addOutputFlags, addServerFlags, type OutputFlags } from '../../flags/common.ts'
+import { addOutputFlags, addServerFlags, integer, notEmpty, type OutputFlags, oneOf } from '../../flags/common.ts'
 import { addEnsFlags, type EnsFlags } from '../../flags/ens.ts'
-import { integer, notEmpty, oneOf } from '../../flags/parse.ts'
-import { createOutput } from '../../render/output.ts'
-import type { View } from '../../render/view.ts'
+import { createOutput, type View } from '../../render/output.ts'
 import { addChainContract, type ChainContractFlags, chainContract } from './chain-contract.ts'
 import { excludedAddresses } from './holders/excluded.ts'
-import { blockTime } from './holders/parse-block-time.ts'
 
 export interface HoldersFlags extends OutputFlags, ChainContractFlags, EnsFlags {
   block?: number
@@ -122,4 +120,15 @@ function wantedBlock({ block, at, sample, seed }: HoldersFlags): WantedBlock {
     throw flagError('--at', "can't be used with --block", 'Use one of them.')
   }
   return block !== undefined ? { number: block } : at !== undefined ? { at } : null
+}
+
+/** Parses a time such as `2026-11-01T00:00Z`, or a date, which begins at midnight in UTC, to milliseconds. */
+const blockTime: Parse<number> = (raw, flag) => {
+  const match = /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2})?Z)?$/.exec(raw)
+  const midnight = Date.parse(`${match?.[1]}T00:00:00Z`)
+  const at = raw.includes('T') ? Date.parse(raw) : midnight
+  // JavaScript either rejects February 30 or reads it as a day in March.
+  const isDay = !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(match?.[1] ?? '-')
+  if (isDay && !Number.isNaN(at)) return at
+  throw flagError(flag, `must be a time in UTC such as 2026-11-01T00:00Z, not ${quoted(raw)}`)
 }

@@ -2,16 +2,14 @@ import { checksumAddress, evmAddressProblem } from '../../../api/address.ts'
 import { isEvm } from '../../../api/blockchains.ts'
 import { NoServer, type Server } from '../../../config/server.ts'
 import type { Settings } from '../../../config/settings.ts'
-import { GdnError } from '../../../core/errors.ts'
-import { GdnCommand } from '../../command.ts'
+import { flagError, GdnError } from '../../../core/errors.ts'
+import { GdnCommand, noCollection, requiredFlag, wrongAddress } from '../../command.ts'
 import { addressOfCollection } from '../../connect/named-collection.ts'
 import { type Node, namedNode } from '../../connect/open-network.ts'
 import { serverWithNode } from '../../connect/open-verifier.ts'
 import { whichCollection } from '../../connect/which-collection.ts'
 import type { Connection, Deps } from '../../deps.ts'
-import { noCollection, requiredFlag, wrongAddress } from '../../flag-errors.ts'
-import { createOutput } from '../../render/output.ts'
-import type { View } from '../../render/view.ts'
+import { createOutput, type View } from '../../render/output.ts'
 import { resolveEnsFields } from '../../request/ens-names.ts'
 import { settingText } from './set/changes.ts'
 import { addSetFlags, checkSetFlags, type SetFlags } from './set/flags.ts'
@@ -70,11 +68,7 @@ export async function set(deps: Deps, typed: string | undefined, flags: SetFlags
     node !== null && settings.contract !== null && settings.blockchain !== null
       ? { contract: settings.contract.value, blockchain: settings.blockchain.value }
       : await whichCollection(deps, settings, await serverOf(settings, node), deps.io, '<address>')
-  if (!isEvm(blockchain)) {
-    throw new GdnError('usage', `collection settings can't be changed on ${blockchain}`, {
-      place: { flag: '--blockchain' },
-    })
-  }
+  if (!isEvm(blockchain)) throw flagError('--blockchain', `collection settings can't be changed on ${blockchain}`)
   const { applySettings, withoutNode } = await import('./set/apply.ts')
   const { newOwner, royaltyReceiver } = await resolveEnsFields(
     deps,

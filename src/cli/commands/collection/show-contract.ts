@@ -1,18 +1,14 @@
 import { checksumAddress } from '../../../api/address.ts'
-import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
-import type { Server } from '../../../config/server.ts'
+import { isEvm } from '../../../api/blockchains.ts'
 import { type ContractFacts, readContract } from '../../../verify/contract/read-contract.ts'
 import { metadataPlace, parseMetadata } from '../../../verify/contract/token-uri.ts'
 import { kindOfCode } from '../../../verify/known-contracts.ts'
-import type { ReaderFlags } from '../../connect/open-verifier.ts'
-import { blockData, refuseSolana, withContract } from '../../connect/with-contract.ts'
+import { blockData, type ContractTarget, refuseSolana, withContract } from '../../connect/with-contract.ts'
 import type { Deps } from '../../deps.ts'
 import type { OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
-import type { DataRecord } from '../../render/cells.ts'
 import { royaltyText, STANDARDS, shortText, shownAddress } from '../../render/contract-text.ts'
-import { createOutput } from '../../render/output.ts'
-import type { CardRow, RecordCard, View } from '../../render/view.ts'
+import { type CardRow, createOutput, type DataRecord, type RecordCard, type View } from '../../render/output.ts'
 
 const FIELDS = [
   ...['contract_address', 'blockchain', 'block_number', 'block_hash', 'block_time'],
@@ -33,13 +29,7 @@ const FIELDS = [
 
 const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'contract_address', card: cardOf }
 
-interface ShownContract {
-  contract: string
-  blockchain: Blockchain
-  server: Pick<Server, 'baseUrl' | 'loopback'> | null
-  flags: ReaderFlags & OutputFlags
-  stateDir: string
-}
+type ShownContract = ContractTarget & { flags: OutputFlags }
 
 /** Shows what a contract of anybody says about itself, read from its chain at one block. */
 export async function showContract(deps: Deps, { contract, blockchain, ...target }: ShownContract): Promise<void> {

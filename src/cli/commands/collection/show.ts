@@ -3,14 +3,20 @@ import type { Blockchain } from '../../../api/blockchains.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
 import { glanceAtState } from '../../../state/glance.ts'
 import { collectionsOfServers, type KnownCollection } from '../../../state/known-collections.ts'
-import { GdnCommand } from '../../command.ts'
+import { GdnCommand, requiredFlag, wrongAddress } from '../../command.ts'
 import { findByAddress, knownCollections, rememberCollection } from '../../connect/known-collections.ts'
 import { collectionNamed } from '../../connect/named-collection.ts'
 import { namedRpc, serverWithNode } from '../../connect/open-verifier.ts'
 import type { Connection, Deps } from '../../deps.ts'
-import { requiredFlag, wrongAddress } from '../../flag-errors.ts'
-import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { blockchainName, httpAddress, notEmpty } from '../../flags/parse.ts'
+import {
+  addOutputFlags,
+  addServerFlags,
+  blockchainName,
+  httpAddress,
+  notEmpty,
+  type OutputFlags,
+  type ServerFlags,
+} from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput, type Output } from '../../render/output.ts'
 import { awaitResponse } from '../../request/slow-response.ts'

@@ -5,9 +5,8 @@ import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
-import type { DataRecord } from '../../render/cells.ts'
 import { COLLECTION_VIEW, collectionData } from '../../render/collection-view.ts'
-import type { View } from '../../render/view.ts'
+import type { DataRecord, View } from '../../render/view.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 
 /** Fields of the settings, after the field of a collection that they belong to. */

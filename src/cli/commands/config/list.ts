@@ -4,8 +4,7 @@ import { readUserConfig } from '../../../config/user-file.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { createOutput } from '../../render/output.ts'
-import type { View } from '../../render/view.ts'
+import { createOutput, type View } from '../../render/output.ts'
 import { settingsInEffect } from './settings-in-effect.ts'
 
 export interface ListFlags extends OutputFlags, ServerFlags {

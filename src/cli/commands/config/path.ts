@@ -2,8 +2,7 @@ import { credentialsFile, localDataDirectory, walletsDirectory } from '../../../
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addStateDirFlag, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { createOutput } from '../../render/output.ts'
-import type { View } from '../../render/view.ts'
+import { createOutput, type View } from '../../render/output.ts'
 
 const FIELDS = ['config', 'credentials', 'project', 'state', 'local_data', 'wallets']
 const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'config' }

@@ -2,7 +2,7 @@ import { resolve } from 'node:path'
 import { flagError } from '../../../core/errors.ts'
 import type { GdnCommand } from '../../command.ts'
 import { addDataDirFlag, type DataDirFlags } from '../../connect/data-dir.ts'
-import { notEmpty } from '../../flags/parse.ts'
+import { notEmpty } from '../../flags/common.ts'
 
 export interface DatabaseFlags extends DataDirFlags {
   config?: string

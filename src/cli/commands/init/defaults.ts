@@ -4,11 +4,10 @@ import { isEnsName } from '../../../api/ens-name.ts'
 import type { ProfileSettings } from '../../../config/schema.ts'
 import { readUserConfig } from '../../../config/user-file.ts'
 import { writeUserConfig } from '../../../config/write-user-file.ts'
+import { wrongAddress } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { wrongAddress } from '../../flag-errors.ts'
 import type { Choice } from '../../io/questions.ts'
-import { choose } from '../../prompt/ask-for.ts'
-import { askAddress, blockchainChoices, mayAsk } from '../../prompt/ask-missing.ts'
+import { askAddress, blockchainChoices, choose, mayAsk } from '../../prompt/ask-missing.ts'
 import type { InitFlags } from './init-flags.ts'
 
 export interface Defaults {

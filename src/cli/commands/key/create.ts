@@ -2,21 +2,16 @@ import { PERMISSIONS, type Permission } from '../../../api/permissions.ts'
 import { shortText } from '../../../api/text.ts'
 import { validate } from '../../../api/validate.ts'
 import { API_VERSIONS, type ApiVersion } from '../../../api/versions.ts'
-import { GdnError } from '../../../core/errors.ts'
-import { GdnCommand } from '../../command.ts'
-import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
-import { keepPlace } from '../../connect/keep-place.ts'
+import { flagError } from '../../../core/errors.ts'
+import { GdnCommand, requiredFlag } from '../../command.ts'
+import { addDataDirFlag, type DataDirFlags, keepPlace, onDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
-import { requiredFlag } from '../../flag-errors.ts'
-import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
+import { addOutputFlags, type OutputFlags, oneOf, someOf } from '../../flags/common.ts'
 import { email } from '../../flags/email.ts'
-import { oneOf, someOf } from '../../flags/parse.ts'
 import { safe } from '../../io/io.ts'
-import { createOutput, isAskedFor } from '../../render/output.ts'
-import type { View } from '../../render/view.ts'
+import { createOutput, isAskedFor, type View } from '../../render/output.ts'
 import { localTime } from '../../text/local-time.ts'
 import { KEY_VIEW, keyRecord } from './key-view.ts'
-import { parseExpiry } from './parse-expiry.ts'
 
 export interface CreateFlags extends OutputFlags, DataDirFlags {
   name?: string
@@ -77,8 +72,7 @@ function readFlags(flags: CreateFlags, now: number) {
     throw requiredFlag('--permission', `Add --permission nft:read, or all. Permissions are ${PERMISSIONS.join(', ')}.`)
   }
   const checked = validate(shortText(100), name)
-  if (!checked.ok)
-    throw new GdnError('usage', checked.issues[0]?.message ?? 'is not valid', { place: { flag: '--name' } })
+  if (!checked.ok) throw flagError('--name', checked.issues[0]?.message ?? 'is not valid')
   const expiresAt = expires === undefined ? null : parseExpiry(expires, '--expires', now)
   return {
     name,
@@ -108,4 +102,39 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
     `This is the key ${safe(record.name)} of ${safe(record.email ?? '')}: ${record.permissions.join(', ')}${version}${until}.`,
   )
   io.note(keepPlace(`It is not shown again. To revoke it, run \`gdn key revoke ${record.id}\`.`, flags))
+}
+
+const MINUTE = 60_000
+const DAY = 24 * 60 * MINUTE
+const UNITS: Readonly<Record<string, number>> = { m: MINUTE, h: 60 * MINUTE, d: DAY }
+
+/**
+ * Returns when a key expires, in milliseconds since the epoch. Accepts a time from now (`30d`, `12h` or `90m`), a date
+ * such as `2027-01-31` (the end of that day in UTC), or a time such as `2027-01-31T12:00:00Z`.
+ */
+export function parseExpiry(raw: string, flag: string, now: number): number {
+  const at = fromNow(raw, now) ?? atDate(raw)
+  if (at === null) {
+    throw flagError(flag, `must be a time such as 30d, 12h or 2027-01-31, not ${JSON.stringify(raw.slice(0, 60))}`)
+  }
+  if (at <= now) throw flagError(flag, `${raw} is in the past`)
+  return at
+}
+
+function fromNow(raw: string, now: number): number | null {
+  const match = /^([1-9][0-9]{0,5})([mhd])$/.exec(raw)
+  const unit = UNITS[match?.[2] ?? '']
+  return match === null || unit === undefined ? null : now + Number(match[1]) * unit
+}
+
+function atDate(raw: string): number | null {
+  const match = /^(\d{4}-\d{2}-\d{2})(T\d{2}:\d{2}(:\d{2})?Z)?$/.exec(raw)
+  if (match === null) return null
+  const [, day = '', time] = match
+  const midnight = Date.parse(`${day}T00:00:00Z`)
+  // JavaScript either rejects February 30 or reads it as a day in March.
+  if (Number.isNaN(midnight) || !new Date(midnight).toISOString().startsWith(day)) return null
+  if (time === undefined) return midnight + DAY
+  const at = Date.parse(raw)
+  return Number.isNaN(at) ? null : at
 }

@@ -1,21 +1,5 @@
-import type { Permission } from '../../../api/permissions.ts'
-import type { ApiVersion } from '../../../api/versions.ts'
-import type { DataRecord } from '../../render/cells.ts'
-import type { View } from '../../render/view.ts'
-
-/** The displayed properties of a key. The key itself is displayed only once, when it is created. */
-interface ShownKey {
-  id: string
-  name: string
-  email: string | null
-  prefix: string
-  permissions: readonly Permission[]
-  apiVersion: ApiVersion | null
-  status: string
-  createdAt: number
-  expiresAt: number | null
-  revokedAt: number | null
-}
+import type { ApiKeyRecord } from '../../../server/services/api-keys.ts'
+import type { DataRecord, View } from '../../render/view.ts'
 
 export const KEY_VIEW: View = {
   fields: [
@@ -29,7 +13,7 @@ export const KEY_VIEW: View = {
 const time = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
 
 /** Returns the record of a key, with times in ISO 8601. */
-export function keyRecord({ apiVersion, createdAt, expiresAt, revokedAt, ...rest }: ShownKey): DataRecord {
+export function keyRecord({ apiVersion, createdAt, expiresAt, revokedAt, ...rest }: ApiKeyRecord): DataRecord {
   const times = { created_at: time(createdAt), expires_at: time(expiresAt), revoked_at: time(revokedAt) }
   return { ...rest, api_version: apiVersion, ...times }
 }

@@ -1,6 +1,5 @@
 import type { RunningBackend } from '../../../config/local-backend.ts'
-import type { DataRecord } from '../../render/cells.ts'
-import type { View } from '../../render/view.ts'
+import type { DataRecord, View } from '../../render/view.ts'
 
 const FIELDS = ['running', 'url', 'data_dir', 'pid']
 

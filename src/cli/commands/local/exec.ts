@@ -1,13 +1,12 @@
-import { join } from 'node:path'
-import { GdnError } from '../../../core/errors.ts'
+import { join, resolve } from 'node:path'
+import { type EvmBlockchain, isEvm, KNOWN_EVM_NAMES } from '../../../api/blockchains.ts'
+import { flagError, GdnError } from '../../../core/errors.ts'
 import { withTemporaryFolder } from '../../../core/temporary-folder.ts'
 import { withTimeout } from '../../../core/with-timeout.ts'
 import type { BackendOptions, StartedBackend } from '../../../server/main.ts'
-import { GdnCommand } from '../../command.ts'
+import { GdnCommand, type Parse } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { addCommonFlags, type CommonFlags } from '../../flags/common.ts'
-import { type ForkFlag, fork, forkUrl } from '../../flags/fork.ts'
-import { notEmpty } from '../../flags/parse.ts'
+import { addCommonFlags, blockchainName, type CommonFlags, httpAddress, notEmpty } from '../../flags/common.ts'
 import { addServedApiFlags, type ServedApiFlags, servedApiOptions } from '../../flags/served-api.ts'
 import { addStoredFilesFlags, type StoredFilesFlags, storedFilesOptions } from '../../flags/stored-files.ts'
 import { announceFaults, readFaults } from '../../request/faults.ts'
@@ -125,4 +124,42 @@ async function start(deps: Deps, options: BackendOptions, flag: ForkFlag | undef
   const { backend, fork, close } = await startForkedBackend(options, { blockchain, url }, deps.signals.signal)
   deps.io.note(`Forked ${blockchain} at block ${fork.block} from ${new URL(url).host}. Nothing is sent to the network.`)
   return { backend, failed: fork.failed, close }
+}
+
+const MAX_BYTES = 64 * 1024
+const FLAG = '--fork'
+
+/** The value of `--fork`: a blockchain, and where to find the URL of its network. */
+interface ForkFlag {
+  blockchain: EvmBlockchain
+  /** The URL, or `@` followed by the path of a file that contains it. If undefined, the URL is in GDN_FORK_URL. */
+  at: string | undefined
+}
+
+/** Parses `base=https://…`, `base=@file` or `base`. */
+const fork: Parse<ForkFlag> = (raw, flag) => {
+  const [name = '', ...rest] = raw.split('=')
+  const blockchain = blockchainName(name, flag)
+  if (!isEvm(blockchain)) {
+    throw flagError(flag, `${blockchain} can't be forked`, `Use one of ${KNOWN_EVM_NAMES.join(', ')}.`)
+  }
+  if (rest.length === 0) return { blockchain, at: undefined }
+  const at = rest.join('=')
+  return { blockchain, at: at.startsWith('@') ? at : httpAddress(at, flag) }
+}
+
+/** Returns the URL of the network. It may contain API keys, which are never printed. */
+async function forkUrl({ env, cwd }: Pick<Deps, 'env' | 'cwd'>, { blockchain, at }: ForkFlag): Promise<string> {
+  if (at === undefined) {
+    const named = env.GDN_FORK_URL
+    if (named !== undefined && named !== '') return httpAddress(named, 'GDN_FORK_URL')
+    throw new GdnError('usage', `needs the URL of a node of ${blockchain}`, {
+      place: { flag: FLAG },
+      hint: `Set GDN_FORK_URL, or use ${FLAG} ${blockchain}=@<file> or ${FLAG} ${blockchain}=<url>.`,
+    })
+  }
+  if (!at.startsWith('@')) return at
+  const { readSecretFile } = await import('../../../keystore/private-file.ts')
+  const file = resolve(cwd, at.slice(1))
+  return httpAddress(readSecretFile(file, MAX_BYTES).trim(), file)
 }

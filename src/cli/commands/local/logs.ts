@@ -5,8 +5,7 @@ import { localDataDirectory } from '../../../config/paths.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { addCommonFlags, type CommonFlags } from '../../flags/common.ts'
-import { integer } from '../../flags/parse.ts'
+import { addCommonFlags, type CommonFlags, integer } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 
 const LOOK_EVERY_MS = 300

@@ -13,9 +13,8 @@ import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { type Io, safe } from '../../io/io.ts'
-import { askText } from '../../prompt/ask-for.ts'
-import { createOutput, isAskedFor } from '../../render/output.ts'
-import type { View } from '../../render/view.ts'
+import { askText } from '../../prompt/ask-missing.ts'
+import { createOutput, isAskedFor, type View } from '../../render/output.ts'
 
 /** The text that the user types to confirm: the name of the local backend, as in its profile. */
 const NAME = 'local'

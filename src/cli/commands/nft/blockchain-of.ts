@@ -1,10 +1,11 @@
 import { type Blockchain, isBlockchain } from '../../../api/blockchains.ts'
 import type { NftRecord } from '../../../api/nft-record.ts'
-import { GdnError } from '../../../core/errors.ts'
+import type { ResponseOf } from '../../../client/api-client.ts'
+import { flagError, GdnError } from '../../../core/errors.ts'
 import type { KnownCollection } from '../../../state/known-collections.ts'
 import { collectionsAtAGlance, findByAddress, knownCollections } from '../../connect/known-collections.ts'
 import type { Connection, Deps } from '../../deps.ts'
-import type { DataRecord } from '../../render/cells.ts'
+import type { DataRecord } from '../../render/view.ts'
 
 type ReturnedNft = Pick<NftRecord, 'contract_address'> & { readonly blockchain?: unknown }
 
@@ -41,3 +42,13 @@ export async function withBlockchain(deps: Deps, records: readonly NftRecord[], 
     return blockchain === null ? record : { ...record, blockchain }
   })
 }
+
+export const noNft = (usage: string) => new GdnError('usage', 'no NFT is specified', { hint: `Run \`${usage}\`.` })
+
+export const twoNfts = () => flagError('--nft-gdn-id', 'two NFTs are specified', 'Specify one NFT.')
+
+export const neverMinted = ({
+  nft_gdn_id,
+  error,
+}: Pick<ResponseOf<'getnfts'>['nfts'][number], 'nft_gdn_id' | 'error'>) =>
+  new GdnError('nft_failed', `${nft_gdn_id} failed and was never minted: ${error ?? 'the server returned no reason'}`)

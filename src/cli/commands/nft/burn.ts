@@ -7,8 +7,7 @@ import { notePaid, withPaid } from '../../cost/paid.ts'
 import { worstOfChanges } from '../../cost/run-limit.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
-import type { DataRecord } from '../../render/cells.ts'
-import { createOutput } from '../../render/output.ts'
+import { createOutput, type DataRecord } from '../../render/output.ts'
 import { changeOnce } from '../../request/change-once.ts'
 import {
   addChangeFlags,

@@ -9,16 +9,20 @@ import { networkText } from '../../connect/is-without-value.ts'
 import { collectionsAtAGlance, findByAddress } from '../../connect/known-collections.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
 import type { Connection, Deps } from '../../deps.ts'
-import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { blockchainName } from '../../flags/parse.ts'
-import { addWaitFlags, type WaitFlags } from '../../flags/wait.ts'
+import {
+  addOutputFlags,
+  addServerFlags,
+  addWaitFlags,
+  blockchainName,
+  type OutputFlags,
+  type ServerFlags,
+  type WaitFlags,
+} from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
-import type { DataRecord } from '../../render/cells.ts'
 import { shortAddress } from '../../render/fit-columns.ts'
-import type { View } from '../../render/view.ts'
+import type { DataRecord, View } from '../../render/view.ts'
 import { addOperationFlags, type OperationFlags, quoteOperation } from '../../request/operate-once.ts'
-import { blockchainOf } from './blockchain-of.ts'
-import { neverMinted } from './nft-errors.ts'
+import { blockchainOf, neverMinted } from './blockchain-of.ts'
 
 /** Flags of the commands that change existing NFTs. */
 export interface ChangeFlags extends OutputFlags, ServerFlags, WaitFlags, OperationFlags {

@@ -4,10 +4,15 @@ import { GdnError } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
 import { withPaid } from '../../cost/paid.ts'
 import type { Deps } from '../../deps.ts'
-import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
+import {
+  addOutputFlags,
+  addressOrName,
+  addServerFlags,
+  addWaitFlags,
+  blockchainName,
+  notEmpty,
+} from '../../flags/common.ts'
 import { addEnsFlags } from '../../flags/ens.ts'
-import { addressOrName, blockchainName, notEmpty } from '../../flags/parse.ts'
-import { addWaitFlags } from '../../flags/wait.ts'
 import { askAddress, orAsk } from '../../prompt/ask-missing.ts'
 import { createOutput } from '../../render/output.ts'
 import { GRANTED_VIEW } from '../../render/views.ts'

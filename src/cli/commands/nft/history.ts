@@ -6,10 +6,8 @@ import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import type { Io } from '../../io/io.ts'
-import type { DataRecord } from '../../render/cells.ts'
 import { type HistoryEvent, shortWhatOf, whatOf, wholeWhatOf } from '../../render/history-event.ts'
-import { createOutput } from '../../render/output.ts'
-import type { View } from '../../render/view.ts'
+import { createOutput, type DataRecord, type View } from '../../render/output.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 
 export type HistoryFlags = OutputFlags & ServerFlags

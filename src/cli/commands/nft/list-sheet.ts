@@ -12,8 +12,8 @@ import type { ManifestRow } from '../../../manifest/row.ts'
 import { manifestOptions } from '../../batch/manifest-options.ts'
 import { columnsLike, ownAnd, printResultsCsv, type ResultRecord } from '../../batch/results-csv.ts'
 import type { Deps } from '../../deps.ts'
-import { type DataRecord, withBurned } from '../../render/cells.ts'
 import { createCsv } from '../../render/csv.ts'
+import { type DataRecord, withBurned } from '../../render/view.ts'
 
 /** Fields that follow the manifest's columns. */
 const FIELDS = [

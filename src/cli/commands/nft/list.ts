@@ -5,11 +5,16 @@ import { count } from '../../../core/count.ts'
 import { GdnCommand } from '../../command.ts'
 import { whichCollection } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
-import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { blockchainName, integer, notEmpty } from '../../flags/parse.ts'
-import type { DataRecord } from '../../render/cells.ts'
-import { createOutput } from '../../render/output.ts'
-import type { View } from '../../render/view.ts'
+import {
+  addOutputFlags,
+  addServerFlags,
+  blockchainName,
+  integer,
+  notEmpty,
+  type OutputFlags,
+  type ServerFlags,
+} from '../../flags/common.ts'
+import { createOutput, type DataRecord, type View } from '../../render/output.ts'
 import { NFT_VIEW } from '../../render/views.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 import { manifestOf, printSheet } from './list-sheet.ts'

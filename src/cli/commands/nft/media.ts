@@ -8,7 +8,7 @@ import { sha256Of } from '../../../core/sha256-of.ts'
 import { inspectFile } from '../../../files/inspect/inspect-file.ts'
 import { IN_FLIGHT } from '../../../operations/defaults.ts'
 import type { Deps } from '../../deps.ts'
-import type { KeyValue } from '../../flags/parse.ts'
+import type { KeyValue } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import { mediaFlag } from '../../request/check-request.ts'
 

@@ -5,10 +5,15 @@ import { flagError } from '../../../core/errors.ts'
 import { quoted } from '../../../core/quoted.ts'
 import type { UnknownColumns } from '../../../manifest/columns.ts'
 import type { GdnCommand, Parse } from '../../command.ts'
-import type { OutputFlags, ServerFlags } from '../../flags/common.ts'
+import {
+  type KeyValue,
+  keyValue,
+  notEmpty,
+  type OutputFlags,
+  type ServerFlags,
+  type WaitFlags,
+} from '../../flags/common.ts'
 import type { EnsFlags } from '../../flags/ens.ts'
-import { type KeyValue, keyValue, notEmpty } from '../../flags/parse.ts'
-import type { WaitFlags } from '../../flags/wait.ts'
 import type { OperationFlags } from '../../request/operate-once.ts'
 
 /** An attribute, with its type if it is a typed trait. */

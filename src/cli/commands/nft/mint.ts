@@ -3,10 +3,17 @@ import { addColumnFlags, addDuplicatesFlag } from '../../batch/flags.ts'
 import { GdnCommand } from '../../command.ts'
 import { withPaid } from '../../cost/paid.ts'
 import type { Deps } from '../../deps.ts'
-import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
+import {
+  addOutputFlags,
+  addressOrName,
+  addServerFlags,
+  addWaitFlags,
+  blockchainName,
+  integer,
+  notEmpty,
+  positiveNumber,
+} from '../../flags/common.ts'
 import { addEnsFlags } from '../../flags/ens.ts'
-import { addressOrName, blockchainName, integer, notEmpty, positiveNumber } from '../../flags/parse.ts'
-import { addWaitFlags } from '../../flags/wait.ts'
 import { createOutput } from '../../render/output.ts'
 import { MINTED_VIEW } from '../../render/views.ts'
 import { checkRequest } from '../../request/check-request.ts'

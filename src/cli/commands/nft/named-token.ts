@@ -1,5 +1,5 @@
 import { evmAddressProblem } from '../../../api/address.ts'
-import { wrongAddress } from '../../flag-errors.ts'
+import { wrongAddress } from '../../command.ts'
 
 /** A token of a collection, identified without a server. */
 export interface NamedToken {

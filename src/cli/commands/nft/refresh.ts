@@ -10,17 +10,22 @@ import { quoted } from '../../../core/quoted.ts'
 import { openSeaChain } from '../../../marketplace/opensea.ts'
 import { parseTokenId } from '../../../verify/abi.ts'
 import { findRun, settingsOfRun } from '../../batch/which-server.ts'
-import { GdnCommand } from '../../command.ts'
+import { GdnCommand, wrongAddress } from '../../command.ts'
 import { type ChosenCollection, whichCollection } from '../../connect/which-collection.ts'
 import type { Deps } from '../../deps.ts'
-import { wrongAddress } from '../../flag-errors.ts'
-import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import {
+  addOutputFlags,
+  addServerFlags,
+  addTimeoutFlag,
+  blockchainName,
+  notEmpty,
+  type OutputFlags,
+  positiveNumber,
+  type ServerFlags,
+} from '../../flags/common.ts'
 import { addOpenSeaFlags, type OpenSeaFlags } from '../../flags/opensea.ts'
-import { blockchainName, notEmpty, positiveNumber } from '../../flags/parse.ts'
-import { addTimeoutFlag } from '../../flags/wait.ts'
 import { openRefresher } from '../../marketplace/refresh.ts'
-import { createOutput } from '../../render/output.ts'
-import type { View } from '../../render/view.ts'
+import { createOutput, type View } from '../../render/output.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 
 export interface RefreshFlags extends OutputFlags, ServerFlags, OpenSeaFlags {

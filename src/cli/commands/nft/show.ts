@@ -6,19 +6,23 @@ import { flagError } from '../../../core/errors.ts'
 import { refuseUnknown } from '../../../operations/unknown-nfts.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Connection, Deps } from '../../deps.ts'
-import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { blockchainName, httpAddress, notEmpty } from '../../flags/parse.ts'
+import {
+  addOutputFlags,
+  addServerFlags,
+  blockchainName,
+  httpAddress,
+  notEmpty,
+  type OutputFlags,
+  type ServerFlags,
+} from '../../flags/common.ts'
 import { addWatchFlag } from '../../flags/watch.ts'
 import { graphicsOf, imageSpace } from '../../image/terminal.ts'
-import type { DataRecord } from '../../render/cells.ts'
 import { nftCard } from '../../render/nft-card.ts'
-import { createOutput, type Output } from '../../render/output.ts'
-import type { RecordCard, View } from '../../render/view.ts'
+import { createOutput, type DataRecord, type Output, type RecordCard, type View } from '../../render/output.ts'
 import { NFT_VIEW } from '../../render/views.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
-import { withBlockchain } from './blockchain-of.ts'
+import { noNft, withBlockchain } from './blockchain-of.ts'
 import { type NamedToken, tokenNamed } from './named-token.ts'
-import { noNft } from './nft-errors.ts'
 
 export interface ShowFlags extends OutputFlags, ServerFlags {
   nftGdnId?: string[]

@@ -12,10 +12,15 @@ import { confirmSpending } from '../../cost/confirm-spending.ts'
 import { paidFeeOf, withPaid } from '../../cost/paid.ts'
 import { worstOfRequest } from '../../cost/run-limit.ts'
 import type { Connection, Deps } from '../../deps.ts'
-import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
+import {
+  addOutputFlags,
+  addressOrName,
+  addServerFlags,
+  addWaitFlags,
+  blockchainName,
+  notEmpty,
+} from '../../flags/common.ts'
 import { addEnsFlags } from '../../flags/ens.ts'
-import { addressOrName, blockchainName, notEmpty } from '../../flags/parse.ts'
-import { addWaitFlags } from '../../flags/wait.ts'
 import { safe } from '../../io/io.ts'
 import { shortAddress } from '../../render/fit-columns.ts'
 import { createOutput, type Output } from '../../render/output.ts'
@@ -25,8 +30,7 @@ import { checkRequest } from '../../request/check-request.ts'
 import { printDryRun } from '../../request/dry-run.ts'
 import { addOperationFlags, operateOnce, quoteOperation } from '../../request/operate-once.ts'
 import { showWaitForTransfer } from '../../request/waiting.ts'
-import { knownBlockchain } from './blockchain-of.ts'
-import { twoNfts } from './nft-errors.ts'
+import { knownBlockchain, twoNfts } from './blockchain-of.ts'
 import { howToEnableTransfer } from './transfer-hint.ts'
 import {
   blockchainOfTransfer,

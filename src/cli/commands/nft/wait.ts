@@ -3,14 +3,18 @@ import { DEFAULT_WAIT_MS } from '../../../operations/defaults.ts'
 import { refuseUnknown } from '../../../operations/unknown-nfts.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { notEmpty } from '../../flags/parse.ts'
-import { addTimeoutFlag } from '../../flags/wait.ts'
+import {
+  addOutputFlags,
+  addServerFlags,
+  addTimeoutFlag,
+  notEmpty,
+  type OutputFlags,
+  type ServerFlags,
+} from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
 import { NFT_VIEW } from '../../render/views.ts'
 import { showWaitForNfts } from '../../request/waiting.ts'
-import { withBlockchain } from './blockchain-of.ts'
-import { noNft } from './nft-errors.ts'
+import { noNft, withBlockchain } from './blockchain-of.ts'
 
 export interface WaitCommandFlags extends OutputFlags, ServerFlags {
   timeout?: number

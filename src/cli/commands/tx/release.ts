@@ -3,8 +3,7 @@ import { GdnCommand } from '../../command.ts'
 import { addDataDirFlag, administeredPlace, type DataDirFlags, onPlace } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
-import { createOutput } from '../../render/output.ts'
-import type { View } from '../../render/view.ts'
+import { createOutput, type View } from '../../render/output.ts'
 
 const RELEASE_VIEW: View = {
   fields: ['collection_id', 'contract_address', 'blockchain', 'tokens', 'pending', 'failed'],

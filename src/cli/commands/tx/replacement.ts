@@ -11,15 +11,13 @@ import {
   administeredPlace,
   type DatabaseOptions,
   type DataDirFlags,
+  keepPlace,
   onPlace,
 } from '../../connect/data-dir.ts'
-import { keepPlace } from '../../connect/keep-place.ts'
 import { coinsIn } from '../../cost/estimate.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
-import type { DataRecord } from '../../render/cells.ts'
-import { createOutput } from '../../render/output.ts'
-import type { View } from '../../render/view.ts'
+import { createOutput, type DataRecord, type View } from '../../render/output.ts'
 import { txName } from './list.ts'
 import { TX_VIEW, withLinks } from './tx-view.ts'
 

@@ -2,8 +2,7 @@ import { GdnCommand } from '../../command.ts'
 import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
-import { createOutput } from '../../render/output.ts'
-import type { View } from '../../render/view.ts'
+import { createOutput, type View } from '../../render/output.ts'
 import { withLinks } from './tx-view.ts'
 
 const UNKNOWN_VIEW: View = {

@@ -1,11 +1,11 @@
 import type * as z from 'zod'
 import { getpresignedurl, MAX_SIGNED_URL_MINUTES } from '../../../api/endpoints/getpresignedurl.ts'
 import type { Settings } from '../../../config/settings.ts'
-import { GdnError } from '../../../core/errors.ts'
+import { flagError, GdnError } from '../../../core/errors.ts'
 import { quoted } from '../../../core/quoted.ts'
 import type { Parse } from '../../command.ts'
 import { type GdnCommand, valueFlag } from '../../command.ts'
-import { notEmpty } from '../../flags/parse.ts'
+import { notEmpty } from '../../flags/common.ts'
 import type { Io } from '../../io/io.ts'
 import { askLine, orAsk } from '../../prompt/ask-missing.ts'
 import { checkRequest } from '../../request/check-request.ts'
@@ -52,9 +52,7 @@ const validFor: Parse<number> = Object.assign(
     const [, count = '', unit = ''] = /^([1-9][0-9]{0,5})([mhd])$/.exec(raw) ?? []
     const minutes = Number(count) * (MINUTES[unit] ?? 0)
     if (minutes >= 1 && minutes <= MAX_SIGNED_URL_MINUTES) return minutes
-    throw new GdnError('usage', `must be a time such as 15m, 24h or 7d, at most 7d, not ${quoted(raw)}`, {
-      place: { flag },
-    })
+    throw flagError(flag, `must be a time such as 15m, 24h or 7d, at most 7d, not ${quoted(raw)}`)
   },
   { takes: { type: 'duration' } as const },
 )

@@ -13,13 +13,10 @@ import { groupList } from '../../../wallet/group-list.ts'
 import { readName } from '../../../wallet/names.ts'
 import { nameTaken, refuseTaken } from '../../../wallet/new-names.ts'
 import { clearReservation } from '../../../wallet/reservation.ts'
-import { GdnCommand } from '../../command.ts'
+import { GdnCommand, requiredFlag, wrongAddress } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { requiredFlag, wrongAddress } from '../../flag-errors.ts'
-import { addOutputFlags, addStateDirFlag, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { notEmpty } from '../../flags/parse.ts'
-import { createOutput, isAskedFor } from '../../render/output.ts'
-import type { View } from '../../render/view.ts'
+import { addOutputFlags, addStateDirFlag, notEmpty, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
+import { createOutput, isAskedFor, type View } from '../../render/output.ts'
 
 export interface AddFlags extends OutputFlags, Pick<ServerFlags, 'stateDir'> {
   from?: string

@@ -1,19 +1,18 @@
 import { walletsDirectory } from '../../../config/paths.ts'
+import { flagError } from '../../../core/errors.ts'
+import { newKey } from '../../../wallet/new-key.ts'
 import { newNames } from '../../../wallet/new-names.ts'
 import { type NameReservation, reserve } from '../../../wallet/reservation.ts'
-import type { NewWallet } from '../../../wallet/store-key.ts'
+import { type NewWallet, storeKey } from '../../../wallet/store-key.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { addOutputFlags, addServerFlags } from '../../flags/common.ts'
-import { blockchainName, integer, notEmpty } from '../../flags/parse.ts'
-import type { DataRecord } from '../../render/cells.ts'
-import { createOutput } from '../../render/output.ts'
+import { addOutputFlags, addServerFlags, blockchainName, integer, notEmpty } from '../../flags/common.ts'
+import { createOutput, type DataRecord } from '../../render/output.ts'
 import { addAccountFlags } from './account.ts'
-import { withoutServer } from './generate-offline.ts'
 import { withServer } from './generate-online.ts'
-import type { GenerateFlags } from './generator.ts'
+import type { GenerateFlags, WalletGenerator } from './generator.ts'
 import { addNewPasswordFlags, newPassword } from './password.ts'
-import { WALLET_VIEW, walletRecord } from './wallet-record.ts'
+import { keyKind, WALLET_VIEW, walletRecord } from './wallet-record.ts'
 
 const MAX_COUNT = 1000
 
@@ -98,3 +97,30 @@ async function reserveAll(folder: string, names: readonly string[]): Promise<Nam
 
 const releaseAll = async (reservations: readonly NameReservation[]) =>
   await Promise.all(reservations.map((reservation) => reservation.release().catch(() => {})))
+
+/** Returns a generator of wallets whose keys are created by this process. It sends nothing to a server. */
+function withoutServer({ io, signals: { signal } }: Deps, flags: GenerateFlags): WalletGenerator {
+  const ofServer = {
+    '--local': flags.local,
+    '--base-url': flags.baseUrl,
+    '--email': flags.email,
+    '--valid-for': flags.validFor,
+  }
+  for (const [flag, value] of Object.entries(ofServer)) {
+    if (value === undefined) continue
+    throw flagError(flag, "can't be used with --offline, which sends nothing to a server", `Omit ${flag} or --offline.`)
+  }
+  const kind = keyKind(flags.blockchain)
+  return async ({ reservations, password, made }) => {
+    const progress = await io.progress('Generating the wallet')
+    try {
+      for (const [i, reservation] of reservations.entries()) {
+        signal.throwIfAborted()
+        if (reservations.length > 1) progress.update(`Wallet ${i + 1} of ${reservations.length}`)
+        made.push(await storeKey({ key: newKey(kind), reservation, password, signal }))
+      }
+    } finally {
+      progress.stop()
+    }
+  }
+}

@@ -12,12 +12,11 @@ import { readSecretFile } from '../../../keystore/private-file.ts'
 import type { WalletKey } from '../../../keystore/private-key.ts'
 import { readPath } from '../../../wallet/derivation-path.ts'
 import { isMnemonic, looksLikeKey, parsePrivateKey } from '../../../wallet/read-key.ts'
+import { cannotPrompt } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { cannotPrompt } from '../../flag-errors.ts'
 import type { Io } from '../../io/io.ts'
 import { readInput } from '../../io/request-file.ts'
-import { askSecret } from '../../prompt/ask-for.ts'
-import { mayAsk } from '../../prompt/ask-missing.ts'
+import { askSecret, mayAsk } from '../../prompt/ask-missing.ts'
 import { knownPassword } from './password.ts'
 import { keyKind } from './wallet-record.ts'
 import { whileOpening } from './while-opening.ts'
@@ -57,7 +56,7 @@ export async function givenKey(deps: Deps, file: string | null, flags: KeyFlags)
     })
   }
   if (flags.path === undefined || isMnemonic(text)) return given
-  throw new GdnError('usage', `requires a mnemonic, but ${name} contains a private key`, { place: { flag: '--path' } })
+  throw flagError('--path', `requires a mnemonic, but ${name} contains a private key`)
 }
 
 const isKeystore = (text: string) => text.trimStart().startsWith('{')
@@ -69,7 +68,7 @@ function checkFlags({ stdin }: Io, file: string | null, { blockchain, path, pass
     throw flagError('--password-file', 'is required, because standard input has the key', 'Add --password-file <file>.')
   }
   if (path === undefined) return
-  const fail = (message: string) => new GdnError('usage', message, { place: { flag: '--path' } })
+  const fail = (message: string) => flagError('--path', message)
   const parts = readPath(path)
   if (parts === null) throw fail("must be a derivation path such as m/44'/60'/0'/0/0")
   if (keyKind(blockchain) === 'solana' && parts.some(({ hardened }) => !hardened)) {

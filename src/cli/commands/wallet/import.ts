@@ -7,10 +7,15 @@ import { reserve } from '../../../wallet/reservation.ts'
 import { storeKey } from '../../../wallet/store-key.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { addOutputFlags, addStateDirFlag, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { blockchainName, notEmpty } from '../../flags/parse.ts'
-import { createOutput } from '../../render/output.ts'
-import type { View } from '../../render/view.ts'
+import {
+  addOutputFlags,
+  addStateDirFlag,
+  blockchainName,
+  notEmpty,
+  type OutputFlags,
+  type ServerFlags,
+} from '../../flags/common.ts'
+import { createOutput, type View } from '../../render/output.ts'
 import { givenKey, type KeyFlags } from './given-key.ts'
 import { addNewPasswordFlags, type NewPasswordFlags, newPassword } from './password.ts'
 import { WALLET_VIEW, walletRecord } from './wallet-record.ts'

@@ -5,9 +5,7 @@ import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addStateDirFlag, type OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
-import type { DataRecord } from '../../render/cells.ts'
-import { createOutput } from '../../render/output.ts'
-import type { View } from '../../render/view.ts'
+import { createOutput, type DataRecord, type View } from '../../render/output.ts'
 import { localTimeIn } from '../../text/local-time.ts'
 
 const VIEW: View = {

@@ -10,17 +10,13 @@ import { PROOF_FORMATS, type ProofFormat } from '../../../wallet/proofs/leaf-for
 import { inChunks, type ProofSet, proofMembers } from '../../../wallet/proofs/proof-set.ts'
 import { refuseOtherFiles, writeProofs } from '../../../wallet/proofs/write-proofs.ts'
 import { namesOf } from '../../batch/manifest-options.ts'
-import { GdnCommand } from '../../command.ts'
+import { GdnCommand, requiredFlag } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
-import { requiredFlag } from '../../flag-errors.ts'
-import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
-import { notEmpty, oneOf } from '../../flags/parse.ts'
+import { addOutputFlags, notEmpty, type OutputFlags, oneOf } from '../../flags/common.ts'
 import { type Io, safe } from '../../io/io.ts'
 import { withProgress } from '../../io/progress.ts'
 import { nameOfInput, parseRequest, readInput } from '../../io/request-file.ts'
-import type { DataRecord } from '../../render/cells.ts'
-import { createOutput, type Output } from '../../render/output.ts'
-import type { View } from '../../render/view.ts'
+import { createOutput, type DataRecord, type Output, type View } from '../../render/output.ts'
 
 const VIEW: View = {
   fields: ['format', 'root', 'receivers', 'leaf_encoding', 'out', 'warnings', 'proofs'],

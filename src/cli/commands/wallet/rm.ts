@@ -11,8 +11,7 @@ import { readName } from '../../../wallet/names.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addStateDirFlag, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
-import { createOutput, isAskedFor } from '../../render/output.ts'
-import type { View } from '../../render/view.ts'
+import { createOutput, isAskedFor, type View } from '../../render/output.ts'
 
 export type RmFlags = OutputFlags & Pick<ServerFlags, 'stateDir'>
 

@@ -1,8 +1,7 @@
 import { type Blockchain, isEvm } from '../../../api/blockchains.ts'
 import type { KeyKind } from '../../../wallet/new-key.ts'
 import type { NewWallet } from '../../../wallet/store-key.ts'
-import type { DataRecord } from '../../render/cells.ts'
-import type { View } from '../../render/view.ts'
+import type { DataRecord, View } from '../../render/view.ts'
 
 export const WALLET_VIEW: View = {
   fields: ['address', 'name', 'file'],

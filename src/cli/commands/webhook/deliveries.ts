@@ -1,8 +1,7 @@
 import { GdnCommand } from '../../command.ts'
 import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
-import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
-import { integer, oneOf } from '../../flags/parse.ts'
+import { addOutputFlags, integer, type OutputFlags, oneOf } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
 import { DELIVERY_VIEW } from './webhook-view.ts'
 

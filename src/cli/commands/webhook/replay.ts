@@ -1,10 +1,9 @@
 import { count } from '../../../core/count.ts'
-import { GdnError } from '../../../core/errors.ts'
+import { flagError } from '../../../core/errors.ts'
 import { GdnCommand } from '../../command.ts'
 import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
-import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
-import { duration, wordList } from '../../flags/parse.ts'
+import { addOutputFlags, duration, type OutputFlags, wordList } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
 import { webhookView } from './webhook-view.ts'
 
@@ -33,7 +32,7 @@ export function command(deps: Deps, run = replay): GdnCommand {
 export async function replay(deps: Deps, id: string, flags: ReplayFlags): Promise<void> {
   const output = createOutput(deps.io, flags, webhookView(deps.io, 'replayed'))
   if (flags.id !== undefined && flags.since !== undefined) {
-    throw new GdnError('usage', "can't be used together with --id", { place: { flag: '--since' } })
+    throw flagError('--since', "can't be used together with --id")
   }
   const now = deps.now()
   const eventIds = flags.id === undefined ? undefined : [...new Set(flags.id.flat())]

@@ -2,8 +2,7 @@ import { EVENT_TYPES } from '../../../api/webhook-events.ts'
 import { GdnCommand } from '../../command.ts'
 import { addDataDirFlag } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
-import { addOutputFlags } from '../../flags/common.ts'
-import { oneOf } from '../../flags/parse.ts'
+import { addOutputFlags, oneOf } from '../../flags/common.ts'
 import { type TestFlags, test } from './test.ts'
 
 const eventType = oneOf(EVENT_TYPES)

@@ -1,4 +1,5 @@
 import type { EvmBlockchain } from '../../../api/blockchains.ts'
+import { GdnError } from '../../../core/errors.ts'
 
 export type Hex = `0x${string}`
 
@@ -113,4 +114,20 @@ export interface EvmNetwork {
   broadcast(raws: readonly Hex[]): Promise<BroadcastOutcome[]>
   /** Returns the receipt of each hash; null if it isn't in a block. */
   receipts(hashes: readonly Hex[]): Promise<(EvmReceipt | null)[]>
+}
+
+/** Matches a hex number of at most 256 bits, like all numbers on chain. */
+const QUANTITY = /^0x[0-9a-fA-F]{1,64}$/
+
+/**
+ * Parses a JSON-RPC quantity in hex. Rejects other forms, because BigInt would take a minute to parse a decimal of
+ * several megabytes, and would block the event loop.
+ *
+ * @throws GdnError `unreachable`
+ */
+export function readQuantity(value: unknown): bigint {
+  if (typeof value === 'string' && QUANTITY.test(value)) return BigInt(value)
+  throw new GdnError('unreachable', 'a node returned an invalid number', {
+    hint: 'Try again, or configure another RPC URL.',
+  })
 }

@@ -1,5 +1,4 @@
-import type { EvmReceipt, Hex } from './network.ts'
-import { readQuantity } from './quantity.ts'
+import { type EvmReceipt, type Hex, readQuantity } from './network.ts'
 
 interface Prices {
   effectiveGasPrice?: Hex | null

@@ -1,7 +1,7 @@
 import type { EvmBlockchain } from '../../../api/blockchains.ts'
 import { newId } from '../../../core/ids.ts'
-import type { Signer } from '../../chain/evm/evm-signer.ts'
-import type { Fees, Hex } from '../../chain/evm/network.ts'
+import type { Signer, UnsignedTransaction } from '../../chain/evm/evm-signer.ts'
+import type { Hex } from '../../chain/evm/network.ts'
 import { addTransactions } from '../../state/transactions.ts'
 import type { RunKey } from '../../store/run-costs.ts'
 import type { Db, TransactionKind } from '../../store/schema.ts'
@@ -20,15 +20,10 @@ export interface TransactionContent {
   update?: { sequence: number | null; count: number; directory: string | null }
 }
 
-export interface Draft extends TransactionContent {
+export interface Draft extends TransactionContent, Omit<UnsignedTransaction, 'nonce'> {
   /** The transaction's ID, if rows already refer to it. Default: a new ID. */
   id?: string
   blockchain: EvmBlockchain
-  chainId: number
-  fees: Fees
-  to: Hex | null
-  data: Hex
-  gas: bigint
 }
 
 /**

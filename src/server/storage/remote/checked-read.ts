@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { CID } from 'multiformats/cid'
-import type { ByteRange } from '../../../ipfs/block.ts'
-import { matchesCid, RAW } from '../../../ipfs/cid.ts'
+import { type ByteRange, matchesCid, RAW } from '../../../ipfs/cid.ts'
 import { bounds, damaged, readNode } from '../../../ipfs/nodes.ts'
 import type { BlockTable } from '../../store/block-table.ts'
 import { StorageUnavailableError } from '../adapter.ts'

@@ -1,8 +1,7 @@
 import { type ArchiveLimits, DEFAULT_LIMITS } from '../../../../archive/limits.ts'
 import type { Server } from '../../../../config/server.ts'
-import type { GdnCommand } from '../../../command.ts'
-import { requiredFlag } from '../../../flag-errors.ts'
-import { byteSize, httpAddress, integer } from '../../../flags/parse.ts'
+import { type GdnCommand, requiredFlag } from '../../../command.ts'
+import { byteSize, httpAddress, integer } from '../../../flags/common.ts'
 import { addChainContract, type ChainContractFlags } from '../chain-contract.ts'
 
 export interface ReadingFlags extends ChainContractFlags {

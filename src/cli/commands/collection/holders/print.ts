@@ -17,9 +17,8 @@ import type { Reading } from '../../../../holders/read-holders.ts'
 import type { ReadingStore } from '../../../../holders/reading-store.ts'
 import type { Block } from '../../../../verify/block-at.ts'
 import type { Io } from '../../../io/io.ts'
-import type { DataRecord } from '../../../render/cells.ts'
 import { STANDARDS } from '../../../render/contract-text.ts'
-import type { Output } from '../../../render/output.ts'
+import type { DataRecord, Output } from '../../../render/output.ts'
 
 interface ChosenHolders extends Reading {
   block: Block

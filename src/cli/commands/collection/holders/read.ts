@@ -1,8 +1,6 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Blockchain } from '../../../../api/blockchains.ts'
 import type { ApiClient } from '../../../../client/api-client.ts'
-import type { Server } from '../../../../config/server.ts'
 import { GdnError, messageOf } from '../../../../core/errors.ts'
 import { makePrivateFolder } from '../../../../core/private-file.ts'
 import { askOwners, type OwnersOptions } from '../../../../holders/ask-owners.ts'
@@ -16,19 +14,15 @@ import { type Block, isDevelopmentNode } from '../../../../verify/block-at.ts'
 import { withNetworks } from '../../../connect/networks-with-code.ts'
 import { openChain } from '../../../connect/open-chain.ts'
 import type { ReaderFlags } from '../../../connect/open-verifier.ts'
+import type { ContractTarget } from '../../../connect/with-contract.ts'
 import type { Deps } from '../../../deps.ts'
 import { withProgress } from '../../../io/progress.ts'
 import { clock } from '../../../text/clock.ts'
 
-export interface ChainTarget {
-  /** In lower case. */
-  contract: string
-  blockchain: Blockchain
-  /** Null if the user specifies a node. */
-  server: Pick<Server, 'baseUrl' | 'loopback'> | null
+/** The address of the contract is in lower case. */
+export interface ChainTarget extends Omit<ContractTarget, 'flags'> {
   flags: Pick<ReaderFlags, 'rpcUrl'> & { requestsPerSecond?: number }
   wanted: WantedBlock
-  stateDir: string
   /** Connects to the server, which may know the owners. Null if the holders have to be read from logs. */
   connect: (() => Promise<Pick<ApiClient, 'call' | 'supports' | 'learnIdempotency'>>) | null
   /** Called before the transfers are read, which can take long. */

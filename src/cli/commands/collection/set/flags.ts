@@ -3,11 +3,20 @@ import { flagError, GdnError } from '../../../../core/errors.ts'
 import type { GdnCommand, Parse } from '../../../command.ts'
 import type { NodeFlags } from '../../../connect/open-network.ts'
 import { addReaderFlags } from '../../../connect/open-verifier.ts'
-import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../../flags/common.ts'
+import {
+  addOutputFlags,
+  addressOrName,
+  addServerFlags,
+  addTimeoutFlag,
+  blockchainName,
+  httpAddress,
+  integer,
+  notEmpty,
+  type OutputFlags,
+  percentage,
+  type ServerFlags,
+} from '../../../flags/common.ts'
 import { addEnsFlags, type EnsFlags } from '../../../flags/ens.ts'
-import { addressOrName, blockchainName, httpAddress, integer, notEmpty } from '../../../flags/parse.ts'
-import { percentage } from '../../../flags/percentage.ts'
-import { addTimeoutFlag } from '../../../flags/wait.ts'
 import { addPasswordFlag } from '../../wallet/password.ts'
 
 /** The settings that can be changed. The property names are those of Commander's options. */

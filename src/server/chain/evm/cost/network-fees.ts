@@ -4,8 +4,7 @@ import type { CurrentFees, NetworkFees, WorstFees } from '../../fees.ts'
 import { RpcError } from '../../rpc/rpc-response.ts'
 import { encodeMint } from '../collection.ts'
 import { EMBEDDED_FEES } from '../evm-signer.ts'
-import type { EvmNetwork, Fees, Hex } from '../network.ts'
-import { readQuantity } from '../quantity.ts'
+import { type EvmNetwork, type Fees, type Hex, readQuantity } from '../network.ts'
 import type { DropGas } from './drop-gas.ts'
 
 /** Costs of transactions in wei. */

@@ -11,8 +11,7 @@ import { spawnAnvil } from '../embedded/anvil-process.ts'
 import { poolStatus } from '../embedded/mine.ts'
 import { connectNode } from '../embedded/node-rpc.ts'
 import { nodeFilesOf, writePidfile } from '../embedded/pidfile.ts'
-import type { Hex } from '../network.ts'
-import { readQuantity } from '../quantity.ts'
+import { type Hex, readQuantity } from '../network.ts'
 import { type ReadOnlyUpstream, serveReads } from './serve-reads.ts'
 
 export interface ForkOptions {

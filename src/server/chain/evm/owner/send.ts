@@ -1,7 +1,6 @@
 import { GdnError } from '../../../../core/errors.ts'
 import type { Signer } from '../evm-signer.ts'
-import type { EvmReceipt, Fees, Hex } from '../network.ts'
-import { readQuantity } from '../quantity.ts'
+import { type EvmReceipt, type Fees, type Hex, readQuantity } from '../network.ts'
 import { receiptOf } from '../receipt.ts'
 import type { RemoteNetwork } from '../remote/remote-network.ts'
 

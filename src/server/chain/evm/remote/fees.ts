@@ -1,7 +1,6 @@
 import { inGwei } from '../../../../core/units.ts'
 import { RpcError } from '../../rpc/rpc-response.ts'
-import type { Fees, Hex } from '../network.ts'
-import { readQuantity } from '../quantity.ts'
+import { type Fees, type Hex, readQuantity } from '../network.ts'
 import type { RemoteRpc } from './json-rpc.ts'
 import { NodeFailed } from './responses.ts'
 

@@ -1,7 +1,6 @@
 import { withTimeout } from '../../../../core/with-timeout.ts'
 import { remembered } from '../../rpc/remembered.ts'
-import type { EvmNetwork, Hex } from '../network.ts'
-import { readQuantity } from '../quantity.ts'
+import { type EvmNetwork, type Hex, readQuantity } from '../network.ts'
 
 const FRESH_MS = 4_000
 /** Maximum wait for a node in milliseconds. After that, the last known block is returned. */

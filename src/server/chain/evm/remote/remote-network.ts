@@ -3,8 +3,15 @@ import { chainIdOf, type EvmBlockchain } from '../../../../api/blockchains.ts'
 import { chunksOf } from '../../../../core/chunks-of.ts'
 import { createProviders, type Providers, type RpcOutcome } from '../../rpc/providers.ts'
 import type { RpcResponse } from '../../rpc/rpc-response.ts'
-import type { BroadcastOutcome, EvmNetwork, EvmReceipt, Hex, PublicNetwork, RawLog } from '../network.ts'
-import { readQuantity } from '../quantity.ts'
+import {
+  type BroadcastOutcome,
+  type EvmNetwork,
+  type EvmReceipt,
+  type Hex,
+  type PublicNetwork,
+  type RawLog,
+  readQuantity,
+} from '../network.ts'
 import { receiptOf } from '../receipt.ts'
 import { readFees } from './fees.ts'
 import { connectRemote, type NodeIdentity, type RemoteRpc } from './json-rpc.ts'
