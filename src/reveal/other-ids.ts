@@ -50,8 +50,8 @@ export async function refuseOtherIds(
 }
 
 /**
- * Returns the rows whose slots are minted although no NFT has their IDs, in order. Lists the collection unless `rows` is
- * empty.
+ * Returns the rows whose slots are minted although no NFT has their IDs, in order. Lists the collection unless `rows`
+ * is empty.
  */
 export async function mintedSlots(
   source: RecordSource,
