@@ -4,6 +4,8 @@ import { parseMaximum, parseTraitValue } from '../api/traits.ts'
 import { formatPath } from '../api/validate.ts'
 import { type ErrorCode, GdnError } from '../core/errors.ts'
 import { quoted } from '../core/quoted.ts'
+import { issuesError } from '../manifest/manifest-error.ts'
+import type { ManifestIssue } from '../manifest/row.ts'
 import { forbiddenSubject } from './contradiction.ts'
 import { References } from './references.ts'
 import {
@@ -32,7 +34,7 @@ const HINT = 'docs/art.md describes the fields of art.yaml, and `gdn schema art`
  */
 export function parseArt(text: string, file: string, cwd: string): Art {
   const parsed = withHint(() => parseYamlWithPlaces(artSchema, text, file, isAttributeValue))
-  const issues: { place: object; message: string; hint?: string }[] = []
+  const issues: ManifestIssue[] = []
   const report = (path: Path, message: string) => {
     issues.push({ place: { ...parsed.placeOf(path), field: formatPath(path) }, message })
   }
@@ -45,13 +47,8 @@ export function parseArt(text: string, file: string, cwd: string): Art {
     const found = forbiddenSubject(art)
     if (found !== null) issues.push(found)
   }
-  const [first] = issues
-  if (first === undefined) return art
-  throw new GdnError('invalid_config', first.message, {
-    place: first.place,
-    details: { issues },
-    hint: first.hint ?? HINT,
-  })
+  if (issues.length === 0) return art
+  throw issuesError('invalid_config', issues).withHint(HINT)
 }
 
 function withHint<Value>(parse: () => Value): Value {
@@ -59,7 +56,9 @@ function withHint<Value>(parse: () => Value): Value {
     return parse()
   } catch (error) {
     const code: ErrorCode = 'invalid_config'
-    throw error instanceof GdnError && error.code === code ? error.withHint(HINT) : error
+    if (!(error instanceof GdnError) || error.code !== code) throw error
+    const { issues = [] } = (error.details ?? {}) as { issues?: readonly ManifestIssue[] }
+    throw (issues.length === 0 ? error : issuesError(code, issues)).withHint(HINT)
   }
 }
 

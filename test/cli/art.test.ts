@@ -1,5 +1,6 @@
 /** @module-tag slow */
-import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises'
+import { execFileSync } from 'node:child_process'
+import { copyFile, mkdir, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import sharp from 'sharp'
 import { describe, expect, test } from 'vitest'
@@ -7,7 +8,7 @@ import { imageWarnings } from '../../src/cli/art/check-images.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { png } from '../helpers/images.ts'
 import { folder } from './drop.ts'
-import { cli } from './harness.ts'
+import { cli, errorOf } from './harness.ts'
 
 const PNG = Buffer.from(
   'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
@@ -235,6 +236,44 @@ describe('gdn art check', () => {
     expect(sums.split('another contradiction: ')).toHaveLength(3)
     const { stderr } = await gdn('generate', 'art.yaml', '--count', '6', '--out', 'drop')
     for (const layer of ['A/A0', 'B/B0', 'D/D1']) expect(stderr).toContain(layer)
+  })
+
+  test('has the issues of a file or its images in the JSON of an error, like a manifest', async () => {
+    const { gdn, path, write } = await layers([], { 'art.yaml': ART })
+    for (const letter of 'bc') await rm(path(`${letter}.png`))
+    await symlink('b.png', path('b.png'))
+    expect(execFileSync('mkfifo', [path('c.png')])).toHaveLength(0)
+    const images = errorOf(await gdn('check', 'art.yaml', '--count', '5', '--json'))
+    expect(images).toMatchObject({ code: 'invalid_input', message: expect.stringMatching(/\(and \d more\)$/) })
+    const { issues, issue_count } = images.details as { issues: { message: string }[]; issue_count: number }
+    expect(issue_count).toBe(issues.length)
+    const messages = issues.map(({ message }) => message)
+    expect(messages).toContain('"b.png" can\'t be read: its path has too many symbolic links')
+    expect(messages).toContain('"c.png" is not a file')
+    await write('art.yaml', ART.replaceAll('count: ', 'count: -'))
+    const counts = errorOf(await gdn('check', 'art.yaml', '--count', '5', '--json'))
+    expect(counts).toMatchObject({
+      ...{ code: 'invalid_config', message: expect.stringMatching(/must be at least 0 \(and \d more\)$/) },
+      details: { issue_count: expect.any(Number) },
+    })
+    await write('art.yaml', ART.replace('Hat/Crown', 'Hat/None'))
+    const rules = errorOf(await gdn('check', 'art.yaml', '--count', '5', '--json'))
+    expect(rules.details).toMatchObject({ issue_count: 1 })
+    const folder = errorOf(await gdn('check', '.', '--count', '5', '--json'))
+    expect(folder).toMatchObject({
+      message: '.: is a directory, not a file',
+      hint: expect.stringContaining('art init'),
+    })
+  })
+
+  test.skipIf(process.platform !== 'linux')('refuses an output folder where no file can be created', async () => {
+    const { gdn } = await layers([], { 'art.yaml': ART })
+    const result = await gdn('generate', 'art.yaml', '--count', '5', '--out', '/proc/drop', '--json')
+    expect(result.code).toBe(2)
+    expect(errorOf(result)).toMatchObject({
+      code: 'file_error',
+      message: "/proc: files can't be created in this folder",
+    })
   })
 
   test('lists deviations from weights, and refuses them with --strict', async () => {

@@ -8,6 +8,7 @@ import { quoted } from '../../core/quoted.ts'
 import { sniffContentType } from '../../files/content-type.ts'
 import { imageSize } from '../../files/image-size.ts'
 import { damageOf } from '../../files/inspect/inspect-file.ts'
+import { issuesError } from '../../manifest/manifest-error.ts'
 import { loadSharp, type Sharp } from '../render/load-sharp.ts'
 import {
   type Fit,
@@ -192,12 +193,6 @@ function problemsError(problems: GdnError[]): GdnError {
   const line = ({ place }: GdnError) => place?.line ?? 0
   const issues = problems
     .sort((a, b) => line(a) - line(b))
-    .map(({ place, message, hint }) => ({ place, message, hint }))
-  const [first] = issues
-  const more = issues.length > 1 ? ` (and ${issues.length - 1} more)` : ''
-  return new GdnError('invalid_input', `${first?.message}${more}`, {
-    place: first?.place,
-    hint: first?.hint,
-    details: { issues },
-  })
+    .map(({ place = {}, message, hint }) => ({ place, message, hint }))
+  return issuesError('invalid_input', issues)
 }

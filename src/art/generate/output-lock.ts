@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
-import { GdnError } from '../../core/errors.ts'
+import { GdnError, systemCode } from '../../core/errors.ts'
 import { fileIdentity } from '../../core/file-identity.ts'
 import { ensurePrivateFile } from '../../core/private-file.ts'
 import type { RawDatabase } from '../../sqlite/driver.ts'
@@ -26,12 +26,25 @@ export async function withOutputLock<Value>(out: string, act: () => Promise<Valu
 
 async function acquire(path: string, out: string): Promise<RawDatabase | null> {
   for (;;) {
-    ensurePrivateFile(`${path}.lock`)
+    createFile(`${path}.lock`)
     const before = await identityOf(`${path}.lock`)
     const lock = open(path, out)
     // The owner deletes the file. A process that opened the deleted file would lock nothing.
     if (lock === null || (before !== null && before === (await identityOf(`${path}.lock`)))) return lock
     lock.close()
+  }
+}
+
+/** @throws GdnError `file_error` if the file system can't create files, such as /proc, which reports ENOENT */
+function createFile(path: string): void {
+  try {
+    ensurePrivateFile(path)
+  } catch (error) {
+    if (systemCode(error) !== 'ENOENT') throw error
+    const place = { file: dirname(path) }
+    throw new GdnError('file_error', "files can't be created in this folder", {
+      ...{ place, hint: 'Use another folder.', cause: error },
+    })
   }
 }
 

@@ -1,4 +1,4 @@
-import { open } from 'node:fs/promises'
+import { constants, open } from 'node:fs/promises'
 import { GdnError, messageOf, type Place, systemCode } from '../../core/errors.ts'
 import { fileError } from '../../core/file-error.ts'
 import { formatBytes } from '../../core/format-bytes.ts'
@@ -30,6 +30,9 @@ export interface ImageFile {
 const MAX_PIXELS = 8192 * 8192
 const MAX_BYTES = 256 * 1024 * 1024
 
+/** System errors that a path of `art.yaml` causes. Others, such as EMFILE, have nothing to do with the file. */
+const OF_PATH = new Set(['ELOOP', 'ENOTDIR', 'ENAMETOOLONG', 'EACCES'])
+
 const TYPES = ['image/png', 'image/webp', 'image/jpeg']
 
 /**
@@ -39,7 +42,8 @@ const TYPES = ['image/png', 'image/webp', 'image/jpeg']
  */
 export async function readImageFile(image: ImageFile): Promise<Buffer> {
   try {
-    const handle = await open(image.path, 'r')
+    // Opening a pipe without O_NONBLOCK would block until a process writes to it. Windows doesn't have the flag.
+    const handle = await open(image.path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
     try {
       const found = await handle.stat()
       if (!found.isFile()) throw imageProblem(image, 'is not a file')
@@ -51,7 +55,10 @@ export async function readImageFile(image: ImageFile): Promise<Buffer> {
   } catch (cause) {
     if (cause instanceof GdnError) throw cause
     if (systemCode(cause) === 'ENOENT') throw imageProblem(image, 'does not exist')
-    throw fileError(cause) ?? cause
+    const error = fileError(cause)
+    if (error !== null && OF_PATH.has(systemCode(cause) ?? ''))
+      throw imageProblem(image, `can't be read: ${error.message}`)
+    throw error ?? cause
   }
 }
 
