@@ -1,4 +1,4 @@
-import type { CollectionSettings, getcollectionsettings } from '../../api/endpoints/getcollectionsettings.ts'
+import type { CollectionSettings } from '../../api/endpoints/getcollectionsettings.ts'
 import { chunksOf } from '../../core/chunks-of.ts'
 import { type CollectionRow, listCollections } from '../store/collections.ts'
 import { supplyOf } from '../store/supply.ts'

@@ -1,4 +1,4 @@
-import { type getcontentreferences, MAX_CONTENT_REFERENCES } from '../../api/endpoints/getcontentreferences.ts'
+import { MAX_CONTENT_REFERENCES } from '../../api/endpoints/getcontentreferences.ts'
 import { listUnaliased } from '../store/references.ts'
 import { scopeIn } from './references.ts'
 import { findOwnCollection, type RequestOf, type ServiceDeps } from './services.ts'

@@ -1,6 +1,6 @@
 import { ZERO_ADDRESS } from '../../api/address.ts'
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
-import { type getnfthistory, MAX_EVENTS_PER_REQUEST } from '../../api/endpoints/getnfthistory.ts'
+import { MAX_EVENTS_PER_REQUEST } from '../../api/endpoints/getnfthistory.ts'
 import { TITLES } from '../../api/errors.ts'
 import { formatAcceptedDate } from '../../core/time.ts'
 import { listHistory } from '../store/nft-history.ts'

@@ -1,5 +1,5 @@
 import type { EvmBlockchain } from '../../api/blockchains.ts'
-import { type getnftowners, MAX_OWNERS_PER_REQUEST } from '../../api/endpoints/getnftowners.ts'
+import { MAX_OWNERS_PER_REQUEST } from '../../api/endpoints/getnftowners.ts'
 import { listOwners } from '../store/nft-owners.ts'
 import { findCursor } from '../store/owner-events.ts'
 import { findOwnCollection, type RequestOf, type ServiceDeps } from './services.ts'
