@@ -4,8 +4,7 @@ import { burnnft } from '../../api/endpoints/burnnft.ts'
 import { addTransfer } from '../state/transfers.ts'
 import { findNft, lockNfts } from '../store/nfts.ts'
 import { acceptChange } from './accept-change.ts'
-import { askChain } from './ask-chain.ts'
-import { refusePending, refuseUnlessService, requireToken } from './rights.ts'
+import { askChain, refusePending, refuseUnlessService, requireToken } from './rights.ts'
 import { badRequest, type RequestOf, type ServiceDeps } from './services.ts'
 
 /**

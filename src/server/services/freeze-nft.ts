@@ -3,8 +3,7 @@ import { addUpdates } from '../state/updates.ts'
 import { findNft, lockNfts } from '../store/nfts.ts'
 import type { Db } from '../store/schema.ts'
 import { acceptChange } from './accept-change.ts'
-import { askChain } from './ask-chain.ts'
-import { refusePending, refuseUnlessService, requireToken } from './rights.ts'
+import { askChain, refusePending, refuseUnlessService, requireToken } from './rights.ts'
 import { badRequest, type InputOf, type RequestOf, type ServiceDeps } from './services.ts'
 
 type Parsed = InputOf<'freezenft'>

@@ -7,7 +7,7 @@ import { lockUntilCommit } from '../store/dialect.ts'
 import { countUnfinalNaming } from '../store/drop-nfts.ts'
 import type { Db } from '../store/schema.ts'
 import { termsOfCommitments } from '../store/updates.ts'
-import { askChain } from './ask-chain.ts'
+import { askChain } from './rights.ts'
 import { badRequest, Refusal, type ServiceDeps } from './services.ts'
 
 /** The metadata keys of an NFT that is minted for a drop: the file with the drop's leaves, and the NFT's slot. */

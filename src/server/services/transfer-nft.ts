@@ -7,8 +7,7 @@ import { findNft } from '../store/nfts.ts'
 import type { Db } from '../store/schema.ts'
 import { finalTransfers, hasPendingTransfer } from '../store/transfers.ts'
 import { acceptChange } from './accept-change.ts'
-import { askChain } from './ask-chain.ts'
-import { refuseUnlessTransferable } from './rights.ts'
+import { askChain, refuseUnlessTransferable } from './rights.ts'
 import { badRequest, type ServiceDeps, type ServiceRequest } from './services.ts'
 
 type Parsed = z.output<typeof transferRequest12>

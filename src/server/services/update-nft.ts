@@ -3,8 +3,7 @@ import type { CollectionState, Lifecycle, TokenState } from '../pipeline/facts.t
 import { addUpdates } from '../state/updates.ts'
 import { findNft, lockNfts } from '../store/nfts.ts'
 import { acceptChange } from './accept-change.ts'
-import { askChain } from './ask-chain.ts'
-import { pendingUpdate, refusePending, refuseUnlessService, requireToken } from './rights.ts'
+import { askChain, pendingUpdate, refusePending, refuseUnlessService, requireToken } from './rights.ts'
 import { badRequest, type RequestOf, type ServiceDeps } from './services.ts'
 import { placesOfStoredFiles } from './stored-files.ts'
 

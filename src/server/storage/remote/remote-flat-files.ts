@@ -1,9 +1,12 @@
 import { createHash } from 'node:crypto'
-import { parseCid } from '../../../ipfs/cid.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { CID } from 'multiformats/cid'
+import { type ByteRange, matchesCid, parseCid, RAW } from '../../../ipfs/cid.ts'
+import { bounds, damaged, readNode } from '../../../ipfs/nodes.ts'
 import type { BlockTable } from '../../store/block-table.ts'
 import type { StoredFiles } from '../../store/stored-files.ts'
+import { StorageUnavailableError } from '../adapter.ts'
 import type { FlatFiles } from '../flat-files.ts'
-import { readChecked } from './checked-read.ts'
 import type { RemoteFiles } from './remote-files.ts'
 
 export interface RemoteFlatFilesOptions {
@@ -52,5 +55,91 @@ export function remoteFlatFiles({ local, remote, stored, blocks }: RemoteFlatFil
       if (parsed === null || (await stored.size(cid)) === null) return void (yield* local.stream(cid, size, range))
       yield* readChecked(remote, blocks, { cid: parsed, size }, range)
     },
+  }
+}
+
+const ATTEMPTS = 3
+const PAUSE_MS = 100
+
+/** A part of a file that has a separate hash. */
+interface Leaf {
+  cid: CID
+  start: number
+  end: number
+}
+
+/**
+ * Reads content from another machine and checks each part against its hash before yielding it. If a response is
+ * incomplete, or if a part doesn't match its hash, requests the rest again, starting with that part.
+ *
+ * @param blocks the table with the nodes that list the parts
+ */
+async function* readChecked(
+  remote: RemoteFiles,
+  blocks: BlockTable,
+  content: { cid: CID; size: number },
+  range?: ByteRange,
+): AsyncGenerator<Uint8Array> {
+  const [start, end] = bounds(content.size, range ?? {})
+  if (start >= end) return
+  const leaves: Leaf[] = []
+  for await (const leaf of leavesOf(blocks, content.cid, 0, content.size)) {
+    if (leaf.end > start && leaf.start < end) leaves.push(leaf)
+  }
+  let done = 0
+  for (let attempt = 1; done < leaves.length; attempt++) {
+    const before = done
+    try {
+      for await (const { leaf, bytes } of wholeLeaves(remote, content.cid, leaves.slice(done))) {
+        if (!matchesCid(leaf.cid, bytes)) throw new WrongBytes()
+        yield bytes.subarray(Math.max(0, start - leaf.start), end - leaf.start)
+        done += 1
+      }
+    } catch (error) {
+      if (done > before) attempt = 1
+      if (error instanceof WrongBytes && attempt >= ATTEMPTS) throw damaged(content.cid.toString())
+      if (!(error instanceof WrongBytes) && (attempt >= ATTEMPTS || !(error instanceof StorageUnavailableError))) {
+        throw error
+      }
+      await delay(PAUSE_MS)
+    }
+  }
+}
+
+class WrongBytes extends Error {}
+
+/** Requests all parts at once and splits the response. */
+async function* wholeLeaves(remote: RemoteFiles, cid: CID, leaves: readonly Leaf[]) {
+  const [first] = leaves
+  const last = leaves.at(-1)
+  if (first === undefined || last === undefined) return
+  let next = 0
+  let leaf: Leaf | undefined = first
+  let buffer = Buffer.alloc(first.end - first.start)
+  let filled = 0
+  for await (const part of remote.read(cid, first.start, last.end)) {
+    for (let at = 0; at < part.length && leaf !== undefined; ) {
+      const taken = Math.min(part.length - at, buffer.length - filled)
+      buffer.set(part.subarray(at, at + taken), filled)
+      filled += taken
+      at += taken
+      if (filled < buffer.length) continue
+      yield { leaf, bytes: buffer }
+      leaf = leaves[++next]
+      buffer = Buffer.alloc(leaf === undefined ? 0 : leaf.end - leaf.start)
+      filled = 0
+    }
+  }
+  if (leaf !== undefined) throw new StorageUnavailableError(`${remote.name} ended the response in the middle of ${cid}`)
+}
+
+async function* leavesOf(blocks: BlockTable, cid: CID, start: number, size: number): AsyncGenerator<Leaf> {
+  if (cid.code === RAW) return void (yield { cid, start, end: start + size })
+  const node = await readNode(blocks, cid)
+  if (node?.type !== 'file' || node.data.length > 0) throw damaged(cid.toString())
+  let at = start
+  for (const part of node.parts) {
+    yield* leavesOf(blocks, part.cid, at, part.size)
+    at += part.size
   }
 }
