@@ -96,7 +96,7 @@ export async function openVerifier(
   }
 }
 
-/** Returns the error of a node that doesn't respond as one, with a hint about the RPC URL; any other error unchanged. */
+/** Returns the error of a node with a hint about the RPC URL if no node responds; any other error unchanged. */
 export function asNodeError(error: unknown, flag: string): unknown {
   if (!(error instanceof GdnError)) return error
   if (error.code === 'bad_answer') {
