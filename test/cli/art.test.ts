@@ -266,6 +266,12 @@ describe('gdn art check', () => {
     })
   })
 
+  test('refuses an output folder whose name is too long', async () => {
+    const { gdn } = await layers([], { 'art.yaml': ART })
+    const { stderr } = await gdn('generate', 'art.yaml', '--count', '5', '--out', 'x'.repeat(240))
+    expect(stderr).toContain('--out: the name of the folder has more than 200 bytes')
+  })
+
   test.skipIf(process.platform !== 'linux')('refuses an output folder where no file can be created', async () => {
     const { gdn } = await layers([], { 'art.yaml': ART })
     const result = await gdn('generate', 'art.yaml', '--count', '5', '--out', '/proc/drop', '--json')

@@ -126,6 +126,8 @@ async function moveAside(out: string): Promise<string | null> {
   }
 }
 
+/** File systems allow names of 255 bytes. The names of the draft, the lock and the former folder are longer. */
+const MAX_NAME = 200
 const FORMER = /\.before-\d+$/
 
 /**
@@ -135,6 +137,9 @@ const FORMER = /\.before-\d+$/
  */
 export async function checkOutput(out: string): Promise<void> {
   const refuse = (message: string, hint: string) => new GdnError('usage', message, { place: { flag: '--out' }, hint })
+  if (Buffer.byteLength(basename(out)) > MAX_NAME) {
+    throw refuse(`the name of the folder has more than ${MAX_NAME} bytes`, 'Use a shorter name.')
+  }
   if (!(await isFolder(dirname(out)))) {
     throw refuse(`the folder ${quoted(dirname(out))} does not exist`, 'Create it, or use a path in an existing folder.')
   }
