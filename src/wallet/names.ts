@@ -5,7 +5,7 @@ const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/
 const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/
 
 /**
- * Returns why the name of a wallet is invalid, or null. The name becomes a file name, which must be valid on every system.
+ * Returns why the name of a wallet is invalid, or null. The name becomes a file name, which must be valid everywhere.
  */
 export function nameProblem(name: string): string | null {
   if (NAME.test(name) && !name.endsWith('.') && !DEVICE.test(name)) return null
