@@ -170,9 +170,7 @@ const EXAMPLES: Command[][] = [
   [{ ...PUBLISH, isOld: true }, HIDE, { ...PUBLISH, kind: 'apply' }],
 ]
 
-test('no order of mints, updates, kills and resumptions publishes a row that is hidden in another collection', {
-  tags: ['promise'],
-}, async () => {
+test('no order of mints, updates, kills and resumptions publishes a row that is hidden in another collection', async () => {
   await fc.assert(fc.asyncProperty(fc.array(command, { minLength: 3, maxLength: 7 }), live), {
     endOnFailure: true,
     numRuns: EXAMPLES.length + LIVES,

@@ -103,7 +103,7 @@ interface Work {
   generation: Generated<number>
 }
 
-/** What a request creates in a collection: an NFT, a transfer or an update. */
+/** An NFT, a transfer or an update, which a request creates in a collection. */
 interface Accepted {
   seq: Generated<number>
   id: string
