@@ -1,4 +1,4 @@
-import { distance, nearest } from '../core/nearest.ts'
+import { distance } from '../core/nearest.ts'
 import { EVM_CHAINS } from './generated/evm-chains.ts'
 
 /**
@@ -91,9 +91,3 @@ export const blockchainWithId = (chainId: number): KnownBlockchain | null =>
 
 /** Whether a blockchain is known to be a testnet. False for a name that an operator configured. */
 export const isTestnet = (name: Blockchain): boolean => blockchainFacts(name)?.testnet === true
-
-/** Returns the hint for an unknown blockchain name: the nearest known name, or all known names if none is near. */
-export function blockchainHint(name: string): string {
-  const near = misspelled(name.toLowerCase()) ?? nearest(name, KNOWN_NAMES)
-  return near === undefined ? `Use one of ${KNOWN_NAMES.join(', ')}.` : `Did you mean ${near}?`
-}

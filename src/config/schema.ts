@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { blockchainHint } from '../api/blockchains.ts'
+import { blockchainHint } from '../api/blockchain-hint.ts'
 import { apiVersion, blockchain } from '../api/fields.ts'
 import { validate } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'

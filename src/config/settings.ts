@@ -1,4 +1,5 @@
-import { type Blockchain, blockchainHint, isBlockchain } from '../api/blockchains.ts'
+import { blockchainHint } from '../api/blockchain-hint.ts'
+import { type Blockchain, isBlockchain } from '../api/blockchains.ts'
 import type { ApiVersion } from '../api/versions.ts'
 import { flagError, type Place } from '../core/errors.ts'
 import { knowKeysIn, type Secret } from '../core/secret.ts'

@@ -1,5 +1,6 @@
 import { addressProblem, isLowerCaseAddress } from '../api/address.ts'
-import { type Blockchain, blockchainHint, isBlockchain, isEvm } from '../api/blockchains.ts'
+import { blockchainHint } from '../api/blockchain-hint.ts'
+import { type Blockchain, isBlockchain, isEvm } from '../api/blockchains.ts'
 import { sameAddress } from '../api/same-address.ts'
 import type { Column } from './columns.ts'
 import type { RowReport } from './report.ts'

@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { databaseGiven, holdsPassword, type SpecifiedDatabase } from '../../config/database-url.ts'
+import { databaseGiven, type SpecifiedDatabase } from '../../config/database-url.ts'
 import { runningBackend } from '../../config/local-backend.ts'
 import { localBackendId } from '../../config/local-backend-id.ts'
 import { localDataDirectory } from '../../config/paths.ts'
@@ -139,35 +139,4 @@ export function settingsGiven(
 ): string | undefined {
   const file = config ?? env.GDN_BACKEND_CONFIG
   return file === undefined || file === '' ? undefined : resolve(cwd, file)
-}
-
-type PlaceFlags = { [Flag in keyof DataDirFlags | 'config']?: string | undefined }
-
-/** Matches commands that act on a backend's files and accept the flags that select them. */
-const COMMAND = /`gdn (chain|tx|key|webhook|db) [^`]+`/g
-
-/** Returns the flags that select a backend, as words of a command. Omits a URL with a password. */
-export function placeWords({ dataDir, databaseUrl, config }: PlaceFlags): string {
-  const flags = [
-    ['--data-dir', dataDir],
-    ['--database-url', databaseUrl === undefined || holdsPassword(databaseUrl) ? undefined : databaseUrl],
-    ['--config', config],
-  ]
-  return flags.flatMap(([flag, value]) => (value === undefined ? [] : [` ${flag} ${shellWord(value)}`])).join('')
-}
-
-/** Adds flags to the commands in a text, so that they select the same backend as the command that prints it. */
-export function keepPlace(text: string, flags: PlaceFlags): string {
-  return text.replace(COMMAND, (command, noun) => {
-    if (/ --(data-dir|database-url|config|help)\b/.test(command)) return command
-    const place = placeWords(noun === 'chain' ? flags : { ...flags, config: undefined })
-    return `${command.slice(0, -1)}${place}\``
-  })
-}
-
-/** Returns an error whose message and hint keep the flags that select a backend. */
-export function withPlace(error: GdnError, flags: PlaceFlags): GdnError {
-  const message = keepPlace(error.message, flags)
-  const hint = error.hint === undefined ? undefined : keepPlace(error.hint, flags)
-  return message === error.message && hint === error.hint ? error : error.with({ message, hint })
 }

@@ -1,10 +1,5 @@
-import {
-  type Blockchain,
-  blockchainHint,
-  blockchainWithId,
-  chainIdOf,
-  isKnownBlockchain,
-} from '../../api/blockchains.ts'
+import { blockchainHint } from '../../api/blockchain-hint.ts'
+import { type Blockchain, blockchainWithId, chainIdOf, isKnownBlockchain } from '../../api/blockchains.ts'
 import { createTransport } from '../../client/create-transport.ts'
 import { statusOf } from '../../client/responses.ts'
 import { proxyOf } from '../../config/proxy.ts'

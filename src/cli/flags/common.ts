@@ -1,4 +1,5 @@
-import { type Blockchain, blockchainHint, isBlockchain, KNOWN_NAMES } from '../../api/blockchains.ts'
+import { blockchainHint } from '../../api/blockchain-hint.ts'
+import { type Blockchain, isBlockchain, KNOWN_NAMES } from '../../api/blockchains.ts'
 import { flagError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
 import { apiAddressProblem, parseUrl } from '../../core/parse-url.ts'

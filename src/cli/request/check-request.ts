@@ -1,5 +1,6 @@
 import type * as z from 'zod/mini'
-import { blockchainHint, isBlockchain } from '../../api/blockchains.ts'
+import { blockchainHint } from '../../api/blockchain-hint.ts'
+import { isBlockchain } from '../../api/blockchains.ts'
 import { misspelledKey } from '../../api/misspelled-key.ts'
 import { type FieldIssue, formatPath, validate } from '../../api/validate.ts'
 import { GdnError, type Place } from '../../core/errors.ts'

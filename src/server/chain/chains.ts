@@ -1,7 +1,7 @@
 import { join } from 'node:path'
+import { blockchainHint } from '../../api/blockchain-hint.ts'
 import {
   type Blockchain,
-  blockchainHint,
   chainIdOf,
   type EvmBlockchain,
   isEvm,

@@ -1,4 +1,5 @@
-import { blockchainHint, type EvmBlockchain } from '../../api/blockchains.ts'
+import { blockchainHint } from '../../api/blockchain-hint.ts'
+import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
 import { createSigner } from '../chain/evm/create-signer.ts'
 import { randomEvmKey } from '../chain/evm/embedded/embedded-signers.ts'

@@ -11,9 +11,9 @@ import {
   administeredPlace,
   type DataDirFlags,
   dataDirOf,
-  placeWords,
   settingsGiven,
 } from '../../connect/data-dir.ts'
+import { placeWords } from '../../connect/keep-place.ts'
 import type { Deps } from '../../deps.ts'
 import { blockchainName, notEmpty } from '../../flags/common.ts'
 import type { Io } from '../../io/io.ts'

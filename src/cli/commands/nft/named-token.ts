@@ -1,4 +1,3 @@
-import { evmAddressProblem } from '../../../api/address.ts'
 import { wrongAddress } from '../../command.ts'
 
 /** A token of a collection, identified without a server. */
@@ -12,9 +11,11 @@ export interface NamedToken {
  *
  * @throws GdnError `usage` for an address with a wrong length or checksum
  */
-export function tokenNamed(text: string): NamedToken | null {
+export async function tokenNamed(text: string): Promise<NamedToken | null> {
   const [, contractAddress, tokenId] = /^(0x[0-9a-f]+)\/(\d{1,78})$/i.exec(text) ?? []
   if (contractAddress === undefined || tokenId === undefined) return null
+  // The checksum needs a package.
+  const { evmAddressProblem } = await import('../../../api/address.ts')
   const problem = evmAddressProblem(contractAddress)
   if (problem !== null) throw wrongAddress(contractAddress, problem, '<nft_gdn_id>')
   return { contractAddress, tokenId }

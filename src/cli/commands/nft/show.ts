@@ -67,7 +67,7 @@ export function command(deps: Deps, run = show): GdnCommand {
 }
 
 export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags): Promise<void> {
-  const token = tokenIn(ids, flags)
+  const token = await tokenIn(ids, flags)
   if (token !== null) return await (await import('./token/show-token.ts')).showToken(deps, token, flags)
   let page: string | null = null
   const card = (record: DataRecord): RecordCard => [...nftCard(record), ['web explorer', page]]
@@ -110,8 +110,8 @@ export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags)
  *
  * @throws GdnError `usage`
  */
-function tokenIn(ids: readonly string[], { blockchain, rpcUrl, watch }: ShowFlags): NamedToken | null {
-  const token = ids.map(tokenNamed).find((found) => found !== null)
+async function tokenIn(ids: readonly string[], { blockchain, rpcUrl, watch }: ShowFlags): Promise<NamedToken | null> {
+  const token = (await Promise.all(ids.map(tokenNamed))).find((found) => found !== null)
   if (token === undefined) {
     const idle = blockchain !== undefined ? '--blockchain' : rpcUrl !== undefined ? '--rpc-url' : null
     if (idle === null) return null

@@ -73,7 +73,7 @@ export function command(deps: Deps, run = verify): GdnCommand {
 
 export async function verify(deps: Deps, id: string | undefined, flags: VerifyNftFlags): Promise<void> {
   const nftGdnId = oneId(id, flags)
-  const token = tokenNamed(nftGdnId)
+  const token = await tokenNamed(nftGdnId)
   refuseMisused(token === null ? flags : { ...flags, onChain: true })
   if (token !== null) return await (await import('./token/prove-token.ts')).proveToken(deps, flags, token)
   const output = createOutput(deps.io, flags, flags.onChain ? ON_CHAIN_VIEW : VERIFY_VIEW)

@@ -11,9 +11,9 @@ import {
   administeredPlace,
   type DatabaseOptions,
   type DataDirFlags,
-  keepPlace,
   onPlace,
 } from '../../connect/data-dir.ts'
+import { keepPlace } from '../../connect/keep-place.ts'
 import { coinsIn } from '../../cost/estimate.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'

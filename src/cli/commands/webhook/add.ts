@@ -1,6 +1,7 @@
 import { EVENT_TYPES } from '../../../api/webhook-events.ts'
 import { GdnCommand, requiredFlag } from '../../command.ts'
-import { addDataDirFlag, type DataDirFlags, keepPlace, onDatabase } from '../../connect/data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
+import { keepPlace } from '../../connect/keep-place.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { email } from '../../flags/email.ts'

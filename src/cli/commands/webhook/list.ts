@@ -1,5 +1,6 @@
 import { GdnCommand } from '../../command.ts'
-import { addDataDirFlag, type DataDirFlags, keepPlace, onDatabase } from '../../connect/data-dir.ts'
+import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
+import { keepPlace } from '../../connect/keep-place.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'

@@ -1,0 +1,8 @@
+import { nearest } from '../core/nearest.ts'
+import { KNOWN_NAMES, misspelled } from './blockchains.ts'
+
+/** Returns the hint for an unknown blockchain name: the nearest known name, or all known names if none is near. */
+export function blockchainHint(name: string): string {
+  const near = misspelled(name.toLowerCase()) ?? nearest(name, KNOWN_NAMES)
+  return near === undefined ? `Use one of ${KNOWN_NAMES.join(', ')}.` : `Did you mean ${near}?`
+}

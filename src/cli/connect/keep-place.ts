@@ -1,0 +1,35 @@
+import { holdsPassword } from '../../config/database-url.ts'
+import type { GdnError } from '../../core/errors.ts'
+import { shellWord } from '../../core/shell-word.ts'
+import type { DataDirFlags } from './data-dir.ts'
+
+type PlaceFlags = { [Flag in keyof DataDirFlags | 'config']?: string | undefined }
+
+/** Matches commands that act on a backend's files and accept the flags that select them. */
+const COMMAND = /`gdn (chain|tx|key|webhook|db) [^`]+`/g
+
+/** Returns the flags that select a backend, as words of a command. Omits a URL with a password. */
+export function placeWords({ dataDir, databaseUrl, config }: PlaceFlags): string {
+  const flags = [
+    ['--data-dir', dataDir],
+    ['--database-url', databaseUrl === undefined || holdsPassword(databaseUrl) ? undefined : databaseUrl],
+    ['--config', config],
+  ]
+  return flags.flatMap(([flag, value]) => (value === undefined ? [] : [` ${flag} ${shellWord(value)}`])).join('')
+}
+
+/** Adds flags to the commands in a text, so that they select the same backend as the command that prints it. */
+export function keepPlace(text: string, flags: PlaceFlags): string {
+  return text.replace(COMMAND, (command, noun) => {
+    if (/ --(data-dir|database-url|config|help)\b/.test(command)) return command
+    const place = placeWords(noun === 'chain' ? flags : { ...flags, config: undefined })
+    return `${command.slice(0, -1)}${place}\``
+  })
+}
+
+/** Returns an error whose message and hint keep the flags that select a backend. */
+export function withPlace(error: GdnError, flags: PlaceFlags): GdnError {
+  const message = keepPlace(error.message, flags)
+  const hint = error.hint === undefined ? undefined : keepPlace(error.hint, flags)
+  return message === error.message && hint === error.hint ? error : error.with({ message, hint })
+}
