@@ -94,7 +94,8 @@ export async function startReader(
     const terminal = execa(PTY, ['-qec', `bash ${file}`, '/dev/null'], { ...options, stdin })
     let [shown, prompts, failure] = ['', false, null as unknown]
     terminal.stdout.on('data', (text: Buffer) => {
-      shown += stripVTControlCharacters(text.toString())
+      // A question replaces a spinner on its line.
+      shown += stripVTControlCharacters(text.toString().replaceAll(/\u001b\[\d*[GK]/g, '\n'))
       // It shows the question again with the answer.
       if (prompts && shown.includes('✔')) [shown, prompts] = [shown.slice(shown.lastIndexOf('✔')), false]
       const question = /^\? [^✔]*/m.exec(shown)?.[0]
