@@ -362,7 +362,7 @@ describe('a signer that runs out of funds while a plan is applied', () => {
     const { path, options: own } = await folder({})
     await mineSlowly()
     const { target, options } = await startEdited(path('drop.csv'), rows('One', WALLETS[1]), more, 9_000_000n, own)
-    const { code, stdout, stderr } = await cli(['apply', ...target, '--timeout', '12s', '--json'], options)
+    const { code, stdout, stderr } = await cli(['apply', ...target, '--timeout', '30s', '--json'], options)
     // The last change may be accepted before the backend sees the balance.
     expect([6, 8], stdout + stderr).toContain(code)
     const made = JSON.parse(stdout)
