@@ -22,7 +22,7 @@ let secrets: string[]
 
 beforeAll(async () => {
   dataDir = await freshDataDir()
-  backend = await startTestBackend(dataDir.path, { requestTimeoutMs: 1000 })
+  backend = await startTestBackend(dataDir.path, { requestTimeoutMs: 5000 })
   const [nft] = await settled(backend, await mint(backend, await createTestCollection(backend), plainMetadata(1)))
   directory = String(nft?.metadata_url).replace('ipfs://', '').replace(/\/.*$/, '')
   const secret = await readFile(join(dataDir.path, 'url-secret'), 'utf8')
