@@ -205,7 +205,7 @@ export async function whyNoMints(
   }
   const found = await committedTo(deps, connection, minting)
   if (found.to !== 'none' && found.to !== 'others') return UNREVEALED
-  const elsewhere = await hiddenElsewhere(minting.options, minting.read)
+  const elsewhere = await hiddenOf(minting)
   if (elsewhere !== null) return `${hiddenText(elsewhere)}: reveal them first`
   if (found.to === 'none') return null
   const { hidden, revealed } = await unrevealedOf(minting, connection)
@@ -231,15 +231,19 @@ const NOTHING = 'Nothing was sent.'
 const refused = (message: string, hint: string) =>
   new GdnError('refused', message, { place: { flag: '--unrevealed' }, hint: `${NOTHING} ${hint}` })
 
+/** Returns the rows of a manifest that are hidden in another collection. Standard input can be read only once. */
+const hiddenOf = async ({ options, read }: Minting): Promise<HiddenRows | null> =>
+  options.manifestPath === null ? null : await hiddenElsewhere(options, read)
+
 const hiddenText = ({ contract, isMinted, count: rows }: HiddenRows): string =>
   isMinted
     ? `${count(rows, 'row')} ${rows === 1 ? 'is' : 'are'} minted unrevealed in the collection ${contract}`
     : `the collection ${contract} is committed to ${count(rows, 'row')} of an unrevealed drop`
 
 /** Returns the error for a plan that would publish rows that are hidden in another collection; null otherwise. */
-export async function hiddenInOther({ options, read }: Minting): Promise<GdnError | null> {
-  const hidden = await hiddenElsewhere(options, read)
-  return hidden === null ? null : publishes(hidden, options, { what: 'plan', more: '' })
+export async function hiddenInOther(minting: Minting): Promise<GdnError | null> {
+  const hidden = await hiddenOf(minting)
+  return hidden === null ? null : publishes(hidden, minting.options, { what: 'plan', more: '' })
 }
 
 /**
@@ -277,8 +281,8 @@ function publishes(
  * Returns the warning that an unrevealed mint repeats rows that are hidden in another collection; null if it repeats
  * none.
  */
-export async function repeatedElsewhere({ options, read }: Minting): Promise<string | null> {
-  const hidden = await hiddenElsewhere(options, read)
+export async function repeatedElsewhere(minting: Minting): Promise<string | null> {
+  const hidden = await hiddenOf(minting)
   return hidden === null
     ? null
     : `${hiddenText(hidden)}, and this run mints ${hidden.count === 1 ? 'it' : 'them'} again.`
