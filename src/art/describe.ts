@@ -14,7 +14,7 @@ export interface Reason {
 }
 
 /**
- * Returns the rules and counts of a proof, and the sum or the number of combinations by which they contradict. Then
+ * Returns the rules and counts of a proof, and the sum or the number of combinations that contradicts them. Then
  * returns the sum of each other layer whose exact counts don't add up, so that all of them can be fixed at once.
  *
  * @param total the number of combinations that all rules allow

@@ -309,7 +309,7 @@ export interface PlannedEvent {
   notes?: string[]
   /** Rows that equal an earlier row, and that the run has neither planned nor sent. */
   duplicates?: Duplicates
-  /** The other run of which this one seems to mint another edition. */
+  /** The run whose rows this run seems to mint as another edition. */
   secondEdition?: SecondEdition | null
 }
 

@@ -179,7 +179,7 @@ class BodyReader {
     return { fileLine, issue: { place: { file: this.#file, line, column }, message, hint } }
   }
 
-  /** Returns what is wrong with a cell in an unnamed column, once for each column. Null if there is none. */
+  /** Returns the error for a cell in an unnamed column, once for each column; null if there is none. */
   #unnamedCell(cells: readonly string[], line: number): ManifestIssue | null {
     for (let index = this.#width.named; index < cells.length; index++) {
       if (this.#unnamed.has(index) || cells[index]?.trim() === '') continue

@@ -10,7 +10,7 @@ const PATH_HINT = 'Paths are relative to the folder of the manifest. URLs begin 
 const DRIVE_HINT = 'Use a path relative to the folder of the manifest, with / between folders.'
 const SLASH_HINT = 'Use / in paths, even on Windows.'
 
-/** Returns what is wrong with a file, or a warning about it. Returns a warning only for the first check of the file. */
+/** Returns the error for a file, or a warning about it. Returns a warning only for the first check of the file. */
 export type InspectFile = (path: string) => Promise<Inspection>
 
 /**

@@ -24,7 +24,7 @@ describe('a run of another edition in the same collection', () => {
   const text =
     /4 rows have the IDs and titles of rows that the run manifest-\w+ minted in this collection, but other content: .*, and these rows would be minted a second time\./
 
-  test('asks before it mints rows with the same IDs and titles a second time', async () => {
+  test('prompts before it mints rows with the same IDs and titles a second time', async () => {
     const { rows, again } = await minted(edition(4, 'first'), edition(10, 'second'))
     for (let time = 0; time < 2; time++) {
       const { code, stderr } = await again('batch', 'mint')

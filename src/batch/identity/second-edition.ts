@@ -15,7 +15,7 @@ const PAGE = 1_000
 const TITLE = 2
 
 /**
- * Returns the other run of which a new run seems to mint another edition; null if there is none. `refuseClaimed`
+ * Returns the run whose rows a new run seems to mint as another edition; null if there is none. `refuseClaimed`
  * permits rows with the IDs of another drop if their content differs. Unrelated drops often have the IDs 1, 2 and 3.
  * So a row counts only if both rows have the same title, and the title contains the ID or `gdn art generate` made both
  * manifests. At least half of the rows of one of the runs must count.

@@ -180,8 +180,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     async stop() {
       stopped = true
       const webhooksStopped = stopWebhooks()
-      // Abort file tasks before the loops stop, so that no loop waits for a download and claims are released
-      // immediately.
+      // Otherwise, loops would wait for downloads, and claims would not be released immediately.
       const filesStopped = fileStep.stop()
       const loops = [clockLoop, optimizeLoop, filesLoop, resumeLoop]
       const pipelines = Promise.allSettled([...opened.values()].map(async (pipeline) => (await pipeline).stop()))

@@ -88,7 +88,7 @@ export async function set(deps: Deps, typed: string | undefined, flags: SetFlags
 /**
  * Returns the server that knows the collection.
  *
- * @throws GdnError `usage` if no server is configured, with what is missing to change a collection without one
+ * @throws GdnError `usage` without a server; names the flags that a change without a server needs
  */
 async function serverOf(settings: Settings, node: Node | null): Promise<Server> {
   try {
