@@ -1,4 +1,5 @@
 import type { CommanderError } from 'commander'
+import { isKnownBlockchain } from '../api/blockchains.ts'
 import { count } from '../core/count.ts'
 import { flagError, GdnError } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
@@ -20,7 +21,7 @@ export function usageError(error: CommanderError, command: GdnCommand, argv: rea
     ? (dataDirHint(error.message, command) ?? dashedFileHint(argv, command) ?? insteadOf(error.message, command))
     : undefined
   return new GdnError('usage', inOurWords(error, command), {
-    hint: hint ?? fileHint(error, command) ?? (near === undefined ? usageHint(command) : `Did you mean ${near}?`),
+    hint: hint ?? excessHint(error, command) ?? (near === undefined ? usageHint(command) : `Did you mean ${near}?`),
   })
 }
 
@@ -61,13 +62,32 @@ function switchWithValue(message: string, command: GdnCommand, argv: readonly st
   return found === undefined ? undefined : name
 }
 
-/** Returns a hint if a request file is passed as an argument, but the command has a flag for it. */
-function fileHint({ code }: CommanderError, command: GdnCommand): string | undefined {
+/**
+ * Returns a hint for an excess argument: the flag that takes such a value. Doesn't repeat the argument, which may be a
+ * key.
+ */
+function excessHint({ code }: CommanderError, command: GdnCommand): string | undefined {
+  if (code !== 'commander.excessArguments') return undefined
   const takesFile = command.options.some(({ flags }) => flags === '-f, --file <file>')
-  if (code !== 'commander.excessArguments' || !takesFile) return undefined
-  const words = [command.name(), ...command.registeredArguments.map((one) => `<${one.name()}>`)]
-  return `To send a request from a file, run \`gdn ${words.join(' ')} -f <file>\`.`
+  const excess = command.args[command.registeredArguments.length] ?? ''
+  if (takesFile && /\.json$/i.test(excess)) {
+    const words = [command.name(), ...command.registeredArguments.map((one) => `<${one.name()}>`)]
+    return `To send a request from a file, run \`gdn ${words.join(' ')} -f <file>\`.`
+  }
+  const meant = FLAGS_FOR.find(([isMeant]) => isMeant(excess))?.[1] ?? []
+  const visible = command.createHelp().visibleOptions(command)
+  const flag = meant.flatMap((long) => visible.find((one) => one.long === long) ?? [])[0]
+  return flag === undefined ? undefined : `Did you mean ${flag.flags.replace(/^-\w, /, '')}?`
 }
+
+/** The flags that take a value of a form, the most likely first. */
+const FLAGS_FOR: readonly (readonly [(value: string) => boolean, readonly string[]])[] = [
+  [(value) => /^https?:/i.test(value), ['--base-url']],
+  [(value) => /^(?:0x[0-9a-f]{40}$|@)/i.test(value), ['--contract', '--wallet', '--receiver']],
+  [(value) => /^\d+$/.test(value), ['--port']],
+  [isKnownBlockchain, ['--blockchain']],
+  [() => true, ['--name', '--title', '--contract']],
+]
 
 /**
  * Rewords commander's messages. Doesn't repeat excess arguments or the values of unknown flags, because one of them may
@@ -77,7 +97,7 @@ function inOurWords({ code, message }: CommanderError, command: GdnCommand): str
   if (code === 'commander.excessArguments') {
     const [most, got] = [command.registeredArguments.length, command.args.length]
     const takes = most === 0 ? 'takes no arguments' : `takes at most ${count(most, 'argument')}`
-    return `gdn ${command.name()} ${takes}, but got ${got}: quote arguments with spaces`
+    return `gdn ${command.name()} ${takes}, but got ${got}: quote values that contain spaces`
   }
   const value = /^error: option '(.*)' argument missing$/s.exec(message)
   if (value !== null) return `the flag ${value[1]} needs a value`

@@ -218,7 +218,7 @@ test('formats all usage errors the same way, without repeating arguments', async
   expect(await said('batch', 'validate')).toBe('error: missing required argument "manifest"')
   expect(await said('nft', 'mint', '--title')).toBe('error: the flag --title <text> needs a value')
   expect(await said('auth', 'login', 'a-key')).toBe(
-    'error: gdn auth login takes no arguments, but got 1: quote arguments with spaces',
+    'error: gdn auth login takes no arguments, but got 1: quote values that contain spaces',
   )
   expect((await cli(['api', 'getnfts', 'r.json'])).stderr).toContain('run `gdn api <endpoint> -f <file>`')
   expect(await said('batch', 'validate', 'drop.csv', 'more')).toContain('takes at most 1 argument, but got 2')
@@ -227,6 +227,14 @@ test('formats all usage errors the same way, without repeating arguments', async
 test.each([
   [['batch', 'mint', '-x.csv'], 'If -x.csv is a file, use ./-x.csv.'],
   [['apply', 'drop.csv', '--dry-run'], 'Run `gdn plan` to show the changes without making them.'],
+  [['collection', 'create', 'First light'], 'Did you mean --name <name>?'],
+  [['wallet', 'generate', 'alice'], 'Did you mean --name <name>?'],
+  [['nft', 'mint', 'Dawn'], 'Did you mean --title <text>?'],
+  [['nft', 'list', `0x${'a'.repeat(40)}`], 'Did you mean --contract <address>?'],
+  [['nft', 'list', 'polygon'], 'Did you mean --blockchain <name>?'],
+  [['auth', 'login', 'https://gdn.example'], 'Did you mean --base-url <url>?'],
+  [['serve', '8080'], 'Did you mean --port <port>?'],
+  [['local', 'stop', 'now'], 'Run `gdn local stop --help` for its usage.'],
 ])('explains how to continue after gdn %j', async (argv, hint) => {
   expect(await cli(argv)).toMatchObject({ code: 2, stderr: expect.stringContaining(hint) })
 })
