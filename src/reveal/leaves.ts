@@ -46,6 +46,14 @@ export function rowContentHash(
   return sha256(canonicalJson(file))
 }
 
+/** Returns the metadata with its attributes in an order that depends only on their content. */
+export const withSortedAttributes = <Metadata extends ManifestRow['metadata']>(metadata: Metadata): Metadata => ({
+  ...metadata,
+  attribute: metadata.attribute?.toSorted((a, b) => compareText(canonicalJson(a), canonicalJson(b))),
+})
+
+const compareText = (a: string, b: string): number => (a < b ? -1 : Number(a > b))
+
 /**
  * Returns the hash of a revealed metadata file.
  *

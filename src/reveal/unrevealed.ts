@@ -67,11 +67,11 @@ export const contentsPath = (stateDir: string, provenance: string): string =>
   join(stateDir, 'provenance', `${provenance}.contents`)
 
 /** Stores the leaves file and the content hashes of a commitment. */
-export async function keepLeaves(stateDir: string, { commitment }: ReadCommitment): Promise<void> {
-  const { provenance, leaves, contents } = commitment
+export async function keepLeaves(stateDir: string, { commitment, unordered }: ReadCommitment): Promise<void> {
+  const { provenance, leaves } = commitment
   await makePrivateFolder(join(stateDir, 'provenance'))
   for (const [path, content] of [
-    [contentsPath(stateDir, provenance), contents],
+    [contentsPath(stateDir, provenance), unordered],
     [leavesPath(stateDir, provenance), leaves],
   ] as const) {
     await writeDurably(path, async (file) => {

@@ -160,6 +160,13 @@ export const areAllRevealed = (
     ...(isDrawn ? [id, scope] : []),
   ) === undefined
 
+/** Returns whether this machine knows that each row of an unrevealed run has an NFT that was updated with the row. */
+export const areAllShown = (sql: Sql, { id, scope, setId }: Pick<Drop, 'id' | 'scope' | 'setId'>): boolean =>
+  sql.get(
+    `SELECT 1 FROM rows r WHERE r.set_id = ? AND NOT EXISTS (${OWN_NFT} AND n.known_revision > 0) LIMIT 1`,
+    ...[setId ?? -1, id, scope],
+  ) === undefined
+
 /** A row as it was last applied or sent, if that differs from the rows of the run, and the ID of its operation. */
 export interface ChangedRow {
   id: string
