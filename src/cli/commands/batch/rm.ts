@@ -5,7 +5,7 @@ import type { RunStatus } from '../../../batch/types.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { removeCommand } from '../../../operations/remove-command.ts'
-import { forgetHidden } from '../../../reveal/minted-elsewhere.ts'
+import { aloneHides, forgetHidden } from '../../../reveal/minted-elsewhere.ts'
 import { commandRunRecords } from '../../batch/command-runs.ts'
 import { addRunArgument } from '../../batch/which-run.ts'
 import { findRun, type RunFlags, whichServer } from '../../batch/which-server.ts'
@@ -73,6 +73,7 @@ async function rmNamed(
   const run = await findRun(deps, name, flags)
   refuseRunning(run)
   const status = await runStatus(run)
+  await warnOfHidden(deps, [run])
   if (isFinished(status)) await confirmRemoval(deps, flags.yes, `Remove the finished run ${safe(run.name)}?`)
   else await confirmLoss(deps, flags.yes, run.name, lossOf(status))
   await removeRun(run)
@@ -108,6 +109,7 @@ async function rmFinished(deps: Deps, stateDir: string, flags: RmFlags): Promise
   const idle = runs.filter((run) => !run.running && isWithin(run, limits))
   const done = new Set((await runStatuses(stateDir, idle)).filter(isFinished).map(({ id }) => id))
   const finished = idle.filter(({ id }) => done.has(id))
+  await warnOfHidden(deps, finished)
   if (finished.length > 0) await confirmRemoval(deps, flags.yes, `Remove ${count(finished.length, 'finished run')}?`)
   const removed: Run[] = []
   for (const run of finished.sort((a, b) => b.generation - a.generation || a.name.localeCompare(b.name))) {
@@ -143,6 +145,16 @@ function lossOf({ counts }: RunStatus): string {
     pending > 0 ? count(pending, 'unsent row') : '',
   ].filter((loss) => loss !== '')
   return `${rowsByState({ ...counts })}. Removing it deletes the record of ${losses.join(', and of ')}. On a server without reference IDs, the same manifest may then mint every row again`
+}
+
+/** Warns of runs with hidden rows, which gdn recognizes in other collections only because of the runs. */
+async function warnOfHidden({ io }: Deps, runs: readonly Run[]): Promise<void> {
+  for (const run of runs) {
+    if (!(await aloneHides(run, runs))) continue
+    io.warn(
+      `The rows of ${safe(run.name)} are not revealed yet. Without the run, gdn doesn't refuse to publish them in another collection.`,
+    )
+  }
 }
 
 /** Prompts, because even a finished run protects its rows from being minted twice. */
