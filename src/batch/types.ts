@@ -221,7 +221,7 @@ export type CheckDeps = Omit<BatchDeps, 'client' | 'pacer'> & {
 /** The requests of a plan. */
 export interface PlannedMints {
   dynamic: boolean
-  /** Whether the run began with `--again`. */
+  /** Whether the run began with `--again`, which allows it to publish rows that were hidden at that time. */
   again: boolean
   /** The distinct numbers of rows per request. */
   sizes: ReadonlySet<number>

@@ -8,6 +8,7 @@ import { refuseRenumbered } from '../batch/identity/renumbered.ts'
 import { findSecondEdition } from '../batch/identity/second-edition.ts'
 import type { StoredPair } from '../batch/identity/store-pairs.ts'
 import { newDuplicates } from '../batch/rows/duplicate-rows.ts'
+import type { KeptRow } from '../batch/rows/manifest-row.ts'
 import { withRoomForMarker } from '../batch/rows/marker.ts'
 import { secondEditionText } from '../batch/rows/other-edition.ts'
 import { isContentKey } from '../batch/rows/row-key.ts'
@@ -18,7 +19,7 @@ import type { Duplicates } from '../batch/types.ts'
 import { refuseOtherBackend, refuseSilentBackend } from '../client/backend.ts'
 import { learnSupport } from '../client/learn-support.ts'
 import { GdnError } from '../core/errors.ts'
-import { addBurn, addChanges, addNamed } from '../state/plan-tables.ts'
+import { addBurn, addChanges, addNamed, blockMints } from '../state/plan-tables.ts'
 import { type NftNow, statesOf } from '../state/row-outcomes.ts'
 import { pageOf, pagesOf, type RowRecord } from '../state/rows.ts'
 import { createTables } from '../state/temporary-tables.ts'
@@ -27,7 +28,7 @@ import { type Abilities, hasOtherOwner, LASTING, type NftChange } from './compar
 import { addDriftedReceivers } from './drifted-receivers.ts'
 import { OtherLabels } from './find-labels.ts'
 import { type Candidate, type NftSource, ownerHistories, readCandidates } from './find-nfts.ts'
-import { FAILED, HAS_ID } from './mint-changes.ts'
+import { FAILED, HAS_ID, UNRESOLVED } from './mint-changes.ts'
 import { NftsWithoutRow } from './nfts-without-row.ts'
 import { addOtherContents, refuseExchangedContents } from './other-contents.ts'
 import { OtherDrop } from './other-drop.ts'
@@ -192,6 +193,7 @@ class Planner {
     }
     this.counts.abandoned = this.#comparer.abandoned
     this.counts.unchanged -= this.counts.abandoned
+    await this.#blockHidden()
     const { adoptLabels, adopt = false } = this.#options
     this.#labels.refuseUnlessAdopted(adoptLabels ?? adopt)
     const others = new NftsWithoutRow(this.#store, source, this.#options)
@@ -308,6 +310,26 @@ class Planner {
     await this.#store.state.scratch((sql) => {
       for (const [position, changes] of changed) addChanges(sql, position, changes)
     })
+  }
+
+  /** Makes all mints impossible if a row is hidden in another collection, because the run then sends none of them. */
+  async #blockHidden(): Promise<void> {
+    if (this.#mints.length === 0) return
+    const { drop, state } = this.#store
+    const reason = (await this.#options.hiddenMints?.({ rows: () => this.#rowsToSend(), run: drop })) ?? null
+    if (reason === null) return
+    await state.scratch((sql) => blockMints(sql, reason))
+    this.counts.impossible += this.counts.mint
+    this.counts.mint = 0
+    this.counts.retries = 0
+    this.#mints.length = 0
+    this.#newUnnamed = 0
+  }
+
+  /** Yields the rows to mint, except those that the server may have accepted. */
+  async *#rowsToSend(): AsyncGenerator<KeptRow> {
+    for await (const { row, changes } of rowsOf(this.#store, 'JOIN'))
+      if (changes.some(({ action, reason }) => action === 'mint' && reason !== UNRESOLVED)) yield row
   }
 
   /** Plans the burns of NFTs whose rows are gone. */

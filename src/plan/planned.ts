@@ -23,6 +23,8 @@ export interface PlanOptions extends BatchOptions {
    * @param reading the options that the run stores; null if the run has not begun
    */
   noMints(reading: Run['reading'] | null): Promise<string | null>
+  /** Returns why rows can't be minted, because they are hidden in another collection; null if they can. */
+  hiddenMints?(check: HiddenCheck): Promise<string | null>
   /** The row that was drawn for each slot of a shuffled drop, from 1. */
   drawnRows?: Uint32Array | undefined
   /** The number of slots of a sealed drop. Slots without NFTs are abandoned, because they can't be minted any more. */
@@ -38,6 +40,12 @@ export interface PlanOptions extends BatchOptions {
   noBurns(): Promise<string | null>
   /** Whether to compare the plan with the changes that were saved with its rows. */
   isSaved?: boolean
+}
+
+/** Rows of a run that may be hidden in another collection. */
+export interface HiddenCheck {
+  rows: () => AsyncIterable<{ row: ManifestRow }>
+  run: Pick<Drop, 'id' | 'again'>
 }
 
 export interface PlanDeps {
@@ -118,11 +126,14 @@ export interface PlannedRun extends RunRef {
   inOrder: boolean
   /** Whether this machine has minted rows of the run. */
   isKnown: boolean
+  /** Whether the run began with `--again`. */
+  again: boolean
 }
 
-export const plannedRun = ({ id, name, maxCost, dynamic, chunkSize, inOrder, setId }: Drop): PlannedRun => ({
+export const plannedRun = ({ id, name, again, maxCost, dynamic, chunkSize, inOrder, setId }: Drop): PlannedRun => ({
   id,
   name,
+  again,
   maxCost,
   dynamic,
   chunkSize,

@@ -12,6 +12,15 @@ export function addChanges(sql: Sql, position: number, changes: readonly object[
   }
 }
 
+/** Makes all mints impossible, and stores why. */
+export function blockMints(sql: Sql, reason: string): void {
+  sql.run(
+    `UPDATE temp.changes SET change = json_set(change, '$.action', 'impossible', '$.reason', ?)
+      WHERE change ->> 'action' = 'mint'`,
+    reason,
+  )
+}
+
 /** Returns rows after a position, with the JSON array of their changes. `JOIN` omits rows without changes. */
 export function changedPage(
   sql: Sql,

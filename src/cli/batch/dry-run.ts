@@ -117,7 +117,7 @@ async function planRun(
   const allWarnings: ManifestIssue[] = []
   const confirm = async (planned: PlannedEvent, _: RunLimit, mints: PlannedMints) => {
     const { refuseHidden } = await import('./minted-unrevealed.ts')
-    await refuseHidden(options, planned, mints)
+    await refuseHidden(options, planned, mints, read !== null)
     await checkRunPlan(deps, options, planned, mints)
     if (connection !== null) await checkPlan?.(planned, connection)
     await limit?.refuseBelowOne(hasBegun(planned), async () => reservedFor(await worstOfMints(mints, 0)))

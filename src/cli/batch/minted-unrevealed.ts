@@ -9,8 +9,11 @@ import { lacksEndpoint, statusOf } from '../../client/responses.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { ManifestItem } from '../../manifest/read.ts'
+import type { ManifestRow } from '../../manifest/row.ts'
+import { IN_PROGRESS } from '../../plan/compare.ts'
 import { OTHERS_UNREVEALED, UNREVEALED } from '../../plan/mint-changes.ts'
-import { type HiddenRows, hiddenElsewhere } from '../../reveal/minted-elsewhere.ts'
+import type { ChangePlan, HiddenCheck, RowChanges } from '../../plan/planned.ts'
+import { allowHidden, type HiddenRows, hiddenElsewhere } from '../../reveal/minted-elsewhere.ts'
 import { asCommitted, type ReadCommitment, readCommitment } from '../../reveal/read-commitment.ts'
 import { countUnrevealed, type UnrevealedMints } from '../../reveal/rows-with-nfts.ts'
 import type { ShuffleRule } from '../../reveal/shuffle/rule.ts'
@@ -205,8 +208,6 @@ export async function whyNoMints(
   }
   const found = await committedTo(deps, connection, minting)
   if (found.to !== 'none' && found.to !== 'others') return UNREVEALED
-  const elsewhere = await hiddenOf(minting)
-  if (elsewhere !== null) return `${hiddenText(elsewhere)}: reveal them first`
   if (found.to === 'none') return null
   const { hidden, revealed } = await unrevealedOf(minting, connection)
   return hidden + revealed > 0 ? OTHERS_UNREVEALED : null
@@ -231,38 +232,70 @@ const NOTHING = 'Nothing was sent.'
 const refused = (message: string, hint: string) =>
   new GdnError('refused', message, { place: { flag: '--unrevealed' }, hint: `${NOTHING} ${hint}` })
 
-/** Returns the rows of a manifest that are hidden in another collection. Standard input can be read only once. */
-const hiddenOf = async ({ options, read }: Minting): Promise<HiddenRows | null> =>
-  options.manifestPath === null ? null : await hiddenElsewhere(options, read)
-
 const hiddenText = ({ contract, isMinted, count: rows }: HiddenRows): string =>
   isMinted
     ? `${count(rows, 'row')} ${rows === 1 ? 'is' : 'are'} minted unrevealed in the collection ${contract}`
     : `the collection ${contract} is committed to ${count(rows, 'row')} of an unrevealed drop`
 
-/** Returns the error for a plan that would publish rows that are hidden in another collection; null otherwise. */
-export async function hiddenInOther(minting: Minting): Promise<GdnError | null> {
-  const hidden = await hiddenOf(minting)
-  return hidden === null ? null : publishes(hidden, minting.options, { what: 'plan', more: '' })
+/** Returns why a plan's rows can't be minted, because they are hidden in another collection; null if they can. */
+export async function whyHidden(options: BatchOptions, { rows, run }: HiddenCheck): Promise<string | null> {
+  const hidden = await hiddenElsewhere(options, rows, allowedOf(run))
+  return hidden === null ? null : `${hiddenText(hidden)}: reveal ${hidden.count === 1 ? 'it' : 'them'} first`
+}
+
+/** Returns the run whose `--again` allows hidden rows. */
+const allowedOf = ({ id, again }: HiddenCheck['run']): string | undefined => (again ? id : undefined)
+
+/**
+ * Refuses updates that would publish rows that are hidden in another collection.
+ *
+ * @throws GdnError `refused`
+ */
+export async function refuseHiddenUpdates(
+  options: BatchOptions,
+  { counts, rows, run }: Pick<ChangePlan, 'counts' | 'rows' | 'run'>,
+): Promise<void> {
+  if (counts.update === 0) return
+  const hidden = await hiddenElsewhere(options, () => updated(rows()), allowedOf(run))
+  if (hidden !== null) throw publishes(hidden, options, { what: 'plan', more: '' })
+}
+
+/** Yields the rows of the updates that the server has not accepted. */
+async function* updated(rows: AsyncIterable<RowChanges>): AsyncGenerator<{ row: ManifestRow }> {
+  for await (const { row, changes } of rows)
+    if (changes.some(({ action, reason }) => action === 'update' && reason !== IN_PROGRESS)) yield row
 }
 
 /**
- * Refuses to mint rows that are hidden in another collection, unless they are minted with `--again`.
+ * Refuses to mint rows that are hidden in another collection, unless `--again` allows the run to publish them.
  *
+ * @param isMint whether `gdn batch mint` sends the rows, whose flags the hint can name
  * @throws GdnError `refused`
  */
 export async function refuseHidden(
   options: BatchOptions,
   planned: PlannedEvent,
   { again, rows }: PlannedMints,
+  isMint: boolean,
 ): Promise<void> {
-  const hidden = again || planned.rows.pending === 0 ? null : await hiddenElsewhere(options, rows)
-  if (hidden === null) return
-  const hasBegun = planned.rows.total > planned.rows.pending
-  const more = hasBegun
-    ? ''
-    : ' To mint them hidden here as well, add --unrevealed <file>. To publish them now, add --again.'
-  throw publishes(hidden, options, { what: 'mint', more })
+  if (options.again === true || planned.rows.pending === 0) return
+  const { run } = planned
+  const hidden = await hiddenElsewhere(options, rows, allowedOf({ ...run, again }))
+  if (hidden !== null) throw publishes(hidden, options, { what: 'mint', more: otherWays(planned, isMint) })
+}
+
+/** Returns how to mint hidden rows without their reveal. A run that has sent rows can't change how it mints. */
+function otherWays({ resumed, rows: { total, pending }, run }: PlannedEvent, isMint: boolean): string {
+  if (total > pending) return ''
+  const withFlag = (flag: string) => (isMint ? `add ${flag}` : `run \`gdn batch mint\` with ${flag}`)
+  if (!resumed)
+    return ` To mint them hidden here as well, ${withFlag('--unrevealed <file>')}. To publish them now, ${withFlag('--again')}.`
+  return ` To publish them now, remove the run with \`gdn batch rm ${run.name}\`, and run \`gdn batch mint\` with --again.`
+}
+
+/** Stores which hidden rows a run may publish, if the user gave `--again`. */
+export async function allowAgain(options: BatchOptions, { run }: PlannedEvent, { rows }: PlannedMints): Promise<void> {
+  if (options.again === true) await allowHidden(options, rows, run.id)
 }
 
 function publishes(
@@ -281,8 +314,8 @@ function publishes(
  * Returns the warning that an unrevealed mint repeats rows that are hidden in another collection; null if it repeats
  * none.
  */
-export async function repeatedElsewhere(minting: Minting): Promise<string | null> {
-  const hidden = await hiddenOf(minting)
+export async function repeatedElsewhere({ options, read }: Minting): Promise<string | null> {
+  const hidden = await hiddenElsewhere(options, read)
   return hidden === null
     ? null
     : `${hiddenText(hidden)}, and this run mints ${hidden.count === 1 ? 'it' : 'them'} again.`

@@ -128,7 +128,7 @@ export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags
   const connection = await deps.connect(source.settings, 'bulk')
   try {
     const opened = await withDraw(deps, connection, source, flags)
-    await openPlan(deps, connection, opened, opened.takeOver, async (plan) => {
+    await openPlan(deps, connection, opened, { takeOver: opened.takeOver, only: flags.only }, async (plan) => {
       if (plan.changedSinceSaved.count > 0) throw changedSince(plan.changedSinceSaved)
       // Print the warnings before anything is minted.
       const warnings = pendingCount(plan.counts) > 0 ? (opened.warnings?.all ?? []) : []

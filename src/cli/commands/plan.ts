@@ -97,7 +97,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
   try {
     const opened = await withDraw(deps, connection, manifestRows, flags)
     if ((opened.drawn != null || opened.sealed != null) && saveAs !== null) throw notSaved(flags.prune === true)
-    await openPlan(deps, connection, opened, flags.takeOver === true, async (found) => {
+    await openPlan(deps, connection, opened, { takeOver: flags.takeOver === true }, async (found) => {
       const pending = pendingCount(found.counts)
       if (pending > 0) {
         await quotePlan(deps, connection, opened.options, found)

@@ -68,7 +68,7 @@ export async function openPlan<Result>(
     drawn = null,
     sealed = null,
   }: PlanSource,
-  takeOver: boolean,
+  { takeOver, only }: { takeOver: boolean; only?: 'mint' | undefined },
   use: (plan: ChangePlan) => Promise<Result>,
 ): Promise<Result> {
   const { io, signals } = deps
@@ -91,6 +91,10 @@ export async function openPlan<Result>(
       const readRows = () => read({ row: async () => {}, burn: async () => {} })
       return await whyNoMints(deps, connection, { options, read: readRows }, own)
     },
+    async hiddenMints(check) {
+      const { whyHidden } = await import('../batch/minted-unrevealed.ts')
+      return await whyHidden(options, check)
+    },
     async committedRows() {
       const { committedRows, keptCommitment } = await import('../../reveal/unrevealed.ts')
       const kept = await keptCommitment(options)
@@ -110,7 +114,10 @@ export async function openPlan<Result>(
       },
       async (plan) => {
         progress.stop()
-        if (plan.counts.update > 0 && !isSaved) await refuseHiddenRows(options, read)
+        if (plan.counts.update > 0 && only !== 'mint') {
+          const { refuseHiddenUpdates } = await import('../batch/minted-unrevealed.ts')
+          await refuseHiddenUpdates(options, plan)
+        }
         return await use(plan)
       },
     )
@@ -121,14 +128,6 @@ export async function openPlan<Result>(
   } finally {
     progress.stop()
   }
-}
-
-/** @throws GdnError `refused` if the plan would publish rows that are hidden in another collection */
-async function refuseHiddenRows(options: OpenedManifest['options'], read: PlanSource['read']): Promise<void> {
-  const { hiddenInOther } = await import('../batch/minted-unrevealed.ts')
-  const readRows = () => read({ row: async () => {}, burn: async () => {} })
-  const refusal = await hiddenInOther({ options, read: readRows })
-  if (refusal !== null) throw refusal
 }
 
 const NO_TRANSFERS =
