@@ -1,0 +1,224 @@
+/** @module-tag slow */
+import { writeFile } from 'node:fs/promises'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
+import { cli, errorOf } from '../cli/harness.ts'
+import {
+  createTestCollection,
+  freshDataDir,
+  startTestBackend,
+  type TestBackend,
+  type TestCollection,
+} from '../helpers/backend.ts'
+import { nftsOf, refusingRelay, rowsOf, type ShuffledMachine, shuffledMachine } from '../helpers/shuffled-machine.ts'
+
+let data: Awaited<ReturnType<typeof freshDataDir>>
+let backend: TestBackend
+beforeAll(async () => {
+  data = await freshDataDir()
+  backend = await startTestBackend(data.path)
+})
+afterAll(async () => {
+  await backend.close()
+  await data.remove()
+})
+
+const newCollections = async () => ({
+  hidden: await createTestCollection(backend, { enable_burn: true }),
+  visible: await createTestCollection(backend, { dynamic: true }),
+})
+
+/** Returns a function that runs commands of a machine in a collection. */
+const runner =
+  (machine: ShuffledMachine, { address, blockchain }: TestCollection, { url }: { url: string } = backend) =>
+  async (command: string, manifest: string, ...more: string[]) => {
+    const [verb = '', source, ...flags] = command.split(' ')
+    // Standard input has no folder, so its files need absolute paths.
+    const stdin = source === '-' ? manifest.replaceAll('art/', `${machine.path('art')}/`) : ''
+    await writeFile(machine.path('drop.csv'), manifest)
+    const file = source === '-' || source?.endsWith('.json') ? source : machine.path(source ?? 'drop.csv')
+    const argv = [...verb.split('.'), file === '-' ? '-' : file, ...flags, ...more]
+    const target =
+      verb.startsWith('batch.') && verb !== 'batch.mint' ? ['-c', address] : ['-c', address, '-b', blockchain]
+    const result = await cli([...argv, ...target, '--base-url', url, '--json'], {
+      ...machine.options,
+      stdin,
+    })
+    return { ...result, error: result.code === 0 ? null : errorOf(result) }
+  }
+
+/** Returns the rows of a manifest with these numbers. */
+const only = (manifest: string, ...rows: number[]): string => {
+  const [head, ...lines] = manifest.split('\n')
+  return [head, ...rows.map((row) => lines[row - 1])].join('\n')
+}
+
+const titlesIn = async (collection: TestCollection) =>
+  (await nftsOf(backend, collection)).map(({ request_metadata: { title } }) => title).sort()
+
+const wouldPublish = (what: 'mint' | 'plan') => ({
+  code: 'refused',
+  message: expect.stringMatching(new RegExp(`and this ${what} would publish (its|their) metadata`)),
+})
+
+test('a run with --again publishes only the rows that were hidden when the flag was given', {
+  tags: ['promise'],
+}, async () => {
+  const { hidden, visible } = await newCollections()
+  const relay = await refusingRelay(backend)
+  onTestFinished(relay.close)
+  let signal = relay.killAfter(Number.POSITIVE_INFINITY)
+  const machine = await shuffledMachine({ apiKey: backend.apiKey, url: relay.url }, visible, () => signal)
+  const rows = rowsOf(4)
+  const hide = runner(machine, hidden, relay)
+  const inVisible = runner(machine, visible, relay)
+  const placeholder = ['--unrevealed', machine.path('hidden.json')]
+  expect(await hide('batch.mint drop.csv --yes', only(rows, 3), ...placeholder)).toMatchObject({ error: null })
+  // Three files and the first row are sent. The request of the second row never reaches the server.
+  signal = relay.killAfter(4)
+  const begun = await machine.run(['batch', 'mint', '--again', '--in-order', '--chunk-size', '1'], rows)
+  expect(begun.error).toMatchObject({ code: 'interrupted' })
+  signal = relay.killAfter(Number.POSITIVE_INFINITY)
+  const later = only(rows, 4)
+  expect(await hide('batch.mint drop.csv --run later --yes', later, ...placeholder)).toMatchObject({ error: null })
+  const reason = `1 row is minted unrevealed in the collection ${hidden.address}: reveal it first`
+  const planned = JSON.parse((await inVisible('plan drop.csv', rows)).stdout)
+  expect(planned).toMatchObject([2, 3, 4].map((row) => ({ key: `r${row}`, action: 'impossible', reason })))
+  for (const command of ['batch.mint drop.csv --yes', 'batch.resume drop.csv --yes'])
+    expect((await inVisible(command, rows)).error).toMatchObject(wouldPublish('mint'))
+  expect((await inVisible('apply drop.csv --yes', rows)).error).toMatchObject({ code: 'refused' })
+  expect(await titlesIn(visible)).not.toContain('Row 3')
+  expect(await hide('reveal drop.csv --run later --yes', later)).toMatchObject({ error: null })
+  expect(await inVisible('batch.resume drop.csv --yes', rows)).toMatchObject({ error: null })
+  expect(await titlesIn(visible)).toEqual(['Row 1', 'Row 2', 'Row 3', 'Row 4'])
+})
+
+test('a run with --again gets no hidden rows later', { tags: ['promise'] }, async () => {
+  const { hidden, visible } = await newCollections()
+  const machine = await shuffledMachine(backend, hidden)
+  expect(await machine.mint(rowsOf(4), '--run', 'hidden')).toMatchObject({ error: null })
+  const inVisible = runner(machine, visible)
+  expect(await inVisible('batch.mint drop.csv --again --yes', only(rowsOf(4), 1, 2))).toMatchObject({ error: null })
+  const longer = rowsOf(4)
+  expect((await inVisible('batch.mint drop.csv --new-rows --yes', longer)).error).toMatchObject(wouldPublish('mint'))
+  expect((await inVisible('apply drop.csv --yes', longer)).error).toMatchObject({ code: 'refused' })
+  // Its NFTs can show the rows that it was allowed to publish, but not others.
+  const edit = (row: number, title: string) => only(rowsOf(4), 1, 2).replace(`Row ${row}`, title)
+  expect(await inVisible('apply drop.csv --yes', edit(2, 'Edited'))).toMatchObject({ error: null })
+  expect(await inVisible('apply drop.csv --yes', only(longer, 1, 2))).toMatchObject({ error: null })
+  const others = only(longer, 1, 4).replace('r4', 'r2')
+  expect((await inVisible('apply drop.csv --yes', others)).error).toMatchObject(wouldPublish('plan'))
+  expect(await titlesIn(visible)).toEqual(['Row 1', 'Row 2'])
+})
+
+test('no update from standard input or of a saved plan publishes hidden rows', { tags: ['promise'] }, async () => {
+  const { hidden, visible } = await newCollections()
+  const machine = await shuffledMachine(backend, hidden)
+  const inVisible = runner(machine, visible)
+  const open = rowsOf(3, (row) => `Public ${row}`)
+  expect(await inVisible('batch.mint - --run us --yes', open)).toMatchObject({ error: null })
+  const saved = machine.path('plan.json')
+  expect(await inVisible('plan - --run us', rowsOf(3), '--out', saved)).toMatchObject({ error: null })
+  expect(await machine.mint(rowsOf(3))).toMatchObject({ error: null })
+  for (const command of ['plan - --run us', 'apply - --run us --yes', `apply ${saved} --yes`])
+    expect((await inVisible(command, rowsOf(3))).error, command).toMatchObject(wouldPublish('plan'))
+  expect((await nftsOf(backend, visible)).map(({ revision }) => revision)).toEqual([0, 0, 0])
+  // Other changes aren't affected.
+  const rest = only(open, 1, 2, 3).replace('Public 3', 'Public 4')
+  expect(await inVisible('apply - --run us --yes', rest)).toMatchObject({ error: null })
+})
+
+test('plans of standard input and of a saved plan say that hidden rows can not be minted', async () => {
+  const { hidden, visible } = await newCollections()
+  const machine = await shuffledMachine(backend, hidden)
+  const inVisible = runner(machine, visible)
+  const rows = rowsOf(2)
+  const saved = machine.path('plan.json')
+  expect(await inVisible('plan drop.csv', rows, '--out', saved)).toMatchObject({ error: null })
+  expect(await machine.mint(rows, '--run', 'hidden')).toMatchObject({ error: null })
+  const reason = `2 rows are minted unrevealed in the collection ${hidden.address}: reveal them first`
+  const impossible = [1, 2].map(() => ({ action: 'impossible', reason }))
+  expect(JSON.parse((await inVisible('plan - --run us', rows)).stdout)).toMatchObject(impossible)
+  const message = expect.stringContaining(reason)
+  expect((await inVisible(`apply ${saved} --yes`, rows)).error).toMatchObject({ code: 'refused', message })
+  expect(await nftsOf(backend, visible)).toEqual([])
+})
+
+test('recognizes hidden rows whose attributes are in another order', { tags: ['promise'] }, async () => {
+  const { hidden, visible } = await newCollections()
+  const machine = await shuffledMachine(backend, hidden)
+  const text = (one: string, two: string) =>
+    rowsOf(2)
+      .split('\n')
+      .map((line, at) => `${line},${at === 0 ? `attr:${one},attr:${two}` : `${one},${two}`}`)
+      .join('\n')
+  expect(await machine.mint(text('zone', 'hour'))).toMatchObject({ error: null })
+  const published = await runner(machine, visible)('batch.mint drop.csv --yes', text('hour', 'zone'))
+  expect(published.error).toMatchObject(wouldPublish('mint'))
+})
+
+test('rows that one collection shows are hidden in no other, but burned rows are', async () => {
+  const { hidden, visible } = await newCollections()
+  const second = await createTestCollection(backend)
+  const machine = await shuffledMachine(backend, hidden)
+  const [shown, burned] = [only(rowsOf(4), 1, 2), only(rowsOf(4), 3, 4)]
+  const placeholder = ['--unrevealed', machine.path('hidden.json')]
+  const inSecond = runner(machine, second)
+  for (const [run, rows] of [
+    ['shown', shown],
+    ['burned', burned],
+  ] as const) {
+    expect(await machine.mint(rows, '--run', run)).toMatchObject({ error: null })
+    expect(await inSecond(`batch.mint drop.csv --run ${run} --yes`, rows, ...placeholder)).toMatchObject({
+      error: null,
+    })
+  }
+  expect(await machine.run(['reveal', '--yes', '--run', 'shown'], shown)).toMatchObject({ error: null })
+  const inVisible = runner(machine, visible)
+  expect(await inVisible('batch.mint drop.csv --run one --yes', shown)).toMatchObject({ error: null })
+  for (const { nft_gdn_id, request_metadata } of await nftsOf(backend, hidden)) {
+    if (request_metadata.title !== 'Hidden') continue
+    expect(await machine.cli('nft', 'burn', nft_gdn_id, '-b', hidden.blockchain, '--yes')).toMatchObject({ code: 0 })
+  }
+  expect(await machine.run(['reveal', '--yes', '--run', 'burned'], burned)).toMatchObject({ code: 0 })
+  expect((await inVisible('batch.mint drop.csv --run two --yes', burned)).error).toMatchObject(wouldPublish('mint'))
+})
+
+test('batch rm warns that it ends the protection of hidden rows', async () => {
+  const { hidden, visible } = await newCollections()
+  const machine = await shuffledMachine(backend, hidden)
+  expect(await machine.mint(rowsOf(2), '--run', 'one')).toMatchObject({ error: null })
+  const warning = /^The rows of one-\S+ are not revealed yet. Without the run, gdn doesn't refuse to publish them/
+  const second = await createTestCollection(backend)
+  const placeholder = ['--unrevealed', machine.path('hidden.json')]
+  const again = await runner(machine, second)('batch.mint drop.csv --run two --yes', rowsOf(2), ...placeholder)
+  expect(again).toMatchObject({ error: null })
+  const remove = async (...which: string[]) => await machine.cli('batch', 'rm', ...which, '--yes')
+  // The other run hides the same rows.
+  const first = await remove('two', '-c', second.address)
+  expect([first.code, first.stderr]).toEqual([0, expect.not.stringMatching(warning)])
+  const last = await remove('--finished')
+  expect([last.code, last.stderr]).toEqual([0, expect.stringMatching(warning)])
+  const published = await runner(machine, visible)('batch.mint drop.csv --yes', rowsOf(2))
+  expect(published).toMatchObject({ error: null })
+})
+
+test('names commands that can publish hidden rows to a resume of a run that has sent none', async () => {
+  const { hidden, visible } = await newCollections()
+  const relay = await refusingRelay(backend)
+  onTestFinished(relay.close)
+  let signal = relay.killAfter(0)
+  const machine = await shuffledMachine({ apiKey: backend.apiKey, url: relay.url }, visible, () => signal)
+  const rows = rowsOf(2)
+  expect((await machine.run(['batch', 'mint'], rows)).error).toMatchObject({ code: 'interrupted' })
+  signal = relay.killAfter(Number.POSITIVE_INFINITY)
+  const placeholder = ['--unrevealed', machine.path('hidden.json')]
+  const hide = await runner(machine, hidden, relay)('batch.mint drop.csv --run hidden --yes', rows, ...placeholder)
+  expect(hide).toMatchObject({ error: null })
+  const inVisible = runner(machine, visible, relay)
+  const { error } = await inVisible('batch.resume drop.csv --yes', rows)
+  expect(error).toMatchObject(wouldPublish('mint'))
+  const ways = /To publish them now, remove the run with `gdn batch rm (\S+)`, and run `gdn batch mint` with --again\.$/
+  const [, run = ''] = ways.exec(error?.hint ?? '') ?? []
+  expect(await machine.cli('batch', 'rm', run, '--yes')).toMatchObject({ code: 0 })
+  expect(await inVisible('batch.mint drop.csv --again --yes', rows)).toMatchObject({ error: null })
+})
