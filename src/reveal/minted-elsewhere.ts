@@ -8,6 +8,7 @@ import { makePrivateFolder } from '../core/private-file.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import { openStateIfThere } from '../state/open-state.ts'
 import { sentCommitments } from '../state/operations.ts'
+import { provenanceFolder } from './provenance-folder.ts'
 import { type Content, contentHashes } from './read-commitment.ts'
 import { commitmentOf, contentsPath } from './unrevealed.ts'
 
@@ -136,7 +137,7 @@ async function contentsOf(stateDir: string, { provenance }: Pick<UnrevealedDrop,
 }
 
 /** Returns the path of the rows that a run with `--again` was allowed to publish while they were hidden. */
-const allowedPath = (stateDir: string, run: string): string => join(stateDir, 'provenance', `${run}.allowed`)
+const allowedPath = (stateDir: string, run: string): string => join(provenanceFolder(stateDir), `${run}.allowed`)
 
 /** Returns the hidden rows that a run was allowed to publish. */
 async function allowedRows(stateDir: string, run: string): Promise<ReadonlySet<HiddenRow>> {
@@ -155,7 +156,7 @@ export async function allowHidden(publishing: Publishing, rows: Rows, run: strin
     for (const drop of drops) allowed.add(hiddenRow(drop, content))
   // Another run may have had the same ID.
   if (allowed.size === 0) return await rm(allowedPath(stateDir, run), { force: true })
-  await makePrivateFolder(join(stateDir, 'provenance'))
+  await makePrivateFolder(provenanceFolder(stateDir))
   await writeDurably(allowedPath(stateDir, run), async (file) => {
     await file.writeFile([...allowed].join('\n'))
   })

@@ -15,6 +15,7 @@ import { NO_MANIFEST_HINT } from '../manifest/source.ts'
 import { openStateIfThere } from '../state/open-state.ts'
 import { areAllRevealed } from '../state/row-outcomes.ts'
 import { leafOf, leavesIn, saltOf } from './leaves.ts'
+import { provenanceFolder } from './provenance-folder.ts'
 import { rowsByMetadata } from './provenance-in.ts'
 import { contentHashes, type ReadCommitment } from './read-commitment.ts'
 import { type DrawnRows, keptDraw } from './shuffle/drawn-rows.ts'
@@ -60,16 +61,16 @@ export async function readPlaceholder(items: AsyncIterable<ManifestItem>, file: 
 
 /** Returns the path where the leaves file of a commitment is stored until it is uploaded. */
 export const leavesPath = (stateDir: string, provenance: string): string =>
-  join(stateDir, 'provenance', `${provenance}.txt`)
+  join(provenanceFolder(stateDir), `${provenance}.txt`)
 
 /** Returns the path where the content hashes of a commitment's rows are stored, which recognize the hidden rows. */
 export const contentsPath = (stateDir: string, provenance: string): string =>
-  join(stateDir, 'provenance', `${provenance}.contents`)
+  join(provenanceFolder(stateDir), `${provenance}.contents`)
 
 /** Stores the leaves file and the content hashes of a commitment. */
 export async function keepLeaves(stateDir: string, { commitment, unordered }: ReadCommitment): Promise<void> {
   const { provenance, leaves } = commitment
-  await makePrivateFolder(join(stateDir, 'provenance'))
+  await makePrivateFolder(provenanceFolder(stateDir))
   for (const [path, content] of [
     [contentsPath(stateDir, provenance), unordered],
     [leavesPath(stateDir, provenance), leaves],

@@ -8,6 +8,7 @@ import {
   startTestBackend,
   type TestBackend,
   type TestCollection,
+  WALLETS,
 } from '../helpers/backend.ts'
 import { nftsOf, refusingRelay, rowsOf, type ShuffledMachine, shuffledMachine } from '../helpers/shuffled-machine.ts'
 
@@ -221,4 +222,34 @@ test('names commands that can publish hidden rows to a resume of a run that has 
   const [, run = ''] = ways.exec(error?.hint ?? '') ?? []
   expect(await machine.cli('batch', 'rm', run, '--yes')).toMatchObject({ code: 0 })
   expect(await inVisible('batch.mint drop.csv --again --yes', rows)).toMatchObject({ error: null })
+})
+
+test('single mints and updates publish no hidden metadata, unless --again is given', {
+  tags: ['promise'],
+}, async () => {
+  const { hidden, visible } = await newCollections()
+  const machine = await shuffledMachine(backend, hidden)
+  expect(await machine.mint(rowsOf(3))).toMatchObject({ error: null })
+  const metadata = (row: number) => ['--title', `Row ${row}`, '--description', 'x', '--image', `art/${row}.txt`]
+  const target = ['-c', visible.address, '-b', visible.blockchain, '--receiver', WALLETS[0]]
+  const run = async (...argv: string[]) => {
+    const result = await machine.cli('nft', ...argv, '--yes', '--json')
+    return { ...result, error: result.code === 0 ? null : errorOf(result) }
+  }
+  const refused = (what: string) => ({
+    code: 'refused',
+    message: `1 row is minted unrevealed in the collection ${hidden.address}, and this ${what} would publish its metadata`,
+    hint: expect.stringContaining('To publish them now, add --again.'),
+  })
+  expect((await run('mint', ...target, ...metadata(1))).error).toEqual(expect.objectContaining(refused('mint')))
+  const { stdout, error } = await run('mint', ...target, '--dynamic', '--title', 'Other')
+  expect(error).toBeNull()
+  const id = JSON.parse(stdout).nft_gdn_id
+  expect((await run('update', id, '-b', visible.blockchain, ...metadata(2))).error).toEqual(
+    expect.objectContaining(refused('update')),
+  )
+  expect(await titlesIn(visible)).toEqual(['Other'])
+  expect(await run('mint', ...target, ...metadata(1), '--again')).toMatchObject({ error: null })
+  expect(await run('update', id, '-b', visible.blockchain, ...metadata(2), '--again')).toMatchObject({ error: null })
+  expect(await titlesIn(visible)).toEqual(['Row 1', 'Row 2'])
 })

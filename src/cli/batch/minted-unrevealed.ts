@@ -13,8 +13,8 @@ import type { ManifestRow } from '../../manifest/row.ts'
 import { IN_PROGRESS } from '../../plan/compare.ts'
 import { OTHERS_UNREVEALED, UNREVEALED } from '../../plan/mint-changes.ts'
 import type { ChangePlan, HiddenCheck, RowChanges } from '../../plan/planned.ts'
-import { allowHidden, type HiddenRows, hiddenElsewhere } from '../../reveal/minted-elsewhere.ts'
-import { asCommitted, type ReadCommitment, readCommitment } from '../../reveal/read-commitment.ts'
+import { allowHidden, type HiddenRows, hiddenElsewhere, type Publishing } from '../../reveal/minted-elsewhere.ts'
+import { asCommitted, type Content, type ReadCommitment, readCommitment } from '../../reveal/read-commitment.ts'
 import { countUnrevealed, type UnrevealedMints } from '../../reveal/rows-with-nfts.ts'
 import type { ShuffleRule } from '../../reveal/shuffle/rule.ts'
 import type { KeptCommitment } from '../../reveal/unrevealed.ts'
@@ -257,7 +257,7 @@ export async function refuseHiddenUpdates(
 ): Promise<void> {
   if (counts.update === 0) return
   const hidden = await hiddenElsewhere(options, () => updated(rows()), allowedOf(run))
-  if (hidden !== null) throw publishes(hidden, options, { what: 'plan', more: '' })
+  if (hidden !== null) throw publishes(hidden, options.manifestPath, { what: 'plan', more: '' })
 }
 
 /** Yields the rows of the updates that the server has not accepted. */
@@ -281,7 +281,23 @@ export async function refuseHidden(
   if (options.again === true || planned.rows.pending === 0) return
   const { run } = planned
   const hidden = await hiddenElsewhere(options, rows, allowedOf({ ...run, again }))
-  if (hidden !== null) throw publishes(hidden, options, { what: 'mint', more: otherWays(planned, isMint) })
+  if (hidden !== null) throw publishes(hidden, options.manifestPath, { what: 'mint', more: otherWays(planned, isMint) })
+}
+
+/**
+ * Refuses to publish metadata that is hidden in another collection.
+ *
+ * @throws GdnError `refused`
+ */
+export async function refuseToPublish(
+  publishing: Publishing,
+  contents: readonly Content[],
+  what: 'mint' | 'update',
+): Promise<void> {
+  const hidden = await hiddenElsewhere(publishing, async function* () {
+    for (const row of contents) yield { row }
+  })
+  if (hidden !== null) throw publishes(hidden, null, { what, more: ' To publish them now, add --again.' })
 }
 
 /** Returns how to mint hidden rows without their reveal. A run that has sent rows can't change how it mints. */
@@ -300,8 +316,8 @@ export async function allowAgain(options: BatchOptions, { run }: PlannedEvent, {
 
 function publishes(
   hidden: HiddenRows,
-  { manifestPath }: BatchOptions,
-  { what, more }: { what: 'plan' | 'mint'; more: string },
+  manifestPath: string | null,
+  { what, more }: { what: 'plan' | 'mint' | 'update'; more: string },
 ): GdnError {
   const them = hidden.count === 1 ? 'its' : 'their'
   return new GdnError('refused', `${hiddenText(hidden)}, and this ${what} would publish ${them} metadata`, {

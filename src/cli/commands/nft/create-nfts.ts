@@ -20,6 +20,7 @@ import type { DataRecord, Output } from '../../render/output.ts'
 import { versionHint } from '../../request/api-version.ts'
 import { connectDryRun, printDryRun } from '../../request/dry-run.ts'
 import { operateOnce, quoteOperation } from '../../request/operate-once.ts'
+import { refuseHiddenNfts } from '../../request/refuse-hidden.ts'
 import { showWaitForNfts } from '../../request/waiting.ts'
 import { hashLocalFiles, type LocalFile, replaceUrls, uploadLocalFiles } from './media.ts'
 import type { NftFlags } from './mint-flags.ts'
@@ -71,6 +72,8 @@ export async function createNfts(deps: Deps, wanted: NftCreation): Promise<void>
       note: `nft ${verb.toLowerCase()}`,
       async request(limit) {
         deps.checkPlan?.({ request: { ...asGiven } })
+        const { blockchain, contract_address: contract, metadata } = request
+        await refuseHiddenNfts(deps, connection, flags, { blockchain, contract, metadata, localFiles, what: 'mint' })
         const what = `${verb} ${count(n, 'NFT')} for ${request.receiver_wallet_address}`
         const priced = { limit, worst: () => worstOfRequest(endpoint, request) }
         await confirmSpending(deps, flags.yes, request.blockchain, connection, what, priced)

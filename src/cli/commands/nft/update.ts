@@ -19,6 +19,7 @@ import { createOutput, type View } from '../../render/output.ts'
 import { changeOnce } from '../../request/change-once.ts'
 import { checkRequest } from '../../request/check-request.ts'
 import { addOperationFlags, quoteOperation } from '../../request/operate-once.ts'
+import { refuseHiddenNfts } from '../../request/refuse-hidden.ts'
 import { warnOfQuotes } from '../../word-processor.ts'
 import {
   addBlockchainFlag,
@@ -116,6 +117,9 @@ export async function update(deps: Deps, id: string, flags: UpdateFlags): Promis
     content: replaceUrls(request, hashes),
     async request(limit: bigint | null) {
       deps.checkPlan?.(intent)
+      const { blockchain, contract_address: contract } = nft
+      const published = { blockchain, contract, metadata: request.metadata, localFiles, what: 'update' } as const
+      await refuseHiddenNfts(deps, connection, flags, published)
       const priced = { limit, worst: () => worstOfRequest('updatednft', request) }
       await confirmSpending(deps, flags.yes, nft.blockchain, connection, `Update ${nft.title} (${id})`, priced)
       return replaceUrls(request, await uploadLocalFiles(deps, connection.client, localFiles, hashes))

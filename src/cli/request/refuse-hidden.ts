@@ -1,0 +1,42 @@
+import { existsSync } from 'node:fs'
+import type { Blockchain } from '../../api/blockchains.ts'
+import type { NftMetadata } from '../../api/metadata.ts'
+import { runOrigin } from '../../operations/run-origin.ts'
+import { provenanceFolder } from '../../reveal/provenance-folder.ts'
+import type { Connection, Deps } from '../deps.ts'
+
+/** NFTs of a request, before their local files are uploaded. */
+interface PublishedNfts {
+  blockchain: Blockchain
+  contract: string
+  metadata: readonly NftMetadata[]
+  /** The local files, with the URLs that stand for them in the metadata. */
+  localFiles: readonly { path: string; placeholder: string }[]
+  what: 'mint' | 'update'
+}
+
+/**
+ * Refuses a request that would publish metadata which is hidden in another collection, unless `--again` is given. Files
+ * are compared only if they are local. Loads code only if this machine has an unrevealed drop.
+ *
+ * @throws GdnError `refused`
+ */
+export async function refuseHiddenNfts(
+  deps: Pick<Deps, 'identify'>,
+  { server, settings: { stateDir } }: Connection,
+  { again = false }: { again?: boolean },
+  { blockchain, contract: contractAddress, metadata, localFiles, what }: PublishedNfts,
+): Promise<void> {
+  if (again || !existsSync(provenanceFolder(stateDir))) return
+  const { refuseToPublish } = await import('../batch/minted-unrevealed.ts')
+  const pathOf = new Map(localFiles.map(({ placeholder, path }) => [placeholder, path]))
+  const rows = metadata.map((one) => ({
+    metadata: one,
+    localFiles: one.file_fields.flatMap(({ key, url }) => {
+      const path = pathOf.get(url)
+      return path === undefined ? [] : [{ key, path }]
+    }),
+  }))
+  const origin = runOrigin(server, await deps.identify(server))
+  await refuseToPublish({ stateDir, origin, blockchain, contractAddress }, rows, what)
+}
