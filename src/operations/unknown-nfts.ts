@@ -1,20 +1,30 @@
 import { GdnError } from '../core/errors.ts'
 
-/** Throws if the server doesn't know some IDs. getnfts omits them without an error. */
-export function refuseUnknown(missing: readonly string[]): void {
-  if (missing.length > 0) throw unknownNfts(missing)
+/** Whether the command accepts `<contract>/<token ID>` in place of the ID of an NFT. */
+interface Accepted {
+  takesTokens?: boolean
 }
 
-export function unknownNfts(missing: readonly string[]): GdnError {
+/** Throws if the server doesn't know some IDs. getnfts omits them without an error. */
+export function refuseUnknown(missing: readonly string[], accepted?: Accepted): void {
+  if (missing.length > 0) throw unknownNfts(missing, accepted)
+}
+
+export function unknownNfts(missing: readonly string[], { takesTokens = false }: Accepted = {}): GdnError {
+  const idOf = (contract: string, token: string) =>
+    `gdn nft list -c ${contract} --json | jq -r '.[] | select(.token_id == "${token}").nft_gdn_id'`
+  const number = missing.find((id) => /^\d+$/.test(id))
   const named = missing.find((id) => /^0x[0-9a-f]{40}(\/\d+)?$/i.test(id))
   const [address, token] = named?.split('/') ?? []
   const hint =
     token !== undefined
-      ? `Use the ID of the NFT: gdn nft list -c ${address} --json | jq -r '.[] | select(.token_id == "${token}").nft_gdn_id'`
+      ? `Use the ID of the NFT: ${idOf(address ?? '', token)}`
       : address !== undefined
         ? 'This is an address. Run `gdn collection show <address>`, or list NFTs with `gdn nft list -c <address>`.'
-        : missing.some((id) => /^\d+$/.test(id))
-          ? 'For a token ID, use `<contract>/1`.'
+        : number !== undefined
+          ? takesTokens
+            ? `For a token ID, use \`<contract>/${number}\`.`
+            : `For a token ID, use the ID of the NFT: ${idOf('<contract>', number)}`
           : 'Check the ID, the server and the account of the API key.'
   const what = `${missing.length === 1 ? 'NFT' : 'NFTs'} ${missing.join(', ')}`
   return new GdnError('not_found', `the server has no ${what}`, { hint, details: { nft_gdn_ids: missing } })

@@ -23,7 +23,8 @@ const NOT_OURS = `${FOREIGN} is not a collection of this account`
 
 test.each<[string[], string]>([
   [['nft', 'mint', '--title', 'Dawn', '--receiver', BOB], NOT_OURS],
-  [['nft', 'transfer', '1', '--sender', ALICE, '--receiver', BOB, '--yes'], 'the server has no NFT 1'],
+  [['nft', 'transfer', '1', '--sender', ALICE, '--receiver', BOB, '--yes'], NOT_OURS],
+  [['nft', 'transfer', `${FOREIGN}/1`, '--receiver', BOB, '--yes'], NOT_OURS],
   [['batch', 'mint', 'drop.csv', '--yes'], NOT_OURS],
   [['apply', 'drop.csv', '--yes'], NOT_OURS],
 ])('%j of a contract that the server did not deploy is refused, and nothing is accepted', async (argv, message) => {
@@ -45,7 +46,7 @@ test.each(['show', 'verify'])('nft %s of a number names the form that selects a 
   const { options } = await folder({})
   const env = { ...options.env, GDN_API_KEY: backend.apiKey.reveal(), GDN_CONTRACT: FOREIGN }
   const result = await cli(['nft', verb, '9', '--base-url', backend.url, '--json'], { ...options, env })
-  expect([result.code, errorOf(result).hint]).toEqual([5, 'For a token ID, use `<contract>/1`.'])
+  expect([result.code, errorOf(result).hint]).toEqual([5, 'For a token ID, use `<contract>/9`.'])
 })
 
 test.each([

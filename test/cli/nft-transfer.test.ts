@@ -116,6 +116,78 @@ describe('nft transfer', () => {
     expect(api.bodies('transfernft')).toEqual([{ ...REQUEST, sender_wallet_address: other }])
   })
 
+  describe('a token of a collection', () => {
+    const listed = (ids: readonly string[]) => () => ({
+      body: { requests: { contract_address: CONTRACT, blockchain: 'polygon' }, nft_gdn_ids: ids },
+    })
+    const collection = () => {
+      const tokens = [
+        nft('id-0'),
+        nft('id-1', { token_id: null, status: 'initiated' }),
+        nft('id-2', { token_id: '12' }),
+      ]
+      return fakeApi({
+        getnftgdnids: listed(['id-0', 'id-1', 'id-2']),
+        getnfts: knows(...tokens),
+        transfernft: accepts,
+      })
+    }
+    const flags = ['--receiver', RECEIVER, '-b', 'polygon', '--no-wait']
+
+    test.each([
+      [['12', '-c', CONTRACT]],
+      [['012', '-c', CONTRACT]],
+      [[`${CONTRACT}/12`]],
+      [[`${CONTRACT}/12`, '-c', CONTRACT, '--token-id', '12']],
+    ])('is found: %j', async (token) => {
+      const api = await collection()
+      const result = await cli(['nft', 'transfer', ...token, ...flags, '--base-url', api.url], { env })
+      expect(result.code, result.stderr).toBe(0)
+      expect(api.bodies('transfernft')).toEqual([{ ...REQUEST, nft_gdn_id: 'id-2', token_id: '12' }])
+    })
+
+    test('is not looked up if the server has an NFT with this ID', async () => {
+      const api = await fakeApi({ getnfts: knows(nft('12', { token_id: '7' })), transfernft: accepts })
+      const result = await cli(['nft', 'transfer', '12', '-c', CONTRACT, ...flags, '--base-url', api.url], { env })
+      expect(result.code, result.stderr).toBe(0)
+      expect(api.bodies('transfernft')).toEqual([{ ...REQUEST, nft_gdn_id: '12', token_id: '7' }])
+    })
+
+    const other = '0x1111111111111111111111111111111111111111'
+    test.each<[string, string[], number, string]>([
+      ['the collection lacks', ['13', '-c', CONTRACT], 5, `the server has no token 13 of ${CONTRACT}`],
+      ['has no collection', ['12'], 5, 'For a token ID, use `<contract>/12`.'],
+      ['is of two contracts', [`${CONTRACT}/12`, '-c', other], 2, '--contract: is another contract than that of'],
+      ['has two IDs', [`${CONTRACT}/12`, '--token-id', '7'], 2, '--token-id: is another token than'],
+      [
+        'is of another contract',
+        ['id-2', '-c', other],
+        2,
+        `--contract: id-2 is token 12 of ${CONTRACT}: nothing was sent`,
+      ],
+      [
+        'has another ID',
+        ['id-2', '--token-id', '7'],
+        2,
+        `--token-id: id-2 is token 12 of ${CONTRACT}: nothing was sent`,
+      ],
+    ])('that %s is rejected, and nothing is sent', async (_what, token, code, message) => {
+      const sent: string[] = []
+      const api = await fakeApi({
+        '*': (request, { path }) => {
+          const endpoint = path.split('/').at(-1) ?? ''
+          if (endpoint === 'getnftgdnids') return listed(['id-2'])()
+          if (endpoint === 'getnfts') return knows(nft('id-2', { token_id: '12' }))(request as never)
+          if (endpoint === 'transfernft') sent.push(endpoint)
+          return { status: 404, body: {} }
+        },
+      })
+      const result = await cli(['nft', 'transfer', ...token, ...flags, '--base-url', api.url], { env })
+      expect(result).toMatchObject({ code, stderr: expect.stringContaining(message) })
+      expect(sent).toEqual([])
+    })
+  })
+
   test('reads a JSON request from standard input, with either spelling of the token ID; flags override it', async () => {
     const { token_id, ...rest } = REQUEST
     const api = await fakeApi({ transfernft: accepts })

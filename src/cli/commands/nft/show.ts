@@ -83,7 +83,10 @@ export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags)
   }
   const refuseMissing = (records: readonly NftRecord[]) => {
     const known = new Set(records.map(({ nft_gdn_id }) => nft_gdn_id))
-    refuseUnknown(asked.filter((id) => !known.has(id)))
+    refuseUnknown(
+      asked.filter((id) => !known.has(id)),
+      { takesTokens: true },
+    )
   }
   // If the server doesn't know an ID, there is nothing to watch.
   const lookAtAll = async () => {

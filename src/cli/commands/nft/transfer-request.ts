@@ -43,6 +43,8 @@ export interface TransferGiven {
   receiver: string
   /** Request fields from flags or a file. */
   fields: Record<string, unknown>
+  /** The fields of a token that flags set, which override the file. */
+  fromFlags: readonly ('contract_address' | 'token_id')[]
   file: string | null
 }
 
@@ -96,7 +98,11 @@ export async function readTransfer(deps: Deps, id: string | undefined, flags: Tr
     const value = file === null && typeof receiver === 'string' && receiver.length <= 60 ? `"${receiver}" ` : ''
     throw new GdnError('invalid_input', `${value}${problem ?? ''}`, { place })
   }
-  return { nftGdnId, receiver, fields, file }
+  const fromFlags = [
+    ...(flags.contract === undefined ? [] : ['contract_address' as const]),
+    ...(flags.tokenId === undefined ? [] : ['token_id' as const]),
+  ]
+  return { nftGdnId, receiver, fields, fromFlags, file }
 }
 
 /**
@@ -135,13 +141,15 @@ function receiverProblem(receiver: string): string | null {
 export async function completeTransfer(
   deps: Deps,
   { client, server, settings }: { client: Pick<ApiClient, 'call'>; server: Server; settings: Settings },
-  { nftGdnId, receiver, fields }: TransferGiven,
+  given: TransferGiven,
 ): Promise<Record<string, unknown>> {
+  const { nftGdnId, receiver, fields } = given
   const needed = ['contract_address', 'token_id', 'sender_wallet_address', ...(isV12(settings) ? [] : ['blockchain'])]
   if (needed.every((name) => name in fields)) return fields
   const nft = await readNft({ client, signal: deps.signals.signal }, nftGdnId)
-  if (nft === undefined) throw unknownNfts([nftGdnId])
+  if (nft === undefined) throw unknownNfts([nftGdnId], { takesTokens: true })
   refuseUndeployed(nft, server)
+  refuseOtherToken(nft, given)
   const owner = nft.receiver_wallet_address
   if (fields.sender_wallet_address === undefined && owner && sameAddress(owner, receiver)) {
     throw new GdnError('refused', `${receiver} already owns ${nftGdnId}: nothing was sent`)
@@ -169,11 +177,34 @@ export async function blockchainOfTransfer(
   { nftGdnId, fields }: TransferGiven,
 ): Promise<Blockchain | null> {
   const nft = await readNft({ client, signal: deps.signals.signal }, nftGdnId)
-  if (nft === undefined) throw unknownNfts([nftGdnId])
+  if (nft === undefined) throw unknownNfts([nftGdnId], { takesTokens: true })
   const found = knownBlockchain(nft, await knownCollections(deps, place))
   const { blockchain = found, contract_address = nft.contract_address } = fields
   const isSame = blockchain === found && sameAddress(String(contract_address), nft.contract_address ?? '')
   return isSame ? found : null
+}
+
+/**
+ * Rejects a contract or a token ID that isn't that of the NFT, before anything is sent.
+ *
+ * @throws GdnError `invalid_input`
+ */
+function refuseOtherToken(nft: NftRecord, { nftGdnId, fields, fromFlags, file }: TransferGiven): void {
+  const { contract_address, token_id } = fields
+  const isOther =
+    typeof contract_address === 'string' &&
+    nft.contract_address != null &&
+    !sameAddress(contract_address, nft.contract_address)
+  const field = isOther
+    ? 'contract_address'
+    : typeof token_id === 'string' && nft.token_id != null && token_id !== nft.token_id
+      ? 'token_id'
+      : null
+  if (field === null) return
+  const flag = field === 'token_id' ? '--token-id' : '--contract'
+  const place: Place = file === null || fromFlags.includes(field) ? { flag } : { file, field }
+  const is = `${nftGdnId} is token ${nft.token_id} of ${nft.contract_address}`
+  throw new GdnError('invalid_input', `${is}: nothing was sent`, { place })
 }
 
 function refuseUndeployed(nft: NftRecord, server: Server): void {

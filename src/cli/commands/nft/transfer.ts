@@ -31,6 +31,7 @@ import { printDryRun } from '../../request/dry-run.ts'
 import { addOperationFlags, operateOnce, quoteOperation } from '../../request/operate-once.ts'
 import { showWaitForTransfer } from '../../request/waiting.ts'
 import { knownBlockchain, twoNfts } from './blockchain-of.ts'
+import { findTransferredToken } from './token-to-transfer.ts'
 import { howToEnableTransfer } from './transfer-hint.ts'
 import {
   blockchainOfTransfer,
@@ -45,13 +46,14 @@ type TransferRequest = z.output<typeof transferRequest12>
 export function command(deps: Deps, run = transfer): GdnCommand {
   return new GdnCommand({
     about:
-      'gdn looks up the token ID, contract, blockchain and current owner unless flags set them. The collection must let the API transfer NFTs (--enable-transfer). The API does not transfer NFTs on Solana.',
+      'The NFT is given by its ID, by <contract>/<token ID>, or by its token ID and --contract. gdn looks up the token ID, contract, blockchain and current owner unless flags set them. The collection must let the API transfer NFTs (--enable-transfer). The API does not transfer NFTs on Solana.',
     examples: [
       [
         'Transfer an NFT to a new owner',
         'gdn nft transfer 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d \\',
         '  --receiver @bob',
       ],
+      ['Transfer token 12 of a collection', 'gdn nft transfer 12 -c "Tidal Hours" --receiver @bob'],
       ['Send a JSON request from standard input', 'gdn nft transfer -f - --json < transfer.json'],
       [
         'Print the request without sending it',
@@ -95,7 +97,7 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
   const settings = await deps.settings(flags)
   const read = await readTransfer(deps, id, flags)
   const connection = await deps.connect(settings)
-  const given = await resolveTransfer(deps, connection, flags, read)
+  const given = await resolveTransfer(deps, connection, flags, await findTransferredToken(deps, connection, read))
   let sent: Partial<TransferRequest> = {}
   const complete = async () => {
     const schema = isV12(settings) ? transferRequest12 : transfernft.request

@@ -225,7 +225,7 @@ async function complete(
     return { record: null, owner, blockchain: flags.blockchain }
   }
   const record = await readNft({ client, signal: deps.signals.signal }, id)
-  if (record === undefined) throw unknownNfts([id])
+  if (record === undefined) throw unknownNfts([id], { takesTokens: true })
   if (record.burned === true && flags.receiver === undefined) {
     throw new GdnError('verify_failed', `${id} is burned: it has no owner`, {
       hint: `Run \`gdn nft history ${safe(id)}${serverFlag(server)}\` to show its history.`,

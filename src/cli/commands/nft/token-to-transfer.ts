@@ -1,0 +1,60 @@
+import { sameAddress } from '../../../api/same-address.ts'
+import { pagesOfNfts, readNft } from '../../../client/read-records.ts'
+import { flagError, GdnError } from '../../../core/errors.ts'
+import type { Connection, Deps } from '../../deps.ts'
+import { awaitResponse } from '../../request/slow-response.ts'
+import { blockchainOf } from './blockchain-of.ts'
+import { tokenNamed } from './named-token.ts'
+import type { TransferGiven } from './transfer-request.ts'
+
+/**
+ * Replaces `<contract>/<token ID>`, or a token ID with `--contract`, with the ID that the server gave the NFT. Any
+ * other transfer stays the same. A number that is the ID of an NFT on the server is not a token ID.
+ *
+ * @throws GdnError `usage` for a contract or token ID that contradicts a flag; `not_found`; those of `blockchainOf`
+ */
+export async function findTransferredToken(
+  deps: Deps,
+  connection: Connection,
+  given: TransferGiven,
+): Promise<TransferGiven> {
+  const { fields, nftGdnId } = given
+  const named = await tokenNamed(nftGdnId)
+  const contract = named?.contractAddress ?? fields.contract_address
+  const tokenId = named?.tokenId ?? (/^\d{1,78}$/.test(nftGdnId) ? nftGdnId : null)
+  if (typeof contract !== 'string' || tokenId === null) return given
+  if (named !== null && !sameAddress(String(fields.contract_address ?? contract), contract))
+    throw flagError('--contract', `is another contract than that of ${nftGdnId}`)
+  if (BigInt(tokenId) !== numberOf(fields.token_id ?? tokenId))
+    throw flagError('--token-id', `is another token than ${nftGdnId}`)
+  const reading = { client: connection.client, signal: deps.signals.signal }
+  if (named === null && (await readNft(reading, nftGdnId)) !== undefined) return given
+
+  const found = await idOfToken(deps, connection, { ...fields, contract_address: contract }, BigInt(tokenId))
+  return { ...given, nftGdnId: found, fields: { ...fields, contract_address: contract, nft_gdn_id: found } }
+}
+
+async function idOfToken(
+  deps: Deps,
+  connection: Connection,
+  fields: { contract_address: string; blockchain?: unknown },
+  tokenId: bigint,
+): Promise<string> {
+  const { client, server } = connection
+  const { signal } = deps.signals
+  const contract = fields.contract_address
+  const blockchain = await blockchainOf(deps, fields, connection)
+  const listing = client.call('getnftgdnids', { contract_addresses: contract, blockchain }, { signal })
+  const { nft_gdn_ids: ids } = await awaitResponse(deps.io, server.origin, listing)
+  for await (const { nfts } of pagesOfNfts({ client, signal }, ids)) {
+    const found = nfts.find(({ token_id }) => numberOf(token_id) === tokenId)
+    if (found !== undefined) return found.nft_gdn_id
+  }
+  throw new GdnError('not_found', `the server has no token ${tokenId} of ${contract}`, {
+    hint: `Run \`gdn nft list -c ${contract} -b ${blockchain}\` to list the tokens.`,
+  })
+}
+
+/** Returns a token ID as a number; null if it is none. */
+const numberOf = (text: unknown): bigint | null =>
+  typeof text === 'string' && /^\d{1,78}$/.test(text) ? BigInt(text) : null
