@@ -234,6 +234,36 @@ describe('a manifest with more rows than are left', () => {
     expect(same.code, same.stderr).toBe(0)
     expect(await supplyOf(address)).toMatchObject({ minted: 3, left: 0 })
   })
+
+  test('is validated without a warning of rows that another machine has minted', async () => {
+    const { address } = await limited(3)
+    const first = await machine(2)
+    expect(await first.run('batch', 'mint', first.path('drop.csv'), ...on(address))).toMatchObject({ code: 0 })
+    const second = await machine(2)
+    const validate = async (...flags: string[]) => {
+      const { code, stdout, stderr } = await second.run(
+        ...['batch', 'validate', second.path('drop.csv'), ...on(address), ...flags],
+      )
+      expect(code, stderr).toBe(0)
+      return stdout + stderr
+    }
+    expect(JSON.parse(await validate('--json'))).toMatchObject({ rows: 2, rows_on_server: 2 })
+    expect(await validate()).toContain(
+      'no errors. The server already has all of them, minted on another machine or with another state directory.',
+    )
+    await writeFile(second.path('drop.csv'), HEAD + rows(1, 3))
+    expect(await validate()).toContain('The server already has 2 of them, minted on another machine')
+    expect(await validate()).not.toContain('rows to mint')
+    await writeFile(second.path('drop.csv'), HEAD + rows(1, 4))
+    expect(await validate()).toContain('2 rows to mint, but only 1 is left')
+    // Rows of a file with another name are other rows.
+    await writeFile(second.path('other.csv'), HEAD + rows(1, 1))
+    const other = await second.run('batch', 'validate', second.path('other.csv'), ...on(address), '--json')
+    expect(JSON.parse(other.stdout)).toMatchObject({ rows_on_server: 0 })
+    // The machine that minted them knows it without the server.
+    const known = await first.run('batch', 'validate', first.path('drop.csv'), ...on(address))
+    expect(known.stderr).toMatch(/The run drop(-\w+)? has minted this manifest\./)
+  })
 })
 
 test('rows are minted up to the limit, if another machine mints in the meantime', async () => {

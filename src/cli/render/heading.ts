@@ -20,6 +20,7 @@ const SHORT_HEADINGS: Readonly<Record<string, string>> = {
   manifest_file: 'MANIFEST',
   royalty_bps: 'ROYALTY',
   checked_files: 'URLS CHECKED',
+  rows_on_server: 'ROWS MINTED',
   is_read_from_chain: 'SETTINGS',
   banner_image: 'BANNER',
   has_metadata: 'METADATA',

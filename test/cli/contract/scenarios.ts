@@ -877,7 +877,7 @@ export const EMPTY_FIELDS: Readonly<Record<string, readonly string[]>> = {
   'nft history': ['explorer_url'],
   'nft transfer': ['gas_used'],
   'nft show': ['blockchain', 'error'],
-  'batch validate': ['checked_files', 'findings', 'hints'],
+  'batch validate': ['checked_files', 'rows_on_server', 'findings', 'hints'],
   'wallet list': ['error'],
 }
 

@@ -24,8 +24,15 @@ import {
   TARGET_ALIASES,
 } from '../../batch/flags.ts'
 import { flagsAgain, unrevealedAgain } from '../../batch/flags-again.ts'
-import { MappedColumns, manifestOptions, manifestSource, withEnsNames } from '../../batch/manifest-options.ts'
+import {
+  MappedColumns,
+  manifestOptions,
+  manifestPath,
+  manifestSource,
+  withEnsNames,
+} from '../../batch/manifest-options.ts'
 import { duplicateWarnings } from '../../batch/row-warnings.ts'
+import { RowsOnServer } from '../../batch/rows-on-server.ts'
 import { checkShuffleFlags } from '../../batch/shuffled.ts'
 import { configuredServer } from '../../batch/which-server.ts'
 import { GdnCommand, wrongAddress } from '../../command.ts'
@@ -48,6 +55,7 @@ const VIEW: View = {
     'contract_address',
     'mapped_columns',
     'checked_files',
+    'rows_on_server',
     'warnings',
     'findings',
     'hints',
@@ -70,7 +78,7 @@ export interface ValidateFlags extends BatchMintFlags {
 export function command(deps: Deps, run = validate): GdnCommand {
   return new GdnCommand({
     about:
-      'The command checks every row, field and local file, and reports errors and warnings with their line and column. With --json, it lists up to 1,000 errors. The exit code is 2 if there is an error. With --check-files, the command also requests every file URL and applies the rules of a gdn backend. It reports a problem that may be temporary, such as an unavailable server, as a warning. With --preview, the command draws the local images of the first rows in a terminal. To choose how gdn draws them, set GDN_IMAGES to kitty, iterm, sixel, blocks or off. To see all images in a browser, use gdn batch preview. If a server and a collection with a maximum supply are selected, the command warns of rows that exceed the remaining supply.\nWith --for, the command also checks the rules of a marketplace, and names the row, column, rule and source of each finding. If a collection is selected, the command checks its image, banner and description.',
+      'The command checks every row, field and local file, and reports errors and warnings with their line and column. With --json, it lists up to 1,000 errors. The exit code is 2 if there is an error. With --check-files, the command also requests every file URL and applies the rules of a gdn backend. It reports a problem that may be temporary, such as an unavailable server, as a warning. With --preview, the command draws the local images of the first rows in a terminal. To choose how gdn draws them, set GDN_IMAGES to kitty, iterm, sixel, blocks or off. To see all images in a browser, use gdn batch preview. If a server and a collection with a maximum supply are selected, the command warns of rows that exceed the remaining supply. It also counts the rows that the server already has, for example because another machine minted them.\nWith --for, the command also checks the rules of a marketplace, and names the row, column, rule and source of each finding. If a collection is selected, the command checks its image, banner and description.',
     examples: [
       ['Validate a manifest', 'gdn batch validate drop.csv -b polygon'],
       ['Also check the file URLs', 'gdn batch validate drop.csv -b polygon --check-files'],
@@ -113,6 +121,8 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
     forMarketplace: flags.for !== undefined,
   })
   const duplicates = new DuplicateRows()
+  const path = unrevealed === undefined ? await manifestPath(deps, manifest) : null
+  const onServer = path === null || !(await isServerNamed(settings)) ? null : new RowsOnServer(path)
   const market = await openMarketplaceCheck(deps, settings, flags.for, rowWarnings.file)
   const { onRow, onInvalidRow, onFileWarning, onUnescaped } = rowWarnings.begin()
   const found = await validateManifest(
@@ -128,6 +138,7 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
       onRow(row, columns) {
         onRow(row, columns)
         duplicates.add(row)
+        onServer?.add(row)
         market?.add(row, columns)
       },
       onInvalidRow() {
@@ -145,15 +156,17 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
     manifest === '-' || found.issueCount > 0
       ? null
       : await knownRun(deps, manifest, contractAddress ?? undefined, settings)
-  const collection = { contractAddress, blockchain: target.blockchain }
-  const supply =
-    found.issueCount > 0
-      ? []
-      : await supplyWarnings(deps, settings, collection, rowWarnings.file, rows - sentRows(known))
+  const collection = found.issueCount > 0 ? null : { contractAddress, blockchain: target.blockchain }
+  const server = await onServerAndSupply(deps, settings, collection, {
+    file: rowWarnings.file,
+    rows,
+    sent: sentRows(known),
+    onServer,
+  })
   const warnings = [
     ...rowWarnings.all,
     ...duplicateWarnings(rowWarnings.file, duplicates),
-    ...supply,
+    ...server.warnings,
     ...(check?.warnings ?? []),
   ]
   printWarnings(deps.io, { warnings })
@@ -177,16 +190,20 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
     contract_address: contractAddress,
     mapped_columns: mapped.all,
     ...(check === null ? {} : { checked_files: check.checked }),
+    ...(server.rows === null ? {} : { rows_on_server: server.rows }),
     warnings,
     ...findings?.fields,
   })
   const summary = `${count(rows, 'row')} for ${count(receivers, 'receiver')}: no errors.`
   if (manifest === '-') return deps.io.note(summary)
   const again = `${shellWord(safe(manifest))}${flagsAgain(flags)}`
+  const elsewhere = server.rows !== null && server.rows > sentRows(known) ? server.rows : 0
   const next =
-    known === null || !isMinted(known)
-      ? `To preview the mint: gdn batch mint ${again}${unrevealedAgain(flags)} --dry-run`
-      : `The run ${safe(known.name)} has minted this manifest. To show the differences: gdn plan ${again}`
+    elsewhere > 0
+      ? `The server already has ${elsewhere === rows ? 'all of them' : `${elsewhere} of them`}, minted on another machine or with another state directory. To show the differences: gdn plan ${again}`
+      : known === null || !isMinted(known)
+        ? `To preview the mint: gdn batch mint ${again}${unrevealedAgain(flags)} --dry-run`
+        : `The run ${safe(known.name)} has minted this manifest. To show the differences: gdn plan ${again}`
   const missing = await missingFlags(deps, settings, contractAddress, target.blockchain)
   deps.io.note([`${summary} ${next}`, ...missing].join('\n'))
 }
@@ -224,31 +241,47 @@ function sentRows(run: RunStatus | null): number {
 /** Maximum time to wait for a server, because a manifest can also be validated without one. */
 const SUPPLY_MS = 5000
 
+interface Counted {
+  file: string
+  /** Number of rows of the manifest. */
+  rows: number
+  /** Number of rows that the server has accepted from this machine. */
+  sent: number
+  /** Null if the rows can't be looked up. */
+  onServer: RowsOnServer | null
+}
+
+interface FoundOnServer {
+  /** Number of rows that the server already has; null if unknown. */
+  rows: number | null
+  warnings: ManifestIssue[]
+}
+
 /**
- * Warns of rows that exceed the maximum supply of the selected collection. Returns nothing without a collection or a
- * server, or if the server doesn't respond.
- *
- * @param rows number of rows to mint
+ * Counts the rows that the server already has, and warns of other rows that exceed the maximum supply of the selected
+ * collection. Returns nothing without a collection or a server, or if the server doesn't respond.
  */
-async function supplyWarnings(
+async function onServerAndSupply(
   deps: Deps,
   settings: Settings,
-  { contractAddress, blockchain }: { contractAddress: string | null; blockchain: Blockchain | null },
-  file: string,
-  rows: number,
-): Promise<ManifestIssue[]> {
-  if (contractAddress === null || blockchain === null || rows <= 0 || !(await isServerNamed(settings))) return []
+  collection: { contractAddress: string | null; blockchain: Blockchain | null } | null,
+  { file, rows, sent, onServer }: Counted,
+): Promise<FoundOnServer> {
+  const { contractAddress = null, blockchain = null } = collection ?? {}
+  const found: FoundOnServer = { rows: null, warnings: [] }
+  if (contractAddress === null || blockchain === null || rows <= sent || !(await isServerNamed(settings))) return found
   const { signal } = deps.signals
   try {
     const { client } = await deps.connect(settings)
     const { beyondSupply, FEWER_ROWS } = await import('../../../batch/supply.ts')
     const target = { contractAddress, blockchain, manifestPath: null, signal }
-    const problem = await withTimeout(beyondSupply(client, target, rows), SUPPLY_MS)
-    return problem === null ? [] : [{ place: { file }, message: problem, hint: FEWER_ROWS }]
+    found.rows = onServer === null ? null : await withTimeout(onServer.count(client, target), SUPPLY_MS)
+    const problem = await withTimeout(beyondSupply(client, target, rows - Math.max(sent, found.rows ?? 0)), SUPPLY_MS)
+    if (problem !== null) found.warnings.push({ place: { file }, message: problem, hint: FEWER_ROWS })
   } catch (error) {
     if (!(error instanceof GdnError) || signal.aborted) throw error
-    return []
   }
+  return found
 }
 
 /** Lists what minting still needs. Validating itself needs neither a server nor a collection. */
