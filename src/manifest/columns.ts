@@ -181,6 +181,10 @@ export function parseColumnName(given: string, naming: ColumnNaming): ParsedName
       const hint = `Marketplaces read it as an extra key: rename the column to ${meant}, or add ${mapFlag(name, meant)}. ${leaveOutHint(name)}`
       return { problem: `unknown column "${name}"`, hint }
     }
+    if (folded(name) === 'attributes') {
+      const hint = `Make each trait a column of its own, such as attr:Class or attr(number):Power. ${leaveOutHint(name)} To read metadata files, use \`gdn art import\`.`
+      return { problem: `unknown column "${name}"`, hint }
+    }
     const close = nearest(folded(name), COLUMN_NAMES) ?? nearest(folded(name), LONG_COMMON_NAMES)
     return {
       isUnknown: true,

@@ -39,6 +39,9 @@ interface Trait {
   kinds: Map<Kind, FoundAt>
 }
 
+/** The words of a name that may be meant as its type: `Level (number)`, `number:Level` and `Level:number`. */
+const NAMED_TYPES = [/\(\s*(\w+)[^()]*\)$/, /^\s*(\w+)\s*:/, /:\s*(\w+)\s*$/]
+
 const NONE: ReadonlySet<string> = new Set()
 
 type Kind = 'typed trait' | 'number' | 'text'
@@ -122,9 +125,10 @@ export class TraitChecks {
 
   #checkMax(trait: Trait, { display_type: type, max_value: max, tag }: Attribute, at: FoundAt): void {
     if (type === undefined) {
-      const [, named] = /\(\s*(\w+)[^()]*\)$/.exec(tag.toLowerCase()) ?? []
-      if (!isTraitType(named)) return
-      const message = `the trait ${quoted(tag)} is text, although its name ends with the type ${named}`
+      const name = tag.toLowerCase()
+      const named = NAMED_TYPES.map((words) => words.exec(name)?.[1]).find(isTraitType)
+      if (named === undefined) return
+      const message = `the trait ${quoted(tag)} is text, although its name contains the type ${named}`
       const fix = `For a typed trait, use the column attr(${named}):<name>.`
       this.#report(trait, 'named', { at, rule: 'trait-type', message, fix })
       return

@@ -183,6 +183,14 @@ describe('in a JSON manifest', () => {
     ])
   })
 
+  test('the attributes of a metadata file get a hint how to write them', async () => {
+    const { issues } = await read(json({ attributes: [{ trait_type: 'Power', value: 5 }] }))
+    expect(issues[0]).toMatchObject({
+      message: 'unknown column "attributes"',
+      hint: expect.stringMatching(/such as attr:Class or attr\(number\):Power\..* use `gdn art import`\./),
+    })
+  })
+
   test('metadata objects are checked in the same way', async () => {
     const metadata = (attribute: object) => ({
       title: 'Dawn',

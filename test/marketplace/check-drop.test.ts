@@ -162,6 +162,8 @@ const WRONG: readonly Wrong[] = [
     ...(['trait-max', 2, 'attr(number,max=100):Power', 'drop.json'] as const),
   ],
   ['a name that ends with a type', csv('attr:Level (number)', '5', '6'), 'trait-type', 1, 'attr:Level (number)'],
+  ['a name with a type before its colon', csv('attr:number:Level', '5', '6'), 'trait-type', 1, 'attr:number:Level'],
+  ['a name with a type after its colon', csv('attr:Born: date', '5', '6'), 'trait-type', 1, 'attr:Born: date'],
   ['traits that differ in an accent', csv('attr:Décor,attr:Decor', 'Red,', ',Blue'), 'trait-spelling', 2, 'attr:Decor'],
   [
     'traits of JSON rows that differ in case',
