@@ -67,9 +67,13 @@ function* differences(before: IndexToken, now: IndexToken): Generator<Finding> {
   const isReadable = now.files[0]?.error === undefined && now.files[0]?.cid !== undefined
   // Without the metadata, the archive doesn't say which files it names.
   const hadMetadata = before.files[0]?.cid !== undefined
+  const isArchived = ({ url, cid }: IndexFile) =>
+    before.files.some((one) => one.cid !== undefined && one.url === url && (cid === undefined || one.cid === cid))
   for (const file of now.files) {
     const archived = old.get(file.field)
     old.delete(file.field)
+    // After an update, the archive has the original metadata as the metadata.
+    if (archived === undefined && isArchived(file)) continue
     if (archived === undefined && hadMetadata) yield differs(file, 'the file is not in the archive')
     else if (file.cid === undefined) continue
     else if (archived === undefined) yield notArchived(file)

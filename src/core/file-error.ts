@@ -15,6 +15,8 @@ const REASONS: Readonly<Record<string, string>> = {
   ENFILE: 'too many open files on this machine',
 }
 
+const FIX_DISK = 'Free some space or fix the permissions, then run the same command again.'
+
 /** Runs a file operation and adds the path to its system error, because errors of file handles don't contain one. */
 export async function namingFile<Value>(path: string, act: () => Promise<Value>): Promise<Value> {
   try {
@@ -32,7 +34,7 @@ export function fileError(error: unknown): GdnError | null {
   if (reason === undefined || typeof path !== 'string') return null
   return new GdnError('file_error', reason, {
     place: { file: path },
-    hint: 'Free some space or fix the permissions, then run the same command again.',
+    hint: systemCode(error) === 'ENOTDIR' ? 'Check the path.' : FIX_DISK,
     details: { system: messageOf(error) },
     cause: error,
   })

@@ -46,3 +46,21 @@ test('archives the metadata that an updated NFT was minted with, so that a resto
   const restored = await verifyAt((await backendAt(restoredDir)).url)
   expect(restored.code, restored.stderr).toBe(0)
 })
+
+test('a check after an update does not say that the archive lacks the original metadata', async () => {
+  const backend = await backendAt(await dataDir())
+  const { collection, ids, nfts } = await dynamicNfts(backend, ['Dawn', 'Noon'])
+  const { dir, env } = await tempHome()
+  const file = join(dir, 'tides.car')
+  const own = { ...env, GDN_BASE_URL: backend.url, GDN_API_KEY: backend.apiKey.reveal() }
+  const on = [collection.address, '-b', 'polygon', '--json']
+  expect((await cli(['collection', 'archive', ...on, '--to', file], { env: own })).code).toBe(0)
+  await ended(backend, await update(backend, collection, String(ids[1]), 'Night'))
+  const { code, stdout } = await cli(['collection', 'check', ...on, '--archive', file], { env: own })
+  expect(code).toBe(7)
+  const found = JSON.parse(stdout) as { token_id: string; field: string | null; error: string }[]
+  expect(found.map(({ token_id, field, error }) => [token_id, field, error.split(' ipfs:')[0]])).toEqual([
+    [nfts[1]?.token_id, null, 'the token URI was'],
+    [nfts[1]?.token_id, 'metadata', 'the URL was'],
+  ])
+})

@@ -31,7 +31,9 @@ describe('a full disk', () => {
 
 test('a folder that cannot be created is reported with its path, and not as an unexpected failure', async () => {
   const below: unknown = await makePrivateFolder('/dev/null/gdn').catch((reason: unknown) => reason)
-  expect(await reported(below)).toMatch(/^error: \/dev\/null\/gdn: a part of its path is not a directory/)
+  expect(await reported(below)).toMatch(
+    /^error: \/dev\/null\/gdn: a part of its path is not a directory\n {2}Check the path\.\n/,
+  )
   // The error that Node returns on a read-only file system.
   const missing = Object.assign(new Error('ENOENT'), { code: 'ENOENT', syscall: 'mkdir', path: '/read-only/gdn' })
   expect(await reported(missing)).toMatch(/^error: \/read-only\/gdn: the directory can't be created/)
