@@ -36,6 +36,23 @@ describe('a limit of tokens', () => {
     expect(await collection.read.totalSupply()).toBe(25n)
   })
 
+  test('costs a mint at most 0.5 % more gas than no limit', async () => {
+    const gasOf = async (max: bigint) => {
+      const collection = await limited(max)
+      await collection.mint(toAlice(1))
+      const gas: number[] = []
+      for (const count of [1, 50]) {
+        const runs = Array.from({ length: count }, () => ({ receiver: random(20), count: 1 }))
+        gas.push(Number((await collection.mint(runs)).gasUsed))
+      }
+      return gas
+    }
+    const [without, withLimit] = [await gasOf(0n), await gasOf(1000n)]
+    for (const [index, gas] of without.entries()) {
+      expect(Math.abs(Number(withLimit[index]) - gas) / gas).toBeLessThan(0.005)
+    }
+  })
+
   test('counts burned tokens', async () => {
     const collection = await limited(2n)
     await collection.mint(toAlice(2))
