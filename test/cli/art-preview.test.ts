@@ -106,6 +106,18 @@ describe('gdn art preview', () => {
     expect(await content()).toBe(before)
   })
 
+  test.each([
+    ['none/p.html', 'the folder .*none does not exist'],
+    ['one.png/p.html', 'the folder .*one.png does not exist'],
+    // Only Linux has the file system at /proc.
+    ['/proc/p.html', "(can't write /proc/p.html: files can't be created in this folder|the folder /proc does not .*)"],
+  ])('names the flag and the reason if the page %s cannot be created', async (out, message) => {
+    const { run } = await art()
+    const { code, stderr } = await run('--count', '4', '--out', out)
+    expect([code, stderr]).toEqual([2, expect.stringMatching(`error: --out: ${message}\n`)])
+    expect(stderr).not.toContain('ENOENT')
+  })
+
   test('writes a page beside art.yaml if that folder contains the layers', async () => {
     const { run, path } = await art()
     const text = await readFile(path('art.yaml'), 'utf8')

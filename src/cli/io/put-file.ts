@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { link, open, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { flagError, GdnError, messageOf, systemCode } from '../../core/errors.ts'
+import { fileError } from '../../core/file-error.ts'
 
 /** Returns a hidden name beside a file, for its draft. */
 export const draftOf = (path: string) => join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}`)
@@ -67,7 +68,10 @@ export async function isThere(path: string): Promise<boolean> {
 }
 
 export function cantWrite(path: string, error: unknown, flag: string): GdnError {
-  return new GdnError('usage', `can't write ${path}: ${messageOf(error)}`, {
+  // Some file systems, such as /proc, report ENOENT for a new file in an existing folder.
+  const ofFolder = systemCode(error) === 'ENOENT' ? "files can't be created in this folder" : undefined
+  const reason = ofFolder ?? fileError(error)?.message ?? messageOf(error)
+  return new GdnError('usage', `can't write ${path}: ${reason}`, {
     place: { flag },
     hint: 'Use a file in an existing folder that you can write to.',
     cause: error,

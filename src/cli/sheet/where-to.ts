@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises'
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { platform } from 'node:process'
 import { pathToFileURL } from 'node:url'
 import { flagError } from '../../core/errors.ts'
@@ -26,6 +26,7 @@ export function addSheetFlags(command: GdnCommand, usual: string): GdnCommand {
  * overwriting.
  *
  * @param flag the flag that specifies the path
+ * @throws GdnError `usage` if the path isn't a file in an existing folder; `not_confirmed`
  */
 export async function whereTo(
   { io, cwd }: Pick<Deps, 'io' | 'cwd'>,
@@ -40,6 +41,10 @@ export async function whereTo(
     throw flagError(flag, `${path} is a directory`, 'Use the path of a file in the directory.')
   }
   if (found !== null && !found.isFile()) throw flagError(flag, `${path} is not a regular file`, 'Use another file.')
+  const folder = dirname(path)
+  if (found === null && !(await isFolder(folder))) {
+    throw flagError(flag, `the folder ${folder} does not exist`, 'Create the folder, or use another one.')
+  }
   if (force === true || !(await isThere(path))) return { path, replace: force === true }
   await io.confirm(`${safe(path)} already exists. Overwrite it?`, '--force', {
     message: 'nothing was written',
@@ -47,6 +52,8 @@ export async function whereTo(
   })
   return { path, replace: true }
 }
+
+const isFolder = async (path: string): Promise<boolean> => (await stat(path).catch(() => null))?.isDirectory() === true
 
 /** Opens a page in the browser. If that fails, prints only a note, because the path was already printed. */
 export async function openSheet({ io, env }: Deps, path: string): Promise<void> {
