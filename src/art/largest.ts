@@ -23,17 +23,23 @@ interface Range {
  */
 export function largestOf(art: Art, diagram: Diagram, { seed, made }: { seed: string; made: number | null }): Range {
   const problem = problemOf(art, made ?? 0)
-  let upper = layerBound(problem, diagram)
-  let largest = made
-  if (upper <= BigInt(MAX_COUNT)) upper = BigInt(provenBound(art, Number(upper), largest))
+  const bound = layerBound(problem, diagram)
+  if (bound > BigInt(MAX_COUNT)) return { largest: null, upper: bound }
   const lowest = Math.max(...problem.exact.map((own) => own.reduce<number>((sum, one) => sum + (one ?? 0), 0)), 1)
-  let [low, high] = [largest ?? lowest - 1, Number(upper)]
-  for (let tries = 0; tries < TRIES && low < high && upper <= BigInt(MAX_TRIED); tries++) {
-    const count = tries === 0 ? high : Math.ceil((low + high) / 2)
-    if (findRows(problemOf(art, count), diagram, seed) === null) high = count - 1
-    else [low, largest] = [count, count]
+  const search = (from: number | null, upper: number) => {
+    let largest = from
+    let [low, high] = [largest ?? lowest - 1, upper]
+    for (let tries = 0; tries < TRIES && low < high && upper <= MAX_TRIED; tries++) {
+      const count = tries === 0 ? high : Math.ceil((low + high) / 2)
+      if (findRows(problemOf(art, count), diagram, seed) === null) high = count - 1
+      else [low, largest] = [count, count]
+    }
+    return { largest: largest === made && low < high ? null : largest, upper: BigInt(upper) }
   }
-  return { largest: largest === made && low < high ? null : largest, upper }
+  const begun = made === null ? search(null, Number(bound)) : { largest: made, upper: bound }
+  // Proofs need a possible count. A lower bound makes the search more likely to find the largest edition.
+  const upper = provenBound(art, Number(bound), begun.largest)
+  return made === null && BigInt(upper) === bound ? begun : search(begun.largest, upper)
 }
 
 /** Each NFT has a value of each layer, so a layer limits the number of NFTs. */

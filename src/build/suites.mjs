@@ -99,7 +99,7 @@ export const LONG_FORMS = {
   ],
   fuzz: [
     'test/archive/intact.test.ts',
-    'test/art/edition-property.test.ts',
+    'test/art/{edition,large-edition}-property.test.ts',
     'test/{keystore,manifest}/fuzz.test.ts',
     'test/core/strict-json.test.ts',
     'test/batch/{rows,rows-kept}.test.ts',

@@ -2,13 +2,12 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseArt } from '../../src/art/art-file.ts'
 import { checkArt } from '../../src/art/check.ts'
-import { makeEdition } from '../../src/art/edition.ts'
 import { problemOf } from '../../src/art/problem.ts'
 import { isContradictory, prove } from '../../src/art/prove.ts'
 import type { Art } from '../../src/art/types.ts'
 import { GdnError } from '../../src/core/errors.ts'
 import { runs } from '../helpers/runs.ts'
-import { allowedCombinations, artFiles, exactCounts, followsRule, possibleCounts } from './brute-force.ts'
+import { allowedCombinations, artFiles, expectValid, possibleCounts } from './brute-force.ts'
 
 /** Parses a random file; null if a trait excludes itself. */
 function artOf(file: object): Art | null {
@@ -22,18 +21,6 @@ function artOf(file: object): Art | null {
 
 const SMALL = { layers: 3, traits: 3, rules: 4, most: 3 }
 const MEDIUM = { layers: 4, traits: 6, rules: 6, most: 20 }
-
-/** Expects that an edition follows the file. */
-function expectValid(art: Art, count: number, seed: string): void {
-  const { items, deviations } = makeEdition(art, { count, seed })
-  expect(items.map(({ number }) => number)).toEqual(Array.from({ length: count }, (_, index) => index + 1))
-  const rows = items.map(({ traits }) => [...traits])
-  expect(new Set(rows.map(String)).size).toBe(count)
-  for (const row of rows) for (const rule of art.rules) expect(followsRule(rule, row)).toBe(true)
-  const made = (layer: number, trait: number) => rows.filter((row) => row[layer] === trait).length
-  for (const one of exactCounts(art)) expect(made(one.layer, one.trait)).toBe(one.count)
-  for (const one of deviations) expect(made(one.layer, one.trait)).toBe(one.made)
-}
 
 describe('for random layers, counts and rules', () => {
   test('the verdict, the number of combinations and the bounds agree with brute force', () => {

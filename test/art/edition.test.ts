@@ -122,6 +122,85 @@ describe('makeEdition', () => {
   })
 })
 
+describe('an edition of 10,000 NFTs of 8 layers with 20 traits each, and 30 rules', () => {
+  const name = (layer: number, trait: number) => `L${layer}/T${trait % 20}`
+  const traits = (layer: number, count: (trait: number) => number | null) =>
+    Object.fromEntries(
+      Array.from({ length: 20 }, (_, trait) => {
+        const exact = count(trait)
+        return [`T${trait}`, { file: `${layer}.png`, ...(exact === null ? { weight: 1 + trait } : { count: exact }) }]
+      }),
+    )
+  const many = (count: (layer: number, trait: number) => number | null) =>
+    Array.from({ length: 8 }, (_, layer) => ({
+      name: `L${layer}`,
+      traits: traits(layer, (trait) => count(layer, trait)),
+    }))
+  const mixed = Array.from({ length: 30 }, (_, rule) => {
+    const [kind = '', targets = 1] = ([['requires'], ['excludes', 2], ['only_with', 3]] as const)[rule % 3] ?? []
+    const other = (rule * 5 + 1 + (rule % 7)) % 8
+    const layer = other === rule % 8 ? (other + 1) % 8 : rule % 8
+    return {
+      if: name(layer, rule * 7),
+      [kind]: Array.from({ length: targets }, (_, more) => name(other, rule * 3 + more)),
+    }
+  })
+  // The first layer decides four others, and the last 10 rules leave 160 combinations of two others.
+  const tight = [
+    ...Array.from({ length: 20 }, (_, trait) => ({
+      if: name(0, trait),
+      requires: [1, 2, 3, 4].map((layer) => name(layer, trait * (layer + 2))),
+    })),
+    ...Array.from({ length: 10 }, (_, group) => ({
+      if: [name(5, group * 2), name(5, group * 2 + 1)],
+      only_with: [name(6, group), name(6, group * 3 + 1)],
+    })),
+  ]
+
+  // CPU time, because other programs can use the processors meanwhile.
+  test.each([
+    ['with weights', many(() => null), mixed, 10_000],
+    ['with exact counts', many((_, trait) => [1, 5, 10, 50, 100, 200][trait] ?? null), mixed, 10_000],
+    ['that is 90 % of the largest one', many(() => null), tight, 14_400],
+    ['that is the only possible size', many((layer) => (layer === 7 ? 500 : null)), tight, 10_000],
+  ])('%s, is checked and made in less than 20 s', (_, many, rules, count) => {
+    const art = artOf({ layers: many, rules })
+    const before = process.cpuUsage()
+    const checked = checkArt(art, { count, seed: 'a' })
+    const between = process.cpuUsage(before)
+    const { items } = makeEdition(art, { count, seed: 'a' })
+    const after = process.cpuUsage(before)
+    expect(checked.verdict).toBe('possible')
+    if (rules === tight) expect(checked.upperBound).toBe(count === 14_400 ? 16_000n : 10_000n)
+    expect(new Set(items.map(({ traits }) => traits.join())).size).toBe(count)
+    const seconds = ({ user, system }: NodeJS.CpuUsage) => (user + system) / 1e6
+    expect(seconds(between)).toBeLessThan(20)
+    expect(seconds(after) - seconds(between)).toBeLessThan(20)
+  })
+})
+
+test('finds the same largest edition for a possible and for an impossible count', () => {
+  const rare = { Common: { file: 'a.png', weight: 9 }, Rare: { file: 'b.png', count: 2 } }
+  const hats = { Cap: { file: 'a.png' }, Crown: { file: 'b.png', count: 7 } }
+  const art = artOf({
+    layers: [...layers(3, [3, 2, 1]), { name: 'Mark', traits: rare }, { name: 'Hat', optional: '30%', traits: hats }],
+    rules: [
+      { if: 'L1/T2', only_with: 'L0/T0' },
+      { if: 'Hat/Crown', excludes: 'L2/T1' },
+    ],
+  })
+  const bounds = [20, 60, 1000].map((count) => {
+    const { verdict, largest, upperBound } = checkArt(art, { count, seed: 'a' })
+    return { verdict, largest, upperBound }
+  })
+  const same = { largest: 51, upperBound: 51n }
+  expect(bounds).toEqual([
+    { verdict: 'possible', ...same },
+    { verdict: 'impossible', ...same },
+    { verdict: 'impossible', ...same },
+  ])
+})
+
 test('counts 10^30 combinations exactly', () => {
   const found = checkArt(artOf({ layers: layers(30, WEIGHTS.concat(WEIGHTS)) }), { count: 50, seed: 'a' })
   expect(found).toMatchObject({ verdict: 'possible', combinations: 10n ** 30n, upperBound: 10n ** 30n, deviations: [] })
