@@ -204,6 +204,18 @@ describe('rejects an image, with the location of its trait', () => {
     expect(await problemOf(render(artOf(folder, ['bomb.png'])))).toMatch(/^art\.yaml:6 "bomb\.png" /)
   })
 
+  test('with too many pixels, by the size in its header', async () => {
+    const folder = await tempDir()
+    const size = { width: 9000, height: 8000, channels: 3 } as const
+    await sharp({ create: { ...size, background: '#fff' } })
+      .png()
+      .toFile(join(folder, 'bomb.png'))
+    const message = 'art.yaml:6 "bomb.png" has 9000 × 8000 pixels, and an image can have at most 67,108,864 in all'
+    const art = artOf(folder, ['bomb.png'])
+    expect(await problemOf(render(art))).toBe(message)
+    expect(await problemOf(checkFiles(art, 'contain'))).toBe(message)
+  })
+
   test('that is animated', async () => {
     const folder = await tempDir()
     const frames = ['#fff', '#000'].map(

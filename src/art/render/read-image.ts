@@ -2,6 +2,7 @@ import { constants, open } from 'node:fs/promises'
 import { GdnError, messageOf, type Place, systemCode } from '../../core/errors.ts'
 import { fileError } from '../../core/file-error.ts'
 import { formatBytes } from '../../core/format-bytes.ts'
+import { grouped } from '../../core/grouped.ts'
 import { quoted } from '../../core/quoted.ts'
 import { sniffContentType } from '../../files/content-type.ts'
 import type { Sharp } from './load-sharp.ts'
@@ -75,10 +76,14 @@ export async function sizeOf(sharp: Sharp, image: ImageFile, bytes: Buffer): Pro
     const found = type.startsWith('image/') ? `is ${type}` : 'is not an image'
     throw imageProblem(image, `${found}, and layers need PNG, WebP or JPEG`)
   }
-  const { autoOrient: size, pages = 1 } = await decoding(image, async () => await source(sharp, bytes).metadata())
+  const { autoOrient: size, pages = 1 } = await decoding(
+    image,
+    async () => await sharp(bytes, { ...OPTIONS, limitInputPixels: false }).metadata(),
+  )
   if (pages > 1) throw imageProblem(image, 'is animated')
   if (size.width * size.height > MAX_PIXELS) {
-    throw imageProblem(image, `has ${size.width} × ${size.height} pixels, more than ${MAX_PIXELS} in all`)
+    const most = grouped(MAX_PIXELS)
+    throw imageProblem(image, `has ${size.width} × ${size.height} pixels, and an image can have at most ${most} in all`)
   }
   return { width: size.width, height: size.height }
 }
@@ -116,7 +121,8 @@ export const wrongSize = (image: ImageFile, own: Size, output: Size, also = ''):
     'Add --fit contain, cover or fill to scale such images. GIF and animated images keep their size then.',
   )
 
-const source = (sharp: Sharp, bytes: Buffer) => sharp(bytes, { limitInputPixels: MAX_PIXELS, failOn: 'warning' })
+const OPTIONS = { limitInputPixels: MAX_PIXELS, failOn: 'warning' } as const
+const source = (sharp: Sharp, bytes: Buffer) => sharp(bytes, OPTIONS)
 
 async function decoding<Value>(image: ImageFile, act: () => Promise<Value>): Promise<Value> {
   try {
