@@ -125,7 +125,7 @@ async function checkFolder({ folder: path, namedFolder }: ArtLayer, named: Reado
     throw fileError(error) ?? error
   })
   if (found?.isDirectory()) return true
-  const hint = 'Correct the folder in art.yaml, or create it.'
+  const hint = 'Correct the folder in art.yaml, or create it. Its path is relative to the folder of art.yaml.'
   const message = found === null ? await missingText(path, namedFolder.file, named) : 'is not a folder'
   throw imageProblem({ ...namedFolder, path }, message, hint)
 }
