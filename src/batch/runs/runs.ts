@@ -96,8 +96,8 @@ export const isRevealedHere = async ({ stateDir, id }: Pick<Run, 'stateDir' | 'i
   )
 
 /**
- * Returns whether this machine knows that the NFTs of an unrevealed drop show all its rows. Rows that were burned before
- * the reveal, or abandoned, are not public.
+ * Returns whether this machine knows that the NFTs of an unrevealed drop show all its rows. Rows that were burned
+ * before the reveal, or abandoned, are not public.
  */
 export const arePublic = async ({ stateDir, id }: Pick<Run, 'stateDir' | 'id'>): Promise<boolean> =>
   await reading(stateDir, false, (state) =>

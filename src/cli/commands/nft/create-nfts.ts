@@ -20,10 +20,10 @@ import type { DataRecord, Output } from '../../render/output.ts'
 import { versionHint } from '../../request/api-version.ts'
 import { connectDryRun, printDryRun } from '../../request/dry-run.ts'
 import { operateOnce, quoteOperation } from '../../request/operate-once.ts'
-import { refuseHiddenNfts } from '../../request/refuse-hidden.ts'
 import { showWaitForNfts } from '../../request/waiting.ts'
 import { hashLocalFiles, type LocalFile, replaceUrls, uploadLocalFiles } from './media.ts'
 import type { NftFlags } from './mint-flags.ts'
+import { refuseHiddenNfts } from './refuse-hidden.ts'
 import { howToEnableTransfer } from './transfer-hint.ts'
 
 /** A validated request of createnft, creatednft or createnfttrans. */

@@ -19,7 +19,6 @@ import { createOutput, type View } from '../../render/output.ts'
 import { changeOnce } from '../../request/change-once.ts'
 import { checkRequest } from '../../request/check-request.ts'
 import { addOperationFlags, quoteOperation } from '../../request/operate-once.ts'
-import { refuseHiddenNfts } from '../../request/refuse-hidden.ts'
 import { warnOfQuotes } from '../../word-processor.ts'
 import {
   addBlockchainFlag,
@@ -38,6 +37,7 @@ import {
   uploadLocalFiles,
 } from './media.ts'
 import { addMetadataFlags, type NftFlags } from './mint-flags.ts'
+import { refuseHiddenNfts } from './refuse-hidden.ts'
 
 export type UpdateFlags = ChangeFlags &
   Pick<NftFlags, 'title' | 'description' | 'image' | 'media' | 'extra' | 'attr' | 'file'>

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
-import type { Blockchain } from '../../api/blockchains.ts'
-import type { NftMetadata } from '../../api/metadata.ts'
-import { runOrigin } from '../../operations/run-origin.ts'
-import { provenanceFolder } from '../../reveal/provenance-folder.ts'
-import type { Connection, Deps } from '../deps.ts'
+import type { Blockchain } from '../../../api/blockchains.ts'
+import type { NftMetadata } from '../../../api/metadata.ts'
+import { runOrigin } from '../../../operations/run-origin.ts'
+import { provenanceFolder } from '../../../reveal/provenance-folder.ts'
+import type { Connection, Deps } from '../../deps.ts'
 
 /** NFTs of a request, before their local files are uploaded. */
 interface PublishedNfts {
@@ -28,7 +28,7 @@ export async function refuseHiddenNfts(
   { blockchain, contract: contractAddress, metadata, localFiles, what }: PublishedNfts,
 ): Promise<void> {
   if (again || !existsSync(provenanceFolder(stateDir))) return
-  const { refuseToPublish } = await import('../batch/minted-unrevealed.ts')
+  const { refuseToPublish } = await import('../../batch/minted-unrevealed.ts')
   const pathOf = new Map(localFiles.map(({ placeholder, path }) => [placeholder, path]))
   const rows = metadata.map((one) => ({
     metadata: one,
