@@ -510,6 +510,12 @@ describe('gdn art import', () => {
     ['layers', { 'layers/Eyes/Red#3.png': PNG, 'layers/Hat/Cap.png': PNG }, 'layers', 'gdn art init layers > art.yaml'],
     ['the folder of HashLips itself', { ...BUILD, 'layers/Eyes/Red.png': PNG }, '.', 'gdn art import build'],
     ['the folder json', BUILD, 'build/json', 'Pass the folder that contains it: gdn art import '],
+    [
+      'the output of gdn art generate',
+      { 'drop/edition.json': {}, 'drop/manifest.csv': 'id', 'drop/images/1.png': PNG },
+      'drop',
+      'gdn art generate made this folder, which has a manifest: drop/manifest.csv',
+    ],
     ['a missing folder', {}, 'build', 'Pass the build folder of HashLips'],
     ['a file', { build: 'x' }, 'build', 'Pass the build folder of HashLips'],
     [

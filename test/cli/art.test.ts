@@ -49,6 +49,19 @@ describe('gdn art init', () => {
     expect(JSON.parse(checked.stdout)).toMatchObject({ verdict: 'possible', combinations: '8', largest_edition: 8 })
   })
 
+  test('prints comments with groups, rules and one-of-ones that are valid without the comment signs', async () => {
+    const { gdn, write } = await layers([...HASHLIPS, '../special/one.png'])
+    const { stdout } = await gdn('init', 'layers')
+    const blocks = /^# (?:groups|rules|one_of_ones|collection):.*\n(?:# {2,}.*\n)*/gm
+    expect(stdout.match(blocks)).toHaveLength(4)
+    await write(
+      'art.yaml',
+      stdout.replaceAll(blocks, (block) => block.replaceAll(/^# /gm, '')),
+    )
+    const { code, stderr } = await gdn('check', 'art.yaml', '--count', '3')
+    expect(code, stderr).toBe(0)
+  })
+
   test.each([
     ['an empty layer', [...HASHLIPS], { 'layers/3_Eyes/.gitkeep': '' }, 'layers/3_Eyes', 'is empty'],
     ['a layer in a layer', [...HASHLIPS, '1_Sky/Night/Dark.png'], {}, 'layers/1_Sky/Night', 'is a folder in'],
@@ -161,6 +174,7 @@ describe('gdn art check', () => {
     const { code, stderr } = await gdn('check', 'art.yaml', '--count', '5')
     expect(code).toBe(2)
     expect(stderr).toContain('error: art.yaml:5:13: "layers/Skye" does not exist: did you mean "layers/Sky"?\n')
+    expect(stderr).toContain('Its path is relative to the folder of art.yaml.')
     expect(stderr).not.toContain('r.png')
   })
 
