@@ -56,6 +56,25 @@ describe('createClient', () => {
     await gdn.close()
   })
 
+  test('sends no typed trait to a server that does not announce typed traits', async () => {
+    reply = { json: ENDPOINTS.createnft.example.response }
+    const gdn = createClient({ baseUrl: server.url, apiKey: KEY })
+    const { metadata: _, ...request } = ENDPOINTS.createnft.example.request as CreatenftRequest
+    const mint = (attribute: { tag: string; value: string; display_type?: 'number' }) =>
+      gdn.api.createnft({
+        ...request,
+        metadata: [{ title: 'Ada', description: '', file_fields: [], attribute: [attribute] }],
+      })
+    await expect(mint({ tag: 'Power', value: '72', display_type: 'number' })).rejects.toMatchObject({
+      code: 'refused',
+      message: expect.stringContaining(`the server doesn't support typed traits: "Power" has the type number`),
+    })
+    expect(server.seen.map(({ path }) => path)).not.toContain('/api/v1/createnft')
+    await mint({ tag: 'Power', value: '72' }).catch(() => null)
+    expect(server.seen.map(({ path }) => path)).toContain('/api/v1/createnft')
+    await gdn.close()
+  })
+
   test('rejects an option that does not exist, instead of using the environment in its place', () => {
     vi.stubEnv('GDN_BASE_URL', server.url)
     vi.stubEnv('GDN_API_KEY', KEY)

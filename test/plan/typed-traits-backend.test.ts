@@ -1,5 +1,5 @@
 /** @module-tag slow */
-import { mkdir, writeFile } from 'node:fs/promises'
+import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { folder } from '../cli/drop.ts'
 import { cli, errorOf } from '../cli/harness.ts'
@@ -92,6 +92,20 @@ test('a drop has numbers in its metadata files, and its NFTs are verified', asyn
   expect(explored).toMatchObject({ attributes: [{ trait_type: 'Power', value: '72 of 100' }] })
   await one.do(['batch', 'mint'], manifest)
   expect(await nftsOf(collection)).toHaveLength(2)
+})
+
+test('the preview and the report of a drop show typed traits as marketplaces do', async () => {
+  const collection = await createTestCollection(backend)
+  const own = await machine(collection)
+  const manifest = csv('attr(number,max=100):Power', '72')
+  await own.do(['batch', 'mint'], manifest)
+  await own.do(['batch', 'preview'], manifest)
+  const reported = await own.cli('batch', 'report', own.path('drop.csv'), '--to', own.path('drop-report.html'))
+  expect(reported.code, reported.stderr).toBe(0)
+  for (const sheet of ['drop-preview.html', 'drop-report.html']) {
+    const [card] = /<article [\s\S]*?<\/article>/.exec(await readFile(own.path(sheet), 'utf8')) ?? []
+    expect(card?.replaceAll(/<[^>]+>/g, ' '), sheet).toMatch(/Power\s+72 of 100/)
+  }
 })
 
 test('a type that is added to a column is an edit, which plan shows and apply makes once', async () => {
