@@ -6,8 +6,8 @@ interface Accepted {
 }
 
 /** Throws if the server doesn't know some IDs. getnfts omits them without an error. */
-export function refuseUnknown(missing: readonly string[], accepted?: Accepted): void {
-  if (missing.length > 0) throw unknownNfts(missing, accepted)
+export function refuseUnknown(missing: readonly string[]): void {
+  if (missing.length > 0) throw unknownNfts(missing)
 }
 
 export function unknownNfts(missing: readonly string[], { takesTokens = false }: Accepted = {}): GdnError {

@@ -3,7 +3,6 @@ import type { NftRecord } from '../../../api/nft-record.ts'
 import { isFinal } from '../../../api/nft-status.ts'
 import { readNfts } from '../../../client/read-records.ts'
 import { flagError } from '../../../core/errors.ts'
-import { refuseUnknown } from '../../../operations/unknown-nfts.ts'
 import { GdnCommand } from '../../command.ts'
 import type { Connection, Deps } from '../../deps.ts'
 import {
@@ -81,17 +80,18 @@ export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags)
     const records = [...(await awaitResponse(deps.io, connection.server.origin, reading)).values()]
     return { records, shown: await withBlockchain(deps, records, connection) }
   }
-  const refuseMissing = (records: readonly NftRecord[]) => {
+  const refuseMissing = async (records: readonly NftRecord[]) => {
     const known = new Set(records.map(({ nft_gdn_id }) => nft_gdn_id))
-    refuseUnknown(
-      asked.filter((id) => !known.has(id)),
-      { takesTokens: true },
-    )
+    const missing = asked.filter((id) => !known.has(id))
+    if (missing.length > 0) {
+      const { unknownNfts } = await import('../../../operations/unknown-nfts.ts')
+      throw unknownNfts(missing, { takesTokens: true })
+    }
   }
   // If the server doesn't know an ID, there is nothing to watch.
   const lookAtAll = async () => {
     const found = await look()
-    refuseMissing(found.records)
+    await refuseMissing(found.records)
     return found
   }
   const seen = flags.watch ? await watchNfts(deps, flags, lookAtAll, { view, output }) : await look()
@@ -105,7 +105,7 @@ export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags)
     if (output.mode === 'table' && flags.fields === undefined) await draw(deps, connection, nft, flags)
     await output.one(first)
   }
-  refuseMissing(records)
+  await refuseMissing(records)
 }
 
 /**
