@@ -6,7 +6,7 @@ import type { BatchOptions } from '../batch/types.ts'
 import { writeDurably } from '../core/durable-file.ts'
 import { makePrivateFolder } from '../core/private-file.ts'
 import type { ManifestItem } from '../manifest/read.ts'
-import { openStateIfThere } from '../state/open-state.ts'
+import { openStateIfThere, withState } from '../state/open-state.ts'
 import { sentCommitments } from '../state/operations.ts'
 import { provenanceFolder } from './provenance-folder.ts'
 import { type Content, contentHashes } from './read-commitment.ts'
@@ -173,6 +173,19 @@ export async function aloneHides(run: Run, removed: readonly Run[]): Promise<boo
   const gone = new Set(removed.map(({ id }) => id))
   if ((await runsOf(run.stateDir, commitment)).some(({ id }) => !gone.has(id))) return false
   return (await contentsOf(run.stateDir, commitment)).length > 0
+}
+
+/**
+ * Returns whether rows are hidden only because a command committed a collection to them, so that the removal of its
+ * record ends their protection.
+ */
+export async function commandHides(stateDir: string, command: string): Promise<boolean> {
+  const sent = await withState(stateDir, (state) => state.read(sentCommitments))
+  const own = sent.find(({ run }) => run === command)
+  if (own === undefined) return false
+  const isOther = ({ run, provenance }: (typeof sent)[number]) => run !== command && provenance === own.provenance
+  if (sent.some(isOther) || (await runsOf(stateDir, own)).length > 0) return false
+  return (await contentsOf(stateDir, own)).length > 0
 }
 
 /** Forgets the rows of a removed run, unless another run has the same ones. */

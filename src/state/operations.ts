@@ -178,6 +178,8 @@ export function operationsWithPrefix(sql: Sql, prefix: string): { id: string; st
 
 /** A commitment to metadata that this machine sent, in lower-case hex. */
 export interface SentCommitment {
+  /** The run of the command that sent it. */
+  run: string
   origin: string
   blockchain: Blockchain
   contract: string
@@ -187,7 +189,7 @@ export interface SentCommitment {
 /** Returns the commitments that this machine sent, except those that failed. Includes the seals of shuffled drops. */
 export const sentCommitments = (sql: Sql): SentCommitment[] =>
   sql.all(
-    `SELECT s.origin, c.blockchain, json_extract(q.body, '$.contract_address') AS contract, lower(json_extract(q.body, '$.provenance')) AS provenance
+    `SELECT o.run_id AS run, s.origin, c.blockchain, json_extract(q.body, '$.contract_address') AS contract, lower(json_extract(q.body, '$.provenance')) AS provenance
       FROM servers s
       CROSS JOIN operations o INDEXED BY operations_by_name ON o.server_id = s.id AND o.kind = 'commitprovenance'
       JOIN collections c ON c.id = o.collection_id

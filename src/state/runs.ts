@@ -130,12 +130,15 @@ const KEPT_RUNS = 5_000
 const COMMANDS = "kind = 'command' AND (is_kept = 0 OR ended_at IS NULL)"
 
 const OLD = `${COMMANDS} AND ended_at IS NOT NULL AND holder IS NULL
-  AND NOT EXISTS (SELECT 1 FROM operations o WHERE o.run_id = runs.id AND o.state IN ('intended', 'sent', 'unknown'))
+  AND NOT EXISTS (
+    SELECT 1 FROM operations o WHERE o.run_id = runs.id
+      AND (o.kind = 'commitprovenance' OR o.state IN ('intended', 'sent', 'unknown'))
+  )
   AND (ended_at < ? OR id NOT IN (SELECT id FROM runs WHERE ${COMMANDS} ORDER BY started_at DESC LIMIT ?))`
 
 /**
- * Removes old runs of commands whose outcomes are known. Their NFTs stay recorded, so that no other request can get
- * them.
+ * Removes old runs of commands whose outcomes are known, except commitments to hidden rows. Their NFTs stay recorded, so
+ * that no other request can get them.
  */
 export function pruneRuns(sql: Sql, now: number): void {
   const old = sql.all<{ id: string }>(`SELECT id FROM runs WHERE ${OLD}`, now - KEPT_MS, KEPT_RUNS)

@@ -48,6 +48,17 @@ describe('an operation that is kept', () => {
     expect(service.made).toBe(4)
   })
 
+  test('is known for good if it is a commitment to hidden rows, also of a command', async () => {
+    await machine.command(service, 'createnft', { content: 'a commitment' })
+    await machine.state((state) =>
+      state.write((sql) => {
+        sql.run("UPDATE operations SET kind = 'commitprovenance'")
+        pruneRuns(sql, machine.now + 31 * DAY)
+      }),
+    )
+    expect(await names()).toEqual([expect.stringMatching(/^a-test-/)])
+  })
+
   test('does not make the state forget commands', async () => {
     await machine.command(service, 'createnft', { content: 'a command' })
     await machine.state((state) =>

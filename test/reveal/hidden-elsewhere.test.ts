@@ -203,6 +203,23 @@ test('batch rm warns that it ends the protection of hidden rows', async () => {
   expect(published).toMatchObject({ error: null })
 })
 
+test('batch rm warns that it ends the protection of rows that a collection is only committed to', async () => {
+  const { hidden, visible } = await newCollections()
+  const relay = await refusingRelay(backend)
+  onTestFinished(relay.close)
+  // The commitment takes effect, but its response is lost.
+  let signal = relay.killAfter(-1)
+  const machine = await shuffledMachine({ apiKey: backend.apiKey, url: relay.url }, hidden, () => signal)
+  expect((await machine.mint(rowsOf(2))).code).not.toBe(0)
+  signal = relay.killAfter(Number.POSITIVE_INFINITY)
+  const publish = async () => await runner(machine, visible, relay)('batch.mint drop.csv --yes', rowsOf(2))
+  expect(await publish()).toMatchObject({ error: wouldPublish('mint') })
+  const [record] = JSON.parse((await machine.cli('batch', 'list', '--all', '--json')).stdout)
+  const { code, stderr } = await machine.cli('batch', 'rm', record.run, '--yes')
+  expect([code, stderr]).toEqual([0, expect.stringMatching(/^The rows of batch-mint\S+ are not revealed yet\./)])
+  expect(await publish()).toMatchObject({ error: null })
+})
+
 test('names commands that can publish hidden rows to a resume of a run that has sent none', async () => {
   const { hidden, visible } = await newCollections()
   const relay = await refusingRelay(backend)

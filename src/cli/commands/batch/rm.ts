@@ -5,7 +5,7 @@ import type { RunStatus } from '../../../batch/types.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { removeCommand } from '../../../operations/remove-command.ts'
-import { aloneHides, forgetHidden } from '../../../reveal/minted-elsewhere.ts'
+import { aloneHides, commandHides, forgetHidden } from '../../../reveal/minted-elsewhere.ts'
 import { commandRunRecords } from '../../batch/command-runs.ts'
 import { addRunArgument } from '../../batch/which-run.ts'
 import { findRun, type RunFlags, whichServer } from '../../batch/which-server.ts'
@@ -90,6 +90,7 @@ async function rmCommand(
 ): Promise<Pick<Run, 'id' | 'name' | 'manifestPath'>> {
   const [id, name] = [String(run_id), String(run)]
   refuseRunning({ name, running: state === 'running' })
+  if (await commandHides(stateDir, id)) warnOfName(deps, name)
   if (state === 'unknown' || state === 'unfinished') {
     const loss = 'without its record, the same command would send another request'
     await confirmLoss(deps, yes, name, loss)
@@ -148,14 +149,14 @@ function lossOf({ counts }: RunStatus): string {
 }
 
 /** Warns of runs with hidden rows, which gdn recognizes in other collections only because of the runs. */
-async function warnOfHidden({ io }: Deps, runs: readonly Run[]): Promise<void> {
-  for (const run of runs) {
-    if (!(await aloneHides(run, runs))) continue
-    io.warn(
-      `The rows of ${safe(run.name)} are not revealed yet. Without the run, gdn doesn't refuse to publish them in another collection.`,
-    )
-  }
+async function warnOfHidden(deps: Deps, runs: readonly Run[]): Promise<void> {
+  for (const run of runs) if (await aloneHides(run, runs)) warnOfName(deps, run.name)
 }
+
+const warnOfName = ({ io }: Deps, name: string): void =>
+  io.warn(
+    `The rows of ${safe(name)} are not revealed yet. Without the run, gdn doesn't refuse to publish them in another collection.`,
+  )
 
 /** Prompts, because even a finished run protects its rows from being minted twice. */
 async function confirmRemoval({ io }: Deps, yes: boolean | undefined, question: string): Promise<void> {
