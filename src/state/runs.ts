@@ -137,8 +137,8 @@ const OLD = `${COMMANDS} AND ended_at IS NOT NULL AND holder IS NULL
   AND (ended_at < ? OR id NOT IN (SELECT id FROM runs WHERE ${COMMANDS} ORDER BY started_at DESC LIMIT ?))`
 
 /**
- * Removes old runs of commands whose outcomes are known, except commitments to hidden rows. Their NFTs stay recorded, so
- * that no other request can get them.
+ * Removes old runs of commands whose outcomes are known, except commitments to hidden rows. Their NFTs stay recorded,
+ * so that no other request can get them.
  */
 export function pruneRuns(sql: Sql, now: number): void {
   const old = sql.all<{ id: string }>(`SELECT id FROM runs WHERE ${OLD}`, now - KEPT_MS, KEPT_RUNS)
