@@ -70,6 +70,8 @@ const GROUPS = [
       ...['confirm-spending', 'limit', 'max-fee', 'paid', 'run-limit', 'spent'].map(
         (name) => `src/cli/cost/${name}.ts`,
       ),
+      'src/core/nothing-sent.ts',
+      'src/reveal/provenance-folder.ts',
       // Nearly all commands that take addresses may spend.
       'src/cli/flags/ens.ts',
       'src/cli/request/ens-names.ts',
