@@ -385,6 +385,33 @@ describe('bad input', () => {
     })
   })
 
+  test('a proxy that is upgraded while gdn reads is shown as it was before', async () => {
+    const [before, after] = [await deploy('Roles721', other), await deploy('A721')]
+    const beacon = await deploy('Beacon', before)
+    const contract = await deploy('OfBeacon', beacon)
+    const data = encodeFunctionData({ abi: compiled.Beacon?.abi as Abi, functionName: 'upgradeTo', args: [after] })
+    let upgrade: Promise<unknown> | undefined
+    const proxy = await startRpcProxy(anvil.url, {
+      async answer({ method }) {
+        if (method !== 'eth_getStorageAt') return undefined
+        upgrade ??= anvil.send(admin, beacon, data)
+        await upgrade
+        return undefined
+      },
+    })
+    onTestFinished(() => proxy.close())
+    const argv = ['collection', 'show', contract, '-b', 'testchain', '--rpc-url', proxy.url, '--json']
+    const { code, stdout, stderr } = await cli(argv)
+    expect(code, stderr).toBe(0)
+    expect(upgrade).toBeDefined()
+    const old = JSON.parse(stdout)
+    const now = await shown(contract)
+    expect(old.proxy).toMatchObject({ implementation: before, beacon })
+    expect(now.proxy).toMatchObject({ implementation: after, beacon })
+    // Only the former implementation has a maximum.
+    expect([old.max_supply, now.max_supply]).toEqual(['5000', null])
+  })
+
   test('a reorg while gdn reads is an error, and no answers of two blocks are mixed', async () => {
     const contract = await deploy('Roles721', other)
     let isReplaced = false

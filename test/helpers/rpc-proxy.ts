@@ -19,9 +19,11 @@ export interface RpcProxy {
   close(): Promise<void>
 }
 
+type Answer = { result: unknown } | { error: { code: number; message: string } }
+
 export interface RpcProxyOptions {
   /** Returns the response of a call instead of the node's, or undefined to forward it. */
-  answer?: (call: ProxiedCall) => { result: unknown } | { error: { code: number; message: string } } | undefined
+  answer?: (call: ProxiedCall) => Answer | undefined | Promise<Answer | undefined>
   /** Returns additional milliseconds before a response. */
   delayMs?: () => number
   /** False for a node without batches, which receives single calls. */
@@ -49,7 +51,8 @@ export async function startRpcProxy(target: string, options: RpcProxyOptions = {
     calls.push(...asked)
     const delay = options.delayMs?.() ?? 0
     if (delay > 0) await sleep(delay)
-    const own = new Map(asked.map((call) => [call.id, options.answer?.(call)]))
+    const own = new Map<number, Answer | undefined>()
+    for (const call of asked) own.set(call.id, await options.answer?.(call))
     const others = asked.filter(({ id }) => own.get(id) === undefined)
     const answered = new Map<number, object>()
     if (others.length > 0) {
