@@ -29,7 +29,10 @@ export async function dryRunBatch(options: BatchOptions, deps: CheckDeps): Promi
   checkOptions(options)
   return await lookingAtRun(options, async (store) => {
     const prepared = await prepare(store, options, deps, { writes: false })
-    const mints = plannedMints(store, prepared.gathered.rows, prepared.plan)
+    const mints = plannedMints(store, prepared.gathered.rows, prepared.plan, {
+      client: deps.client,
+      signal: options.signal,
+    })
     await deps.confirm?.(prepared.planned, { run: store.id }, mints)
     return await describePlan(store, prepared, options, deps)
   })

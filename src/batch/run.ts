@@ -86,7 +86,7 @@ async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDep
   const { gathered, plan, planned } = prepared
   const { drop } = store
   const sends = options.reconcileOnly !== true
-  const mints = plannedMints(store, gathered.rows, plan)
+  const mints = plannedMints(store, gathered.rows, plan, { client: deps.client, signal: options.signal })
   const permitted = (sends ? await deps.permit?.(planned, drop.maxCost, mints) : null) ?? null
   const limit = runLimit(drop.id, { permitted, commandLimit: options.maxCostWei, storedLimit: drop.maxCost })
   if (sends) await deps.confirm?.(planned, limit, mints)

@@ -228,6 +228,8 @@ export interface PlannedMints {
   each(): AsyncIterable<PlannedMint>
   /** Yields the rows in the requests. */
   rows(): AsyncIterable<{ row: ManifestRow }>
+  /** Yields the rows with an unknown outcome that the run sends again, as they were sent. */
+  resent(): AsyncIterable<{ row: Pick<ManifestRow, 'metadata' | 'localFiles'> }>
   /** Returns a digest of the rows in the requests. */
   digest(): Promise<string>
 }

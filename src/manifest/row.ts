@@ -25,8 +25,11 @@ export interface ManifestRow {
     attribute?: Attribute[] | undefined
     [extra: string]: unknown
   }
-  /** Local files: the key of the file field, and the absolute path of a file that was checked. */
-  localFiles: { key: string; path: string }[]
+  /**
+   * Local files: the key of the file field, and the absolute path of a file that was checked. `sha256` is the hash in
+   * hex of a file that was uploaded earlier, and that may have changed since.
+   */
+  localFiles: { key: string; path: string; sha256?: string }[]
   /** The metadata and files that identify the row, if it is sent with different metadata. */
   identity?: Pick<ManifestRow, 'metadata' | 'localFiles'>
 }

@@ -11,10 +11,11 @@ import { newDuplicates } from '../batch/rows/duplicate-rows.ts'
 import type { KeptRow } from '../batch/rows/manifest-row.ts'
 import { withRoomForMarker } from '../batch/rows/marker.ts'
 import { secondEditionText } from '../batch/rows/other-edition.ts'
-import { isContentKey } from '../batch/rows/row-key.ts'
+import { isContentKey, type RowKey } from '../batch/rows/row-key.ts'
 import { checkOptions } from '../batch/run.ts'
 import { movedRuns } from '../batch/runs/moved-run.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
+import { type ResentRow, resentRows } from '../batch/send/resendable.ts'
 import type { Duplicates } from '../batch/types.ts'
 import { refuseOtherBackend, refuseSilentBackend } from '../client/backend.ts'
 import { learnSupport } from '../client/learn-support.ts'
@@ -316,7 +317,8 @@ class Planner {
   async #blockHidden(): Promise<void> {
     if (this.#mints.length === 0) return
     const { drop, state } = this.#store
-    const reason = (await this.#options.hiddenMints?.({ rows: () => this.#rowsToSend(), run: drop })) ?? null
+    const check = { rows: () => this.#rowsToSend(), resent: () => this.#rowsToResend(), run: drop }
+    const reason = (await this.#options.hiddenMints?.(check)) ?? null
     if (reason === null) return
     await state.scratch((sql) => blockMints(sql, reason))
     this.counts.impossible += this.counts.mint
@@ -330,6 +332,16 @@ class Planner {
   async *#rowsToSend(): AsyncGenerator<KeptRow> {
     for await (const { row, changes } of rowsOf(this.#store, 'JOIN'))
       if (changes.some(({ action, reason }) => action === 'mint' && reason !== UNRESOLVED)) yield row
+  }
+
+  /** Yields the rows with an unknown outcome that a mint sends again, unless the server knows their NFTs. */
+  async *#rowsToResend(): AsyncGenerator<ResentRow> {
+    const unresolved = new Set<RowKey>()
+    for await (const { row, changes } of rowsOf(this.#store, 'JOIN'))
+      if (changes.some(({ reason }) => reason === UNRESOLVED)) unresolved.add(row.key)
+    if (unresolved.size === 0) return
+    for await (const resent of resentRows(this.#store, this.#deps.client, this.#options.signal))
+      if (unresolved.has(resent.key)) yield resent
   }
 
   /** Plans the burns of NFTs whose rows are gone. */

@@ -44,8 +44,11 @@ export interface PlanOptions extends BatchOptions {
 
 /** Rows of a run that may be hidden in another collection. */
 export interface HiddenCheck {
+  /** The rows to send for the first time, or again after they failed. */
   rows: () => AsyncIterable<{ row: ManifestRow }>
-  run: Pick<Drop, 'id' | 'again'>
+  /** The rows with an unknown outcome that the run sends again, as they were sent. */
+  resent: () => AsyncIterable<{ row: Pick<ManifestRow, 'metadata' | 'localFiles'> }>
+  run: Pick<Drop, 'id' | 'name' | 'again'>
 }
 
 export interface PlanDeps {

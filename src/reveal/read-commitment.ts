@@ -88,7 +88,7 @@ export function contentHashes(): ContentHashes {
   }
   const contentOf = async (row: Content): Promise<Buffer> => {
     const hashes = new Map<string, string>()
-    for (const { key, path } of row.localFiles) hashes.set(key, await hashOf(path))
+    for (const { key, path, sha256 } of row.localFiles) hashes.set(key, sha256 ?? (await hashOf(path)))
     return rowContentHash(row, hashes)
   }
   const unorderedOf = async ({ metadata, localFiles }: Content): Promise<Buffer> =>

@@ -135,9 +135,13 @@ export function nextRequest(
   return row === undefined ? null : requestOf(row)
 }
 
-/** Returns the requests of a run with this outcome, without their bodies. The lowest number comes first. */
-export function requestsWith(sql: Sql, runId: string, outcome: RequestOutcome): { id: number; n: number }[] {
-  return sql.all('SELECT id, n FROM requests WHERE run_id = ? AND outcome = ? ORDER BY n', runId, outcome)
+/**
+ * Returns the requests of a run with this outcome, without their bodies. The lowest number comes first.
+ *
+ * @param outcome null for requests in flight
+ */
+export function requestsWith(sql: Sql, runId: string, outcome: RequestOutcome | null): { id: number; n: number }[] {
+  return sql.all('SELECT id, n FROM requests WHERE run_id = ? AND outcome IS ? ORDER BY n', runId, outcome)
 }
 
 /**

@@ -12,7 +12,7 @@ export interface KillingRelay {
   url: string
   /** The paths of the command's requests that change something. */
   readonly changes: readonly string[]
-  /** The bodies of these requests. */
+  /** The bodies of these requests, except one that the backend doesn't get. */
   readonly bodies: readonly string[]
   /** Whether the command was killed. */
   readonly isKilled: boolean
@@ -46,7 +46,7 @@ export async function startKillingRelay(backend: { url: string }): Promise<Killi
     const { method, path } = request
     if (method === 'GET' || /\/get\w+$/.test(path) || path.startsWith('/rpc/')) return await forwarded(request)
     const n = now.changes.push(path) - 1
-    now.bodies.push(String(request.body))
+    if (n !== now.kill?.at || now.kill.isDone) now.bodies.push(String(request.body))
     if (n === 0) first = now.beforeFirst()
     await first
     if (n !== now.kill?.at) return await forwarded(request)

@@ -92,8 +92,8 @@ async function live(commands: readonly Command[]): Promise<void> {
   const env = { ...options.env, GDN_API_KEY: backend.apiKey.reveal() }
   const committed = collections.map(() => new Set<number>())
   /**
-   * The rows that a run has sent with their metadata, by collection and run. A request without a response may take
-   * effect later.
+   * The rows that the server got from a run with their metadata, by collection and run. A request without a response may
+   * take effect later.
    */
   const sent = new Map<string, Set<number>>()
   /** The rows that a run may publish, because `--again` was given while they were hidden. */
@@ -201,6 +201,15 @@ const EXAMPLES: Command[][] = [
     PUBLISH,
     { ...PUBLISH, kind: 'apply' },
     { ...HIDE, kind: 'reveal' },
+  ],
+  // The outcome of the first row is unknown, because the server didn't get its request.
+  [
+    { ...PUBLISH, kill: { at: 4, isDone: false } },
+    HIDE,
+    { ...PUBLISH, kind: 'resume' },
+    PUBLISH,
+    { ...PUBLISH, rows: [1] },
+    { ...PUBLISH, kind: 'apply' },
   ],
   // Only committed.
   [{ ...HIDE, kill: { at: 1, isDone: true } }, PUBLISH, { ...PUBLISH, kind: 'pipe' }, { ...PUBLISH, isUnfit: true }],

@@ -1,5 +1,5 @@
 /** @module-tag slow */
-import { writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { cli, errorOf } from '../cli/harness.ts'
 import {
@@ -10,6 +10,7 @@ import {
   type TestCollection,
   WALLETS,
 } from '../helpers/backend.ts'
+import { startKillingRelay } from '../helpers/killing-relay.ts'
 import { nftsOf, refusingRelay, rowsOf, type ShuffledMachine, shuffledMachine } from '../helpers/shuffled-machine.ts'
 
 let data: Awaited<ReturnType<typeof freshDataDir>>
@@ -268,5 +269,60 @@ test('single mints and updates publish no hidden metadata, unless --again is giv
   expect(await titlesIn(visible)).toEqual(['Other'])
   expect(await run('mint', ...target, ...metadata(1), '--again')).toMatchObject({ error: null })
   expect(await run('update', id, '-b', visible.blockchain, ...metadata(2), '--again')).toMatchObject({ error: null })
+  expect(await titlesIn(visible)).toEqual(['Row 1', 'Row 2'])
+})
+
+/** Mints a row in a collection, kills the command at its request, and hides the row in another collection. */
+async function hiddenAfterUnknown(isDone: boolean) {
+  const { hidden, visible } = await newCollections()
+  const relay = await startKillingRelay(backend)
+  onTestFinished(relay.close)
+  // The first change uploads the file.
+  let signal = relay.begin({ at: 1, isDone })
+  const machine = await shuffledMachine({ apiKey: backend.apiKey, url: relay.url }, visible, () => signal)
+  const rows = rowsOf(1)
+  expect((await machine.run(['batch', 'mint'], rows)).error).toMatchObject({ code: 'interrupted' })
+  signal = relay.begin(null)
+  const placeholder = ['--unrevealed', machine.path('hidden.json')]
+  const hide = runner(machine, hidden, relay)
+  expect(await hide('batch.mint drop.csv --run hidden --yes', rows, ...placeholder)).toMatchObject({ error: null })
+  return { machine, rows, hide, hidden, visible, inVisible: runner(machine, visible, relay) }
+}
+
+test('no command repeats a request with an unknown outcome if its rows were hidden since', {
+  tags: ['promise'],
+}, async () => {
+  const { machine, rows, hide, hidden, visible, inVisible } = await hiddenAfterUnknown(false)
+  const reconcile =
+    /To find out whether rows with an unknown outcome are already minted, run `gdn batch reconcile (\S+)`\.$/
+  let run = ''
+  const commands = ['batch.mint drop.csv --dry-run', 'batch.mint drop.csv --yes', 'batch.resume drop.csv --yes']
+  for (const command of [...commands, 'batch.retry drop.csv --yes']) {
+    const { error } = await inVisible(command, rows)
+    expect(error, command).toMatchObject({ ...wouldPublish('mint'), hint: expect.stringMatching(reconcile) })
+    run = reconcile.exec(error?.hint ?? '')?.[1] ?? ''
+  }
+  const reason = `1 row is minted unrevealed in the collection ${hidden.address}: reveal it first, or run gdn batch reconcile ${run}`
+  expect(JSON.parse((await inVisible('plan drop.csv', rows)).stdout)).toMatchObject([{ action: 'impossible', reason }])
+  expect((await inVisible('apply drop.csv --yes', rows)).error).toMatchObject({ code: 'refused' })
+  // The stored bytes count, even if the file has gone.
+  await rm(machine.path('art/1.txt'))
+  expect((await inVisible('batch.resume drop.csv --yes', rows)).error).toMatchObject(wouldPublish('mint'))
+  await writeFile(machine.path('art/1.txt'), 'picture 1')
+  expect(await nftsOf(backend, visible)).toEqual([])
+  expect(await hide('reveal drop.csv --run hidden --yes', rows)).toMatchObject({ error: null })
+  expect(await inVisible('batch.resume drop.csv --yes', rows)).toMatchObject({ error: null })
+  expect(await titlesIn(visible)).toEqual(['Row 1'])
+})
+
+test('a row with an unknown outcome that turns out to be minted may be hidden elsewhere', async () => {
+  const { machine, rows, visible, inVisible } = await hiddenAfterUnknown(true)
+  const { error } = await inVisible('batch.resume drop.csv --yes', rows)
+  expect(error).toMatchObject(wouldPublish('mint'))
+  const [, run = ''] = /`gdn batch reconcile (\S+)`/.exec(error?.hint ?? '') ?? []
+  expect(await machine.cli('batch', 'reconcile', run)).toMatchObject({ code: 0 })
+  expect(await inVisible('apply drop.csv --yes', `${rows}\nr2,Row 2,x,art/2.txt,${WALLETS[1]}`)).toMatchObject({
+    error: null,
+  })
   expect(await titlesIn(visible)).toEqual(['Row 1', 'Row 2'])
 })

@@ -19,6 +19,7 @@ import { isContentKey, referenceOf } from '../rows/row-key.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchClient, BatchOptions, PlannedMint, PlannedMints } from '../types.ts'
 import type { RequestPart } from './request-queue.ts'
+import { resentRows } from './resendable.ts'
 
 /** Returns the URL of an uploaded file by its local path. */
 export type FileUrlOf = (path: string) => string
@@ -139,12 +140,18 @@ export function requestsOf({ store, rows, plan, urlOf }: Source): BuildRequest {
 const REQUESTS_AT_ONCE = 500
 
 /** Returns the requests of a plan without building them. `each` reads only the first row of each request. */
-export const plannedMints = (store: StoredRun, rows: RowsIn, plan: RequestPlan): PlannedMints => ({
+export const plannedMints = (
+  store: StoredRun,
+  rows: RowsIn,
+  plan: RequestPlan,
+  { client, signal }: { client: BatchClient | null; signal: AbortSignal | undefined },
+): PlannedMints => ({
   dynamic: store.drop.dynamic,
   again: store.drop.again,
   sizes: plan.sizes,
   each: () => eachMint(store, rows, plan),
   rows: () => eachRow(store, rows, plan),
+  resent: () => resentRows(store, client, signal),
   digest: () => digestOf(store, rows, plan),
 })
 

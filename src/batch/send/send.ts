@@ -4,16 +4,16 @@ import type { NoEffectAttempt, UnknownAttempt } from '../../operations/classify.
 import { IN_FLIGHT } from '../../operations/defaults.ts'
 import { hasMeans, isRepeatable } from '../../operations/repeatable.ts'
 import { dropRetries, isForNow, mayRetry, type Retries, stopOf, waitBefore } from '../../operations/retries.ts'
-import { type RowRequest, readRowRequest, requestsWith, rowsOfRequest } from '../../state/row-requests.ts'
+import { readRowRequest, rowsOfRequest } from '../../state/row-requests.ts'
 import { beginSending, sendRows } from '../../state/send-rows.ts'
 import { stoppedByLabel } from '../identity/other-labels.ts'
 import type { RequestPlan } from '../request-plan.ts'
 import type { RunContext } from '../runs/run-context.ts'
-import type { StoredRun } from '../runs/stored-run.ts'
 import { type AttemptResult, Attempts, type Job } from './attempts.ts'
 import { type Repetition, Repetitions } from './repetitions.ts'
 import { type BuildRequest, namingOf } from './request.ts'
 import { type RequestPart, RequestQueue } from './request-queue.ts'
+import { resendable } from './resendable.ts'
 import { ServerHealth } from './server-health.ts'
 
 /**
@@ -250,21 +250,4 @@ async function unlessFailed<Value>(slot: { done(): void }, act: () => Promise<Va
     slot.done()
     throw error
   }
-}
-
-/**
- * Returns the requests that a repetition may resolve: they have reference IDs or a key that the server honored, the
- * outcome of all their rows is unknown, and the backend was not restored after they were sent.
- */
-export async function resendable(store: StoredRun): Promise<RowRequest[]> {
-  return await store.read((sql) =>
-    requestsWith(sql, store.id, 'unknown')
-      .filter(
-        ({ id, n }) =>
-          n > store.drop.restoredAfter &&
-          rowsOfRequest(sql, store.drop, id).every(({ isCurrent, state }) => isCurrent && state === 'unknown'),
-      )
-      .map(({ id }) => readRowRequest(sql, id))
-      .filter(hasMeans),
-  )
 }

@@ -238,13 +238,34 @@ const hiddenText = ({ contract, isMinted, count: rows }: HiddenRows): string =>
     : `the collection ${contract} is committed to ${count(rows, 'row')} of an unrevealed drop`
 
 /** Returns why a plan's rows can't be minted, because they are hidden in another collection; null if they can. */
-export async function whyHidden(options: BatchOptions, { rows, run }: HiddenCheck): Promise<string | null> {
-  const hidden = await hiddenElsewhere(options, rows, allowedOf(run))
-  return hidden === null ? null : `${hiddenText(hidden)}: reveal ${hidden.count === 1 ? 'it' : 'them'} first`
+export async function whyHidden(options: BatchOptions, check: HiddenCheck): Promise<string | null> {
+  const hidden = await hiddenInRun(options, check)
+  if (hidden === null) return null
+  const first = `${hiddenText(hidden)}: reveal ${hidden.count === 1 ? 'it' : 'them'} first`
+  return hidden.areResent ? `${first}, or run gdn batch reconcile ${check.run.name}` : first
+}
+
+/**
+ * Returns which rows of a run are hidden in another collection; null if there are none.
+ *
+ * @returns `areResent`: whether some of them have an unknown outcome, and may already be minted
+ */
+async function hiddenInRun(
+  options: BatchOptions,
+  { rows, resent, run }: HiddenCheck,
+): Promise<(HiddenRows & { areResent: boolean }) | null> {
+  const allowed = allowedOf(run)
+  const all = async function* () {
+    yield* rows()
+    yield* resent()
+  }
+  const hidden = await hiddenElsewhere(options, all, allowed)
+  return hidden && { ...hidden, areResent: (await hiddenElsewhere(options, resent, allowed)) !== null }
 }
 
 /** Returns the run whose `--again` allows hidden rows. */
-const allowedOf = ({ id, again }: HiddenCheck['run']): string | undefined => (again ? id : undefined)
+const allowedOf = ({ id, again }: Pick<HiddenCheck['run'], 'id' | 'again'>): string | undefined =>
+  again ? id : undefined
 
 /**
  * Refuses updates that would publish rows that are hidden in another collection.
@@ -275,13 +296,15 @@ async function* updated(rows: AsyncIterable<RowChanges>): AsyncGenerator<{ row: 
 export async function refuseHidden(
   options: BatchOptions,
   planned: PlannedEvent,
-  { again, rows }: PlannedMints,
+  { again, rows, resent }: PlannedMints,
   isMint: boolean,
 ): Promise<void> {
-  if (options.again === true || planned.rows.pending === 0) return
-  const { run } = planned
-  const hidden = await hiddenElsewhere(options, rows, allowedOf({ ...run, again }))
-  if (hidden !== null) throw publishes(hidden, options.manifestPath, { what: 'mint', more: otherWays(planned, isMint) })
+  const { run, rows: counts } = planned
+  if (options.again === true || counts.pending + counts.unknown === 0) return
+  const hidden = await hiddenInRun(options, { rows, resent, run: { ...run, again } })
+  if (hidden === null) return
+  const more = hidden.areResent ? reconcileFirst(run.name) : otherWays(planned, isMint)
+  throw publishes(hidden, options.manifestPath, { what: 'mint', more })
 }
 
 /**
@@ -299,6 +322,9 @@ export async function refuseToPublish(
   })
   if (hidden !== null) throw publishes(hidden, null, { what, more: ' To publish them now, add --again.' })
 }
+
+const reconcileFirst = (run: string): string =>
+  ` To find out whether rows with an unknown outcome are already minted, run \`gdn batch reconcile ${run}\`.`
 
 /** Returns how to mint hidden rows without their reveal. A run that has sent rows can't change how it mints. */
 function otherWays({ resumed, rows: { total, pending }, run }: PlannedEvent, isMint: boolean): string {

@@ -1,0 +1,68 @@
+import type { NftMetadata } from '../../api/metadata.ts'
+import type { ManifestRow } from '../../manifest/row.ts'
+import { hasMeans, isRepeatable } from '../../operations/repeatable.ts'
+import { uploadsOf } from '../../state/drops.ts'
+import { type RowRequest, readRowRequest, requestsWith, rowsOfRequest } from '../../state/row-requests.ts'
+import type { RowKey } from '../rows/row-key.ts'
+import type { StoredRun } from '../runs/stored-run.ts'
+import type { BatchClient } from '../types.ts'
+
+/**
+ * Returns the requests that a repetition may resolve: they have reference IDs or a key that the server honored, the
+ * outcome of all their rows is unknown, and the backend was not restored after they were sent.
+ */
+export async function resendable(store: StoredRun): Promise<RowRequest[]> {
+  return await requestsToRepeat(store, 'unknown')
+}
+
+/** @param state the state of the rows. Requests of an interrupted command are `sent` until a process acquires the run */
+async function requestsToRepeat(store: StoredRun, state: 'unknown' | 'sent'): Promise<RowRequest[]> {
+  return await store.read((sql) =>
+    requestsWith(sql, store.id, state === 'unknown' ? state : null)
+      .filter(
+        ({ id, n }) =>
+          n > store.drop.restoredAfter &&
+          rowsOfRequest(sql, store.drop, id).every((row) => row.isCurrent && row.state === state),
+      )
+      .map(({ id }) => readRowRequest(sql, id))
+      .filter(hasMeans),
+  )
+}
+
+/** A row as it was sent. */
+export interface ResentRow {
+  key: RowKey
+  row: Pick<ManifestRow, 'metadata' | 'localFiles'>
+}
+
+/**
+ * Yields the rows of the requests that the run repeats because their outcome is unknown. Their metadata is that of the
+ * stored bytes, without markers.
+ *
+ * @param client null if it isn't known whether the server supports repetitions
+ */
+export async function* resentRows(
+  store: StoredRun,
+  client: BatchClient | null,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<ResentRow> {
+  const { drop } = store
+  const requests = [...(await requestsToRepeat(store, 'unknown')), ...(await requestsToRepeat(store, 'sent'))]
+  if (requests.length === 0) return
+  const uploads = await store.read((sql) => uploadsOf(sql, drop.id))
+  const hashOf = new Map([...uploads].map(([sha256, url]) => [url, sha256]))
+  for (const request of requests) {
+    if (client !== null && (await isRepeatable(client, request, { signal, refresh: false })) === false) continue
+    const { metadata } = JSON.parse(request.body) as { metadata: NftMetadata[] }
+    for (const { key, position } of await store.read((sql) => rowsOfRequest(sql, drop, request.id))) {
+      const sent = metadata[position]
+      if (sent === undefined) continue
+      const { [drop.marker ?? '']: _, ...unmarked } = sent
+      const localFiles = sent.file_fields.flatMap(({ key: field, url }) => {
+        const sha256 = hashOf.get(url)
+        return sha256 === undefined ? [] : [{ key: field, path: url, sha256 }]
+      })
+      yield { key, row: { metadata: unmarked as NftMetadata, localFiles } }
+    }
+  }
+}
