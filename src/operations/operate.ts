@@ -223,9 +223,26 @@ class CommandSender {
     // Repeat nothing after a restore, because the backend may have minted and then lost the record of the key or
     // reference ID.
     if (!restored && (await isRepeatable(client, operation.request, { signal, refresh: false })) !== false) {
-      return await this.#send(operation.reason ?? ENDED_EARLY)
+      return (await this.#acceptedUnlessPermitted(operation)) ?? (await this.#send(operation.reason ?? ENDED_EARLY))
     }
     return await this.#searchFor(operation)
+  }
+
+  /**
+   * Returns null if the request of an operation may be sent again. Otherwise, returns the operation if the server has
+   * accepted it.
+   *
+   * @throws the error of the command's `checkRepetition`
+   */
+  async #acceptedUnlessPermitted(operation: SentOperation): Promise<AcceptedOperation | null> {
+    try {
+      await this.#wanted.checkRepetition?.()
+      return null
+    } catch (error) {
+      const named = await acceptedByReference(operation.kind, operation.request, this.#deps)
+      if (named === null) throw error
+      return await this.#found(operation, named)
+    }
   }
 
   /** Searches the server for an operation whose outcome is unknown. Doesn't send the request. */

@@ -46,6 +46,11 @@ export interface WantedRequest {
    * @param storedLimit the limit in wei that an earlier attempt of the operation sent; null if there is none
    */
   permit?(id: string, storedLimit: bigint | null): Promise<RunLimit | null>
+  /**
+   * Called before the stored bytes of a request with an unknown outcome are sent again. Throws to refuse it. A request
+   * that the server has already accepted isn't refused.
+   */
+  checkRepetition?: (() => Promise<void>) | undefined
   /** Builds the request. Called only before it is sent. May prompt, upload and throw. */
   request(): Promise<object>
 }

@@ -326,3 +326,43 @@ test('a row with an unknown outcome that turns out to be minted may be hidden el
   })
   expect(await titlesIn(visible)).toEqual(['Row 1', 'Row 2'])
 })
+
+test('single commands repeat no request with an unknown outcome if its NFT was hidden since', {
+  tags: ['promise'],
+}, async () => {
+  const { hidden, visible } = await newCollections()
+  const relay = await startKillingRelay(backend)
+  onTestFinished(relay.close)
+  let signal = relay.begin(null)
+  const machine = await shuffledMachine({ apiKey: backend.apiKey, url: relay.url }, hidden, () => signal)
+  const metadata = (row: number) => ['--title', `Row ${row}`, '--description', 'x', '--image', `art/${row}.txt`]
+  const target = ['-c', visible.address, '-b', visible.blockchain, '--receiver', WALLETS[0]]
+  const run = async (...argv: string[]) => {
+    const result = await cli(['nft', ...argv, '--base-url', relay.url, '--yes', '--json'], {
+      ...machine.options,
+      signal,
+    })
+    return { ...result, error: result.code === 0 ? null : result.stderr }
+  }
+  const { stdout } = await run('mint', ...target, '--dynamic', '--title', 'Other')
+  const commands = [
+    ['mint', ...target, ...metadata(1)],
+    ['update', JSON.parse(stdout).nft_gdn_id, '-b', visible.blockchain, ...metadata(2)],
+  ]
+  // The first change uploads the file.
+  for (const command of commands) {
+    signal = relay.begin({ at: 1, isDone: false })
+    expect((await run(...command)).error).toContain('interrupted')
+  }
+  const minted = ['mint', ...target, ...metadata(3)]
+  signal = relay.begin({ at: 1, isDone: true })
+  expect((await run(...minted)).error).toContain('interrupted')
+  signal = relay.begin(null)
+  expect(await machine.mint(rowsOf(3))).toMatchObject({ error: null })
+  for (const command of commands) expect((await run(...command)).error).toContain('would publish its metadata')
+  // The server has accepted this request, so nothing is sent.
+  expect(await run(...minted)).toMatchObject({ error: null })
+  expect(await titlesIn(visible)).toEqual(['Other', 'Row 3'])
+  for (const command of commands) expect(await run(...command, '--again')).toMatchObject({ error: null })
+  expect(await titlesIn(visible)).toEqual(['Row 1', 'Row 2', 'Row 3'])
+})

@@ -21,6 +21,8 @@ interface Change {
   content: object
   /** Prompts for confirmation and returns the request. `limit` is the cost limit of the operation, in wei. */
   request(limit: bigint | null): Promise<object>
+  /** Called before a request with an unknown outcome is sent again. Throws to refuse it. */
+  checkRepetition?: () => Promise<void>
   /** The reference ID of a change that any machine makes only once. Default: the ID of the operation. */
   reference?: string
   /**
@@ -44,12 +46,12 @@ export async function changeOnce(
   change: Change,
   print: (seen: DataRecord) => Promise<void>,
 ): Promise<void> {
-  const { endpoint, note, blockchain, contract, content, request, reference, what, limit } = change
+  const { endpoint, note, blockchain, contract, content, request, checkRepetition, reference, what, limit } = change
   await operateOnce(
     deps,
     connection,
     flags,
-    { endpoint, blockchain, contract, content, note, request, reference, limit },
+    { endpoint, blockchain, contract, content, note, request, checkRepetition, reference, limit },
     async ({ accepted: { transaction_gdn_id, accepted_date } }: AcceptedOperation) => {
       const accepted = { status: 'initiated', transaction_gdn_id, accepted_date }
       if (flags.wait === false || transaction_gdn_id === null) {

@@ -60,23 +60,26 @@ export async function createNfts(deps: Deps, wanted: NftCreation): Promise<void>
   const { client } = connection
   const n = request.metadata.length
   const hashes = await hashLocalFiles(localFiles)
+  const { blockchain, contract_address: contract, metadata } = request
+  const refuseHidden = () =>
+    refuseHiddenNfts(deps, connection, flags, { blockchain, contract, metadata, localFiles, what: 'mint' })
   await operateOnce(
     deps,
     connection,
     flags,
     {
       endpoint,
-      blockchain: request.blockchain,
-      contract: request.contract_address,
+      blockchain,
+      contract,
       content: replaceUrls(request, hashes),
       note: `nft ${verb.toLowerCase()}`,
+      checkRepetition: refuseHidden,
       async request(limit) {
         deps.checkPlan?.({ request: { ...asGiven } })
-        const { blockchain, contract_address: contract, metadata } = request
-        await refuseHiddenNfts(deps, connection, flags, { blockchain, contract, metadata, localFiles, what: 'mint' })
+        await refuseHidden()
         const what = `${verb} ${count(n, 'NFT')} for ${request.receiver_wallet_address}`
         const priced = { limit, worst: () => worstOfRequest(endpoint, request) }
-        await confirmSpending(deps, flags.yes, request.blockchain, connection, what, priced)
+        await confirmSpending(deps, flags.yes, blockchain, connection, what, priced)
         return replaceUrls(request, await uploadLocalFiles(deps, client, localFiles, hashes))
       },
     },

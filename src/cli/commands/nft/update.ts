@@ -108,20 +108,22 @@ export async function update(deps: Deps, id: string, flags: UpdateFlags): Promis
     return io.note('Nothing to change.')
   }
   const hashes = await hashLocalFiles(localFiles)
+  const { blockchain, contract_address: contract } = nft
+  const published = { blockchain, contract, metadata: request.metadata, localFiles, what: 'update' } as const
+  const refuseHidden = () => refuseHiddenNfts(deps, connection, flags, published)
   const change = {
     endpoint: 'updatednft' as const,
     note: 'nft update',
     what: `the update of ${safe(id)}`,
-    blockchain: nft.blockchain,
-    contract: nft.contract_address,
+    blockchain,
+    contract,
     content: replaceUrls(request, hashes),
+    checkRepetition: refuseHidden,
     async request(limit: bigint | null) {
       deps.checkPlan?.(intent)
-      const { blockchain, contract_address: contract } = nft
-      const published = { blockchain, contract, metadata: request.metadata, localFiles, what: 'update' } as const
-      await refuseHiddenNfts(deps, connection, flags, published)
+      await refuseHidden()
       const priced = { limit, worst: () => worstOfRequest('updatednft', request) }
-      await confirmSpending(deps, flags.yes, nft.blockchain, connection, `Update ${nft.title} (${id})`, priced)
+      await confirmSpending(deps, flags.yes, blockchain, connection, `Update ${nft.title} (${id})`, priced)
       return replaceUrls(request, await uploadLocalFiles(deps, connection.client, localFiles, hashes))
     },
   }
