@@ -10,7 +10,8 @@ import {
   type TestCollection,
   WALLETS,
 } from '../helpers/backend.ts'
-import { startKillingRelay } from '../helpers/killing-relay.ts'
+import { startHttpServer } from '../helpers/http-server.ts'
+import { forward, startKillingRelay } from '../helpers/killing-relay.ts'
 import { nftsOf, refusingRelay, rowsOf, type ShuffledMachine, shuffledMachine } from '../helpers/shuffled-machine.ts'
 
 let data: Awaited<ReturnType<typeof freshDataDir>>
@@ -365,4 +366,43 @@ test('single commands repeat no request with an unknown outcome if its NFT was h
   expect(await titlesIn(visible)).toEqual(['Other', 'Row 3'])
   for (const command of commands) expect(await run(...command, '--again')).toMatchObject({ error: null })
   expect(await titlesIn(visible)).toEqual(['Row 1', 'Row 2', 'Row 3'])
+})
+
+test('checks again before sending whether another command has hidden the rows', { tags: ['promise'] }, async () => {
+  const { hidden, visible } = await newCollections()
+  const machine = await shuffledMachine(backend, hidden)
+  const hide = async (manifest: string, run: string) => {
+    await writeFile(machine.path('other.csv'), manifest)
+    const argv = ['batch', 'mint', machine.path('other.csv'), '--run', run, '--unrevealed', machine.path('hidden.json')]
+    expect(await cli([...argv, ...machine.target, '--yes', '--json'], machine.options)).toMatchObject({ code: 0 })
+  }
+  const target = ['-c', visible.address, '-b', visible.blockchain, '--yes', '--json']
+  const inVisible = async (argv: string[], manifest: string, options: Parameters<typeof cli>[1]) => {
+    await writeFile(machine.path('drop.csv'), manifest)
+    const result = await cli([...argv, machine.path('drop.csv'), ...target], { ...machine.options, ...options })
+    return result.code === 0 ? null : errorOf(result)
+  }
+  const open = rowsOf(1, () => 'Public')
+  expect(await inVisible(['batch', 'mint', '--base-url', backend.url], open, {})).toBeNull()
+  // Session limits are checked after the first comparison, as a prompt is.
+  const second = only(rowsOf(2), 2)
+  const permit = async () => {
+    await hide(second, 'second')
+    return null
+  }
+  const mint = ['batch', 'mint', '--run', 'other', '--base-url', backend.url]
+  expect(await inVisible(mint, second, { permit })).toMatchObject(wouldPublish('mint'))
+  // The limit of the run is compared with its costs after the plan was made.
+  let hiding: Promise<void> | undefined
+  const relay = await startHttpServer(async (request) => {
+    if (request.path.endsWith('/getruncosts')) {
+      hiding ??= hide(rowsOf(1), 'first')
+      await hiding
+    }
+    return await forward(backend.url, request)
+  })
+  onTestFinished(relay.close)
+  const apply = ['apply', '--max-cost', '1', '--base-url', relay.url]
+  expect(await inVisible(apply, rowsOf(1), {})).toMatchObject(wouldPublish('plan'))
+  expect(await titlesIn(visible)).toEqual(['Public'])
 })

@@ -172,9 +172,8 @@ export class RunSender {
   }
 
   async #permit(planned: PlannedEvent, storedLimit: bigint | null, mints: PlannedMints): Promise<bigint | null> {
-    const { options, others = 0, isApplied, read } = this.#sending
-    const { refuseHidden } = await import('./minted-unrevealed.ts')
-    await refuseHidden(options, planned, mints, isApplied !== true && read !== null)
+    const { options, others = 0, isApplied } = this.#sending
+    await this.#refuseHidden(planned, mints)
     const { stated, maxCost: commandLimit, maxFee } = this.#limits
     // `gdn apply` compares its saved plan with the NFTs instead.
     if (!isApplied) await checkRunPlan(this.#deps, options, planned, mints)
@@ -190,6 +189,12 @@ export class RunSender {
     })
   }
 
+  async #refuseHidden(planned: PlannedEvent, mints: PlannedMints): Promise<void> {
+    const { options, isApplied, read } = this.#sending
+    const { refuseHidden } = await import('./minted-unrevealed.ts')
+    await refuseHidden(options, planned, mints, isApplied !== true && read !== null)
+  }
+
   async #confirm(planned: PlannedEvent, runLimit: RunLimit, mints: PlannedMints): Promise<void> {
     this.#sizes = mints.sizes
     this.#progress.stop()
@@ -197,6 +202,8 @@ export class RunSender {
     this.#notes = notesOf(planned, this.#sending.isApplied ?? false)
     if (planned.rows.pending > 0) this.#warnings = await this.#checkRows(planned)
     await this.#confirmCost(planned, runLimit, mints)
+    // Another command may have hidden the rows meanwhile, for example while a prompt was open.
+    await this.#refuseHidden(planned, mints)
     const { allowAgain } = await import('./minted-unrevealed.ts')
     await allowAgain(this.#sending.options, planned, mints)
     this.#paidSince = await meterRun(this.#deps, this.#connection, planned.run.id)

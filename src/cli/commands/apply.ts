@@ -37,7 +37,7 @@ import {
   summaryOf,
 } from '../plan/change-nfts.ts'
 import { obstaclesOf, obstaclesText, wayOut } from '../plan/obstacles.ts'
-import { addPlanFlags, openPlan, type PlanFlags, type PlanSource } from '../plan/open-plan.ts'
+import { addPlanFlags, openPlan, type PlanFlags, type PlanSource, refuseHiddenChanges } from '../plan/open-plan.ts'
 import { changedSince, openPlanSource } from '../plan/open-source.ts'
 import { reservedForPlan, worstOfPlan } from '../plan/plan-use.ts'
 import {
@@ -136,6 +136,8 @@ export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags
       const { blockchain, contractAddress: contract_address, stateDir } = opened.options
       const limit = await enforcedLimit(deps, flags, opened.settings, blockchain, connection)
       const yes = await confirmPlan(deps, connection, opened, plan, { ...flags, commandLimit: limit, manifest })
+      // Another command may have hidden the rows meanwhile, for example while the prompt was open.
+      await refuseHiddenChanges(opened.options, plan, flags)
       const paid =
         pendingCount(plan.counts) > 0 ? await meterRun(deps, connection, plan.run.id) : async () => NOTHING_KNOWN
       if (limit !== null && plan.run.isKnown) await storeRunMaxCost(stateDir, plan.run.id, limit)

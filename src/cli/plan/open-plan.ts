@@ -114,10 +114,7 @@ export async function openPlan<Result>(
       },
       async (plan) => {
         progress.stop()
-        if (plan.counts.update > 0 && only !== 'mint') {
-          const { refuseHiddenUpdates } = await import('../batch/minted-unrevealed.ts')
-          await refuseHiddenUpdates(options, plan)
-        }
+        await refuseHiddenChanges(options, plan, { only })
         return await use(plan)
       },
     )
@@ -128,6 +125,21 @@ export async function openPlan<Result>(
   } finally {
     progress.stop()
   }
+}
+
+/**
+ * Refuses the updates of a plan if they would publish rows that are hidden in another collection.
+ *
+ * @throws GdnError `refused`
+ */
+export async function refuseHiddenChanges(
+  options: OpenedManifest['options'],
+  plan: ChangePlan,
+  { only }: { only?: 'mint' | undefined },
+): Promise<void> {
+  if (plan.counts.update === 0 || only === 'mint') return
+  const { refuseHiddenUpdates } = await import('../batch/minted-unrevealed.ts')
+  await refuseHiddenUpdates(options, plan)
 }
 
 const NO_TRANSFERS =
