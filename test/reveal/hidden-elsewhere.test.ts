@@ -406,3 +406,25 @@ test('checks again before sending whether another command has hidden the rows', 
   expect(await inVisible(apply, rowsOf(1), {})).toMatchObject(wouldPublish('plan'))
   expect(await titlesIn(visible)).toEqual(['Public'])
 })
+
+test('names --unrevealed only for rows that can be minted with it', async () => {
+  const { hidden, visible } = await newCollections()
+  const machine = await shuffledMachine(backend, hidden)
+  const rows = rowsOf(1)
+  expect(await machine.mint(rows, '--run', 'hidden')).toMatchObject({ error: null })
+  const hintOf = async (command: string, ...more: string[]) =>
+    (await runner(machine, visible)(command, rows, ...more)).error?.hint
+  expect(await hintOf('batch.mint drop.csv --yes')).toContain(
+    'add --unrevealed <file>. To publish them now, add --again.',
+  )
+  await writeFile(machine.path('list.csv'), `receiver\n${WALLETS[0]}`)
+  const row = machine.path('row.json')
+  await writeFile(row, JSON.stringify({ title: 'Row 1', description: 'x', image: 'art/1.txt' }))
+  for (const hint of [
+    await hintOf('batch.mint - --run piped --yes'),
+    await hintOf(`batch.mint ${row} --yes`, '--to', machine.path('list.csv')),
+  ]) {
+    expect(hint).toContain('To publish them now, add --again.')
+    expect(hint).not.toContain('--unrevealed')
+  }
+})

@@ -18,6 +18,7 @@ import { asCommitted, type Content, type ReadCommitment, readCommitment } from '
 import { countUnrevealed, type UnrevealedMints } from '../../reveal/rows-with-nfts.ts'
 import type { ShuffleRule } from '../../reveal/shuffle/rule.ts'
 import type { KeptCommitment } from '../../reveal/unrevealed.ts'
+import { isOfList } from '../../state/drops.ts'
 import type { Connection, Deps } from '../deps.ts'
 import type { BatchMintFlags } from './flags.ts'
 import { applyAgain } from './flags-again.ts'
@@ -303,7 +304,7 @@ export async function refuseHidden(
   if (options.again === true || counts.pending + counts.unknown === 0) return
   const hidden = await hiddenInRun(options, { rows, resent, run: { ...run, again } })
   if (hidden === null) return
-  const more = hidden.areResent ? reconcileFirst(run.name) : otherWays(planned, isMint)
+  const more = hidden.areResent ? reconcileFirst(run.name) : otherWays(options, planned, isMint)
   throw publishes(hidden, options.manifestPath, { what: 'mint', more })
 }
 
@@ -327,11 +328,19 @@ const reconcileFirst = (run: string): string =>
   ` To find out whether rows with an unknown outcome are already minted, run \`gdn batch reconcile ${run}\`.`
 
 /** Returns how to mint hidden rows without their reveal. A run that has sent rows can't change how it mints. */
-function otherWays({ resumed, rows: { total, pending }, run }: PlannedEvent, isMint: boolean): string {
+function otherWays(
+  { manifestPath, reading = {} }: BatchOptions,
+  { resumed, rows: { total, pending }, run }: PlannedEvent,
+  isMint: boolean,
+): string {
   if (total > pending) return ''
   const withFlag = (flag: string) => (isMint ? `add ${flag}` : `run \`gdn batch mint\` with ${flag}`)
-  if (!resumed)
-    return ` To mint them hidden here as well, ${withFlag('--unrevealed <file>')}. To publish them now, ${withFlag('--again')}.`
+  if (!resumed) {
+    // Rows of standard input and of a list of receivers can't be minted unrevealed.
+    const canHide = manifestPath !== null && !isOfList({ reading })
+    const hide = canHide ? ` To mint them hidden here as well, ${withFlag('--unrevealed <file>')}.` : ''
+    return `${hide} To publish them now, ${withFlag('--again')}.`
+  }
   return ` To publish them now, remove the run with \`gdn batch rm ${run.name}\`, and run \`gdn batch mint\` with --again.`
 }
 
