@@ -247,9 +247,8 @@ export async function whyHidden(options: BatchOptions, check: HiddenCheck): Prom
 }
 
 /**
- * Returns which rows of a run are hidden in another collection; null if there are none.
- *
- * @returns `areResent`: whether some of them have an unknown outcome, and may already be minted
+ * Returns which rows of a run are hidden in another collection; null if there are none. `areResent` is true if some of
+ * them have an unknown outcome, and may already be minted.
  */
 async function hiddenInRun(
   options: BatchOptions,
@@ -324,6 +323,7 @@ export async function refuseToPublish(
   if (hidden !== null) throw publishes(hidden, null, { what, more: ' To publish them now, add --again.' })
 }
 
+/** Returns how to find out whether hidden rows are already minted. */
 const reconcileFirst = (run: string): string =>
   ` To find out whether rows with an unknown outcome are already minted, run \`gdn batch reconcile ${run}\`.`
 
