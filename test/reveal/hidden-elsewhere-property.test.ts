@@ -92,8 +92,8 @@ async function live(commands: readonly Command[]): Promise<void> {
   const env = { ...options.env, GDN_API_KEY: backend.apiKey.reveal() }
   const committed = collections.map(() => new Set<number>())
   /**
-   * The rows that the server got from a run with their metadata, by collection and run. A request without a response may
-   * take effect later.
+   * The rows that the server got from a run with their metadata, by collection and run. A request without a response
+   * may take effect later.
    */
   const sent = new Map<string, Set<number>>()
   /** The rows that a run may publish, because `--again` was given while they were hidden. */

@@ -15,7 +15,7 @@ export async function resendable(store: StoredRun): Promise<RowRequest[]> {
   return await requestsToRepeat(store, 'unknown')
 }
 
-/** @param state the state of the rows. Requests of an interrupted command are `sent` until a process acquires the run */
+/** @param state the state of the rows. After an interruption, rows are `sent` until a process acquires the run */
 async function requestsToRepeat(store: StoredRun, state: 'unknown' | 'sent'): Promise<RowRequest[]> {
   return await store.read((sql) =>
     requestsWith(sql, store.id, state === 'unknown' ? state : null)
