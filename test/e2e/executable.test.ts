@@ -166,6 +166,14 @@ describe('the executable', () => {
     expect(said).not.toContain('"error"')
   })
 
+  test('says that images of art need the npm package', async () => {
+    const art = join(ROOT, 'examples/art/art.yaml')
+    const { exitCode, stderr } = await start(['art', 'generate', art, '--count', '24', '--out', join(folder, 'drop')])
+    expect(exitCode).not.toBe(0)
+    expect(stderr).toContain("the gdn executable doesn't contain sharp, which makes the images")
+    expect(stderr).toContain('Install gdn with npm to make images.')
+  })
+
   test('starts a backend, mints a drop and a Solana NFT, and stops it', async () => {
     const { pid } = await json<{ pid: number }>('local', 'start', '--port', '0')
     const at = ['--local', '-b', 'polygon']
