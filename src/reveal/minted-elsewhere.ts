@@ -33,7 +33,8 @@ type Rows = () => AsyncIterable<{ row: Content } | ManifestItem>
 /** A hidden row of a drop, as text. */
 type HiddenRow = string
 
-const hiddenRow = ({ provenance }: UnrevealedDrop, content: string): HiddenRow => `${provenance} ${content}`
+const hiddenRow = ({ provenance, contract }: UnrevealedDrop, content: string): HiddenRow =>
+  `${provenance} ${contract.toLowerCase()} ${content}`
 
 /**
  * Returns which rows this machine minted unrevealed, or committed to, in another collection of the same server and
