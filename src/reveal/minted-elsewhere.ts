@@ -1,27 +1,45 @@
 import { readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sameAddress } from '../api/same-address.ts'
-import { arePublic, isRevealedHere, listRuns, type Run } from '../batch/runs/runs.ts'
+import { listRuns, type Run } from '../batch/runs/runs.ts'
 import type { BatchOptions } from '../batch/types.ts'
 import { writeDurably } from '../core/durable-file.ts'
+import { isRecord, parseJson } from '../core/json.ts'
 import { makePrivateFolder } from '../core/private-file.ts'
 import type { ManifestItem } from '../manifest/read.ts'
-import { openStateIfThere, withState } from '../state/open-state.ts'
+import { PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
+import type { ManifestRow } from '../manifest/row.ts'
+import { uploadsOf } from '../state/drops.ts'
+import { openStateIfThere, type StateReader, withState } from '../state/open-state.ts'
 import { sentCommitments } from '../state/operations.ts'
+import { mintedMetadata } from '../state/row-outcomes.ts'
+import { lastRequest } from '../state/row-requests.ts'
+import { isShuffled } from './drop-state.ts'
+import { rowContentHash, withSortedAttributes } from './leaves.ts'
 import { provenanceFolder } from './provenance-folder.ts'
 import { type Content, contentHashes } from './read-commitment.ts'
+import { keptDraw } from './shuffle/drawn-rows.ts'
 import { commitmentOf, contentsPath } from './unrevealed.ts'
 
 /** An unrevealed drop on this machine. */
 interface UnrevealedDrop extends Pick<Run, 'origin' | 'blockchain'> {
   contract: string
   provenance: string
-  /** Whether its run has begun. Otherwise, the collection is only committed to its rows. */
-  isMinted: boolean
+  /**
+   * Whether its run has begun. Otherwise, the collection is only committed to its rows, or the outcome of the
+   * commitment is unknown.
+   */
+  state: 'minted' | 'committed' | 'unknown'
+  /** The name of its run, or of the command that sent the commitment. */
+  run: string
+  /** The ID of its run; null if it has not begun. */
+  id: string | null
+  /** The content hashes of the rows that this machine knows to be public in its collection, in Base64. */
+  shown: ReadonlySet<string>
 }
 
 /** Rows that an unrevealed drop in another collection hides. */
-export interface HiddenRows extends Pick<UnrevealedDrop, 'contract' | 'isMinted'> {
+export interface HiddenRows extends Pick<UnrevealedDrop, 'contract' | 'state' | 'run'> {
   count: number
 }
 
@@ -48,8 +66,8 @@ export async function hiddenElsewhere(publishing: Publishing, rows: Rows, run?: 
   for await (const { drops, content } of hiddenAmong(publishing, rows)) {
     const drop = drops.find((one) => !allowed.has(hiddenRow(one, content)))
     if (drop === undefined) continue
-    const { contract, isMinted } = drop
-    hidden ??= { contract, isMinted, count: 0 }
+    const { contract, state, run: name } = drop
+    hidden ??= { contract, state, run: name, count: 0 }
     if (contract === hidden.contract) hidden.count++
   }
   return hidden
@@ -82,49 +100,116 @@ async function hiddenContents({
   blockchain,
   contractAddress,
 }: Publishing): Promise<Map<string, UnrevealedDrop[]>> {
-  const dropsOf = new Map<string, UnrevealedDrop[]>()
   const isThere = (drop: UnrevealedDrop) => drop.origin === origin && drop.blockchain === blockchain
-  const { hidden, published } = await unrevealedDrops(stateDir)
-  for (const drop of hidden) {
-    if (!isThere(drop) || sameAddress(drop.contract, contractAddress)) continue
+  const drops = (await unrevealedDrops(stateDir)).filter(isThere)
+  return await hiddenBy(stateDir, drops, (drop) => !sameAddress(drop.contract, contractAddress))
+}
+
+/**
+ * Returns the drops that hide each content. What one collection shows is hidden in no other.
+ *
+ * @param drops the drops on one server and blockchain
+ * @param isOther selects the drops that hide their rows
+ */
+async function hiddenBy(
+  stateDir: string,
+  drops: readonly UnrevealedDrop[],
+  isOther: (drop: UnrevealedDrop) => boolean = () => true,
+): Promise<Map<string, UnrevealedDrop[]>> {
+  const dropsOf = new Map<string, UnrevealedDrop[]>()
+  for (const drop of drops.filter(isOther))
     for (const content of await contentsOf(stateDir, drop))
       dropsOf.set(content, [...(dropsOf.get(content) ?? []), drop])
-  }
-  if (dropsOf.size === 0) return dropsOf
-  // What one collection shows is hidden in no other.
-  for (const drop of published.filter(isThere))
-    for (const content of await contentsOf(stateDir, drop)) dropsOf.delete(content)
+  for (const { shown } of drops) for (const content of shown) dropsOf.delete(content)
   return dropsOf
 }
 
-/** Returns the unrevealed drops that this machine doesn't know to be revealed, and those whose rows are all public. */
-async function unrevealedDrops(stateDir: string): Promise<Record<'hidden' | 'published', UnrevealedDrop[]>> {
-  const begun: UnrevealedDrop[] = []
-  const hidden: UnrevealedDrop[] = []
-  const published: UnrevealedDrop[] = []
-  for (const run of await listRuns(stateDir)) {
-    const { origin, blockchain, contractAddress: contract } = run
-    const provenance = commitmentOf(run)?.provenance
-    if (provenance === undefined) continue
-    const drop = { origin, blockchain, contract, provenance, isMinted: true }
-    begun.push(drop)
-    if (!(await isRevealedHere(run))) hidden.push(drop)
-    else if (await arePublic(run)) published.push(drop)
-  }
+/** Returns the unrevealed drops on this machine. */
+async function unrevealedDrops(stateDir: string): Promise<UnrevealedDrop[]> {
+  const runs = await listRuns(stateDir)
   const state = await openStateIfThere(stateDir)
-  if (state === null) return { hidden, published }
+  if (state === null) return []
   try {
+    const drops: UnrevealedDrop[] = []
+    for (const run of runs) {
+      const { origin, blockchain, contractAddress: contract, id, name } = run
+      const provenance = commitmentOf(run)?.provenance
+      if (provenance === undefined) continue
+      const shown = await revealedContents(state, run, provenance)
+      drops.push({ origin, blockchain, contract, provenance, state: 'minted', run: name, id, shown })
+    }
+    const begun = [...drops]
     // A command that was interrupted after the commitment has no run.
-    for (const sent of await state.read(sentCommitments)) {
+    for (const { isUnknown, ...sent } of await state.read(sentCommitments)) {
       const isBegun = begun.some(
         ({ provenance, contract }) => provenance === sent.provenance && sameAddress(contract, sent.contract),
       )
-      if (!isBegun) hidden.push({ ...sent, isMinted: false })
+      if (isBegun) continue
+      const shown = isUnknown ? await publicContents(state, sent, runs) : new Set<string>()
+      drops.push({ ...sent, state: isUnknown ? 'unknown' : 'committed', id: null, shown })
     }
+    return drops
   } finally {
     state.close()
   }
-  return { hidden, published }
+}
+
+/** Number of requests in a page. */
+const PAGE = 100
+
+/** Yields the metadata with which NFTs of a run were minted. */
+async function* metadataOf(
+  state: StateReader,
+  run: string,
+  of: 'revealed' | 'deployed',
+): AsyncGenerator<Record<string, unknown>> {
+  for (let after = 0; ; after += PAGE) {
+    const last = await state.read((sql) => lastRequest(sql, run))
+    if (after >= last) return
+    for (const { metadata } of await state.read((sql) => mintedMetadata(sql, run, of, { after, to: after + PAGE }))) {
+      const found = metadata === null ? null : parseJson(metadata)
+      if (isRecord(found)) yield found
+    }
+  }
+}
+
+/** Returns the contents of the rows of a run that this machine knows to be revealed. */
+async function revealedContents(state: StateReader, run: Run, provenance: string): Promise<Set<string>> {
+  const shown = new Set<string>()
+  const drawn = keptDraw(run.reading)
+  if (isShuffled(run) && drawn === null) return shown
+  const contents = await contentsOf(run.stateDir, { provenance })
+  for await (const { [PROVENANCE_ROW]: slot } of metadataOf(state, run.id, 'revealed')) {
+    const row = drawn === null ? Number(slot) : (drawn.rows[Number(slot) - 1] ?? 0)
+    const content = contents[row - 1]
+    if (content !== undefined) shown.add(content)
+  }
+  return shown
+}
+
+/**
+ * Returns the contents of the rows that this machine has minted with their metadata in a collection. The hashes of
+ * their files are those of the uploaded ones, because the files may have been edited since.
+ */
+async function publicContents(
+  state: StateReader,
+  { origin, blockchain, contract }: Pick<UnrevealedDrop, 'origin' | 'blockchain' | 'contract'>,
+  runs: readonly Run[],
+): Promise<Set<string>> {
+  const contents = new Set<string>()
+  for (const run of runs) {
+    if (run.origin !== origin || run.blockchain !== blockchain || !sameAddress(run.contractAddress, contract)) continue
+    if (commitmentOf(run) !== null) continue
+    const uploads = await state.read((sql) => uploadsOf(sql, run.id))
+    const hashOf = new Map([...uploads].map(([sha256, url]) => [url, sha256]))
+    for await (const found of metadataOf(state, run.id, 'deployed')) {
+      if (!Array.isArray(found.file_fields)) continue
+      const metadata = withSortedAttributes(found as ManifestRow['metadata'])
+      const hashes = new Map(metadata.file_fields.map(({ key, url }) => [key, hashOf.get(url) ?? '']))
+      contents.add(rowContentHash({ metadata }, hashes).toString('base64'))
+    }
+  }
+  return contents
 }
 
 const HASH_BYTES = 32
@@ -164,27 +249,39 @@ export async function allowHidden(publishing: Publishing, rows: Rows, run: strin
 }
 
 /**
- * Returns whether rows are hidden only because of a run, so that its removal ends their protection.
+ * Returns how the removal of a run changes which rows are hidden. `ends`: rows are hidden only because of the run.
+ * `begins`: rows are public only because of the run, and another run hides them. Null: neither.
  *
  * @param removed the runs that are removed together
  */
-export async function aloneHides(run: Run, removed: readonly Run[]): Promise<boolean> {
-  const commitment = commitmentOf(run)
-  if (commitment === null || (await isRevealedHere(run))) return false
+export async function removalEffect(run: Run, removed: readonly Run[]): Promise<'ends' | 'begins' | null> {
+  if (commitmentOf(run) === null) return null
+  const { stateDir, origin, blockchain } = run
+  const drops = (await unrevealedDrops(stateDir)).filter(
+    (drop) => drop.origin === origin && drop.blockchain === blockchain,
+  )
   const gone = new Set(removed.map(({ id }) => id))
-  if ((await runsOf(run.stateDir, commitment)).some(({ id }) => !gone.has(id))) return false
-  return (await contentsOf(run.stateDir, commitment)).length > 0
+  const own = drops.find(({ id }) => id === run.id)
+  const runs = drops.filter(({ id }) => id !== null && !gone.has(id))
+  // `forgetHidden` removes the contents with the last run that has them.
+  const isKept = runs.some(({ provenance }) => provenance === own?.provenance)
+  const others = drops.filter(({ id, provenance }) => id === null && (isKept || provenance !== own?.provenance))
+  const before = await hiddenBy(stateDir, drops)
+  const after = await hiddenBy(stateDir, [...runs, ...others])
+  const contents = own === undefined ? [] : await contentsOf(stateDir, own)
+  if (contents.some((content) => before.has(content) && !after.has(content))) return 'ends'
+  return contents.some((content) => own?.shown.has(content) && after.has(content)) ? 'begins' : null
 }
 
 /**
  * Returns whether rows are hidden only because a command committed a collection to them, so that the removal of its
  * record ends their protection.
  */
-export async function commandHides(stateDir: string, command: string): Promise<boolean> {
+export async function commandHides(stateDir: string, name: string): Promise<boolean> {
   const sent = await withState(stateDir, (state) => state.read(sentCommitments))
-  const own = sent.find(({ run }) => run === command)
+  const own = sent.find(({ run }) => run === name)
   if (own === undefined) return false
-  const isOther = ({ run, provenance }: (typeof sent)[number]) => run !== command && provenance === own.provenance
+  const isOther = ({ run, provenance }: (typeof sent)[number]) => run !== name && provenance === own.provenance
   if (sent.some(isOther) || (await runsOf(stateDir, own)).length > 0) return false
   return (await contentsOf(stateDir, own)).length > 0
 }

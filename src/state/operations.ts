@@ -178,23 +178,30 @@ export function operationsWithPrefix(sql: Sql, prefix: string): { id: string; st
 
 /** A commitment to metadata that this machine sent, in lower-case hex. */
 export interface SentCommitment {
-  /** The run of the command that sent it. */
-  run: string
   origin: string
   blockchain: Blockchain
   contract: string
   provenance: string
+  /** The name of the command's run. */
+  run: string
+  /** 1 if its outcome is unknown. */
+  isUnknown: number
 }
 
-/** Returns the commitments that this machine sent, except those that failed. Includes the seals of shuffled drops. */
+/**
+ * Returns the commitments that this machine sent, except those that failed. Includes the seals of shuffled drops. The
+ * commitments with an unknown outcome are last.
+ */
 export const sentCommitments = (sql: Sql): SentCommitment[] =>
   sql.all(
-    `SELECT o.run_id AS run, s.origin, c.blockchain, json_extract(q.body, '$.contract_address') AS contract, lower(json_extract(q.body, '$.provenance')) AS provenance
+    `SELECT s.origin, c.blockchain, json_extract(q.body, '$.contract_address') AS contract, lower(json_extract(q.body, '$.provenance')) AS provenance,
+        r.name AS run, o.state IN ('sent', 'unknown') AS isUnknown
       FROM servers s
       CROSS JOIN operations o INDEXED BY operations_by_name ON o.server_id = s.id AND o.kind = 'commitprovenance'
       JOIN collections c ON c.id = o.collection_id
       JOIN requests q ON q.id = o.request_id
-      WHERE o.state IN ('sent', 'unknown', 'accepted', 'deployed')`,
+      JOIN runs r ON r.id = o.run_id
+      WHERE o.state IN ('sent', 'unknown', 'accepted', 'deployed') ORDER BY isUnknown`,
   )
 
 /** Returns the receiver in the request of a mint; undefined without a request. */

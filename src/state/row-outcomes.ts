@@ -160,12 +160,26 @@ export const areAllRevealed = (
     ...(isDrawn ? [id, scope] : []),
   ) === undefined
 
-/** Returns whether this machine knows that each row of an unrevealed run has an NFT that was updated with the row. */
-export const areAllShown = (sql: Sql, { id, scope, setId }: Pick<Drop, 'id' | 'scope' | 'setId'>): boolean =>
-  sql.get(
-    `SELECT 1 FROM rows r WHERE r.set_id = ? AND NOT EXISTS (${OWN_NFT} AND n.known_revision > 0) LIMIT 1`,
-    ...[setId ?? -1, id, scope],
-  ) === undefined
+/**
+ * Returns the metadata with which NFTs of a run were minted, as JSON, for a range of its requests. The bytes of a
+ * request never change, unlike the rows of a run.
+ *
+ * @param of `revealed`: NFTs that this machine knows to have been updated with their rows. `deployed`: all NFTs
+ */
+export const mintedMetadata = (
+  sql: Sql,
+  runId: string,
+  of: 'revealed' | 'deployed',
+  { after, to }: { after: number; to: number },
+): { metadata: string | null }[] =>
+  sql.all(
+    `SELECT json_extract(q.body, '$.metadata[' || o.position || ']') AS metadata
+      FROM requests q CROSS JOIN operations o ON o.request_id = q.id AND o.released_at IS NULL AND o.state IN ('accepted', 'deployed')
+      LEFT JOIN nfts x ON x.operation_id = o.id
+      WHERE q.run_id = ? AND q.n > ? AND q.n <= ?
+        AND ${of === 'revealed' ? 'x.known_revision > 0' : "o.state = 'deployed'"}`,
+    ...[runId, after, to],
+  )
 
 /** A row as it was last applied or sent, if that differs from the rows of the run, and the ID of its operation. */
 export interface ChangedRow {

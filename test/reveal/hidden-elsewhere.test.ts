@@ -186,6 +186,150 @@ test('rows that one collection shows are hidden in no other, but burned rows are
   expect((await inVisible('batch.mint drop.csv --run two --yes', burned)).error).toMatchObject(wouldPublish('mint'))
 })
 
+/** Returns the name of the run in a hint to remove it. */
+const runToRemove = (error: { hint: string | null } | null) =>
+  /gdn batch rm ([^\s`]+)/.exec(error?.hint ?? '')?.[1] ?? ''
+
+test('the revealed rows of a drop are public, but its frozen and burned rows stay hidden until its run is removed', {
+  tags: ['promise'],
+}, async () => {
+  const { hidden, visible } = await newCollections()
+  const machine = await shuffledMachine(backend, hidden)
+  const rows = rowsOf(4)
+  expect(await machine.mint(rows)).toMatchObject({ error: null })
+  const nfts = (await nftsOf(backend, hidden)).sort((a, b) => Number(a.token_id) - Number(b.token_id))
+  const numbers = nfts.map(({ request_metadata: { provenance_row } }) => Number(provenance_row))
+  const [frozen = 0, burned = 0, ...shown] = numbers
+  const change = async (verb: string, row: number) =>
+    await machine.cli('nft', verb, nfts[numbers.indexOf(row)]?.nft_gdn_id ?? '', '-b', hidden.blockchain, '--yes')
+  expect(await change('freeze', frozen)).toMatchObject({ code: 0 })
+  expect(await change('burn', burned)).toMatchObject({ code: 0 })
+  expect(await machine.run(['reveal', '--yes'], rows)).toMatchObject({ code: 0 })
+  const inVisible = runner(machine, visible)
+  expect(await inVisible('batch.mint drop.csv --run shown --yes', only(rows, ...shown))).toMatchObject({ error: null })
+  for (const row of [frozen, burned]) {
+    const { error } = await inVisible(`batch.mint drop.csv --run row-${row} --yes`, only(rows, row))
+    expect(error).toMatchObject({ message: expect.stringContaining('1 row is minted unrevealed') })
+  }
+  const { error } = await inVisible('batch.mint drop.csv --run rest --yes', only(rows, frozen, burned))
+  expect(error).toMatchObject(wouldPublish('mint'))
+  expect(await machine.cli('batch', 'rm', runToRemove(error), '-c', hidden.address, '--yes')).toMatchObject({ code: 0 })
+  expect(await inVisible('batch.mint drop.csv --run rest --yes', only(rows, frozen, burned))).toMatchObject({
+    error: null,
+  })
+})
+
+test('rows of a shuffled drop are public once its NFTs show them, and abandoned rows stay hidden', {
+  tags: ['promise'],
+}, async () => {
+  const { hidden, visible } = await newCollections()
+  const relay = await refusingRelay(backend)
+  onTestFinished(relay.close)
+  relay.killAfter(Number.POSITIVE_INFINITY)
+  const machine = await shuffledMachine({ apiKey: backend.apiKey, url: relay.url }, hidden)
+  const rows = rowsOf(5)
+  expect((await machine.shuffle(rows)).code).not.toBe(0)
+  expect(await machine.reveal(rows, '--abandon-rows', '1')).toMatchObject({ code: 0 })
+  const titles = await titlesIn(hidden)
+  expect(titles).toHaveLength(4)
+  const shown = [1, 2, 3, 4, 5].filter((row) => titles.includes(`Row ${row}`))
+  const abandoned = [1, 2, 3, 4, 5].filter((row) => !shown.includes(row))
+  const inVisible = runner(machine, visible)
+  expect((await inVisible('batch.mint drop.csv --run left --yes', only(rows, ...abandoned))).error).toMatchObject({
+    message: expect.stringContaining('1 row is minted unrevealed'),
+  })
+  expect(await inVisible('batch.mint drop.csv --run shown --yes', only(rows, ...shown))).toMatchObject({ error: null })
+})
+
+test('says that the outcome of a commitment is unknown, and how to publish its rows', async () => {
+  const { hidden, visible } = await newCollections()
+  const relay = await startHttpServer(async (request) =>
+    request.path.endsWith('/commitprovenance') ? 'drop' : await forward(backend.url, request),
+  )
+  onTestFinished(relay.close)
+  const machine = await shuffledMachine({ apiKey: backend.apiKey, url: relay.url }, hidden)
+  const rows = rowsOf(3)
+  expect((await machine.mint(rows, '--timeout', '5s')).error).toMatchObject({ code: 'unknown_outcome' })
+  const inVisible = runner(machine, visible)
+  const text = `the outcome of committing the collection ${hidden.address} to 2 rows of an unrevealed drop is unknown`
+  const planned = JSON.parse((await inVisible('plan drop.csv', only(rows, 1, 2))).stdout)
+  expect(planned).toMatchObject([1, 2].map(() => ({ action: 'impossible', reason: `${text}: repeat that mint first` })))
+  const { error } = await inVisible('batch.mint drop.csv --yes', only(rows, 1, 2))
+  expect(error).toMatchObject({
+    message: expect.stringContaining(`${text}, and this mint would publish their metadata`),
+  })
+  // Rows that the same collection shows are public.
+  const inHidden = runner(machine, hidden)
+  expect(await inHidden('batch.mint drop.csv --run public --yes', only(rows, 1))).toMatchObject({ error: null })
+  expect(await inVisible('batch.mint drop.csv --run first --yes', only(rows, 1))).toMatchObject({ error: null })
+  expect((await inVisible('batch.mint drop.csv --run second --yes', only(rows, 2))).error).toMatchObject(
+    wouldPublish('mint'),
+  )
+  const second = await machine.cli('batch', 'rm', runToRemove(error), '--yes')
+  expect([second.code, second.stderr]).toEqual([0, expect.any(String)])
+  expect(await inVisible('batch.mint drop.csv --run second --yes', only(rows, 2))).toMatchObject({ error: null })
+})
+
+test('a mint that is repeated after an unknown outcome of its commitment hides its rows', async () => {
+  const { hidden, visible } = await newCollections()
+  let isDropped = true
+  const relay = await startHttpServer(async (request) =>
+    isDropped && request.path.endsWith('/commitprovenance') ? 'drop' : await forward(backend.url, request),
+  )
+  onTestFinished(relay.close)
+  const machine = await shuffledMachine({ apiKey: backend.apiKey, url: relay.url }, hidden)
+  expect((await machine.mint(rowsOf(2), '--timeout', '5s')).error).toMatchObject({ code: 'unknown_outcome' })
+  isDropped = false
+  expect(await machine.mint(rowsOf(2))).toMatchObject({ error: null })
+  const { error } = await runner(machine, visible)('batch.mint drop.csv --run other --yes', rowsOf(2))
+  expect(error).toMatchObject({ message: expect.stringContaining('2 rows are minted unrevealed') })
+})
+
+test('--again allows rows that one collection hides, but not the same rows hidden in another one later', {
+  tags: ['promise'],
+}, async () => {
+  const { hidden, visible } = await newCollections()
+  const later = await createTestCollection(backend)
+  const relay = await refusingRelay(backend)
+  onTestFinished(relay.close)
+  let signal = relay.killAfter(Number.POSITIVE_INFINITY)
+  const machine = await shuffledMachine({ apiKey: backend.apiKey, url: relay.url }, hidden, () => signal)
+  const rows = rowsOf(2)
+  expect(await machine.mint(rows, '--run', 'one')).toMatchObject({ error: null })
+  signal = relay.killAfter(0)
+  const inVisible = async (...argv: string[]) => {
+    const target = ['-c', visible.address, '--base-url', relay.url, '--yes', '--json']
+    const result = await cli([...argv, ...target], { ...machine.options, signal })
+    return { ...result, error: result.code === 0 ? null : errorOf(result) }
+  }
+  const begun = await inVisible('batch', 'mint', machine.path('drop.csv'), '-b', visible.blockchain, '--again')
+  expect(begun.error).toMatchObject({ code: 'interrupted' })
+  signal = relay.killAfter(Number.POSITIVE_INFINITY)
+  expect(await machine.cli('batch', 'rm', 'one', '-c', hidden.address, '--yes')).toMatchObject({ code: 0 })
+  const placeholder = ['--unrevealed', machine.path('hidden.json')]
+  const hide = await runner(machine, later, relay)('batch.mint drop.csv --run two --yes', rows, ...placeholder)
+  expect(hide).toMatchObject({ error: null })
+  expect((await inVisible('batch', 'resume', machine.path('drop.csv'))).error).toMatchObject(wouldPublish('mint'))
+  expect(await nftsOf(backend, visible)).toEqual([])
+})
+
+test('batch rm warns that rows are no longer public without a revealed run', async () => {
+  const { hidden, visible } = await newCollections()
+  const second = await createTestCollection(backend)
+  const machine = await shuffledMachine(backend, hidden)
+  const rows = rowsOf(2)
+  const placeholder = ['--unrevealed', machine.path('hidden.json')]
+  expect(await machine.mint(rows, '--run', 'one')).toMatchObject({ error: null })
+  const again = await runner(machine, second)('batch.mint drop.csv --run two --yes', rows, ...placeholder)
+  expect(again).toMatchObject({ error: null })
+  expect(await machine.run(['reveal', '--yes', '--run', 'one'], rows)).toMatchObject({ error: null })
+  const inVisible = runner(machine, visible)
+  expect(await inVisible('batch.mint drop.csv --dry-run', rows)).toMatchObject({ error: null })
+  const { code, stderr } = await machine.cli('batch', 'rm', 'one', '-c', hidden.address, '--yes')
+  expect([code, stderr]).toEqual([0, expect.stringMatching(/^Another drop hides rows that one-\S+ has revealed\./)])
+  expect((await inVisible('batch.mint drop.csv --dry-run', rows)).error).toMatchObject(wouldPublish('mint'))
+})
+
 test('batch rm warns that it ends the protection of hidden rows', async () => {
   const { hidden, visible } = await newCollections()
   const machine = await shuffledMachine(backend, hidden)

@@ -7,7 +7,7 @@ import { seemsActive } from '../../core/lock-holder.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { type Drop, dropsOf, isUnrevealed, listDrops, readDrop, updateDrop } from '../../state/drops.ts'
 import { openStateIfThere, type StateReader, withState } from '../../state/open-state.ts'
-import { areAllRevealed, areAllShown, countBurned } from '../../state/row-outcomes.ts'
+import { areAllRevealed, countBurned } from '../../state/row-outcomes.ts'
 import { areSameRows } from '../../state/rows.ts'
 import { commandRuns } from '../../state/runs.ts'
 import { countDrop, noCounts } from '../rows/row-counts.ts'
@@ -92,18 +92,6 @@ export const isRevealedHere = async ({ stateDir, id }: Pick<Run, 'stateDir' | 'i
     state.read((sql) => {
       const drop = readDrop(sql, id)
       return drop !== null && areAllRevealed(sql, drop, drop.reading.draw !== undefined)
-    }),
-  )
-
-/**
- * Returns whether this machine knows that the NFTs of an unrevealed drop show all its rows. Rows that were burned
- * before the reveal, or abandoned, are not public.
- */
-export const arePublic = async ({ stateDir, id }: Pick<Run, 'stateDir' | 'id'>): Promise<boolean> =>
-  await reading(stateDir, false, (state) =>
-    state.read((sql) => {
-      const drop = readDrop(sql, id)
-      return drop !== null && areAllShown(sql, drop)
     }),
   )
 

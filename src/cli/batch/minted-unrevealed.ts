@@ -233,17 +233,26 @@ const NOTHING = 'Nothing was sent.'
 const refused = (message: string, hint: string) =>
   new GdnError('refused', message, { place: { flag: '--unrevealed' }, hint: `${NOTHING} ${hint}` })
 
-const hiddenText = ({ contract, isMinted, count: rows }: HiddenRows): string =>
-  isMinted
-    ? `${count(rows, 'row')} ${rows === 1 ? 'is' : 'are'} minted unrevealed in the collection ${contract}`
-    : `the collection ${contract} is committed to ${count(rows, 'row')} of an unrevealed drop`
+function hiddenText({ contract, state, count: rows }: HiddenRows): string {
+  const all = count(rows, 'row')
+  if (state === 'minted') return `${all} ${rows === 1 ? 'is' : 'are'} minted unrevealed in the collection ${contract}`
+  if (state === 'committed') return `the collection ${contract} is committed to ${all} of an unrevealed drop`
+  return `the outcome of committing the collection ${contract} to ${all} of an unrevealed drop is unknown`
+}
+
+/** Returns how to end the protection of hidden rows. */
+const waysOut = ({ state, run }: HiddenRows): string =>
+  state === 'unknown'
+    ? `To find out the outcome, run the unrevealed mint in that collection again. If you have given up that drop, remove the record of its commitment with \`gdn batch rm ${run}\`.`
+    : `To publish them, first reveal that drop with \`gdn reveal\` on this machine. If gdn can't reveal them, remove the record of that drop with \`gdn batch rm ${run}\`.`
 
 /** Returns why a plan's rows can't be minted, because they are hidden in another collection; null if they can. */
 export async function whyHidden(options: BatchOptions, check: HiddenCheck): Promise<string | null> {
   const hidden = await hiddenInRun(options, check)
   if (hidden === null) return null
-  const first = `${hiddenText(hidden)}: reveal ${hidden.count === 1 ? 'it' : 'them'} first`
-  return hidden.areResent ? `${first}, or run gdn batch reconcile ${check.run.name}` : first
+  const first = hidden.state === 'unknown' ? 'repeat that mint' : `reveal ${hidden.count === 1 ? 'it' : 'them'}`
+  const text = `${hiddenText(hidden)}: ${first} first`
+  return hidden.areResent ? `${text}, or run gdn batch reconcile ${check.run.name}` : text
 }
 
 /**
@@ -357,7 +366,7 @@ function publishes(
   const them = hidden.count === 1 ? 'its' : 'their'
   return new GdnError('refused', `${hiddenText(hidden)}, and this ${what} would publish ${them} metadata`, {
     place: { file: manifestPath ?? undefined },
-    hint: `${NOTHING} To publish them, first reveal that drop with \`gdn reveal\` on this machine.${more}`,
+    hint: `${NOTHING} ${waysOut(hidden)}${more}`,
   })
 }
 

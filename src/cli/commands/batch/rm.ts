@@ -5,7 +5,7 @@ import type { RunStatus } from '../../../batch/types.ts'
 import { count } from '../../../core/count.ts'
 import { GdnError } from '../../../core/errors.ts'
 import { removeCommand } from '../../../operations/remove-command.ts'
-import { aloneHides, commandHides, forgetHidden } from '../../../reveal/minted-elsewhere.ts'
+import { commandHides, forgetHidden, removalEffect } from '../../../reveal/minted-elsewhere.ts'
 import { commandRunRecords } from '../../batch/command-runs.ts'
 import { addRunArgument } from '../../batch/which-run.ts'
 import { findRun, type RunFlags, whichServer } from '../../batch/which-server.ts'
@@ -90,7 +90,7 @@ async function rmCommand(
 ): Promise<Pick<Run, 'id' | 'name' | 'manifestPath'>> {
   const [id, name] = [String(run_id), String(run)]
   refuseRunning({ name, running: state === 'running' })
-  if (await commandHides(stateDir, id)) warnOfName(deps, name)
+  if (await commandHides(stateDir, name)) warnOfName(deps, name)
   if (state === 'unknown' || state === 'unfinished') {
     const loss = 'without its record, the same command would send another request'
     await confirmLoss(deps, yes, name, loss)
@@ -148,9 +148,17 @@ function lossOf({ counts }: RunStatus): string {
   return `${rowsByState({ ...counts })}. Removing it deletes the record of ${losses.join(', and of ')}. On a server without reference IDs, the same manifest may then mint every row again`
 }
 
-/** Warns of runs with hidden rows, which gdn recognizes in other collections only because of the runs. */
+/** Warns of runs whose removal changes which rows gdn refuses to publish in other collections. */
 async function warnOfHidden(deps: Deps, runs: readonly Run[]): Promise<void> {
-  for (const run of runs) if (await aloneHides(run, runs)) warnOfName(deps, run.name)
+  for (const run of runs) {
+    const effect = await removalEffect(run, runs)
+    if (effect === 'ends') warnOfName(deps, run.name)
+    if (effect === 'begins') {
+      deps.io.warn(
+        `Another drop hides rows that ${safe(run.name)} has revealed. Without the run, gdn refuses to publish them in another collection until that drop is revealed.`,
+      )
+    }
+  }
 }
 
 const warnOfName = ({ io }: Deps, name: string): void =>
