@@ -12,7 +12,7 @@ import type { ManifestRow } from '../manifest/row.ts'
 import { uploadsOf } from '../state/drops.ts'
 import { openStateIfThere, type StateReader, withState } from '../state/open-state.ts'
 import { sentCommitments } from '../state/operations.ts'
-import { mintedMetadata } from '../state/row-outcomes.ts'
+import { mintedBodies } from '../state/row-outcomes.ts'
 import { lastRequest } from '../state/row-requests.ts'
 import { isShuffled } from './drop-state.ts'
 import { rowContentHash, withSortedAttributes } from './leaves.ts'
@@ -155,7 +155,7 @@ async function unrevealedDrops(stateDir: string): Promise<UnrevealedDrop[]> {
 }
 
 /** Number of requests in a page. */
-const PAGE = 100
+const PAGE = 20
 
 /** Yields the metadata with which NFTs of a run were minted. */
 async function* metadataOf(
@@ -166,9 +166,13 @@ async function* metadataOf(
   for (let after = 0; ; after += PAGE) {
     const last = await state.read((sql) => lastRequest(sql, run))
     if (after >= last) return
-    for (const { metadata } of await state.read((sql) => mintedMetadata(sql, run, of, { after, to: after + PAGE }))) {
-      const found = metadata === null ? null : parseJson(metadata)
-      if (isRecord(found)) yield found
+    const page = await state.read((sql) => mintedBodies(sql, run, of, { after, to: after + PAGE }))
+    for (const { body, positions } of page) {
+      const { metadata } = Object(parseJson(body)) as { metadata?: readonly unknown[] }
+      for (const position of JSON.parse(positions) as number[]) {
+        const found = metadata?.[position]
+        if (isRecord(found)) yield found
+      }
     }
   }
 }

@@ -160,24 +160,32 @@ export const areAllRevealed = (
     ...(isDrawn ? [id, scope] : []),
   ) === undefined
 
+/** The bytes of a request that minted NFTs. They never change, unlike the rows of a run. */
+export interface MintedBody {
+  body: string
+  /** The positions of the NFTs in the request, as JSON. */
+  positions: string
+}
+
 /**
- * Returns the metadata with which NFTs of a run were minted, as JSON, for a range of its requests. The bytes of a
- * request never change, unlike the rows of a run.
+ * Returns the requests that minted NFTs of a run, for a range of their numbers.
  *
  * @param of `revealed`: NFTs that this machine knows to have been updated with their rows. `deployed`: all NFTs
  */
-export const mintedMetadata = (
+export const mintedBodies = (
   sql: Sql,
   runId: string,
   of: 'revealed' | 'deployed',
   { after, to }: { after: number; to: number },
-): { metadata: string | null }[] =>
+): MintedBody[] =>
+  // The caller parses each body once. SQL would extract the metadata of each NFT separately.
   sql.all(
-    `SELECT json_extract(q.body, '$.metadata[' || o.position || ']') AS metadata
-      FROM requests q CROSS JOIN operations o ON o.request_id = q.id AND o.released_at IS NULL AND o.state IN ('accepted', 'deployed')
-      LEFT JOIN nfts x ON x.operation_id = o.id
-      WHERE q.run_id = ? AND q.n > ? AND q.n <= ?
-        AND ${of === 'revealed' ? 'x.known_revision > 0' : "o.state = 'deployed'"}`,
+    `SELECT body, positions FROM (
+        SELECT q.body, (SELECT json_group_array(o.position) FROM operations o LEFT JOIN nfts x ON x.operation_id = o.id
+          WHERE o.request_id = q.id AND o.released_at IS NULL AND o.state IN ('accepted', 'deployed')
+            AND ${of === 'revealed' ? 'x.known_revision > 0' : "o.state = 'deployed'"}) AS positions
+        FROM requests q WHERE q.run_id = ? AND q.n > ? AND q.n <= ?)
+      WHERE positions <> '[]'`,
     ...[runId, after, to],
   )
 

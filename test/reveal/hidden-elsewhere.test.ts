@@ -219,6 +219,27 @@ test('the revealed rows of a drop are public, but its frozen and burned rows sta
   })
 })
 
+test('a row stays hidden if it is removed from its manifest after the reveal of the other rows', {
+  tags: ['promise'],
+}, async () => {
+  const { hidden, visible } = await newCollections()
+  const machine = await shuffledMachine(backend, hidden)
+  const rows = rowsOf(3)
+  expect(await machine.mint(rows)).toMatchObject({ error: null })
+  const nfts = await nftsOf(backend, hidden)
+  const burned = nfts.find(({ request_metadata: { provenance_row } }) => provenance_row === '1')?.nft_gdn_id ?? ''
+  const burn = await machine.cli('nft', 'burn', burned, '-b', hidden.blockchain, '--yes')
+  expect(burn).toMatchObject({ code: 0 })
+  expect(await machine.run(['reveal', '--yes'], rows)).toMatchObject({ code: 0 })
+  const edited = only(rows, 3, 2).replace('Row 2', 'Edited')
+  expect(await machine.apply(edited)).toMatchObject({ error: null })
+  const inVisible = runner(machine, visible)
+  expect((await inVisible('batch.mint drop.csv --run one --yes', only(rows, 1))).error).toMatchObject(
+    wouldPublish('mint'),
+  )
+  expect(await inVisible('batch.mint drop.csv --run others --yes', only(rows, 2, 3))).toMatchObject({ error: null })
+})
+
 test('rows of a shuffled drop are public once its NFTs show them, and abandoned rows stay hidden', {
   tags: ['promise'],
 }, async () => {
