@@ -243,7 +243,7 @@ function hiddenText({ contract, state, count: rows }: HiddenRows): string {
 /** Returns how to end the protection of hidden rows. */
 const waysOut = ({ state, run }: HiddenRows): string =>
   state === 'unknown'
-    ? `To find out the outcome, run the unrevealed mint in that collection again. If you have given up that drop, remove the record of its commitment with \`gdn batch rm ${run}\`.`
+    ? `To find out the outcome, run the unrevealed mint in that collection again. If you have abandoned that drop, remove the record of its commitment with \`gdn batch rm ${run}\`.`
     : `To publish them, first reveal that drop with \`gdn reveal\` on this machine. If gdn can't reveal them, remove the record of that drop with \`gdn batch rm ${run}\`.`
 
 /** Returns why a plan's rows can't be minted, because they are hidden in another collection; null if they can. */
