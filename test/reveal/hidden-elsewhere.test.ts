@@ -63,9 +63,7 @@ const wouldPublish = (what: 'mint' | 'plan') => ({
   message: expect.stringMatching(new RegExp(`and this ${what} would publish (its|their) metadata`)),
 })
 
-test('a run with --again publishes only the rows that were hidden when the flag was given', {
-  tags: ['promise'],
-}, async () => {
+test('a run with --again publishes only the rows that were hidden when the flag was given', async () => {
   const { hidden, visible } = await newCollections()
   const relay = await refusingRelay(backend)
   onTestFinished(relay.close)
@@ -95,7 +93,7 @@ test('a run with --again publishes only the rows that were hidden when the flag 
   expect(await titlesIn(visible)).toEqual(['Row 1', 'Row 2', 'Row 3', 'Row 4'])
 })
 
-test('a run with --again gets no hidden rows later', { tags: ['promise'] }, async () => {
+test('a run with --again gets no hidden rows later', async () => {
   const { hidden, visible } = await newCollections()
   const machine = await shuffledMachine(backend, hidden)
   expect(await machine.mint(rowsOf(4), '--run', 'hidden')).toMatchObject({ error: null })
@@ -146,7 +144,7 @@ test('plans of standard input and of a saved plan say that hidden rows can not b
   expect(await nftsOf(backend, visible)).toEqual([])
 })
 
-test('recognizes hidden rows whose attributes are in another order', { tags: ['promise'] }, async () => {
+test('recognizes hidden rows whose attributes are in another order', async () => {
   const { hidden, visible } = await newCollections()
   const machine = await shuffledMachine(backend, hidden)
   const text = (one: string, two: string) =>
@@ -190,9 +188,7 @@ test('rows that one collection shows are hidden in no other, but burned rows are
 const runToRemove = (error: { hint: string | null } | null) =>
   /gdn batch rm ([^\s`]+)/.exec(error?.hint ?? '')?.[1] ?? ''
 
-test('the revealed rows of a drop are public, but its frozen and burned rows stay hidden until its run is removed', {
-  tags: ['promise'],
-}, async () => {
+test('the revealed rows of a drop are public, but its frozen and burned rows stay hidden until its run is removed', async () => {
   const { hidden, visible } = await newCollections()
   const machine = await shuffledMachine(backend, hidden)
   const rows = rowsOf(4)
@@ -219,9 +215,7 @@ test('the revealed rows of a drop are public, but its frozen and burned rows sta
   })
 })
 
-test('a row stays hidden if it is removed from its manifest after the reveal of the other rows', {
-  tags: ['promise'],
-}, async () => {
+test('a row stays hidden if it is removed from its manifest after the reveal of the other rows', async () => {
   const { hidden, visible } = await newCollections()
   const machine = await shuffledMachine(backend, hidden)
   const rows = rowsOf(3)
@@ -240,9 +234,7 @@ test('a row stays hidden if it is removed from its manifest after the reveal of 
   expect(await inVisible('batch.mint drop.csv --run others --yes', only(rows, 2, 3))).toMatchObject({ error: null })
 })
 
-test('rows of a shuffled drop are public once its NFTs show them, and abandoned rows stay hidden', {
-  tags: ['promise'],
-}, async () => {
+test('rows of a shuffled drop are public once its NFTs show them, and abandoned rows stay hidden', async () => {
   const { hidden, visible } = await newCollections()
   const relay = await refusingRelay(backend)
   onTestFinished(relay.close)
@@ -306,9 +298,7 @@ test('a mint that is repeated after an unknown outcome of its commitment hides i
   expect(error).toMatchObject({ message: expect.stringContaining('2 rows are minted unrevealed') })
 })
 
-test('--again allows rows that one collection hides, but not the same rows hidden in another one later', {
-  tags: ['promise'],
-}, async () => {
+test('--again allows rows that one collection hides, but not the same rows hidden in another one later', async () => {
   const { hidden, visible } = await newCollections()
   const later = await createTestCollection(backend)
   const relay = await refusingRelay(backend)
@@ -408,9 +398,7 @@ test('names commands that can publish hidden rows to a resume of a run that has 
   expect(await inVisible('batch.mint drop.csv --again --yes', rows)).toMatchObject({ error: null })
 })
 
-test('single mints and updates publish no hidden metadata, unless --again is given', {
-  tags: ['promise'],
-}, async () => {
+test('single mints and updates publish no hidden metadata, unless --again is given', async () => {
   const { hidden, visible } = await newCollections()
   const machine = await shuffledMachine(backend, hidden)
   expect(await machine.mint(rowsOf(3))).toMatchObject({ error: null })
@@ -493,9 +481,7 @@ test('a row with an unknown outcome that turns out to be minted may be hidden el
   expect(await titlesIn(visible)).toEqual(['Row 1', 'Row 2'])
 })
 
-test('single commands repeat no request with an unknown outcome if its NFT was hidden since', {
-  tags: ['promise'],
-}, async () => {
+test('single commands repeat no request with an unknown outcome if its NFT was hidden since', async () => {
   const { hidden, visible } = await newCollections()
   const relay = await startKillingRelay(backend)
   onTestFinished(relay.close)
@@ -533,7 +519,7 @@ test('single commands repeat no request with an unknown outcome if its NFT was h
   expect(await titlesIn(visible)).toEqual(['Row 1', 'Row 2', 'Row 3'])
 })
 
-test('checks again before sending whether another command has hidden the rows', { tags: ['promise'] }, async () => {
+test('checks again before sending whether another command has hidden the rows', async () => {
   const { hidden, visible } = await newCollections()
   const machine = await shuffledMachine(backend, hidden)
   const hide = async (manifest: string, run: string) => {
