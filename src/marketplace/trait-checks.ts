@@ -39,7 +39,7 @@ interface Trait {
   kinds: Map<Kind, FoundAt>
 }
 
-/** The words of a name that may be meant as its type: `Level (number)`, `number:Level` and `Level:number`. */
+/** Names that contain a type: `Level (number)`, `number:Level` and `Level:number`. */
 const NAMED_TYPES = [/\(\s*(\w+)[^()]*\)$/, /^\s*(\w+)\s*:/, /:\s*(\w+)\s*$/]
 
 const NONE: ReadonlySet<string> = new Set()

@@ -10,13 +10,10 @@ import type { BatchClient } from '../types.ts'
 /**
  * Returns the requests that a repetition may resolve: they have reference IDs or a key that the server honored, the
  * outcome of all their rows is unknown, and the backend was not restored after they were sent.
+ *
+ * @param state the state of the rows. After an interruption, rows are `sent` until a process acquires the run
  */
-export async function resendable(store: StoredRun): Promise<RowRequest[]> {
-  return await requestsToRepeat(store, 'unknown')
-}
-
-/** @param state the state of the rows. After an interruption, rows are `sent` until a process acquires the run */
-async function requestsToRepeat(store: StoredRun, state: 'unknown' | 'sent'): Promise<RowRequest[]> {
+export async function resendable(store: StoredRun, state: 'unknown' | 'sent' = 'unknown'): Promise<RowRequest[]> {
   return await store.read((sql) =>
     requestsWith(sql, store.id, state === 'unknown' ? state : null)
       .filter(
@@ -47,7 +44,7 @@ export async function* resentRows(
   signal: AbortSignal | undefined,
 ): AsyncGenerator<ResentRow> {
   const { drop } = store
-  const requests = [...(await requestsToRepeat(store, 'unknown')), ...(await requestsToRepeat(store, 'sent'))]
+  const requests = [...(await resendable(store)), ...(await resendable(store, 'sent'))]
   if (requests.length === 0) return
   const uploads = await store.read((sql) => uploadsOf(sql, drop.id))
   const hashOf = new Map([...uploads].map(([sha256, url]) => [url, sha256]))
