@@ -1,5 +1,4 @@
 import type { Blockchain } from '../../api/blockchains.ts'
-import { withoutSync } from './dialect.ts'
 import type { Db } from './schema.ts'
 
 /** A stored block of an embedded chain, with the data that is needed to replay it with the same result. */
@@ -66,14 +65,12 @@ export function blockJournal<Raw extends string = string>(
     },
 
     async recordHash(number, hash) {
-      await withoutSync(db, (on) =>
-        on
-          .updateTable('chain_blocks')
-          .set({ hash })
-          .where('blockchain', '=', blockchain)
-          .where('number', '=', number)
-          .execute(),
-      )
+      await db
+        .updateTable('chain_blocks')
+        .set({ hash })
+        .where('blockchain', '=', blockchain)
+        .where('number', '=', number)
+        .execute()
     },
 
     async find(number) {

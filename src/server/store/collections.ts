@@ -1,7 +1,7 @@
 import { type Selectable, sql, type Updateable } from 'kysely'
 import type { Blockchain, EvmBlockchain } from '../../api/blockchains.ts'
 import type { ClaimOptions } from './claim.ts'
-import { isPostgres, momentIn, withoutSync } from './dialect.ts'
+import { isPostgres, momentIn } from './dialect.ts'
 import type { CollectionsTable, Db } from './schema.ts'
 
 export type CollectionRow = Selectable<CollectionsTable>
@@ -135,18 +135,16 @@ export async function claimUndeployedCollections(
     .orderBy('next_attempt_at')
     .limit(limit)
     .$if(isPostgres(db), (query) => query.forNoKeyUpdate().skipLocked())
-  return await withoutSync(db, (on) =>
-    on
-      .with(
-        (name) => name('due').materialized(),
-        () => due,
-      )
-      .updateTable('collections')
-      .set((c) => ({ lease_until: momentIn(now, leaseMs), generation: c('generation', '+', 1) }))
-      .where('id', 'in', ({ selectFrom }) => selectFrom('due').select('due.id'))
-      .returningAll()
-      .execute(),
-  )
+  return db
+    .with(
+      (name) => name('due').materialized(),
+      () => due,
+    )
+    .updateTable('collections')
+    .set((c) => ({ lease_until: momentIn(now, leaseMs), generation: c('generation', '+', 1) }))
+    .where('id', 'in', ({ selectFrom }) => selectFrom('due').select('due.id'))
+    .returningAll()
+    .execute()
 }
 
 /** Releases a claimed collection for a later attempt. Has no effect if the claim was lost. */

@@ -10,23 +10,6 @@ export const isPostgres = (db: Pick<Db, 'getExecutor'>): boolean => db.getExecut
 /** A time in milliseconds since the epoch, or the clock of the database, which all processes share. */
 export type Moment = number | 'database'
 
-/**
- * Runs statements outside of a transaction. On SQLite, they don't wait for the disk: a power failure can lose them, but
- * nothing that was committed before, and the next commit makes them durable. It is for changes that a restarted backend
- * doesn't need, such as leases.
- */
-export async function withoutSync<Result>(db: Db, work: (db: Db) => Promise<Result>): Promise<Result> {
-  if (isPostgres(db)) return await work(db)
-  return await db.connection().execute(async (connection) => {
-    await sql`pragma synchronous = normal`.execute(connection)
-    try {
-      return await work(connection)
-    } finally {
-      await sql`pragma synchronous = full`.execute(connection)
-    }
-  })
-}
-
 /** The database's time in milliseconds. It is constant within a statement, so that the database can use an index. */
 const DATABASE_TIME = sql<number>`(extract(epoch from statement_timestamp()) * 1000)::bigint`
 

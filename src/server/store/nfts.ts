@@ -2,7 +2,7 @@ import { type RawBuilder, type Selectable, sql } from 'kysely'
 import { ZERO_ADDRESS } from '../../api/address.ts'
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import type { ClaimOptions } from './claim.ts'
-import { isPostgres, momentIn, withoutSync } from './dialect.ts'
+import { isPostgres, momentIn } from './dialect.ts'
 import type { Db, NftsTable } from './schema.ts'
 
 export type NftRow = Selectable<NftsTable>
@@ -132,18 +132,16 @@ export async function claimForFiles(
     .orderBy('seq')
     .limit(limit)
     .$if(isPostgres(db), (query) => query.forNoKeyUpdate().skipLocked())
-  const rows = await withoutSync(db, (on) =>
-    on
-      .with(
-        (name) => name('due').materialized(),
-        () => due,
-      )
-      .updateTable(table)
-      .set((row) => ({ lease_until: momentIn(now, leaseMs), generation: row('generation', '+', 1) }))
-      .where('seq', 'in', ({ selectFrom }) => selectFrom('due').select('due.seq'))
-      .returning(['seq', 'id', 'request_id', 'collection_id', 'metadata', 'attempts', 'next_attempt_at', 'generation'])
-      .execute(),
-  )
+  const rows = await db
+    .with(
+      (name) => name('due').materialized(),
+      () => due,
+    )
+    .updateTable(table)
+    .set((row) => ({ lease_until: momentIn(now, leaseMs), generation: row('generation', '+', 1) }))
+    .where('seq', 'in', ({ selectFrom }) => selectFrom('due').select('due.seq'))
+    .returning(['seq', 'id', 'request_id', 'collection_id', 'metadata', 'attempts', 'next_attempt_at', 'generation'])
+    .execute()
   return rows.map((row) => ({ ...row, table }))
 }
 

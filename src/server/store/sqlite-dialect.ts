@@ -43,8 +43,7 @@ function adapt(raw: RawDatabase): SqliteDatabase {
       // Don't use a failed statement again, because it may not have been reset.
       kept.delete(sql)
       const keep = <Result>(result: Result): Result => {
-        // SQLite executes some pragmas when they are prepared, and not again when they are run.
-        if (sql.length <= MAX_KEPT_LENGTH && !sql.startsWith('pragma')) kept.set(sql, statement)
+        if (sql.length <= MAX_KEPT_LENGTH) kept.set(sql, statement)
         return result
       }
       return {

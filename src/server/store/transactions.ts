@@ -2,7 +2,7 @@ import { type Selectable, sql, type Updateable } from 'kysely'
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { CANCELS } from './attempts.ts'
 import type { ClaimOptions } from './claim.ts'
-import { isPostgres, momentIn, withoutSync } from './dialect.ts'
+import { isPostgres, momentIn } from './dialect.ts'
 import type { Db, TransactionAction, TransactionsTable } from './schema.ts'
 
 export type TransactionRow = Selectable<TransactionsTable>
@@ -312,18 +312,16 @@ export async function claimSigned(
     .$if(!isEvm(blockchain), (query) => query.orderBy('next_attempt_at').orderBy('id'))
     .limit(limit)
     .$if(isPostgres(db), (query) => query.forNoKeyUpdate().skipLocked())
-  const rows = await withoutSync(db, (on) =>
-    on
-      .with(
-        (name) => name('due').materialized(),
-        () => due,
-      )
-      .updateTable('transactions')
-      .set((transaction) => ({ lease_until: momentIn(now, leaseMs), generation: transaction('generation', '+', 1) }))
-      .where('id', 'in', ({ selectFrom }) => selectFrom('due').select('due.id'))
-      .returningAll()
-      .execute(),
-  )
+  const rows = await db
+    .with(
+      (name) => name('due').materialized(),
+      () => due,
+    )
+    .updateTable('transactions')
+    .set((transaction) => ({ lease_until: momentIn(now, leaseMs), generation: transaction('generation', '+', 1) }))
+    .where('id', 'in', ({ selectFrom }) => selectFrom('due').select('due.id'))
+    .returningAll()
+    .execute()
   return rows.sort(inOrder)
 }
 
