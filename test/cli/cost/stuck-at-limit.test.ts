@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import {
+  call,
   createTestCollection,
   mint,
   plainMetadata,
@@ -71,10 +72,14 @@ const signed = () =>
     (rows) => rows.length > 0,
   )
 
-/** Raises the fees above those of the signed transaction. */
-function raiseFees(): void {
+/** Raises the fees above those of the signed transaction. Resolves when the backend's cached fees are as high. */
+async function raiseFees(): Promise<void> {
   baseFee = 8n * GWEI
   stop = real.mineEvery(30, () => baseFee)
+  await until(
+    () => call(backend, 'getfees', { blockchain: 'polygon' }),
+    ({ fees }) => BigInt(fees.gas_price.low) >= baseFee,
+  )
 }
 
 describe('a command whose signed transaction its limit keeps from higher fees', () => {
@@ -87,7 +92,7 @@ describe('a command whose signed transaction its limit keeps from higher fees', 
     const accepted = await run(['batch', 'mint', drop, ...target, '--yes', '--no-wait', flag, limit])
     expect(accepted.code, accepted.stderr).toBe(0)
     await signed()
-    raiseFees()
+    await raiseFees()
     const stuck = await run(['batch', 'resume', 'drop', '--yes', '--timeout', '5s'])
     const { code, message, hint } = errorOf(stuck)
     expect([stuck.code, code]).toEqual([5, 'max_cost'])
@@ -112,7 +117,7 @@ describe('a command whose signed transaction its limit keeps from higher fees', 
     const sent = await run([...all, '--max-cost', limit, '--no-wait'])
     expect(sent.code, sent.stderr).toBe(0)
     await signed()
-    raiseFees()
+    await raiseFees()
     const stuck = await run([...all, '--timeout', '5s'])
     expect([stuck.code, errorOf(stuck).code], stuck.stderr).toEqual([5, 'max_cost'])
     expect(errorOf(stuck).message).toMatch(REASON)
