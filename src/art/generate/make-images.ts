@@ -11,6 +11,12 @@ export interface MakeImagesOptions {
   onMade(result: JobResult): Promise<void>
 }
 
+/**
+ * The young generation of a thread, in MiB. The bytes of encoded images are freed when it is collected, so that a
+ * larger one keeps more of them.
+ */
+const YOUNG_MIB = 6
+
 /** One image is drawn while another is encoded, so that no processor waits. */
 const JOBS_PER_THREAD = 2
 
@@ -61,7 +67,10 @@ class ImageWorker {
 
   constructor(setup: ImageSetup) {
     // The program is a file of its own in the bundle, one folder above the chunk with this function.
-    this.#worker = new Worker(new URL('../art-worker.cjs', import.meta.url), { workerData: setup })
+    this.#worker = new Worker(new URL('../art-worker.cjs', import.meta.url), {
+      workerData: setup,
+      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB },
+    })
     this.#worker.on('message', ({ number, result }: WorkerAnswer) => this.#settles.get(number)?.(result))
     this.#worker.on('error', (error) => this.#fail(error instanceof Error ? error : new Error(String(error))))
     this.#worker.on('exit', () => this.#fail(new Error('a thread that makes images ended unexpectedly')))

@@ -12,6 +12,8 @@ export interface Layer {
 /** A layer, and its span at the current position in a row. */
 interface Cursor {
   image: LayerImage
+  /** The pixels of the image, four bytes each. */
+  words: Uint32Array
   opacity: number
   blendRow: BlendRow
   /** Whether an opaque pixel hides everything below it. */
@@ -42,7 +44,8 @@ export function composite(
   words.fill(words[0] as number)
   const cursors = layers.map(({ image, opacity, blend }): Cursor => {
     const hides = blend === 'normal' && opacity === 1
-    return { image, opacity, blendRow: blendRowOf(blend), hides, span: 0, kind: TRANSPARENT, start: 0, end: 0 }
+    const words = new Uint32Array(image.data.buffer, image.data.byteOffset, image.data.byteLength / 4)
+    return { image, words, opacity, blendRow: blendRowOf(blend), hides, span: 0, kind: TRANSPARENT, start: 0, end: 0 }
   })
   for (let y = 0; y < height; y++) {
     for (const cursor of cursors) startRow(cursor, y)
@@ -64,13 +67,18 @@ export function composite(
       if (isBlended) blend(row, active, base, background, x, end, data, (y * width + x) * 4)
       else if (base !== -1) {
         const cursor = active[base] as Cursor
-        const at = offsetOf(cursor, x)
-        data.set(cursor.image.data.subarray(at, at + (end - x) * 4), (y * width + x) * 4)
+        copyWords(cursor.words, offsetOf(cursor, x) / 4, words, y * width + x, end - x)
       }
       x = end
     }
   }
   return { width, height, data }
+}
+
+/** Copies pixels. A view for each short run would cost more than the copy. */
+function copyWords(from: Uint32Array, at: number, to: Uint32Array, target: number, length: number): void {
+  if (length > 64) to.set(from.subarray(at, at + length), target)
+  else for (let index = 0; index < length; index++) to[target + index] = from[at + index] as number
 }
 
 function startRow(cursor: Cursor, y: number): void {
