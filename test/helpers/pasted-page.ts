@@ -126,16 +126,19 @@ export async function startReader(
       }
       const url = `http://127.0.0.1:${port}`
       const all: readonly StandIn[] = [['http://127.0.0.1:4680', url], ['http://127.0.0.1:4681', url], ...standIns]
+      let problem: string | null = null
       for (const typed of terminals) {
         const { exitCode, all: printed } = await runAtTerminal(
           all.reduce((done, [from, to]) => done.replaceAll(from, to), typed),
           onPrompt,
         )
-        if (exitCode !== 0) return `exit code ${exitCode}\n${printed}`
+        if (exitCode === 0) continue
+        problem = `exit code ${exitCode}\n${printed}`
+        break
       }
       await noteSecondsOfHome(home, background)
       await run(STOP_TERMINALS)
-      return null
+      return problem
     },
     filesInClone: () => readdir(clone),
     async close() {
