@@ -413,13 +413,17 @@ test('single mints and updates publish no hidden metadata, unless --again is giv
     message: `1 row is minted unrevealed in the collection ${hidden.address}, and this ${what} would publish its metadata`,
     hint: expect.stringContaining('To publish them now, add --again.'),
   })
-  expect((await run('mint', ...target, ...metadata(1))).error).toEqual(expect.objectContaining(refused('mint')))
+  for (const dryRun of [[], ['--dry-run']])
+    expect((await run('mint', ...target, ...metadata(1), ...dryRun)).error).toEqual(
+      expect.objectContaining(refused('mint')),
+    )
   const { stdout, error } = await run('mint', ...target, '--dynamic', '--title', 'Other')
   expect(error).toBeNull()
   const id = JSON.parse(stdout).nft_gdn_id
-  expect((await run('update', id, '-b', visible.blockchain, ...metadata(2))).error).toEqual(
-    expect.objectContaining(refused('update')),
-  )
+  for (const dryRun of [[], ['--dry-run']])
+    expect((await run('update', id, '-b', visible.blockchain, ...metadata(2), ...dryRun)).error).toEqual(
+      expect.objectContaining(refused('update')),
+    )
   expect(await titlesIn(visible)).toEqual(['Other'])
   expect(await run('mint', ...target, ...metadata(1), '--again')).toMatchObject({ error: null })
   expect(await run('update', id, '-b', visible.blockchain, ...metadata(2), '--again')).toMatchObject({ error: null })
@@ -556,6 +560,28 @@ test('checks again before sending whether another command has hidden the rows', 
   const apply = ['apply', '--max-cost', '1', '--base-url', relay.url]
   expect(await inVisible(apply, rowsOf(1), {})).toMatchObject(wouldPublish('plan'))
   expect(await titlesIn(visible)).toEqual(['Public'])
+})
+
+test('reveal warns that it publishes rows that another collection hides', async () => {
+  const { hidden } = await newCollections()
+  const other = await createTestCollection(backend)
+  const machine = await shuffledMachine(backend, hidden)
+  const rows = rowsOf(2)
+  for (const [collection, name] of [[hidden, 'first'] as const, [other, 'second'] as const]) {
+    const mint = runner(machine, collection)
+    const mode = ['--run', name, '--unrevealed', machine.path('hidden.json')]
+    expect(await mint('batch.mint drop.csv --yes', rows, ...mode)).toMatchObject({ error: null })
+  }
+  const warning = `2 rows are minted unrevealed in the collection ${other.address}, and this reveal publishes their metadata.`
+  const reveal = async ({ address, blockchain }: TestCollection, ...argv: string[]) =>
+    await machine.cli('reveal', machine.path('drop.csv'), '-c', address, '-b', blockchain, ...argv)
+  for (const mode of ['--dry-run', '--yes']) {
+    const { code, stderr } = await reveal(hidden, '--run', 'first', mode)
+    expect([code, stderr]).toEqual([0, expect.stringContaining(warning)])
+  }
+  expect(await titlesIn(hidden)).toEqual(['Row 1', 'Row 2'])
+  const last = await reveal(other, '--run', 'second', '--yes')
+  expect([last.code, last.stderr]).toEqual([0, expect.not.stringContaining('this reveal publishes')])
 })
 
 test('names --unrevealed only for rows that can be minted with it', async () => {

@@ -381,6 +381,14 @@ export async function repeatedElsewhere({ options, read }: Minting): Promise<str
     : `${hiddenText(hidden)}, and this run mints ${hidden.count === 1 ? 'it' : 'them'} again.`
 }
 
+/** Returns the warning that a reveal publishes rows that are hidden in another collection; null if there are none. */
+export async function revealedElsewhere(publishing: Publishing, read: Minting['read']): Promise<string | null> {
+  const hidden = await hiddenElsewhere(publishing, read)
+  return hidden === null
+    ? null
+    : `${hiddenText(hidden)}, and this reveal publishes ${hidden.count === 1 ? 'its' : 'their'} metadata.`
+}
+
 const committed = (rule: ShuffleRule | null) =>
   refused(
     `the collection is committed to the rows of this manifest${rule === null ? '' : ` ${ruleText(rule)}`}`,

@@ -146,6 +146,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
       // Rows may have been minted since the draw found none.
       if (sends && rows.commitment.rule !== null && drawn === null) throw notDrawn()
       if (sends || flags.dryRun) checkPlan(plan)
+      if (plan.pending > 0) await warnOfHidden(deps, opened)
       const commandLimit = hasEffect ? await limitOf(deps, connection, opened, plan, flags) : null
       const nftGdnIds: string[] = []
       let outcomes = noOutcomes()
@@ -205,6 +206,13 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
     progress.stop()
     await Promise.all([client.close(), refresher?.close()])
   }
+}
+
+/** Warns if another collection hides the same rows, which the reveal publishes. */
+async function warnOfHidden({ io }: Deps, { options, read }: OpenedManifest): Promise<void> {
+  const { revealedElsewhere } = await import('../batch/minted-unrevealed.ts')
+  const warning = await revealedElsewhere(options, read)
+  if (warning !== null) io.warn(safe(warning))
 }
 
 /** Draws the rows if they are shuffled. */

@@ -52,7 +52,7 @@ export async function createNfts(deps: Deps, wanted: NftCreation): Promise<void>
   if (flags.dryRun) {
     deps.checkPlan?.({ request: { ...asGiven } })
     const { blockchain } = request
-    await refuseUnsupported(deps, settings, request)
+    await refuseInDryRun(deps, wanted)
     await quoteOperation(deps, settings, flags, { endpoint, blockchain, content: request })
     return await printDryRun(deps.io, settings, endpoint, asGiven)
   }
@@ -97,11 +97,20 @@ export async function createNfts(deps: Deps, wanted: NftCreation): Promise<void>
   })
 }
 
-/** Refuses typed traits in a dry run if the server says that it doesn't support them. It needn't be running. */
-async function refuseUnsupported(deps: Deps, settings: Settings, request: NftRequest): Promise<void> {
+/**
+ * Refuses a dry run of hidden metadata, and of typed traits if the server says that it doesn't support them. The server
+ * needn't be running.
+ */
+async function refuseInDryRun(deps: Deps, { request, localFiles, flags, settings }: NftCreation): Promise<void> {
+  const connection = await connectDryRun(deps, settings)
+  if (connection === null) return
+  const { blockchain, contract_address: contract, metadata } = request
+  const published = { blockchain, contract, metadata, localFiles, what: 'mint' } as const
+  await refuseHiddenNfts(deps, connection, flags, published).catch((error: unknown) => {
+    if (!(error instanceof GdnError) || error.code !== 'unreachable') throw error
+  })
   const trait = typedTraitInRequest(request)
-  const connection = trait === undefined ? null : await connectDryRun(deps, settings)
-  if (trait === undefined || connection === null) return
+  if (trait === undefined) return
   await connection.client.learnIdempotency({ signal: deps.signals.signal })
   if (connection.client.supports('traits') === false) throw noTypedTraits(trait)
 }

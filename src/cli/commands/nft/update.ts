@@ -97,9 +97,12 @@ export async function update(deps: Deps, id: string, flags: UpdateFlags): Promis
   const shown = replaceUrls(request, paths).metadata[0] as NftMetadata
   const intent = { [id]: { ...shortRecord(nft), before, after: shown, revision: nft.revision } }
   if (flags.file !== undefined) warnOfLostTypes(deps, before, shown)
+  const { blockchain, contract_address: contract } = nft
+  const published = { blockchain, contract, metadata: request.metadata, localFiles, what: 'update' } as const
+  const refuseHidden = () => refuseHiddenNfts(deps, connection, flags, published)
   if (flags.dryRun) {
     deps.checkPlan?.(intent)
-    const { blockchain } = nft
+    await refuseHidden()
     await quoteOperation(deps, connection.settings, flags, { endpoint: 'updatednft', blockchain, content: request })
     return await output.many(metadataChanges(withDates(before), withDates(shown)).map((change) => ({ ...change })))
   }
@@ -108,9 +111,6 @@ export async function update(deps: Deps, id: string, flags: UpdateFlags): Promis
     return io.note('Nothing to change.')
   }
   const hashes = await hashLocalFiles(localFiles)
-  const { blockchain, contract_address: contract } = nft
-  const published = { blockchain, contract, metadata: request.metadata, localFiles, what: 'update' } as const
-  const refuseHidden = () => refuseHiddenNfts(deps, connection, flags, published)
   const change = {
     endpoint: 'updatednft' as const,
     note: 'nft update',
