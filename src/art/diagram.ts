@@ -31,7 +31,7 @@ export interface Diagram {
 /** The largest number of arcs in a diagram. */
 const MAX_ARCS = 1_000_000
 
-/** Builds the diagram of some clauses. If it becomes too large, it omits rules, those with the longest span first. */
+/** Builds the diagram of some clauses. If the diagram becomes too large, rules are omitted, the longest span first. */
 export function diagramOf(sizes: readonly number[], clauses: readonly Clause[], maxArcs = MAX_ARCS): Diagram {
   let kept = clauses
   const omitted: number[] = []

@@ -52,8 +52,8 @@ export interface Refusing {
 }
 
 /**
- * Refuses a directory of another user. Its parents aren't checked, because volumes of containers are often below a
- * directory that is world-writable in the container.
+ * Refuses a directory of another user. Parent directories aren't checked, because container volumes are often mounted
+ * below a directory that is world-writable in the container.
  */
 export async function refuseForeignFolder(
   path: string,

@@ -140,7 +140,7 @@ export class Ranking {
   readonly size: number
   readonly #traits: readonly Trait[]
   readonly #valuesOf: (index: number) => readonly Value[]
-  /** The values of NFTs without a trait, the rarest first. */
+  /** The values that stand for a missing trait, the rarest first. */
   readonly #nones: readonly Value[]
 
   constructor(traits: readonly Trait[], size: number, valuesOf: (index: number) => readonly Value[]) {

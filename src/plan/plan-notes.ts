@@ -32,7 +32,7 @@ export interface NotedFacts {
   hasUpdates: boolean
   /** Whether this machine has minted rows of the run. */
   isKnown: boolean
-  /** Whether new rows may be edits of rows that another machine has minted. Only a label would show this. */
+  /** Whether new rows may be edits of rows that another machine has minted. Without a label, gdn can't know. */
   mayBeMinted: boolean
   /** Whether the rows are shuffled, so that the plan can't be saved. */
   isShuffled: boolean

@@ -9,7 +9,7 @@ const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/
  */
 export function nameProblem(name: string): string | null {
   if (NAME.test(name) && !name.endsWith('.') && !DEVICE.test(name)) return null
-  return 'must have 1 to 63 characters of a-z, 0-9, ".", "_" and "-", and begin with a letter or digit'
+  return 'must be 1 to 63 characters long, contain only a-z, 0-9, ".", "_" and "-", and begin with a letter or digit'
 }
 
 /** Returns whether a value is the name of a wallet instead of an address. No address begins with `@`. */

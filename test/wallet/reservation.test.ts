@@ -225,7 +225,7 @@ describe('names', () => {
     '@',
     '@@a',
   ])('do not include %j', (name) => {
-    expect(() => newNames(new Set(), name, undefined)).toThrow('must have 1 to 63 characters of')
+    expect(() => newNames(new Set(), name, undefined)).toThrow('must be 1 to 63 characters long')
   })
 
   test('are in lower case, and another case is rejected with the right spelling', () => {

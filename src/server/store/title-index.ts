@@ -149,7 +149,7 @@ export async function indexBacklog(db: Db): Promise<{ last: number; left: number
 
 /**
  * Indexes at most this many further NFTs. Call it in a transaction. Indexing each NFT when it is accepted would write
- * one page for each word. In a batch, words share pages.
+ * one page for each word. In a batch, several words are often on the same page, which is written once.
  *
  * In a cluster, a position may be filled after later ones, so empty positions are checked again.
  *

@@ -58,8 +58,8 @@ export function hasRoom(
   { count, waiting, hasReverted, hasLostToken, signers }: Unfinished,
   more: number,
 ): boolean {
-  // A signed transaction changes a token that its NFT has lost. If a new NFT got that token, the transaction would
-  // change the new NFT. As long as no NFT has the token, the transaction reverts.
+  // A signed transaction changes a token that its NFT has lost. If a new NFT were minted as that token, the
+  // transaction would change the new NFT. As long as no NFT has the token, the transaction reverts.
   if (hasLostToken) return false
   if (mostWaiting === 1 || batch_limit !== null) return count + more <= 1
   // Nonces order only the transactions of one signer. After a reorg, transactions of several signers may be pending

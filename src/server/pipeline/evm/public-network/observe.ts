@@ -144,8 +144,8 @@ export async function findMined(
 }
 
 /**
- * Returns whether a receipt is deep enough. A success can be rolled back, so it needs `confirmations`. A revert needs
- * finality, because new transactions are signed for its rows.
+ * Returns whether a receipt is deep enough. A success can be rolled back, so it needs `confirmations`. A revert
+ * must be final, because its rows are then signed in new transactions.
  */
 const isDeep =
   (head: number, { confirmations }: EvmNetwork, { finality }: PublicNetwork) =>
