@@ -46,11 +46,19 @@ export function rowContentHash(
   return sha256(canonicalJson(file))
 }
 
-/** Returns the metadata with its attributes in an order that depends only on their content. */
-export const withSortedAttributes = <Metadata extends ManifestRow['metadata']>(metadata: Metadata): Metadata => ({
-  ...metadata,
-  attribute: metadata.attribute?.toSorted((a, b) => compareText(canonicalJson(a), canonicalJson(b))),
-})
+/**
+ * Returns the metadata in a form that is equal for rows which look alike: with attributes as text and in one order, and
+ * with text in Unicode's normalization form C.
+ */
+export function comparable(metadata: ManifestRow['metadata']): ManifestRow['metadata'] {
+  const normal = Object.entries(metadata).map(([key, value]) => [key, normalized(value)])
+  const attribute = metadata.attribute
+    ?.map(({ tag, value }) => ({ tag: normalized(tag), value: normalized(value) }))
+    .sort((a, b) => compareText(canonicalJson(a), canonicalJson(b)))
+  return { ...Object.fromEntries(normal), attribute }
+}
+
+const normalized = <Value>(value: Value): Value | string => (typeof value === 'string' ? value.normalize() : value)
 
 const compareText = (a: string, b: string): number => (a < b ? -1 : Number(a > b))
 

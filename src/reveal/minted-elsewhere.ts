@@ -9,13 +9,14 @@ import { makePrivateFolder } from '../core/private-file.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import { PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../manifest/row.ts'
+import { removeCommand } from '../operations/remove-command.ts'
 import { uploadsOf } from '../state/drops.ts'
 import { openStateIfThere, type StateReader, withState } from '../state/open-state.ts'
 import { sentCommitments } from '../state/operations.ts'
 import { mintedBodies } from '../state/row-outcomes.ts'
 import { lastRequest } from '../state/row-requests.ts'
 import { isShuffled } from './drop-state.ts'
-import { rowContentHash, withSortedAttributes } from './leaves.ts'
+import { comparable, rowContentHash } from './leaves.ts'
 import { provenanceFolder } from './provenance-folder.ts'
 import { type Content, contentHashes } from './read-commitment.ts'
 import { keptDraw } from './shuffle/drawn-rows.ts'
@@ -86,7 +87,7 @@ async function* hiddenAmong(
     // A file that can't be read fails when it is uploaded.
     const content = await unorderedOf(item.row).catch(() => null)
     if (content === null) continue
-    // Earlier versions stored hashes that depend on the order of the attributes.
+    // Earlier versions stored hashes that depend on the order and types of the attributes.
     const hashes = [content, await contentOf(item.row)].map((hash) => hash.toString('base64'))
     const drops = new Set(hashes.flatMap((hash) => dropsOf.get(hash) ?? []))
     if (drops.size > 0) yield { drops: [...drops], content: hashes[0] ?? '' }
@@ -208,7 +209,7 @@ async function publicContents(
     const hashOf = new Map([...uploads].map(([sha256, url]) => [url, sha256]))
     for await (const found of metadataOf(state, run.id, 'deployed')) {
       if (!Array.isArray(found.file_fields)) continue
-      const metadata = withSortedAttributes(found as ManifestRow['metadata'])
+      const metadata = comparable(found as ManifestRow['metadata'])
       const hashes = new Map(metadata.file_fields.map(({ key, url }) => [key, hashOf.get(url) ?? '']))
       contents.add(rowContentHash({ metadata }, hashes).toString('base64'))
     }
@@ -267,9 +268,7 @@ export async function removalEffect(run: Run, removed: readonly Run[]): Promise<
   const gone = new Set(removed.map(({ id }) => id))
   const own = drops.find(({ id }) => id === run.id)
   const runs = drops.filter(({ id }) => id !== null && !gone.has(id))
-  // `forgetHidden` removes the contents with the last run that has them.
-  const isKept = runs.some(({ provenance }) => provenance === own?.provenance)
-  const others = drops.filter(({ id, provenance }) => id === null && (isKept || provenance !== own?.provenance))
+  const others = drops.filter(({ id }) => id === null)
   const before = await hiddenBy(stateDir, drops)
   const after = await hiddenBy(stateDir, [...runs, ...others])
   const contents = own === undefined ? [] : await contentsOf(stateDir, own)
@@ -290,11 +289,21 @@ export async function commandHides(stateDir: string, name: string): Promise<bool
   return (await contentsOf(stateDir, own)).length > 0
 }
 
-/** Forgets the rows of a removed run, unless another run has the same ones. */
-export async function forgetHidden({ stateDir, reading, id }: Run): Promise<void> {
+/**
+ * Forgets that a removed run hides its rows in its collection, and the rows themselves, unless another run or another
+ * collection that is committed to them hides them.
+ */
+export async function forgetHidden({ stateDir, reading, id, contractAddress }: Run): Promise<void> {
   await rm(allowedPath(stateDir, id), { force: true })
   const commitment = commitmentOf({ reading })
-  if (commitment === null || (await runsOf(stateDir, commitment)).length > 0) return
+  if (commitment === null) return
+  const runs = await runsOf(stateDir, commitment)
+  const sent = await withState(stateDir, (state) => state.read(sentCommitments))
+  const isSame = ({ provenance }: (typeof sent)[number]) => provenance === commitment.provenance
+  const isOwn = ({ contract }: (typeof sent)[number]) => sameAddress(contract, contractAddress)
+  if (!runs.some((run) => sameAddress(run.contractAddress, contractAddress)))
+    for (const { runId } of sent.filter((one) => isSame(one) && isOwn(one))) await removeCommand(stateDir, runId)
+  if (runs.length > 0 || sent.some((one) => isSame(one) && !isOwn(one))) return
   await rm(contentsPath(stateDir, commitment.provenance), { force: true })
 }
 

@@ -5,7 +5,7 @@ import { sha256Of } from '../core/sha256-of.ts'
 import type { ManifestItem } from '../manifest/read.ts'
 import { PROVENANCE, PROVENANCE_ROW, PROVENANCE_SALT, PROVENANCE_SIGNATURE } from '../manifest/reveal-keys.ts'
 import type { ManifestRow, RowProblem } from '../manifest/row.ts'
-import { Commitment, rowContentHash, withSortedAttributes } from './leaves.ts'
+import { Commitment, comparable, rowContentHash } from './leaves.ts'
 import { isMargin, type ShuffleRule } from './shuffle/rule.ts'
 
 /** The part of a row that its NFT shows. */
@@ -74,7 +74,7 @@ export function committedTo(rows: Commitment, commitments: Commitments): Commitm
 }
 
 interface ContentHashes extends Pick<ReadCommitment, 'contentOf' | 'hashOf'> {
-  /** Returns the hash of a row's content that doesn't depend on the order of its attributes. */
+  /** Returns the hash of a row's content that is equal for rows which look alike. */
   unorderedOf(row: Content): Promise<Buffer>
 }
 
@@ -92,7 +92,7 @@ export function contentHashes(): ContentHashes {
     return rowContentHash(row, hashes)
   }
   const unorderedOf = async ({ metadata, localFiles }: Content): Promise<Buffer> =>
-    await contentOf({ metadata: withSortedAttributes(metadata), localFiles })
+    await contentOf({ metadata: comparable(metadata), localFiles })
   return { contentOf, unorderedOf, hashOf }
 }
 

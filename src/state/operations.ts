@@ -184,6 +184,7 @@ export interface SentCommitment {
   provenance: string
   /** The name of the command's run. */
   run: string
+  runId: string
   /** 1 if its outcome is unknown. */
   isUnknown: number
 }
@@ -195,7 +196,7 @@ export interface SentCommitment {
 export const sentCommitments = (sql: Sql): SentCommitment[] =>
   sql.all(
     `SELECT s.origin, c.blockchain, json_extract(q.body, '$.contract_address') AS contract, lower(json_extract(q.body, '$.provenance')) AS provenance,
-        r.name AS run, o.state IN ('sent', 'unknown') AS isUnknown
+        r.name AS run, r.id AS runId, o.state IN ('sent', 'unknown') AS isUnknown
       FROM servers s
       CROSS JOIN operations o INDEXED BY operations_by_name ON o.server_id = s.id AND o.kind = 'commitprovenance'
       JOIN collections c ON c.id = o.collection_id

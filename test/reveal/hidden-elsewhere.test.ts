@@ -144,17 +144,24 @@ test('plans of standard input and of a saved plan say that hidden rows can not b
   expect(await nftsOf(backend, visible)).toEqual([])
 })
 
-test('recognizes hidden rows whose attributes are in another order', async () => {
+test('recognizes hidden rows whose attributes have another order or type, or text in another normal form', async () => {
   const { hidden, visible } = await newCollections()
   const machine = await shuffledMachine(backend, hidden)
-  const text = (one: string, two: string) =>
-    rowsOf(2)
+  const text = (head: string, row: string) =>
+    rowsOf(2, (n) => `Café ${n}`)
       .split('\n')
-      .map((line, at) => `${line},${at === 0 ? `attr:${one},attr:${two}` : `${one},${two}`}`)
+      .map((line, at) => `${line},${at === 0 ? head : row}`)
       .join('\n')
-  expect(await machine.mint(text('zone', 'hour'))).toMatchObject({ error: null })
-  const published = await runner(machine, visible)('batch.mint drop.csv --yes', text('hour', 'zone'))
-  expect(published.error).toMatchObject(wouldPublish('mint'))
+  const rows = text('attr:zone,attr:hour', 'zone,12')
+  expect(await machine.mint(rows)).toMatchObject({ error: null })
+  for (const same of [
+    text('attr:hour,attr:zone', '12,zone'),
+    text('attr:zone,attr(number):hour', 'zone,12'),
+    rows.normalize('NFD'),
+  ]) {
+    const published = await runner(machine, visible)('batch.mint drop.csv --yes', same)
+    expect(published.error).toMatchObject(wouldPublish('mint'))
+  }
 })
 
 test('rows that one collection shows are hidden in no other, but burned rows are', async () => {
@@ -358,6 +365,45 @@ test('batch rm warns that it ends the protection of hidden rows', async () => {
   expect([last.code, last.stderr]).toEqual([0, expect.stringMatching(warning)])
   const published = await runner(machine, visible)('batch.mint drop.csv --yes', rowsOf(2))
   expect(published).toMatchObject({ error: null })
+})
+
+test('a placeholder publishes no row that another collection hides', async () => {
+  const { hidden } = await newCollections()
+  const machine = await shuffledMachine(backend, hidden)
+  expect(await machine.mint(rowsOf(1), '--run', 'hidden')).toMatchObject({ error: null })
+  const other = await createTestCollection(backend)
+  const placeholder = machine.path('row.json')
+  await writeFile(placeholder, JSON.stringify({ title: 'Row 1', description: 'x', image: 'art/1.txt' }))
+  const mint = runner(machine, other)
+  const rows = rowsOf(1, () => 'Other')
+  const { error } = await mint('batch.mint drop.csv --run other --yes', rows, '--unrevealed', placeholder)
+  expect(error).toMatchObject({ code: 'refused', message: expect.stringContaining('this placeholder would publish') })
+  expect(await nftsOf(backend, other)).toEqual([])
+})
+
+test('batch rm of a run keeps the protection of rows that another collection is only committed to', async () => {
+  const { hidden, visible } = await newCollections()
+  const other = await createTestCollection(backend)
+  const relay = await refusingRelay(backend)
+  onTestFinished(relay.close)
+  // The commitment takes effect, but its response is lost.
+  let signal = relay.killAfter(-1)
+  const machine = await shuffledMachine({ apiKey: backend.apiKey, url: relay.url }, hidden, () => signal)
+  const rows = rowsOf(2)
+  expect((await machine.mint(rows)).code).not.toBe(0)
+  signal = relay.killAfter(Number.POSITIVE_INFINITY)
+  const placeholder = ['--unrevealed', machine.path('hidden.json')]
+  const hide = await runner(machine, other, relay)('batch.mint drop.csv --run other --yes', rows, ...placeholder)
+  expect(hide).toMatchObject({ error: null })
+  expect(await machine.cli('batch', 'rm', '--finished', '--yes')).toMatchObject({
+    code: 0,
+    stderr: expect.not.stringContaining('not revealed yet'),
+  })
+  const publish = async () => await runner(machine, visible, relay)('batch.mint drop.csv --yes', rows)
+  expect(await publish()).toMatchObject({ error: wouldPublish('mint') })
+  const [record] = JSON.parse((await machine.cli('batch', 'list', '--all', '--json')).stdout)
+  expect(await machine.cli('batch', 'rm', record.run, '--yes')).toMatchObject({ code: 0 })
+  expect(await publish()).toMatchObject({ error: null })
 })
 
 test('batch rm warns that it ends the protection of rows that a collection is only committed to', async () => {

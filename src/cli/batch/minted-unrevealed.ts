@@ -381,6 +381,19 @@ export async function repeatedElsewhere({ options, read }: Minting): Promise<str
     : `${hiddenText(hidden)}, and this run mints ${hidden.count === 1 ? 'it' : 'them'} again.`
 }
 
+/**
+ * Refuses a placeholder with the metadata of a row that is hidden in another collection.
+ *
+ * @throws GdnError `refused`
+ */
+export async function refusePlaceholder(publishing: Publishing, placeholder: Content): Promise<void> {
+  const hidden = await hiddenElsewhere(publishing, async function* () {
+    yield { row: placeholder }
+  })
+  if (hidden === null) return
+  throw refused(`${hiddenText(hidden)}, and this placeholder would publish its metadata`, 'Use another placeholder.')
+}
+
 /** Returns the warning that a reveal publishes rows that are hidden in another collection; null if there are none. */
 export async function revealedElsewhere(publishing: Publishing, read: Minting['read']): Promise<string | null> {
   const hidden = await hiddenElsewhere(publishing, read)

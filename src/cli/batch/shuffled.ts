@@ -67,7 +67,7 @@ export const mintedOnce = (place: '--again' | '--run'): GdnError =>
       place: { flag: place },
       hint:
         place === '--again'
-          ? `${NOTHING} Of two NFTs with the same slot, only the first belongs to the drop. To mint more rows, use another manifest.`
+          ? `${NOTHING} Of two NFTs with the same slot, only the first belongs to the drop. Omit the flag. To mint more rows, use another manifest.`
           : `${NOTHING} Of two NFTs with the same slot, only the first belongs to the drop. To resume the drop, use the name of that run.`,
     },
   )

@@ -32,7 +32,14 @@ import type { BatchMintFlags } from './flags.ts'
 import { applyAgain, serverFlagsAgain } from './flags-again.ts'
 import { formerFoldersText } from './former-folders.ts'
 import { manifestOptions } from './manifest-options.ts'
-import { repeatedElsewhere, uncommitted, whyNotAgain, whyNotAsItIs, whyNotUnrevealed } from './minted-unrevealed.ts'
+import {
+  refusePlaceholder,
+  repeatedElsewhere,
+  uncommitted,
+  whyNotAgain,
+  whyNotAsItIs,
+  whyNotUnrevealed,
+} from './minted-unrevealed.ts'
 import { hasList } from './receiver-list.ts'
 import { committedWith, mintedOnce, otherRule, ruleOf, sealed } from './shuffled.ts'
 
@@ -166,6 +173,7 @@ export async function openUnrevealed(
     // The transaction that commits to the rows.
     others: 1,
     check: async (connection) => {
+      await refusePlaceholder(options, placeholder)
       if (repeats && !hasSent && rule === null) await refuseAgain(connection)
       // Another machine may have minted rows that this machine's run has not sent.
       const isSent = kept?.counts.pending === 0

@@ -349,7 +349,7 @@ function noneMinted({ rows, withoutNft, run, renamed }: RevealPlan): GdnError | 
     hint:
       renamed.length > 0
         ? safe(['Nothing was sent', ...renamed, ''].join('. ').trim())
-        : 'Nothing was sent. To mint the rows, run `gdn batch mint` again. If the file was renamed since the mint, add --run with its former file name, such as --run drop.csv. If IDs of rows were changed, restore them.',
+        : 'Nothing was sent. To mint the rows, run `gdn batch mint` again, or `gdn batch retry` if they failed. If the file was renamed since the mint, add --run with its former file name, such as --run drop.csv. If IDs of rows were changed, restore them.',
   })
 }
 
