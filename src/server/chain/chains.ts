@@ -43,8 +43,9 @@ export interface Chains {
   /** Returns whether the coins of a blockchain have value. Coins of embedded chains and test networks have none. */
   hasValue(blockchain: Blockchain): boolean
   /**
-   * Returns the factory address of a blockchain. For an embedded chain, the address is known before anything is
-   * deployed, and the chain is recorded on first use. Rejects for a network that isn't set up.
+   * Returns the factory address of a blockchain. For an embedded chain, the address is known before the factory is
+   * deployed. The first call for an embedded chain records the chain in the database. Rejects for a network that isn't
+   * set up.
    */
   factory(db: Db, blockchain: EvmBlockchain): Promise<Hex>
   /** Returns the network of a blockchain. Starts the node of an embedded chain if it isn't running yet. */
@@ -54,7 +55,7 @@ export interface Chains {
    * works on networks with an RPC URL, and one process works on the embedded chains.
    */
   serves(blockchain: Blockchain): boolean
-  /** Makes this process run the embedded chains, or stop running them. */
+  /** Sets whether this process runs the embedded chains. */
   own(owned: boolean): Promise<void>
   /** Returns the URL of a transaction on the block explorer; null if none is configured. */
   transactionUrl(blockchain: Blockchain, hash: string): string | null
@@ -66,7 +67,7 @@ export interface Chains {
 export interface ChainsOptions {
   db: Db
   /**
-   * The database of a cluster. Null or absent on SQLite. In a cluster, another process runs the embedded chains until
+   * The database of a cluster; null or absent on SQLite. In a cluster, another process runs the embedded chains until
    * `own` is called.
    */
   postgresStore?: SecretPlace['store']

@@ -65,9 +65,9 @@ export function missingFunds(
 }
 
 /**
- * Returns why a signer doesn't sign, as a sentence; null if its balance is sufficient. Call it only if all waiting work
- * of the signer belongs to runs whose limits are too low for the current fees. The sentence names no amount to send,
- * because additional coins would not help.
+ * Returns why a signer doesn't sign, as a sentence; null if its balance is sufficient. Call this only if all waiting
+ * work of the signer belongs to runs whose limits are too low for the current fees. The sentence names no amount to
+ * send, because additional coins would not help.
  */
 export function aboveLimits(
   { role, address, blockchain, coin, inCoins: text = inCoins }: Payer,

@@ -28,7 +28,7 @@ const NONE: RemoteChains = {
   close: async () => {},
 }
 
-/** Opens the configured networks. Loads the client code only if there are any. */
+/** Opens the configured networks. Loads the client code only if networks are configured. */
 export async function openRemote(options: RemoteChainsOptions): Promise<RemoteChains> {
   if (options.settings.size === 0) return NONE
   const { openRemoteChains } = await import('./evm/remote/remote-chains.ts')

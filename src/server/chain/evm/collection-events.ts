@@ -84,7 +84,7 @@ export function mintsIn(logs: readonly RawLog[]): Mint[] {
 
 /**
  * Decodes logs about owners and flags of collections, in chain order. Omits mints and the values that are set at
- * deployment, because this backend requested them.
+ * deployment, because the database already has them from this backend's requests.
  */
 export function collectionEvents(logs: readonly RawLog[]): CollectionEvent[] {
   const events = logs.flatMap((log) => {
@@ -98,7 +98,7 @@ export function collectionEvents(logs: readonly RawLog[]): CollectionEvent[] {
 }
 
 function changeOf({ topics, data }: RawLog): CollectionChange | null {
-  // Skip mints before decoding, because they are most of the events on a busy chain.
+  // Skip mints before decoding, because most events on a busy chain are mints.
   if (topics[0] === TRANSFER && topics[1]?.endsWith(FROM_NOBODY)) return null
   const event = decode(topics, data)
   if (event === null) return null

@@ -57,8 +57,8 @@ export async function readOwnerOf(
 }
 
 /**
- * Returns the owner, flags, limit and next token ID, all from one call so that they are consistent. Returns null if no
- * contract is deployed.
+ * Reads the owner, flags, limit and next token ID in one call, so that they are consistent. Returns null if no contract
+ * is deployed.
  */
 export async function readCollectionState(
   network: Reader,
@@ -93,8 +93,8 @@ export async function readMetadataState(
 }
 
 /**
- * Returns the next token ID at the time when a collection was committed to a hash. Returns 0 if the collection has no
- * commitment to the hash, or isn't deployed.
+ * Returns the next token ID that a collection had when it was committed to a provenance hash. Returns 0 if the
+ * collection has no commitment to the hash, or isn't deployed.
  */
 export async function readProvenance(
   network: Reader,

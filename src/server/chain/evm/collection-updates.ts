@@ -23,7 +23,7 @@ export function encodeUpdate({ sequence, tokenIds, digest }: UpdateCall): Hex {
   return encodeFunctionData({ abi, functionName: 'update', args: [sequence, firsts, counts, digest] })
 }
 
-/** Returns call data that freezes the metadata of at most `MAX_TOKENS_PER_CALL` tokens. An operator sends it. */
+/** Returns call data that freezes the metadata of at most `MAX_TOKENS_PER_CALL` tokens. An operator sends the call. */
 export function encodeFreeze(tokenIds: readonly bigint[]): Hex {
   const { firsts, counts } = tokenRuns(tokenIds)
   return encodeFunctionData({ abi, functionName: 'freeze', args: [firsts, counts] })
@@ -34,7 +34,9 @@ export function encodeBurn({ holder, tokenId }: { holder: Hex; tokenId: bigint }
   return encodeFunctionData({ abi, functionName: 'burn', args: [holder, tokenId] })
 }
 
-/** Returns call data that commits to metadata that will be revealed later. An operator sends it once per hash. */
+/**
+ * Returns call data that commits to metadata that will be revealed later. An operator can send it once for each hash.
+ */
 export function encodeCommitProvenance(provenance: Hex): Hex {
   return encodeFunctionData({ abi, functionName: 'commitProvenance', args: [provenance] })
 }

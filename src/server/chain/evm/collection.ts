@@ -12,7 +12,10 @@ export interface MintRun {
 }
 
 export interface MintCall {
-  /** The expected next token ID on chain. A second execution reverts, because the next ID has changed. */
+  /**
+   * The next token ID that the call expects on chain. A second execution of the call reverts, because the ID has
+   * changed.
+   */
   startId: bigint
   /** The mints of the bundle, in the order of its metadata files. */
   runs: readonly MintRun[]
@@ -43,8 +46,8 @@ export function encodeMint({ startId, runs, digest, dynamic = false }: MintCall)
 }
 
 /**
- * Returns call data that transfers a token. The owner sends it to the collection, or an operator while `enableTransfer`
- * is on.
+ * Returns call data that transfers a token. The owner sends it to the collection. While `enableTransfer` is on, an
+ * operator can send it too.
  */
 export function encodeTransfer({ from, to, tokenId }: { from: Hex; to: Hex; tokenId: bigint }): Hex {
   return encodeFunctionData({ abi: gdnCollection.abi, functionName: 'transferFrom', args: [from, to, tokenId] })

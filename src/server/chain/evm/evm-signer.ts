@@ -27,7 +27,9 @@ export interface EvmSignedBytes {
 export interface Signer {
   readonly address: Hex
   sign(transaction: UnsignedTransaction): Promise<EvmSignedBytes>
-  /** Whether another process signs. That can be slow, so `sign` is never called inside a database transaction. */
+  /**
+   * Whether another process signs. Signing can then be slow, so `sign` is never called inside a database transaction.
+   */
   readonly remote?: boolean
   /** Returns why the signer can't sign at the moment. Returns null if no problem is known. */
   problem?(): string | null
@@ -49,8 +51,8 @@ export interface Signers {
   /** The signer that only deploys the factory; null if its key isn't in this process. */
   readonly admin: Signer | null
   /**
-   * The signers that deploy collections, mint and transfer. Each has its own nonces. Empty while pending transactions
-   * reserve their funds.
+   * The signers that deploy collections, mint and transfer. Each has its own nonces. Empty while the signers' funds are
+   * reserved for pending transactions.
    */
   readonly operators: readonly Signer[]
 }

@@ -3,8 +3,9 @@ import type { RpcError } from '../rpc/rpc-response.ts'
 const REVERTED = 3
 
 /**
- * Returns whether a node's error is the result of a call's execution, and therefore a valid response. Geth has a code
- * for a revert. Frontier reports an internal error with the return data. Other nodes differ only in the message.
+ * Returns whether a node's error is the result of a call's execution, and therefore a valid response. Geth returns a
+ * separate error code for a revert. Frontier returns an internal error with the return data. With other nodes, only the
+ * message shows it.
  */
 export const isExecutionError = ({ code, data, message }: Pick<RpcError, 'code' | 'data' | 'message'>): boolean =>
   code === REVERTED ||

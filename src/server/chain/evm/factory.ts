@@ -13,8 +13,8 @@ import { gdnFactory } from './contracts/generated/artifacts.ts'
 import type { Hex } from './network.ts'
 
 /**
- * The init arguments of a collection. Every field affects the collection's address, so a change of any field would
- * result in another contract.
+ * The init arguments of a collection. Its address depends on every field, so a change of any field would result in
+ * another contract.
  */
 export interface CollectionInit {
   /** 32 bytes that identify the request. The same request always results in the same address. */
@@ -52,7 +52,9 @@ export function implementationAddress(factory: Hex): Hex {
   return getContractAddress({ from: factory, nonce: 1n })
 }
 
-/** Returns init code that deploys a factory. Its sender becomes the admin, who can't be one of the operators. */
+/**
+ * Returns init code that deploys a factory. The account that sends it becomes the admin, which can't be an operator.
+ */
 export function encodeDeployFactory(operators: readonly Hex[]): Hex {
   return encodeDeployData({ abi: gdnFactory.abi, bytecode: gdnFactory.bytecode, args: [operators] })
 }

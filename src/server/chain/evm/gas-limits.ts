@@ -42,10 +42,10 @@ const BITMAP_SLOT = 22_700
 /** Gas for the tokens of a `mintDynamic` bundle, which occupy up to two slots. */
 const DYNAMIC = 2 * BITMAP_SLOT
 
-// Worst case: no token was ever updated, so that each slot of revisions is new.
+// Worst case: no token was ever updated, so every slot of revisions is new.
 const UPDATE_BASE = 61_000
 const UPDATE_RUN = 3_500
-/** The additional gas of a run with several tokens. */
+/** Additional gas for a run of several tokens. */
 const UPDATE_LONG_RUN = 500
 const REVISION_TOKENS = 10n
 const REVISIONS_SLOT = 22_700
@@ -155,7 +155,7 @@ const runsIn = (tokenIds: readonly bigint[]): number => {
   return tokenIds.filter((id) => !ids.has(id - 1n)).length
 }
 
-/** Counts the runs that have several tokens, by their second tokens. */
+/** Returns the number of runs with several tokens, which equals the number of tokens that are the second of a run. */
 const longRunsIn = (tokenIds: readonly bigint[]): number => {
   const ids = new Set(tokenIds)
   return tokenIds.filter((id) => ids.has(id - 1n) && !ids.has(id - 2n)).length

@@ -56,12 +56,12 @@ export interface PublicNetwork {
   readonly pollMs: number
   /**
    * Number of blocks after which no reorg is expected; at least `confirmations`. A success counts after
-   * `confirmations`, and is checked for reorgs until finality. A revert counts only at finality, and so does a nonce
-   * that another transaction used.
+   * `confirmations`, and is checked for reorgs until finality. A revert, or the use of a nonce by another transaction,
+   * counts only at finality.
    */
   readonly finality: number
   /**
-   * How long a transaction may be the next one of its signer before it is replaced with higher fees, in milliseconds.
+   * Time in milliseconds after which a signer's next transaction is replaced with higher fees if it isn't in a block.
    */
   readonly stuckMs: number
   /** Maximum gas price in wei. */
@@ -91,7 +91,7 @@ export interface PublicNetwork {
   nextNonce(account: Hex, block?: number): Promise<number>
   /** Returns the balance of an account, in wei. */
   balance(account: Hex): Promise<bigint>
-  /** Returns whether a transaction other than these used the nonce in a final block. */
+  /** Returns whether a nonce was used in a final block by a transaction other than these. */
   isNonceForeign(used: { signer: Hex; nonce: number; hashes: readonly Hex[] }): Promise<boolean>
   /** Returns fees that are high enough for one of the next blocks, but not above `feeCap`. */
   suggestFees(): Promise<Fees>

@@ -8,8 +8,8 @@ import type { EvmNetwork, Hex } from './network.ts'
 const { abi } = gdnFactory
 
 /**
- * Returns whether an account may deploy collections and mint for a factory, as of a block. Default: the newest block of
- * the node.
+ * Returns whether an account may deploy collections and mint for a factory, as of a block. Default: the node's newest
+ * block.
  */
 export async function isOperator(
   network: Pick<EvmNetwork, 'request'>,

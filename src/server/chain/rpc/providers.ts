@@ -14,7 +14,9 @@ export interface Provider {
   enter(calls: number, signal: AbortSignal): Promise<void>
   /** Records a successful response. */
   responded(): void
-  /** Records that the provider limited a request. Pauses for the requested time, or else with exponential backoff. */
+  /**
+   * Records that the provider rate-limited a request. Pauses for the requested time, or else with exponential backoff.
+   */
   limited(ms: number | null): void
   /** Remaining pause in milliseconds. */
   restMs(): number
@@ -27,7 +29,7 @@ export interface Providers {
 /** First pause in milliseconds if the provider requests no time. Each further pause is twice as long. */
 const FIRST_REST_MS = 1000
 const LONGEST_OWN_REST_MS = 60_000
-/** Maximum pause in milliseconds, in case a provider requests an unreasonably long one. */
+/** Maximum pause in milliseconds, in case a provider requests an unreasonably long pause. */
 const LONGEST_REST_MS = 5 * 60_000
 
 /**

@@ -24,11 +24,11 @@ const UNKNOWN: Hindrance = { reason: 'no node has responded yet', silent: true }
 const SILENT: Hindrance = { reason: 'no node responds', silent: true }
 
 export interface NetworkWatch {
-  /** Starts a check unless one is in flight. If the check fails, the error counts as its result. */
+  /** Starts a check unless one is in flight. If the check fails, its error becomes the result. */
   look(): void
   /** Returns the last result; null if nothing prevents work. */
   seen(): Promise<Hindrance | null>
-  /** Returns why no node responded to the last check; null if one did. */
+  /** Returns why no node responded to the last check; null if a node did. */
   silence(): string | null
   /**
    * Returns whether a request would probably be slow, because the current or the last check got no response in time.

@@ -20,14 +20,14 @@ export interface NetworksWatch<Name> {
   unreachable(): Promise<({ blockchain: Name } & Hindrance)[]>
   /** Returns whether a request to this network would probably be slow. */
   hangs(blockchain: Name): boolean
-  /** Returns why no node of this network responds; null if one does. */
+  /** Returns why no node of this network responds; null if a node does. */
   silence(blockchain: Name): string | null
   stop(): void
 }
 
 /**
- * Checks networks periodically until `stop` is called. Logs when one can't be used, when its work waits for funds or an
- * authorization, and when it can be used again. A check in flight when `stop` is called logs nothing.
+ * Checks networks periodically until `stop` is called. Logs when a network can't be used, when its work waits for funds
+ * or an authorization, and when the network can be used again. A check in flight when `stop` is called logs nothing.
  */
 export function watchNetworks<Name>(networks: readonly WatchedNetwork<Name>[], log: Log): NetworksWatch<Name> {
   let isStopped = false
@@ -61,7 +61,7 @@ export function watchNetworks<Name>(networks: readonly WatchedNetwork<Name>[], l
   }
 }
 
-/** Returns a function that logs only changes of the state, regardless of how often it is called. */
+/** Returns a function that logs a state only if it differs from the last one. */
 function logChanges(blockchain: unknown, log: Log): (found: Hindrance | null) => void {
   let state: string | null = null
   return (found) => {

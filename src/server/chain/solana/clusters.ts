@@ -20,7 +20,7 @@ export const NO_CLUSTERS: RemoteClusters = {
   close: async () => {},
 }
 
-/** Opens the configured clusters. Loads the client code only if there are any. */
+/** Opens the configured clusters. Loads the client code only if clusters are configured. */
 export async function openClusters(options: RemoteClustersOptions): Promise<RemoteClusters> {
   if (options.settings.size === 0) return NO_CLUSTERS
   const { openRemoteClusters } = await import('./remote/remote-clusters.ts')

@@ -4,9 +4,9 @@ import { feeOf } from './fee-instructions.ts'
 import { mintSize } from './mint-size.ts'
 import type { SolanaNetwork } from './network.ts'
 
-/** Size of a token account: the account, a byte for its type, and the immutable-owner extension. */
+/** Size of a token account in bytes: the account, a byte for its type, and the immutable-owner extension. */
 const HOLDER_BYTES = 165 + 1 + 4
-/** Size of the extension of a non-transferable token. */
+/** Size in bytes of the extension of a non-transferable token. */
 const LOCKED_BYTES = 4
 
 /**
@@ -15,8 +15,8 @@ const LOCKED_BYTES = 4
 const TYPICAL = { name: 'n'.repeat(64), symbol: 's'.repeat(10), uri: 'u'.repeat(80), locked: true }
 
 /**
- * Number of NFTs that the signer must be able to pay for before a request is accepted. A large request contains that
- * many.
+ * Number of NFTs that the signer must be able to pay for before a request is accepted, which is the size of a large
+ * request.
  */
 const RESERVE_NFTS = 10n
 const SOL_DECIMALS = 9
@@ -37,7 +37,7 @@ export interface TokenCosts {
 }
 
 /**
- * Returns the cost of tokens whose names have 64 letters. Each further letter costs the rent of a byte (about 7,000
+ * Returns the cost of tokens whose names have 64 letters. Each further letter costs the rent for one byte (about 7,000
  * lamports). The network keeps the rent as long as the token exists.
  *
  * @param price micro-lamports per compute unit

@@ -34,8 +34,8 @@ export interface SolanaNetwork {
   readonly pollMs?: number
   latestBlockhash(): Promise<Lifetime>
   /**
-   * Returns the height of the newest final block. Read it before `statuses` and `account`: if neither knows a
-   * transaction whose last valid height has passed, it can never be executed.
+   * Returns the height of the newest final block. Read the height before `statuses` and `account`: if neither knows a
+   * transaction whose last valid height has passed, the transaction can never be executed.
    */
   blockHeight(): Promise<number>
   /**

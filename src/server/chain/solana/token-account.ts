@@ -5,8 +5,8 @@ import type { SolanaNetwork } from './network.ts'
 const MARKER = Buffer.from('ProgramDerivedAddress')
 
 /**
- * Returns the associated token account of an owner: the account in which wallets look for the tokens of a mint. It is
- * the first hash, by descending bump, that isn't a public key, so no private key exists for it.
+ * Returns the associated token account of an owner: the account in which wallets look for the tokens of a mint. The
+ * address is the first hash, by descending bump, that isn't a public key, so it has no private key.
  */
 export function tokenAccount(owner: Key, mint: Key): Key {
   const { token2022, associatedToken } = PROGRAMS

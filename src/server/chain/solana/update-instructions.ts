@@ -23,8 +23,8 @@ export interface TokenMetadataChange {
 }
 
 /**
- * Returns the instructions that replace the metadata of a token. The program grows the account itself, so a transfer
- * first pays the rent that is missing for the new size.
+ * Returns the instructions that replace the metadata of a token. The token program enlarges the account, so a transfer
+ * first pays the additional rent.
  *
  * @param account the mint before the change
  */

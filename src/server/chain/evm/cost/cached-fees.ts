@@ -9,8 +9,8 @@ interface Source {
 }
 
 /**
- * Maximum age of cached fees in milliseconds. Every client may request fees, and each read counts against the
- * provider's quota.
+ * Maximum age of cached fees in milliseconds. Fees are cached because any client may request them, and each read counts
+ * against the provider's quota.
  */
 const FRESH_MS = 3_000
 

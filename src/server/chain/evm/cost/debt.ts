@@ -7,15 +7,16 @@ export interface PendingCall {
   /** Maximum cost in wei without the data fee. For a transaction that will be replaced, the cost of the replacement. */
   cost: bigint
   /**
-   * Whether the signed fees suffice. `offered`: they do. `raised`: fees have risen above them, and the transaction will
-   * be replaced. `held`: fees have risen above them, and the limit of its run prevents the replacement.
+   * Whether the transaction's fees are high enough. `offered`: they are. `raised`: the network's fees are higher, and
+   * the transaction will be replaced. `held`: the network's fees are higher, but the limit of the run prevents a
+   * replacement.
    */
   state: 'offered' | 'raised' | 'held'
 }
 
 /** The funds that a signer needs for its pending transactions. */
 export interface Debt {
-  /** Maximum cost in wei of the next transaction (`due`) and of all (`owed`). */
+  /** Maximum cost in wei of the next transaction (`due`) and of all transactions (`owed`). */
   due: bigint
   owed: bigint
   /** Number of transactions that will be replaced with higher fees. */
@@ -24,7 +25,7 @@ export interface Debt {
   held: number
 }
 
-/** Returns a pending transaction with the fees at which it was signed. */
+/** Returns a pending transaction with the fees that it offers. */
 export function callOf(raw: Hex): PendingCall {
   const { nonce = 0, gas = 0n, value = 0n, gasPrice, maxFeePerGas } = parseTransaction(raw)
   return { nonce, cost: gas * (maxFeePerGas ?? gasPrice ?? 0n) + value, state: 'offered' }

@@ -13,14 +13,14 @@ export interface DropGas {
   bytes: number
   /** Typical totals if each request gets a separate transaction, as on an idle backend. */
   apart: { transactions: number; gas: bigint; bytes: number }
-  /** Maximum totals, regardless of how the backend forms transactions. They assume one transaction per request. */
+  /** Maximum totals, however the backend groups requests into transactions. They assume one transaction per request. */
   worst: WorstGas
   reserved: ReservedNfts
 }
 
 /**
- * The amounts that a backend reserves from a limit. For each NFT, it reserves the highest gas and bytes per NFT of any
- * request.
+ * The amounts that a backend reserves from a run's limit. For each NFT, the backend reserves the highest gas and bytes
+ * per NFT of any request.
  */
 export interface ReservedNfts {
   nfts: number
@@ -41,15 +41,15 @@ const MAX_GRANTS = 161
 export const ENVELOPE_BYTES = 110
 const WORD = 32
 const SELECTOR = 4
-/** Number of words before the lists of a mint: start ID, two offsets and digest. */
+/** Number of words before the lists in the call data of a mint: start ID, two offsets and digest. */
 const HEAD_WORDS = 4
 /**
- * Number of words of a deployment without its texts: request ID, the offset of the rest, eleven fields, and two text
- * lengths.
+ * Number of words in the call data of a deployment without its texts: request ID, the offset of the other arguments,
+ * eleven fields, and two text lengths.
  */
 const MAKE_WORDS = 15
 
-/** Stands in for a collection whose name isn't known yet. */
+/** Placeholder for a collection whose name isn't known yet. */
 const SOME_COLLECTION = { name: 'A collection', symbol: 'NAME', royaltyBps: 0n }
 /** The collection that is most expensive to deploy. Names have up to 500 characters of 4 bytes. */
 const WORST_COLLECTION = { name: 'n'.repeat(2_000), symbol: 'NAME', royaltyBps: 1n }
@@ -177,7 +177,9 @@ export const makeBytes = ({ name, symbol }: { name: string; symbol: string }): n
 
 const wordsOf = (text: string): number => Math.ceil(Buffer.byteLength(text) / WORD)
 
-/** Returns the size in bytes of a mint. Its call data has two lists, receivers and counts, each with a length. */
+/**
+ * Returns the size in bytes of a mint. Its call data has a list of receivers and a list of counts, each with a length.
+ */
 export const mintBytes = (runs: number): number => ENVELOPE_BYTES + SELECTOR + WORD * (HEAD_WORDS + 2 * (1 + runs))
 export const grantBytes = (receivers: number): number => ENVELOPE_BYTES + SELECTOR + WORD * (HEAD_WORDS + 1 + receivers)
 

@@ -18,7 +18,7 @@ export const fundingFor = (worst: WorstGas, fees: WorstFees): bigint =>
  * Returns the reserve in wei that a signer must have in addition to the cost of its last transaction before it signs
  * that transaction.
  *
- * @param smallest gas limit of its smallest transaction; 0 if it isn't known
+ * @param smallest gas limit of the signer's smallest transaction; 0 if it isn't known
  */
 export const reserveFor = (smallest: bigint, { offered }: Pick<WorstFees, 'offered'>): bigint =>
   smallest < RESERVE_GAS ? (RESERVE_GAS - smallest) * offered : 0n
@@ -31,7 +31,7 @@ export interface WaitingFunds extends NeededForAll {
   reserve: bigint
 }
 
-/** Returns whether `gas` is the lower gas limit. The value 0 means that there is no limit. */
+/** Returns whether `gas` is a lower limit than `other`. The value 0 means that there is no limit. */
 const isBelow = (gas: bigint, other: bigint): boolean => gas > 0n && (other === 0n || gas < other)
 
 type Mints = readonly { sender: string | null; dynamic: number; count: number }[]
@@ -49,7 +49,7 @@ export function gasOfMints(mints: Mints): GasOfMints {
   const worst = {
     gasLimit: one.gasLimit + other.gasLimit,
     bytes: one.bytes + other.bytes,
-    // The lower one results in the higher reserve.
+    // The smaller mint results in the higher reserve.
     smallestMint: isBelow(one.smallestMint, other.smallestMint) ? one.smallestMint : other.smallestMint,
   }
   return { gasLimit: fixed.gasLimit + updatable.gasLimit, bytes: fixed.bytes + updatable.bytes, worst }

@@ -29,7 +29,7 @@ export function costOf({ gas, bytes }: Pick<DropGas, 'gas' | 'bytes'>, { data, .
   return { gas: all, low: at(fees.low), typical: at(fees.typical), high: at(fees.high), dataFee }
 }
 
-/** Returns the maximum cost of transactions that are signed at these fees. Allows for rising data fees. */
+/** Returns the maximum cost of transactions that are signed at these fees. Includes a margin for rising data fees. */
 export function worstCost(
   { gasLimit, bytes }: Pick<DropGas, 'gasLimit' | 'bytes'>,
   { data, offered }: WorstFees,
@@ -44,8 +44,8 @@ const DATA_MARGIN = 2n
 const ceilDiv = (a: bigint, b: bigint): bigint => (a + b - 1n) / b
 
 /**
- * Reads the fees of recent blocks, the data fees, and the fees with which a transaction is signed. Rejects if a request
- * does, or if a fee is impossible.
+ * Reads the fees of recent blocks, the data fees, and the fees that a new transaction should offer. Rejects if a
+ * request fails, or if a fee is impossibly high.
  */
 export async function readNetworkFees({
   request,
@@ -102,7 +102,7 @@ function pricesIn(history: FeeHistory | null, suggested: Fees): Prices | null {
   const rewards = listIn(history?.reward)
     .map((fees) => listIn(fees).map(readFee))
     .filter((fees) => fees.some((fee) => fee > 0n))
-  // If no block has priority fees, a transaction pays the priority fee with which it is signed.
+  // If no block has priority fees, assume that transactions pay the suggested priority fee.
   const own = tipOf(suggested, next)
   const reward = (index: number) =>
     rewards.length === 0
@@ -135,11 +135,13 @@ function percentile(values: readonly bigint[], percent: number): bigint {
 
 const inOrder = (values: readonly bigint[]): bigint[] => values.toSorted((a, b) => (a < b ? -1 : Number(a > b)))
 
-/** `GasPriceOracle` of OP Stack networks. Its data fee is paid in addition to gas. */
+/** `GasPriceOracle` of OP Stack networks. The data fee is paid in addition to gas. */
 const OP_STACK = '0x420000000000000000000000000000000000000F'
-/** `L1GasPriceOracle` of Scroll, with the same function. */
+/** `L1GasPriceOracle` of Scroll, which has the same function as the oracle of OP Stack networks. */
 const SCROLL = '0x5300000000000000000000000000000000000002'
-/** `NodeInterface` of Arbitrum networks. It exists only in nodes. Data costs gas on these networks. */
+/**
+ * `NodeInterface` of Arbitrum networks, which isn't a contract: nodes implement it. These networks charge gas for data.
+ */
 const ARBITRUM = '0x00000000000000000000000000000000000000C8'
 const ORACLES = parseAbi([
   'function getL1Fee(bytes unsignedTransaction) view returns (uint256)',

@@ -8,9 +8,9 @@ const FAR_ABOVE = 4n
 export interface FeeTerms {
   /** The highest fees that the transaction has offered. */
   before: Fees
-  /** The fees that the network suggests, limited by the run. */
+  /** The fees that the network suggests, capped by the fee limit of the run. */
   suggested: Fees
-  /** The fee limit of the run; null if it has none, or if it doesn't apply. */
+  /** The fee limit of the run; null if the run has no limit, or if its limit doesn't apply. */
   runLimit: bigint | null
   /** The maximum fee that the caller allows. Default: no limit. */
   maxFee?: bigint | undefined
@@ -36,8 +36,8 @@ export function chooseFees({ before, suggested, runLimit, maxFee, cap, isRequest
 }
 
 /**
- * Returns the fees for replacing a transaction. Nodes require an increase of both fees. Each is raised by an eighth, or
- * to the suggested fee if that is higher.
+ * Returns the fees for replacing a transaction. Nodes require an increase of both fees. Raises each fee by an eighth,
+ * or to the suggested fee if that is higher.
  */
 export function raiseFees(before: Fees, suggested: Fees): Fees {
   const raise = (fee: bigint, suggestion: bigint) => {
@@ -72,7 +72,7 @@ export const isTooLow = (fees: Fees, suggested: Fees): boolean =>
 /** Returns a call that uses a nonce without any effect: a transfer of 0 to the signer itself. */
 export const emptyCall = (signer: Hex) => ({ to: signer, data: '0x' as Hex, gas: 21_000n })
 
-/** Returns the highest fees of all signings. These are the fees of the last signing. */
+/** Returns the highest fees with which a transaction was signed, which are those of its last signing. */
 export function highestFees(original: Fees, attempts: readonly AttemptRow[]): Fees {
   const last = attempts.at(-1)
   if (last === undefined) return original

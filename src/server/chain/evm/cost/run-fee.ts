@@ -6,8 +6,8 @@ import type { Fees } from '../network.ts'
 type Current = Pick<CurrentFees, 'base'>
 
 /**
- * Returns a price that suffices for the next two blocks, because a block raises the base fee by at most an eighth. A
- * transaction signed below this price would block its nonce and all later transactions of the signer.
+ * Returns a gas price that is sufficient for the next two blocks, because a block raises the base fee by at most an
+ * eighth. A transaction signed below this price would block its nonce and all later transactions of the signer.
  */
 const neededNow = ({ base }: Current): bigint => (base * 9n) / 8n
 
@@ -33,11 +33,11 @@ const LOWER_FEES = 'waiting for lower fees: '
 export const waitsForLowerFees = (reason: string): boolean => reason.startsWith(LOWER_FEES)
 
 /**
- * Returns the reason for a run that waits because its cost limit is too low for the current fees.
+ * Returns the reason to show for a run that waits because its cost limit is too low for the current fees.
  *
  * @param least the lowest gas price that blocks accept
  * @param most the highest gas price that the limit can pay
- * @param enough the limit that pays for everything that was accepted
+ * @param enough the cost limit that would pay for all accepted requests
  */
 export const waitingForLimit = (least: bigint, most: bigint, enough: bigint): string =>
   `${LOWER_FEES}blocks require at least ${inGwei(least)} gwei, but the rest of the run's cost limit pays for only ${inGwei(most)} gwei${RAISE} --max-cost ${inCoins(enough, 'up')} or more to raise the limit`

@@ -9,8 +9,8 @@ import { budgetOf, dataCost, shareOf, worstOfNfts } from './run-budget.ts'
 import { isTooExpensive } from './run-fee.ts'
 
 /**
- * Returns the funds that one signer needs to mint the waiting NFTs, within the limits of their runs. NFTs whose limit
- * permits no transaction at these fees are only counted.
+ * Returns the funds that one signer needs to mint the waiting NFTs, within the limits of their runs. NFTs of a run
+ * whose limit permits no transaction at these fees need no funds. The result only includes their number.
  */
 export async function fundsOfWaiting(
   db: Db,

@@ -17,8 +17,8 @@ export interface AnvilOptions {
   /** Home and working directory of the child process, so that it writes nothing to the user's home. */
   home: string
   /**
-   * Identifies this child among all processes. It is passed as the name of anvil's cache folder, which anvil doesn't
-   * use here.
+   * Identifies this child process among all processes. It is passed as the name of anvil's cache folder, which isn't
+   * used here.
    */
   marker: string
   /** Called as soon as the child process exists, before it listens. */
@@ -54,11 +54,11 @@ const killLiving = () => {
  *
  * Reasons for the options:
  * - `--no-mining`: in tests, automatic mining stopped permanently.
- * - `--prune-history`: states of old blocks would be written to disk (13 GB in one run).
+ * - `--prune-history`: otherwise anvil writes the states of old blocks to disk (13 GB in one run).
  * - `--order fifo` and a named hard fork: a replay must produce the same blocks. A fork of a public network has the
  *   hard fork and the gas limit of its network.
- * - `--no-cors`: otherwise any web page could read the responses. {@link chooseNodeAddress} keeps pages out.
- * - `--threads 2`: one thread per core is wasted on a node that executes one block at a time.
+ * - `--no-cors`: otherwise any web page could read the responses. {@link chooseNodeAddress} blocks requests from pages.
+ * - `--threads 2`: by default, anvil starts a thread per core, but it executes one block at a time.
  *
  * @throws GdnError `native_missing` if the binary can't run here, `unreachable` if it ends before it listens
  */
@@ -170,7 +170,7 @@ async function listeningAddress(child: ChildProcess): Promise<NodeAddress> {
 
 function startFailure(cause: unknown): string {
   const code = systemCode(cause)
-  // The system reports the same error if the file exists but its loader doesn't, as with another libc.
+  // The system also reports ENOENT if the file exists but its loader doesn't, for example with another libc.
   if (code === 'ENOENT') return 'the file or the loader it needs (glibc) is missing'
   return code === 'EACCES' ? 'this user may not execute the file' : messageOf(cause)
 }

@@ -34,13 +34,13 @@ export interface EmbeddedChainOptions {
   onEvent?: (event: EmbeddedChainEvent) => void
   /** Called when the chain has new blocks, or when a new node has replayed its blocks. Must not throw. */
   onBlocks?: () => void
-  /** Aborts a start in progress, regardless of the length of the journal. */
+  /** Aborts a start in progress, even while a long journal is replayed. */
   signal?: AbortSignal
   /** The anvil binary. Default: the one that is installed with gdn. */
   binary?: string
 }
 
-/** An embedded chain on this machine. The journal is authoritative, not the node that executes it. */
+/** An embedded chain on this machine. Its state is defined by the journal, not by the node that executes it. */
 export interface EmbeddedChain extends EvmNetwork {
   /** Process ID of the running node; undefined during a restart. */
   readonly pid: number | undefined
@@ -53,7 +53,7 @@ export interface EmbeddedChain extends EvmNetwork {
 /** Number of receipts in one JSON-RPC batch. */
 const RECEIPT_BATCH = 100
 const ATTEMPTS = 3
-/** How many times a call on the latest block is tried if a new block replaces its state. */
+/** Maximum number of attempts for a call on the latest block, whose state may be pruned when a new block is mined. */
 const TIP_ATTEMPTS = 10
 const CLOSE_PATIENCE_MS = 1_000
 /** Methods that may be retried after a node ended unexpectedly: all read-only methods. */
@@ -64,8 +64,9 @@ const READS = /^(eth_(?!send)|net_|web3_|txpool_)/
  * journal and serves requests. A node that ends unexpectedly is replaced and synchronized automatically.
  *
  * @throws GdnError `native_missing` without a usable anvil, `data_dir` if the journal replays to a different chain
- * @example const chain = await startEmbeddedChain({ blockchain: 'polygon', chainId: 137, journal, stateDir }) const
- *   [outcome] = await chain.broadcast([raw])
+ * @example
+ * const chain = await startEmbeddedChain({ blockchain: 'polygon', chainId: 137, journal, stateDir })
+ * const [outcome] = await chain.broadcast([raw])
  */
 export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise<EmbeddedChain> {
   const { blockchain, chainId, journal, now = Date.now, onEvent = () => {}, onBlocks = () => {} } = options
@@ -167,7 +168,8 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
       return tip?.number ?? 0
     },
     request<Result>(method: string, params: readonly unknown[]) {
-      // A transaction that bypasses the sequencer would be missing from the journal. The result is always a hash.
+      // A transaction that bypasses the sequencer would be missing from the journal. The cast is safe, because this
+      // method always returns a hash.
       if (method === 'eth_sendRawTransaction') return sendRaw(sequencer, params) as Promise<Result>
       return onNode((rpc) => callAtTip(() => rpc.call<Result>(method, params)), READS.test(method))
     },
@@ -182,7 +184,8 @@ export async function startEmbeddedChain(options: EmbeddedChainOptions): Promise
 
 /**
  * Runs a call and retries it if its block is out of range. If anvil mines a block during a call on the latest block,
- * the state of that call becomes history and is pruned. A retry then succeeds. A call on an older block fails again.
+ * the state that the call reads is no longer the latest and is pruned. A retry then succeeds. A call on an older block
+ * fails again.
  */
 async function callAtTip<Result>(call: () => Promise<Result>): Promise<Result> {
   for (let attempt = 1; ; attempt++) {

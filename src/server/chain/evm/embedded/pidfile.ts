@@ -74,7 +74,7 @@ async function endNoted(path: string, noted: z.infer<typeof schema>): Promise<nu
   } catch {
     return null
   }
-  // Wait, because two nodes at once would double the memory at startup. Nothing on the old node is needed.
+  // Wait for the exit, because two running nodes would double the memory at startup.
   for (let waited = 0; waited < 2_000 && isStill(noted, marker); waited += 10) await sleep(10)
   return noted.pid
 }

@@ -16,8 +16,8 @@ export interface Replayed {
 
 /**
  * Rebuilds the chain from the journal on a new node. Submits the same transactions in the same order, mines with the
- * same timestamps, and compares every hash. A block without a recorded hash was in progress when the process died, so
- * its hash is recorded here.
+ * same timestamps, and compares every hash. If a process ended before it recorded the hash of its last block, records
+ * that hash now.
  *
  * @throws GdnError `data_dir` if the node produces a different chain
  */

@@ -8,11 +8,14 @@ import { sendRaw } from './send-raw.ts'
 const EXECUTES = new Set(['eth_call', 'eth_createAccessList', 'eth_estimateGas'])
 
 /**
- * Gas limit of a read that executes a contract, about a quarter of a second on one core. Without this limit, a read
- * could use the gas of a whole block, and mints would wait for a batch of such reads.
+ * Gas limit of a read that executes a contract, which takes about a quarter of a second on one core. Without this
+ * limit, a read could use the gas of a whole block, and a batch of such reads would delay mints.
  */
 const READ_GAS = 100_000_000
-/** Gas limit of all reads in a batch, split equally. A hundred reads at the full limit would occupy a core for 25 s. */
+/**
+ * Total gas limit of the reads in a batch, split equally. A hundred reads at the full limit would occupy a core for 25
+ * s.
+ */
 const BATCH_GAS = 1_000_000_000
 
 const MAX_BATCH = 100
@@ -87,7 +90,7 @@ async function dispatch(
 ): Promise<unknown> {
   if (method === 'eth_sendRawTransaction') return sendRaw(chain, params)
   if (method === 'eth_sendRawTransactionSync') return sendAndWait(chain, params)
-  // The endpoint has no keys for clients.
+  // The endpoint signs nothing for clients, so it has no accounts.
   if (method === 'eth_accounts') return []
   if (!READ_METHODS.has(method))
     throw new RpcError(METHOD_NOT_FOUND, `the method ${method.slice(0, 80)} is not available`)

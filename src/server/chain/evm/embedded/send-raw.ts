@@ -7,7 +7,7 @@ const INVALID_PARAMS = -32602
 
 /**
  * Implements `eth_sendRawTransaction` with a broadcast. Also returns the hash for bytes that the chain already has, so
- * that a client that lost the first response may retry.
+ * that a client that didn't receive the first response can retry.
  *
  * @throws RpcError with the code that a node would return
  */

@@ -89,8 +89,8 @@ export function createSequencer(options: SequencerOptions): Sequencer {
   }
 
   /**
-   * Submits transactions until a node has processed all of them. Transactions that aren't in the journal are lost with
-   * their node.
+   * Submits transactions until a node has processed all of them. If the node ends, its pool is lost, so submits them to
+   * the next node.
    */
   async function offerAlive(raws: readonly Hex[]): Promise<{ node: LiveNode; outcomes: BroadcastOutcome[] }> {
     for (let attempt = 1; ; attempt++) {
@@ -110,8 +110,8 @@ export function createSequencer(options: SequencerOptions): Sequencer {
   async function extend(node: LiveNode, transactions: readonly Hex[]): Promise<void> {
     const waited = node.tip.waiting > 0
     const block = await append(node, transactions)
-    // The result of mining is unknown, and a replay has mined the block. The tip then has the number of waiting
-    // transactions.
+    // The outcome of mining was unknown, so a replay on a new node has mined the block and set the tip's number of
+    // waiting transactions.
     if (block === undefined) return
     const odd = waited || block.transactions.length !== transactions.length
     if (!odd) return

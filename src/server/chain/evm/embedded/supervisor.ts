@@ -10,7 +10,7 @@ export interface LiveNode {
   readonly process: AnvilProcess
   /** The chain's tip on this node. The sequencer updates it. */
   readonly tip: Tip
-  /** Whether the process is still running, as far as is known. */
+  /** Whether the process is still running, as far as this process knows. */
   alive: boolean
 }
 
@@ -21,15 +21,15 @@ export interface Supervisor {
   node(): Promise<LiveNode>
   /** Returns the running node; undefined during a restart. */
   current(): LiveNode | undefined
-  /** Terminates a node whose state is unknown. The next one is built from the journal. */
+  /** Terminates a node whose state is unknown. The next node is built from the journal. */
   replace(node: LiveNode): Promise<void>
   close(): Promise<void>
 }
 
 const BOOT_ATTEMPTS = 3
 /**
- * Lifetime in milliseconds that counts as short. If several nodes in a row end sooner, the next start is delayed to
- * limit the load.
+ * Lifetime in milliseconds below which a node counts as short-lived. After several short-lived nodes in a row, the next
+ * start is delayed to limit the load.
  */
 const SHORT_LIFE_MS = 1_000
 const SHORT_LIVES_FORGIVEN = 3
@@ -56,7 +56,7 @@ export function superviseNode(
   function start(): Promise<LiveNode> {
     failure = undefined
     const booting = bootPatiently()
-    // Callers of `node` get the error. Without callers, the rejection would be unhandled.
+    // Callers of `node` receive the error. If there are none, the rejection would be unhandled.
     booting.catch((error: unknown) => {
       failure = error
     })
@@ -107,7 +107,7 @@ export function superviseNode(
     },
     async close() {
       closing.abort()
-      // A boot that is aborted has already killed its process. Only a read of the journal could delay it.
+      // An aborted boot has already killed its process, so only a read of the journal could delay this.
       const node = await Promise.race([next.catch(() => undefined), sleep(STOP_GRACE_MS)])
       await node?.process.stop(STOP_GRACE_MS)
     },

@@ -61,7 +61,7 @@ function stubMethods(genesis: Genesis): StubMethods {
     eth_getBlockByNumber: ([tag]) => (isGenesisTag(tag) ? block : null),
     eth_getBlockByHash: ([hash]) => (hash === block.hash ? block : null),
     eth_getBlockReceipts: () => [],
-    // Replaces three separate reads for a new account.
+    // Lets anvil read a new account with one request instead of three.
     eth_getAccountInfo: () => ({ balance, nonce: '0x0', code: '0x' }),
     eth_getBalance: () => balance,
     eth_getTransactionCount: () => '0x0',

@@ -11,7 +11,7 @@ export interface Upstream {
   /** URLs of the network's nodes. They may contain a provider's key, so they never leave this process. */
   urls: readonly string[]
   providers: Providers
-  /** Called once with the reason when the network can't be read any more. */
+  /** Called once with the reason when the network can no longer be read. */
   onFailure: (error: GdnError) => void
 }
 

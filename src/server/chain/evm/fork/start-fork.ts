@@ -17,7 +17,7 @@ import { type ReadOnlyUpstream, serveReads } from './serve-reads.ts'
 export interface ForkOptions {
   blockchain: string
   chainId: number
-  /** URLs of the network's nodes. They may contain a provider's key. */
+  /** URLs of the network's nodes. They may contain an API key of the provider. */
   urls: readonly string[]
   providers: Providers
   /** A private folder that the caller removes. */
@@ -42,7 +42,10 @@ export interface Fork {
   call<Result>(method: string, params?: readonly unknown[]): Promise<Result>
   /** Mines the pending transactions now. Returns the number of the block. */
   mine(): Promise<number>
-  /** Starts mining. Mines while there are transactions, or while fewer than `depth` blocks follow the last one. */
+  /**
+   * Starts mining. Mines a block if there are pending transactions, or if fewer than `depth` blocks follow the last
+   * transaction.
+   */
   startMining(): void
   /** Returns whether `depth` blocks follow the last transaction. */
   isIdle(): boolean
@@ -61,7 +64,7 @@ export const forkSettings = ({ url }: Pick<Fork, 'url'>) => ({
   rpcUrls: [url],
   requestLimits: new Map<string, number>(),
   pollMs: FORK_BLOCK_MS,
-  // A fork mines all transactions at once, unless its node waits for the network.
+  // A fork mines all transactions immediately, unless its node is waiting for a response from the network.
   stuckMs: STUCK_MS,
 })
 
@@ -72,8 +75,8 @@ interface Block {
 }
 
 /**
- * Forks a network at its newest block. The fork keeps the fees of that block, because its own blocks are nearly empty
- * and would become cheaper.
+ * Forks a network at its newest block. The fork keeps the fees of that block. Otherwise, its fees would fall, because
+ * its own blocks are nearly empty.
  *
  * @throws GdnError `invalid_config` if the node belongs to another chain, `unreachable` if none responds,
  * `native_missing` without a usable anvil
@@ -111,7 +114,7 @@ export async function startFork(options: ForkOptions): Promise<Fork> {
     child.exited.then((reason) => {
       if (isOpen) fail(new GdnError('unreachable', `its node ${reason}`))
     })
-    // A node that waits for its network may never respond.
+    // A node that is waiting for a response from the network may never respond.
     failing.signal.addEventListener('abort', () => child.kill(), { once: true })
     const rpc = connectNode(child.port, child.host)
     undo.push(() => rpc.close())
@@ -161,10 +164,7 @@ export async function startFork(options: ForkOptions): Promise<Fork> {
   }
 }
 
-/**
- * Returns the cause of an error on a fork: the failure of the network, or `bad_answer` for a response that can't be
- * used.
- */
+/** Returns the cause of an error on a fork: the failure of the network, or `bad_answer` for an invalid response. */
 export function forkError(blockchain: string, failed: AbortSignal, error: unknown): unknown {
   if (failed.aborted) return failed.reason
   if (!(error instanceof RpcError)) return error

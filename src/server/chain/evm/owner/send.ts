@@ -5,8 +5,8 @@ import { receiptOf } from '../receipt.ts'
 import type { RemoteNetwork } from '../remote/remote-network.ts'
 
 /**
- * Returns a gas limit for a call. It is a fifth above the estimate, because the state may change before the transaction
- * is in a block.
+ * Returns a gas limit for a call. The limit is a fifth above the estimate, because the state may change before the
+ * transaction is in a block.
  *
  * @throws RpcError if the contract rejects the call
  */
@@ -48,7 +48,7 @@ export async function sendCall(
     })
   }
   for (;;) {
-    // Don't use `receipts`, which treats a success without an event as a revert. A change of royalties emits no event.
+    // Don't use `receipts`, which treats a success without an event as a revert. A royalty change emits no event.
     const receipt = receiptOf(await network.request('eth_getTransactionReceipt', [hash]))
     const deepest = (await network.publicNetwork.head()) - network.confirmations + 1
     if (receipt !== null && Number(receipt.blockNumber) <= deepest) {

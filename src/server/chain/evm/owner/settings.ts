@@ -87,7 +87,7 @@ export interface NamedCall {
   values: Readonly<Record<string, string>>
 }
 
-/** Returns the function and the parameters of a change, for people who review it. */
+/** Returns the function and the parameters of a change, so that a person can review it. */
 export function nameOwnerCall(call: OwnerCall): NamedCall {
   const { functionName, args = [] } = functionOf(call)
   const found: AbiFunction = getAbiItem({ abi: ABI, name: functionName })

@@ -79,7 +79,7 @@ function fieldsOf(found: Parsed, expected: ReturnType<typeof requestOf>): Field[
 
 const addressOf = (value: unknown) => (typeof value === 'string' && value !== '0x' ? getAddress(value) : null)
 
-/** Formats a value for a message. Truncates it, because data can be a hundred kilobytes long. */
+/** Formats a value for a message. Truncates it, because transaction data can be a hundred kilobytes long. */
 function shown(value: unknown): string {
   const text = value === null ? 'none' : String(value)
   return text.length > 80 ? `${text.slice(0, 80)}…` : text

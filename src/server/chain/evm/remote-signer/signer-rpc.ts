@@ -19,7 +19,10 @@ export interface SignerRpcOptions {
   timeoutMs: number
 }
 
-/** JSON-RPC connection to the signer that has a key. Errors name its host, but never its path or the token. */
+/**
+ * JSON-RPC connection to the signer that has a key. Errors name the signer's host, but never the URL's path or the
+ * token.
+ */
 export interface SignerRpc {
   readonly host: string
   /**

@@ -6,8 +6,8 @@ import { isTooMuch, NodeFailed, passing, rpcResponseOf } from './responses.ts'
 export const MAX_CALLS_PER_BATCH = 100
 
 /**
- * Returns a function that sends a batch in as many requests as its node needs. It remembers how many calls a node
- * accepts per request.
+ * Returns a function that sends a batch in as many requests as its node needs. The function remembers how many calls
+ * each node accepts per request.
  */
 export function createBatches(
   post: (url: string, body: unknown) => Promise<unknown>,

@@ -16,7 +16,8 @@ const BASE_FEES = 2n
  */
 export async function readFees(rpc: RemoteRpc, cap: bigint): Promise<Fees> {
   const block = await rpc.call<{ baseFeePerGas?: Hex } | null>('eth_getBlockByNumber', ['latest', false])
-  // Without a block, the network would seem to have no base fee, and the offer would be too low.
+  // Treat a missing block as a failure. Otherwise, the network would seem to have no base fee, and the offer would be
+  // too low.
   if (block === null) throw new NodeFailed('a node returned no newest block')
   if (block.baseFeePerGas === undefined) {
     const baseFee = readQuantity(await rpc.call('eth_gasPrice', []))

@@ -55,14 +55,14 @@ export interface RemoteRpc {
 
 const LONGEST_RETRY_MS = 10_000
 /**
- * Maximum wait in milliseconds if every provider is paused. With a longer pause, the request fails and is retried
+ * Maximum wait in milliseconds if every provider is paused. If the pauses are longer, the request fails and is retried
  * later.
  */
 const PATIENCE_MS = 3_000
 
 /**
- * Connects to a network. Every request may be sent twice: reads have no effect, and a network accepts the same signed
- * bytes only once. A request without a response is therefore retried, on the next node if there are several.
+ * Connects to a network. Every request can safely be sent twice: reads have no effect, and a network accepts the same
+ * signed bytes only once. A request without a response is therefore retried, on the next node if there are several.
  *
  * Each node must prove that it belongs to the right network before its first request, and again after a connection
  * ended.
@@ -128,8 +128,8 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
   }
 
   /**
-   * Returns the node with the shortest pause, and prefers nodes that haven't failed this request. Among equals, returns
-   * the last one that responded.
+   * Returns the node with the shortest pause, and prefers nodes that haven't failed this request. If several are equal,
+   * returns the one that responded last.
    */
   const choose = (failed: ReadonlySet<string>): string => {
     const inOrder = urls.map((_, index) => urls[(first + index) % urls.length] ?? '')
@@ -170,7 +170,7 @@ export function connectRemote(options: RemoteRpcOptions): RemoteRpc {
     closing.abort(reason)
     await connections.close()
   }
-  // Each request that waits for its retry adds a listener, so raise the limit of listeners.
+  // Each request that waits for a retry adds a listener, so disable the warning about too many listeners.
   setMaxListeners(0, closing.signal)
   const cut = () => void close(signal?.reason)
   if (signal?.aborted) cut()

@@ -30,13 +30,14 @@ export interface OperatorState extends Debt {
   /** Whether the factory accepts its transactions. */
   isAuthorized: boolean
   /**
-   * The operator's signed transactions that weren't in a block when they were read, before the balance was read. They
-   * are sorted by nonce.
+   * The operator's signed transactions that weren't in a block yet, sorted by nonce. They are read before the balance.
    */
   pending: readonly PendingCall[]
 }
 
-/** A signer that may sign, and the gas that it can pay for in addition to its pending transactions. */
+/**
+ * A signer that the factory accepts, and the gas that the signer can pay for in addition to its pending transactions.
+ */
 export interface AbleOperator {
   signer: Signer
   gas: bigint
@@ -62,8 +63,8 @@ export interface Operators {
   /** Equals `problem` if an operator can't pay for its next pending transaction. Null if all can. */
   readonly pendingProblem: string | null
   /**
-   * The reason why no operator can sign at the moment although one can pay: the remote signers failed. Null if one
-   * works.
+   * The reason why no operator can sign at the moment although one can pay: the remote signers failed. Null if at least
+   * one works.
    */
   readonly outage: string | null
   /** The state of the last check, for metrics. */
@@ -107,8 +108,8 @@ export function watchOperators(options: {
     const factory = await options.factory()
     seen = await Promise.all(
       signers.map(async ({ address }) => {
-        // Read these first, so that a transaction that is mined during the check still counts. Otherwise its funds
-        // would seem to be available in the older balance.
+        // Read the pending transactions before the balance. Otherwise, a transaction that is mined in between would be
+        // missing from the list although the balance still includes its cost.
         const pending = await options.waiting(address, fees)
         const nextNonce = await network.publicNetwork.nextNonce(address)
         const balance = await network.publicNetwork.balance(address)
@@ -130,7 +131,7 @@ export function watchOperators(options: {
       })
       await looking
     }
-    // Assign all values at once, so that no caller sees the problem without the funds while they are computed.
+    // Assign all values at once, so that no caller sees the problem before the needed funds are computed.
     const lacks = problemOf(network, seen, fees) !== null
     problem = lacks ? problemOf(network, seen, fees, await fundsOf(await recentWaiting(), fees)) : null
     return seen

@@ -163,7 +163,7 @@ export async function openRemoteChains({
     async shortage(blockchain) {
       const { network, operators } = get(blockchain)
       if (operators.problem === null) return null
-      // Use current fees, like the other fields of getfees. After a peak, cached fees would multiply the shortage.
+      // Use current fees, like the other fields of getfees. After a fee peak, cached fees would overstate the shortage.
       return await operators.shortage(await network.publicNetwork.suggestFees())
     },
     unreachable: () => watch.unreachable(),

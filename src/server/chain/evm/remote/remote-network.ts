@@ -59,15 +59,16 @@ export const MINTS_IN_FLIGHT = 16
 const TIMEOUT_MS = 10_000
 const TRIES = 4
 const RETRY_MS = 200
-/** Together with the head, this is the number of calls to which one node responds consistently. */
+/** Maximum number of blocks in one batch. One node answers up to 100 calls together, and one of them reads the head. */
 const BLOCKS_OF_ONE_NODE = 99
 
 /**
  * Connects to the network of a blockchain behind RPC URLs. Sends no request to a node before it has returned the right
  * chain ID, because transactions could have unintended effects on another chain.
  *
- * @example const urls = ['https://node.example'] const network = createRemoteNetwork({ blockchain: 'polygon', urls,
- *   confirmations: 5, finality: 64 })
+ * @example
+ * const urls = ['https://node.example']
+ * const network = createRemoteNetwork({ blockchain: 'polygon', urls, confirmations: 5, finality: 64 })
  */
 export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwork {
   const { blockchain, urls, confirmations, finality, feeCap = FEE_CAP } = options
@@ -124,7 +125,7 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
 
     async isNonceForeign({ signer, nonce, hashes }) {
       const deep = (await head()) - finality + 1
-      // Request this only if it decides the result, because not every node keeps old state.
+      // Read old state only if it decides the result, because not every node keeps it.
       if (deep < 0 || (await publicNetwork.nextNonce(signer)) <= nonce) return false
       // Send one batch, so that one node responds to all calls. A node that knows that the nonce was used also knows
       // the transaction that used it.
@@ -158,8 +159,8 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
  *
  * Every transaction that gdn signs calls or deploys a contract that emits an event, except transactions that only use a
  * nonce. Events of other contracts don't count, because on Polygon each transaction has one for its fee. A node that
- * omits events still returns their bloom filter in the receipt. Without that check, a bundle would be minted a second
- * time.
+ * omits events still returns their bloom filter in the receipt. If the bloom filter weren't checked, a bundle would be
+ * minted a second time.
  */
 function effectOf(raw: unknown): EvmReceipt | null {
   const receipt = receiptOf(raw)
@@ -202,8 +203,8 @@ function resultOf(response: RpcResponse | undefined): unknown {
 }
 
 /**
- * Submits signed transactions to a network. Nodes reject known transactions with many messages ("already known", "nonce
- * too low", "replacement transaction underpriced", and on Frontier always as an internal error). Messages aren't
+ * Submits signed transactions to a network. Nodes reject known transactions with various messages ("already known",
+ * "nonce too low", "replacement transaction underpriced", and on Frontier always as an internal error). Messages aren't
  * reliable, so the hash is looked up.
  */
 async function handIn(rpc: RemoteRpc, raws: readonly Hex[]): Promise<BroadcastOutcome[]> {

@@ -16,7 +16,7 @@ const PASSING_CODES = new Set([...LIMIT_CODES, INTERNAL, -32016])
 const LIMIT =
   /\btoo many requests\b|\brate.?limit|\bthrottl|\bexceeded (its|your) .*\b(capacity|quota|credits|compute units)\b/i
 
-/** Matches messages of valid calls that took too long, and of a proxy whose upstream is unreachable. */
+/** Matches the messages of valid calls that took too long, and of proxies that can't reach their upstream. */
 const NOT_NOW = /\btimed? ?out\b|\btimeout\b|\btemporar(y|ily)\b|\bservice unavailable\b|\btry again\b|\bbad gateway\b/i
 
 /**
@@ -106,10 +106,10 @@ export function rpcResponseOf(reply: unknown, method: string): RpcResponse {
 }
 
 /**
- * Returns the response, unless its error isn't caused by the call.
+ * Returns the response if it is a result, or an error that the call caused.
  *
  * @param refusals whether an internal error of a node counts as the response to the call
- * @throws NodeFailed for an error that isn't caused by the call
+ * @throws NodeFailed for an error that the call didn't cause
  */
 export function passing(response: RpcResponse, { refusals = false } = {}): RpcResponse {
   if (!('error' in response)) return response

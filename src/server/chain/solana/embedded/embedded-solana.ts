@@ -12,7 +12,7 @@ import { decodeTransaction, signatureOf, type WireTransaction } from './wire.ts'
 /** Duration of a slot in milliseconds, as on the public network. */
 const SLOT_MS = 400
 /**
- * Number of transactions that are executed without a pause. They take about 10 ms, and requests are served in between.
+ * Number of transactions that are executed without a pause. They take about 10 ms. During a pause, requests are served.
  */
 const AT_ONCE = 20
 /**
@@ -38,7 +38,7 @@ type Journal = Omit<BlockJournal, 'recordHash'>
 export interface EmbeddedSolanaOptions {
   blockchain: SolanaBlockchain
   journal: Journal
-  /** The account that pays for everything. It has funds from the first slot on. */
+  /** The account that pays for everything. It has funds from the first slot. */
   payer: string
   /** Path of the snapshot file, which shortens a replay. Without a path, no snapshot is stored. */
   snapshotPath?: string
@@ -58,10 +58,11 @@ const pause = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 /**
  * Starts the Solana chain of a data directory: litesvm in this process, with every block written to the journal before
- * it is executed. The accounts are rebuilt by replaying the journal, from the last snapshot on if there is one.
+ * it is executed. To rebuild the accounts, the chain loads the last snapshot, if there is one, and replays the rest of
+ * the journal.
  *
- * Slots follow the clock, 400 ms each, and never go back: if the clock is set back, slots pause until it has caught up.
- * A blockhash is valid for 150 slots, so an unsent transaction expires a minute after it was signed.
+ * Each slot takes 400 ms of the system clock, and slots never decrease: if the clock is set back, they pause until it
+ * has caught up. A blockhash is valid for 150 slots, so an unsent transaction expires a minute after it was signed.
  *
  * @throws GdnError `native_missing` without litesvm
  */
@@ -184,7 +185,7 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
         throw error
       }
       await execute(block, accepted)
-      // Increase the interval with the number of accounts, because each snapshot contains all of them.
+      // Store snapshots less often as the number of accounts grows, because each snapshot contains all of them.
       if (executed - inSnapshot >= Math.max(SNAPSHOT_AFTER, inSnapshot / 2)) await keepSnapshot()
     }
     return outcomes.map(({ candidate, ...outcome }) => outcome)

@@ -9,7 +9,7 @@ const FUNDS = 2n ** 60n
 const SYSTEM_PROGRAM = new Uint8Array(32)
 const SLOTS_PER_EPOCH = 432_000
 
-/** Accounts and the programs that change them. It has no blocks, blockhashes or clock. */
+/** Accounts and the programs that change them. The machine has no blocks, blockhashes or clock. */
 export interface VirtualMachine {
   setTime(slot: number, timestamp: number): void
   /**

@@ -1,7 +1,7 @@
 import { remembered } from '../../rpc/remembered.ts'
 
 const FRESH_MS = 10_000
-/** The price is what this share of the last minute's blocks would have accepted. */
+/** Share of the last minute's blocks that would have accepted the price. */
 const SHARE = 0.75
 /** Minimum price in micro-lamports for an urgent transaction, even if no other transaction pays a priority fee. */
 const LEAST_URGENT = 1_000n
@@ -14,7 +14,7 @@ export interface FeeMarket {
 }
 
 /**
- * Creates the source of prices for compute units.
+ * Creates a source of compute unit prices.
  *
  * @param options.recent returns the minimum price that each recent block accepted, in micro-lamports for a compute unit
  */

@@ -38,7 +38,7 @@ export interface RemoteClusters {
 export interface RemoteClustersOptions {
   db: Db
   settings: Clusters
-  /** Opens the key of a cluster's signer. Null in a process that never signs. */
+  /** Opens the key of a cluster's signer. Returns null in a process that never signs. */
   openSigner: (settings: ClusterSettings) => Promise<SolanaSigner | null>
   log: Log
   /** Rate limits and pauses of the providers, shared with other users of the same URLs. */
@@ -63,7 +63,7 @@ interface Opened {
 export async function openRemoteClusters(options: RemoteClustersOptions): Promise<RemoteClusters> {
   const { db, settings, openSigner, providers, onRequest } = options
 
-  /** Signer addresses by blockchain. Each address is read once, because it never changes. */
+  /** Signer addresses by blockchain. They are cached, because they never change. */
   const addresses = new Map<SolanaBlockchain, string>()
   const addressOn = async (blockchain: SolanaBlockchain): Promise<string> => {
     const known = addresses.get(blockchain) ?? (await findChain(db, blockchain))?.factory_address
@@ -126,7 +126,7 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
       if (signer === null) throw new Error(`this process can't sign: it has no key for ${blockchain}`)
       const accepted = await addressOn(blockchain)
       if (accepted === signer.address) return signer
-      // Another process has meanwhile set the cluster up with another signer.
+      // Another process has meanwhile set up the cluster with another signer.
       throw otherSigner(blockchain, accepted, signer)
     },
 

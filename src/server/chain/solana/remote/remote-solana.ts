@@ -51,7 +51,10 @@ const POLLS_BETWEEN_SENDS = 3
 /** How long a blockhash is reused, in milliseconds. The network accepts it for a minute. */
 const BLOCKHASH_FRESH_MS = 2000
 const RENT_FRESH_MS = 60 * 60_000
-/** Sizes in bytes whose rents are requested. Rent is a linear function of the size, so two sizes determine it. */
+/**
+ * Account sizes in bytes for which the rent is requested. Rent is a linear function of the size, so two sizes determine
+ * it.
+ */
 const RENT_SIZES = [0, 1000] as const
 
 const slots = z.int().nonnegative()
@@ -139,8 +142,8 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
     const last = sentAt.get(raw)
     if (last !== undefined && now - last < POLLS_BETWEEN_SENDS * pollMs) return { outcome: 'accepted' }
     try {
-      // Skip the simulation. A transaction that fails there isn't executed, has no outcome, and would be submitted
-      // again.
+      // Skip the simulation. A transaction that fails in the simulation isn't executed and has no outcome, so gdn would
+      // submit it again.
       await rpc.call('sendTransaction', [raw, { encoding: 'base64', skipPreflight: true, maxRetries: 0 }])
       sentAt.set(raw, now)
       return { outcome: 'accepted' }
@@ -261,7 +264,7 @@ const invalid = (blockchain: SolanaBlockchain, method: string) =>
 const behind = (blockchain: SolanaBlockchain) =>
   new GdnError('unreachable', `a node of ${blockchain} lags`, { hint: 'Try again, or configure another RPC URL.' })
 
-/** Matches the system program's error for a balance that is too low, regardless of the instruction that returned it. */
+/** Matches the system program's error for a balance that is too low, regardless of which instruction caused it. */
 const POOR = /"Custom":1\b|InsufficientFundsForRent/
 
 function statusOf({ slot, err }: z.output<typeof status>): SignatureStatus {
