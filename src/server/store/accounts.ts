@@ -26,8 +26,8 @@ export async function accountEmail(db: Db, id: string): Promise<string | null> {
 }
 
 /**
- * Returns the account of an e-mail address, and creates it if it doesn't exist. Inserts before it reads, so that
- * concurrent callers get the same account.
+ * Returns the account of an e-mail address, and creates the account if it doesn't exist. Inserts before reading, so
+ * that concurrent callers get the same account.
  */
 export async function accountOfEmail(db: Db, account: { id: string; email: string; created_at: number }) {
   await db
@@ -65,7 +65,7 @@ export async function listApiKeys(db: Db) {
   return withEmail(db).orderBy('api_keys.created_at').orderBy('api_keys.id').execute()
 }
 
-/** Returns the keys with an ID, prefix or hash. Only a prefix can match more than one key. */
+/** Returns the keys whose ID, prefix or hash matches. Only a prefix can match more than one key. */
 export async function findNamedApiKeys(db: Db, { word, hash }: { word: string; hash: string }) {
   return withEmail(db)
     .where((row) =>

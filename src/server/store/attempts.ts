@@ -3,7 +3,7 @@ import type { Db, TransactionAttemptsTable } from './schema.ts'
 
 export type AttemptRow = Selectable<TransactionAttemptsTable>
 
-/** Values of `cancels`: what a signed attempt of a transaction does. */
+/** Values of `cancels`, which state what a signed attempt of a transaction does. */
 export const CANCELS = {
   /** The attempt executes the transaction's call. */
   nothing: 0,
@@ -18,7 +18,8 @@ export async function insertAttempts(db: Db, attempts: readonly Insertable<Trans
 }
 
 /**
- * Returns the signed attempts of each transaction, in order. A transaction that was signed only once has no attempts.
+ * Returns the signed attempts of each transaction, in the order of signing. A transaction that was signed only once has
+ * no attempts.
  */
 export async function attemptsOf(db: Db, transactionIds: readonly string[]): Promise<Map<string, AttemptRow[]>> {
   const rows = await db

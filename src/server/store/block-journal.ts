@@ -6,31 +6,31 @@ export interface JournalledBlock<Raw extends string = string> {
   number: number
   /** Timestamp in Unix seconds, according to the chain's clock. */
   timestamp: number
-  /** Raw transactions in execution order, in hex. On Solana, in base64. */
+  /** Raw transactions in execution order, in hex on EVM chains and in base64 on Solana. */
   transactions: readonly Raw[]
 }
 
 /** A stored block with its hash, which only EVM chains record. */
 export interface HashedBlock<Raw extends string = string> extends JournalledBlock<Raw> {
   /**
-   * The block's hash, which is known after mining. Null if the process ended in between. A replay must produce the same
-   * hash.
+   * The block's hash, which is known only after mining. Null if the process ended before the hash was recorded. A
+   * replay must produce the same hash.
    */
   hash: string | null
 }
 
-/** The stored blocks of an embedded chain, from which it is rebuilt after any crash. */
+/** The stored blocks of an embedded chain. After any crash, the chain is rebuilt from them. */
 export interface BlockJournal<Raw extends string = string> {
   /** Time of the genesis block in Unix seconds, set when the chain is first used. */
   readonly genesisTimestamp: number
   /**
-   * Stores a block, and resolves when it is durable. Call it before the block is executed, for one block at a time, in
-   * ascending order.
+   * Stores a block, and resolves when the block is durable. Call this before the block is executed, for one block at a
+   * time, in ascending order.
    */
   append(block: JournalledBlock<Raw>): Promise<void>
   /**
-   * Records a block's hash. The record needn't be durable, because a replay computes the hash again. It may be called
-   * while `blocks` is being read.
+   * Records a block's hash. The record doesn't have to be durable, because a replay computes the hash again. Can be
+   * called while `blocks` is being read.
    */
   recordHash(number: number, hash: string): Promise<void>
   find(number: number): Promise<HashedBlock<Raw> | null>

@@ -8,15 +8,15 @@ import type { Db, PublishTarget } from './schema.ts'
  * because the content of a CID can't change.
  */
 export interface BlockTable extends BlockReader {
-  /** Stores all blocks or none, so that a stored directory or large file is always complete. */
+  /** Stores all blocks or none, so that stored directories and large files are always complete. */
   put(blocks: readonly ContentBlock[]): Promise<void>
 }
 
-// The number is small enough that the statement can be cached and reused.
+// The number is small enough for the statement to be cached and reused.
 const BLOCKS_PER_INSERT = 100
 
 /**
- * Stores blocks, all or none.
+ * Stores all blocks or none.
  *
  * @param target where the content of the last block is also published
  */
@@ -32,7 +32,7 @@ export async function putBlocks(db: Db, blocks: readonly ContentBlock[], target?
   if (target !== undefined && root !== undefined) await addPublications(db, target, [root.cid])
 }
 
-/** Stores blocks whose bytes match their CIDs. Replaces damaged ones. */
+/** Stores blocks whose bytes were checked against their CIDs. Replaces stored blocks that have other bytes. */
 export async function repairBlocks(db: Db, blocks: readonly ContentBlock[]): Promise<void> {
   for (const chunk of chunksOf(blocks, BLOCKS_PER_INSERT)) {
     await db
@@ -52,7 +52,7 @@ export function blockTable(db: Db, transaction: <R>(work: (db: Db) => Promise<R>
   return {
     async get(cid) {
       const row = await db.selectFrom('blocks').select('bytes').where('cid', '=', cid).executeTakeFirst()
-      // libsql returns an ArrayBuffer, node:sqlite a Uint8Array.
+      // libsql returns an ArrayBuffer, and node:sqlite a Uint8Array.
       return row === undefined ? null : new Uint8Array(row.bytes)
     },
     async has(cid) {

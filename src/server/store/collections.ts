@@ -34,8 +34,8 @@ export async function lockCollection(db: Db, id: string): Promise<CollectionRow 
 }
 
 /**
- * Like `lockCollection`, but doesn't wait for the lock. Returns null if another process has it, or if the collection
- * doesn't exist.
+ * Like `lockCollection`, but doesn't wait for the lock. Returns null if another process has the lock, or if the
+ * collection doesn't exist.
  */
 export async function tryLockCollection(db: Db, id: string): Promise<CollectionRow | null> {
   const row = await db
@@ -47,7 +47,10 @@ export async function tryLockCollection(db: Db, id: string): Promise<CollectionR
   return row ?? null
 }
 
-/** Returns all collections at an address. There is more than one only if several blockchains have the address. */
+/**
+ * Returns all collections at an address. Several collections have the same address only if they are on different
+ * blockchains.
+ */
 export async function findCollectionsByAddress(db: Db, address: string): Promise<CollectionRow[]> {
   return db.selectFrom('collections').selectAll().where('contract_address', '=', address).execute()
 }
@@ -89,8 +92,8 @@ export async function hasCollections(db: Db, blockchain: Blockchain): Promise<bo
 }
 
 /**
- * Returns the time when the first deployed collection of a blockchain was accepted, and the block of its transaction.
- * The block is null if the database doesn't have it. Returns null if no collection is deployed.
+ * Returns when the first deployed collection of a blockchain was accepted, and the block of its transaction. The block
+ * is null if it isn't in the database. Returns null if no collection is deployed.
  */
 export async function firstDeployed(
   db: Db,
@@ -116,8 +119,8 @@ export async function firstDeployed(
 }
 
 /**
- * Claims collections that are due for deployment. They aren't signed yet, and aren't claimed or were claimed by a
- * worker that was killed.
+ * Claims collections that are due for deployment and that aren't signed yet. Skips collections with an active claim of
+ * another worker.
  */
 export async function claimUndeployedCollections(
   db: Db,
@@ -147,7 +150,7 @@ export async function claimUndeployedCollections(
     .execute()
 }
 
-/** Releases a claimed collection for a later attempt. Has no effect if the claim was lost. */
+/** Releases a claimed collection, so that it is tried again later. Has no effect if the claim was lost. */
 export async function postponeCollection(
   db: Db,
   claimed: Pick<CollectionRow, 'id' | 'generation'>,

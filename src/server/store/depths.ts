@@ -17,7 +17,7 @@ export interface Depths {
   transactions: ReadonlyMap<string, Depth>
 }
 
-/** Reads only the partial index of the step, so the cost doesn't depend on the number of finished NFTs. */
+/** Reads only the partial index of the step, so that the cost doesn't depend on the number of finished NFTs. */
 async function nftsAt(db: Db, step: 'files' | 'mint' | 'chain'): Promise<Depth> {
   const found = await db
     .selectFrom('nfts')
@@ -66,7 +66,7 @@ export async function pipelineDepths(db: Db): Promise<Depths> {
   }
 }
 
-/** Returns the number of the last block of each recorded chain; 0 if it has no stored block. */
+/** Returns the number of the last block of each recorded chain; 0 for a chain without stored blocks. */
 export async function chainHeights(db: Db): Promise<Map<string, number>> {
   const heights = new Map<string, number>()
   for (const { blockchain } of await db.selectFrom('chains').select('blockchain').execute()) {

@@ -7,19 +7,21 @@ import type { Db } from './schema.ts'
  */
 export const isPostgres = (db: Pick<Db, 'getExecutor'>): boolean => db.getExecutor().adapter instanceof PostgresAdapter
 
-/** A time in milliseconds since the epoch, or the clock of the database, which all processes share. */
+/** A time in milliseconds since the epoch, or the database's clock, which all processes share. */
 export type Moment = number | 'database'
 
-/** The database's time in milliseconds. It is constant within a statement, so that the database can use an index. */
+/**
+ * The database's time in milliseconds. The time is constant within a statement, so that the database can use an index.
+ */
 const DATABASE_TIME = sql<number>`(extract(epoch from statement_timestamp()) * 1000)::bigint`
 
-/** Returns a moment plus a number of milliseconds, as SQL. */
+/** Returns SQL for a moment plus a number of milliseconds. */
 export const momentIn = (moment: Moment, later = 0): Expression<number> =>
   moment === 'database' ? sql<number>`${DATABASE_TIME} + ${sql.lit(later)}` : sql<number>`${moment + later}`
 
 /**
- * Returns rows as a table in SQL. It takes one parameter for each column (PostgreSQL) or for all rows (SQLite), because
- * a statement with a parameter for each value takes longer to prepare than to run.
+ * Returns rows as a table in SQL. The SQL has one parameter for each column (PostgreSQL) or for all rows (SQLite). A
+ * statement with a parameter for each value would take longer to prepare than to run.
  *
  * @param columns the names of the columns, and their types on PostgreSQL
  */
@@ -39,7 +41,7 @@ export function givenRows(
 }
 
 /**
- * Acquires the lock with this name and holds it until the transaction ends. It is for transactions whose writes depend
+ * Acquires the lock with this name and holds it until the transaction ends. Use it for transactions whose writes depend
  * on what they have read. Does nothing on SQLite, where only one transaction runs at a time.
  *
  * @param how `shared` permits other shared holders, but no exclusive one

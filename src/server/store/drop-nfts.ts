@@ -2,10 +2,10 @@ import { sql } from 'kysely'
 import type { Db } from './schema.ts'
 
 /**
- * Counts the NFTs of a collection that name a file in their metadata, and that are pending or whose mint a reorg can
+ * Counts the NFTs of a collection whose metadata contains a file's URL, and that are pending or whose mint a reorg can
  * remove. Reads only NFTs of these two kinds.
  *
- * @param of.url without wildcards of SQL
+ * @param of.url the file's URL, without SQL wildcards
  */
 export async function countUnfinalNaming(
   db: Db,

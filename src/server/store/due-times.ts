@@ -40,8 +40,7 @@ export async function shiftDueTimes(db: Db, now: number, step: number): Promise<
 
 /**
  * Makes rows due if their due time is later than any delay allows, and ends leases that are longer than any lease. Such
- * times were written before the clock was set back. Without this step, work would stop for the time by which the clock
- * was set back.
+ * times were written before the clock was set back. Otherwise, work would stop until the clock reaches these times.
  */
 export async function clampDueTimes(db: Db, now: Moment): Promise<void> {
   for (const { table, among, longest } of WAITING) {

@@ -4,7 +4,7 @@ import { ownerOf } from './nfts.ts'
 import type { Db, TransferKind, UpdateKind } from './schema.ts'
 import { finalTransfers, receiverNameOf } from './transfers.ts'
 
-/** The data of an event, and the account that it belongs to. */
+/** The data of an event, and the account to which the event belongs. */
 export interface EventSubject {
   accountId: string
   data: object
@@ -13,7 +13,7 @@ export interface EventSubject {
 const withName = (receiver_name: string | null) => (receiver_name === null ? {} : { receiver_name })
 const withError = (error: string | null) => (error === null ? {} : { error })
 
-/** Returns NFTs in the format of getnfts, plus the blockchain. */
+/** Returns NFTs in the format of getnfts, with their blockchain. */
 export async function nftSubjects(db: Db, ids: readonly string[]): Promise<EventSubject[]> {
   const rows = await db
     .selectFrom('nfts')
@@ -71,7 +71,7 @@ export async function collectionSubject(db: Db, id: string): Promise<EventSubjec
   }
 }
 
-/** Returns a transfer or burn, with the fields of its request and of gettransactions. */
+/** Returns a transfer or burn with the fields of its request and the fields of gettransactions. */
 export async function transferSubject(db: Db, id: string): Promise<EventSubject & { kind: TransferKind }> {
   const row = await db
     .selectFrom('transfers')
@@ -107,8 +107,8 @@ export async function transferSubject(db: Db, id: string): Promise<EventSubject 
 }
 
 /**
- * Returns updates, freezes and commitments in the order of acceptance, with the fields of their requests and of
- * gettransactions.
+ * Returns updates, freezes and commitments in the order of acceptance, with the fields of their requests and the fields
+ * of gettransactions.
  */
 export async function updateSubjects(
   db: Db,

@@ -19,7 +19,10 @@ export async function seenCollections(db: Db, accountId: string | null, ids: rea
   return await withTime(db, accountId).where('collections.id', 'in', ids).orderBy('collections.id', 'desc').execute()
 }
 
-/** Finds collections by ID or address. It returns several only if several blockchains have the address. */
+/**
+ * Finds collections by ID or address. Several collections have the same address only if they are on different
+ * blockchains.
+ */
 export async function collectionsNamed(
   db: Db,
   accountId: string | null,
@@ -60,8 +63,8 @@ export async function countCollections(db: Db, accountId: string | null): Promis
 }
 
 /**
- * Returns the names of collections, newest first. The caller compares them in JavaScript, which handles the letters of
- * all scripts.
+ * Returns the names of collections, newest first. The caller compares the names in JavaScript, which supports the
+ * letters of all scripts.
  */
 export async function collectionNames(db: Db, accountId: string | null, limit: number) {
   return await db
@@ -75,8 +78,8 @@ export async function collectionNames(db: Db, accountId: string | null, limit: n
 
 /**
  * Counts the distinct owners of a collection's NFTs after the owner `last`, in a limited number of index entries. The
- * owner of burned NFTs isn't counted. Also returns the last owner that was read; null if there are no more. The caller
- * continues after this owner, which skips the owner's other tokens.
+ * owner of burned NFTs isn't counted. Also returns the last owner that was read; null if there are no more owners. To
+ * skip that owner's other tokens, the caller continues after this owner.
  */
 export async function countOwnersAfter(db: Db, collectionId: string, last: string, entries: number) {
   const { rows } = await sql<{ count: number; last: string | null }>`

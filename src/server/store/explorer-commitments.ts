@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Db } from './schema.ts'
 
-/** Returns the commitments of a collection to these hashes that are on the chain, with their transactions. */
+/** Returns a collection's on-chain commitments to these hashes, with their transactions. */
 export async function seenCommitments(db: Db, collectionId: string, hashes: readonly string[]) {
   return await db
     .selectFrom('updates')

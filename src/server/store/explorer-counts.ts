@@ -2,8 +2,8 @@ import { type Expression, type SqlBool, sql } from 'kysely'
 import type { Db } from './schema.ts'
 
 /**
- * Number of NFTs by state. Both `files` and `waiting` are initiated NFTs; `waiting` ones wait to be signed, or are
- * signed.
+ * Number of NFTs by state. Both `files` and `waiting` count initiated NFTs. The NFTs in `waiting` are signed or wait to
+ * be signed.
  */
 export interface StateCounts {
   files: number
@@ -19,7 +19,7 @@ export interface BucketCounts extends StateCounts {
 
 export const NO_NFTS: StateCounts = { files: 0, waiting: 0, deployed: 0, failed: 0 }
 
-/** Returns the first `seq` of a bucket, which ends before the first `seq` of the next one. */
+/** Returns the first `seq` of a bucket. The bucket ends before the first `seq` of the next bucket. */
 export const firstSeqOf = (bucket: number): number => bucket * 4096
 
 const SUMS = sql<StateCounts>`sum(files) as files, sum(waiting) as waiting,
@@ -69,7 +69,7 @@ export async function countsOfRuns(
   return runs.map(({ collection_id, run }) => found.get(`${collection_id} ${run}`) ?? NO_NFTS)
 }
 
-/** Returns the condition for collections that an account may see. If `accountId` is null, all can be seen. */
+/** Returns the condition for collections that an account may see. If `accountId` is null, all collections match. */
 export const seenBy = (accountId: string | null): Expression<SqlBool> =>
   accountId === null ? sql<SqlBool>`1 = 1` : sql<SqlBool>`collections.account_id = ${accountId}`
 
@@ -101,7 +101,10 @@ export async function latestCollections(db: Db, accountId: string, limit: number
   return rows.map((row) => row.id)
 }
 
-/** Counts NFTs in bundles that aren't final. There are few, because the number of mints in flight is limited. */
+/**
+ * Counts NFTs in bundles that aren't final. Their number is small, because the number of pending mint transactions is
+ * limited.
+ */
 export async function countOnChain(db: Db, accountId: string | null): Promise<number> {
   // The concatenation prevents the planner from reading all NFTs of the account's collections.
   const mine =

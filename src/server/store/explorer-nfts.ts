@@ -24,9 +24,9 @@ const statusIs = (status: NftStatus | null) => (status === null ? sql`` : sql` a
 
 /**
  * Returns the condition for positions of a collection, from `from` to `end` (exclusive). PostgreSQL needs a row
- * comparison, because only the collection's own index has that order. With an equality, PostgreSQL scans all NFTs in
- * order until it finds enough NFTs of this collection. The scan takes a third of a second if the collection follows a
- * million other NFTs.
+ * comparison, because only the collection's own index has that order. With an equality, PostgreSQL would scan all NFTs
+ * in order until it found enough NFTs of this collection. This scan takes a third of a second if the collection follows
+ * a million other NFTs.
  */
 const placed = (db: Db, collectionId: string, { from = 0, end = Number.MAX_SAFE_INTEGER }) =>
   isPostgres(db)
@@ -54,7 +54,7 @@ export async function nftsOfBuckets(
   return rows
 }
 
-/** Returns the first NFTs of each collection. */
+/** Returns the first NFTs of each of these collections. */
 export async function firstNfts(db: Db, collectionIds: readonly string[], count: number): Promise<SummaryRow[]> {
   if (collectionIds.length === 0) return []
   const one = (id: string) =>
@@ -66,7 +66,7 @@ export async function firstNfts(db: Db, collectionIds: readonly string[], count:
 /** Returns the NFTs that were accepted last, in these collections or in all. */
 export async function lastNfts(db: Db, collectionIds: readonly string[] | null, count: number): Promise<SummaryRow[]> {
   if (collectionIds === null) {
-    // Otherwise, SQLite would sort all NFTs if its statistics are from a time with few NFTs.
+    // Without this hint, SQLite would sort all NFTs if its statistics are from a time with few NFTs.
     const from = isPostgres(db) ? sql`nfts` : sql`nfts not indexed`
     return (await select(sql`order by nfts.seq desc limit ${sql.lit(count)}`, from).execute(db)).rows
   }
@@ -92,8 +92,8 @@ export async function nftsById(db: Db, ids: readonly string[]): Promise<SummaryR
 }
 
 /**
- * Returns the NFTs that an address owns in a collection, in the order of acceptance. NFTs before the page are skipped
- * in the index, which has the positions. It compares rows for the same reason as `placed`.
+ * Returns the NFTs that an address owns in a collection, in the order of acceptance. Skips the NFTs before the page in
+ * the index, which has their positions. Compares rows for the same reason as `placed`.
  */
 export async function nftsOwned(
   db: Db,
@@ -111,8 +111,8 @@ export async function nftsOwned(
 }
 
 /**
- * Counts the NFTs that an address owns in each collection that an account may see, newest collection first. Collections
- * without such NFTs are omitted.
+ * Counts the NFTs that an address owns in each collection that an account may see, newest collection first. Omits
+ * collections in which the address owns nothing.
  */
 export async function countOwned(db: Db, accountId: string | null, owner: string) {
   const { rows } = await sql<{ id: string; count: number }>`

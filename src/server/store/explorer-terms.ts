@@ -1,10 +1,12 @@
 import { sql } from 'kysely'
 import type { Db } from './schema.ts'
 
-/** Appended to a prefix, it gives an upper bound for all texts with the prefix, in byte order. */
+/** A suffix that makes a prefix an upper bound, in byte order, for all texts with that prefix. */
 const END = '\u{10ffff}'
 
-/** Returns terms with a prefix, in order. Each term takes one index lookup, regardless of how many NFTs have it. */
+/**
+ * Returns terms with a prefix, in order. Needs one index lookup per term, regardless of how many NFTs have the term.
+ */
 export async function termsBeginning(db: Db, start: string, limit: number): Promise<string[]> {
   const { rows } = await sql<{ term: string }>`
     with recursive terms (term, number) as (
@@ -17,8 +19,8 @@ export async function termsBeginning(db: Db, start: string, limit: number): Prom
 }
 
 /**
- * Returns the positions of NFTs that have one of these terms, newest first, limited for each term. Each term is read in
- * index order. Otherwise, PostgreSQL would collect all NFTs before it returns the first if it expects few of them.
+ * Returns the positions of NFTs that have one of these terms, newest first, with a limit for each term. Each term is
+ * read in index order. Otherwise, PostgreSQL would collect all NFTs before returning the first if it expects few NFTs.
  */
 const places = (terms: readonly string[], { before = Number.MAX_SAFE_INTEGER, limit }: Part) =>
   sql`(${sql.join(
@@ -55,7 +57,7 @@ export async function seqsOfTerms(db: Db, terms: readonly string[], part: Part):
   return rows.map((row) => Number(row.seq))
 }
 
-/** Returns the positions among these whose NFTs have one of these terms. */
+/** Returns those of these positions whose NFTs have one of the terms. */
 export async function withTerms(db: Db, seqs: readonly number[], terms: readonly string[]): Promise<Set<number>> {
   if (seqs.length === 0 || terms.length === 0) return new Set()
   const { rows } = await sql<{ seq: number }>`

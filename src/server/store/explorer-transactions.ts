@@ -103,15 +103,16 @@ export async function countUnderWay(db: Db, accountId: string | null): Promise<n
 }
 
 /**
- * Returns the transactions that mint a run's NFTs in one bucket of its collection, each with the number of these NFTs.
+ * Returns the transactions that mint a run's NFTs in one bucket of its collection, each with the number of the run's
+ * NFTs that it mints.
  */
 export async function transactionsOfBucket(
   db: Db,
   { collectionId, run, bucket }: { collectionId: string; run: string; bucket: number },
 ): Promise<{ id: string; count: number }[]> {
   const [first, end] = [firstSeqOf(bucket), firstSeqOf(bucket + 1)]
-  // Selects and limits rows before the join. If its statistics are from a time with few NFTs, PostgreSQL would
-  // otherwise read all of them.
+  // Select and limit rows before the join. If its statistics are from a time with few NFTs, PostgreSQL would otherwise
+  // read all NFTs.
   const page = db
     .selectFrom('nfts')
     .select(['transaction_id', 'request_id'])

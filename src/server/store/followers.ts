@@ -4,7 +4,7 @@ import type { Db } from './schema.ts'
 
 /**
  * Claims or renews the role of a network's follower. Returns whether this process has the role. Two concurrent
- * followers would write nothing wrong, but would send every request twice.
+ * followers would write nothing wrong, but every request would be sent twice.
  */
 export async function claimFollower(db: Db, blockchain: Blockchain, follower: string, ms: number): Promise<boolean> {
   const { numUpdatedRows } = await db
@@ -40,14 +40,14 @@ export async function rememberStartBlock(db: Db, blockchain: EvmBlockchain, bloc
   await db.updateTable('chains').set({ start_block: block }).where('blockchain', '=', blockchain).execute()
 }
 
-/** Records that the database may lack data of a network up to this block. */
+/** Records that the database may lack data of a network in the blocks up to `head`. */
 export async function markBehind(db: Db, blockchain: Blockchain, head: number): Promise<void> {
   await db.updateTable('chains').set({ behind_until: head }).where('blockchain', '=', blockchain).execute()
 }
 
 /**
- * Returns whether a network may have transactions of this backend that the database lacks and the follower hasn't read
- * yet. While this is the case, nothing is signed and no NFT is accepted, because the NFT may already be on chain.
+ * Returns whether a network may have transactions of this backend that the database lacks and that the follower hasn't
+ * read yet. During this time, nothing is signed and no NFT is accepted, because the NFT may already be on chain.
  */
 export async function isBehind(db: Db, blockchain: Blockchain): Promise<boolean> {
   const chain = await db

@@ -5,8 +5,8 @@ import type { BackendTable, Db } from './schema.ts'
 export type BackendIdentity = Pick<BackendTable, 'id' | 'incarnation'>
 
 /**
- * Returns the identity of a database. Creates it on first use, and all processes that start at the same time get the
- * same one.
+ * Returns the identity of a database. Creates the identity on first use. Processes that start concurrently get the same
+ * identity.
  */
 export async function keepIdentity(db: Db): Promise<BackendIdentity> {
   const find = () => db.selectFrom('backend').select(['id', 'incarnation']).executeTakeFirst()
@@ -23,7 +23,7 @@ export async function keepIdentity(db: Db): Promise<BackendIdentity> {
 }
 
 /**
- * Starts a new incarnation of the data. Call it when accepted requests may be missing from the data. The value is
+ * Starts a new incarnation of the data. Call this when accepted requests may be missing from the data. The value is
  * random, because a counter in a restored database would repeat values that clients have seen.
  */
 export async function startIncarnation(db: Db): Promise<void> {

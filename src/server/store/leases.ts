@@ -12,7 +12,7 @@ export const LEASED = [
   { table: 'webhooks', among: 'lease_until > 0' },
 ] as const
 
-/** Ends all leases. Call it only if no other process uses the database. */
+/** Ends all leases. Call this only if no other process uses the database. */
 export async function releaseLeases(store: Store): Promise<void> {
   await store.transaction(async (db) => {
     for (const { table, among } of LEASED) {

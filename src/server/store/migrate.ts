@@ -11,7 +11,7 @@ interface MigrateOptions {
   beside: boolean
   /** For inspection. If set, an older schema is accepted and not migrated. */
   unchecked: boolean
-  /** Runs work that may take long, with a suitable database connection. Default: with the given database. */
+  /** Runs work that may take long, with a suitable database connection. Default: uses the given connection. */
   patiently?: (work: (db: Kysely<Schema>) => Promise<void>) => Promise<void>
 }
 
@@ -40,8 +40,8 @@ export const schemaOf = (migrations: readonly string[]): string => migrations.at
 export const SCHEMA = schemaOf(Object.keys(MIGRATIONS))
 
 /**
- * Rejects a database with migrations that this version doesn't know. They are from a newer version of gdn, or are the
- * initial migration of another commit before the first release.
+ * Rejects a database with migrations that this version doesn't know. Such migrations are from a newer version of gdn,
+ * or are the initial migration of another commit before the first release.
  *
  * @param name the database's name in messages
  * @throws GdnError `data_dir`
@@ -61,7 +61,8 @@ export function refuseUnknownMigrations(db: Db, name: string, applied: readonly 
 /**
  * Migrates a database to the newest schema.
  *
- * @throws GdnError `data_dir` as {@link refuseUnknownMigrations}, and for an older schema with `beside`
+ * @throws GdnError `data_dir` for the same reasons as {@link refuseUnknownMigrations}, and with `beside` for an older
+ * schema
  */
 export async function migrateSchema(
   db: Kysely<Schema>,
@@ -83,9 +84,9 @@ export async function migrateSchema(
 }
 
 /**
- * Runs all migrations in one transaction, under a lock that ends with it. If several processes start together, one of
- * them migrates, and the others find the migrations applied. Kysely's migrator isn't used, because it holds its lock
- * beyond a transaction, which doesn't work with pgbouncer. Only Kysely's table of migrations is used.
+ * Runs all migrations in one transaction, under a lock that ends with the transaction. If several processes start
+ * together, one of them migrates, and the others find the migrations applied. Kysely's migrator isn't used, because it
+ * holds its lock beyond a transaction, which doesn't work with pgbouncer. Only Kysely's migrations table is used.
  */
 async function migrateTogether(db: Kysely<Schema>): Promise<void> {
   await db.transaction().execute(async (transaction) => {

@@ -6,7 +6,7 @@ import { knownHash } from './transactions.ts'
 
 export interface HistoryRow {
   kind: 'mint' | 'transfer' | 'update' | 'freeze' | 'burn'
-  /** ID of the request. Null for the mint, and for events that the database has only from the chain. */
+  /** ID of the request. Null for the mint, and for events that the database knows only from the chain. */
   id: string | null
   status: NftStatus
   error: string | null
@@ -26,10 +26,10 @@ export interface HistoryRow {
 type Of = Pick<NftRow, 'id' | 'collection_id' | 'token_id'>
 
 /**
- * Returns the events of an NFT in block order. Its requested events come from the request tables, and changes of its
- * owner from the chain. A requested transfer that is also on chain is one event. Pending events come after all others.
- * An event that failed without a block comes after the events that were accepted before it. A burn by a holder on
- * Solana has no transaction, because only the supply of the token shows it.
+ * Returns the events of an NFT in block order. Requested events come from the request tables, and changes of the owner
+ * from the chain. A requested transfer that is also on chain is one event. Pending events come last. An event that
+ * failed without a block comes after the events that were accepted before it. A burn by a holder on Solana has no
+ * transaction, because gdn detects it only by the supply of the token.
  */
 export async function listHistory(
   db: Db,
@@ -119,8 +119,8 @@ export async function listHistory(
 const numberOf = (value: number | string | null): number | null => (value === null ? null : Number(value))
 
 /**
- * Returns the metadata of an NFT before and after an update. `before` is from the last final update before it, or from
- * the mint.
+ * Returns the metadata of an NFT before and after an update. `before` is from the last final update before the given
+ * update, or from the mint.
  */
 export async function metadataAround(db: Db, nftId: string, seq: number): Promise<{ before: string; after: string }> {
   const { rows } = await sql<{ before: string; after: string }>`

@@ -59,7 +59,8 @@ export async function findNfts(db: Db, accountId: string, ids: readonly string[]
     ])
     .where('nfts.id', 'in', ids)
     .execute()
-  // Filter here. Without statistics, SQLite would start with the account's collections and read all of their NFTs.
+  // Filter in JavaScript. Without statistics, SQLite would start with the account's collections and read all of their
+  // NFTs.
   return rows.filter(({ account_id }) => account_id === accountId)
 }
 
@@ -74,7 +75,7 @@ export async function findNft(db: Db, id: string) {
   return row ?? null
 }
 
-/** Locks NFTs until the transaction ends, so that a change is checked only after concurrent changes are complete. */
+/** Locks NFTs until the transaction ends, so that a change is checked only after concurrent changes have ended. */
 export async function lockNfts(db: Db, ids: readonly string[]): Promise<void> {
   if (!isPostgres(db)) return
   // Lock rows always in the same order, so that two processes can't deadlock.
@@ -146,7 +147,7 @@ export async function claimForFiles(
 }
 
 /**
- * Schedules another attempt to fetch the files.
+ * Schedules another attempt to fetch the files of a row.
  *
  * @param options.error the error of the last attempt; if omitted, the stored error is kept
  */
@@ -169,9 +170,9 @@ export async function postponeFiles(
 export const UNFINISHED = ['files', 'mint', 'chain'] as const
 
 /**
- * Filters by collection in a query that also filters by step. The index of a step has only unfinished NFTs. The
- * concatenation hides the collection from the planner, which would otherwise read all NFTs of the collection, for
- * example a million deployed ones.
+ * Filters by collection in a query that also filters by step. The index of a step contains only unfinished NFTs. The
+ * concatenation hides the collection from the planner, which would otherwise read all NFTs of the collection, including
+ * a million deployed ones.
  */
 export const OF_COLLECTION = sql<string>`collection_id || ''`
 
@@ -202,8 +203,7 @@ export async function listMintable(
 }
 
 /**
- * SQL for the run of an NFT, or an empty string. It needs one lookup for each NFT, because a join could read all
- * requests.
+ * SQL for the run of an NFT, or an empty string. Needs one lookup for each NFT, because a join could read all requests.
  */
 const RUN_OF_NFT = sql`coalesce((select run from requests where requests.id = nfts.request_id), '')`
 
@@ -236,7 +236,7 @@ export async function hasWaitingFiles(db: Db, collectionId: string): Promise<boo
 
 /**
  * Returns collections of a blockchain with NFTs that wait for a bundle. Needs one index lookup for each collection.
- * DISTINCT would read an entry for each NFT, which takes 50 ms for a million.
+ * DISTINCT would read an index entry for each NFT, which takes 50 ms for a million NFTs.
  */
 export async function collectionsWithMintable(db: Db, blockchain: Blockchain): Promise<string[]> {
   // With statistics of only a few NFTs, SQLite would use the index of all NFTs.
@@ -252,7 +252,7 @@ export async function collectionsWithMintable(db: Db, blockchain: Blockchain): P
   return rows.map((row) => row.id)
 }
 
-/** A group of NFTs of one request that are accepted, but that no transaction mints yet. */
+/** A group of NFTs of one request that are accepted but have no mint transaction yet. */
 export interface WaitingMint {
   collection_id: string
   run: string | null
@@ -261,11 +261,12 @@ export interface WaitingMint {
   count: number
 }
 
-/** Maximum number of NFTs of a step whose cost is computed. */
+/** Maximum number of NFTs in a step whose cost is computed. */
 const MAX_WAITING = 10_000
 
 /**
- * Counts the NFTs of a blockchain that no transaction mints yet, by request. Counts at most 10,000 NFTs of each step.
+ * Counts the NFTs of a blockchain that have no mint transaction yet, by request. Counts at most 10,000 NFTs of each
+ * step.
  */
 export async function waitingMints(db: Db, blockchain: Blockchain): Promise<WaitingMint[]> {
   const found: WaitingMint[] = []
@@ -296,7 +297,7 @@ export async function waitingMints(db: Db, blockchain: Blockchain): Promise<Wait
   return found
 }
 
-/** Counts a revert for each NFT of the bundle. */
+/** Increments the revert count of each NFT in the bundle. */
 export async function countRevert(db: Db, transactionId: string): Promise<void> {
   await db
     .updateTable('nfts')
@@ -335,12 +336,12 @@ export async function listNftsOfDirectory(db: Db, collectionId: string, director
     select nfts.id, nfts.metadata, nfts.files, nfts.batch_index from transactions cross join nfts
     where transactions.collection_id = ${collectionId} and transactions.directory = ${directory}
       and nfts.transaction_id = transactions.id and ${condition}`
-  // No index has the transactions of all NFTs. The queries therefore use the tokens of minted NFTs, the index of
-  // pending NFTs, and the small index of failed NFTs.
+  // No index has the transactions of all NFTs. Therefore use the tokens of minted NFTs, the index of pending NFTs, and
+  // the small index of failed NFTs.
   const pending = sql`nfts.step = 'chain'`
   const minted = sql`nfts.collection_id = ${collectionId} and nfts.token_id = transactions.mint`
   const failed = sql`nfts.collection_id = ${collectionId} and nfts.status = 'failed' and nfts.token_id is null`
-  // Read pending NFTs first. An NFT that is settled in the meantime is read twice, but stored once.
+  // Read pending NFTs first. An NFT that is settled in the meantime is read twice, but stored in the map once.
   const found = new Map<string, DirectoryNft>()
   for (const condition of [pending, minted, failed]) {
     for (const nft of (await those(condition).execute(db)).rows) found.set(nft.id, nft)

@@ -14,16 +14,16 @@ export interface Store {
   readonly transaction: RunTransaction
   /** The first destination to which stored metadata is published; undefined if there is none. */
   readonly publishTo?: PublishTarget | undefined
-  /** Called in the transaction that accepts a request, after its rows are written. */
+  /** Called in the transaction that accepts a request, after the request's rows are written. */
   readonly onAccepted?: (db: Db, requestId: string) => Promise<void>
   /** Coordination between processes; null for a single process. */
   readonly postgres: PostgresConnection | null
   close(): Promise<void>
 }
 
-/** Connection data for communication between the processes of a database, apart from queries. */
+/** Connection settings for communication between the processes of a database, apart from queries. */
 export interface PostgresConnection {
-  /** Parameters of a connection to the server itself, without a pooler. */
+  /** Settings of a connection to the server itself, without a pooler. */
   readonly direct: ClientConfig
   /** The database's name in messages. */
   readonly name: string
@@ -38,7 +38,8 @@ function prepare(raw: RawDatabase): void {
     'synchronous = FULL',
     'foreign_keys = ON',
     'cache_size = -16000',
-    // Pages that change often are copied into the database less often. The log takes up to 16 MB.
+    // Checkpoint less often, so that pages that change often are copied into the database fewer times. The log takes up
+    // to 16 MB.
     'wal_autocheckpoint = 4000',
     'analysis_limit = 1000',
   ]) {
@@ -83,7 +84,7 @@ const renewStatistics = (db: Db, how: 'analyze' | 'pragma optimize') =>
 
 /**
  * Opens the database. Creates the file first, because SQLite would create it with permissions that only the umask
- * limits.
+ * restricts.
  */
 async function openDatabase(path: string, beside: boolean): Promise<RawDatabase> {
   try {
@@ -97,8 +98,8 @@ async function openDatabase(path: string, beside: boolean): Promise<RawDatabase>
 }
 
 /**
- * Rejects the schema of another version before the database is opened for writing, because opening it changes its
- * files.
+ * Rejects the schema of another version before the database is opened for writing, because opening a database for
+ * writing changes its files.
  */
 async function refuseOtherSchemas(path: string): Promise<void> {
   const raw = openSqlite(path, { readOnly: true })

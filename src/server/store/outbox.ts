@@ -6,7 +6,7 @@ import { isPostgres, momentIn } from './dialect.ts'
 import { collectionSubject, type EventSubject, nftSubjects, transferSubject, updateSubjects } from './event-data.ts'
 import type { Db, Schema } from './schema.ts'
 
-// SQLite binds at most 32,766 parameters in a statement. A row here has at most 4, and a query has one for each ID.
+// SQLite binds at most 32,766 parameters in a statement. Here, a row has at most 4, and a query has one for each ID.
 const ROWS_AT_ONCE = 500
 
 /** Returns whether any webhook or listener is active. If none is, this check is the only cost of events. */
@@ -73,7 +73,7 @@ export async function tellUpdates(db: Db, status: 'deployed' | 'failed', seqs: r
 
 /**
  * Writes a test event for one webhook, even if the webhook doesn't subscribe to its type. The event is delivered before
- * all others. Returns its ID, which begins with `evt_test_`.
+ * all other events. Returns the event's ID, which begins with `evt_test_`.
  */
 export async function tellWebhook(db: Db, webhookId: string, type: EventType, data: object): Promise<string> {
   const event = newEvent(type, data, true)
@@ -126,7 +126,7 @@ async function tell(db: Db, type: EventType, subjects: readonly EventSubject[]):
   }
 }
 
-/** Creates an event. Its time comes from the system clock, like the time in its ID. */
+/** Creates an event. Its time and the time in its ID come from the system clock. */
 function newEvent(type: EventType, data: object, isTest = false) {
   const id = `${isTest ? TEST_EVENT : EVENT}${newId()}`
   const now = Date.now()

@@ -34,8 +34,8 @@ export async function findOutcomes(db: Db, accountId: string, ids: readonly stri
     .where('updates.id', 'in', ids)
     .where('collections.account_id', '=', accountId)
     .execute()
-  // A freeze has a row for each NFT. It failed if one row failed, and is deployed if all are. The decisive row is
-  // sorted last, so that a map by ID keeps it.
+  // A freeze has a row for each NFT. The freeze failed if one row failed, and is deployed if all rows are. The decisive
+  // row is sorted last, so that a map by ID keeps it.
   const first = (row: { status: string }) => ['failed', 'initiated', 'deployed'].indexOf(row.status)
   updates.sort((a, b) => first(b) - first(a))
   return [...transfers, ...collections, ...updates]

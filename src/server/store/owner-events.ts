@@ -8,7 +8,7 @@ import type { CollectionsTable, Db, OwnerCursorsTable, OwnerEventsTable } from '
 export type OwnerEventRow = Selectable<OwnerEventsTable>
 export type OwnerCursor = Selectable<OwnerCursorsTable>
 
-// SQLite binds at most 32,766 parameters in a statement, and an event has 9.
+// SQLite binds at most 32,766 parameters in a statement, and each event has 9.
 const ROWS_AT_ONCE = 1000
 /**
  * Number of blocks to which the follower can fall back after a reorg. If none of these blocks is still on the chain,
@@ -17,8 +17,8 @@ const ROWS_AT_ONCE = 1000
 const CURSORS_KEPT = 64
 
 /**
- * Locks the owners of a chain until the commit, so that the follower and other writers of owners from chain data don't
- * see each other's partial writes. The follower acquires an exclusive lock if owners changed.
+ * Locks the owners of a chain until the commit, so that the follower and other writers of on-chain owners don't see
+ * each other's partial writes. The follower acquires an exclusive lock if owners changed.
  */
 export const lockTokenOwners = (db: Db, blockchain: string, how: 'alone' | 'shared'): Promise<void> =>
   lockUntilCommit(db, `owners ${blockchain}`, how)
@@ -28,7 +28,7 @@ export async function findCursor(db: Db, blockchain: EvmBlockchain): Promise<Own
   return (await listCursors(db, blockchain, 1))[0] ?? null
 }
 
-/** Returns the cursors, whose blocks are the ones up to which events were read, newest first. */
+/** Returns the cursors, newest first. The block of a cursor is the last block whose events were read. */
 export function listCursors(db: Db, blockchain: EvmBlockchain, limit?: number): Promise<OwnerCursor[]> {
   return db
     .selectFrom('owner_cursors')
@@ -48,8 +48,8 @@ export async function moveCursor(db: Db, cursor: OwnerCursor): Promise<void> {
 }
 
 /**
- * Moves the cursor of a network on which a reorg can remove up to `finality` blocks. Always keeps one block to fall
- * back to.
+ * Moves the cursor of a network on which a reorg can remove up to `finality` blocks. Always keeps one block to which
+ * the follower can fall back.
  */
 export async function movePublicCursor(db: Db, cursor: OwnerCursor, finality: number): Promise<void> {
   await insertCursor(db, cursor)
@@ -60,7 +60,7 @@ export async function movePublicCursor(db: Db, cursor: OwnerCursor, finality: nu
 }
 
 async function insertCursor(db: Db, cursor: OwnerCursor): Promise<void> {
-  // Two followers that found no change may reach the same block at the same time.
+  // Two followers that found no change may write the same block at the same time.
   await db
     .insertInto('owner_cursors')
     .values(cursor)
@@ -105,7 +105,7 @@ export async function applyEvents(db: Db, events: readonly OwnerEventRow[]): Pro
   )
 }
 
-/** Rolls back the events after `block`, so that tokens and collections return to their state at that block. */
+/** Rolls back the events after `block`. Tokens and collections return to their state at that block. */
 export async function undoEvents(db: Db, blockchain: EvmBlockchain, block: number): Promise<void> {
   const undone = await db
     .deleteFrom('owner_events')
@@ -121,7 +121,7 @@ export async function undoEvents(db: Db, blockchain: EvmBlockchain, block: numbe
   await db.deleteFrom('owner_cursors').where('blockchain', '=', blockchain).where('block_number', '>', block).execute()
 }
 
-/** `since` is the block of the change; null rolls back later changes. */
+/** `since` is the block of the change; null if the change is rolled back. */
 type Change = Pick<OwnerEventRow, 'collection_id' | 'kind' | 'token_id'> & { value: string; since: number | null }
 
 /** Writes changes. If one item has several changes, the last one applies. */

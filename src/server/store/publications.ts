@@ -51,7 +51,7 @@ export async function claimPublications(
     .execute()
 }
 
-/** Records the result. Returns false and has no effect if another worker has claimed the entry. */
+/** Records the result of a claimed entry. Returns false and has no effect if another worker has claimed the entry. */
 export async function settlePublication(
   db: Db,
   { target, cid, generation }: Publication,

@@ -2,7 +2,8 @@ import { sql } from 'kysely'
 import type { Db } from './schema.ts'
 
 /**
- * The result of counting a request: whether it may continue, the remaining quota, and the time until the window ends.
+ * The result of counting a request: whether the request may continue, the remaining quota, and the time until the
+ * window ends.
  */
 export interface RateCount {
   allowed: boolean
@@ -14,16 +15,17 @@ const WINDOW_MS = 1000
 
 /**
  * Counts a request in its one-second window. All processes of a PostgreSQL database share the window, which uses the
- * database's clock. One statement updates one row for each name, so concurrent requests with a name wait for each
- * other.
+ * database's clock. A name has one row, which each request updates, so concurrent requests with the same name wait for
+ * each other.
  */
 export async function countRequest(
   db: Db,
   { name, ratePerSecond }: { name: string; ratePerSecond: number },
 ): Promise<RateCount> {
-  // Read the clock after the wait for the row. The statement's timestamp would be the time before the wait.
+  // Read the clock after the wait for the row. The statement's timestamp is from before the wait.
   const now = sql`(extract(epoch from clock_timestamp()) * 1000)::bigint`
-  // A window that ends later than its length was started before the clock was set back.
+  // If the end of a window is further away than the length of a window, the clock was set back after the window
+  // started.
   const isOver = sql`(present.ends_at <= ${now} or present.ends_at > ${now} + ${sql.lit(WINDOW_MS)})`
   const { rows } = await sql<{ count: number; left: number }>`
     insert into rate_windows as present (name, count, ends_at) values (${name}, 1, ${now} + ${sql.lit(WINDOW_MS)})

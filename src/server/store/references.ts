@@ -4,14 +4,14 @@ import type { CreatingEndpoint } from '../../api/endpoints.ts'
 import { isPostgres } from './dialect.ts'
 import type { Db, OperationReferencesTable } from './schema.ts'
 
-/** The scope in which reference IDs are unique. */
+/** The scope in which a reference ID is unique. */
 export type ReferenceScope = Pick<Selectable<OperationReferencesTable>, 'scope_id' | 'operation'>
 
 /** A reference ID, and the operation that it will refer to. */
 export type NewReference = Pick<Selectable<OperationReferencesTable>, 'reference_id' | 'digest' | 'target_id'> &
   Partial<Pick<Selectable<OperationReferencesTable>, 'label' | 'kind'>>
 
-/** A reference ID that was made from the content of its NFT's row. */
+/** A reference ID that was made from the content of the client's row. */
 export type ContentReference = Pick<
   Selectable<OperationReferencesTable>,
   'reference_id' | 'target_id' | 'digest' | 'label' | 'alias'
@@ -63,7 +63,7 @@ export async function findReferences(
   { scope_id, operation }: ReferenceScope,
   ids: readonly string[],
 ): Promise<KnownReference[]> {
-  // Use left joins. Without statistics, SQLite would start with all NFTs.
+  // Use left joins. Without statistics, SQLite would otherwise start with all NFTs.
   const { rows } = await sql<KnownReference>`
     select named.reference_id, named.digest, named.target_id, named.label, named.kind, named.alias,
       target.status, requests.accepted_at
@@ -95,7 +95,7 @@ export async function replaceReference(
   return numUpdatedRows > 0n
 }
 
-/** Replaces a label of reference IDs with another, and returns the number of changed IDs. */
+/** Replaces a label of reference IDs with another label, and returns the number of changed IDs. */
 export async function replaceLabel(
   db: Db,
   { scope_id, operation }: ReferenceScope,

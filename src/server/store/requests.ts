@@ -5,7 +5,8 @@ import { isTransfer, isUpdate, type TransactionRow } from './transactions.ts'
 export type RequestRow = Selectable<RequestsTable>
 
 /**
- * Inserts a request. Returns false, and writes nothing, if one with this Idempotency-Key was accepted in the meantime.
+ * Inserts a request. Returns false, and writes nothing, if another request with this Idempotency-Key was accepted in
+ * the meantime.
  */
 export async function insertRequest(db: Db, request: Insertable<RequestsTable>): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
@@ -21,12 +22,12 @@ export async function recordResponse(db: Db, id: string, response: string): Prom
 }
 
 /**
- * Maximum number of requests in a log line. A bundle has NFTs of at most as many requests, so its log line has all of
- * them.
+ * Maximum number of requests in a log line. A bundle has NFTs of at most this many requests, so its log line lists all
+ * of them.
  */
 export const MAX_LOGGED_REQUESTS = 200
 
-/** Returns the IDs of the requests that a pending transaction is for. Call it before the transaction is settled. */
+/** Returns the IDs of the requests that a pending transaction serves. Call this before the transaction is settled. */
 export async function requestsOfTransaction(
   db: Db,
   { id, kind, collection_id }: Pick<TransactionRow, 'id' | 'kind' | 'collection_id'>,
@@ -53,7 +54,7 @@ export async function requestsOfTransaction(
   return rows.map((row) => row.request_id)
 }
 
-/** Returns the earlier request with this Idempotency-Key. Keys are scoped to account and endpoint. */
+/** Returns the earlier request with this Idempotency-Key. A key is scoped to an account and an endpoint. */
 export async function findRepeated(
   db: Db,
   scope: { accountId: string; endpoint: string; idempotencyKey: string },

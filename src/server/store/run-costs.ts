@@ -56,8 +56,8 @@ export async function findUnlimited(
 }
 
 /**
- * Waits for processes that are signing for a run, and blocks signing for it until the transaction ends. Signing for
- * mints and updates locks the collection, and signing for a transfer locks the transfer.
+ * Waits for processes that are signing for a run, and blocks further signing for the run until the transaction ends.
+ * Signing for mints and updates locks the collection, and signing for a transfer locks the transfer.
  */
 export async function lockUnsigned(db: Db, { run, collection_id }: RunKey): Promise<void> {
   if (!isPostgres(db)) return
@@ -87,8 +87,8 @@ export async function hasLimitedRuns(db: Db): Promise<boolean> {
 }
 
 /**
- * Locks a run until the transaction ends, and returns it. The lock serializes accepting and signing for a run with a
- * limit across all processes.
+ * Locks a run until the transaction ends, and returns the run. Across all processes, only one at a time can accept
+ * requests or sign for a run with a limit.
  */
 export async function lockRun(db: Db, { accountId, run }: { accountId: string; run: string }) {
   return await db
@@ -106,7 +106,7 @@ export async function lockRunIn(db: Db, { collection_id, run }: RunKey): Promise
   return toLimited(await lockRun(db, { ...(await query.executeTakeFirstOrThrow()), run }))
 }
 
-/** Sets the cost limit of a run with the amounts that one of its NFTs reserves, or sets its fee limit. */
+/** Sets the cost limit of a run and the amounts that one of its NFTs reserves, or sets the fee limit of a run. */
 export async function setLimit(
   db: Db,
   { account_id, run }: Pick<LimitedRun, 'account_id' | 'run'>,
@@ -116,8 +116,8 @@ export async function setLimit(
 }
 
 /**
- * Assigns earlier transactions to a run that gets a limit. A transaction that also has NFTs or updates of other runs
- * counts in full.
+ * Assigns earlier transactions to a run that gets a limit. A transaction that also has NFTs or updates of other runs is
+ * counted in full.
  */
 export async function assignTransactions(db: Db, { collection_id, run }: RunKey): Promise<void> {
   const key = { collectionId: collection_id, run }
@@ -138,9 +138,9 @@ export async function assignTransactions(db: Db, { collection_id, run }: RunKey)
 }
 
 /**
- * Assigns a run to a transaction that ends without a run. Call it before the rows get another transaction. The run may
- * get a limit later, and by then, the rows no longer refer to this transaction. If the transaction has rows of several
- * runs, the first run by name pays.
+ * Assigns a run to a transaction that ends without a run. Call this before the rows get another transaction. The run
+ * may get a limit later, and by then, the rows no longer refer to this transaction. If the transaction has rows of
+ * several runs, the first run by name pays.
  *
  * @param requests the requests of the transaction's rows
  */
@@ -160,7 +160,10 @@ export async function assignRunOf(db: Db, id: string, requests: readonly string[
   await db.updateTable('transactions').set(run).where('id', '=', id).where('run', 'is', null).execute()
 }
 
-/** The share of a run in a transaction with `total` changes: `count` changes, from index `first`. */
+/**
+ * The share of a run in a transaction with `total` changes. The run's changes are the `count` changes from index
+ * `first`.
+ */
 export interface Share {
   first: number
   count: number
@@ -229,7 +232,7 @@ function shareOf(run: string, runs: readonly { run: string | null; count: number
   return share
 }
 
-/** The transactions of a run, for computing what it has spent and may still spend. */
+/** The transactions of a run, from which its past and future costs are computed. */
 export interface RunTransactions {
   /** Number of NFTs that are accepted and not minted, with or without a signed transaction. */
   open: number
@@ -239,7 +242,7 @@ export interface RunTransactions {
   raws: readonly (readonly string[])[]
   /** All signings of each lost transaction. */
   lost: readonly (readonly string[])[]
-  /** Number of NFTs in its pending transactions. */
+  /** Number of NFTs in the run's pending transactions. */
   signed: number
   /** The first block with a transaction that isn't final; null if there is none. */
   unfinalBlock: number | null
@@ -265,7 +268,7 @@ interface CostRow {
   raw: string | null
   token_count: number | null
   state: string | null
-  /** The block of the transaction; null when the block is final. */
+  /** The block of the transaction; null if the block is final. */
   block: number | null
   request_id: string | null
   kind: UnsignedChange['kind'] | null
@@ -274,10 +277,10 @@ interface CostRow {
 
 /**
  * Returns the transactions of a run with a limit. Reads them in one statement, so that no transaction is seen both
- * before and after it is settled. Any signing of a pending transaction can be mined, and an empty one that cancels it
- * costs less than those before. Until the block of a transaction is final, a reorg can move the transaction to a block
- * with other fees, or replace it with another of its signings. A lost transaction can still be mined if a node returned
- * a wrong nonce.
+ * before and after it is settled. Any signing of a pending transaction can be mined. If an empty signing cancels the
+ * transaction, it costs less than the earlier signings. Until the block of a transaction is final, a reorg can move the
+ * transaction to a block with other fees, or replace it with another of its signings. A lost transaction can still be
+ * mined if a node returned a wrong nonce.
  */
 export async function transactionsOfRun(db: Db, { collection_id, run }: RunKey): Promise<RunTransactions> {
   const { rows } = await sql<CostRow>`
@@ -330,7 +333,7 @@ export async function transactionsOfRun(db: Db, { collection_id, run }: RunKey):
   return { ...found, raws: [...raws.values()], lost: [...lost.values()], changes: [...changes.values()] }
 }
 
-/** Returns the signed transactions of a run that are in no block, in the order of their nonces. */
+/** Returns the signed transactions of a run that are in no block, in nonce order. */
 export async function unminedOfRun(db: Db, { collection_id, run }: RunKey) {
   return await db
     .selectFrom('transactions')
@@ -343,7 +346,9 @@ export async function unminedOfRun(db: Db, { collection_id, run }: RunKey) {
     .execute()
 }
 
-/** Returns the runs with a limit that pay for any of these transactions that is signed and in no block. */
+/**
+ * Returns the runs with a limit that pay for any of these transactions, if the transaction is signed and in no block.
+ */
 export async function runsOfUnmined(db: Db, ids: readonly string[]): Promise<LimitedRun[]> {
   const rows = await db
     .selectFrom('transactions')
@@ -368,7 +373,7 @@ export async function runsOfRequests(db: Db, ids: readonly string[]): Promise<Ma
   return new Map(rows.flatMap(({ id, run }) => (run === null ? [] : [[id, run]])))
 }
 
-/** Returns the gas and fees of these transactions, and their states. */
+/** Returns the gas, fees and states of these transactions. */
 export async function feesPaid(db: Db, ids: readonly string[]) {
   const rows = []
   for (const chunk of chunksOf(ids, IDS_AT_ONCE)) {

@@ -2,10 +2,10 @@ import type { Insertable } from 'kysely'
 import type { Db, RunsTable } from './schema.ts'
 
 /**
- * Records a run with its first request. Call it in the transaction that accepts the request. Doesn't wait for a lock on
- * the run.
+ * Records a run with its first request. Call this in the transaction that accepts the request. Doesn't wait for a lock
+ * on the run.
  *
- * @returns false if the run belongs to another collection: its limits and its costs belong to one collection
+ * @returns false if the run belongs to another collection, because limits and costs of a run belong to one collection
  */
 export async function startRun(db: Db, run: Insertable<RunsTable>): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db

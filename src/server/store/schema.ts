@@ -51,9 +51,9 @@ export interface RunsTable {
   /** The only collection of the run. `account_id` is the account of the run's first request. */
   collection_id: string
   started_at: number
-  /** Maximum total cost of its transactions in wei, as decimal digits. Null without a limit. */
+  /** Maximum total cost of the run's transactions in wei, as decimal digits. Null without a limit. */
   max_cost: Generated<string | null>
-  /** Maximum gas price of its transactions in wei, as decimal digits. Null without a limit. */
+  /** Maximum gas price of the run's transactions in wei, as decimal digits. Null without a limit. */
   max_fee: Generated<string | null>
   /** Maximum gas that one of the run's NFTs reserves, and maximum bytes of its call data. Null without a cost limit. */
   nft_gas: Generated<number | null>
@@ -61,7 +61,7 @@ export interface RunsTable {
 }
 
 /**
- * Counts by state of 4,096 consecutive NFTs. Triggers write them. On PostgreSQL, several rows can have the same key,
+ * Counts by state of 4,096 consecutive NFTs. Triggers update them. On PostgreSQL, several rows can have the same key,
  * and their sum is the count.
  */
 export interface NftCountsTable {
@@ -71,7 +71,7 @@ export interface NftCountsTable {
   /** `seq >> 12` */
   bucket: number
   files: number
-  /** Number of NFTs that wait for a bundle, or are in one that isn't final. */
+  /** Number of NFTs that wait for a bundle, or are in a bundle that isn't final. */
   waiting: number
   deployed: number
   failed: number
@@ -103,7 +103,7 @@ interface Work {
   generation: Generated<number>
 }
 
-/** An NFT, a transfer or an update, which a request creates in a collection. */
+/** An NFT, transfer or update that a request creates in a collection. */
 interface Accepted {
   seq: Generated<number>
   id: string
@@ -131,9 +131,9 @@ export interface CollectionsTable extends Work {
   enable_api: number
   enable_transfer: number
   is_locked: number
-  /** 1 if the metadata of all its tokens can be updated. */
+  /** 1 if the metadata of all tokens of the collection can be updated. */
   dynamic: Generated<number>
-  /** 1 if the service may burn its tokens. */
+  /** 1 if the service may burn tokens of the collection. */
   enable_burn: Generated<number>
   /** Royalty when the collection was created, in 1/10,000 of the sale price; 0 for none. */
   royalty_bps: Generated<number>
@@ -146,7 +146,7 @@ export interface CollectionsTable extends Work {
   max_supply: Generated<string | null>
   /** 1 if the owner has permanently revoked all rights of the service. */
   revoked: Generated<number>
-  /** 1 if the owner has permanently frozen the metadata of all its tokens. */
+  /** 1 if the owner has permanently frozen the metadata of all tokens. */
   frozen: Generated<number>
   /** The sequence of the last update that is signed or that was examined on chain. */
   update_count: Generated<number>
@@ -172,13 +172,13 @@ export interface NftsTable extends Work, Accepted {
   /** The first owner, if the NFT is minted and transferred in one step; else null. */
   sender: string | null
   receiver: string
-  /** The normalized ENS name of `receiver` in the request; null if it has none. */
+  /** The normalized ENS name that the request specified for `receiver`; null if there is none. */
   receiver_name: Generated<string | null>
   /** The current owner on chain; null until the NFT is deployed. */
   owner: string | null
   /** The block of the transfer that set `owner`; null if no transfer did. Events of earlier blocks are ignored. */
   owner_block: Generated<number | null>
-  /** The metadata as sent, in JSON. */
+  /** The metadata as the client sent it, in JSON. */
   metadata: string
   /** JSON object that maps file field keys to CIDs; null until the files are stored. */
   files: string | null
@@ -206,7 +206,7 @@ export type TransactionKind = 'factory' | 'collection' | 'mint' | 'grant' | Tran
  * `cancelled`: an empty transaction that an operator requested used its nonce, and its work has failed.
  */
 export type TransactionState = 'signed' | 'final' | 'reverted' | 'lost' | 'cancelled'
-/** The result of a transaction in a block. `cancelled`: the block has the empty transaction that used its nonce. */
+/** The result of a transaction in a block. `cancelled`: the block has the empty transaction that used the nonce. */
 export type MinedResult = 'success' | 'reverted' | 'cancelled'
 /** The action that an operator requests for a pending transaction: higher fees, or a cancellation. */
 export type TransactionAction = 'bump' | 'cancel'
@@ -223,8 +223,8 @@ export interface TransactionsTable extends Work {
   nonce: number | null
   kind: TransactionKind
   /**
-   * Null for a factory, and for transfers and updates, whose rows have the collection. Unfinished mints of an EVM
-   * collection have different first token IDs.
+   * Null for a factory. Also null for transfers and updates, whose rows contain the collection. Unfinished mints of an
+   * EVM collection have different first token IDs.
    */
   collection_id: string | null
   /** ID of the first token that the transaction mints on an EVM chain; else null. */
@@ -235,9 +235,12 @@ export interface TransactionsTable extends Work {
   token_count: number
   /** The sequence of the update in its collection; null for other kinds. */
   update_sequence: Generated<number | null>
-  /** CID of the directory of its metadata files. */
+  /** CID of the directory with the transaction's metadata files. */
   directory: string | null
-  /** Signed bytes, in hex on EVM chains. On Solana, in base64, or empty if the transaction is never sent again. */
+  /**
+   * Signed bytes, in hex on EVM chains and in base64 on Solana. On Solana, empty if the transaction is never sent
+   * again.
+   */
   raw: string
   /** Hash of the transaction. On Solana, its signature. */
   hash: string
@@ -250,8 +253,8 @@ export interface TransactionsTable extends Work {
   /** Gas that the transaction used, as decimal digits; null on Solana. */
   gas_used: string | null
   /**
-   * Fee that was paid in a block in wei, including the data fee, as decimal digits. Null while the transaction is
-   * pending.
+   * Fee that the transaction paid in its block, in wei, including the data fee, as decimal digits. Null while the
+   * transaction is pending.
    */
   fee_paid: Generated<string | null>
   /**
@@ -304,7 +307,7 @@ export interface TransfersTable extends Accepted {
   blockchain: string
   sender: string
   receiver: string
-  /** The normalized ENS name of `receiver` in the request; null if it has none. */
+  /** The normalized ENS name that the request specified for `receiver`; null if there is none. */
   receiver_name: Generated<string | null>
   /** 1 after a reorg removed the block of its transaction. */
   returned: Generated<number>
@@ -328,7 +331,10 @@ export interface UpdatesTable extends Work, Accepted {
   nft_id: string | null
   blockchain: string
   kind: UpdateKind
-  /** The metadata as sent, in JSON; an empty object for a freeze. For a commitment, the hash: 0x and 64 hex digits. */
+  /**
+   * The metadata as the client sent it, in JSON; an empty object for a freeze. For a commitment, the hash: 0x and 64
+   * hex digits.
+   */
   metadata: string
   /**
    * JSON object that maps file field keys to CIDs; null until the files are stored. For a commitment, its
@@ -336,7 +342,10 @@ export interface UpdatesTable extends Work, Accepted {
    */
   files: string | null
   step: StateColumn<UpdateStep>
-  /** The sequence of the update's transaction when that is final. Null before, and for freezes and commitments. */
+  /**
+   * The sequence of the update's transaction, set when the transaction is final. Always null for freezes and
+   * commitments.
+   */
   revision: number | null
   /** The client's reference ID; null if there is none. */
   reference_id: string | null
@@ -347,8 +356,8 @@ export interface UpdatesTable extends Work, Accepted {
 }
 
 /**
- * The operation of a client's reference ID. It never changes, except that a failed operation without effect may be
- * replaced.
+ * The operation of a client's reference ID. The operation never changes, except that a failed operation without effect
+ * may be replaced.
  */
 export interface OperationReferencesTable {
   /** ID of the collection. For createcollection, ID of the account. */
@@ -362,10 +371,11 @@ export interface OperationReferencesTable {
   /** The label that the client sent with the reference ID. A request with a different label is rejected. */
   label: string | null
   /**
-   * Whether the reference ID was made from the ID of the client's row, or from the row's content. Null if not stated.
+   * Whether the reference ID was made from the ID of the client's row, or from the row's content. Null if the client
+   * doesn't state it.
    */
   kind: 'id' | 'content' | null
-  /** The reference ID that the NFT got when its row got an ID after the mint. Only set if `kind` is `content`. */
+  /** The reference ID that the NFT got when its row got an ID after the mint. Set only if `kind` is `content`. */
   alias: string | null
 }
 
@@ -378,7 +388,10 @@ export type OwnerEventKind =
   | 'frozen'
   | 'max_supply'
 
-/** A change on chain with the previous value, so that it can be rolled back. Flags are '0' or '1', no limit is '0'. */
+/**
+ * A change on chain with the previous value, so that the change can be rolled back. Flags are '0' or '1', and '0' means
+ * no limit.
+ */
 export interface OwnerEventsTable {
   blockchain: string
   block_number: number
@@ -392,7 +405,10 @@ export interface OwnerEventsTable {
   next: string
 }
 
-/** The cursor of a chain's event reader is the newest row. A reorg falls back to an older one. */
+/**
+ * Cursors of the reader of a chain's events. The newest row applies. After a reorg, the reader falls back to an older
+ * row.
+ */
 export interface OwnerCursorsTable {
   blockchain: EvmBlockchain
   block_number: number
@@ -408,7 +424,7 @@ export interface SignerNoncesTable {
 
 export interface ChainsTable {
   blockchain: string
-  /** Kind of a chain. `embedded`: gdn runs it. `remote`: it is reached by RPC URLs. */
+  /** Kind of a chain. `embedded`: gdn runs the chain. `remote`: a network that gdn uses through RPC URLs. */
   network: Generated<'embedded' | 'remote'>
   /** Chain ID of a public network; null for an embedded chain, and on Solana. */
   chain_id: Generated<number | null>
@@ -422,8 +438,8 @@ export interface ChainsTable {
   /** The first block of a public network that can have transactions of this backend. Null until there are any. */
   start_block: Generated<number | null>
   /**
-   * The newest block of a public network at the time when gdn found used nonces that this database doesn't have. Until
-   * events are read up to this block, the database lags behind the chain. Null if gdn never found any.
+   * The newest block of a public network when gdn found used nonces that this database lacks. Until events are read up
+   * to this block, the database lags behind the chain. Null if gdn never found such nonces.
    */
   behind_until: Generated<number | null>
   /** The process that follows a public network, and the end of its lease. */
@@ -431,7 +447,10 @@ export interface ChainsTable {
   follower_until: Generated<number>
 }
 
-/** A block of an embedded chain. `transactions` are raw, one per line. On Solana, `number` is the slot. */
+/**
+ * A block of an embedded chain. `transactions` contains raw transactions, one per line. On Solana, `number` is the
+ * slot.
+ */
 export interface ChainBlocksTable {
   blockchain: string
   number: number
@@ -441,7 +460,7 @@ export interface ChainBlocksTable {
   hash: string | null
 }
 
-/** Small content-addressed blocks: metadata, directories, small files. */
+/** Small content-addressed blocks: metadata, directories and small files. */
 export interface BlocksTable {
   cid: string
   bytes: Uint8Array
@@ -461,7 +480,7 @@ export type PublishTarget = 'node' | 'pins'
 /** State of a publication. `asked`: the pinning service is processing it. */
 export type PublicationState = 'waiting' | 'asked' | 'done'
 
-/** Content to publish; done when it is published. */
+/** Content to publish. The state is `done` when the content is published. */
 export interface PublicationsTable extends Work {
   target: PublishTarget
   cid: string
@@ -491,8 +510,9 @@ export interface RateWindowsTable {
 }
 
 /**
- * State of an unknown mint. `found`: it isn't examined yet. `unexplained`: no pending row explains its tokens, and the
- * collection mints nothing until an operator releases it. `released`: it is known, and minting continues after it.
+ * State of an unknown mint. `found`: it wasn't examined yet. `unexplained`: no pending row explains its tokens, and the
+ * collection mints nothing until an operator releases the mint. `released`: the operator released it, and minting
+ * continues after its tokens.
  */
 export type UnknownMintState = 'found' | 'unexplained' | 'released'
 
@@ -540,7 +560,7 @@ export interface WebhooksTable {
   secret: string
   status: WebhookStatus
   created_at: number
-  /** Time after which no events are written for a listener, unless it is extended. Null for a webhook. */
+  /** Time after which no events are written for a listener, unless the time is extended. Null for a webhook. */
   expires_at: number | null
   /** Number of attempts since the last success. */
   failures: Generated<number>

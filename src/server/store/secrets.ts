@@ -1,6 +1,6 @@
 import type { Db } from './schema.ts'
 
-/** Returns a secret by name, and creates it if it doesn't exist. Concurrent callers all get the same one. */
+/** Returns a secret by name, and creates the secret if it doesn't exist. Concurrent callers get the same secret. */
 export async function keepSecret(db: Db, name: string, make: () => string): Promise<string> {
   const find = () => db.selectFrom('secrets').select('value').where('name', '=', name).executeTakeFirst()
   const known = await find()

@@ -1,8 +1,8 @@
 import type { Db } from './schema.ts'
 
 /**
- * Marks a signed URL as used. Returns false if it was used before, so that only one of several concurrent callers gets
- * true.
+ * Marks a signed URL as used. Returns false if the URL was used before, so that only one of several concurrent callers
+ * gets true.
  */
 export async function useSignedUrl(db: Db, url: { signatureHash: string; expiresAt: number }): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await db
@@ -13,7 +13,7 @@ export async function useSignedUrl(db: Db, url: { signatureHash: string; expires
   return numInsertedOrUpdatedRows === 1n
 }
 
-/** Returns whether a signed URL was used, or a session of the web explorer ended. */
+/** Returns whether a signed URL was used, or whether a session of the web explorer ended. */
 export async function isSignedUrlUsed(db: Db, signatureHash: string): Promise<boolean> {
   const used = await db
     .selectFrom('used_signed_urls')

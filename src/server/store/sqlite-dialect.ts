@@ -4,8 +4,8 @@ import { messageOf } from '../../core/errors.ts'
 import type { RawDatabase, RawStatement } from '../../sqlite/driver.ts'
 
 /**
- * Makes DDL transactional. Otherwise the migrator creates tables one by one, and a start that is killed leaves only
- * some of them.
+ * Makes DDL transactional. Otherwise, the migrator would create tables one by one, and a start that is killed would
+ * leave only some of them.
  */
 class TransactionalAdapter extends SqliteAdapter {
   override get supportsTransactionalDdl(): boolean {
@@ -20,7 +20,7 @@ class TransactionalDialect extends SqliteDialect {
 }
 
 /**
- * Maximum number of cached statements. Together with the maximum length of their texts, it covers all frequent
+ * Maximum number of cached statements. Together with the maximum length of their texts, this is enough for all frequent
  * statements. A longer text seldom recurs, because it depends on the number of rows.
  */
 const MAX_KEPT = 200
@@ -40,7 +40,7 @@ function adapt(raw: RawDatabase): SqliteDatabase {
     close: () => raw.close(),
     prepare(sql) {
       const statement = kept.get(sql) ?? open(sql)
-      // Don't use a failed statement again, because it may not have been reset.
+      // Don't reuse a failed statement, because it may not have been reset.
       kept.delete(sql)
       const keep = <Result>(result: Result): Result => {
         if (sql.length <= MAX_KEPT_LENGTH) kept.set(sql, statement)

@@ -2,15 +2,15 @@ import { sql } from 'kysely'
 import type { Db } from './schema.ts'
 
 /**
- * Number of rows below which statistics are worse than none. They make an index of all rows look as selective as a
- * partial index of unfinished rows. Once the table has grown, SQLite then reads all of its rows. Without statistics, it
- * assumes many rows.
+ * Number of rows below which statistics are worse than none. With few rows, an index of all rows looks as selective as
+ * a partial index of unfinished rows. Once the table has grown, SQLite would then read all of its rows. Without
+ * statistics, SQLite assumes many rows.
  */
 const FEWEST = 1000
 
 /**
- * Renews SQLite's statistics, so that its plans fit the tables. Reads at most 1,000 entries of an index. With 1,000,000
- * NFTs this takes 10 to 20 ms, or 80 ms if the file isn't in memory.
+ * Renews SQLite's statistics, so that its query plans fit the sizes of the tables. Reads at most 1,000 entries of an
+ * index. With 1,000,000 NFTs, this takes 10 to 20 ms, or 80 ms if the file isn't in memory.
  *
  * @param how `analyze` for all tables. `pragma optimize` for tables that have grown and that the connection has used:
  * right after a database is opened, this does nothing before SQLite 3.46.
@@ -24,11 +24,14 @@ export async function renewSqliteStatistics(db: Db, how: 'analyze' | 'pragma opt
     delete from sqlite_stat1 where tbl in (
       select tbl from sqlite_stat1 group by tbl having max(cast(stat as integer)) < ${sql.lit(FEWEST)}
     )`.execute(db)
-  // Reload the statistics without an analysis.
+  // Make SQLite reload the statistics without analyzing tables.
   if (numAffectedRows > 0n) await sql`analyze sqlite_schema`.execute(db)
 }
 
-/** Returns whether any table is large enough for statistics. If these three tables have few rows, the others do too. */
+/**
+ * Returns whether any table is large enough for statistics. If these three tables have few rows, all other tables do
+ * too.
+ */
 async function isLarge(db: Db): Promise<boolean> {
   const { rows } = await sql<{ most: number | null }>`
     select max(most) as most from (
@@ -40,8 +43,8 @@ async function isLarge(db: Db): Promise<boolean> {
 }
 
 /**
- * Renews PostgreSQL's statistics of tables that have grown by half since they were analyzed, and returns their names.
- * PostgreSQL's own autovacuum runs once a minute, or never if it is disabled.
+ * Renews the statistics of PostgreSQL tables in which about a third of the rows are new or changed since the last
+ * analysis, and returns the tables' names. PostgreSQL's own autovacuum runs once a minute, or never if it is disabled.
  */
 export async function renewPostgresStatistics(db: Db): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`

@@ -3,10 +3,10 @@ import type { ContentBlock } from '../../ipfs/cid.ts'
 import { putBlocks } from './block-table.ts'
 import type { Db } from './schema.ts'
 
-/** The record of the files in a remote place. It is read before the place itself. */
+/** The record of the files in a remote place. It is checked before the place itself. */
 export interface StoredFiles {
   size(cid: string): Promise<number | null>
-  /** Returns the given CIDs that were stored there. */
+  /** Returns those of the given CIDs that are stored in the place. */
   among(cids: readonly string[]): Promise<ReadonlySet<string>>
   /** Records content after it was stored, in one transaction with the DAG nodes that list its chunks. */
   put(cid: string, size: number, nodes: readonly ContentBlock[]): Promise<void>
@@ -58,7 +58,9 @@ export function createStoredFiles(
   }
 }
 
-/** Returns the places of stored files. Needs one index lookup for each place, regardless of its number of files. */
+/**
+ * Returns the places of stored files. Needs one index lookup for each place, regardless of the place's number of files.
+ */
 export async function placesOfFiles(db: Db): Promise<string[]> {
   const places: string[] = []
   for (let last = ''; ; ) {

@@ -3,7 +3,7 @@ import type { CollectionRow } from './collections.ts'
 import { countsOfCollections, NO_NFTS } from './explorer-counts.ts'
 import type { Db } from './schema.ts'
 
-/** How many NFTs a collection has, and how many more it can have. */
+/** The number of NFTs that a collection has, and the number that can be added. */
 export interface Supply {
   /** Maximum number of tokens that can ever be minted, including burned ones; null for no limit. */
   max: number | null
@@ -12,17 +12,18 @@ export interface Supply {
   /** Number of accepted NFTs that aren't minted yet. Failed NFTs aren't counted. */
   accepted: number
   /**
-   * Number of NFTs that can still be accepted; null for no limit. Negative if the owner has lowered the limit since.
+   * Number of NFTs that can still be accepted; null for no limit. Negative if the owner has lowered the limit below
+   * `minted` plus `accepted`.
    */
   left: number | null
 }
 
 /**
- * Returns the supply of a collection. Reads counts, and never a row for each NFT.
+ * Returns the supply of a collection. Reads counts instead of a row for each NFT.
  *
- * There are two sums of the minted tokens. The first adds deployed NFTs and unknown tokens, and misses tokens of NFTs
- * that count as failed. The second follows from the next token ID, which is too low while a reverted mint is signed
- * again. Neither counts a token twice, so the larger one applies.
+ * The number of minted tokens is computed in two ways. The first adds deployed NFTs and unknown tokens, and misses
+ * tokens of NFTs that count as failed. The second is derived from the next token ID, which is too low while a reverted
+ * mint is signed again. Neither counts a token twice, so the larger result is used.
  */
 export async function supplyOf(
   db: Db,
@@ -41,10 +42,7 @@ export async function supplyOf(
   return { max, minted, accepted, left: max === null ? null : max - minted - accepted }
 }
 
-/**
- * Returns the number of tokens for which transactions may still be signed, so that the contract accepts all that are
- * signed.
- */
+/** Returns the number of tokens for which transactions may still be signed. The contract would reject more. */
 export function mintableTokens({
   max_supply,
   next_token_id,

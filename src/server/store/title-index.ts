@@ -9,13 +9,16 @@ import type { Db } from './schema.ts'
 const LONGEST_TITLE = 1000
 const LONGEST_WORD = 24
 const MAX_WORDS = 12
-/** Number of characters of a CID in the index. The last characters are indexed, because all CIDs begin alike. */
+/**
+ * Number of characters of a CID in the index. The last characters are indexed, because all CIDs begin with the same
+ * ones.
+ */
 const CID_END = 16
 
 // In scripts without spaces between words, treat each character as a word.
 const ALONE = String.raw`[\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Thai}]|\p{Extended_Pictographic}`
 const TOKENS = new RegExp(String.raw`${ALONE}|(?:(?!${ALONE})[\p{L}\p{N}])+`, 'gu')
-/** Matches ASCII text. Most titles are ASCII, which needs less work. */
+/** Matches ASCII text. Most titles are ASCII, which is faster to process. */
 const PLAIN = /^[\0-\x7f]*$/
 const PLAIN_TOKENS = /[a-z0-9]+/g
 
@@ -37,7 +40,10 @@ export function titleWords(text: string): string[] {
   return [...words]
 }
 
-/** Returns the prefix of an account's terms, so that the data of other accounts doesn't slow down its searches. */
+/**
+ * Returns the prefix of an account's terms. Because of the prefix, the data of other accounts doesn't slow down
+ * searches in an account.
+ */
 const tagOf = (accountId: string) => accountId.slice(-8)
 
 export const wordTerm = (accountId: string, word: string): string => `${tagOf(accountId)} ${word}`
@@ -53,12 +59,14 @@ function parsed(json: string | null): Record<string, unknown> {
 interface Indexed {
   seq: number
   account_id: string
-  /** The beginning of its metadata. */
+  /** The beginning of the NFT's metadata. */
   metadata: string
   files: string | null
 }
 
-/** Number of characters of the metadata that are read. Metadata may have megabytes, and the title comes first. */
+/**
+ * Number of characters of the metadata that are read. Metadata can have megabytes, and the title usually comes first.
+ */
 const METADATA_READ = 16_384
 const TITLE_BEGUN = /^\{"title":"((?:[^"\\]|\\u[0-9a-fA-F]{4}|\\[^u])*)/
 
@@ -108,8 +116,8 @@ export async function indexFiles(
 }
 
 /**
- * Calls `change`, which changes the current metadata of NFTs, and updates their search terms. Call it in a transaction.
- * An NFT that isn't indexed yet gets its terms early.
+ * Calls `change`, which changes the current metadata of NFTs, and updates their search terms. Call this in a
+ * transaction. NFTs that aren't indexed yet are indexed immediately.
  */
 export async function reindexed(db: Db, nftIds: readonly string[], change: () => Promise<unknown>): Promise<void> {
   if (nftIds.length === 0) return
@@ -117,7 +125,7 @@ export async function reindexed(db: Db, nftIds: readonly string[], change: () =>
   const before = await read()
   await change()
   const after = new Map((await read()).map((nft) => [nft.seq, termsOf(nft)]))
-  // Use one statement for each NFT. For several NFTs, SQLite would read all NFTs with a term.
+  // Use one statement for each NFT. With one statement for several NFTs, SQLite would read all NFTs that have a term.
   for (const nft of before) {
     const present = new Set(after.get(nft.seq)?.map(([term]) => term))
     const gone = termsOf(nft).flatMap(([term]) => (present.has(term) ? [] : [term]))
@@ -135,7 +143,7 @@ const GAP_MS = 5 * 60_000
 const MAX_GAPS = 1000
 
 /**
- * Returns how much isn't indexed: the last position, the number of remaining positions, and whether empty positions may
+ * Returns what isn't indexed yet: the last position, the number of remaining positions, and whether empty positions may
  * still be filled.
  */
 export async function indexBacklog(db: Db): Promise<{ last: number; left: number; gaps: boolean }> {
@@ -148,7 +156,7 @@ export async function indexBacklog(db: Db): Promise<{ last: number; left: number
 }
 
 /**
- * Indexes at most this many further NFTs. Call it in a transaction. Indexing each NFT when it is accepted would write
+ * Indexes at most `limit` further NFTs. Call this in a transaction. Indexing each NFT when it is accepted would write
  * one page for each word. In a batch, several words are often on the same page, which is written once.
  *
  * In a cluster, a position may be filled after later ones, so empty positions are checked again.
@@ -161,7 +169,7 @@ export async function indexMore(db: Db, now: number, limit: number): Promise<boo
     .selectFrom('nft_term_cursor')
     .selectAll()
     .where('id', '=', 1)
-    // In a cluster, one process indexes while the others continue with other work.
+    // In a cluster, one process indexes while the other processes do other work.
     .$if(isPostgres(db), (query) => query.forUpdate().skipLocked())
     .executeTakeFirst()
   if (cursor === undefined) return true
@@ -181,8 +189,8 @@ export async function indexMore(db: Db, now: number, limit: number): Promise<boo
 
 /**
  * Returns a page of NFTs in the order of acceptance, with their accounts. Selects the page before the join. With
- * statistics of only a few NFTs, SQLite would otherwise sort all of them. SQLite reads the tables of a cross join in
- * the written order.
+ * statistics of only a few NFTs, SQLite would otherwise sort all NFTs. SQLite reads the tables of a cross join in the
+ * order in which they are written.
  */
 async function indexed(db: Db, where: RawBuilder<unknown>, limit: number): Promise<Indexed[]> {
   const page = sql`select seq, ${presentOf('files')} as files, collection_id,
@@ -196,7 +204,7 @@ async function indexed(db: Db, where: RawBuilder<unknown>, limit: number): Promi
 
 const nextRows = (db: Db, from: number, limit: number): Promise<Indexed[]> => indexed(db, sql`seq >= ${from}`, limit)
 
-/** Returns at most 1,000 NFTs in positions that were empty before. */
+/** Returns at most 1,000 NFTs at positions that were empty before. */
 const rowsAt = (db: Db, gaps: readonly Gap[]): Promise<Indexed[]> =>
   indexed(
     db,
@@ -207,7 +215,7 @@ const rowsAt = (db: Db, gaps: readonly Gap[]): Promise<Indexed[]> =>
     1000,
   )
 
-/** Returns the empty positions between rows. Positions before the first row of all don't count. */
+/** Returns the empty positions between rows. Positions before the table's first row don't count. */
 function gapsIn(from: number, rows: readonly { seq: number }[], now: number): Gap[] {
   const gaps: Gap[] = []
   let expected = from === 0 ? (rows[0]?.seq ?? 0) : from

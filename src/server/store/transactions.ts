@@ -8,8 +8,8 @@ import type { Db, TransactionAction, TransactionsTable } from './schema.ts'
 export type TransactionRow = Selectable<TransactionsTable>
 
 /**
- * Returns the hash of a transaction. Returns null for a change on Solana that was found by its token, because its
- * transaction is unknown.
+ * Returns the hash of a transaction. Returns null for a change on Solana that gdn detected by the token's state,
+ * because its transaction is unknown.
  */
 export const knownHash = (hash: string | null): string | null => (hash?.startsWith('unknown:') ? null : hash)
 
@@ -21,8 +21,8 @@ export const isUpdate = ({ kind }: Pick<TransactionRow, 'kind'>): boolean =>
   kind === 'update' || kind === 'freeze' || kind === 'provenance'
 
 /**
- * Returns the action that is requested for a pending transaction after a new request. A bump doesn't replace a
- * requested cancellation, which is signed with higher fees anyway.
+ * Returns the action to store for a pending transaction when `action` is requested. A bump doesn't replace a requested
+ * cancellation, which is signed with higher fees anyway.
  */
 export const requestedWith = (
   { requested_action: earlier }: Pick<TransactionRow, 'requested_action'>,
@@ -36,8 +36,9 @@ export function nonceOf({ id, nonce }: Pick<TransactionRow, 'id' | 'nonce'>): nu
 }
 
 /**
- * Reserves the next nonces of a signer, and returns the first. Call it in the database transaction that stores the
- * transactions signed with them. Until it ends, other processes wait for nonces of this signer.
+ * Reserves the next nonces of a signer, and returns the first. Call this in the database transaction that stores the
+ * transactions signed with these nonces. Until that database transaction ends, other processes wait for nonces of this
+ * signer.
  */
 export async function takeNonce(db: Db, blockchain: Blockchain, signer: string, count = 1): Promise<number> {
   const row = await db
@@ -54,8 +55,8 @@ export async function takeNonce(db: Db, blockchain: Blockchain, signer: string, 
 }
 
 /**
- * Stores the next nonce that a network reports for an account. A key that was used before doesn't start at 0, and a
- * restored database doesn't have the last nonces. A higher stored nonce stays unchanged.
+ * Stores the next nonce that a network reports for an account. The nonces of a key that was used before don't start at
+ * 0, and a restored database lacks the last nonces. A higher stored nonce stays unchanged.
  */
 export async function raiseNonce(db: Db, blockchain: Blockchain, signer: string, nextNonce: number): Promise<void> {
   await db
@@ -158,9 +159,9 @@ export async function countUnfinished(
 /** Transactions of a collection that are signed and not final. */
 export interface Unfinished {
   count: number
-  /** Number of transactions that aren't in a block. */
+  /** Number of transactions that aren't in a block yet. */
   waiting: number
-  /** Whether one of them reverted or was canceled in a block that isn't final. */
+  /** Whether one of the transactions reverted or was canceled in a block that isn't final. */
   hasReverted: boolean
   /** Whether a signed transfer, burn, update or freeze is for a token whose mint a reorg removed. */
   hasLostToken: boolean
@@ -198,8 +199,8 @@ export interface HoldingTransaction {
 }
 
 /**
- * Returns the collections that have a canceled or reverted transaction that isn't final, because the token IDs of their
- * next mints depend on it. If a collection has several, returns the one that becomes final last.
+ * Returns the collections that have a canceled or reverted transaction that isn't final. The token IDs of their next
+ * mints depend on it. If a collection has several such transactions, returns the one that becomes final last.
  */
 export async function heldCollections(
   db: Db,
@@ -232,7 +233,7 @@ const lastBlock = (block: number | null): number => block ?? Number.POSITIVE_INF
 
 /** Returns the given collections that have a signed transfer, burn, update or freeze of an NFT without a token. */
 async function withLostTokens(db: Db, collectionIds: readonly string[]): Promise<ReadonlySet<string>> {
-  // Transactions of transfers have no collection. Only a few are signed, and each needs one index lookup.
+  // Transactions of transfers have no collection. Few of them are signed, and each needs one index lookup.
   const signed = db
     .selectFrom('transactions')
     .select('id')
@@ -275,13 +276,13 @@ export async function transactionFollowsUnfinal(
     .where('state', '=', sql.lit('signed'))
     .unionAll(others.where('watched', '=', sql.lit(1)))
     .execute()
-  // Count only earlier pending transactions, so that the first one never waits for a later one.
+  // Count only earlier pending transactions, so that the first transaction never waits for a later one.
   return unfinal.some((other) => other.start_id === null || BigInt(other.start_id) < BigInt(start_id))
 }
 
 /** Returns a signer's pending transactions, in the order of their nonces. */
 export async function listSignedOf(db: Db, blockchain: Blockchain, signer: string) {
-  // Sort here, because SQLite would read all transactions of the signer to get their order.
+  // Sort here, because SQLite would read all transactions of the signer to return them in this order.
   const rows = await db
     .selectFrom('transactions')
     .select(['id', 'nonce', 'raw', 'run', 'run_collection_id'])
@@ -293,8 +294,8 @@ export async function listSignedOf(db: Db, blockchain: Blockchain, signer: strin
 }
 
 /**
- * Claims signed transactions of a blockchain, to send them and look up their outcomes. EVM transactions are claimed by
- * nonce, and Solana transactions by due time.
+ * Claims signed transactions of a blockchain, in order to send them and look up their outcomes. EVM transactions are
+ * claimed in nonce order, and Solana transactions in the order of their due times.
  */
 export async function claimSigned(
   db: Db,

@@ -33,7 +33,7 @@ export interface FinalTransfers extends Pick<TransferRow, 'receiver' | 'receiver
   count: number
 }
 
-/** Returns the final transfers of NFTs, by NFT ID. Omits NFTs without any. */
+/** Returns the final transfers of NFTs, by NFT ID. Omits NFTs without final transfers. */
 export async function finalTransfers(db: Db, nftIds: readonly string[]): Promise<Map<string, FinalTransfers>> {
   const rows = await db
     .selectFrom(({ selectFrom }) =>
@@ -42,7 +42,7 @@ export async function finalTransfers(db: Db, nftIds: readonly string[]): Promise
         .where('nft_id', 'in', nftIds)
         .where('kind', '=', 'transfer')
         .where('status', '=', 'deployed')
-        // Repeat the condition of the index, so that the index can be used.
+        // Repeat the condition of the index, so that the database can use the index.
         .where('transaction_id', 'is not', null)
         .groupBy('nft_id')
         .as('final'),
@@ -54,8 +54,9 @@ export async function finalTransfers(db: Db, nftIds: readonly string[]): Promise
 }
 
 /**
- * Returns the ENS name of an NFT's owner in the request that set the owner: the last final transfer, or the mint. Null
- * if that request had no name or another address, because the owner then has the NFT from a transfer outside the API.
+ * Returns the ENS name of an NFT's owner from the request that set the owner: the last final transfer, or the mint.
+ * Null if that request had no name. Also null if the request had another address, because the current owner then
+ * received the NFT outside the API.
  *
  * @param last the NFT's final transfers
  */
@@ -97,8 +98,9 @@ const isOfOtherRuns = (runs: readonly RunKey[]) => sql<boolean>`not exists (
 
 /**
  * Returns unsigned transfers of a blockchain, oldest first, with the data for their transactions. Omits a transfer
- * while a reorg has removed its token or an earlier transfer. Omits a burn until the mint is final: if a reorg gave the
- * token to another NFT, that NFT would be burned. Includes transfers whose NFT has failed in the meantime.
+ * while a reorg has removed its token or an earlier transfer. Omits a burn until the mint is final, because a reorg
+ * could give the token ID to another NFT, which would then be burned. Includes transfers whose NFT has failed in the
+ * meantime.
  *
  * @param except excludes transfers of these runs
  */
@@ -173,7 +175,8 @@ export async function assignTransfers(
   db: Db,
   assigned: readonly { id: string; transactionId: string }[],
 ): Promise<number> {
-  // Use `coalesce`. Otherwise, SQLite would start with all transfers without a transaction instead of the given ones.
+  // Use `coalesce`. Otherwise, SQLite would start with all transfers without a transaction instead of the given
+  // transfers.
   const pairs = sql.join(assigned.map(({ id, transactionId }) => sql`(${id}, ${transactionId})`))
   const { numAffectedRows } = await sql`
     update transfers set transaction_id = given.column2 from (values ${pairs}) as given
@@ -271,7 +274,7 @@ export async function transferFollowsUnfinal(
   return unfinal !== undefined
 }
 
-/** Counts a revert of the NFT's pending transfer. The count is stored with the NFT. */
+/** Increments the revert count of the NFT's pending transfer, which is stored with the NFT. */
 export async function countTransferRevert(db: Db, nftId: string): Promise<void> {
   await db
     .updateTable('nfts')

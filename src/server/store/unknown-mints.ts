@@ -10,8 +10,8 @@ const OPEN = sql<boolean>`state <> 'released'`
 
 /**
  * Stores the on-chain mints that no transaction of this database made. Transactions are stored before they are sent, so
- * an unknown one was made by another backend, or by this one and then lost. A transaction that counts as lost is
- * unknown too, because the NFTs that it minted are pending again.
+ * an unknown transaction was made by another backend, or by this one and then lost from the database. A transaction
+ * that counts as lost is unknown too, because the NFTs that it minted are pending again.
  */
 export async function addUnknownMints(db: Db, mints: readonly FoundMint[]): Promise<void> {
   if (mints.length === 0) return
@@ -42,14 +42,14 @@ export async function addUnknownMints(db: Db, mints: readonly FoundMint[]): Prom
 
 /**
  * Records that a Solana collection has members that the database doesn't have, unless unknown mints are already
- * recorded. The chain shows only the number of members. Call it in a transaction.
+ * recorded. The chain shows only the number of members. Call this in a transaction.
  */
 export async function addUnknownMembers(
   db: Db,
   { id, blockchain, contract_address }: Pick<CollectionRow, 'id' | 'blockchain' | 'contract_address'>,
   unknown: number,
 ): Promise<void> {
-  // Serialize concurrent processes, so that only one of them records the members.
+  // Lock the collection, so that only one of several concurrent processes records the members.
   await lockCollection(db, id)
   if ((await openMintsOf(db, id)).length > 0) return
   const now = Date.now()
@@ -85,7 +85,7 @@ export async function knownMembers(db: Db, collectionId: string): Promise<KnownM
   }
 }
 
-/** Removes mints above `block` after a reorg. A released mint stays, in case it is mined again. */
+/** Removes mints above `block` after a reorg. A released mint is kept, in case it is mined again. */
 export async function forgetUnknownMints(db: Db, blockchain: EvmBlockchain, block: number): Promise<void> {
   await db
     .deleteFrom('unknown_mints')
@@ -167,8 +167,8 @@ export async function updateUnknownMint(
 }
 
 /**
- * Removes a mint that becomes a transaction of this database. Call it first in the transaction that adopts the mint.
- * Returns false if another process has already adopted it.
+ * Removes a mint that becomes a transaction of this database. Call this first in the transaction that adopts the mint.
+ * Returns false if another process has already adopted the mint.
  */
 export async function removeUnknownMint(db: Db, { collection_id, hash }: Key): Promise<boolean> {
   const { numDeletedRows } = await db
@@ -190,7 +190,7 @@ export async function lostMintsOf(db: Db, collectionId: string) {
     .execute()
 }
 
-/** Allows a collection to mint after unexplained tokens. Returns the number of released mints. */
+/** Allows a collection to mint despite unexplained tokens. Returns the number of released mints. */
 export async function releaseUnknownMints(db: Db, collectionId: string): Promise<number> {
   const { numUpdatedRows } = await db
     .updateTable('unknown_mints')
@@ -202,8 +202,8 @@ export async function releaseUnknownMints(db: Db, collectionId: string): Promise
 }
 
 /**
- * Returns the ID after the last token that final transactions or examined mints account for. Stops at the first unknown
- * token, which may be the token of a pending NFT.
+ * Returns the ID after the last token for which there is a final transaction or an examined mint. Stops at the first
+ * unknown token, which may be the token of a pending NFT.
  */
 async function knownTokenEnd(db: Db, collectionId: string, startId: bigint): Promise<bigint> {
   const rows = await db
@@ -228,7 +228,10 @@ async function knownTokenEnd(db: Db, collectionId: string, startId: bigint): Pro
   return end
 }
 
-/** Returns the next token ID to sign for. This is the next ID on chain, but never one after unknown tokens. */
+/**
+ * Returns the next token ID to sign for. This is the next ID on chain, or the ID of the first unknown token if that is
+ * lower.
+ */
 export async function nextKnownTokenId(
   db: Db,
   { id, startId }: { id: string; startId: bigint },

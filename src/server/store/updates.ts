@@ -19,8 +19,8 @@ export async function pendingUpdates(db: Db, nftIds: readonly string[]) {
 }
 
 /**
- * Returns the collections of a blockchain that have updates to sign, and no update in a pending transaction. Needs one
- * index lookup for each collection.
+ * Returns the collections of a blockchain that have updates to sign, and that have no pending transaction with updates.
+ * Needs one index lookup for each collection.
  */
 export async function collectionsToUpdate(db: Db, blockchain: Blockchain): Promise<string[]> {
   const waiting = isPostgres(db) ? sql`updates` : sql`updates indexed by updates_sign_due`
@@ -73,8 +73,8 @@ const WITH_NFT = [
 
 /**
  * Returns updates of a collection that wait to be signed, oldest first. Omits updates of NFTs whose mint a reorg
- * removed. Omits a freeze until the mints of its NFTs are final: if a reorg gave a token to another NFT, that NFT would
- * be frozen.
+ * removed. Omits a freeze until the mints of its NFTs are final, because a reorg could give a token ID to another NFT,
+ * which would then be frozen.
  *
  * @param of.except excludes updates of these runs
  */
@@ -117,8 +117,8 @@ export async function listSignable(
 }
 
 /**
- * Matches an update if neither it nor an earlier pending update of its NFT is for these runs. A reorg can make several
- * pending again.
+ * Matches an update if neither the update nor an earlier pending update of its NFT belongs to these runs. A reorg can
+ * make several updates pending again.
  */
 const isOfOtherRuns = (runs: readonly string[]) => sql<boolean>`
   coalesce((select run from requests where requests.id = updates.request_id), '') not in (${sql.join(runs)})
@@ -258,7 +258,7 @@ export async function setUnknownRevision(
   await reindexed(db, ids, () => db.updateTable('nfts').set(changed).where('id', 'in', ids).execute())
 }
 
-/** Returns the commitments of a collection that didn't fail, with their transactions, oldest first. */
+/** Returns the commitments of a collection with their transactions, oldest first. Omits failed commitments. */
 export async function listCommitments(db: Db, collectionId: string) {
   const rows = await commitments(db, collectionId)
     .select(['updates.metadata as provenance', 'updates.first_token_id', 'updates.status', 'updates.id'])
@@ -274,7 +274,10 @@ export async function listCommitments(db: Db, collectionId: string) {
   return rows.map(({ transaction_id, ...row }) => ({ ...row, transaction: transactions.get(transaction_id ?? '') }))
 }
 
-/** Returns a collection's commitment to a hash and when it was accepted. Returns null if there is none or it failed. */
+/**
+ * Returns a collection's commitment to a hash, and when the commitment was accepted. Returns null if there is none, or
+ * if it failed.
+ */
 export async function findCommitment(db: Db, collectionId: string, provenance: string) {
   const row = await commitments(db, collectionId)
     .innerJoin('requests', 'requests.id', 'updates.request_id')
@@ -284,7 +287,7 @@ export async function findCommitment(db: Db, collectionId: string, provenance: s
   return row ?? null
 }
 
-/** Returns the terms of the collection's commitments that have any, with their hashes. */
+/** Returns the terms and hashes of a collection's commitments. Omits commitments without terms. */
 export async function termsOfCommitments(db: Db, collectionId: string) {
   const rows = await commitments(db, collectionId)
     .select(['updates.metadata as provenance', 'updates.files', 'updates.status'])
@@ -293,7 +296,7 @@ export async function termsOfCommitments(db: Db, collectionId: string) {
   return rows.map(({ files, ...row }) => ({ ...row, ...termsIn(files) }))
 }
 
-/** The terms of a commitment for a shuffled drop: the margin of the drop, or what the commitment seals. */
+/** The terms of a commitment for a shuffled drop: the margin of the drop, or the hash that the commitment seals. */
 export type CommitmentTerms = { shuffle_margin: number } | { seal_of: string; leaves_url: string }
 
 /** Parses the terms of a commitment. */
@@ -309,7 +312,7 @@ const commitments = (db: Db, collectionId: string) =>
     .where('updates.kind', '=', sql.lit('provenance'))
     .where('updates.status', '<>', sql.lit('failed'))
 
-/** Deletes unknown updates above `block`, because a reorg removed those blocks. */
+/** Deletes unknown updates above `block`, because a reorg removed their blocks. */
 export async function forgetUnknownUpdates(db: Db, blockchain: Blockchain, block: number): Promise<void> {
   await db
     .deleteFrom('unknown_updates')

@@ -38,7 +38,8 @@ const watchedAs = (db: Db, { id, block_hash }: Seen) =>
     .where('watched', '=', sql.lit(1))
 
 /**
- * Stops watching transactions whose blocks are final. Returns how many were still in the block where they were seen.
+ * Stops watching transactions whose blocks are final. Returns how many of them were still in the block in which they
+ * were seen.
  */
 export async function endWatch(db: Db, seen: readonly Seen[]): Promise<number> {
   if (seen.length === 0) return 0
@@ -58,7 +59,8 @@ export async function endWatch(db: Db, seen: readonly Seen[]): Promise<number> {
 }
 
 /**
- * Changes a watched transaction. Returns false, and writes nothing, if it is no longer in the block where it was seen.
+ * Changes a watched transaction. Returns false, and writes nothing, if the transaction is no longer in the block in
+ * which it was seen.
  */
 export async function updateWatched(db: Db, seen: Seen, changes: Changes): Promise<boolean> {
   return (await watchedAs(db, seen).set(changes).executeTakeFirst()).numUpdatedRows > 0n

@@ -42,7 +42,7 @@ export async function findDelivery(db: Db, webhookId: string, eventId: string): 
   return row ?? null
 }
 
-/** Records an attempt. Has no effect if the delivery has already ended, because another process has completed it. */
+/** Records an attempt. Has no effect if another process has already completed the delivery. */
 export async function recordAttempt(
   db: Db,
   { webhook_id, event_id }: Pick<DeliveryRow, 'webhook_id' | 'event_id'>,
@@ -78,7 +78,7 @@ export async function giveUp(db: Db, webhookId: string, error: string, before?: 
 }
 
 export interface ReplayChoice {
-  /** Queues only deliveries of these events. Default: of all events. */
+  /** Queues only deliveries of these events. Default: deliveries of all events. */
   eventIds?: readonly string[] | undefined
   /**
    * Queues deliveries of events since this time, in any state. If neither this nor `eventIds` is set, only failed
@@ -87,7 +87,7 @@ export interface ReplayChoice {
   since?: number | undefined
 }
 
-/** Queues deliveries again, with the same event IDs and content. Returns their number. */
+/** Queues deliveries again, with the same event IDs and content. Returns the number of queued deliveries. */
 export async function requeueDeliveries(db: Db, webhookId: string, { eventIds, since }: ReplayChoice): Promise<number> {
   const { numUpdatedRows } = await db
     .updateTable('webhook_deliveries')
@@ -106,7 +106,7 @@ export async function requeueDeliveries(db: Db, webhookId: string, { eventIds, s
   return Number(numUpdatedRows)
 }
 
-/** Counts the deliveries of every webhook, or of one, by state. */
+/** Counts deliveries by state, for every webhook or for one. */
 export async function countDeliveries(db: Db, webhookId?: string): Promise<Map<string, Record<DeliveryState, number>>> {
   const rows = await db
     .selectFrom('webhook_deliveries')
@@ -146,8 +146,8 @@ export async function removeDeliveries(db: Db, webhookId: string, eventIds: read
  * false if nothing is left to delete.
  */
 export async function forgetOld(db: Db, before: number, now: number, limit: number): Promise<boolean> {
-  // An expired listener has only pending deliveries. Deliveries that it has read are deleted, and removing a webhook
-  // also deletes its deliveries.
+  // An expired listener has only pending deliveries, because deliveries that a listener has read are deleted. Removing
+  // a webhook also deletes its deliveries.
   await db
     .deleteFrom('webhook_deliveries')
     .where('state', '=', sql.lit('waiting'))

@@ -33,7 +33,8 @@ export async function findWebhook(db: Db, id: string): Promise<ListedWebhook | n
 }
 
 /**
- * Returns whether there is an active webhook to send events to. Listeners don't count, because they read their events.
+ * Returns whether there is an active webhook to which events are sent. Listeners don't count, because they read events
+ * from the database.
  */
 export async function isSentTo(db: Db): Promise<boolean> {
   const active = db.selectFrom('webhooks').select('id').where('kind', '=', 'url').where('status', '=', 'active')
@@ -56,7 +57,7 @@ export async function removeWebhook(db: Db, id: string): Promise<void> {
 
 /**
  * Claims webhooks that have due deliveries. Skips webhooks with an active lease. Only one process at a time sends to a
- * webhook, so that it knows how many requests are in flight.
+ * webhook, so that the process knows how many requests are in flight.
  */
 export async function claimWebhooks(db: Db, { now, leaseMs, limit }: ClaimOptions): Promise<WebhookRow[]> {
   const due = await db
@@ -110,7 +111,7 @@ export async function updateClaimedWebhook(
 }
 
 /**
- * Enables a webhook again and resets its failures. A process that has claimed the webhook loses its lease, and its
+ * Enables a webhook again and resets its failures. If a process has claimed the webhook, it loses its lease and its
  * result is ignored.
  */
 export async function reviveWebhook(db: Db, id: string): Promise<void> {

@@ -1,8 +1,8 @@
 import type { Migration } from 'kysely'
 
 /**
- * All migrations by name, in order. A released migration is never changed. Its code is loaded when it runs, because
- * most starts find the schema up to date.
+ * All migrations by name, in order. A released migration never changes. A migration's code is loaded only when it runs,
+ * because the schema is up to date on most starts.
  */
 export const MIGRATIONS: Readonly<Record<string, Migration>> = {
   // The name ends with a digest of its statements, so that a database with another initial schema is recognized.

@@ -4,25 +4,25 @@ import { chunksOf } from '../../../core/chunks-of.ts'
 import type { Store } from '../open-store.ts'
 import { type Direct, keepDirect } from './direct.ts'
 
-/** A notification that a process has written work for other processes. */
+/** A notification that a process has written work that other processes can do. */
 export type Word =
   | { what: 'collection'; blockchain: string }
   | { what: 'nfts'; collection: string; files: boolean; mint: boolean }
   | { what: 'transfer' }
 
 export interface Bus {
-  /** Notifies the other processes soon, grouped with other notifications. A lost one only delays work. */
+  /** Notifies the other processes soon, grouped with other notifications. A lost notification only delays work. */
   tell(word: Word): void
   close(): Promise<void>
 }
 
 const CHANNEL = 'gdn'
 /**
- * Time in milliseconds. Notifications within this time share a message, because concurrent senders wait for each other
- * in PostgreSQL.
+ * Time in milliseconds during which notifications are collected into one message. Concurrent senders wait for each
+ * other in PostgreSQL, so fewer messages are faster.
  */
 const GATHER_MS = 5
-/** Maximum number of notifications in a message, whose size is limited to 8,000 bytes. */
+/** Maximum number of notifications in a message. PostgreSQL limits a message to 8,000 bytes. */
 const WORDS_AT_ONCE = 40
 
 export interface BusOptions {
@@ -81,8 +81,8 @@ export function openBus({ store, onWord }: BusOptions): Bus {
 }
 
 /**
- * Returns the valid notifications of a message from another process. Any client that may write to the database can send
- * messages.
+ * Returns the valid notifications in a message from another process. Any client with write access to the database can
+ * send messages.
  */
 function readWords(payload: string, self: string): readonly Word[] {
   try {

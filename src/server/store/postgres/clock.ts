@@ -9,8 +9,9 @@ export interface DatabaseClock {
 }
 
 /**
- * Starts a clock that follows the database's time, so that due times agree even if the clocks of machines differ. The
- * time is read periodically, and extrapolated with a monotonic clock. Leases are compared in the database itself.
+ * Starts a clock that follows the database's time, so that processes agree on due times even if the clocks of their
+ * machines differ. The time is read periodically, and extrapolated with a monotonic clock. Leases are compared in the
+ * database itself.
  */
 export async function startDatabaseClock(db: Db): Promise<DatabaseClock> {
   let offset = 0

@@ -6,7 +6,7 @@ import { Secret } from '../../../core/secret.ts'
 
 /** The parsed location of a PostgreSQL database, with its user. */
 export interface DatabaseAddress {
-  /** The host: a name or address, or the folder of a Unix socket. */
+  /** The host: a name, an address, or the folder of a Unix socket. */
   host: string
   port: number
   database: string
@@ -14,7 +14,7 @@ export interface DatabaseAddress {
   password: Secret | undefined
   /** TLS options; false for an unencrypted connection. */
   tls: ConnectionOptions | false
-  /** The URL as it may be shown: without password and parameters. */
+  /** The URL for display, without password and parameters. */
   shown: string
 }
 
@@ -23,7 +23,7 @@ const MODES = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-ful
 type Mode = (typeof MODES)[number]
 const PARAMETERS = new Set(['host', 'port', 'dbname', 'user', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey'])
 
-/** The hint has no user, because errors redact all text between `//` and `@`, which may contain a password. */
+/** The hint omits the user, because errors redact all text between `//` and `@`, which may contain a password. */
 const FORM = 'Use the form postgres://<host>:5432/<database>?user=<user>.'
 
 /** Placeholder for an empty host, which `URL` would reject. The host is then in the parameters, or is localhost. */
@@ -91,8 +91,8 @@ function readTls(parameters: ReadonlyMap<string, string>, local: boolean): Conne
     ...(certificate === undefined ? {} : { cert: readCertificate(certificate) }),
     ...(key === undefined ? {} : { key: readCertificate(key) }),
   }
-  // Like libpq, always check a given root certificate, regardless of the mode. With public authorities, also check the
-  // server's name, because they issue certificates for any server.
+  // Like libpq, always check a given root certificate, regardless of the mode. With public certificate authorities,
+  // also check the server's name, because they issue certificates for any server.
   if (mode === 'verify-full' || rootFile === 'system') return { ...root, ...own, rejectUnauthorized: true }
   if (mode === 'verify-ca' || rootFile !== undefined) {
     return { ...root, ...own, rejectUnauthorized: true, checkServerIdentity: () => undefined }

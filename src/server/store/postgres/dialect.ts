@@ -9,7 +9,7 @@ import {
 import type { Pool } from 'pg'
 
 /**
- * The maximum time in milliseconds for which a process that was stopped inside a transaction blocks other processes.
+ * The maximum time in milliseconds for which a process that is stopped inside a transaction can block other processes.
  */
 const IDLE_IN_TRANSACTION_MS = 30_000
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 
-/** A resource that lives as long as a connection to the server itself. */
+/** A resource that exists as long as a connection to the server itself. */
 export interface Direct {
   close(): Promise<void>
 }
@@ -20,8 +20,8 @@ export interface DirectOptions {
 }
 
 /**
- * Keeps a dedicated connection to the server, and reopens it if it is lost. Checks it every three seconds, because a
- * server whose machine has failed sends nothing.
+ * Keeps a dedicated connection to the server, and reopens it if it is lost. Checks the connection every three seconds,
+ * because a server on a failed machine doesn't close its connections.
  */
 export function keepDirect({ config, open, onLost }: DirectOptions): Direct {
   const closing = new AbortController()
@@ -47,7 +47,7 @@ export function keepDirect({ config, open, onLost }: DirectOptions): Direct {
         await client.query('select 1')
       }
     } catch {
-      // Handle this case like a reported disconnect.
+      // Handle an error like a lost connection.
     } finally {
       signal.removeEventListener('abort', leave)
       // Don't wait for a graceful disconnect, because a pending query would delay it.

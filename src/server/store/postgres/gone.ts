@@ -22,8 +22,8 @@ const WORDS =
   /Connection terminated|not queryable|timeout exceeded when trying to connect|Query read timeout|Client was closed|server conn crashed|query_wait_timeout|pooler|Cannot use a pool after/i
 
 /**
- * Returns whether a query failed because the database is unreachable or can't serve it now. The query itself is valid,
- * and may succeed later.
+ * Returns whether a query failed because the database is unreachable or temporarily can't serve it. The query itself is
+ * valid, and may succeed later.
  */
 export function isDatabaseGone(error: unknown): boolean {
   for (let at = error, depth = 0; at instanceof Error && depth < 8; at = at.cause, depth++) {
@@ -51,8 +51,8 @@ export function toldOfDatabase(error: unknown): unknown {
 const REPEATED = new Set(['40001', '40P01'])
 
 /**
- * Returns whether a transaction was aborted in favor of another one (deadlock, serialization). If so, a retry may
- * succeed at once.
+ * Returns whether a transaction was aborted in favor of another one (deadlock, serialization). If so, an immediate
+ * retry may succeed.
  */
 export const isConflict = (error: unknown): boolean => REPEATED.has(systemCode(error) ?? '')
 

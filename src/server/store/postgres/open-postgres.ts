@@ -14,7 +14,7 @@ import { isConflict } from './gone.ts'
 export interface PostgresOptions {
   url: Secret
   /**
-   * URL of the server itself if `url` points to a pooler. It is used for resources that live as long as a connection.
+   * URL of the server itself if `url` points to a pooler. It is used for resources that exist as long as a connection.
    */
   directUrl?: Secret | undefined
   /** Maximum number of connections. */
@@ -29,14 +29,19 @@ export interface PostgresOptions {
 
 const CONNECTIONS = 10
 const CONNECT_WITHIN_MS = 5000
-/** Default timeout of a statement in milliseconds. If it expires, the server is gone and the system hasn't noticed. */
+/**
+ * Default timeout of a statement in milliseconds. If it expires, the server is gone and the operating system hasn't
+ * noticed.
+ */
 const RESPONSE_WITHIN_MS = 60_000
 /** Delay in milliseconds until the first keepalive probe of a connection without a statement timeout. */
 const KEEP_ALIVE_AFTER_MS = 10_000
 const LEAST_VERSION = 15
 const MAX_TRIES = 20
 
-/** Parses 64-bit integers as numbers. They are times and counts, far below 2^53. Larger values are stored as text. */
+/**
+ * Parses 64-bit integers as numbers. All of them are times or counts, far below 2^53. Larger values are stored as text.
+ */
 const types = {
   getTypeParser(oid: number, format?: 'text' | 'binary') {
     return oid === pg.types.builtins.INT8 ? Number : pg.types.getTypeParser(oid, format)
@@ -75,8 +80,8 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
     unchecked = false,
   } = options
   const db = connect({ ...clientConfig(address), max: connections, query_timeout: responseWithinMs })
-  // Run this without a statement timeout. An index of millions of rows takes minutes, and other processes wait for the
-  // one that migrates.
+  // Run this without a statement timeout. Creating an index of millions of rows takes minutes, and other processes wait
+  // for the one that migrates.
   const patiently = async (work: (db: Kysely<Schema>) => Promise<void>) => {
     const patient = connect({ ...clientConfig(address), max: 1, keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS })
     try {
@@ -102,9 +107,9 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
 
 function connect(config: pg.PoolConfig): Kysely<Schema> {
   const pool = new pg.Pool({ ...config, allowExitOnIdle: true })
-  // A broken idle connection is removed from the pool, and the next query gets another one.
+  // A broken idle connection is removed from the pool, and the next query uses another connection.
   pool.on('error', () => {})
-  // The next query reports a connection that broke inside a transaction, between two queries.
+  // If a connection breaks inside a transaction, between two queries, the next query reports the error.
   pool.on('connect', (client) => void client.on('error', () => {}))
   return new Kysely<Schema>({
     dialect: createPostgresDialect(pool),
@@ -112,7 +117,7 @@ function connect(config: pg.PoolConfig): Kysely<Schema> {
   })
 }
 
-/** Retries work that was aborted in favor of another transaction. None of it was committed. */
+/** Retries work that was aborted in favor of another transaction. Nothing of the aborted work was committed. */
 async function repeatConflicts<Result>(work: () => Promise<Result>): Promise<Result> {
   for (let tried = 1; ; tried++) {
     try {

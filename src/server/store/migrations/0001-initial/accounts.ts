@@ -1,7 +1,7 @@
 import { type Kysely, sql } from 'kysely'
 import { optional, required } from './columns.ts'
 
-/** Creates the tables of accounts, their API keys and requests, and used signed URLs. */
+/** Creates the tables of accounts, API keys, requests and used signed URLs. */
 export async function createAccounts(db: Kysely<unknown>): Promise<void> {
   await db.schema
     .createTable('accounts')

@@ -15,7 +15,7 @@ export async function createChains(db: Kysely<unknown>): Promise<void> {
     // `embedded`, or `remote` for a public network with an RPC URL.
     .addColumn('network', 'text', (c) => c.notNull().defaultTo('embedded'))
     .addColumn('chain_id', 'bigint')
-    // The block from which owners are followed, and the process that follows them.
+    // The block from which the owner follower reads events, and the process that has the follower role.
     .addColumn('start_block', 'bigint')
     .addColumn('follower', 'text')
     .addColumn('follower_until', 'bigint', (c) => c.notNull().defaultTo(0))
@@ -32,7 +32,8 @@ export async function createChains(db: Kysely<unknown>): Promise<void> {
     .addPrimaryKeyConstraint('chain_blocks_key', ['blockchain', 'number'])
     .execute()
 
-  // Mints without a transaction in the database: it was restored, it lost commits, or another program uses the key.
+  // Mints without a transaction in the database, because the database was restored or lost commits, or because another
+  // program uses the key.
   await db.schema
     .createTable('unknown_mints')
     .$call(required('text', 'collection_id', 'hash', 'blockchain'))
@@ -51,7 +52,7 @@ export async function createChains(db: Kysely<unknown>): Promise<void> {
     .where(sql<boolean>`state <> 'released'`)
     .execute()
 
-  // Updates without a transaction in the database. Each token has a separate row.
+  // Updates without a transaction in the database, with one row for each token.
   await db.schema
     .createTable('unknown_updates')
     .$call(required('text', 'collection_id', 'token_id'))

@@ -50,7 +50,7 @@ export async function createCollections(db: Kysely<unknown>, dialect: InitialDia
     .execute()
   const nfts = (name: string) => db.schema.createIndex(`nfts_${name}`).on('nfts')
   const isAt = (step: string) => sql<boolean>`step = ${sql.lit(step)}`
-  // Lists read only this index, so their cost doesn't depend on the size of the table.
+  // Lists read only this index, so that their cost doesn't depend on the size of the table.
   await nfts('listing').columns(['collection_id', 'seq', 'id']).execute()
   await nfts('files_due').columns(['next_attempt_at', 'seq']).where(isAt('files')).execute()
   await nfts('mint_due').columns(['collection_id', 'seq']).where(isAt('mint')).execute()

@@ -28,7 +28,8 @@ export async function createExplorerTables(db: Kysely<unknown>, dialect: Initial
 
   await dialect.createNftCounts(db)
 
-  // Words and the NFTs that have them, separately for each account. A background job adds the NFTs up to the cursor.
+  // Words and the NFTs that have them, separately for each account. A background job has indexed the NFTs up to the
+  // cursor.
   await dialect.createNftTerms(db)
   await db.schema
     .createTable('nft_term_cursor')

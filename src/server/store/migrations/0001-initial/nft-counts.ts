@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely'
 import { required } from './columns.ts'
 
 /**
- * The counts in `nft_counts`, each with its condition. NFTs that wait to be signed share a count with signed ones,
+ * The counts in `nft_counts`, each with its condition. NFTs that wait to be signed and signed NFTs share a count,
  * because each additional count would cost another write per NFT.
  */
 export const CONDITIONS = {
@@ -23,8 +23,8 @@ export const listCounts = (entry: (count: CountName) => string, separator = ', '
 
 /**
  * Creates the table of counts of NFTs by state. A run has one row for every 4,096 NFTs in the order of acceptance, so a
- * million NFTs take 245 rows. The counts give totals and the position where a page begins. Triggers keep them up to
- * date.
+ * million NFTs need 245 rows. The counts provide totals and the position at which a page begins. Triggers keep the
+ * counts up to date.
  */
 export function nftCounts(db: Kysely<unknown>) {
   const table = db.schema

@@ -32,8 +32,8 @@ const changesIn = (table: 'added' | 'removed', sign: '+' | '-') => {
   return `select request_id, collection_id, seq >> 12 as bucket, ${deltas} from ${table}`
 }
 
-// Sum old and new rows without joining them. PostgreSQL plans the query for the first statement of a session, and a
-// join that is planned for single rows would remain a nested loop for all later statements.
+// Sum old and new rows without joining them. PostgreSQL plans the query at the first statement of a session. A join
+// planned for single rows would remain a nested loop for all later statements.
 const CHANGES = {
   insert: changesIn('added', '+'),
   update: `${changesIn('added', '+')} union all ${changesIn('removed', '-')}`,
@@ -47,9 +47,9 @@ const TRANSITION_TABLES = {
 }
 
 /**
- * Creates a trigger that counts NFTs. Many transactions count concurrently, and with a single row, each would wait for
- * the commits of the others. Each transaction therefore uses a row that isn't locked, or adds one. A key has as many
- * rows as transactions ever counted concurrently, and the sum of its rows is the count.
+ * Creates a trigger that counts NFTs. Many transactions count concurrently, and with a single row per key, each would
+ * wait for the commits of the others. Each transaction therefore uses a row that isn't locked, or adds a row. A key has
+ * as many rows as transactions ever counted concurrently, and the sum of its rows is the count.
  */
 async function createTrigger(db: Kysely<unknown>, event: 'insert' | 'update' | 'delete'): Promise<void> {
   await sql

@@ -3,7 +3,7 @@ import { required } from './columns.ts'
 
 /** Creates the tables that the processes of a backend share: its identity, secrets and rate limits. */
 export async function createProcessTables(db: Kysely<unknown>): Promise<void> {
-  // Clients identify a backend by its row here. The table has only this row, whose key is 1.
+  // The table has a single row with the key 1. Clients identify a backend by this row.
   await db.schema
     .createTable('backend')
     .addColumn('one', 'integer', (c) => c.primaryKey())

@@ -2,9 +2,10 @@ import { type Kysely, sql } from 'kysely'
 import { isPostgres } from '../../dialect.ts'
 import { optional, required } from './columns.ts'
 
-/** Creates the table of the clients' reference IDs and the operations that they refer to. */
+/** Creates the table of clients' reference IDs and their operations. */
 export async function createReferences(db: Kysely<unknown>): Promise<void> {
-  // The primary key allows one operation for each reference ID, even if several processes accept requests concurrently.
+  // The primary key permits only one operation for each reference ID, even if several processes accept requests
+  // concurrently.
   await db.schema
     .createTable('operation_references')
     .$call(required('text', 'scope_id', 'operation', 'reference_id', 'digest', 'target_id'))

@@ -22,7 +22,7 @@ export const sqlite: InitialDialect = {
   },
 }
 
-/** Returns SQL that is 1 if a row of the trigger is counted, and 0 otherwise. */
+/** Returns an SQL expression that is 1 if the trigger's old or new row belongs to a count, and 0 otherwise. */
 const isIn = (row: 'old' | 'new', count: CountName) =>
   `(${CONDITIONS[count].replaceAll('status', `${row}.status`).replaceAll('step', `${row}.step`)})`
 

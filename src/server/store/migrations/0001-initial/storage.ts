@@ -3,7 +3,7 @@ import { required, withLease } from './columns.ts'
 import type { InitialDialect } from './dialect.ts'
 
 /**
- * Creates the tables of files: IPFS blocks, files stored outside the data directory, and content to publish to an IPFS
+ * Creates the tables of IPFS blocks, of files stored outside the data directory, and of content to publish to an IPFS
  * node or a pinning service.
  */
 export async function createStorage(db: Kysely<unknown>, dialect: InitialDialect): Promise<void> {

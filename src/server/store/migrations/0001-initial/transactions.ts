@@ -39,8 +39,8 @@ export async function createTransactions(db: Kysely<unknown>): Promise<void> {
   await index('leased').columns(['lease_until']).where(isLeased).execute()
   await index('watched').columns(['blockchain', 'block_number']).where(sql.ref('watched'), '=', sql.lit(1)).execute()
   await index('unfinished').columns(['collection_id']).where(isSigned).execute()
-  // Unfinished mints of an EVM collection have different first token IDs. A deployment has no token ID, so that a
-  // collection has at most one unfinished deployment.
+  // Unfinished mints of an EVM collection have different first token IDs. A deployment has no token ID, so a collection
+  // has at most one unfinished deployment.
   await index('evm_unfinished')
     .unique()
     .expression(sql`collection_id, coalesce(start_id, '')`)
@@ -48,7 +48,7 @@ export async function createTransactions(db: Kysely<unknown>): Promise<void> {
     .execute()
   // A Solana mint has at most one unfinished transaction.
   await index('mint_unfinished').unique().columns(['mint']).where(isSigned).execute()
-  // Index to count the pending transactions of a signer before signing.
+  // Index for counting a signer's pending transactions before signing.
   await index('ahead').columns(['blockchain', 'signer']).where(isSigned).execute()
   await index('factory').columns(['blockchain']).where(sql.ref('kind'), '=', sql.lit('factory')).execute()
   await index('hash').columns(['hash']).execute()

@@ -32,7 +32,7 @@ export async function createTransfers(db: Kysely<unknown>, dialect: InitialDiale
     .where(sql<boolean>`status = 'initiated' and transaction_id is null`)
     .execute()
   await index('request').columns(['request_id']).execute()
-  // Index to compute the costs that runs with a limit reserve.
+  // Index for computing the costs that runs with a limit reserve.
   await index('waiting')
     .columns(['collection_id'])
     .where(sql<boolean>`status = 'initiated' and transaction_id is null`)

@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import { isLeased, optional, required, withLease } from './columns.ts'
 import type { InitialDialect } from './dialect.ts'
 
-/** Creates the table of metadata updates and freezes, and of commitments to provenance hashes, which have no NFT. */
+/** Creates the table of metadata updates, freezes, and commitments to provenance hashes. A commitment has no NFT. */
 export async function createUpdates(db: Kysely<unknown>, dialect: InitialDialect): Promise<void> {
   await db.schema
     .createTable('updates')
@@ -35,7 +35,7 @@ export async function createUpdates(db: Kysely<unknown>, dialect: InitialDialect
   await index('sign_due').columns(['blockchain', 'collection_id', 'seq']).where(isAt('sign')).execute()
   await index('on_chain').columns(['collection_id']).where(isAt('chain')).execute()
   await index('request').columns(['request_id']).execute()
-  // Index to compute the costs that runs with a limit reserve.
+  // Index for computing the costs that runs with a limit reserve.
   await index('unsigned')
     .columns(['collection_id'])
     .where(sql<boolean>`status = 'initiated' and transaction_id is null`)

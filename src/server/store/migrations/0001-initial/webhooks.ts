@@ -2,8 +2,8 @@ import { type Kysely, sql } from 'kysely'
 import { optional, required } from './columns.ts'
 
 /**
- * Creates the tables of webhooks and of the outbox. The outbox has events, which are written in the transaction of
- * their change, and their deliveries.
+ * Creates the tables of webhooks and of the outbox. The outbox consists of events and their deliveries. An event is
+ * written in the transaction of the change that it reports.
  */
 export async function createWebhooks(db: Kysely<unknown>): Promise<void> {
   await db.schema
