@@ -15,7 +15,7 @@ import type { Db } from '../store/schema.ts'
 import { type Row, readTableRows, TableSum } from './rows.ts'
 import { type TableShape, tablesOf } from './tables.ts'
 
-/** Identifies the file format in an export's header. */
+/** The format and version in the header of an export. */
 export const FORMAT = { gdn: 'database', version: 1 } as const
 
 /** Secrets that a single process stores in files of its data directory. A cluster stores them in its database. */
@@ -33,8 +33,9 @@ export interface CopyResult {
 }
 
 /**
- * Writes a consistent snapshot of a backend's database to a file, as one line of JSON per row. The file is private: it
- * contains the secret of signed URLs and the keys of embedded chains. The backend of a data directory must be stopped.
+ * Writes a consistent snapshot of a backend's database to a file, as one line of JSON per row. The file is private,
+ * because it contains the secret of signed URLs and the keys of embedded chains. The backend of a data directory must
+ * be stopped.
  *
  * @param signal aborts the export and removes the file
  * @throws GdnError `data_dir_busy`; `usage` if the file already exists or can't be written
@@ -62,7 +63,7 @@ export async function exportDatabase(
   }
 }
 
-/** Writes the file. Removes it if that fails. */
+/** Writes the file, and removes it on failure. */
 async function write({ db }: Store, secrets: readonly Row[], file: string, signal: AbortSignal) {
   const output = openNew(file)
   const counted = { tables: 0, rows: 0, nfts: 0 }
@@ -71,7 +72,7 @@ async function write({ db }: Store, secrets: readonly Row[], file: string, signa
       .transaction()
       .setIsolationLevel('repeatable read')
       .execute((db) => pipeline(linesOf(db, secrets, counted), output, { signal }))
-    // Don't wait for the transaction after an abort: if the database doesn't respond, the transaction can't be ended.
+    // Don't wait for the transaction after an abort: if the database doesn't respond, the transaction can't end.
     await orAborted(written, signal)
     return counted
   } catch (error) {
@@ -80,7 +81,7 @@ async function write({ db }: Store, secrets: readonly Row[], file: string, signa
   }
 }
 
-/** Opens a new private file. It is synced to disk when it is closed. */
+/** Opens a new private file. The file is synced to disk when it is closed. */
 function openNew(file: string): WriteStream {
   try {
     return createWriteStream(file, { fd: openSync(file, 'wx', 0o600), flush: true })
@@ -115,7 +116,7 @@ function secretsOf(dataDir: string): Row[] {
   })
 }
 
-/** Yields the lines of an export. Adds the numbers of rows to `counted`. */
+/** Yields the lines of an export, and counts the exported tables, rows and NFTs in `counted`. */
 async function* linesOf(
   db: Db,
   secrets: readonly Row[],

@@ -22,8 +22,8 @@ const ROWS_AT_ONCE = 1000
 
 /**
  * Imports an export into an empty database in one transaction. Each table is read back and compared with the export by
- * count and hash. The backend keeps its ID and gets a new incarnation, because it doesn't know requests that were
- * accepted after the export, and clients must detect that.
+ * count and hash. The backend keeps its ID and gets a new incarnation. By the incarnation, clients detect that requests
+ * accepted after the export are missing.
  *
  * @throws GdnError `invalid_input` for a file that isn't a complete export of this version; `data_dir` if the database
  * isn't empty
@@ -46,7 +46,7 @@ export async function importDatabase(place: DatabasePlace, path: string): Promis
       const counted = await store.db.transaction().execute(async (db) => {
         const { secrets, ...counted } = await readAll(db, file)
         await startIncarnation(db)
-        // Store the keys before the commit, because the rows are useless without the keys that created them.
+        // Store the keys before the commit, because the rows are useless without these keys.
         if (postgres === null) await keepInFiles(db, resolve(place.dataDir), secrets)
         return counted
       })
@@ -165,7 +165,7 @@ async function compare(
   if (stored.rows !== sum.rows || stored.sha256 !== sum.sha256) {
     throw refuse(`the database does not return the rows of ${table.name} as they were exported`)
   }
-  // New rows must continue the sequence of the imported ones.
+  // New rows must continue the sequence of the imported rows.
   if (!isPostgres(db) || table.sequence === null || sum.rows === 0) return
   await sql`select setval(pg_get_serial_sequence(${table.name}, ${table.sequence}),
     (select max(${sql.ref(table.sequence)}) from ${sql.table(table.name)}))`.execute(db)

@@ -22,8 +22,8 @@ export interface RestoreOptions {
 /**
  * Stores blocks in the database of a backend, which may be running. Publishes the files and directories that the blocks
  * form, as the backend's configuration specifies. Creates the database if there is none. Checks each block against its
- * CID, and replaces a stored block that doesn't match it. A complete file in the database is served instead of a
- * damaged one in the file storage.
+ * CID, and replaces stored blocks that don't match their CIDs. A complete file in the database is served instead of a
+ * damaged copy in the file storage.
  */
 export async function restoreBlocks(place: DatabasePlace, options: RestoreOptions): Promise<{ publishes: boolean }> {
   const settings = await loadServerSettings(place.dataDir, place.settingsFile)
@@ -81,8 +81,8 @@ async function publishAll(store: Store, target: PublishTarget, cids: RestoreOpti
 }
 
 /**
- * Queries the IPFS node and the pinning service once, so that a wrong configuration is reported now. The backend
- * publishes, and retries until it succeeds.
+ * Queries the IPFS node and the pinning service once, so that a wrong configuration is reported now. The backend does
+ * the publishing, and retries it until it succeeds.
  */
 async function checkTargets(
   { storage, pinning }: Pick<ServerSettings, 'storage' | 'pinning'>,
@@ -91,7 +91,7 @@ async function checkTargets(
   const { openPinning, openRemoteFiles } = await import('../storage/remote/open-remote.ts')
   const { env } = process
   const surroundings = { credentialsDirectory: env.CREDENTIALS_DIRECTORY, env, userAgent: 'gdn', now: Date.now }
-  // A credential may be readable only by the service that runs the backend.
+  // Possibly only the service that runs the backend can read the credential.
   const hasCredential = pinning?.token_credential !== undefined
   try {
     if (storage.kind === 'ipfs' && storage.auth_credential === undefined) {

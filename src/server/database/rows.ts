@@ -9,7 +9,7 @@ export type Row = readonly (string | number | null | { base64: string })[]
 
 const PAGE = 1000
 
-/** Yields all rows of a table, or those that match, in pages sorted by key. */
+/** Yields the rows of a table that match a condition, in pages sorted by key. Default: all rows. */
 export async function* readTableRows(
   db: Db,
   { name, columns, key }: TableShape,
@@ -59,7 +59,7 @@ export async function writeRows(db: Db, { name, columns }: TableShape, rows: rea
 const MODULUS = 2n ** 256n
 
 /**
- * A checksum of a table's rows that doesn't depend on their order, because SQLite and PostgreSQL sort text differently.
+ * A checksum of a table's rows that is independent of their order, because SQLite and PostgreSQL sort text differently.
  */
 export class TableSum {
   rows = 0
