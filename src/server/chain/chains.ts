@@ -51,8 +51,8 @@ export interface Chains {
   /** Returns the network of a blockchain. Starts the node of an embedded chain if it isn't running yet. */
   network(blockchain: EvmBlockchain): Promise<EvmNetwork>
   /**
-   * Returns whether this process works on a blockchain. A single process works on all. In a cluster, every process
-   * works on networks with an RPC URL, and one process works on the embedded chains.
+   * Returns whether this process works on a blockchain. Outside a cluster, the process works on all blockchains. In a
+   * cluster, every process works on networks with an RPC URL, and one process works on the embedded chains.
    */
   serves(blockchain: Blockchain): boolean
   /** Sets whether this process runs the embedded chains. */

@@ -52,7 +52,7 @@ export async function readCollectionLogs(
   return await network.request<RawLog[]>('eth_getLogs', [range])
 }
 
-/** The tokens that one transaction minted in one collection. Their IDs are consecutive. */
+/** The tokens that one transaction minted in one collection, which have consecutive IDs. */
 export interface Mint {
   blockNumber: number
   transactionHash: Hex

@@ -6,7 +6,7 @@ import type { Hex } from './network.ts'
 
 type CollectionFacts = NewCollection & Pick<CollectionRow, 'factory_address'>
 
-/** Returns the init arguments of a collection's contract. Only these arguments determine its address. */
+/** Returns the init arguments of a collection's contract. The contract's address depends only on these arguments. */
 export function collectionInit(collection: CollectionFacts): CollectionInit {
   return {
     requestId: `0x${createHash('sha256').update(collection.id).digest('hex')}`,

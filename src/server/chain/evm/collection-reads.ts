@@ -31,7 +31,7 @@ export interface CollectionLifecycle {
   enableBurn: boolean
   /** Whether no token can be updated. */
   frozen: boolean
-  /** Sequence number of the last update; 0 before the first. */
+  /** Sequence number of the last update; 0 if there was no update. */
   updateCount: number
   /** The account to which ownership was offered; the zero address if there is none. */
   pendingOwner: Hex

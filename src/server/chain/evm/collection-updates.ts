@@ -17,7 +17,7 @@ export interface UpdateCall {
   digest: Hex
 }
 
-/** Returns call data that updates tokens. An operator sends it to the collection. */
+/** Returns call data that updates tokens. An operator sends the call to the collection. */
 export function encodeUpdate({ sequence, tokenIds, digest }: UpdateCall): Hex {
   const { firsts, counts } = tokenRuns(tokenIds)
   return encodeFunctionData({ abi, functionName: 'update', args: [sequence, firsts, counts, digest] })
@@ -29,7 +29,10 @@ export function encodeFreeze(tokenIds: readonly bigint[]): Hex {
   return encodeFunctionData({ abi, functionName: 'freeze', args: [firsts, counts] })
 }
 
-/** Returns call data that burns a token. The holder sends it, or an operator in a collection with `enableBurn`. */
+/**
+ * Returns call data that burns a token. The holder sends the call. In a collection with `enableBurn`, an operator can
+ * send it too.
+ */
 export function encodeBurn({ holder, tokenId }: { holder: Hex; tokenId: bigint }): Hex {
   return encodeFunctionData({ abi, functionName: 'burn', args: [holder, tokenId] })
 }

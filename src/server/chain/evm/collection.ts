@@ -34,7 +34,7 @@ export interface GrantCall {
   digest: Hex
 }
 
-/** Returns call data that mints a bundle. An operator sends it to the collection. */
+/** Returns call data that mints a bundle. An operator sends the call to the collection. */
 export function encodeMint({ startId, runs, digest, dynamic = false }: MintCall): Hex {
   const receivers = runs.map((run) => run.receiver)
   const counts = runs.map((run) => BigInt(run.count))

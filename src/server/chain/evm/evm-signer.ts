@@ -70,7 +70,10 @@ export interface SigningTerms {
 /** Returns the terms for signing on a blockchain. Rejects while its network is unreachable. */
 export type GetSigningTerms = (blockchain: EvmBlockchain) => Promise<SigningTerms>
 
-/** Returns the signer with an address, regardless of its balance. Null if its key isn't in this process. */
+/**
+ * Returns the signer with an address, regardless of the signer's balance. Returns null if its key isn't in this
+ * process.
+ */
 export type FindSigner = (blockchain: EvmBlockchain, address: string) => Promise<Signer | null>
 
 export const signerAt = ({ admin, operators }: Signers, address: string): Signer | null =>

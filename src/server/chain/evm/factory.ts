@@ -59,7 +59,9 @@ export function encodeDeployFactory(operators: readonly Hex[]): Hex {
   return encodeDeployData({ abi: gdnFactory.abi, bytecode: gdnFactory.bytecode, args: [operators] })
 }
 
-/** Decodes the initial operators of a factory from its init code; null for code of another version of gdn. */
+/**
+ * Decodes the initial operators of a factory from its init code. Returns null for the code of another version of gdn.
+ */
 export function operatorsOfDeployment(data: Hex): readonly Hex[] | null {
   const { abi, bytecode } = gdnFactory
   if (!data.startsWith(bytecode)) return null

@@ -2,10 +2,10 @@ import type { MintRun } from './collection.ts'
 import type { CollectionInit } from './factory.ts'
 import type { Hex } from './network.ts'
 
-// These upper bounds limit the gas that our contracts use, so that a transaction can be signed without a node.
-// eth_estimateGas can't help, because earlier transactions that aren't mined yet will change the state. Measured on
-// anvil with receivers that are new to the chain, which is the most expensive case. A test sends each transaction at
-// exactly its limit.
+// These values are upper bounds of the gas that our contracts use, so that a transaction can be signed without a node.
+// eth_estimateGas can't be used, because earlier transactions that aren't mined yet will change the state. The bounds
+// were measured on anvil with receivers that are new to the chain, which is the most expensive case. A test sends each
+// transaction with exactly its limit.
 
 /**
  * A call forwards only 63/64 of its gas (EIP-150) and every collection is a proxy, so the limit must be 1.6 % above the
@@ -17,7 +17,7 @@ const MAKE_HEADROOM = 1.045
 
 /**
  * SSTORE fails with 2,300 gas or less left (EIP-2200), even if it uses only 100. If the last write of a call is to a
- * slot that the call has written before, the call therefore needs up to this much more gas than it uses.
+ * slot that the call has already written, the call therefore needs up to this much more gas than it uses.
  */
 const LAST_WRITE = 2_200
 
@@ -49,7 +49,7 @@ const UPDATE_RUN = 3_500
 const UPDATE_LONG_RUN = 500
 const REVISION_TOKENS = 10n
 const REVISIONS_SLOT = 22_700
-/** Gas to read the bitmaps of dynamic and frozen tokens, as in a collection that isn't dynamic as a whole. */
+/** Gas to read the bitmaps of dynamic and frozen tokens, which is necessary unless the whole collection is dynamic. */
 const BITMAP_READS = 4_500
 const BITMAP_TOKENS = 256n
 
@@ -69,8 +69,8 @@ const FACTORY_BASE = 4_330_000
 const FACTORY_OPERATOR = 25_000
 
 /**
- * Returns a sufficient gas limit for `mint` with these runs. For 200 tokens to 200 receivers, it is below 10 million
- * unless the collection is locked.
+ * Returns a sufficient gas limit for `mint` with these runs. For 200 tokens to 200 receivers, the limit is below 10
+ * million unless the collection is locked.
  *
  * @param locked whether the collection is locked, which costs one more event per token
  * @param dynamic whether the call is `mintDynamic`
@@ -139,8 +139,8 @@ export function deployFactoryGasLimit(operators: readonly Hex[]): bigint {
 }
 
 /**
- * Returns the number of storage slots of a Solidity string. Up to 31 bytes take one slot. Longer strings take one for
- * the length and one for each 32 bytes.
+ * Returns the number of storage slots of a Solidity string. A string of up to 31 bytes takes one slot. A longer string
+ * takes one slot for its length and one for each 32 bytes.
  */
 function stringSlots(text: string): number {
   const bytes = Buffer.byteLength(text)

@@ -35,7 +35,7 @@ interface RpcTransaction {
   yParity?: Hex
 }
 
-/** Reads a transaction by its hash. Returns null if the node doesn't have it in a block. */
+/** Reads a transaction by its hash. Returns null if the transaction isn't in a block of the node. */
 export async function readMinedTransaction(
   network: Pick<EvmNetwork, 'request' | 'chainId'>,
   hash: Hex,
@@ -53,7 +53,10 @@ export async function readMinedTransaction(
   }
 }
 
-/** Returns the signed bytes of a transaction; null if they can't be rebuilt so that they match its hash. */
+/**
+ * Returns the signed bytes of a transaction. Returns null if the bytes can't be rebuilt or don't match the
+ * transaction's hash.
+ */
 function rawOf(found: RpcTransaction, chainId: number): Hex | null {
   const { to, input: data, r, s, gasPrice = '0x0', maxFeePerGas, maxPriorityFeePerGas } = found
   const call = { to, data, nonce: Number(found.nonce), gas: BigInt(found.gas), value: BigInt(found.value), chainId }

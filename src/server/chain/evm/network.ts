@@ -103,16 +103,16 @@ export interface EvmNetwork {
   readonly chainId: number
   /** Number of blocks, including the transaction's own, until a success counts. */
   readonly confirmations: number
-  /** The functions of a public network. Absent for an embedded chain, where every block is final at once. */
+  /** The functions of a public network. Absent for an embedded chain, where every block is final immediately. */
   readonly publicNetwork?: PublicNetwork
   /** Calls any standard JSON-RPC method. Rejects with the node's error, or if the network is unreachable. */
   request<Result>(method: string, params: readonly unknown[]): Promise<Result>
   /**
    * Submits signed transactions in order and returns one outcome for each. Submitting the same bytes twice has no
-   * effect. On an embedded chain, resolves when they are in a block that survives any crash.
+   * effect. On an embedded chain, resolves when the transactions are in a block that survives any crash.
    */
   broadcast(raws: readonly Hex[]): Promise<BroadcastOutcome[]>
-  /** Returns the receipt of each hash; null if it isn't in a block. */
+  /** Returns the receipt of each hash; null if the transaction isn't in a block. */
   receipts(hashes: readonly Hex[]): Promise<(EvmReceipt | null)[]>
 }
 

@@ -36,8 +36,9 @@ export async function openKeystoreFile(path: string, password: Secret, passwordF
 }
 
 /**
- * Checks the parts of a keystore file that can be read without its password. Returns the address in it, or null if it
- * has none.
+ * Checks the parts of a keystore file that can be read without its password. Returns the address in the file, or null
+ * if there is none.
+ *
  * @throws GdnError `invalid_input`
  */
 export function checkKeystoreFile(path: string): Hex | null {
@@ -47,7 +48,7 @@ export function checkKeystoreFile(path: string): Hex | null {
 }
 
 /**
- * Opens signers one after another, because opening one takes 256 MB of memory.
+ * Opens signers one after another, because each keystore takes 256 MB of memory while it is opened.
  *
  * @throws GdnError `invalid_config` if a key is listed twice
  */
@@ -60,8 +61,8 @@ export async function openSigners(entries: readonly SignerEntry[], credentialsDi
 }
 
 /**
- * Returns signers that have only an address, without passwords and tokens. A process that accepts requests and monitors
- * funds but never signs uses them, so that it never has a key.
+ * Returns signers that only have addresses, without reading passwords or tokens. A process that never signs uses them
+ * to accept requests and to monitor funds, and never has a key.
  *
  * @throws GdnError `invalid_config` for a keystore without an address
  */

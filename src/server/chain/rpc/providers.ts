@@ -26,7 +26,7 @@ export interface Providers {
   of(url: string): Provider
 }
 
-/** First pause in milliseconds if the provider requests no time. Each further pause is twice as long. */
+/** First pause in milliseconds if the provider doesn't request a duration. Each further pause is twice as long. */
 const FIRST_REST_MS = 1000
 const LONGEST_OWN_REST_MS = 60_000
 /** Maximum pause in milliseconds, in case a provider requests an unreasonably long pause. */
@@ -36,7 +36,7 @@ const LONGEST_REST_MS = 5 * 60_000
  * Rate limits and pauses of all providers. A rate limit applies to a provider's host, for all requests of this process.
  * A pause applies to one URL, because another key for the same host may have quota left.
  *
- * @param limits requests per second by URL; the lowest one applies to a host with several URLs
+ * @param limits requests per second by URL. If a host has several URLs, the lowest limit applies to the host
  */
 export function createProviders(
   limits: Iterable<readonly [url: string, perSecond: number]> = [],

@@ -16,7 +16,7 @@ const SILENT_MS = 10_000
 /** The reason why work on a network is impossible. */
 export interface Hindrance {
   reason: string
-  /** Whether the network is unreachable or is the wrong one. If so, another process can't use it either. */
+  /** Whether the network is unreachable or is the wrong network. If so, other processes can't use it either. */
   silent: boolean
 }
 

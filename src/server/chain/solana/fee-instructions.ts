@@ -4,7 +4,7 @@ import type { Instruction } from './message.ts'
 const SET_LIMIT = 2
 const SET_PRICE = 3
 
-/** Compute unit limit. Minting a token takes 36,000 to 41,000, and the fee is paid for the whole limit. */
+/** Compute unit limit. Minting a token uses 36,000 to 41,000 units, and the fee is paid for the whole limit. */
 export const COMPUTE_UNITS = 120_000
 
 /**

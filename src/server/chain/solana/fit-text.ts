@@ -1,13 +1,13 @@
 const ELLIPSIS = '…'
 const ELLIPSIS_BYTES = Buffer.byteLength(ELLIPSIS)
-/** Length to which a text is cut before it is split into characters, because the text may have a megabyte. */
+/** Length to which a text is cut before it is split into characters, because a text can be a megabyte long. */
 const LOOKED_AT = 2000
 
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
 /**
- * Returns the text. A text with more than `maxBytes` of UTF-8 is truncated to as many whole characters as fit with an
- * ellipsis.
+ * Returns a text, which is truncated if it has more than `maxBytes` of UTF-8. A truncated text has as many whole
+ * characters as fit together with an ellipsis.
  */
 export function fitText(text: string, maxBytes: number): string {
   if (text.length <= maxBytes && Buffer.byteLength(text) <= maxBytes) return text

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { type Key, keyOf, keyOfBytes, PROGRAMS } from './key.ts'
 
 /**
- * Returns the seed of a mint: the ID of its collection or NFT without dashes. It has 32 bytes, the maximum for a seed.
+ * Returns the seed of a mint: the ID of its collection or NFT without dashes. The seed has 32 bytes, which is the
+ * maximum.
  */
 export function seedOf(id: string): string {
   return id.replaceAll('-', '')

@@ -29,7 +29,7 @@ const MINT_AUTHORITY = 0
 /** Maximum number of members that the counter can represent. */
 const NO_LIMIT = 2n ** 64n - 1n
 
-/** A token to mint: the group of a collection, or a member of one. */
+/** A token to mint: the group of a collection, or a member of a group. */
 export interface MintSpec extends Omit<MintFacts, 'kind'> {
   /** The ID of the collection or NFT, from which the mint's address is derived. */
   id: string

@@ -28,8 +28,8 @@ export interface MintFacts {
 
 /**
  * Returns two sizes of a mint's account in bytes: `allocated` includes only the extensions that are initialized before
- * the mint, and `final` includes everything. The program grows the account itself, but the rent for the final size has
- * to be paid beforehand. The sizes are computed here, because `getMintSize` of token-2022 takes 1.4 ms per call.
+ * the mint, and `final` includes everything. The program enlarges the account itself, but the rent for the final size
+ * has to be paid beforehand. The sizes are computed here, because `getMintSize` of token-2022 takes 1.4 ms per call.
  */
 export function mintSize({ kind, name, symbol, uri, locked, burnable }: MintFacts): {
   allocated: number

@@ -25,7 +25,7 @@ export interface Lifetime {
   lastValidBlockHeight: number
 }
 
-/** One Solana network for the pipeline: an embedded chain, or a cluster behind RPC URLs. */
+/** A Solana network for the pipeline: an embedded chain, or a cluster behind RPC URLs. */
 export interface SolanaNetwork {
   readonly blockchain: SolanaBlockchain
   /**
@@ -49,7 +49,7 @@ export interface SolanaNetwork {
   minimumBalance(bytes: number): Promise<bigint>
   /**
    * Submits signed transactions (base64), and returns one outcome for each. Submitting the same bytes twice has no
-   * effect. On an embedded chain, resolves when they are in a block that survives any crash.
+   * effect. On an embedded chain, resolves when the transactions are in a block that survives any crash.
    */
   send(raws: readonly string[]): Promise<SendOutcome[]>
   /**

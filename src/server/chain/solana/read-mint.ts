@@ -2,7 +2,9 @@ import { keyOfBytes } from './key.ts'
 
 /** Offset of the supply in a mint. The supply follows the optional mint authority. */
 export const SUPPLY_AT = 36
-/** Offset of the account type. A Token-2022 mint is padded to the size of a token account before it. */
+/**
+ * Offset of the account type in a Token-2022 mint, which is padded up to this offset to the size of a token account.
+ */
 const ACCOUNT_TYPE_AT = 165
 const TYPE_MINT = 1
 const METADATA = 19

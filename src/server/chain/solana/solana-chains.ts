@@ -12,8 +12,8 @@ import type { RemoteClusters } from './remote/remote-clusters.ts'
 import { openEmbeddedSolanaSigner, type SolanaSigner } from './solana-signer.ts'
 
 /**
- * The Solana chains of a backend: embedded chains, and clusters behind RPC URLs. An embedded chain is loaded on first
- * use. It is created, or replayed from its journal.
+ * The Solana chains of a backend: embedded chains, and clusters behind RPC URLs. On first use, an embedded chain is
+ * loaded, and is created or replayed from its journal.
  */
 export interface SolanaChains {
   readonly clusters: RemoteClusters

@@ -10,7 +10,7 @@ const FILE = 'solana-signer.json'
 
 const signerFile = z.strictObject({ version: z.literal(1), seed: z.string().regex(/^[0-9a-f]{64}$/) })
 
-/** The service's signer. It pays fees, and mint addresses are derived from its key. */
+/** The service's signer. The signer pays fees, and mint addresses are derived from its key. */
 export interface SolanaSigner {
   readonly address: string
   sign(message: Uint8Array): Uint8Array
@@ -23,8 +23,8 @@ export function signerOfSeed(seed: Uint8Array): SolanaSigner {
 }
 
 /**
- * Opens the signing key of the embedded Solana chains, which is generated on first use. It is stored in the data
- * directory or in a cluster's database. The key is never used for a chain behind an RPC URL.
+ * Opens the signing key of the embedded Solana chains, which is generated on first use. The key is stored in the data
+ * directory or in a cluster's database. It is never used for a chain behind an RPC URL.
  */
 export async function openEmbeddedSolanaSigner(
   dataDir: string,

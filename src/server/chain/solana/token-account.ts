@@ -19,7 +19,7 @@ export function tokenAccount(owner: Key, mint: Key): Key {
   throw new Error(`no token account of ${owner.address} exists for ${mint.address}`)
 }
 
-/** Offset of the amount in a token account. It follows the mint and the owner. */
+/** Offset of the amount in a token account. The amount follows the mint and the owner. */
 const AMOUNT_AT = 64
 
 /** Returns whether a wallet holds the token of a mint in its associated token account. */
@@ -43,7 +43,10 @@ export function isOnCurve(bytes: Uint8Array): boolean {
   return symbol === 0 ? !isNegative : symbol === 1
 }
 
-/** Returns the Jacobi symbol (a / n): 1 if a is a square modulo a prime n. Exponentiation takes eight times as long. */
+/**
+ * Returns the Jacobi symbol (a / n): 1 if a is a square modulo a prime n. Computing it by exponentiation takes eight
+ * times as long.
+ */
 function jacobi(a: bigint, n: bigint): -1 | 0 | 1 {
   let [top, bottom]: [bigint, bigint] = [a, n]
   let isFlipped = false

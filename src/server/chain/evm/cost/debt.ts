@@ -1,10 +1,13 @@
 import { parseTransaction } from 'viem'
 import type { Hex } from '../network.ts'
 
-/** A pending transaction with the facts that determine the funds its signer needs. */
+/** A pending transaction with the facts that determine the funds that its signer needs. */
 export interface PendingCall {
   nonce: number
-  /** Maximum cost in wei without the data fee. For a transaction that will be replaced, the cost of the replacement. */
+  /**
+   * Maximum cost in wei without the data fee. For a transaction that will be replaced, this is the cost of the
+   * replacement.
+   */
   cost: bigint
   /**
    * Whether the transaction's fees are high enough. `offered`: they are. `raised`: the network's fees are higher, and
@@ -31,7 +34,7 @@ export function callOf(raw: Hex): PendingCall {
   return { nonce, cost: gas * (maxFeePerGas ?? gasPrice ?? 0n) + value, state: 'offered' }
 }
 
-/** Returns the funds that a signer needs for its pending transactions. `calls` must be in the order of their nonces. */
+/** Returns the funds that a signer needs for its pending transactions. `calls` must be sorted by nonce. */
 export function debtOf(calls: readonly PendingCall[], nextNonce: number): Debt {
   const waiting = calls.filter(({ nonce }) => nonce >= nextNonce)
   return {

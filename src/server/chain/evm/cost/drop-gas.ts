@@ -13,7 +13,7 @@ export interface DropGas {
   bytes: number
   /** Typical totals if each request gets a separate transaction, as on an idle backend. */
   apart: { transactions: number; gas: bigint; bytes: number }
-  /** Maximum totals, however the backend groups requests into transactions. They assume one transaction per request. */
+  /** Maximum totals, which assume one transaction per request. They are valid for any grouping of requests. */
   worst: WorstGas
   reserved: ReservedNfts
 }
@@ -35,7 +35,7 @@ export interface WorstGas {
   smallestMint: bigint
 }
 
-/** Maximum number of grants in one transaction. Their gas stays below that of a full bundle. */
+/** Maximum number of grants in one transaction. Their total gas stays below the gas of a full bundle. */
 const MAX_GRANTS = 161
 /** Size in bytes of a transaction without its call data: signature, fees and address. */
 export const ENVELOPE_BYTES = 110
@@ -51,12 +51,15 @@ const MAKE_WORDS = 15
 
 /** Placeholder for a collection whose name isn't known yet. */
 const SOME_COLLECTION = { name: 'A collection', symbol: 'NAME', royaltyBps: 0n }
-/** The collection that is most expensive to deploy. Names have up to 500 characters of 4 bytes. */
+/** The most expensive collection to deploy. Names have up to 500 characters of 4 bytes. */
 const WORST_COLLECTION = { name: 'n'.repeat(2_000), symbol: 'NAME', royaltyBps: 1n }
 /** Number of NFTs for one receiver in one request of `batch mint`. */
 const REQUEST_NFTS = 50
 
-/** Adds up the gas of a drop. While transactions are pending, it forms the same bundles as the pipeline. */
+/**
+ * Adds up the gas of a drop. Groups NFTs into the same bundles that the pipeline forms while earlier transactions are
+ * pending.
+ */
 export class DropMeter {
   readonly #dynamic: boolean
   readonly #requestNfts: number
@@ -84,7 +87,7 @@ export class DropMeter {
     this.#requestNfts = requestNfts
   }
 
-  /** Adds NFTs for one receiver. With a sender, they are minted to the sender and then transferred. */
+  /** Adds NFTs for one receiver. If there is a sender, the NFTs are minted to the sender and then transferred. */
   add(receiver: string, count: number, sender: string | null = null): void {
     this.#addRequests(count, sender !== null)
     if (sender !== this.#sender) this.#close()

@@ -69,7 +69,7 @@ interface FeeHistory {
   reward?: unknown
 }
 
-/** Returns the value if a node returned a list; otherwise an empty list. */
+/** Returns the value if it is a list; otherwise an empty list. */
 const listIn = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
 /** A billion coins in wei. No network has fees this high. */
@@ -153,8 +153,8 @@ const SAMPLE_GAS = 5_000_000n
 const SAMPLE_FEE = 1_000_000_000n
 
 /**
- * Reads the data fee of a typical mint. The kind of network is detected by its oracle, because other networks have no
- * contract at that address.
+ * Reads the data fee of a typical mint. Detects the kind of network by its oracle, because other networks have no
+ * contract at the oracle's address.
  */
 export async function readDataFee(request: Ask): Promise<NetworkFees['data']> {
   const { call, raw } = sample()

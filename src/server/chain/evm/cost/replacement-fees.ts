@@ -30,7 +30,8 @@ export function chooseFees({ before, suggested, runLimit, maxFee, cap, isRequest
   if (runLimit !== null && offered > runLimit) return 'run_limit'
   if (maxFee !== undefined && offered > maxFee) return 'max_fee'
   if (offered > cap) return 'cap'
-  // A transaction may be stuck for another reason, such as a halted network. Stop before its fees reach the cap.
+  // A transaction may be stuck for another reason, such as a halted network. In this case, don't raise its fees up to
+  // the cap.
   if (!isRequested && offered > FAR_ABOVE * suggested.maxFeePerGas) return 'far_above'
   return fees
 }
@@ -52,8 +53,9 @@ export function raiseFees(before: Fees, suggested: Fees): Fees {
 }
 
 /**
- * Returns the suggested fees. If only a lower maximum price can be paid, lowers them as far as the next block allows.
- * A legacy gas price can't be lowered, because it is already the price that blocks accept.
+ * Returns the suggested fees. If they exceed `payable`, lowers the maximum price to `payable`, or to the lowest price
+ * that the next block accepts if that is higher. A legacy gas price can't be lowered, because it is already the price
+ * that blocks accept.
  */
 export function lowerFees(suggested: Fees, payable: bigint): Fees {
   const { maxFeePerGas, maxPriorityFeePerGas: tip, baseFee, legacy } = suggested

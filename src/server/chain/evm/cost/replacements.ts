@@ -73,7 +73,7 @@ export async function replacementsOf<Row extends Unmined>(
   })
 }
 
-/** Returns the pending transactions of a signer, each at the fees at which it is expected to be mined. */
+/** Returns the pending transactions of a signer, each with the fees at which it is expected to be mined. */
 export async function pendingCalls(
   db: Db,
   { blockchain, request }: Pick<EvmNetwork, 'request'> & { blockchain: Blockchain },

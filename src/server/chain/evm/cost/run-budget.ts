@@ -33,7 +33,7 @@ export async function budgetOf(db: Db, run: CostLimitedRun, current: WorstFees):
   return { max, paid, pending, reserved, unspent, left: unspent - reserved, unsigned, largest, changes }
 }
 
-/** Returns the maximum cost of a transaction. Any of its signings may be mined. */
+/** Returns the maximum cost of a transaction over all its signings, because any of them may be mined. */
 export function worstOfSignings(raws: readonly string[], fees: Pick<WorstFees, 'data'>): bigint {
   let most = 0n
   for (const raw of raws) {
@@ -45,7 +45,7 @@ export function worstOfSignings(raws: readonly string[], fees: Pick<WorstFees, '
 
 /**
  * Returns the share of a run's remaining budget that some of its reserved requests may cost. If fees have risen so much
- * that less is left than was reserved, each request gets its proportional share.
+ * that the remaining budget is less than the reserved amount, each request gets a proportional share.
  */
 export const shareOf = ({ left, reserved }: Pick<RunBudget, 'left' | 'reserved'>, own: bigint): bigint =>
   left < 0n && own > 0n ? own + (left * own) / reserved : own + left

@@ -15,7 +15,7 @@ const neededNow = ({ base }: Current): bigint => (base * 9n) / 8n
 export const isTooExpensive = (maxFee: string | null, current: Current): boolean =>
   maxFee !== null && neededNow(current) > BigInt(maxFee)
 
-/** Returns why nothing is signed for a run with a fee limit; null if fees don't prevent it. */
+/** Returns why nothing is signed for a run with a fee limit; null if fees don't prevent signing. */
 export const waitingForFees = (maxFee: string | null, current: Current): string | null =>
   maxFee === null || !isTooExpensive(maxFee, current)
     ? null

@@ -9,8 +9,8 @@ import { budgetOf, dataCost, shareOf, worstOfNfts } from './run-budget.ts'
 import { isTooExpensive } from './run-fee.ts'
 
 /**
- * Returns the funds that one signer needs to mint the waiting NFTs, within the limits of their runs. NFTs of a run
- * whose limit permits no transaction at these fees need no funds. The result only includes their number.
+ * Returns the funds that one signer needs to mint the waiting NFTs, within the limits of their runs. If the limit of a
+ * run permits no transaction at these fees, the result includes only the number of its NFTs.
  */
 export async function fundsOfWaiting(
   db: Db,

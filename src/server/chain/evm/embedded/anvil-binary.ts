@@ -25,10 +25,11 @@ export interface AnvilLookup {
 }
 
 /**
- * Returns the path of the anvil binary for this machine. The binary ships in an optional dependency per platform. It is
- * resolved from the running module, which works from sources, from the bundle and for a global installation.
+ * Returns the path of the anvil binary for this machine. The binary for each platform is in a separate optional
+ * dependency. The dependency is resolved from the running module, which works for sources, for the bundle and for a
+ * global installation.
  *
- * @throws GdnError `native_missing`, with the command that installs it if there is a build for this machine
+ * @throws GdnError `native_missing`, with the install command if there is a build for this machine
  */
 export function findAnvil(lookup: AnvilLookup = {}): string {
   const system = lookup.platform ?? platform()

@@ -19,9 +19,9 @@ export interface EmbeddedSigners extends Signers {
 export type LazySigners = () => Promise<EmbeddedSigners>
 
 /**
- * Opens the signing keys for the embedded chains of a data directory, or of a cluster's database. They are generated on
- * first use. They are never used for a chain with an RPC URL, because the embedded chains have the chain IDs of public
- * networks.
+ * Opens the signing keys for the embedded chains of a data directory, or of a cluster's database. The keys are
+ * generated on first use. They are never used for a chain with an RPC URL, because embedded chains have the same chain
+ * IDs as public networks.
  */
 export async function openEmbeddedSigners(dataDir: string, store: SecretPlace['store'] = null): Promise<LazySigners> {
   const { text, place } = await keptSecret(

@@ -19,10 +19,7 @@ export interface NodeRpc {
   close(): void
 }
 
-/**
- * Timeout in milliseconds. It is longer than the most expensive valid call takes. A node that doesn't respond within
- * this time is abandoned.
- */
+/** Timeout of a request in milliseconds. It is longer than the most expensive valid call takes. */
 const TIMEOUT_MS = 60_000
 
 /**

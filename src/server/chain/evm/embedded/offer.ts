@@ -6,9 +6,9 @@ import type { NodeRpc } from './node-rpc.ts'
 import { legacyChainId } from './raw-transaction.ts'
 
 /**
- * Number of transactions in one JSON-RPC batch. The order of transactions is part of the block's hash, but anvil polls
- * the calls of a batch in turn and keeps their order only in small batches. In measurements, batches of up to 40 kept
- * their order, and a batch of 100 moved two transactions to the end.
+ * Number of transactions in one JSON-RPC batch. The block's hash depends on the order of its transactions, but anvil
+ * processes the calls of a batch concurrently and keeps their order only in small batches. In measurements, batches of
+ * up to 40 transactions kept their order, and a batch of 100 moved two transactions to the end.
  */
 const BATCH = 30
 

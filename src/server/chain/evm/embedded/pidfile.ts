@@ -32,7 +32,7 @@ export function nodeFilesOf(stateDir: string, blockchain: string): NodeFiles {
 
 const schema = z.object({ pid: z.int().positive(), startedAt: z.string() })
 
-/** Records a new child with its start time, so that a recycled process ID is never mistaken for it. */
+/** Records a new child with its start time, so that a process that reuses its ID is never mistaken for the child. */
 export function writePidfile(path: string, pid: number): void {
   const startedAt = findProcess(pid)?.startedAt
   if (startedAt !== undefined) writeFileSync(path, JSON.stringify({ pid, startedAt }), { mode: 0o600 })
@@ -52,9 +52,9 @@ export async function endOrphans(stateDir: string): Promise<void> {
 }
 
 /**
- * Terminates the child that a killed backend left running, and removes the pidfile. Terminates nothing if the file
+ * Terminates the child that a killed backend left running, and removes the pidfile. Terminates nothing if the pidfile
  * can't be read, was copied from another data directory, or names a process ID that was reused. A child that was
- * spawned but not recorded exits by itself, because it can't start without its upstream, which was killed.
+ * spawned but not recorded exits by itself, because it can't start without its upstream, which ended with the backend.
  *
  * @returns the process ID of the terminated child, or null
  */

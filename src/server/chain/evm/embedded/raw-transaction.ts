@@ -6,8 +6,9 @@ const LEGACY_GAS_FIELD = 2
 const LEGACY_V_FIELD = 6
 
 /**
- * Returns the gas limit of a signed transaction; 0 if it can't be decoded, because the node then reports the problem.
- * Decodes only what is needed, because a full parse of every transaction would cost more than submitting it.
+ * Returns the gas limit of a signed transaction. Returns 0 if the transaction can't be decoded, because the node then
+ * reports the problem. Decodes only the necessary fields, because a full parse of every transaction would cost more
+ * than submitting it.
  */
 export function gasLimitOf(raw: Hex): bigint {
   const head = Buffer.from(raw.slice(2, 2 + 2 * 256), 'hex')
@@ -23,8 +24,8 @@ export function gasLimitOf(raw: Hex): bigint {
 }
 
 /**
- * Returns the chain ID for which a legacy transaction is signed (EIP-155). Null if it is valid on any chain or has
- * another type. anvil checks other types itself, but accepts legacy transactions for any chain.
+ * Returns the chain ID for which a legacy transaction is signed (EIP-155). Returns null if the transaction is valid on
+ * any chain or has another type. anvil checks other types itself, but accepts legacy transactions for any chain.
  */
 export function legacyChainId(raw: Hex): number | null {
   if (!/^0x[c-f]/i.test(raw)) return null

@@ -39,7 +39,7 @@ type Reply =
  * read methods, and `eth_sendRawTransaction` and `eth_sendRawTransactionSync`, which go through the chain's sequencer
  * into its journal. Supports single calls and batches.
  *
- * @param body the parsed body. Strings in it are never parsed again, so that a check of the body covers them
+ * @param body the parsed body. Strings in the body are never parsed again, so a check of the body covers them
  * @returns the response body for HTTP status 200; never rejects
  */
 export async function handleRpc(chain: EvmNetwork, body: unknown): Promise<unknown> {

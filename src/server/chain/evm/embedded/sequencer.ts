@@ -56,8 +56,9 @@ export interface SequencerOptions {
 
 /**
  * Creates the only writer of an embedded chain. Broadcasts are queued. Each turn takes as many pending transactions as
- * fit into a block, submits them to the node, writes the accepted ones to the journal as a block, and only then mines
- * it. Every confirmed block is therefore in the journal, and after any crash a node is rebuilt from the journal.
+ * fit into a block, submits them to the node, and writes the accepted transactions to the journal as a block. Only then
+ * does it mine the block. Every confirmed block is therefore in the journal, and after any crash a node is rebuilt from
+ * the journal.
  */
 export function createSequencer(options: SequencerOptions): Sequencer {
   const { chainId, journal, supervisor, now, onUnrecordedHash, onMined } = options

@@ -38,7 +38,7 @@ const LONGEST_PAUSE_MS = 2_000
 const STOP_GRACE_MS = 700
 
 /**
- * Keeps one node running. When its process ends, starts the next one at once.
+ * Keeps one node running. When the node's process ends, starts the next node immediately.
  *
  * @param boot starts a process and replays the journal; must leave no process behind if it rejects
  */

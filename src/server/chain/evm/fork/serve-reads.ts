@@ -8,7 +8,7 @@ import { chainIdentity } from '../remote/remote-network.ts'
 
 export interface Upstream {
   chainId: number
-  /** URLs of the network's nodes. They may contain a provider's key, so they never leave this process. */
+  /** URLs of the network's nodes. They may contain an API key of the provider, so they never leave this process. */
   urls: readonly string[]
   providers: Providers
   /** Called once with the reason when the network can no longer be read. */

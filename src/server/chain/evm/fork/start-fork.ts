@@ -28,7 +28,7 @@ export interface ForkOptions {
   signal: AbortSignal
 }
 
-/** A copy of a public network at its newest block. All changes to it are lost when it is closed. */
+/** A copy of a public network at its newest block. All changes to the copy are lost when it is closed. */
 export interface Fork {
   /** JSON-RPC URL for a backend. It supports read methods and eth_sendRawTransaction. */
   readonly url: string

@@ -29,7 +29,7 @@ const DELEGATION = /^0xef0100/i
 
 const USE_WALLET = 'Nothing was written. Omit --safe, and sign with --wallet.'
 
-/** Returns whether an address is a contract, which has no key that could sign. It may be a Safe. */
+/** Returns whether an address is a contract, which has no key that could sign. The contract may be a Safe. */
 export async function isContract(network: Pick<EvmNetwork, 'request'>, address: Hex): Promise<boolean> {
   const code = await network.request<Hex>('eth_getCode', [address, 'latest'])
   return code !== '0x' && !DELEGATION.test(code)
@@ -38,7 +38,7 @@ export async function isContract(network: Pick<EvmNetwork, 'request'>, address: 
 /**
  * Reads the state of a Safe at a single block.
  *
- * @param role what the Safe is in the collection, for errors
+ * @param role the role of the Safe in the collection, for error messages
  * @throws GdnError `refused` if the address has no Safe that can execute transactions
  */
 export async function readSafe(

@@ -15,8 +15,8 @@ export async function estimateGas(network: RemoteNetwork, call: { from: Hex; to:
 }
 
 /**
- * Returns the next nonce of an account; null while the account has pending transactions. One of them may be a change
- * that an interrupted command sent.
+ * Returns the next nonce of an account. Returns null while the account has pending transactions, because an interrupted
+ * command may have sent one of them.
  */
 export async function idleNonce(network: RemoteNetwork, account: Hex): Promise<number | null> {
   const pending = Number(readQuantity(await network.request('eth_getTransactionCount', [account, 'pending'])))
@@ -25,8 +25,8 @@ export async function idleNonce(network: RemoteNetwork, account: Hex): Promise<n
 }
 
 /**
- * Signs and sends a call. Resolves with its receipt after the confirmations of the network. No other transaction with
- * the same nonce can also take effect.
+ * Signs and sends a call. Resolves with its receipt after the network's number of confirmations. If the call is sent
+ * again with the same nonce, only one of the transactions can take effect.
  */
 export async function sendCall(
   network: RemoteNetwork,

@@ -183,7 +183,7 @@ export async function readOwnerSettings(
 }
 
 /**
- * Returns the URI of the metadata of a contract itself.
+ * Returns the metadata URI of a contract itself, not of its tokens.
  *
  * @throws GdnError `not_found` if the address has no contract
  */

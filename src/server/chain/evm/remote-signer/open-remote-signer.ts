@@ -25,8 +25,8 @@ export interface RemoteSignerOptions {
 }
 
 /**
- * Opens a signer whose key is in another process. Doesn't contact it, so that the backend can start without it. After a
- * failure, the signer isn't contacted for a short time, so that work for other signers doesn't wait for it.
+ * Opens a signer whose key is in another process. Doesn't contact this process, so that the backend can start without
+ * it. After a failure, the process isn't contacted for a short time, so that work for other signers isn't delayed.
  *
  * @throws GdnError `invalid_config` or `invalid_input` with the file that has a problem
  */
@@ -108,8 +108,8 @@ function paramsOf(transaction: UnsignedTransaction, from: Hex): Record<string, u
 }
 
 /**
- * Returns the signed bytes in a response. Geth and its forks return an object with the bytes and the fields. Others
- * return only the bytes.
+ * Returns the signed bytes in a response. Geth and its forks return an object with the bytes and the fields. Other
+ * signers return only the bytes.
  */
 const rawIn = (response: unknown): unknown =>
   typeof response === 'object' && response !== null && 'raw' in response ? response.raw : response
@@ -129,7 +129,7 @@ function tokenOf(entry: RemoteSignerEntry, credentialsDirectory: string | undefi
   }
 }
 
-/** Returns why a token can't be sent in a header, which must be ASCII; null if it can. */
+/** Returns why a token can't be sent in a header, which must be ASCII; null if the token can be sent. */
 const tokenProblem = (token: string): string | null =>
   passwordProblem(token) ?? (/^[\x21-\x7e]+$/.test(token) ? null : 'must be a token without spaces')
 

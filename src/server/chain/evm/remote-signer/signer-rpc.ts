@@ -5,8 +5,8 @@ import { isObject, parseJson } from '../../../../core/json.ts'
 import type { Secret } from '../../../../core/secret.ts'
 
 /**
- * Maximum size of a response. It is far above the size of any transaction, because some signers return its fields in
- * addition to its bytes.
+ * Maximum size of a response. It is far above the size of any transaction, because some signers return a transaction's
+ * fields in addition to its bytes.
  */
 const MAX_RESPONSE_BYTES = 2 * 1024 * 1024
 const TOKEN_REFUSED: ReadonlySet<number> = new Set([401, 403])

@@ -12,7 +12,7 @@ const BASE_FEES = 2n
 
 /**
  * Returns fees high enough for inclusion in one of the next blocks: twice the base fee of the newest block plus the
- * usual priority fee. On a network without a base fee, both fees are its gas price.
+ * usual priority fee. On a network without a base fee, both fees are the network's gas price.
  */
 export async function readFees(rpc: RemoteRpc, cap: bigint): Promise<Fees> {
   const block = await rpc.call<{ baseFeePerGas?: Hex } | null>('eth_getBlockByNumber', ['latest', false])

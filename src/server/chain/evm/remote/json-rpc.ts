@@ -13,7 +13,9 @@ import { NodeFailed, passing, rpcOutcome, rpcResponseOf } from './responses.ts'
 export interface NodeIdentity {
   /** The method that returns the identity of a node's network. It has no parameters. */
   method: string
-  /** Returns why a node's network is wrong, such as `belongs to chain 1, not 137`; null if it is right. */
+  /**
+   * Returns why a node's network is the wrong one, such as `belongs to chain 1, not 137`; null if it is the right one.
+   */
   problem(result: unknown): string | null
 }
 

@@ -5,7 +5,7 @@ import { type EvmNetwork, type Hex, readQuantity } from '../network.ts'
 const FRESH_MS = 4_000
 /** Maximum wait for a node in milliseconds. After that, the last known block is returned. */
 const WITHIN_MS = 1_000
-/** Time in milliseconds after which a network whose newest block doesn't change is stalled. */
+/** Time in milliseconds after which a network counts as stalled if its newest block doesn't change. */
 const STALLED_MS = 60_000
 
 export interface NewestBlock {

@@ -12,12 +12,14 @@ import type { Fees, Hex } from '../network.ts'
 import { isOperator } from '../registry.ts'
 import type { RemoteNetwork } from './remote-network.ts'
 
-/** How long a check of the operators is valid, in milliseconds. The time is shorter if their funds may run out. */
+/**
+ * How long a check of the operators is valid, in milliseconds. The time is shorter if an operator's funds may run out.
+ */
 const FRESH_MS = 15_000
 const FRESH_WHEN_POOR_MS = 2_000
 /**
- * Number of large requests that a well-funded signer can pay for. It is higher than the maximum number of its pending
- * transactions.
+ * Number of large requests that a well-funded signer can pay for. It is higher than the maximum number of pending
+ * transactions per signer.
  */
 const PLENTY = 250n
 
@@ -47,8 +49,8 @@ export interface Operators {
   /** Returns the state of the last check, at most 15 s old. Rejects if the network is unreachable. */
   look(fees: Fees): Promise<readonly OperatorState[]>
   /**
-   * Returns the operators that may sign and can pay. Returns an empty list while pending transactions reserve their
-   * funds.
+   * Returns the operators that may sign and can pay. Returns an empty list while their funds are reserved for pending
+   * transactions.
    *
    * @throws GdnError with the reason if no operator can sign: `pending` if funds or an authorization are missing,
    *   `unreachable` if remote signers fail
@@ -97,8 +99,8 @@ export function watchOperators(options: {
 
   const readWaiting = () => Promise.all([options.waitingMints(), readDataFee(network.request)])
   /**
-   * Waiting NFTs are cached separately, because counting them takes longer than the check of the signers. The funds
-   * that they need aren't cached, because they depend on the fees.
+   * Waiting NFTs are cached separately, because counting them takes longer than checking the signers. The needed funds
+   * aren't cached, because they depend on the fees.
    */
   const recentWaiting = remembered(FRESH_WHEN_POOR_MS, readWaiting, now)
   const fundsOf = async ([mints, data]: Awaited<ReturnType<typeof readWaiting>>, fees: Fees) =>

@@ -94,7 +94,8 @@ export async function openRemoteChains({
   onRequest,
 }: RemoteChainsOptions): Promise<RemoteChains> {
   /**
-   * The factory address of each blockchain. It is cached, because every accepted request needs it and it never changes.
+   * The factory address of each blockchain. The addresses are cached, because every accepted request needs one and they
+   * never change.
    */
   const factories = new Map<EvmBlockchain, Hex>()
   const factory = async (on: Db, blockchain: EvmBlockchain): Promise<Hex> => {
@@ -178,7 +179,7 @@ export async function openRemoteChains({
       // in turn.
       if (watch.hangs(blockchain)) throw new GdnError('unreachable', `no node of ${blockchain} responds`)
       const offered = await fees()
-      // A transaction signed at this fee would wait with its nonce and block all later transactions.
+      // A transaction signed at this fee would stay pending and block the signer's later transactions.
       const waiting = waitingFor(offered, network.publicNetwork.feeCap)
       if (waiting !== null) throw new GdnError('pending', `${blockchain}: ${waiting}`)
       const able = await operators.able(offered)

@@ -18,7 +18,9 @@ import { connectRemote, type NodeIdentity, type RemoteRpc } from './json-rpc.ts'
 
 export interface RemoteNetworkOptions {
   blockchain: EvmBlockchain
-  /** The chain ID. Required if the blockchain's name has no known chain ID, or if the network has another one. */
+  /**
+   * The chain ID. Required if the blockchain's name has no known chain ID, or if the network has a different chain ID.
+   */
   chainId?: number
   /** URLs of the network's nodes, the preferred one first. */
   urls: readonly string[]

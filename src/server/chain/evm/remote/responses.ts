@@ -20,8 +20,8 @@ const LIMIT =
 const NOT_NOW = /\btimed? ?out\b|\btimeout\b|\btemporar(y|ily)\b|\bservice unavailable\b|\btry again\b|\bbad gateway\b/i
 
 /**
- * Matches messages of a node that lacks the requested block or its state, because it lags or reverts a block while it
- * responds. Each node implementation has its own message.
+ * Matches messages of a node that lacks the requested block or its state, because the node lags or reverts a block
+ * while it responds. Each node implementation has a different message.
  */
 const LACKS_BLOCK = new RegExp(
   [

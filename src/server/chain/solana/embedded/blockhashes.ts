@@ -11,7 +11,7 @@ export interface Blockhashes {
 }
 
 /**
- * The blockhash of every slot of an embedded chain. They are derived from the chain's name and genesis, so they aren't
+ * The blockhashes of all slots of an embedded chain. They are derived from the chain's name and genesis, so they aren't
  * stored and stay the same after a restart.
  */
 export function createBlockhashes(chain: string): Blockhashes {

@@ -27,11 +27,11 @@ export interface LiteSvmLookup {
 }
 
 /**
- * Loads the virtual machine for this system from an optional dependency, one native package per platform. Its
- * JavaScript wrapper isn't used, because the wrapper would install fifty packages that the bundle already contains, and
- * takes a third of a transaction's execution time.
+ * Loads the virtual machine for this system from an optional dependency, one native package per platform. The
+ * JavaScript wrapper of litesvm isn't used, because it would install fifty packages that the bundle already contains,
+ * and takes a third of a transaction's execution time.
  *
- * @throws GdnError `native_missing`, with the command that installs it if there is a build for this machine
+ * @throws GdnError `native_missing`, with the install command if there is a build for this machine
  */
 export function loadLiteSvm(lookup: LiteSvmLookup = {}): LiteSvmModule {
   const machine = `${lookup.platform ?? platform()}-${lookup.arch ?? arch()}`

@@ -19,7 +19,7 @@ const header = z.strictObject({
   statuses: z.array(z.tuple([z.string(), z.number(), z.string().nullable()])),
 })
 
-/** The accounts of an embedded chain after one of its blocks. Earlier blocks don't have to be replayed. */
+/** The accounts of an embedded chain after one of its blocks, so that earlier blocks don't need to be replayed. */
 export interface Snapshot {
   /** The slot of the last executed block. */
   slot: number

@@ -20,8 +20,9 @@ export function signatureOf(bytes: Uint8Array): string {
 }
 
 /**
- * Decodes a submitted transaction, or returns why it isn't one. Parsing is strict, because litesvm aborts the process
- * on bytes that it can't read. It accepts only the form that gdn signs: one signature and a legacy message.
+ * Decodes a submitted transaction, or returns why the bytes aren't a transaction. Parsing is strict, because litesvm
+ * aborts the process on bytes that it can't read. Only the form that gdn signs is accepted: one signature and a legacy
+ * message.
  */
 export function decodeTransaction(raw: string): WireTransaction | string {
   const bytes = Buffer.from(raw, 'base64')

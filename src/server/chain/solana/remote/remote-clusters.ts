@@ -156,8 +156,8 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
 }
 
 /**
- * Rejects a signer other than the recorded one. Token addresses depend on the signer, so a collection that one key
- * created can't be continued with another.
+ * Rejects a signer other than the recorded one. Token addresses depend on the signer, so another key can't mint in an
+ * existing collection.
  */
 async function refuseOtherSigners(
   { db }: Pick<RemoteClustersOptions, 'db'>,

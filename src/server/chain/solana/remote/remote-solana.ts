@@ -48,7 +48,7 @@ const SENT_AT_ONCE = 16
 const SUPPLY_BYTES = 8
 /** Number of polls between two submissions of the same bytes. Networks drop transactions, and nodes limit requests. */
 const POLLS_BETWEEN_SENDS = 3
-/** How long a blockhash is reused, in milliseconds. The network accepts it for a minute. */
+/** How long a blockhash is reused, in milliseconds. The network accepts a blockhash for a minute. */
 const BLOCKHASH_FRESH_MS = 2000
 const RENT_FRESH_MS = 60 * 60_000
 /**
@@ -82,9 +82,9 @@ const fees = z.array(z.object({ prioritizationFee: lamports }))
 const ALREADY = /already (been )?processed|AlreadyProcessed/i
 
 /**
- * Connects to a Solana cluster behind RPC URLs. The height of the newest final block and the outcome of a transaction
- * decide whether it can still succeed. A lagging node would report both wrongly. A response therefore counts only if it
- * is at least as new as the newest final block that any node has returned.
+ * Connects to a Solana cluster behind RPC URLs. Whether a transaction can still succeed depends on the height of the
+ * newest final block and on the transaction's outcome. A lagging node would return outdated values of both. A response
+ * therefore counts only if it is at least as new as the newest final block that any node has returned.
  */
 export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
   const { blockchain, genesisHash, urls, commitment, pollMs, priceCap } = options
