@@ -3,8 +3,8 @@ import { isPostgres } from './dialect.ts'
 import type { Db } from './schema.ts'
 
 /**
- * Returns a text that changes whenever any process writes to the database. It may also change without a write. Reading
- * it is cheap: SQLite counts its own changed rows and the commits of other processes, and PostgreSQL's snapshot
+ * Returns a text that changes whenever any process writes to the database. The text may also change without a write.
+ * Reading it is cheap: SQLite counts its own changed rows and the commits of other processes, and PostgreSQL's snapshot
  * advances with each writing transaction.
  */
 export async function changeMarker(db: Db): Promise<string> {

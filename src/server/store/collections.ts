@@ -93,7 +93,7 @@ export async function hasCollections(db: Db, blockchain: Blockchain): Promise<bo
 
 /**
  * Returns when the first deployed collection of a blockchain was accepted, and the block of its transaction. The block
- * is null if it isn't in the database. Returns null if no collection is deployed.
+ * is null if it isn't known. Returns null if no collection is deployed.
  */
 export async function firstDeployed(
   db: Db,
@@ -197,9 +197,7 @@ export async function usedBlockchains(db: Db): Promise<Blockchain[]> {
   return rows.map((row) => row.blockchain as Blockchain)
 }
 
-/**
- * Returns the lifecycle of a collection's NFTs, as the API shows it. The royalty is the one that was set at creation.
- */
+/** Returns the lifecycle of a collection's NFTs, in the format of the API. The royalty is the royalty at creation. */
 export const lifecycleOf = (row: CollectionRow) => ({
   is_dynamic: row.dynamic === 1,
   is_frozen: row.frozen === 1,

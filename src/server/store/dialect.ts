@@ -2,8 +2,8 @@ import { type Expression, PostgresAdapter, type RawBuilder, sql } from 'kysely'
 import type { Db } from './schema.ts'
 
 /**
- * Returns whether the database is PostgreSQL, which has several concurrent writers. Otherwise it is SQLite, which has
- * one.
+ * Returns whether the database is PostgreSQL, which has several concurrent writers. The alternative is SQLite, which
+ * has a single writer.
  */
 export const isPostgres = (db: Pick<Db, 'getExecutor'>): boolean => db.getExecutor().adapter instanceof PostgresAdapter
 

@@ -6,7 +6,10 @@ import type { Db } from './schema.ts'
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 
-/** A time in milliseconds that is longer than any lease. The longest lease is five minutes, for the files of an NFT. */
+/**
+ * A time in milliseconds that is longer than any lease. The longest lease is five minutes, for fetching the files of an
+ * NFT.
+ */
 const LONGEST_LEASE = 10 * MINUTE
 
 /**
@@ -39,8 +42,9 @@ export async function shiftDueTimes(db: Db, now: number, step: number): Promise<
 }
 
 /**
- * Makes rows due if their due time is later than any delay allows, and ends leases that are longer than any lease. Such
- * times were written before the clock was set back. Otherwise, work would stop until the clock reaches these times.
+ * Makes rows due if their due time is later than any delay allows, and ends leases that are longer than any lease.
+ * These times were written before the clock was set back. Without this step, work would stop until the clock reached
+ * them.
  */
 export async function clampDueTimes(db: Db, now: Moment): Promise<void> {
   for (const { table, among, longest } of WAITING) {

@@ -63,7 +63,7 @@ export async function firstNfts(db: Db, collectionIds: readonly string[], count:
   return rows
 }
 
-/** Returns the NFTs that were accepted last, in these collections or in all. */
+/** Returns the last accepted NFTs of these collections, or of all collections. */
 export async function lastNfts(db: Db, collectionIds: readonly string[] | null, count: number): Promise<SummaryRow[]> {
   if (collectionIds === null) {
     // Without this hint, SQLite would sort all NFTs if its statistics are from a time with few NFTs.
@@ -150,7 +150,7 @@ export async function metadataAt(db: Db, seq: number): Promise<string> {
   return row.metadata
 }
 
-/** Returns an NFT that an account may see, with its request. */
+/** Returns an NFT that an account may see, with the request that created it. */
 export async function seenNft(db: Db, accountId: string | null, id: string) {
   return await db
     .selectFrom('nfts')

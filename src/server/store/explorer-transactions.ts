@@ -53,7 +53,7 @@ export async function changeTransactionsOf(db: Db, nftId: string): Promise<strin
   return found
 }
 
-/** Returns the NFTs that a transaction, or a request, transferred, updated, froze or burned. */
+/** Returns the NFTs that a transaction or a request transferred, updated, froze or burned. */
 export async function nftsChanged(db: Db, by: 'transaction_id' | 'id', id: string): Promise<string[]> {
   const found: string[] = []
   for (const table of CHANGES) {

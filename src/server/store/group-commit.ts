@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import { ownTurn } from '../../core/turns.ts'
 import type { Db, Schema } from './schema.ts'
 
-/** Runs `work` as one atomic transaction. Resolves when it is durable. */
+/** Runs `work` as one atomic transaction. Resolves when the transaction is durable. */
 export type RunTransaction = <Result>(work: (db: Db) => Promise<Result>) => Promise<Result>
 
 /** Maximum number of transactions in a group. */

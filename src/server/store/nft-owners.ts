@@ -19,8 +19,9 @@ export async function listOwners(
   collectionId: string,
   { after, limit }: { after: number; limit: number },
 ): Promise<{ nfts: Owned[]; next: string | null }> {
-  // If the follower hasn't read the event of a settled transfer yet, the transfer's block is only in the NFT. An event
-  // that was read before its NFT was deployed is only in the table of events.
+  // The latest event may be in one place only. If the follower hasn't read the event of a settled transfer yet, only
+  // the NFT has the transfer's block. If an event was read before its NFT was deployed, only the table of events has
+  // its block.
   const found = await db
     .selectFrom('nfts')
     .select(['seq', 'status', 'token_id', 'owner', 'owner_block'])

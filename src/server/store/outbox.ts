@@ -15,7 +15,7 @@ export async function hasWebhooks(db: Db): Promise<boolean> {
   return (await active.executeTakeFirst()) !== undefined
 }
 
-/** Writes events of NFTs. Call it in the transaction that changes their status. */
+/** Writes events of NFTs. Call this in the transaction that changes the status of the NFTs. */
 export async function tellNfts(
   db: Db,
   type: 'nft.deployed' | 'nft.failed',
@@ -46,19 +46,19 @@ export async function failAndTell(
   else await change.execute()
 }
 
-/** Writes an event of a collection. Call it in the transaction that changes its status. */
+/** Writes an event of a collection. Call this in the transaction that changes the collection's status. */
 export async function tellCollection(db: Db, id: string, status: 'deployed' | 'failed'): Promise<void> {
   if (await hasWebhooks(db)) await tell(db, `collection.${status}`, [await collectionSubject(db, id)])
 }
 
-/** Writes an event of a transfer or burn. Call it in the transaction that changes its status. */
+/** Writes an event of a transfer or burn. Call this in the transaction that changes its status. */
 export async function tellTransfer(db: Db, id: string, status: 'deployed' | 'failed'): Promise<void> {
   if (!(await hasWebhooks(db))) return
   const subject = await transferSubject(db, id)
   await tell(db, `${subject.kind}.${status}`, [subject])
 }
 
-/** Writes an event of each update, freeze or commitment. Call it in the transaction that changes their status. */
+/** Writes an event of each update, freeze or commitment. Call this in the transaction that changes their status. */
 export async function tellUpdates(db: Db, status: 'deployed' | 'failed', seqs: readonly number[]): Promise<void> {
   if (seqs.length === 0 || !(await hasWebhooks(db))) return
   const subjects = await updateSubjects(db, seqs)

@@ -124,7 +124,7 @@ export async function undoEvents(db: Db, blockchain: EvmBlockchain, block: numbe
 /** `since` is the block of the change; null if the change is rolled back. */
 type Change = Pick<OwnerEventRow, 'collection_id' | 'kind' | 'token_id'> & { value: string; since: number | null }
 
-/** Writes changes. If one item has several changes, the last one applies. */
+/** Writes changes. If the same field has several changes, the last one applies. */
 async function write(db: Db, changes: readonly Change[]): Promise<void> {
   const owners = new Map<string, Change>()
   const collections = new Map<string, Partial<Selectable<CollectionsTable>>>()

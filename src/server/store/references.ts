@@ -40,8 +40,8 @@ const TARGETS: Readonly<Record<CreatingEndpoint, string>> = {
 }
 
 /**
- * Claims the reference IDs that are free, and returns those IDs. Waits for the commit of any other process that is
- * claiming one of them.
+ * Claims the reference IDs that are free, and returns those IDs. If another process is claiming one of the IDs, waits
+ * for its commit.
  */
 export async function addReferences(
   db: Db,
@@ -76,7 +76,8 @@ export async function findReferences(
 }
 
 /**
- * Moves a reference ID from a failed operation to another one. Returns false if another process has already moved it.
+ * Moves a reference ID from a failed operation to another operation. Returns false if another process has already moved
+ * it.
  */
 export async function replaceReference(
   db: Db,

@@ -6,7 +6,7 @@ import { bucketsOf } from './explorer-counts.ts'
 import { transactionsOfBucket } from './explorer-transactions.ts'
 import type { Db, RunsTable, TransferKind, UpdateKind } from './schema.ts'
 
-/** A run with a limit on its cost or its fees. */
+/** A run with a cost limit or a fee limit. */
 export type LimitedRun = Pick<
   Selectable<RunsTable>,
   'account_id' | 'run' | 'collection_id' | 'max_cost' | 'max_fee'
@@ -214,8 +214,8 @@ export async function sharesOfChanges(db: Db, { collection_id, run }: RunKey): P
 }
 
 /**
- * Returns SQL that reads a table by an index and names it `changes`. Without statistics, SQLite might choose another
- * index.
+ * Returns SQL that reads a table by an index and names the table `changes`. Without statistics, SQLite might choose
+ * another index.
  */
 function by(db: Db, table: 'updates' | 'transfers', index: string) {
   const named = sql`${sql.table(table)} as changes`
@@ -238,7 +238,7 @@ export interface RunTransactions {
   open: number
   /** Amount in wei that the run's final transactions have paid. */
   paid: bigint
-  /** All signings of each transaction that isn't final or whose fee the node didn't return. */
+  /** All signings of each transaction that isn't final, or whose fee the node didn't return. */
   raws: readonly (readonly string[])[]
   /** All signings of each lost transaction. */
   lost: readonly (readonly string[])[]

@@ -65,7 +65,7 @@ export async function countRuns(db: Db, accountId: string | null): Promise<numbe
   return Number(count)
 }
 
-/** Returns the run with this name. If several accounts have one, returns the latest. */
+/** Returns the run with this name. If several accounts have a run with this name, returns the latest. */
 export async function findSeenRun(db: Db, accountId: string | null, run: string): Promise<SeenRun | null> {
   const found = await seen(db, accountId)
     .where('runs.run', '=', run)

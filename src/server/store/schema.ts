@@ -25,7 +25,7 @@ export interface ApiKeysTable {
   created_at: number
   expires_at: number | null
   revoked_at: number | null
-  /** The API version that the key uses; null for the version of the server. */
+  /** The API version that the key uses; null for the server's version. */
   api_version: ApiVersion | null
 }
 
@@ -48,7 +48,7 @@ export interface RequestsTable {
 export interface RunsTable {
   account_id: string
   run: string
-  /** The only collection of the run. `account_id` is the account of the run's first request. */
+  /** The only collection of the run. `account_id` is the account that sent the run's first request. */
   collection_id: string
   started_at: number
   /** Maximum total cost of the run's transactions in wei, as decimal digits. Null without a limit. */
@@ -83,7 +83,7 @@ export interface NftTermsTable {
   seq: number
 }
 
-/** The cursor of the term index: one row, or none before the first indexing. */
+/** The cursor of the term index, in a single row. There is no row before the first indexing. */
 export interface NftTermCursorTable {
   id: number
   next_seq: number
@@ -190,9 +190,9 @@ export interface NftsTable extends Work, Accepted {
   dynamic: Generated<number>
   /** 1 if the metadata is permanently frozen. */
   frozen: Generated<number>
-  /** The number of the NFT's last final update; 0 if it has none. */
+  /** The number of the NFT's last final update; 0 if there is none. */
   revision: Generated<number>
-  /** The NFT's last final update; null if it has none, or if the update isn't in the database. */
+  /** The NFT's last final update; null if there is none, or if the update isn't in the database. */
   update_id: Generated<string | null>
 }
 
@@ -264,7 +264,7 @@ export interface TransactionsTable extends Work {
   run: Generated<string | null>
   run_collection_id: Generated<string | null>
   /**
-   * The result in a block that isn't deep enough yet, while `state` is `signed`. Null if the transaction is in no
+   * The result in a block without enough confirmations, while `state` is `signed`. Null if the transaction is in no
    * block.
    */
   mined: Generated<MinedResult | null>
@@ -435,14 +435,17 @@ export interface ChainsTable {
   /** On Solana, the address of the backend's signer. */
   factory_address: string
   created_at: number
-  /** The first block of a public network that can have transactions of this backend. Null until there are any. */
+  /**
+   * The first block of a public network that can have transactions of this backend. Null until there are such
+   * transactions.
+   */
   start_block: Generated<number | null>
   /**
    * The newest block of a public network when gdn found used nonces that this database lacks. Until events are read up
    * to this block, the database lags behind the chain. Null if gdn never found such nonces.
    */
   behind_until: Generated<number | null>
-  /** The process that follows a public network, and the end of its lease. */
+  /** The process that follows a public network, and the time when its lease ends. */
   follower: Generated<string | null>
   follower_until: Generated<number>
 }

@@ -27,11 +27,11 @@ const MAX_KEPT = 200
 const MAX_KEPT_LENGTH = 4000
 
 /**
- * Caches prepared statements, because preparing one takes as long as running it. Also handles two of Kysely's
- * statements differently. A transaction acquires the write lock when it begins. If it acquired the lock at its first
- * write, after a read, it would fail instead of waiting if another process (gdn key) had written in between. On a full
- * disk, SQLite rolls back by itself. The later rollback would fail and hide the original error, so this failure is
- * ignored.
+ * Caches prepared statements, because preparing a statement takes as long as running it. Also changes how two of
+ * Kysely's statements run. A transaction acquires the write lock when it begins. Otherwise, it would acquire the lock
+ * at its first write, and would fail instead of waiting if another process (gdn key) had written since its first read.
+ * On a full disk, SQLite rolls back by itself. Kysely's rollback would then fail and hide the original error, so this
+ * failure is ignored.
  */
 function adapt(raw: RawDatabase): SqliteDatabase {
   const kept = new BoundedMap<RawStatement>(MAX_KEPT)
@@ -49,7 +49,7 @@ function adapt(raw: RawDatabase): SqliteDatabase {
       return {
         reader: statement.reader,
         all: (parameters) => keep(statement.all(parameters)),
-        // Don't share this statement, because other queries run while its rows are read.
+        // Don't share this statement, because other queries run while the rows of this one are read.
         iterate: (parameters) => open(sql).iterate(parameters),
         run(parameters) {
           try {

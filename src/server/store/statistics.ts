@@ -3,7 +3,7 @@ import type { Db } from './schema.ts'
 
 /**
  * Number of rows below which statistics are worse than none. With few rows, an index of all rows looks as selective as
- * a partial index of unfinished rows. Once the table has grown, SQLite would then read all of its rows. Without
+ * a partial index of unfinished rows. Once the table has grown, SQLite would then read the whole index. Without
  * statistics, SQLite assumes many rows.
  */
 const FEWEST = 1000

@@ -8,7 +8,10 @@ export interface StoredFiles {
   size(cid: string): Promise<number | null>
   /** Returns those of the given CIDs that are stored in the place. */
   among(cids: readonly string[]): Promise<ReadonlySet<string>>
-  /** Records content after it was stored, in one transaction with the DAG nodes that list its chunks. */
+  /**
+   * Records content after it was stored. The DAG nodes that list the content's chunks are stored in the same
+   * transaction.
+   */
   put(cid: string, size: number, nodes: readonly ContentBlock[]): Promise<void>
 }
 

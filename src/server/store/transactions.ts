@@ -103,7 +103,7 @@ export async function findTransactionByNonce(
   return row ?? null
 }
 
-/** Returns whether transactions of other runs, or of no run, wait for the nonce of a pending transaction of a run. */
+/** Returns whether transactions of other runs, or of no run, wait for the nonce of a run's pending transaction. */
 export async function delaysOthers(
   db: Db,
   { blockchain, signer, nonce, run }: Pick<TransactionRow, 'blockchain' | 'signer' | 'nonce' | 'run'>,
@@ -138,7 +138,7 @@ export async function forgetFactoryTransaction(db: Db, id: string): Promise<void
   await db.deleteFrom('transactions').where('id', '=', id).where('kind', '=', sql.lit('factory')).execute()
 }
 
-/** Counts the signed transactions of a collection or a blockchain that aren't final. */
+/** Counts the signed transactions of a collection or a blockchain that aren't final yet. */
 export async function countUnfinished(
   db: Db,
   scope: { collectionId: string } | { blockchain: Blockchain },
@@ -326,7 +326,7 @@ export async function claimSigned(
   return rows.sort(inOrder)
 }
 
-/** Compares transactions by their nonces. Transactions without nonces are sorted by their time of signing. */
+/** Compares transactions by nonce. Transactions without nonces are sorted by the time when they were signed. */
 const inOrder = (a: Pick<TransactionRow, 'id' | 'nonce'>, b: Pick<TransactionRow, 'id' | 'nonce'>): number =>
   (a.nonce ?? 0) - (b.nonce ?? 0) || (a.id < b.id ? -1 : 1)
 

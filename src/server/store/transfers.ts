@@ -170,7 +170,7 @@ export async function lockForSigning(db: Db, ids: readonly string[]): Promise<Re
   return new Set(rows.map((row) => row.id))
 }
 
-/** Assigns transfers to their transactions. Returns how many of them had no transaction yet. */
+/** Assigns transfers to their transactions. Returns the number of transfers that had no transaction yet. */
 export async function assignTransfers(
   db: Db,
   assigned: readonly { id: string; transactionId: string }[],
@@ -185,7 +185,7 @@ export async function assignTransfers(
   return Number(numAffectedRows ?? 0n)
 }
 
-/** Returns the transfer that a transaction makes, with its token. */
+/** Returns the transfer that a transaction executes, with its token. */
 export async function findTransferOf(db: Db, transactionId: string) {
   const row = await db
     .selectFrom('transfers')
@@ -209,7 +209,7 @@ export async function findTransferOf(db: Db, transactionId: string) {
 }
 
 /**
- * Returns hashes of on-chain transactions that may have made a pending transfer and that the database doesn't have.
+ * Returns hashes of on-chain transactions that may have executed a pending transfer and that the database doesn't have.
  * Each of them transferred the token from the transfer's sender to its receiver.
  */
 export async function unknownMovesOf(db: Db, id: string) {

@@ -202,7 +202,10 @@ export async function unsignedUpdatesOf(db: Db, collectionId: string, tokenIds: 
     .execute()
 }
 
-/** Returns the block of a collection's last final update, or of its deployment. Later updates are in later blocks. */
+/**
+ * Returns the block of a collection's last final update, or of its deployment. No later update can be in an earlier
+ * block.
+ */
 export async function blockOfLastUpdate(
   db: Db,
   { id, transaction_id }: Pick<CollectionRow, 'id' | 'transaction_id'>,
@@ -220,7 +223,7 @@ export async function blockOfLastUpdate(
   return Number((await transaction.executeTakeFirst())?.block_number ?? 0)
 }
 
-/** Records an on-chain update that nothing in the database explains, and sets the revision of its tokens. */
+/** Records an on-chain update for which the database has no request, and sets the revision of its tokens. */
 export async function recordUnknownUpdate(
   db: Db,
   found: Pick<UnknownUpdatesTable, 'sequence' | 'blockchain' | 'block_number' | 'transaction_hash'> & {

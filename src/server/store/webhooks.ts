@@ -129,7 +129,7 @@ export async function reviveWebhook(db: Db, id: string): Promise<void> {
     .execute()
 }
 
-/** Returns the secret of an account's listeners; null if it never had a listener. */
+/** Returns the secret of an account's listeners; null if the account never had a listener. */
 export async function findListenerSecret(db: Db, accountId: string): Promise<string | null> {
   const row = await db
     .selectFrom('webhooks')

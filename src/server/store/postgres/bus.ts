@@ -27,7 +27,7 @@ const WORDS_AT_ONCE = 40
 
 export interface BusOptions {
   store: Store
-  /** Called for notifications of other processes. Without it, no notifications are received. */
+  /** Called for notifications of other processes. If omitted, no notifications are received. */
   onWord?: ((word: Word) => void) | undefined
 }
 

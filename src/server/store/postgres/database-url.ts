@@ -74,8 +74,8 @@ const isLocal = (host: string) =>
   host.startsWith('/') || host === 'localhost' || host === '::1' || /^127\.\d+\.\d+\.\d+$/.test(host)
 
 /**
- * Returns the TLS options that libpq would use, with one exception: they reject an unencrypted server on another
- * machine unless the URL allows it (`sslmode=disable`). libpq would fall back silently.
+ * Returns the TLS options that libpq would use, with one exception: if a server on another machine is unencrypted, the
+ * connection fails unless the URL allows it (`sslmode=disable`). libpq would silently use an unencrypted connection.
  */
 function readTls(parameters: ReadonlyMap<string, string>, local: boolean): ConnectionOptions | false {
   const given = parameters.get('sslmode')

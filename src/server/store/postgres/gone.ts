@@ -38,7 +38,7 @@ export function isDatabaseGone(error: unknown): boolean {
 
 /**
  * Returns an `unreachable` error for a failure of the database, so that it isn't reported as a failure of the command
- * or the start. Returns other errors unchanged.
+ * or of the backend's start. Returns other errors unchanged.
  */
 export function toldOfDatabase(error: unknown): unknown {
   if (error instanceof GdnError || !isDatabaseGone(error)) return error

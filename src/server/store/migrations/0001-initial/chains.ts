@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import { optional, required } from './columns.ts'
 
 /**
- * Creates the tables of blockchains, of blocks of embedded chains, and of mints and updates on chain that the database
+ * Creates the tables of blockchains, of embedded chains' blocks, and of on-chain mints and updates that the database
  * lacks.
  */
 export async function createChains(db: Kysely<unknown>): Promise<void> {

@@ -3,7 +3,7 @@ import { required } from './columns.ts'
 
 /**
  * The counts in `nft_counts`, each with its condition. NFTs that wait to be signed and signed NFTs share a count,
- * because each additional count would cost another write per NFT.
+ * because a separate count would cost another write per NFT.
  */
 export const CONDITIONS = {
   files: `status = 'initiated' and step = 'files'`,

@@ -21,7 +21,7 @@ export async function createTransfers(db: Kysely<unknown>, dialect: InitialDiale
     .addColumn('returned', 'integer', (c) => c.notNull().defaultTo(0))
     .execute()
   const index = (name: string) => db.schema.createIndex(`transfers_${name}`).on('transfers')
-  // An NFT has at most one pending transfer, unless a reorg makes several pending again.
+  // An NFT has at most one pending transfer, unless a reorg makes several transfers pending again.
   await index('pending')
     .unique()
     .columns(['nft_id'])

@@ -24,7 +24,7 @@ export async function createUpdates(db: Kysely<unknown>, dialect: InitialDialect
   const isAt = (step: string) => sql<boolean>`step = ${sql.lit(step)}`
   // A freeze of several NFTs has one row for each NFT, all with the same ID.
   await index('id').unique().columns(['id', 'nft_id']).execute()
-  // An NFT has at most one pending update, unless a reorg makes several pending again.
+  // An NFT has at most one pending update, unless a reorg makes several updates pending again.
   await index('pending')
     .unique()
     .columns(['nft_id'])
