@@ -150,7 +150,7 @@ function refuseOthers(
   ).withHint('Nothing was imported. Use the same version of gdn for the export and the import.')
 }
 
-/** Checks that the file's rows, its trailer and the database match. Then sets the sequence of the table. */
+/** Checks that the file's rows, the file's trailer and the database match. Then sets the sequence of the table. */
 async function compare(
   db: Db,
   { table, sum }: Open,
