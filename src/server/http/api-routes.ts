@@ -24,8 +24,8 @@ import { requestOrigin } from './hosts.ts'
 import { createRateLimit } from './rate-limits.ts'
 
 /**
- * A function that serves an endpoint. Returns the accepted request if the endpoint creates something, otherwise the
- * response.
+ * A function that serves an endpoint. If the endpoint creates something, returns the accepted request. Otherwise,
+ * returns the response.
  */
 type Service<Name extends EndpointName> = (
   deps: ServiceDeps,
@@ -95,7 +95,9 @@ function runOf(request: FastifyRequest): string | null {
 
 const MAX_COST = /^([0-9]{1,40})(;set)?$/
 
-/** Returns the cost limit of the request's run. Rejects an invalid value, because the limit protects money. */
+/**
+ * Returns the cost limit of the request's run. Rejects an invalid value, because ignoring it could cost the user money.
+ */
 function maxCostOf(request: FastifyRequest): RunCostLimit | null {
   const header = request.headers[HEADERS.runMaxCost]
   if (header === undefined) return null
@@ -106,7 +108,7 @@ function maxCostOf(request: FastifyRequest): RunCostLimit | null {
 
 /**
  * Returns whether the request may only use a blockchain whose coins have no value. Rejects an invalid header, because
- * the header protects money.
+ * ignoring it could cost the user money.
  */
 function onlyWithoutValue(request: FastifyRequest): boolean {
   const header = request.headers[HEADERS.onlyWithoutValue]
@@ -127,7 +129,7 @@ function isLarge(body: unknown): boolean {
   return Array.isArray(metadata) && metadata.length >= LARGE
 }
 
-/** Rejects a request with too many NFTs before each NFT is validated. Clients send fewer after a 413. */
+/** Rejects a request with too many NFTs before its NFTs are validated. After a 413, clients send smaller requests. */
 function refuseTooMany(body: unknown): void {
   const { metadata } = asObject(body)
   if (!Array.isArray(metadata) || metadata.length <= MAX_NFTS_PER_REQUEST) return

@@ -32,8 +32,8 @@ export type RefuseElsewhere = (request: FastifyRequest, caller: Caller) => Promi
 
 /**
  * Adds authentication to every route, before the body is read. A route can only be registered if it declares its
- * access. The local account's key is accepted only from this machine by default: it has all permissions, and is in a
- * file that tools read.
+ * access. The local account's key is accepted only from this machine by default: the key has all permissions, and is
+ * stored in a file that tools read.
  */
 export function addAuthentication(
   app: FastifyInstance,

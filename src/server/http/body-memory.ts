@@ -22,9 +22,9 @@ export const DEFAULT_BODY_MEMORY: BodyMemory = { total: 128 * MIB, perAddress: 3
 const UNCOUNTED_BYTES = 64 * 1024
 
 /**
- * Limits the memory of request bodies while they arrive and are processed. It counts received bytes, so a client that
- * announces a large body and sends nothing doesn't block others. Forms aren't counted, because they are streamed to
- * storage.
+ * Limits the memory of request bodies while they arrive and are processed. Only received bytes are counted, so a client
+ * that announces a large body and sends nothing doesn't block others. Forms aren't counted, because they are streamed
+ * to storage.
  */
 export function limitBodyMemory(app: FastifyInstance, { total, perAddress }: BodyMemory): void {
   const held = new Map<string, number>()

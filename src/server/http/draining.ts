@@ -16,9 +16,9 @@ export interface Draining {
 }
 
 /**
- * Adds a two-step stop to a server. First, requests are served as usual, because a load balancer may not have noticed
- * the stop. Then no new connection is accepted, requests in flight finish, and event streams are closed, because they
- * never end by themselves.
+ * Adds a two-step stop to a server. First, requests are served as usual, because a load balancer may not have detected
+ * the stop yet. Then no new connection is accepted, requests in flight finish, and event streams are closed, because
+ * they never end by themselves.
  */
 export function addDraining(app: FastifyInstance): Draining {
   const { server } = app

@@ -48,9 +48,9 @@ function diskFull(error: FastifyError, log: Log): Refusal | null {
 const RETRY_SECONDS = '1'
 
 /**
- * Returns the rejection if PostgreSQL is unreachable or can't store a string; null for other errors. If it is
- * unreachable, the rejection doesn't say that nothing was accepted: a commit may have succeeded, and only a retry with
- * the same key shows whether it did.
+ * Returns the rejection if PostgreSQL is unreachable or can't store a string; null for other errors. If PostgreSQL is
+ * unreachable, the rejection doesn't state that nothing was accepted: a commit may have succeeded, and only a retry
+ * with the same key shows whether it did.
  */
 function fromDatabase(error: FastifyError, validationStatus: number, log: Log): Refusal | null {
   if (isUnstorableText(error)) {
@@ -84,7 +84,8 @@ export function createErrorHandler(log: Log) {
         ? error
         : (toRefusal(error, validationStatus) ??
           diskFull(error, log) ??
-          // Check the storage first, because the cause may be the same system error as that of a database.
+          // Check for storage errors first. Their cause may be a system error that would otherwise count as a database
+          // error.
           storageUnavailable(error, log) ??
           fromDatabase(error, validationStatus, log))
     if (refusal !== null) {

@@ -57,7 +57,7 @@ export function addExplorerAccess(
     const session = cookieOf(request, cookie)
     const caller = session === null ? null : await resumeSession(db, signer, session, now())
     if (caller === null) return null
-    // A client that would be rejected at login is also rejected if it sends a cookie from another machine.
+    // Also reject the cookie of a session whose key isn't accepted from the client's machine.
     return await refuseElsewhere(request, caller).then(
       () => caller,
       () => null,

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { TITLES } from '../../api/errors.ts'
 import { Refusal } from '../services/services.ts'
 
-/** Paths that serve the page of the web explorer. Its script reads from the URL what to show. */
+/** Paths that serve the page of the web explorer. Its script selects the view from the URL. */
 const PAGES = [
   '/',
   '/collections/:id',

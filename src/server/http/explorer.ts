@@ -73,7 +73,7 @@ export function addExplorer(app: FastifyInstance, deps: ServiceDeps, options: Ex
  * streams.
  */
 const HEARTBEAT_MS = 15_000
-/** Number of unread bytes at which a slow client is disconnected. The client then reconnects. */
+/** Maximum number of unread bytes. A client that falls further behind is disconnected, and then reconnects. */
 const MAX_UNREAD = 4 * 1024 * 1024
 const RETRY_MS = 2000
 const SUBJECTS = ['run', 'nft', 'collection'] as const satisfies readonly WatchSubject[]

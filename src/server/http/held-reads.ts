@@ -7,16 +7,14 @@ import type { Db } from '../store/schema.ts'
 
 /** Longest time in seconds for which a response is held. */
 const MAX_WAIT_S = 10
-/** Maximum number of held responses per account, and in total. Beyond these limits, responses are sent at once. */
+/** Maximum number of held responses per account, and in total. Beyond these limits, responses are sent immediately. */
 const MOST = { perAccount: 50, total: 200 }
 /**
  * Interval in milliseconds between checks for changes. A check takes about 0.1 ms with SQLite, and a round trip with
  * PostgreSQL.
  */
 const EVERY_MS = { sqlite: 15, postgres: 100 }
-/**
- * Factor for the pause after an account's lookups are read again. The pause is this multiple of the read's duration.
- */
+/** After an account's lookups are read again, they pause for the duration of the read times this factor. */
 const PAUSE_FACTOR = 10
 
 interface WithStatus {
@@ -73,15 +71,15 @@ export interface HeldReads {
 }
 
 /**
- * Creates a store of held lookup responses. A single check for all of them shows whether any process has written to the
- * database.
+ * Creates the reader that holds responses of lookups. One periodic check, shared by all held lookups, shows whether
+ * any process has written to the database.
  */
 export function createHeldReads(db: Db, { perAccount, total } = MOST): HeldReads {
   const held = new Set<Held>()
   let ended = false
   let checking = false
 
-  /** The accounts whose lookups are being read again, or that pause after such a read. */
+  /** The accounts whose lookups are being read again or are paused after a read. */
   const resting = new Set<string>()
 
   const readAgain = async (accountId: string, marker: string) => {

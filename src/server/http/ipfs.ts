@@ -7,7 +7,7 @@ import { Refusal } from '../services/services.ts'
 import type { FileStorage, StoredFileContent } from '../storage/adapter.ts'
 import { firstBytes } from '../storage/first-bytes.ts'
 
-// Files of NFTs aren't trusted and share an origin with the other pages of this server, so sandbox them.
+// Sandbox NFT files, because they are untrusted and share an origin with the other pages of this server.
 const SECURITY = {
   'content-security-policy': "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; media-src data:",
   'x-content-type-options': 'nosniff',

@@ -12,8 +12,8 @@ export function createMemoryLimiter(ratePerSecond: number): (keyId: string) => P
       return { allowed: true, remaining: remainingPoints, msBeforeNext: Math.min(msBeforeNext, WINDOW_MS) }
     } catch (rejection) {
       if (!(rejection instanceof RateLimiterRes)) throw rejection
-      // If the clock was set back, the library returns a wait that is longer than the window. Its timer still ends the
-      // window on time.
+      // If the clock was set back, the library returns a wait that is longer than the window, although the window ends
+      // on time.
       return { allowed: false, remaining: 0, msBeforeNext: Math.min(rejection.msBeforeNext, WINDOW_MS) }
     }
   }

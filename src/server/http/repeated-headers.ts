@@ -4,7 +4,7 @@ import { badRequest } from '../services/services.ts'
 
 /**
  * Headers that may occur only once. If one is repeated, Node keeps only the first value or joins the values, so the
- * intent is ambiguous.
+ * client's intent is ambiguous.
  */
 const SINGLE = new Set(['host', 'content-type', 'content-encoding', HEADERS.idempotencyKey])
 

@@ -12,8 +12,7 @@ function givenId({ headers }: Pick<IncomingMessage, 'headers'>): string | null {
 }
 
 /**
- * Returns the ID of a request in the log and in its response. It is the client's ID if that is valid, or else a new
- * one.
+ * Returns the ID of a request in the log and in its response. Uses the client's ID if it is valid, or else a new ID.
  */
 export const requestIdOf = (request: Pick<IncomingMessage, 'headers'>): string => givenId(request) ?? newId()
 

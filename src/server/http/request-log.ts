@@ -3,7 +3,9 @@ import type { Log } from '../log.ts'
 
 const MAX_PATH = 200
 
-/** Returns the route, or the path if no route matches. Omits parameters, because some are signatures. */
+/**
+ * Returns the route of a request, or its path if no route matches. Omits the query, because it may contain a signature.
+ */
 function placeOf({ routeOptions, url }: FastifyRequest): { route: string } | { path: string } {
   const { url: route } = routeOptions
   return route === undefined ? { path: (url.split('?', 1)[0] ?? '').slice(0, MAX_PATH) } : { route }

@@ -6,8 +6,8 @@ import { Refusal, type ServiceDeps } from '../services/services.ts'
 import { isForeignPage } from './hosts.ts'
 
 /**
- * Maximum size in bytes of a request, which needs no API key. A transaction of at most 128 KiB has 256 KiB of hex
- * digits.
+ * Maximum size of a request in bytes. The limit is low, because requests need no API key. The largest transaction, 128
+ * KiB, takes 256 KiB in hex.
  */
 const BODY_LIMIT = 512 * 1024
 

@@ -51,8 +51,8 @@ async function read(path: string, flag: string): Promise<Buffer> {
 }
 
 /**
- * Returns the error to report for invalid TLS files. OpenSSL's messages are terse, but its codes show which file is
- * invalid.
+ * Returns the error to report for invalid TLS files. OpenSSL's messages are terse, but its error codes show which file
+ * is invalid.
  */
 function explain(cause: unknown, { certFile, keyFile }: TlsFiles): GdnError {
   const code = systemCode(cause) ?? ''

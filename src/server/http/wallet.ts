@@ -7,14 +7,13 @@ import type { SignedUrlClaims } from '../services/signed-url.ts'
 import type { ErasableKey } from '../services/wallet-key.ts'
 
 /**
- * Maximum size of the ignored body in bytes. It suffices for the small body of a client that can't send a POST without
- * one.
+ * Maximum size of the ignored body in bytes. It allows the small body of a client that can't send a POST without one.
  */
 const BODY_LIMIT = 64 * 1024
 
 /**
- * Adds the route of signed URLs: a POST creates a wallet. The URL is the only authorization. A body is read and
- * ignored. According to the reference, clients send no body, but many HTTP clients can't send a POST without `{}`.
+ * Adds the route of signed URLs: a POST creates a wallet. The URL is the only authorization. The body is ignored.
+ * According to the API reference, clients send no body, but many HTTP clients can't send a POST without one.
  */
 export async function addWalletRoutes(parent: FastifyInstance, deps: ServiceDeps): Promise<void> {
   await parent.register(async (app) => {
@@ -36,11 +35,11 @@ export async function addWalletRoutes(parent: FastifyInstance, deps: ServiceDeps
 }
 
 /**
- * Returns the response as bytes, so that the key can be overwritten after sending, unlike the key in a string. The
- * buffer isn't part of Node's shared pool.
+ * Returns the response as bytes, so that the key can be overwritten after the response is sent. A string can't be
+ * overwritten. The buffer isn't part of Node's shared pool.
  */
 function spell(request: SignedUrlClaims, { address, spelled }: ErasableKey): Buffer {
-  // According to the reference, this echo has the key `signature` without its value.
+  // According to the API reference, the echoed request has an empty `signature`.
   const echo = JSON.stringify({ ...request, signature: '' })
   const before = Buffer.from(`{"request":${echo},"wallet":{"address":"${address}","private_key":"`)
   const after = Buffer.from('"}}')

@@ -10,7 +10,10 @@ import { refuseValue } from './refuse-value.ts'
 import { requireChain } from './require-chain.ts'
 import { findOwnCollection, type ServiceDeps, type ServiceRequest } from './services.ts'
 
-/** A change to NFTs, or a commitment to a provenance hash. Its members define how the endpoints differ. */
+/**
+ * A change to NFTs or a commitment to a provenance hash. Its members define the behavior that differs between
+ * endpoints.
+ */
 interface Change<Name extends OperationEndpoint, Echo, Prepared> {
   operation: Name
   /** The fields that identify the operation by its digest. */
@@ -23,7 +26,7 @@ interface Change<Name extends OperationEndpoint, Echo, Prepared> {
    */
   existing?(db: Db, collection: CollectionRow): Promise<Existing | null>
   /**
-   * Runs the checks that don't need the chain, before the chain is required.
+   * Runs the checks that need only the database. Called before the backend checks that the chain is available.
    *
    * @throws Refusal
    */
@@ -54,7 +57,7 @@ interface Parsed {
   reference_id?: string | undefined
 }
 
-/** Accepts a change. If the reference ID already exists, returns its operation and changes nothing. */
+/** Accepts a change. If the reference ID already has an operation, returns that operation and changes nothing. */
 export async function acceptChange<Name extends OperationEndpoint, Echo extends object, Prepared>(
   deps: ServiceDeps,
   request: ServiceRequest<Parsed>,

@@ -37,9 +37,9 @@ function replay<Response>(earlier: RequestRow, bodyHash: string): AcceptedReques
   return { response: JSON.parse(earlier.response) as Response, replayed: true, requestId: earlier.id }
 }
 
-/** The work of a creating endpoint in addition to storing the request. */
+/** The part of accepting a creating request that differs between endpoints. */
 export interface Work<Prepared, Response> {
-  /** Returns the response if all reference IDs already have their operations. In that case, nothing is created. */
+  /** Returns the response if every reference ID already has an operation, so that nothing has to be created. */
   findExisting(): Promise<Response | null>
   /** Runs checks outside of the database transaction, for example on chain. Not called for a repeated request. */
   prepare(): Promise<Prepared>
@@ -73,8 +73,8 @@ export async function accept<Prepared, Response>(
     // Check again, because the same key may have been accepted while this request was prepared.
     const meanwhile = scope && (await findRepeated(db, scope))
     if (meanwhile) return replay<Response>(meanwhile, bodyHash)
-    // Insert the request first, because the rows refer to it. It gets its response later. In a cluster, a concurrent
-    // request with the same key waits here until the other has committed.
+    // Insert the request first, because the rows refer to it. The response is stored later. In a cluster, a concurrent
+    // request with the same key waits here until the first one has committed.
     const isFirst = await insertRequest(db, {
       id: requestId,
       account_id: accountId,
@@ -99,8 +99,8 @@ export async function accept<Prepared, Response>(
 }
 
 /**
- * Prepares an operation. If a check fails because the same operation was accepted in the meantime, returns its
- * response.
+ * Prepares an operation. If a check fails because the same operation was accepted in the meantime, returns the response
+ * of that operation.
  */
 async function prepareUnlessExisting<Prepared, Response>(
   prepare: () => Promise<Prepared>,

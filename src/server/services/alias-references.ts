@@ -6,11 +6,11 @@ import { badRequest, findOwnCollection, Refusal, type RequestOf, type ServiceDep
 
 /**
  * Adds aliases to NFTs. An alias is a second reference ID, derived from the ID that the row got after the mint.
- * Repeating the request changes nothing. An NFT can have only one alias, permanently, so that two rows can't refer to
- * it.
+ * Repeating the request changes nothing. Each NFT can have only one alias, which never changes, so that two rows can't
+ * refer to the same NFT.
  *
- * @throws Refusal 400 if the collection has no such NFT that was minted without an ID; 409 if a reference ID names
- * another NFT, or if an NFT has another alias or label. Then nothing is changed.
+ * @throws Refusal 400 if an NFT isn't in the collection or was minted with an ID; 409 if a reference ID names another
+ * NFT, or if an NFT has another alias or label. In these cases, nothing is changed.
  */
 export async function aliasReferences(
   { store }: Pick<ServiceDeps, 'store'>,
@@ -53,7 +53,8 @@ export async function aliasReferences(
       })),
     )
     for (const { index, alias, content } of inOrder(wanted)) {
-      // A reference ID of another NFT with the same content has the same digest, so `claimReferences` accepts it.
+      // `claimReferences` compares only digests, so it also accepts a reference ID of another NFT with the same
+      // content.
       const { target_id: named = content.target_id } = existing.get(alias) ?? {}
       if (named !== content.target_id) throw conflict(`reference_ids[${index}] "${alias}" identifies the NFT ${named}`)
       if (await setAlias(db, scope, content, alias)) continue
@@ -74,6 +75,6 @@ const conflict = (message: string) =>
     [HEADERS.errorCode]: REFERENCE_ERRORS.conflict,
   })
 
-/** Sorts by reference ID, so that two processes can't deadlock. */
+/** Sorts references by ID, so that two processes can't deadlock. */
 const inOrder = <One extends { content: ContentReference }>(wanted: readonly One[]): One[] =>
   [...wanted].sort((a, b) => (a.content.reference_id < b.content.reference_id ? -1 : 1))

@@ -16,7 +16,7 @@ export interface ApiKeyRecord {
   /** The first characters of the key. */
   prefix: string
   permissions: Permission[]
-  /** The API version for requests with this key. Null to use the server's version. */
+  /** The API version for requests with this key. Null means the server's version. */
   apiVersion: ApiVersion | null
   status: 'active' | 'expired' | 'revoked'
   createdAt: number
@@ -51,7 +51,7 @@ export interface ApiKeyRequest {
   permissions: readonly Permission[]
   /** Time of expiry in milliseconds. Null if the key doesn't expire. */
   expiresAt: number | null
-  /** The API version for requests with this key. Null, the default, to use the server's version. */
+  /** The API version for requests with this key. Default: null, which means the server's version. */
   apiVersion?: ApiVersion | null
   now: number
 }
@@ -79,7 +79,7 @@ export async function getApiKeys({ db }: Store, now: number): Promise<ApiKeyReco
 
 /**
  * Revokes a key by its ID or prefix, or by the key itself, for example after a leak. A running backend rejects the key
- * from its next request on. Revoking a revoked key has no effect.
+ * from the next request on. Revoking a revoked key has no effect.
  *
  * @throws GdnError `not_found_locally`; `usage` if a prefix matches several keys
  */

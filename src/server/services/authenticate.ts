@@ -18,7 +18,7 @@ export interface Caller {
   keyId: string
   accountId: string
   permissions: ReadonlySet<Permission>
-  /** The API version for requests with the key. Null to use the server's version. */
+  /** The API version for requests with the key. Null means the server's version. */
   apiVersion: ApiVersion | null
 }
 

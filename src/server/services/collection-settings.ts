@@ -36,10 +36,10 @@ type Row = Pick<
 
 /**
  * Returns the settings of a collection, read from its contract. If the chain doesn't respond in time, returns the
- * recorded values and the problem. The metadata is read only from the contract or this server's storage. Nothing is
+ * recorded values and the reason. The metadata is read only from the contract or this server's storage. No other URI is
  * fetched, because the owner can set any URI.
  *
- * @param leftMs remaining time of the caller in milliseconds
+ * @param leftMs the time that the caller has left, in milliseconds
  */
 export async function readCollectionSettings(
   deps: SettingsDeps,
@@ -61,8 +61,8 @@ export async function readCollectionSettings(
 }
 
 /**
- * Returns the image of a collection according to its contract. This takes only one request to the chain, so that lists
- * can use it. If the chain doesn't respond in time, returns the recorded image.
+ * Returns the image of a collection according to its contract. Sends only one request to the chain, so that lists can
+ * call it. If the chain doesn't respond in time, returns the recorded image.
  */
 export async function readCollectionImage(deps: SettingsDeps, row: Row): Promise<string | null> {
   const contract = contractOf(deps, row)
@@ -75,7 +75,7 @@ function contractOf({ chains }: SettingsDeps, { blockchain, status }: Row): Cont
   return chainFacts(chains, blockchain).contract
 }
 
-/** Resolves with a value. Resolves with null if the chain doesn't respond in time. */
+/** Resolves with the result of `reading`, or with null if the chain doesn't respond in time. */
 const inTime = <Value>(reading: Promise<Value>, leftMs = PATIENCE_MS): Promise<Value | null> =>
   withTimeout(
     reading.catch(() => null),
@@ -113,7 +113,7 @@ type Described = Pick<
 
 /**
  * Returns the content of a collection's metadata. Returns the recorded values if the owner hasn't set metadata, or if
- * the metadata can't be read. In the second case, also returns the reason.
+ * the metadata can't be read. If the metadata can't be read, also returns the reason.
  */
 async function describedAt(
   { storage }: SettingsDeps,

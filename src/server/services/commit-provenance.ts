@@ -8,7 +8,7 @@ import { refuseOtherSeal, refuseShortMargin, refuseUnlessSealable } from './seal
 import { badRequest, type RequestOf, type ServiceDeps } from './services.ts'
 
 /**
- * Accepts the commitment of a collection to a hash. If the collection is already committed to it, returns that
+ * Accepts a collection's commitment to a hash. If the collection is already committed to the hash, returns the existing
  * commitment.
  */
 export async function commitProvenance(deps: ServiceDeps, request: RequestOf<'commitprovenance'>) {

@@ -28,7 +28,9 @@ const OPTIONAL = [
   'reference_id',
 ] as const
 
-/** Accepts a collection. Its address is determined here, so that NFTs can be created in it immediately. */
+/**
+ * Accepts a collection. Determines its address, so that NFTs can be created in the collection before it is deployed.
+ */
 export async function createCollection(deps: ServiceDeps, request: RequestOf<'createcollection'>) {
   const { store, chains, pipeline, now } = deps
   const { accountId, parsed, body, run } = request
@@ -119,8 +121,8 @@ function royaltyReceiverOf({ royalty_bps, royalty_receiver, wallet_address, bloc
 }
 
 /**
- * Returns a token symbol for a collection's name. It consists of the first letters and digits in capitals, or is `NFT`
- * if the name has none.
+ * Returns a token symbol for a collection's name. The symbol consists of the first letters and digits in upper case. If
+ * the name has none, the symbol is `NFT`.
  */
 export function symbolOf(name: string): string {
   const letters = name.normalize('NFKD').replace(/[^A-Za-z0-9]/g, '')

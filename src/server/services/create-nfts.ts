@@ -33,12 +33,12 @@ type Request = ServiceRequest<Parsed>
 /** The ID of a new NFT, or the operation of an existing NFT. */
 type Accepted = string | KnownOperation
 
-/** The properties in which the endpoints differ. */
+/** The properties that differ between the endpoints. */
 const ENDPOINTS = {
   createnft: { isDynamic: false, isGrant: false, message: 'The request to create NFTs was accepted.' },
-  /** These NFTs can be updated, even in a collection that isn't dynamic. */
+  /** NFTs that can be updated even in a collection that isn't dynamic. */
   creatednft: { isDynamic: true, isGrant: false, message: 'The request to create NFTs was accepted.' },
-  /** These NFTs are minted to the sender and transferred to the receiver in one transaction. */
+  /** NFTs that are minted to the sender and transferred to the receiver in the same transaction. */
   createnfttrans: { isDynamic: false, isGrant: true, message: 'The request to create and transfer NFTs was accepted.' },
 } as const
 
@@ -148,7 +148,7 @@ async function checkNfts(deps: ServiceDeps, request: Request, endpoint: MintEndp
   const files = await placesOfStoredFiles(deps, metadata)
   const costCheck = await prepareCostCheck(deps, request, blockchain)
   const sender = isGrant ? checksumAddress(sender_wallet_address ?? firstOwnerIn(collection)) : null
-  // In a dynamic collection, all NFTs are dynamic, and a plain mint costs less.
+  // All NFTs of a dynamic collection are dynamic, so mint them as plain NFTs, which costs less.
   const asDynamic = isDynamic && collection.dynamic !== 1
   const { id: collectionId, max_supply: maxSupply } = collection
   return { collectionId, maxSupply, sender, asDynamic, files, costCheck }

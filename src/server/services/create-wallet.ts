@@ -7,7 +7,7 @@ import { readSignedUrl, type SignedUrlClaims } from './signed-url.ts'
 import { createWalletKey, type ErasableKey } from './wallet-key.ts'
 
 /**
- * How long a used URL is recorded after its expiry, in milliseconds. The URL must not become valid again if a clock
+ * How long a used URL stays recorded after it expires, in milliseconds. The URL must not become valid again if a clock
  * that was ahead is set back.
  */
 const REMEMBERED_MS = MAX_SIGNED_URL_MINUTES * 60_000
@@ -35,8 +35,8 @@ const tampered = () =>
   )
 
 /**
- * Creates a wallet for the holder of a signed URL, with a key from the operating system's random generator. The key is
- * only in the response. It is never stored or logged, and the caller must destroy it.
+ * Creates a wallet for the holder of a signed URL, with a key from the operating system's random generator. Only the
+ * response contains the key, which is never stored or logged. The caller must destroy the key.
  *
  * @param query the URL's query, unchanged
  */

@@ -37,10 +37,7 @@ export async function getCollectionSettings(
   }
 }
 
-/**
- * Returns the number of NFTs that a collection has, and the number that it can still have. The database has both
- * counts.
- */
+/** Returns the number of NFTs in a collection, and the number that can still be added. Reads both from the database. */
 async function supplyIn({ store: { db } }: Pick<ServiceDeps, 'store'>, row: CollectionRow) {
   const { minted, accepted, left } = await supplyOf(db, row)
   return { minted, accepted, supply_left: left === null ? null : Math.max(0, left) }

@@ -4,8 +4,8 @@ import { scopeIn } from './references.ts'
 import { findOwnCollection, type RequestOf, type ServiceDeps } from './services.ts'
 
 /**
- * Lists the reference IDs of a label that were made from content and whose NFTs have no alias. Omits failed and burned
- * NFTs, so a page may be empty even if there is a next one.
+ * Lists the reference IDs of a label that were derived from content and whose NFTs have no alias. Omits failed and
+ * burned NFTs, so a page may be empty even if another page follows.
  */
 export async function getContentReferences(
   { store }: Pick<ServiceDeps, 'store'>,

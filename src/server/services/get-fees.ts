@@ -8,7 +8,7 @@ const RETRY_SECONDS = 5
 /** Timeout in milliseconds for fees that a response can omit. */
 const WITHIN_MS = 1_000
 
-/** Returns the current fees of a blockchain. The fees of Solana are fixed and aren't estimated. */
+/** Returns the current fees of a blockchain. Solana's fees are fixed, so they aren't estimated. */
 export async function getFees(
   { chains }: Pick<ServiceDeps, 'chains'>,
   { parsed: { blockchain } }: RequestOf<'getfees'>,
@@ -48,8 +48,8 @@ export async function getFees(
 }
 
 /**
- * Returns the funds that the signers lack. Returns null if no node returns their balances, because fees are useful
- * without them.
+ * Returns the funds that the signers lack. If no node returns the balances, returns null instead of an error, because
+ * fees are useful without the balances.
  */
 async function shortageOf(gas: GasFacts): ReturnType<GasFacts['shortage']> {
   try {

@@ -37,7 +37,7 @@ export async function getNftHistory(
   const times = await blockTimes({ db, chains }, blockchain, rows)
   const dateOf = (ms: number | null | undefined) => (typeof ms === 'number' ? formatAcceptedDate(ms) : null)
   const events = []
-  // Process rows one after the other, because each event may have a megabyte of metadata.
+  // Process rows one after the other, because the metadata of each event may be a megabyte long.
   for (const row of rows) {
     const { kind, status, accepted_at, block_number, transaction_hash, sender, receiver, revision, error } = row
     const link = transaction_hash === null ? null : chains.transactionUrl(blockchain, transaction_hash)

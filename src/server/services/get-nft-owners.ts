@@ -4,14 +4,14 @@ import { listOwners } from '../store/nft-owners.ts'
 import { findCursor } from '../store/owner-events.ts'
 import { findOwnCollection, type RequestOf, type ServiceDeps } from './services.ts'
 
-/** Returns a page of the owners of a collection, and the block up to which the backend knows the transfers. */
+/** Returns a page of the owners of a collection, and the last block whose transfers the backend has read. */
 export async function getNftOwners(
   { store: { db } }: Pick<ServiceDeps, 'store'>,
   { accountId, parsed }: RequestOf<'getnftowners'>,
 ) {
   const { contract_address: contractAddress, blockchain, after = '0', limit = MAX_OWNERS_PER_REQUEST } = parsed
   const { id } = await findOwnCollection(db, accountId, { contractAddress, blockchain })
-  // Read the cursor first, so that the page has all transfers up to this block.
+  // Read the cursor first, so that the page includes all transfers up to the cursor's block.
   const cursor = await findCursor(db, blockchain as EvmBlockchain)
   const { nfts, next } = await listOwners(db, id, { after: Number(after), limit })
   return {

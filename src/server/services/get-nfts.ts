@@ -14,14 +14,14 @@ type Chains = Pick<ServiceDeps['chains'], 'remote' | 'solana'>
 
 type Found = Awaited<ReturnType<typeof findNfts>>[number]
 
-/** The reasons why pending NFTs wait, except their files and the signers. */
+/** The reasons why NFTs are pending, except for their files and the signers. */
 interface Waits {
-  /** The reason why no block includes their transactions, by blockchain. */
+  /** The reason why no block includes the NFTs' transactions, by blockchain. */
   stalls: ReadonlyMap<string, string | null>
-  /** The earlier transaction that they wait for, by collection. */
+  /** The reason why mints can't be signed yet, by collection. */
   held: ReadonlyMap<string, string>
   /**
-   * The reason why the limits of their runs delay them. `stuck` has it by transaction, and `limits` by request for NFTs
+   * The reason why the limit of an NFT's run delays the NFT: `stuck` by transaction, and `limits` by request for NFTs
    * without a transaction.
    */
   stuck: ReadonlyMap<string, string>
@@ -94,7 +94,7 @@ function transferFields(row: Found, last: FinalTransfers | undefined) {
   return { ...(receiver_name === null ? {} : { receiver_name }), transfers: last?.count ?? 0 }
 }
 
-/** Returns the keys of files that aren't stored here. The place of such a file is its URL. */
+/** Returns the keys of files that aren't stored here. Such a file has its original URL as its place. */
 function notStoredOf({ files }: Found) {
   const places = Object.entries(JSON.parse(files ?? '{}') as Record<string, string>)
   const keys = places.flatMap(([key, place]) => (isContentUrl(place) ? [key] : []))

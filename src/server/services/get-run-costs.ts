@@ -28,7 +28,7 @@ const WHOLE: Share = { first: 0, count: 1, total: 1 }
 
 type Paid = Awaited<ReturnType<typeof feesOfMined>>[number]
 
-/** Returns the fees that a run's transactions have paid, and its limits. */
+/** Returns the fees paid by a run's transactions, and the limits of the run. */
 export async function getRunCosts(
   { store: { db }, chains }: Pick<ServiceDeps, 'store' | 'chains'>,
   { accountId, parsed: { run } }: RequestOf<'getruncosts'>,
@@ -90,9 +90,9 @@ export async function getRunCosts(
 }
 
 /**
- * Returns the amount that counts toward a run's limit when the next request is checked, and the amount that each NFT
- * reserves. They are null without a limit. The amount and the number of unsigned NFTs are also null if no node returns
- * the fees.
+ * Returns the amount that counts toward a run's limit when the next request is checked, the number of unsigned NFTs,
+ * and the gas and bytes that each NFT reserves. Without a limit, all of these values are null. If no node returns the
+ * fees, the first two are null.
  */
 async function reservedOf(db: Db, gas: GasFacts, run: CostLimitedRun | null) {
   const unknown = { counted: null, unsigned_nfts: null }
@@ -140,7 +140,7 @@ async function waitingOf(
   const price = isUnsigned ? await gas.waitingForPrice(db, limited, current) : null
   if (price === null && problem !== null) return problem
   const budget = unfinalBlock !== null && hasMaxCost(limited) ? await gas.budgetOf(db, limited, current) : null
-  // The rest of the limit doesn't suffice for another transaction that is as large as the run's largest one.
+  // The rest of the limit isn't enough for another transaction as large as the run's largest one.
   const isTight = budget !== null && budget.left < budget.largest
   const reasons = [price, unfinalBlock !== null && isTight ? await untilFinal(gas, unfinalBlock) : null]
   return reasons.filter((reason) => reason !== null).join('; ') || null

@@ -27,7 +27,8 @@ const RETRY_SECONDS = 5
 export type CostCheck = { maxCost: RunCostLimit | null; gas: GasFacts; fees: NetworkFees; coin: string | null } | null
 
 /**
- * Reads the fees for checking a request against its run's limit. Call it before the transaction that accepts the rows.
+ * Reads the fees for checking a request against its run's limit. Call this function before the transaction that accepts
+ * the rows.
  */
 export async function prepareCostCheck(
   { store, chains }: Pick<ServiceDeps, 'store' | 'chains'>,
@@ -134,7 +135,7 @@ export async function lockLimit(
   each: { gas: number; bytes: number } | null,
 ): Promise<CostLimitedRun | null> {
   const unlimited = maxCost === null ? null : await findUnlimited(db, { accountId, run })
-  // A transaction that is being signed isn't assigned to the run yet, so wait for it.
+  // A transaction that is being signed isn't assigned to the run yet, so wait until it is signed.
   if (unlimited !== null) await lockUnsigned(db, unlimited)
   const row = await lockRun(db, { accountId, run })
   const stored = row.max_cost === null ? null : BigInt(row.max_cost)
@@ -154,8 +155,8 @@ export async function lockLimit(
 }
 
 /**
- * Stores a limit that the user set explicitly, even though the limit caused the rejection of the request. Otherwise,
- * the run would have no limit for other machines. Call it after the transaction that accepts the request was rolled
+ * Stores a limit that the user set explicitly although the limit caused the request to be rejected. Otherwise, the run
+ * would have no limit for requests from other machines. Call this function after the request's transaction was rolled
  * back.
  */
 export async function keepRefusedLimit(
@@ -209,7 +210,7 @@ async function refuseAbove(
   )
 }
 
-/** Returns the fees of recent blocks if the current ones are at least twice as high; otherwise null. */
+/** Returns the fees of recent blocks if the current fees are at least twice as high; otherwise null. */
 function feesBeforeSpike(fees: NetworkFees): WorstFees | null {
   const { low, typical, offered } = fees
   return typical === 0n || 2n * low > typical ? null : { ...fees, offered: (offered * low) / typical }

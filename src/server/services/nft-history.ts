@@ -49,7 +49,7 @@ export async function shownChangesOf(
 ): Promise<{ changes: ShownChange[] | null; changes_left_out: number }> {
   if (kind !== 'update' || seq === null) return { changes: null, changes_left_out: 0 }
   const { before, after } = await metadataAround(db, nftId, seq)
-  // Yield, because each metadata may have a megabyte.
+  // Yield, because the metadata of each event may be a megabyte long.
   await nextTurn()
   const all = metadataChanges(JSON.parse(before) as NftMetadata, JSON.parse(after) as NftMetadata)
   const shown = all.slice(0, MAX_CHANGES)

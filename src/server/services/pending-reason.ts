@@ -21,7 +21,7 @@ export function signingProblem({ remote, solana }: Chains, blockchain: Blockchai
 }
 
 /**
- * Returns why no block includes a transaction: no node can be used, or there are no new blocks. Returns null otherwise.
+ * Returns why no block includes a transaction: no node is usable, or there are no new blocks. Returns null otherwise.
  */
 export async function stallOf({ remote }: Pick<Chains, 'remote'>, blockchain: Blockchain): Promise<string | null> {
   if (!isEvm(blockchain) || !remote.has(blockchain)) return null
@@ -77,7 +77,7 @@ export async function heldReasons(
   return reasons
 }
 
-/** Returns why signed transactions wait until their run's limit is raised, by transaction. */
+/** Returns why signed transactions wait for a higher limit of their run, by transaction. */
 export async function stuckReasons(
   { store: { db }, chains }: Pick<ServiceDeps, 'store' | 'chains'>,
   transactions: readonly { id: string; blockchain: Blockchain }[],
@@ -98,7 +98,7 @@ export async function stuckReasons(
   return reasons
 }
 
-/** An accepted request, or a row of one. */
+/** An accepted request, or one of its rows. */
 interface Accepted {
   request_id: string
   collection_id: string
@@ -116,7 +116,7 @@ export async function limitReasons(
 ): Promise<ReadonlyMap<string, string>> {
   const reasons = new Map<string, string>()
   const unsigned = accepted.filter((one) => one.transaction_id === null)
-  /** The fees by blockchain, so that the response of a slow network is awaited only once. */
+  /** The fees by blockchain. Caching them avoids waiting for a slow network more than once. */
   const fees = new Map<string, Awaited<ReturnType<typeof feesIfKnown>>>()
   for (const collectionId of new Set(unsigned.map((one) => one.collection_id))) {
     const rows = unsigned.filter((one) => one.collection_id === collectionId)

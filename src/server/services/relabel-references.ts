@@ -6,7 +6,7 @@ import { findOwnCollection, type RequestOf, type ServiceDeps } from './services.
  * Replaces the label of reference IDs. Repeating the request changes nothing. Reference IDs without a label stay
  * unchanged, and unknown reference IDs are ignored.
  *
- * @throws Refusal 409 if a reference ID has neither the old nor the new label. Then none is changed.
+ * @throws Refusal 409 if a reference ID has neither the old nor the new label. In this case, no label is changed.
  */
 export async function relabelReferences(
   { store }: Pick<ServiceDeps, 'store'>,

@@ -6,8 +6,8 @@ const RETRY_SECONDS = 10
 const SOLANA_RETRY_SECONDS = 30
 
 /**
- * Rejects requests that couldn't complete, because the network isn't set up or its signers can't sign or pay. An
- * unreachable network is no reason to reject them, because it is usually temporary.
+ * Rejects requests that can't complete because the network isn't set up, or because its signers can't sign or pay.
+ * Accepts requests for an unreachable network, because the network is usually reachable again soon.
  */
 export async function requireChain(deps: Pick<ServiceDeps, 'chains' | 'store'>, blockchain: Blockchain): Promise<void> {
   const { chains, store } = deps

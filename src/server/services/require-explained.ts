@@ -10,8 +10,8 @@ import { nothingAccepted, notNow, type ServiceDeps } from './services.ts'
 const RETRY_SECONDS = 5
 
 /**
- * Rejects NFTs that may already be on chain. If the database was restored or lost commits, clients may repeat requests
- * that were accepted after the backup.
+ * Rejects NFTs that may already be on chain. If the database was restored from a backup or lost commits, clients may
+ * repeat requests that the database no longer has.
  */
 export async function requireExplained(
   { store, chains }: Pick<ServiceDeps, 'store' | 'chains'>,

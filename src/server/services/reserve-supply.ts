@@ -13,8 +13,8 @@ import { Refusal } from './services.ts'
  * @throws Refusal 409 if the collection would have more NFTs than its maximum supply
  */
 export async function reserveSupply(db: Db, collectionId: string, nfts: number): Promise<void> {
-  // Make concurrent requests wait for each other, because each reads the NFTs of all. The collection's row isn't
-  // locked, so that its mints can be signed in the meantime.
+  // Make concurrent requests wait for each other, because each request counts the NFTs of all requests. The
+  // collection's row isn't locked, so that its mints can be signed in the meantime.
   await lockUntilCommit(db, `supply ${collectionId}`)
   const collection = await findCollectionById(db, collectionId)
   if (collection === null) return

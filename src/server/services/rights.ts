@@ -61,7 +61,7 @@ export async function refusePending(db: Db, ...nftIds: string[]): Promise<void> 
 const CHAIN_PATIENCE_MS = 10_000
 
 /**
- * Reads chain state that a request depends on. If the chain can't be read, for any reason, the request is rejected.
+ * Reads chain state that a request depends on. If the chain can't be read for any reason, rejects the request.
  *
  * @param subject the name of the state, for error messages
  * @throws Refusal 503

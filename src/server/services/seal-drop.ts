@@ -26,7 +26,7 @@ const lockSeals = (db: Db, collectionId: string, how: 'alone' | 'shared') =>
   lockUntilCommit(db, `seal ${collectionId}`, how)
 
 /**
- * Rejects new NFTs of a drop that is sealed, in the transaction that adds them. Reads nothing unless an NFT names a
+ * Rejects new NFTs of a sealed drop, in the transaction that adds them. Queries the database only if an NFT names a
  * leaves file.
  *
  * @throws Refusal 409
@@ -87,7 +87,10 @@ export async function refuseOtherSeal(
   if (drop !== undefined) throw badRequest(`provenance seals the drop ${drop.provenance}: add seal_of and leaves_url`)
 }
 
-/** Rejects a margin in which the block of the seal can still move to another time. */
+/**
+ * Rejects a margin that is shorter than the time until finality, because a reorg could still change the time of the
+ * seal's block.
+ */
 export async function refuseShortMargin(deps: ServiceDeps, collection: CollectionRow, margin: number): Promise<void> {
   const finality = await askChain(deps, collection, 'the finality', async (facts) => await facts.finalitySeconds?.())
   if (finality == null || margin >= finality) return

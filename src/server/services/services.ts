@@ -148,7 +148,7 @@ export const notNow = (message: string, seconds: number) =>
   })
 
 /**
- * Returns a rejection that applies until the operator has funded a signer or set up a network. Its header confirms that
+ * Returns a rejection that applies until the operator funds a signer or sets up a network. Its header confirms that
  * nothing was accepted.
  */
 export function notReady(message: string, seconds: number): Refusal {

@@ -1,7 +1,7 @@
 import { joinRun, lockLimit, prepareCostCheck } from './limit-cost.ts'
 import { findOwnCollection, type RequestOf, type ServiceDeps } from './services.ts'
 
-/** Sets the cost limit of a run. It also applies to accepted requests that aren't signed yet. */
+/** Sets the cost limit of a run. The limit also applies to accepted requests that aren't signed yet. */
 export async function setRunMaxCost(
   deps: Pick<ServiceDeps, 'store' | 'chains' | 'pipeline' | 'now'>,
   { accountId, parsed, body }: RequestOf<'setrunmaxcost'>,

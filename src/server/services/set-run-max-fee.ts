@@ -3,7 +3,7 @@ import { lockRun, setLimit } from '../store/run-costs.ts'
 import { joinRun } from './limit-cost.ts'
 import { badRequest, findOwnCollection, type RequestOf, type ServiceDeps } from './services.ts'
 
-/** Sets the maximum gas price of a run. It also applies to requests that are already accepted. */
+/** Sets the maximum gas price of a run. The maximum also applies to requests that are already accepted. */
 export async function setRunMaxFee(
   { store, pipeline, now }: Pick<ServiceDeps, 'store' | 'pipeline' | 'now'>,
   { accountId, parsed, body }: RequestOf<'setrunmaxfee'>,

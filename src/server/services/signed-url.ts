@@ -50,14 +50,14 @@ export function signUrl(
 export type ReadSignedUrl =
   | { ok: true; claims: SignedUrlClaims; signature: string }
   /**
-   * Result for an invalid URL. `malformed`: the query isn't that of a signed URL. `tampered`: it has the right form,
-   * but the signature doesn't match.
+   * Result for an invalid URL. `malformed`: the query doesn't have the form of a signed URL. `tampered`: the query has
+   * this form, but its signature doesn't match.
    */
   | { ok: false; reason: 'malformed'; issues: FieldIssue[] }
   | { ok: false; reason: 'tampered' }
 
 /**
- * Parses the query of a signed URL and checks its signature. The query must be unchanged to the byte: reordered or
+ * Parses the query of a signed URL and checks its signature. Every byte of the query must be unchanged, so reordered or
  * re-encoded parameters are rejected. Doesn't check the expiry.
  */
 export function readSignedUrl(secret: Secret, query: string): ReadSignedUrl {
@@ -112,7 +112,7 @@ function parse(query: string): { parameters: Parameters | null; issues: FieldIss
 const isKnown = (name: string): name is (typeof NAMES)[number] => (NAMES as readonly string[]).includes(name)
 
 /**
- * Decodes a name and a value. Keeps a plus, because e-mail addresses may contain it, and spaces are percent-encoded.
+ * Decodes a name and a value. A plus sign isn't decoded to a space, because e-mail addresses may contain plus signs.
  */
 function decodePair(part: string): [name: string | null, value: string | null] {
   const at = part.indexOf('=')

@@ -5,8 +5,8 @@ import { findStored } from '../storage/find-stored.ts'
 import type { ServiceDeps } from './services.ts'
 
 /**
- * Maximum number of files that are looked up while a request waits. gdn itself sends at most this many, but a body has
- * space for tens of thousands. The pipeline looks up the rest.
+ * Maximum number of files that are looked up while a request waits. The gdn CLI sends at most this many, but a body can
+ * contain tens of thousands. The pipeline looks up the rest.
  */
 export const MAX_LOOKUPS = 1000 * MAX_FILE_FIELDS
 
@@ -15,7 +15,8 @@ const NFTS_AT_ONCE = 100
 
 /**
  * Returns the places of each NFT's files if all of them are stored here and checked. Otherwise, returns null for the
- * NFT, and the pipeline fetches and checks its files. Looks up a file that many NFTs share only once. Reads no file.
+ * NFT, and the pipeline fetches and checks its files. A file that many NFTs share is looked up only once. No file is
+ * read.
  */
 export async function placesOfStoredFiles(
   { storage, checkedFiles }: Pick<ServiceDeps, 'storage' | 'checkedFiles'>,

@@ -43,7 +43,8 @@ export async function transferNft(deps: ServiceDeps, request: ServiceRequest<Par
       const receiver = checksumAddress(receiver_wallet_address)
       const row = { id, request_id, collection_id, nft_id: nft_gdn_id, blockchain, sender, receiver }
       if (!(await addTransfer(db, { ...row, receiver_name: receiver_name ?? null }))) throw pending()
-      // Check again. While this transfer is pending, no other one can become final.
+      // Check again, because another transfer may have become final. From now on, this pending transfer prevents
+      // others.
       await refuseStale(db, parsed)
     },
     accepted: () => pipeline.transferAccepted(),

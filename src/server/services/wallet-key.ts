@@ -7,7 +7,7 @@ const HEX = '0123456789abcdef'
 
 /**
  * A private key that can be erased. Its bytes are outside the garbage collector's heap and never become a string or a
- * BigInt. Strings and BigInts can't be overwritten, and stay until their memory is reused.
+ * BigInt. Strings and BigInts can't be overwritten, and stay in memory until the memory is reused.
  */
 export interface ErasableKey {
   /** The checksummed address. */
@@ -42,7 +42,7 @@ function fillWithKey(bytes: Buffer): Buffer {
       curve.setPrivateKey(bytes)
       break
     } catch {
-      // Draw again. The key is zero or not below the order of the curve, which has a probability of about 2^-127.
+      // Generate another key, because this one is zero or not below the curve's order. The probability is about 2^-127.
     }
   }
   const publicKey = curve.getPublicKey()
