@@ -10,8 +10,8 @@ import { createMintStep } from './mint-step.ts'
 import { createRecoverStep } from './recover-step.ts'
 
 /**
- * The steps of one blockchain: sign for collections, NFTs, transfers and updates; send and settle; recover; follow
- * owners.
+ * The steps of one blockchain. They sign for collections, NFTs, transfers and updates, send and settle transactions,
+ * examine unknown tokens, and follow owners.
  */
 export interface ChainPipeline {
   collectionAccepted(): void
@@ -22,8 +22,8 @@ export interface ChainPipeline {
    */
   mintable(collectionId: string): void
   /**
-   * Returns the follower of owners, and starts it on the first call. Null if owners can't change, or if this process
-   * doesn't work on the blockchain.
+   * Returns the owner follower, and starts it on the first call. Returns null if owners can't change, or if this
+   * process doesn't work on the blockchain.
    */
   follow(): OwnerFollower | null
   stop(): Promise<void>

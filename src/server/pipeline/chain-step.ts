@@ -7,7 +7,7 @@ import { claimOptions, withLeases } from './leases.ts'
 import type { Turn } from './loop.ts'
 import { type Settlement, settle } from './settle.ts'
 
-/** Number of transactions that are processed at once, which saves time if the database is remote. */
+/** Number of transactions that are processed concurrently. Concurrency saves time if the database is remote. */
 const AT_ONCE = 8
 
 const LEASE_MS = 60_000
@@ -41,8 +41,8 @@ export function createChainStep({ store, driver, now, log, onSettled, onMined }:
 
   const postpone = async (transaction: TransactionRow, seen: Pending): Promise<void> => {
     const { waitMs, refusal, mined = transaction.mined, block: block_number = transaction.block_number } = seen
-    // Counts only consecutive rejections. If polls counted too, a transaction that was polled for a minute would wait
-    // for another minute.
+    // Count only consecutive rejections. If polls counted too, the delay of a transaction that has been polled for a
+    // minute would grow to another minute.
     const attempts = refusal === undefined ? 0 : transaction.attempts + 1
     if (refusal !== undefined) {
       const facts = { blockchain, transaction: transaction.id, reason: refusal }
@@ -54,7 +54,8 @@ export function createChainStep({ store, driver, now, log, onSettled, onMined }:
   }
 
   /**
-   * Settles finished transactions in one commit. If the outcome of one can't be judged, the others are still settled.
+   * Settles finished transactions in one commit. If one outcome can't be judged, the other transactions are still
+   * settled.
    */
   const settleTogether = async (
     ended: readonly (readonly [TransactionRow, TransactionOutcome])[],
@@ -113,8 +114,7 @@ export function createChainStep({ store, driver, now, log, onSettled, onMined }:
 }
 
 /**
- * Processes all items, several at once. Resolves when all are done. If some failed, it then rejects with the first
- * error.
+ * Processes all items, several at once. Resolves when all items are processed, or rejects then with the first error.
  */
 async function someAtOnce<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
   const queue = items.values()

@@ -3,16 +3,13 @@ import type { Store } from '../store/open-store.ts'
 import { claimMoment } from './leases.ts'
 import type { Turn } from './loop.ts'
 
-/**
- * Maximum step of the clock in milliseconds that is ignored, such as drift. Smaller steps delay work by at most this
- * time.
- */
+/** Clock steps up to this number of milliseconds, such as drift, are ignored. They delay work by at most this time. */
 const TOLERATED_MS = 1000
 
 /**
  * Returns a turn that clamps due times at the start, and whenever the clock was set back since the last turn. If the
- * process has observed the step, it also moves due times back by the same amount. In a cluster, it only clamps them,
- * because every process would move them. A step before the start can't be measured.
+ * clock step was measured, the turn also moves due times back by the same amount. In a cluster, it only clamps due
+ * times, because otherwise every process would move them. A clock step before the start can't be measured.
  */
 export function createClockStep(
   store: Store,

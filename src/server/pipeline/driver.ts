@@ -18,21 +18,21 @@ export interface DriverOptions<Name extends Blockchain> {
 
 /**
  * The part of the pipeline that depends on the blockchain. The steps handle rows, leases, commits and webhooks. The
- * driver decides what is signed and what the responses of the network mean.
+ * driver decides what to sign and interprets the network's responses.
  *
- * There is one driver for EVM chains and one for Solana. Each works with embedded chains and public networks, which
- * differ in the network that `src/server/chain` opens.
+ * There is one driver for EVM chains and one for Solana. Each driver works with embedded chains and public networks:
+ * `src/server/chain` opens a different network object for each.
  */
 export interface ChainDriver extends ChainObserver {
-  /** Returns whether `more` transactions of a collection may be signed in addition to its unfinished ones. */
+  /** Returns whether `more` transactions of a collection may be signed in addition to its unfinished transactions. */
   hasRoom(collection: CollectionRow, unfinished: Unfinished, more: number): boolean
-  /** Number of collections for which transactions are signed concurrently. They share a preparer. */
+  /** Number of collections for which transactions are signed concurrently. The collections share a preparer. */
   readonly collectionsAtOnce: number
   /** Runs `work` as one database transaction that may sign. Nothing is sent before the commit. */
   commit<Result>(work: (db: Db) => Promise<Result>): Promise<Result>
-  /** Reads what signing requires: fees, signers and their funds. Rejects while any of these is unknown. */
+  /** Reads the fees, the signers and their funds, which signing requires. Rejects while any of these is unknown. */
   openPreparer(): Promise<TransactionPreparer>
-  /** Examines tokens on chain that the database doesn't have. */
+  /** Finds out which rows the tokens on chain belong to, if the database doesn't have these tokens. */
   explain(row: UnknownMintRow): Promise<Explanation>
   /** Signs accepted transfers. Absent if tokens can't be transferred through the API. */
   readonly signTransfers?: Turn
@@ -77,13 +77,13 @@ export class LostRace extends Error {}
 export interface TransactionPreparer {
   collection(collection: CollectionRow): Promise<PreparedTransactions | { waitMs: number } | { error: string }>
   /**
-   * Returns why nothing can be minted in a collection now. Returns null if something can be minted, and an error if no
-   * NFT without a transaction can ever be minted.
+   * Returns why nothing can be minted in a collection now. Returns null if something can be minted. Returns an error if
+   * none of the NFTs without a transaction can ever be minted.
    */
   delay(collection: CollectionRow): Promise<MintDelay | { error: string } | null>
   /**
-   * Whether `mint` runs inside the commit and sends no request to the network. A process that loses a race then has
-   * nothing to discard.
+   * Whether `mint` runs inside the commit and sends no request to the network. In that case, a process that loses a
+   * race has nothing to discard.
    */
   readonly insideCommit: boolean
   /** Selects pending NFTs of a collection and prepares their mint. */
@@ -92,9 +92,9 @@ export interface TransactionPreparer {
 
 /**
  * How long the NFTs of a collection wait:
- * - `idle`: until a transaction of the collection is in a block or settled, or the next sweep.
+ * - `idle`: until a transaction of the collection is in a block or settled, or until the next sweep.
  * - `full`: until any transaction of the blockchain is settled.
- * - `soon`: for a moment, to gather more NFTs or to check fees, funds or pending transactions again.
+ * - `soon`: for a short time, to gather more NFTs or to check fees, funds or pending transactions again.
  * - `unknown`: until the recover step has examined tokens that the database doesn't have.
  */
 export type MintDelay = 'idle' | 'full' | 'soon' | 'unknown'
@@ -114,7 +114,7 @@ export interface PreparedTransactions {
 export interface PreparedMint extends PreparedTransactions {
   assignments: readonly Assignment[]
   requests: readonly string[]
-  /** The first token ID of the bundle, and the first one after the bundle. Null if token IDs aren't predicted. */
+  /** The first token ID of the bundle, and the first token ID after the bundle. Null if token IDs aren't predicted. */
   tokenIds: { first: bigint; next: bigint } | null
   /** Whether another mint of the collection can be prepared immediately. */
   more: boolean
@@ -122,10 +122,10 @@ export interface PreparedMint extends PreparedTransactions {
 
 /**
  * The result of looking up a transaction:
- * - `refusal`: why the network rejected the bytes. They are sent again later.
+ * - `refusal`: why the network rejected the bytes. The same bytes are sent again later.
  * - `failure`: why the lookup failed. The other transactions are still settled.
- * - `mined`, `block`: the result in a block that isn't deep enough, and the block's number. Null if the transaction is
- * in no block, absent if that is unknown.
+ * - `mined`, `block`: the result in a block that isn't deep enough, and the block's number. Both are null if the
+ * transaction is in no block, and absent if that is unknown.
  */
 export type Observation =
   | {
@@ -142,7 +142,7 @@ export type Observation =
 export interface TransactionOutcome {
   state: Exclude<TransactionState, 'signed'>
   seen: ChainResult
-  /** The metadata file of the token, if it differs from the one for which the transaction was signed. */
+  /** The metadata file of the token, if it isn't the file for which the transaction was signed. */
   file?: { directory: string; index: number }
   /** Whether the rows of a canceled transaction get a new transaction. */
   again?: boolean
@@ -153,10 +153,10 @@ type CollectionChanges = Partial<Pick<CollectionRow, 'next_token_id' | 'batch_li
 /**
  * What an outcome means for the rows of a transaction:
  * - `done`: the transaction did what it was signed for.
- * - `failed`: its work can never be done.
+ * - `failed`: it can never do what it was signed for.
  * - `again`: its rows get a new transaction, because it had no effect or can never be executed.
  * - `wait`: the outcome depends on blocks that aren't final.
- * - `none`: it has no rows.
+ * - `none`: it has no rows, so nothing changes.
  */
 export type OutcomeVerdict =
   | {
@@ -168,7 +168,7 @@ export type OutcomeVerdict =
   | {
       verdict: 'failed'
       error: string
-      /** The rows that fail, if they aren't the rows of the transaction. */
+      /** The rows that fail instead of the transaction's own rows. */
       fails?: 'all of the collection' | 'grants of the collection'
       collection?: CollectionChanges
     }
@@ -176,11 +176,12 @@ export type OutcomeVerdict =
       verdict: 'again'
       /** Whether the revert counts toward the limit of reverts. */
       counted?: boolean
-      /** Updates that can never be made. The others get a new transaction. */
+      /** Updates that can never be made. The transaction's other updates get a new transaction. */
       fails?: readonly { seq: number; error: string }[]
       collection?: CollectionChanges
       /**
-       * A transaction that was signed instead, for the same token. Without it, the rows return to the step that signs.
+       * A new transaction for the same token, which was already signed. If absent, the step that signs processes the
+       * rows again.
        */
       replacement?: NewTransaction & { id: string; kind: TransactionKind }
     }
@@ -188,8 +189,9 @@ export type OutcomeVerdict =
   | { verdict: 'none' }
 
 /**
- * The result of examining unknown tokens. `wait`: they are examined again later. `explained`: the database now has
- * them. Otherwise, the reason why no transaction explains them, and the token ID after them if IDs are predicted.
+ * The result of examining unknown tokens. `wait`: the tokens must be examined again later. `explained`: the database
+ * now has them. Otherwise, `unexplained` is the reason why the tokens match no rows, and `nextTokenId` is the token ID
+ * after them if IDs are predicted.
  */
 export type Explanation = 'wait' | 'explained' | { unexplained: string; tokens?: number; nextTokenId?: bigint }
 

@@ -7,7 +7,9 @@ import type { Store } from '../store/open-store.ts'
 import type { CostLimitedRun, LimitedRun } from '../store/run-costs.ts'
 import type { Db } from '../store/schema.ts'
 
-/** Reads a blockchain's state and rules for the services. EVM chains and Solana have one implementation each. */
+/**
+ * Reads a blockchain's state and rules for the services. There is one implementation for EVM chains and one for Solana.
+ */
 export interface ChainFacts {
   /**
    * Returns the addresses of a new collection and its factory. On Solana, the factory address is the signer's address.
@@ -34,7 +36,8 @@ export interface ChainFacts {
   /** Reads the settings of a collection's contract. Absent if collections have no contract. */
   readonly contract?: ContractFacts
   /**
-   * Estimates fees and checks limits. Absent if fees are fixed. Fixed fees aren't estimated, and runs have no limits.
+   * Estimates fees and checks limits. Absent if fees are fixed, because then nothing is estimated and runs have no
+   * limits.
    */
   readonly gas?: GasFacts
 }
@@ -86,7 +89,7 @@ export interface GasFacts {
   richest(): { address: string; balance: bigint; owed: bigint } | null
   /** Returns the funds that the signers lack for all accepted requests; null if they lack none. */
   shortage(): Promise<Shortage | null>
-  /** Returns the maximum gas and bytes that each of `count` NFTs can use, if one request mints them to one receiver. */
+  /** Returns the maximum gas and bytes that each NFT can use, if one request mints `count` NFTs to one receiver. */
   worstOfEach(nfts: { count: number; isGrant: boolean; isDynamic: boolean }): { gas: number; bytes: number }
   /** Returns the maximum cost of `count` NFTs of a run. */
   worstOfNfts(run: CostLimitedRun, count: number, fees: WorstFees): bigint

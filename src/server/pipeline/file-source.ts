@@ -11,10 +11,10 @@ import { findStored } from '../storage/find-stored.ts'
 import { firstBytes } from '../storage/first-bytes.ts'
 import type { Gateway } from '../storage/gateway.ts'
 
-/** How long a stored file is reused for its URL, in milliseconds. NFTs of one drop often share an image. */
+/** How long a stored file is reused for the same URL, in milliseconds. NFTs of one drop often share an image. */
 const SHARE_MS = 60_000
 
-/** The operator's policy for files of NFTs. */
+/** The operator's policy for NFT files. */
 export interface FilePolicy {
   allowHtml: boolean
   /**
@@ -33,7 +33,7 @@ export interface FileSourceOptions {
   files: FilePolicy
 }
 
-/** Creates a source that finds the files of NFTs in the storage, or fetches and stores them. */
+/** Creates a source that finds NFT files in the storage, or fetches and stores them. */
 export function createFileSource({ storage, checkedFiles, fetcher, files }: FileSourceOptions, signal: AbortSignal) {
   const { allowHtml, requireStored, ipfs } = files
   const fileRules = { allowHtml, maxBytes: MAX_FILE_BYTES }

@@ -25,8 +25,8 @@ export interface FileStepOptions extends FileSourceOptions {
   now: () => number
   log: Log
   /**
-   * Number of attempts after which a temporary error fails an NFT. Default: 8, which take about two minutes plus the
-   * fetch time.
+   * Number of attempts after which a temporary error fails an NFT. Default: 8. Eight attempts take about two minutes
+   * plus the fetch time.
    */
   maxAttempts?: number | undefined
   /** Maximum number of NFTs that are processed at once. Default: 64. */
@@ -58,8 +58,8 @@ export function createFileStep(options: FileStepOptions) {
     const fields = (JSON.parse(nft.metadata) as NftMetadata).file_fields
     const urls = fields.map(({ url }) => url)
     if (urls.some((url) => !isContentUrl(url))) await options.fetcher.load()
-    // Postpone NFTs of a slow origin until the origin is free again, so that they don't occupy the whole pool. Nothing
-    // is awaited before the requests are in the origin's queue, so that the next NFT finds them there.
+    // Postpone NFTs of a slow origin until the origin is free again, so that they don't occupy the whole pool. Don't
+    // await anything before the requests are in the origin's queue, so that the wait of the next NFT includes them.
     const wait = Math.max(0, ...urls.map(source.wait))
     if (wait > 0) {
       return void (await postponeFiles(store.db, nft, { attempts: nft.attempts, nextAttemptAt: now() + wait }))
@@ -121,6 +121,6 @@ export function createFileStep(options: FileStepOptions) {
   }
 }
 
-/** Returns the error message, followed by its hint if a retry can't help. */
+/** Returns the error's message, followed by the error's hint if a retry can't help. */
 const sentenceOf = ({ message, hint }: GdnError, lasting: boolean): string =>
   lasting && hint !== undefined ? `${message}. ${hint}` : message

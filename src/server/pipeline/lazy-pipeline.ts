@@ -9,9 +9,9 @@ export interface LazyPipeline extends Pipeline {
 const RETRY_MS = 1000
 
 /**
- * Creates a pipeline that `begin` loads and starts. Loading takes 35 ms, so a backend is ready sooner if it loads the
- * pipeline later. The steps first read the database, which has the requests that were accepted in the meantime. A
- * failed start is logged and retried.
+ * Creates a pipeline that `begin` loads and starts. Loading takes 35 ms, so a backend that loads the pipeline later is
+ * ready sooner. Requests that are accepted before the start are in the database, which the steps read first. A failed
+ * start is logged and retried.
  */
 export function createLazyPipeline(options: PipelineOptions): LazyPipeline {
   let stopped = false

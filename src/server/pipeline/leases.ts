@@ -4,15 +4,15 @@ import { renewLeases } from '../store/leases.ts'
 import type { Store } from '../store/open-store.ts'
 
 /**
- * Lease duration in a cluster, in milliseconds. It is short, so that other processes soon take over after one was
- * killed.
+ * Lease duration in a cluster, in milliseconds. Leases are short, so that other processes soon take over the work of a
+ * killed process.
  */
 const POSTGRES_LEASE_MS = 10_000
 const RENEW_EVERY_MS = 3000
 
 /**
- * Returns the duration of a claim. A single process releases the claims of a killed one when it starts, so its leases
- * may last as long as the work. In a cluster, leases are short and are renewed during the work.
+ * Returns the duration of a claim. A single process releases the claims of its killed predecessor when it starts, so
+ * leases may last as long as the work. In a cluster, leases are short and are renewed during the work.
  */
 export const leaseMs = ({ postgres }: Store, alone: number): number => (postgres === null ? alone : POSTGRES_LEASE_MS)
 

@@ -4,7 +4,7 @@ import type { ChainDriver, DriverOptions, OnSigned } from './driver.ts'
 import { createEvmDriver } from './evm/driver.ts'
 import type { FileSources } from './store-files-again.ts'
 
-/** Returns the constructor of a blockchain's driver. The driver of Solana is loaded on first use, to save memory. */
+/** Returns the constructor of a blockchain's driver. The Solana driver is loaded on first use, to save memory. */
 export async function loadDriver(
   { chains, ...options }: Omit<DriverOptions<Blockchain>, 'blockchain'> & FileSources & { chains: Chains },
   blockchain: Blockchain,

@@ -17,13 +17,13 @@ export interface Loop {
  */
 export type Turn = () => Promise<number | null>
 
-// The maximum delay between turns ensures that rows which another worker left behind are found.
+// The maximum delay between turns, so that rows left by another worker are found.
 const SWEEP_MS = 2000
 const FAILURES = { firstMs: 200, maxMs: 10_000 }
 
 /**
- * Runs turns one after another. A turn that throws is logged and retried with increasing delays. An error that repeats
- * is logged once.
+ * Runs turns one after another. A turn that throws is logged and retried with increasing delays. A repeated error is
+ * logged once.
  */
 export function startLoop(name: string, turn: Turn, log: Log): Loop {
   let stopped = false

@@ -117,9 +117,9 @@ export function createMintStep(options: MintStepOptions): MintStep {
 
 /**
  * Signs and stores the next mint of a collection. With `insideCommit`, only the process that has locked the collection
- * prepares its mint. When each of four workers prepared the mint, all but one discarded the result: they did 3.7 times
- * the work and signed a tenth as many mints. Otherwise, the mint is prepared outside the transaction, which keeps the
- * only writer of SQLite free.
+ * prepares its mint. When each of four workers prepared the mint, all but one discarded the result: together, they did
+ * 3.7 times the work and signed a tenth as many mints. Without `insideCommit`, the mint is prepared outside the
+ * transaction, so that SQLite's only writer isn't blocked.
  */
 async function commit(
   { store, driver, onSigned }: MintStepOptions,
@@ -155,8 +155,8 @@ async function commit(
 }
 
 /**
- * Marks the NFTs of a collection as failed because none of them can ever be minted. Does nothing while a signed
- * transaction or an unknown mint may have them, or if another process has changed the collection.
+ * Marks the NFTs of a collection as failed because none of them can ever be minted. Does nothing while the NFTs may
+ * belong to a signed transaction or an unknown mint, or if another process has changed the collection.
  */
 async function failUnsigned(store: Store, { id, next_token_id }: CollectionRow, error: string): Promise<void> {
   await store.transaction(async (db) => {
@@ -176,7 +176,7 @@ async function findReady(
   const collections = rows.filter(({ blockchain }) => blockchain === driver.blockchain)
   for (const { id, status, error } of collections) {
     if (status !== 'failed') continue
-    // These NFTs were accepted at the moment when the collection failed, so no other step would fail them.
+    // These NFTs were accepted while the collection was failing, so no other step marks them as failed.
     await store.transaction((db) => failNftsOfCollection(db, id, error ?? 'the collection failed'))
   }
   const deployed = collections.filter(({ status }) => status === 'deployed')

@@ -11,7 +11,7 @@ export const onNotification = (pipeline: Pipeline): Pick<BusOptions, 'onWord'> =
   },
 })
 
-/** Returns a pipeline that notifies other processes of accepted requests, and also the pipeline of this process. */
+/** Returns a pipeline that notifies other processes, and the pipeline of this process, of accepted requests. */
 export function notifyOthers(bus: Pick<Bus, 'tell'>, own?: Pipeline): Pipeline {
   return {
     collectionAccepted(blockchain) {

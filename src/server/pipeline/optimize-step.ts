@@ -4,8 +4,8 @@ import type { Turn } from './loop.ts'
 
 const SQLITE_EVERY_MS = 10 * 60_000
 /**
- * Interval in milliseconds. It is short, because queries on a growing database read too many rows until it has
- * statistics.
+ * Interval in milliseconds. The interval is short, because queries on a growing database read too many rows until its
+ * statistics are updated.
  */
 const POSTGRES_EVERY_MS = 10_000
 

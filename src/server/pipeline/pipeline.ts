@@ -94,7 +94,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
       },
     )
     opened.set(blockchain, pipeline)
-    // Retry here, because no other event starts the pipeline for work that is already accepted.
+    // Retry here, because nothing else would start the pipeline for work that is already accepted.
     pipeline.catch((error) => {
       log.error({ blockchain, error: messageOf(error) }, 'the pipeline could not be started and will be retried')
       opened.delete(blockchain)
@@ -142,8 +142,8 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
   let turns = 0
   const resume = async () => {
     // In a cluster, every turn looks for work: another process may end before its transactions are final, or this one
-    // may take over the embedded chains. A single process looks only twice, the second time for requests accepted
-    // during its start.
+    // may take over the embedded chains. A single process looks only twice. The second turn finds requests that were
+    // accepted during the start.
     if (turns > 1 && store.postgres === null) return null
     const pending = new Set([...(await blockchainsWithSigned(store.db)), ...(await usedBlockchains(store.db))])
     for (const blockchain of pending) if (serves(blockchain)) await open(blockchain).catch(() => {})
@@ -153,7 +153,7 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
   }
   const resumeLoop = startLoop('resume', resume, log)
 
-  /** Aborts deliveries in progress, which could take another 10 s. They are repeated after the next start. */
+  /** Aborts webhook deliveries in progress, which could take another 10 s. They are sent again after the next start. */
   const stopWebhooks = async () => {
     await webhookLoop.stop()
     const stopped = webhookStep.stop()

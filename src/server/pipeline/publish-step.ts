@@ -100,7 +100,7 @@ function createPinStep(
   const postpone = postponer(surroundings)
 
   const ask = async (publication: Publication): Promise<PinRequest> => {
-    // An attempt whose response was lost may have succeeded.
+    // Look up the pin first, because an earlier attempt whose response was lost may have succeeded.
     const there = publication.generation > 1 ? await service.find(publication.cid) : null
     return there ?? (await service.pin(publication.cid, await origins()))
   }

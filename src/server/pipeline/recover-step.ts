@@ -14,10 +14,10 @@ export interface RecoverStepOptions {
 }
 
 /**
- * Creates a turn that examines tokens on chain that the database doesn't have. They were minted after a restored backup
- * was made, or a failover lost their commits. If the tokens match pending rows, they are assigned to the rows.
- * Otherwise, mints of the collection are blocked until an operator releases it, because clients may repeat the requests
- * for these tokens.
+ * Creates a turn that examines tokens on chain that the database doesn't have. Such tokens were minted after a restored
+ * backup was made, or a failover lost their commits. If the tokens match pending rows, they are assigned to the rows.
+ * Otherwise, mints of the collection are blocked until an operator releases the collection, because clients may repeat
+ * the requests for these tokens.
  */
 export function createRecoverStep({ store, driver, log, onMintable }: RecoverStepOptions): Turn {
   const { blockchain } = driver
@@ -42,8 +42,8 @@ export function createRecoverStep({ store, driver, log, onMintable }: RecoverSte
     let failure: unknown
     let progress = false
     /**
-     * Collections in which an unknown mint has to wait. Their later mints wait, too, because each mint contains the
-     * NFTs that were pending first.
+     * Collections in which an unknown mint can't be examined yet. Their later unknown mints wait too, because mints
+     * contain NFTs in the order of acceptance.
      */
     const waiting = new Set<string>()
     for (const row of await listFoundMints(store.db, blockchain)) {

@@ -24,7 +24,7 @@ import { collectionOfUpdates, listUpdatesOf } from '../store/updates.ts'
 import type { OutcomeVerdict, TransactionOutcome } from './driver.ts'
 import { restoreDirectory } from './restore-directory.ts'
 
-/** A transaction with its outcome, and the consequences of the outcome for its rows. */
+/** A transaction with its outcome, and what the outcome means for the transaction's rows. */
 export interface Settlement {
   transaction: TransactionRow
   outcome: TransactionOutcome
@@ -72,7 +72,7 @@ const isMint = ({ kind }: TransactionRow) => kind === 'mint' || kind === 'grant'
 const isMinted = ({ transaction, verdict }: Settlement) => verdict.verdict === 'done' && isMint(transaction)
 
 /**
- * Returns the metadata directory that a token refers to. Returns an empty text if it is the directory of the token's
+ * Returns the metadata directory that a token refers to. Returns an empty string if it is the directory of the token's
  * transaction.
  */
 function directoryOf({ transaction: { collection_id: collectionId }, outcome: { file } }: Settlement) {
@@ -129,8 +129,8 @@ async function applyToTransfer(
   if (reverts > 0) await forgetReverts(db, nft_id)
   if (verdict.verdict === 'failed') return endTransfer(db, id, { status: 'failed', error: verdict.error })
   await endTransfer(db, id, { status: 'deployed' })
-  // Set the owner together with the status, so that clients see both. A follower that has passed this block has written
-  // the owner, and may have a later one.
+  // Set the owner together with the status, so that clients see both. A follower that has read this block has already
+  // written the owner, or a later one.
   const followed = (await findCursor(db, blockchain as EvmBlockchain))?.block_number ?? -1
   const block = Number(seen.block_number)
   if (followed < block) await setOwner(db, nft_id, receiver, block)

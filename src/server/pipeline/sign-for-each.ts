@@ -5,7 +5,7 @@ import { LostRace } from './driver.ts'
  * at the end.
  *
  * @param signFor resolves with whether there may be more to sign immediately
- * @returns whether any collection may have more to sign, including those that lost a race
+ * @returns whether any collection may have more to sign, including collections that lost a race
  */
 export async function signForEach(
   collectionIds: readonly string[],

@@ -19,7 +19,7 @@ export interface FileSources {
 
 /**
  * Fetches files of a minted NFT that the storage lacks, because the data directory may be as old as the restored
- * database. If a file can't be fetched, only logs the error, because the token already exists.
+ * database. If a file can't be fetched, the error is only logged, because the token already exists.
  */
 export async function storeFilesAgain(
   { storage, fetcher, files: { allowHtml, ipfs }, log }: FileSources,

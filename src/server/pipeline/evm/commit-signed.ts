@@ -10,7 +10,8 @@ const MAX_ATTEMPTS = 40
 const AT_ONCE = 8
 
 /**
- * Thrown to roll back a database transaction, because a remote signer must first sign what the transaction would store.
+ * Thrown to roll back a database transaction if a remote signer must first sign the bytes that the transaction would
+ * store.
  */
 class SignaturesNeeded extends Error {
   readonly signer: Signer
@@ -57,8 +58,8 @@ export async function signInCommit(
 
 /**
  * Runs work as one database transaction that may sign. The transaction never waits for a remote signer, because that
- * would block all other requests. Instead, it is rolled back, the signer signs what it would have stored, and the same
- * work runs again. If the nonce or anything else differs then, the new transaction is signed.
+ * would block all other requests. Instead, it is rolled back, the signer signs the bytes to store, and the work runs
+ * again. If the second run needs other bytes, for example with another nonce, these are signed in the same way.
  *
  * Signatures that aren't stored are discarded. Nothing is sent before its bytes are committed.
  */

@@ -23,14 +23,14 @@ import { createEvmUpdateStep } from './update-step.ts'
 const POLL_MS = 500
 const CLAIM_SIZE = 64
 /**
- * Number of transactions that a process of a cluster claims at once. The process that settles a bundle also signs for
- * the next one of its collection. If it claimed all due transactions, it would leave nothing for the other processes.
+ * Number of transactions that a process of a cluster claims at once. The process that settles a bundle also signs the
+ * collection's next bundle. If one process claimed all due transactions, the other processes would have no work.
  */
 const SHARED_CLAIM_SIZE = 16
 /**
  * Number of collections for which transactions are signed concurrently. Each bundle waits once for the network and 12
- * times for the database. With one worker, 48 collections and a network that responds in 25 ms, this signs twice as
- * many NFTs per second as one collection at a time.
+ * times for the database. With one worker, 48 collections and a network that responds in 25 ms, this number signs twice
+ * as many NFTs per second as a number of 1.
  */
 const COLLECTIONS_AT_ONCE = 8
 
@@ -42,13 +42,16 @@ export interface EvmObserverOptions extends DriverOptions<EvmBlockchain> {
   maxFee?: bigint | undefined
 }
 
-/** Maximum number of a collection's mints that aren't final. After a reorg, all of them wait for a block again. */
+/**
+ * Maximum number of a collection's mints that aren't final. After a reorg, all of these mints may have to wait for a
+ * block again.
+ */
 const MAX_UNCONFIRMED = 64
 
 /**
- * Returns whether mints of a collection may be signed in addition to its unfinished ones. The token IDs of a bundle are
- * valid only if all earlier bundles succeed. A failure limits the size of bundles. Bundles are then signed one at a
- * time until one succeeds.
+ * Returns whether mints of a collection may be signed in addition to its unfinished transactions. The token IDs of a
+ * bundle are valid only if all earlier bundles succeed. After a failed bundle, bundles are smaller and are signed one
+ * at a time until one succeeds.
  *
  * @param mostWaiting maximum number of mints that may wait for a block; 1 allows only one mint that isn't final
  */
@@ -58,8 +61,8 @@ export function hasRoom(
   { count, waiting, hasReverted, hasLostToken, signers }: Unfinished,
   more: number,
 ): boolean {
-  // A signed transaction changes a token that its NFT has lost. If a new NFT were minted as that token, the
-  // transaction would change the new NFT. As long as no NFT has the token, the transaction reverts.
+  // A signed transaction would change a token that a reorg has taken from its NFT. Until that token ID is minted again,
+  // the transaction reverts. Afterwards, it would change the wrong NFT.
   if (hasLostToken) return false
   if (mostWaiting === 1 || batch_limit !== null) return count + more <= 1
   // Nonces order only the transactions of one signer. After a reorg, transactions of several signers may be pending

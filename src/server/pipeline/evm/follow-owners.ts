@@ -25,7 +25,7 @@ import type { Db } from '../../store/schema.ts'
 import { addUnknownMints, type FoundMint, forgetUnknownMints } from '../../store/unknown-mints.ts'
 import { forgetUnknownUpdates } from '../../store/updates.ts'
 
-/** Number of blocks whose events are read at once. The events of that many full blocks are about 12 MB of JSON. */
+/** Number of blocks whose events are read at once. The events of 100 full blocks are about 12 MB of JSON. */
 const BLOCKS_AT_ONCE = 100
 
 export interface FollowedBlock {
@@ -70,8 +70,8 @@ export async function followOwners({ store, network, blocksAtOnce = BLOCKS_AT_ON
 }
 
 /**
- * Rolls back the changes from blocks above `kept`. Does nothing if another follower already did this, because that
- * follower may be ahead again.
+ * Rolls back the changes from blocks above `kept`. Does nothing if another follower has already rolled them back,
+ * because that follower may have continued since then.
  */
 export async function takeBack(store: Store, { blockchain, block_hash }: OwnerCursor, kept: number): Promise<void> {
   await store.transaction(async (db) => {
@@ -100,8 +100,8 @@ export async function writeEvents(
   const { events, mints, cursor, reached, move } = what
   await store.transaction(async (db) => {
     const wasFaster = async () => (await findCursor(db, reached.blockchain))?.block_hash !== cursor?.block_hash
-    // Every worker follows the owners. A worker that is too late must not acquire the lock, because it would block the
-    // workers that write minted tokens.
+    // Every worker follows the owners. Check before acquiring the lock, because the lock blocks workers that write
+    // minted tokens.
     if (await wasFaster()) return
     // Without events, acquire only a shared lock, so that other workers can write minted tokens.
     await lockTokenOwners(db, reached.blockchain, events.length > 0 ? 'alone' : 'shared')
@@ -112,7 +112,7 @@ export async function writeEvents(
   })
 }
 
-/** Returns mints by any signer in collections of this backend. */
+/** Returns the mints that are in collections of this backend, regardless of their signer. */
 async function mintRowsOf(db: Db, blockchain: EvmBlockchain, mints: readonly Mint[]): Promise<FoundMint[]> {
   if (mints.length === 0) return []
   const ids = await idsAt(db, blockchain, mints)

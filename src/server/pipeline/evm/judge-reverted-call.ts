@@ -3,7 +3,7 @@ import { isExecutionError } from '../../chain/evm/execution-error.ts'
 import type { EvmNetwork, Hex, PublicNetwork } from '../../chain/evm/network.ts'
 import { isUnreachable, RpcError } from '../../chain/rpc/rpc-response.ts'
 
-/** Maximum number of reverts that count as temporary, regardless of the response of the network. */
+/** Number of reverts that count as temporary, regardless of the network's response. */
 export const PASSING_REVERTS = 3
 
 export interface Call {
@@ -15,9 +15,10 @@ export interface Call {
 
 /**
  * What a final revert means for the next attempt:
- * - `again`: the call would succeed now. It was executed before a transaction that it depends on, as after a reorg.
- * - `wait`: it fails only in a state that a reorg can still change.
- * - `never`: it would revert again.
+ * - `again`: the call would succeed now. It was executed before a transaction that it depends on, for example after a
+ * reorg.
+ * - `wait`: the call fails only in a state that a reorg can still change.
+ * - `never`: the call would revert again.
  */
 export type RevertVerdict = 'again' | 'wait' | 'never'
 
@@ -33,7 +34,7 @@ export async function judgeRevertedCall(network: EvmNetwork, call: Call): Promis
   return (await atFinality(publicNetwork, (block) => succeeds(network, call, block))) === true ? 'wait' : 'never'
 }
 
-/** Runs `ask` with the newest final block. Returns null if no node has the state of that block. */
+/** Returns the result of `ask` for the newest final block. Returns null if no node has the state of that block. */
 export async function atFinality<Result>(
   { head, finality }: PublicNetwork,
   ask: (block: Hex) => Promise<Result>,

@@ -27,7 +27,7 @@ export async function judgeTransfer({ store, network, transaction, outcome }: Ju
   const reverted = await judge(network, transfer, transaction)
   if (reverted === 'wait') return { verdict: 'wait', waitMs: network.publicNetwork?.pollMs ?? 0 }
   if (reverted === 'again') return { verdict: 'again', counted: true }
-  // A transaction that the database had lost has already made the transfer. The transfer step adopts that transaction.
+  // Another transaction, which the database doesn't have, has already made the transfer. The transfer step adopts it.
   if (network.publicNetwork !== undefined && (await findMadeTransfer(store, network, transfer.id)) !== null) {
     return { verdict: 'again' }
   }
@@ -36,8 +36,8 @@ export async function judgeTransfer({ store, network, transaction, outcome }: Ju
 
 /**
  * Returns whether a reorg may have placed the reverted transfer before the mint of its token or before an earlier
- * transfer. If so, the transfer is signed again once these transactions are mined. The reverted transaction has used
- * its nonce, so it can't be executed again.
+ * transfer. If so, the transfer is signed again once these transactions are mined. The reverted transaction can't be
+ * executed again, because its nonce is used.
  */
 async function followsReorg(store: Store, network: EvmNetwork, transfer: Transfer): Promise<boolean> {
   if (network.publicNetwork === undefined || transfer.nft_status === 'failed') return false
@@ -52,8 +52,8 @@ async function judge(network: EvmNetwork, transfer: Transfer, { signer }: Transa
 }
 
 /**
- * Returns why a transfer reverted, from the chain's current state. Nothing was transferred. The transfer isn't retried,
- * because that is up to the client.
+ * Returns why a transfer reverted, according to the chain's current state. Nothing was transferred, and only the client
+ * decides whether to retry.
  */
 async function reasonOf(network: EvmNetwork, transfer: Transfer, { hash }: TransactionRow): Promise<string> {
   const { contract_address, token_id, sender, kind } = transfer

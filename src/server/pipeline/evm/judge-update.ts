@@ -19,8 +19,8 @@ interface Judging {
 
 /**
  * Decides what the outcome of a transaction with updates, a freeze or a commitment means. After a revert, the sequence
- * in the transaction shows whether another transaction has taken its place. Updates of tokens that can't be updated
- * fail. The others are signed again.
+ * number in the transaction shows whether another transaction has already used that number. Updates of tokens that
+ * can't be updated fail. The others are signed again.
  */
 export async function judgeUpdate({ store, network, transaction, outcome }: Judging): Promise<OutcomeVerdict> {
   const isFinal = outcome.state === 'final'

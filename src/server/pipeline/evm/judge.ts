@@ -48,9 +48,9 @@ export async function judge(judging: Judging): Promise<OutcomeVerdict> {
 const isMint = ({ kind }: TransactionRow) => kind === 'mint' || kind === 'grant'
 
 /**
- * Decides on a lost transaction. Another user of the signer's key has permanently used its nonce, so none of its
- * signings can be mined, and its work gets another nonce. If the collection exists after all, its second transaction
- * reverts and the collection counts as deployed.
+ * Decides on a lost transaction. Another user of the signer's key has used its nonce, so none of its signings can be
+ * mined, and its rows get a transaction with another nonce. If a lost deployment was mined after all, the second
+ * deployment reverts, and the collection counts as deployed.
  */
 async function judgeLost(judging: Judging): Promise<OutcomeVerdict> {
   const { network, transaction, log } = judging
@@ -72,7 +72,8 @@ async function judgeLost(judging: Judging): Promise<OutcomeVerdict> {
 }
 
 /**
- * Returns whether an address has code. The deployment must not be repeated only because a node lacks its transaction.
+ * Returns whether an address has code. If it does, the deployment must not be repeated, even if a node lacks its
+ * transaction.
  */
 const isThere = async (network: EvmNetwork, address: Hex): Promise<boolean> =>
   (await network.request('eth_getCode', [address, 'latest'])) !== '0x'
@@ -94,9 +95,9 @@ const oneAtATime = ({ batch_limit }: CollectionRow) => ({ batch_limit: batch_lim
 
 /**
  * Decides on a reverted transaction based on the collection's state on chain. If rights were revoked, all pending NFTs
- * fail. If the bundle's start ID is used, the bundle is signed again. Any other bundle is halved until only the failing
- * NFT is left, and a bundle that exceeds the maximum supply is cut. On a network with reorgs, a bundle that would
- * succeed by now is signed again too, because a reorg had placed it before the bundle that it depends on.
+ * fail. If the bundle's start ID is used, the bundle is signed again. A bundle that exceeds the maximum supply is
+ * truncated. Any other bundle is halved until only the failing NFT is left. On a network with reorgs, a bundle that
+ * would succeed now is also signed again, because a reorg had placed it before a bundle that it depends on.
  */
 async function judgeReverted({ store, network, transaction, outcome }: Judging): Promise<OutcomeVerdict> {
   const { kind, collection_id: collectionId, token_count: count, start_id } = transaction
@@ -191,7 +192,8 @@ async function isRefusedAtFinality(
 
 /**
  * Returns the final maximum supply of a collection if `count` more tokens exceed it; otherwise null. Stores it in the
- * database, because the follower may not have read the owner's change yet. Keeps a lower stored one that isn't final.
+ * database, because the follower may not have read the owner's change yet. Keeps the stored maximum if it is lower and
+ * not final yet.
  */
 async function exceededSupply(
   network: EvmNetwork,

@@ -9,7 +9,7 @@ import type { Db } from '../../store/schema.ts'
 import type { TransactionRow } from '../../store/transactions.ts'
 import { LostRace } from '../driver.ts'
 
-/** A transaction of a run with a limit. It has the call, and the NFTs and changes for which its cost was reserved. */
+/** A transaction of a run with a limit. Contains the call, and the NFTs and changes for which the cost was reserved. */
 interface ReservedCall {
   gas: bigint
   data: Hex
@@ -48,7 +48,7 @@ const leastFee = ({ maxFeePerGas, legacy }: Fees, { typical }: CurrentFees): big
 
 /**
  * Returns the maximum gas price of a call at which its run stays within its cost limit. Also returns the cost limit
- * that would be enough for the call and all other accepted requests.
+ * that would suffice for the call and all other accepted requests.
  */
 async function mostWithin(
   db: Db,
@@ -88,7 +88,7 @@ export async function waitingForCost(
   return waitingForLimit(least, larger(0n, most), enough)
 }
 
-/** Returns why the run's cost limit blocks its next change. Returns null if the limit doesn't block it. */
+/** Returns why a run's cost limit blocks the run's next change. Returns null if the limit doesn't block it. */
 export async function whyNotChanged(
   db: Db,
   run: CostLimitedRun,
@@ -101,8 +101,8 @@ export async function whyNotChanged(
 }
 
 /**
- * Returns the fees for signing a call in this database transaction. Locks a run with a limit until the database
- * transaction ends.
+ * Returns the fees for signing a call in this database transaction. If the run has a limit, locks the run until the
+ * database transaction ends.
  *
  * @throws LostRace if the limit no longer allows the call
  */
@@ -150,8 +150,8 @@ export async function payableFee(
 }
 
 /**
- * Returns whether a pending transaction may be signed again at a higher cost. It takes precedence over NFTs of its run
- * for which no transaction is signed yet. Locks the run until the database transaction ends.
+ * Returns whether a pending transaction may be signed again at a higher cost. The replacement takes precedence over
+ * NFTs of the run for which no transaction is signed yet. Locks the run until the database transaction ends.
  *
  * @param signings all signings of the transaction so far
  */

@@ -13,7 +13,10 @@ export interface OfRun<Row> {
   run: LimitedRun | null
 }
 
-/** Returns the first rows that belong to the same run with a limit, or else the rows before the first such run. */
+/**
+ * Returns the first rows that have the same run with a limit. If the first row has no such run, returns the rows before
+ * the first row that has one.
+ */
 export async function ofOneRun<Row extends OfRequest>(
   db: Db,
   collectionId: string,
@@ -39,8 +42,8 @@ export async function limitedRunsOf(
 
 /**
  * Checks that rows still belong to no run with a limit. Call it in the database transaction that signs for them,
- * because a run that got a limit after the rows were read wouldn't count what is signed. Lock the collection or the
- * rows first.
+ * because the limit of a run that was set after the rows were read wouldn't count the signed transaction. Lock the
+ * collection or the rows first.
  *
  * @throws LostRace if a run got a limit in the meantime
  */

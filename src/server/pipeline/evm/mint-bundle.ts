@@ -45,9 +45,9 @@ interface Terms {
 }
 
 /**
- * Returns the next bundle of a collection, as large as one transaction can mint; null if nothing can be minted. NFTs
- * that are transferred in the same transaction need a separate call for each sender, and so do dynamic NFTs. To keep
- * the order of acceptance, a bundle ends where the kind or the sender changes. NFTs of a run with a limit get separate
+ * Returns the largest bundle that the collection's next transaction can mint; null if nothing can be minted. NFTs that
+ * are transferred in the same transaction need a separate call for each sender, and so do dynamic NFTs. To keep the
+ * order of acceptance, a bundle ends where the kind or the sender changes. NFTs of a run with a limit get separate
  * transactions. While a run waits because of its limits, later NFTs that don't belong to it are minted first.
  */
 export async function nextBundle(
@@ -60,7 +60,7 @@ export async function nextBundle(
     const draft = await draftBundle(db, collection, payable, { except })
     if (draft === null) return null
     const { run, call, ...bundle } = draft
-    // The run waits until fees fall, or until one of its pending transactions has cost less than its maximum.
+    // The run waits until fees fall, or until one of its pending transactions costs less than its reserved maximum.
     if (run !== null && current !== null && (await feesWithin(db, run, draft, fees, current)) === null) {
       except.push(run.run)
       continue
@@ -73,7 +73,7 @@ export async function nextBundle(
 /** A bundle whose metadata directory isn't built yet. */
 type BundleDraft = Omit<MintBundle, 'directory'> & { call: (digest: Hex) => Hex }
 
-/** A placeholder that has the length of a digest. */
+/** A placeholder with the length of a digest. */
 const NO_DIGEST = zeroHash
 
 async function draftBundle(
@@ -107,7 +107,7 @@ async function waitingRuns(db: Db, collectionId: string, current: CurrentFees): 
   return limited.filter(({ max_fee }) => isTooExpensive(max_fee, current)).map(({ run }) => run)
 }
 
-/** Returns why the run's cost limit blocks its next NFTs. Returns null if the limit doesn't block them. */
+/** Returns why a run's cost limit blocks the run's next NFTs. Returns null if the limit doesn't block them. */
 export async function whyNotSigned(
   db: Db,
   run: CostLimitedRun,
@@ -135,8 +135,8 @@ export function toRuns(bundle: readonly Pick<Mintable, 'receiver'>[]): MintRun[]
 }
 
 /**
- * Returns the first rows that fit into one call. These are NFTs that are only minted, dynamic NFTs, or NFTs with the
- * same sender.
+ * Returns the first rows that can share one call: only plain mints, only dynamic NFTs, or only NFTs with the same
+ * sender.
  */
 export function ofOneKind<Row extends Pick<Mintable, 'sender' | 'dynamic'>>(rows: readonly Row[]): readonly Row[] {
   const [first] = rows

@@ -11,12 +11,15 @@ import { followOwners } from './follow-owners.ts'
 const LONGEST_WAIT_MS = 2000
 
 /**
- * Time in milliseconds. Blocks within this time are followed together, because each turn costs a commit and three
- * calls. Explicit requests don't wait.
+ * Blocks within this number of milliseconds are followed together, because each turn costs a commit and three calls.
+ * Explicit requests don't wait for this time.
  */
 const GATHER_MS = 100
 
-/** Follows a chain's owners and flags: immediately on request, soon after a block, and periodically. */
+/**
+ * Follows the owners and flags of a chain. Reads new events immediately on request, soon after a block, and
+ * periodically.
+ */
 export function startOwnerFollower({
   store,
   chains,

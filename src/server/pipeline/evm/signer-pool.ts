@@ -6,15 +6,15 @@ import { isPostgres } from '../../store/dialect.ts'
 import type { Db } from '../../store/schema.ts'
 
 /**
- * Maximum number of a signer's transactions that wait for a block. A node keeps this many for one account (geth: 64).
- * Nodes drop transactions beyond it, and a missing nonce blocks all later transactions.
+ * Maximum number of a signer's transactions that wait for a block. Nodes keep only a limited number for one account
+ * (geth: 64) and drop the rest. A dropped transaction blocks all of the signer's later transactions.
  */
 const MAX_PENDING = 64
 
 /** Number of each signer's slots for pending transactions that are reserved for mints and collections. */
 export const LEFT_FREE = 16
 
-/** A signer, with the number of its transactions that may be signed before a pending one is in a block. */
+/** A signer, with the number of transactions that it may sign before one of its pending transactions is in a block. */
 export interface SignerCapacity {
   signer: Signer
   capacity: number
@@ -48,9 +48,7 @@ export async function readSignerCapacities(
   return capacities.sort((a, b) => b.capacity - a.capacity)
 }
 
-/**
- * Signers with their free capacity. The capacity is read once, and reduced by each transaction that this process signs.
- */
+/** Signers with their free capacity, which is read once and reduced by each transaction that this process signs. */
 export interface SignerPool {
   /** Returns the signers with free capacity, largest first. Signers with the same capacity are in random order. */
   free(): Signer[]

@@ -30,7 +30,7 @@ import { lockSigner, openSignerPool } from './signer-pool.ts'
 const FACTORY_WAIT_MS = 25
 /** Delay in milliseconds if every signer has its maximum number of pending transactions. */
 const SIGNERS_WAIT_MS = 100
-/** Delay in milliseconds if the run that pays for a collection waits for lower fees. */
+/** Delay in milliseconds if the run that pays for the deployment of a collection waits for lower fees. */
 const FEES_WAIT_MS = 3000
 
 export interface EvmPreparerOptions extends DriverOptions<EvmBlockchain> {
@@ -41,8 +41,8 @@ export interface EvmPreparerOptions extends DriverOptions<EvmBlockchain> {
 
 /**
  * Prepares transactions for an EVM chain. Each transaction is assigned its signer's next nonce, and each mint its
- * collection's next token IDs. All pending mints of a collection therefore have one signer, so that nonces order them
- * by token ID.
+ * collection's next token IDs. All pending mints of a collection therefore have the same signer, so that their nonces
+ * are in the order of the token IDs.
  */
 export async function openEvmPreparer(options: EvmPreparerOptions): Promise<TransactionPreparer> {
   const { store, blockchain, chains, now } = options
@@ -147,8 +147,8 @@ export async function openEvmPreparer(options: EvmPreparerOptions): Promise<Tran
 type Common = Pick<Draft, 'blockchain' | 'chainId' | 'fees'>
 
 /**
- * Returns null if the factory is final, or if this process doesn't deploy it. Otherwise, signs the factory's
- * transaction unless it is already signed, and returns a delay; or returns an error if the deployment failed.
+ * Returns null if the factory is final, or if this process doesn't deploy it. Otherwise, signs the factory's deployment
+ * unless it is already signed, and returns a delay. Returns an error if the deployment failed.
  */
 async function findFactory(
   { store, blockchain, now, onSigned }: EvmPreparerOptions,
@@ -207,7 +207,7 @@ async function isAhead(
 /**
  * Returns the error of NFTs that exceed a collection's maximum supply, which no transaction can mint any more. Returns
  * null while a reorg can remove minted tokens or the limit. Also returns null if the chain has a token after those of
- * the database, because that token may be such an NFT.
+ * the database, because that token may be one of these NFTs.
  */
 async function beyondSupply(
   { chains, blockchain }: EvmPreparerOptions,
@@ -222,7 +222,7 @@ async function beyondSupply(
   return { error: `the collection already has its maximum supply of ${state.maxSupply} NFTs` }
 }
 
-/** Records mints of a collection that are on chain but counted as lost, because no node had returned them. */
+/** Records mints of a collection that counted as lost because no node had returned them, although they are on chain. */
 async function findLostMints(store: Store, network: EvmNetwork, id: string): Promise<void> {
   const { blockchain } = network
   const lost = await lostMintsOf(store.db, id)

@@ -20,10 +20,10 @@ import { transferCall } from './transfer-call.ts'
 
 /** How long a burn waits before its mint is checked again, in milliseconds. */
 const UNFINAL_MS = 1000
-/** Amount of gas that exceeds any call. It applies to signers on an embedded chain, whose funds aren't limited. */
+/** Amount of gas that exceeds any call, for signers on an embedded chain, whose funds aren't limited. */
 const MANY = 1_000_000_000n
 
-/** The outcome of a transfer if a reorg removed its token and the new mint failed. */
+/** The outcome of a transfer whose token was removed by a reorg and couldn't be minted again. */
 const NEVER_AGAIN = { status: 'failed', error: 'the NFT failed, so it has no token to transfer' } as const
 
 export interface TransferStepOptions extends DriverOptions<EvmBlockchain> {
@@ -43,8 +43,8 @@ interface Limited {
 }
 
 /**
- * Signs accepted transfers and burns of a blockchain. Each has its own transaction, because tokens are transferred
- * independently.
+ * Signs accepted transfers and burns of a blockchain. Each of them has its own transaction, because tokens are
+ * transferred independently.
  */
 export function createTransferStep(options: TransferStepOptions): Turn {
   const { store, blockchain, chains, recover = async () => new Set<string>() } = options

@@ -36,9 +36,9 @@ import { type Draft, signAndStore } from './sign-and-store.ts'
 import { LEFT_FREE, lockSigner, readSignerCapacities } from './signer-pool.ts'
 import { isUpdateRefusedAtFinality, readUpdateTerms, type UpdateTerms, updateRefusal } from './update-refusal.ts'
 
-/** How long a freeze waits before its mints are checked again, in milliseconds. */
+/** Delay in milliseconds before a freeze checks again whether the mints of its NFTs are final. */
 const UNFINAL_MS = 1000
-/** How long updates wait before fees are compared with the limit of their run again, in milliseconds. */
+/** Delay in milliseconds before fees are compared with the limit of a run again. */
 const FEES_WAIT_MS = 3000
 
 export interface EvmUpdateStepOptions extends DriverOptions<EvmBlockchain>, FileSources {
@@ -48,8 +48,8 @@ export interface EvmUpdateStepOptions extends DriverOptions<EvmBlockchain>, File
 
 /**
  * Signs accepted updates, freezes and commitments of a blockchain. A collection has at most one such transaction in
- * flight, which makes as many updates as fit. The transaction contains the number of the update, so executing it a
- * second time has no effect.
+ * flight, with as many updates as fit. The transaction contains its sequence number, so executing it a second time has
+ * no effect.
  */
 export function createEvmUpdateStep(options: EvmUpdateStepOptions): Turn {
   const { store, blockchain, chains } = options
@@ -85,8 +85,8 @@ export function createEvmUpdateStep(options: EvmUpdateStepOptions): Turn {
     if (onChain === null) return false
     const { updateCount } = onChain.lifecycle
     if (updateCount > collection.update_count) return await explainUpdate({ ...options, network }, collection)
-    // A reorg removed an earlier update, whose transaction becomes pending again. A new transaction would use the
-    // number of that update.
+    // A reorg removed an earlier update, whose transaction becomes pending again. A new transaction would have the same
+    // sequence number.
     if (updateCount < collection.update_count && (await hasUnfinalUpdate(store.db, collection))) return false
     return await signNext({ terms, network, collection, onChain, block, except: [] })
   }
@@ -176,7 +176,8 @@ async function commit(
     if (locked?.update_count !== update_count || (await hasUpdateInFlight(db, collectionId))) return null
     const seqs = updates.map(({ seq }) => seq)
     if (run === null) await requireUnlimited(db, collectionId, updates)
-    // Compute the fees before the updates are assigned, because the amount reserved for them pays for the transaction.
+    // Compute the fees before the updates are assigned, because the amount that is reserved for the updates pays for
+    // the transaction.
     const fees = await feesFor(db, run, limited, suggested, current)
     if ((await assignUpdates(db, seqs, draft.id)) !== updates.length) throw new LostRace()
     if (sequence !== null) await updateCollection(db, collectionId, { update_count: sequence })

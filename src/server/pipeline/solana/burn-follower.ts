@@ -22,7 +22,7 @@ const POLLS_BETWEEN = 5
 
 /**
  * Finds tokens that their holders burned. It reads the supplies of all tokens in turn, 100 per request. There is no
- * other way to find a burn, because a burn names no account of the collection.
+ * other way to find burns, because the instruction of a burn doesn't refer to an account of the collection.
  */
 export function startBurnFollower({ store, blockchain, solana, log }: BurnFollowerOptions): OwnerFollower {
   let pages = readPages()

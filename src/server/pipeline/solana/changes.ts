@@ -8,8 +8,8 @@ import type { SolanaChains } from '../../chain/solana/solana-chains.ts'
 import type { DriverOptions, OnSigned } from '../driver.ts'
 
 /**
- * Maximum number of changes that are signed together: updates of one collection, or burns. They don't depend on each
- * other.
+ * Maximum number of changes that are signed together: updates of one collection, or burns. These changes don't depend
+ * on each other.
  */
 export const CHANGES_AT_ONCE = 100
 

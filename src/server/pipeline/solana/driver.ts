@@ -26,8 +26,8 @@ export function createSolanaDriver(options: SolanaDriverOptions): ChainDriver {
   return {
     blockchain,
     claimSize: CLAIM_SIZE,
-    // Settle many transactions per commit. Each NFT has a separate transaction, so separate commits would be most of
-    // the work.
+    // Settle many transactions per commit. Each NFT has a separate transaction, so separate commits would take most of
+    // the time.
     commitSize: CLAIM_SIZE,
     hasRoom: (_, { count }, more) => count + more <= MAX_PENDING,
     // Sign for one collection at a time. Otherwise, each collection would assume that it can spend all funds of the

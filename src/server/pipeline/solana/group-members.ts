@@ -6,7 +6,7 @@ import type { Db } from '../../store/schema.ts'
 import { addUnknownMembers, knownMembers, openMintsOf } from '../../store/unknown-mints.ts'
 
 export interface GroupComparison {
-  /** Number of group members on chain that neither a row nor an operator's release explains. */
+  /** Number of group members on chain that are neither in a row nor covered by an operator's release. */
   unknown: number
   /**
    * Number of signed transactions that weren't final when the database was read. While there are any, `unknown` may be
@@ -38,8 +38,8 @@ export async function compareGroup(
 
 /**
  * Checks whether the database has all members of a collection's group, so that more may be minted. `unknown`: the
- * database lacks members, and their number is stored for the recover step. `unclear`: transactions that aren't final
- * yet may explain the members.
+ * database lacks members, and the number of missing members is stored for the recover step. `unclear`: transactions
+ * that aren't final yet may explain the members.
  */
 export async function checkGroup(
   store: Store,

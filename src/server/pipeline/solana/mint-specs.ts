@@ -13,7 +13,10 @@ export function collectionFile({ name, symbol, description, image }: CollectionR
   return { name: COLLECTION_FILE, bytes: Buffer.from(JSON.stringify({ name, symbol, description, image })) }
 }
 
-/** Returns the specification of a collection's own token: the group, which the collection's wallet holds. */
+/**
+ * Returns the specification of a collection's own token, which represents its group. The collection's wallet holds this
+ * token.
+ */
 export function specOfCollection(collection: CollectionRow, directory: string): MintSpec {
   const { id, name, symbol, wallet_address: receiver, max_supply } = collection
   const maxSize = max_supply === null ? undefined : BigInt(max_supply)

@@ -21,7 +21,8 @@ const GROUP = 100
 export const MAX_PENDING = 400
 /**
  * How long a group smaller than `GROUP` waits for more NFTs while others are pending, in milliseconds since the
- * previous group. With one request per NFT, this saves 10 % of the work and adds no delay on networks with slow blocks.
+ * previous group. If each request has one NFT, this wait saves 10 % of the work, and adds no delay on networks with
+ * slow blocks.
  */
 const GATHER_MS = 100
 
@@ -32,9 +33,9 @@ export interface SolanaPreparerOptions extends DriverOptions<SolanaBlockchain> {
 }
 
 /**
- * Creates a preparer of Solana transactions, one for each token, because a packet has no space for two. A token's
- * address is derived from the ID of its row. Transactions therefore need no order, and a collection can have many
- * pending ones.
+ * Creates a preparer of Solana transactions. Each token has its own transaction, because two tokens don't fit into a
+ * packet. A token's address is derived from the ID of its row. Transactions therefore need no order, and a collection
+ * can have many pending ones.
  */
 export async function openSolanaPreparer(options: SolanaPreparerOptions): Promise<TransactionPreparer> {
   const { store, blockchain, solana, now, preparedAt } = options
@@ -103,8 +104,8 @@ async function storeAll(db: Db, rows: readonly SignedRow[]): Promise<readonly Si
  *   has funds
  */
 async function payableTokens({ store, solana, blockchain }: SolanaPreparerOptions): Promise<number> {
-  // Count pending transactions before reading the balance. A transaction that is executed in between counts twice, but
-  // is never missed.
+  // Count pending transactions before reading the balance. A transaction that is executed between the two reads counts
+  // twice, but is never missed.
   const pending = await countUnfinished(store.db, { blockchain })
   const affordable = await solana.affordable(blockchain)
   if (affordable < 1 && pending === 0) {

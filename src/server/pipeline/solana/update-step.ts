@@ -37,8 +37,8 @@ const FILE_URI = /^ipfs:\/\/([a-z0-9]+)\//
 
 /**
  * Creates a turn that signs accepted updates and freezes, with one transaction for each NFT. A token stores the number
- * of its last update. After a restore, this number shows whether a pending update was already made, so that none is
- * made twice.
+ * of its last update. After a restored backup, this number shows whether a pending update was already made, so that no
+ * update is made twice.
  */
 export function createSolanaUpdateStep(options: SolanaUpdateStepOptions): Turn {
   const { store, blockchain } = options
@@ -100,7 +100,7 @@ async function prepare(
     update_sequence: directory === null ? null : known + 1,
   }
   if (isFound) {
-    // The transaction that made the change can't be distinguished from others that name the token.
+    // The transaction that made the change can't be distinguished from other transactions that refer to the token.
     const lost = { raw: '', signature: `unknown:${token}:${update.id}`, lastValidBlockHeight: 0 }
     return { update, row: rowOf(place, what, lost), isFound, directory }
   }

@@ -19,7 +19,7 @@ export interface PostOutcome {
   status: number | null
   /** The beginning of the response; null without a response. */
   answer: string | null
-  /** The reason why the event wasn't delivered, as a sentence. Null if it was delivered. */
+  /** The reason why the event wasn't delivered, in one sentence. Null if it was delivered. */
   error: string | null
   /** The server's Retry-After in milliseconds. */
   retryAfterMs: number | null
@@ -109,8 +109,8 @@ function problemOf(status: number): string | null {
 }
 
 /**
- * Returns the first bytes of a response as text. Only the status decides the outcome, so a body that is too long or
- * incomplete isn't an error.
+ * Returns the first bytes of a response as text. A body that is too long or incomplete isn't an error, because only the
+ * status decides the outcome.
  */
 async function readBeginning(
   body: AsyncIterable<Uint8Array> & { destroy(): unknown; on(name: 'error', act: () => void): unknown },
@@ -133,7 +133,9 @@ async function readBeginning(
   return [...text].slice(0, MAX_RESPONSE).join('')
 }
 
-/** Returns the message of an error. It is the same as for file downloads, because the same errors can occur here. */
+/**
+ * Returns the message of an error. Errors have the same messages as for file downloads, because the same errors occur.
+ */
 function reasonOf(error: unknown): string {
   const failure = error instanceof FetchFailure ? error : explainFailure(error, 'the receiver')
   return failure.message.slice(0, MAX_RESPONSE)

@@ -68,7 +68,7 @@ export async function settleDelivery(
     const next = isLast ? ({ state: 'failed' } as const) : { next_attempt_at }
     await recordAttempt(db, delivery, { ...attempt, give_up_at, ...next })
     if (isGone) await giveUp(db, webhook.id, 'the receiver returned HTTP 410')
-    // Nothing was delivered for the whole retry period, so the period has also ended for queued events of that age.
+    // Nothing was delivered for the whole retry period, so queued events that are older than this period also fail.
     else if (at - (webhook.failing_since ?? at) >= timings.giveUpAfterMs) {
       await giveUp(db, webhook.id, 'no delivery has succeeded for several days', at - timings.giveUpAfterMs)
     }

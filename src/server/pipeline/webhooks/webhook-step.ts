@@ -10,8 +10,8 @@ import { PROBE_AFTER, SCHEDULE, type Timings } from './schedule.ts'
 import { type Settling, settleDelivery, type WebhookSession } from './settle-delivery.ts'
 
 /**
- * Limits for requests to one webhook: the number of concurrent requests, and the milliseconds between the starts of
- * two. They permit at most 200 requests per second.
+ * Limits for requests to one webhook: the number of concurrent requests, and the milliseconds between the starts of two
+ * requests. These limits permit at most 200 requests per second.
  */
 const TO_ONE_WEBHOOK = { atOnce: 4, apartMs: 5 }
 const WEBHOOKS_AT_ONCE = 32
@@ -31,8 +31,8 @@ export interface WebhookStepOptions extends Omit<Settling, 'timings'> {
 }
 
 /**
- * Delivers events to webhooks. One process at a time sends to a webhook, and renews its lease on the webhook meanwhile.
- * If the process ends between sending an event and recording it, the event is sent again.
+ * Delivers events to webhooks. Only one process at a time sends to a webhook. It renews its lease on the webhook while
+ * it sends. If the process ends between sending an event and recording it, the event is sent again.
  */
 export function createWebhookStep(options: WebhookStepOptions) {
   const { store, poster, now, log, timings = SCHEDULE } = options
@@ -96,7 +96,7 @@ export function createWebhookStep(options: WebhookStepOptions) {
 
   const forget = async () => {
     const wait = forgetAt - now()
-    // A longer wait means that the clock was set back.
+    // If the wait is longer than the interval, the clock was set back, so clean up now.
     if (wait > 0 && wait <= FORGET_EVERY_MS) return
     forgetAt = now() + FORGET_EVERY_MS
     const more = await store.transaction((db) => forgetOld(db, now() - KEEP_MS, now(), FORGET_AT_ONCE))

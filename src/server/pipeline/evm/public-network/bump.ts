@@ -9,7 +9,7 @@ import { type BumpNetwork, createSignAgain, type Pending, type SignAgainOptions 
 export type BumperOptions = SignAgainOptions
 
 export interface Bumper {
-  /** Signs stuck transactions again, and those whose replacement an operator requested. Resolves with their IDs. */
+  /** Replaces stuck transactions, and transactions whose replacement an operator requested. Resolves with their IDs. */
   bump(
     network: BumpNetwork,
     missing: readonly TransactionRow[],
@@ -20,7 +20,7 @@ export interface Bumper {
 /**
  * Creates the function that raises the fees of stuck transactions. A replacement keeps nonce and call, so only one
  * signing can ever be mined. Only the transaction with a signer's next nonce can be stuck, and the signer's later
- * transactions wait for it. If those offer too little, their fees are raised at the same time.
+ * transactions wait for it. If the later transactions offer too little, their fees are raised at the same time.
  */
 export function createBumper(options: BumperOptions): Bumper {
   const { now } = options
@@ -70,16 +70,16 @@ export function createBumper(options: BumperOptions): Bumper {
   }
 }
 
-/** Returns a function that measures for how many milliseconds a transaction has had its signer's next nonce. */
+/** Returns a function that measures how long, in milliseconds, a transaction has had its signer's next nonce. */
 function watchNextNonces(now: () => number) {
-  /** By signer, the nonce of its next transaction, and the time since which the network has expected this nonce. */
+  /** The nonce of each signer's next transaction, and the time since which the network has expected this nonce. */
   const next = new Map<string, { nonce: number; since: number }>()
   const waited = (signer: string): number | null => timeSince(next.get(signer)?.since ?? now(), now())
 
   return (transaction: TransactionRow, onChain: number): number => {
     const { signer } = transaction
     const nonce = nonceOf(transaction)
-    // A lagging node returns an earlier nonce. That doesn't reset the time.
+    // Keep the time, because a lagging node returns an earlier nonce.
     if (onChain < nonce) return 0
     if (onChain > nonce) next.delete(signer)
     else if (next.get(signer)?.nonce !== nonce || waited(signer) === null) next.set(signer, { nonce, since: now() })

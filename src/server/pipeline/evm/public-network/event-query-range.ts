@@ -1,19 +1,21 @@
-/** Maximum number of blocks in one query for events. Many providers accept fewer, and none documents its limit. */
+/**
+ * Maximum number of blocks in one query for events. Many providers accept fewer blocks, and none documents its limit.
+ */
 const MAX_BLOCKS = 2000
 const MAX_ADDRESSES = 1000
 /**
- * Number of successful queries after which a larger range is tried again, because the limit may be that of another
- * provider.
+ * Number of successful queries after which a larger range is tried again, because a different provider may have caused
+ * the smaller range.
  */
 const TRY_MORE_AFTER = 100
 
-/** The query range that a network's providers accept. It is adapted to their errors. */
+/** The query range that a network's providers accept. The range adapts to their errors. */
 export interface EventQueryRange {
   readonly blocks: number
   readonly addresses: number
   /** Records that a query of this many blocks succeeded. */
   grow(blocks: number): void
-  /** Records that a query got no response. The next one is smaller. */
+  /** Records that a query got no response. The next query is smaller. */
   shrink(): void
   /**
    * Records that a query of this many blocks was rejected with this message. Further queries are smaller. Returns false

@@ -9,12 +9,12 @@ const MAX_NONCES = 16
 
 /**
  * Returns a function that sends empty transactions for nonces that the network expects but that no transaction has.
- * Otherwise, later transactions would wait forever. Such gaps arise if a node wrongly reported a nonce as used, or if a
- * reorg removed transactions that a restored database doesn't have but whose nonces it has skipped. The empty
- * transactions aren't recorded: they only use a nonce, and another transaction with the same nonce may replace them.
+ * Otherwise, later transactions would wait forever. Such gaps arise if a node wrongly reported a nonce as used. They
+ * also arise if a reorg removed transactions that a restored database doesn't have, after the database skipped their
+ * nonces. The empty transactions aren't recorded, because another transaction with the same nonce may replace them.
  */
 export function createGapFiller({ store, findSigner, now, log, maxFee }: SignAgainOptions) {
-  /** By signer, the nonce that the network expects, and the time since which it has expected this nonce. */
+  /** The nonce that the network expects of each signer, and the time since which it has expected this nonce. */
   const gaps = new Map<string, { nonce: number; since: number }>()
 
   /**

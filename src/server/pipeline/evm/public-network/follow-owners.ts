@@ -35,7 +35,7 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
   const findStart = async (): Promise<number | null> => {
     const first = await firstDeployed(store.db, blockchain)
     if (first === null) return null
-    // A reorg may have moved the deployment to an earlier block, by up to `finality` blocks.
+    // Start earlier, because a reorg may have moved the deployment back by up to `finality` blocks.
     const { acceptedAt, block } = first
     const start = block === null ? await blockBefore(acceptedAt) : Math.max(0, block - publicNetwork.finality)
     await rememberStartBlock(store.db, blockchain, start)
@@ -43,7 +43,7 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
   }
 
   /**
-   * Returns a block from before a time. It is needed if a restored database doesn't have the transaction of the
+   * Returns a block from before a time. This block is needed if a restored database doesn't have the transaction of the
    * deployment.
    */
   const blockBefore = async (ms: number): Promise<number> => {
@@ -69,10 +69,10 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
       return await fallBack(cursor, start)
     }
     const from = (cursor?.block_number ?? start - 1) + 1
-    // Wait for another node, because this one may lag. A reorg is detected when the new chain is as long.
+    // Wait, because this node may lag. A reorg is detected when the new chain is as long as the old one.
     if (top < from) return false
     const to = Math.min(top, from + range.blocks - 1)
-    // Read the addresses after the head, because a collection in a block was accepted before that block.
+    // Read the addresses after the head, so that they include every collection that is in a block up to the head.
     const addresses = await collectionAddresses(store.db, blockchain)
     const asked = [to, ...(cursor === null ? [] : [cursor.block_number])]
     const response = await publicNetwork
@@ -104,7 +104,7 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
   const fallBack = async (cursor: OwnerCursor, start: number): Promise<boolean> => {
     const known = await listCursors(store.db, blockchain)
     const hashes = await publicNetwork.blockHashes(known.map(({ block_number }) => block_number))
-    // The node lags, or the new chain isn't as long yet. A later turn decides.
+    // The node lags, or the new chain isn't as long as the old one yet. A later turn decides.
     if (hashes.includes(null)) return false
     const kept = known.find(({ block_hash }, index) => hashes[index] === block_hash)?.block_number ?? start - 1
     const facts = { blockchain, block: cursor.block_number, kept }

@@ -20,7 +20,9 @@ export type Observe = (
 export function createPublicObserver(options: BumperOptions): Observe {
   const { store, log } = options
   const bumper = createBumper(options)
-  /** Transactions whose nonce another transaction seems to have used. They count as lost after a second observation. */
+  /**
+   * Transactions whose nonce seems to be used by another transaction. They count as lost after a second observation.
+   */
   const suspects = new Set<string>()
 
   return async (network, publicNetwork, claimed) => {
@@ -72,7 +74,7 @@ export function createPublicObserver(options: BumperOptions): Observe {
 }
 
 /**
- * Returns which signing was mined, and its result. A success is watched until its block is final.
+ * Returns which signing of a transaction was mined, and its result. A success is watched until its block is final.
  *
  * @param raw the newest signing
  */
@@ -113,9 +115,9 @@ function placeOf(receipt: EvmReceipt | undefined, attempts: readonly AttemptRow[
 const LEAST_GAS = 21_000n
 
 /**
- * Returns whether a signing can have paid the fee in a receipt. If a node returned a wrong fee or wrong gas, the
- * transaction's run could spend more than its limit, or would stop too early. An impossible fee isn't recorded; the
- * maximum cost of the signing counts instead.
+ * Returns whether a signing can have paid the fee in a receipt. If a wrong fee or a wrong amount of gas were recorded,
+ * the transaction's run could exceed its limit, or would stop too early. Instead of an impossible fee, the maximum cost
+ * of the signing counts.
  */
 function isPossible({ gasUsed, feePaid, dataFee = 0n }: EvmReceipt, raw: string): boolean {
   const { gas = 0n, maxFeePerGas, gasPrice } = parseTransaction(raw as Hex)

@@ -26,7 +26,7 @@ export interface ReorgWatchOptions {
  * transactions are pending again, because their bytes are still valid, and their effects in the database are rolled
  * back.
  *
- * @returns the number of transactions that are still watched or are pending again
+ * @returns the number of transactions that are still watched or that are pending again
  */
 export async function watchSettled({ store, network, publicNetwork, now, log }: ReorgWatchOptions): Promise<number> {
   const watched = await listWatched(store.db, network.blockchain)
@@ -41,7 +41,7 @@ export async function watchSettled({ store, network, publicNetwork, now, log }: 
   const final: TransactionRow[] = []
   for (const row of watched) {
     const hash = hashAt.get(Number(row.block_number)) ?? null
-    // The node lags, or the new chain isn't as long yet. A later turn decides.
+    // The node lags, or the new chain isn't as long as the old one yet. A later turn decides.
     if (hash === null) continue
     if (hash !== row.block_hash) moved.push(row)
     else if (isFinal(Number(row.block_number))) final.push(row)
@@ -79,7 +79,7 @@ export async function watchSettled({ store, network, publicNetwork, now, log }: 
 const isStillDeployed = ({ status, blockNumber }: EvmReceipt, head: number, { confirmations }: EvmNetwork): boolean =>
   status === 'success' && head - Number(blockNumber) + 1 >= confirmations
 
-/** Rolls back the rows that were written when the success was settled. */
+/** Rolls back the changes that were written when the transaction was settled as a success. */
 async function withdraw(db: Db, transaction: TransactionRow): Promise<void> {
   const { id, kind, collection_id: collectionId, start_id: startId, token_count: count } = transaction
   if (isTransfer(transaction)) await withdrawTransfer(db, id)

@@ -26,12 +26,14 @@ export interface ReplacementCost {
   /** Whether a cancellation is signed or requested. */
   isCanceled: boolean
   before: bigint
-  /** The maximum total cost of the transaction or its replacement after the request; null if nothing limits it. */
+  /** The maximum cost after the request, regardless of which signing is mined; null if nothing limits the cost. */
   after: bigint | null
   limitedBy: 'max_fee_gwei' | 'the limit of its run'
   /** The maximum cost of the replacement at the current fees; null if the fees are unknown. */
   atCurrentFees: bigint | null
-  /** The limit that prevents a replacement at the current fees; null if none does or the fees are unknown. */
+  /**
+   * The limit that prevents a replacement at the current fees; null if no limit prevents it or the fees are unknown.
+   */
   waitsFor: { limit: ReplacementCost['limitedBy']; needed: bigint; left: bigint } | null
 }
 
@@ -79,8 +81,8 @@ export async function replacementCost(
   if (run !== null && hasMaxCost(run)) {
     const { max, paid, unspent } = await budgetOf(db, run, fees)
     limits.push({
-      // Don't subtract the amounts that other transactions reserve. When those are final, this one can use what they
-      // haven't paid.
+      // Don't subtract the amounts that other transactions reserve. Once those are final, this transaction can use the
+      // unpaid part.
       after: larger(before, max - paid),
       now: before + larger(0n, unspent),
       limitedBy: 'the limit of its run',

@@ -38,8 +38,8 @@ export interface Pending {
 }
 
 /**
- * The reason why a transaction is signed again. It is the action that the operator requested, or `free` to replace it
- * with an empty transaction so that others can be mined. Null if the transaction is stuck.
+ * The reason why a transaction is signed again. It is the action that the operator requested, or `free` to replace the
+ * transaction with an empty one so that later transactions can be mined. Null if the transaction is stuck.
  */
 export type Cause = TransactionAction | 'free' | null
 
@@ -72,7 +72,7 @@ export type SignAgain = (network: BumpNetwork, pending: Pending, cause: Cause) =
 
 export function createSignAgain(options: SignAgainOptions): SignAgain {
   const { store, log } = options
-  /** Warnings by transaction, so that each is logged once and not on every poll. */
+  /** The logged warnings of each transaction, so that each warning is logged once and not on every poll. */
   const warned = new Map<string, Set<string>>()
   const warnOnce = ({ id, nonce, signer }: TransactionRow, { reason, detail }: Obstacle) => {
     const known = warned.get(id) ?? new Set()
@@ -89,8 +89,8 @@ export function createSignAgain(options: SignAgainOptions): SignAgain {
       warnOnce(transaction, obstacle)
       const mayFree = obstacle.reason === 'run_limit' && cause === null && cancels === CANCELS.nothing
       if (!mayFree || !(await delaysOthers(store.db, transaction))) return false
-      // An empty transaction costs less than the one that it replaces. The rows of the replaced one get a new
-      // transaction when the limit allows it.
+      // An empty transaction costs less than the one that it replaces. The rows of the replaced transaction get a new
+      // one when the limit allows it.
       return await signAgain(network, pending, 'free')
     }
     const replacement = await signReplacement(options, network, pending, { cause, cancels })
@@ -130,10 +130,10 @@ async function signReplacement(
   const { chainId, publicNetwork } = network
   const call = parseTransaction(transaction.raw as Hex)
   const { data = '0x', gas = 0n, to = null } = isEmptied(cause) ? emptyCall(signer.address) : call
-  // No limit applies if the nonce is freed, because other transactions wait for it.
+  // No limit applies to an empty transaction that frees the nonce, because other transactions wait for the nonce.
   const runLimit = cancels === CANCELS.nothing ? await maxGasPriceOf(store.db, transaction) : null
-  // Suggested fees are sufficient even if the base fee doubles. A requested replacement may offer less if the limit of
-  // its run can't pay for more.
+  // Suggested fees suffice even if the base fee doubles. A replacement that an operator requested may offer less, if
+  // the run's limit doesn't allow more.
   const current = cause === null || transaction.run === null ? null : await readNetworkFees(network)
   const signings = [transaction.raw, ...earlier.map(({ raw }) => raw)]
   const payable = current === null ? null : await payableFee(store.db, current, transaction, signings, { gas, data })
@@ -159,7 +159,7 @@ async function signReplacement(
 }
 
 /**
- * Stores a replacement before it is sent, so that whichever signing is mined is known.
+ * Stores a replacement before it is sent, so that every signing that may be mined is known.
  *
  * @returns `lost` if the claim on the transaction was lost, or if its run got a limit after it was read
  */
@@ -172,7 +172,7 @@ async function storeReplacement(
   const current = transaction.run === null ? null : await readNetworkFees({ request, publicNetwork })
   const signings = [transaction.raw, ...earlier.map((one) => one.raw)]
   return await store.transaction(async (db) => {
-    // If the run got a limit after the transaction was read, the new signing has to be counted.
+    // The run got a limit after the transaction was read, so the new signing would have to count toward it.
     if (transaction.run === null && (await lockRunOf(db, transaction)) !== null) return 'lost'
     if (!(await mayReplace(db, current, transaction, signings, raw))) return { reason: 'run_limit' }
     if (!(await updateSigned(db, transaction, { raw, hash, next_attempt_at: now(), requested_action: null }))) {

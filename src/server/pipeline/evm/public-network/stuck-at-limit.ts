@@ -9,8 +9,8 @@ import type { StuckRun } from '../../facts.ts'
 
 /**
  * Returns the transactions of a run that wait until its limits are raised or fees fall, and the reason; null if there
- * are none. Includes a transaction that needs no replacement yet if the limits would prevent one, because additional
- * coins would not help.
+ * are none. Includes transactions that don't need a replacement yet but couldn't get one. Otherwise, users would be
+ * told to add coins, which wouldn't help.
  */
 export async function stuckAtLimit(db: Db, run: LimitedRun, current: CurrentFees): Promise<StuckRun | null> {
   const unmined = await unminedOfRun(db, run)
@@ -42,7 +42,7 @@ export async function stuckAtLimit(db: Db, run: LimitedRun, current: CurrentFees
 
 type Unmined = Awaited<ReturnType<typeof unminedOfRun>>[number]
 
-/** Returns why a transaction waits, with its ID and those of the transactions that wait for its nonce. */
+/** Returns why a transaction waits, its ID, and the IDs of the transactions that wait for its nonce. */
 function stuckBehind(
   { transaction: { hash, signer, nonce }, offered }: Replacement<Unmined>,
   unmined: readonly Unmined[],

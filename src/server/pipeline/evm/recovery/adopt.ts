@@ -9,7 +9,7 @@ import { findTransactionByNonce, raiseNonce, type TransactionRow } from '../../.
 import type { SignedTransaction } from '../../driver.ts'
 import { signedRow, type TransactionContent } from '../sign-and-store.ts'
 
-/** A transaction of this backend that was found on chain, with its bytes, and that the database doesn't have. */
+/** A transaction of this backend, with its bytes, that was found on chain but isn't in the database. */
 export interface Recovered {
   blockchain: EvmBlockchain
   hash: Hex
@@ -39,7 +39,8 @@ export async function adoptTransaction(
     await addTransactions(db, [{ ...row, id, blockchain, signer, nonce }])
     await raiseNonce(db, blockchain, signer, nonce + 1)
   } else {
-    // The transaction counted as lost because its mined signing was unknown. Its other signings can no longer be mined.
+    // The database counted the transaction as lost, because it didn't have the mined signing. The other signings can no
+    // longer be mined.
     await db.deleteFrom('transaction_attempts').where('transaction_id', '=', id).execute()
     await returnLostTransaction(db, id, row)
   }
@@ -47,7 +48,7 @@ export async function adoptTransaction(
 }
 
 /**
- * Stores a signing of a pending transaction that was found on chain, such as a fee increase that the database doesn't
+ * Stores a signing that was found on chain for a pending transaction, such as a fee increase that the database doesn't
  * have.
  */
 export async function adoptAttempt(

@@ -30,8 +30,8 @@ export interface ExplainUpdateOptions extends FileSources {
 
 /**
  * Examines the first update of a collection that is on chain but not in the database, because the database was restored
- * or a failover lost commits. If pending updates match it, they get its transaction. Otherwise, the NFTs of the update
- * get its revision, so that clients notice the update.
+ * or a failover lost commits. If pending updates match the update on chain, they get its transaction. Otherwise, the
+ * update's NFTs get its revision, so that clients detect the update.
  *
  * @returns true if something was written
  */
@@ -43,8 +43,8 @@ export async function explainUpdate(options: ExplainUpdateOptions, collection: C
   const { mined, call } = found
   const sameNonce = await findTransactionByNonce(store.db, blockchain, mined.signer, mined.nonce)
   if (sameNonce?.state === 'signed') {
-    // If the pending transaction makes another call, it can no longer be mined. It is settled as lost, and its rows are
-    // pending again.
+    // If the pending transaction makes another call, it can no longer be mined. It will be settled as lost, and its
+    // rows will be pending again.
     const { hash, raw } = mined
     if (raw === null || !makesCall(sameNonce.raw as Hex, mined) || sameNonce.hash === hash) return false
     await store.transaction((db) => adoptAttempt(db, sameNonce, { hash, raw }, now()))

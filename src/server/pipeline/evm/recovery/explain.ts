@@ -48,12 +48,12 @@ export function createEvmExplainer(options: EvmExplainOptions): (row: UnknownMin
     const network = await chains.network(blockchain)
     const collection = await findCollectionById(store.db, row.collection_id)
     const mined = await readMinedTransaction(network, row.hash as Hex)
-    // The node lags, or a reorg removed the mint. In the second case, the follower processes the reorg.
+    // The node lags, or a reorg removed the mint. The follower handles a reorg.
     if (mined === null || collection === null) return 'wait'
     const sameNonce = await findTransactionByNonce(store.db, blockchain, mined.signer, mined.nonce)
     if (sameNonce?.state === 'signed') {
-      // If the pending transaction makes another call, it can no longer be mined. It is settled as lost, and its rows
-      // are pending again.
+      // If the pending transaction makes another call, it can no longer be mined. It will be settled as lost, and its
+      // rows will be pending again.
       if (mined.raw === null || !makesCall(sameNonce.raw as Hex, mined)) return 'wait'
       const found = { hash: mined.hash, raw: mined.raw }
       await store.transaction(async (db) => {
@@ -61,7 +61,7 @@ export function createEvmExplainer(options: EvmExplainOptions): (row: UnknownMin
       })
       return 'explained'
     }
-    // Signed transactions that aren't settled may have the rows of this mint.
+    // The rows of this mint may be assigned to signed transactions that aren't settled yet.
     if (collection.status === 'initiated' || (await countUnfinished(store.db, { collectionId: collection.id })) > 0)
       return 'wait'
     const bundle = mined.to === collection.contract_address ? decodeMint(mined.data) : null

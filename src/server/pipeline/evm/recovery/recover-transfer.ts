@@ -15,8 +15,8 @@ const CLOCKS_APART_MS = 60_000
 
 /**
  * Finds the transaction with which an operator of this backend has already made a pending transfer. The database
- * doesn't have the transaction, because it was made after the restored backup or because its commit was lost. Returns
- * null if there is none. An identical transfer from before the request doesn't count.
+ * doesn't have the transaction, because the transaction was made after the restored backup or its commit was lost.
+ * Returns null if there is none. An identical transfer from before the request doesn't count.
  */
 export async function findMadeTransfer(
   store: Store,
