@@ -25,7 +25,9 @@ import { toExplorerTransaction } from './transactions.ts'
 import type { CollectionDetails, CollectionSummary, NftDetails, NftMedia, Page } from './types.ts'
 
 const MAX_COVERS = 4
-/** Number of NFTs whose images are considered for covers, because some NFTs may have no image. */
+/**
+ * Number of NFTs whose images are considered as covers. It is larger than needed, because some NFTs may have no image.
+ */
 const LOOKED_AT = 6
 /** Number of names that are compared with a search text. */
 const MAX_NAMES = 20_000
@@ -78,7 +80,7 @@ export async function collectionSummaries(
   )
 }
 
-/** Returns the image of a collection. It is cached for a minute, because a list has many collections. */
+/** Returns the image of a collection. The result is cached for a minute, because lists have many collections. */
 async function recentImage(explorer: ExplorerDeps, row: SeenCollection): Promise<string | null> {
   const minute = Math.floor(explorer.now() / 60_000)
   const read = async () => ({ image: await readCollectionImage(explorer, row) })
@@ -171,8 +173,8 @@ export async function showCollection(explorer: ExplorerDeps, row: SeenCollection
 }
 
 /**
- * Returns the current settings of a collection; null if its chain doesn't respond in time to the first request. Reads
- * only settings that can change without an event, because the owner, the flags and freezes are in the database.
+ * Returns the current settings of a collection; null if the collection's chain doesn't respond to the first request in
+ * time. Reads only settings that can change without an event. The owner, the flags and freezes are in the database.
  */
 async function settingsOf(explorer: ExplorerDeps, row: SeenCollection): Promise<CollectionSettings | null> {
   const read = () => readCollectionSettings(explorer, row)
@@ -180,8 +182,8 @@ async function settingsOf(explorer: ExplorerDeps, row: SeenCollection): Promise<
 }
 
 /**
- * Returns a number that changes every 5 s. As part of a state, it expires values that can change while all counts stay
- * the same, such as the number of owners after a transfer.
+ * Returns a number that changes every 5 s. If it is part of a cached value's state, the value expires after 5 s. Some
+ * values, such as the number of owners, can change while all counts stay the same.
  */
 export const lately = ({ now }: ExplorerDeps): number => Math.floor(now() / 5000)
 

@@ -32,7 +32,7 @@ export interface ExplorerDeps {
   slow: SlowFacts
   chains: ServiceDeps['chains']
   storage: ServiceDeps['storage']
-  /** Cached list entries of long metadata, by NFT and update. */
+  /** Cached summaries of long metadata, by NFT and update. */
   long: BoundedMap<InLists>
   /** Returns the block explorer's URL of a transaction; null if the configuration has none. */
   linkOf(blockchain: string, hash: string): string | null

@@ -23,7 +23,7 @@ const MAX_POSTPONED = 50_000
 /**
  * Indexes accepted NFTs in batches, see {@link indexMore}. During a drop, minting has priority: indexing waits until no
  * more NFTs arrive, until too many wait, or for a search. Every process that serves searches runs an indexer; in a
- * cluster, one works at a time.
+ * cluster, one indexer works at a time.
  */
 export function startIndexer({
   store,
@@ -62,7 +62,7 @@ export function startIndexer({
 
   return {
     async caughtUp() {
-      // A run in progress may have read the backlog before the call.
+      // Begin another run, because a run in progress may have read the backlog before this call.
       const done = (running ?? Promise.resolve()).then(() => begin(true))
       await withTimeout(done, PATIENCE_MS)
     },

@@ -15,7 +15,7 @@ const UNKNOWN: DetectedMedia = { kind: 'other', content_type: null, size: null, 
 const REMEMBERED = 20_000
 /** Maximum number of files that are read at once. */
 const AT_ONCE = 16
-/** Maximum wait for slow storage in milliseconds. The read then continues, and its result is cached. */
+/** Maximum wait for slow storage in milliseconds. After this time, the read continues and its result is cached. */
 const PATIENCE_MS = 1000
 
 export interface MediaReader {
@@ -100,7 +100,7 @@ export async function mediaOf(reader: MediaReader, { field, source, place }: Fil
 }
 
 /**
- * Returns the file that a gallery shows. It is the field `image` if that is an image or isn't stored, otherwise the
+ * Returns the file that a gallery shows. This is the field `image` if it is an image or isn't stored, otherwise the
  * first stored image. If no image is stored, returns the field `image` even if it isn't an image.
  */
 export async function coverOf(reader: MediaReader, fields: readonly FileField[]): Promise<NftMedia | null> {

@@ -46,7 +46,8 @@ export async function listInBuckets(
   const { db } = explorer
   const { total, places } = placesOf(await bucketsOf(db, what), { status, offset, limit })
   const rows: SummaryRow[] = []
-  // Failed NFTs have a separate index. In the other states, most rows of a bucket match, so a few buckets fill a page.
+  // Read all buckets for failed NFTs, which have a separate index. In the other states, most rows of a bucket match, so
+  // a few buckets fill a page.
   const atOnce = status === 'failed' ? places.length : BUCKETS_AT_ONCE
   for (let at = 0; at < places.length && rows.length < limit; at += atOnce) {
     const some = places.slice(at, at + atOnce)
@@ -64,7 +65,7 @@ async function ownedPage(
 ): Promise<Page<NftSummary>> {
   const { db, slow } = explorer
   const address = isBlockchain(blockchain) ? addressOf(owner, blockchain) : owner
-  // Only deployed NFTs have an owner, and burned ones have none.
+  // Only deployed NFTs that aren't burned have an owner.
   if ((status !== null && status !== 'deployed') || address === ZERO_ADDRESS) return { total: 0, offset, items: [] }
   const rows = await nftsOwned(db, { collectionId: id, owner: address }, { offset, limit })
   const total = await slow.get(`owned by ${address} in ${id}`, await changeMarker(db), () =>

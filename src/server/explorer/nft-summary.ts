@@ -9,7 +9,7 @@ import type { NftSummary } from './types.ts'
 /** Returns summaries of NFTs, in the given order. */
 export async function summariesOf(explorer: ExplorerDeps, rows: readonly SummaryRow[]): Promise<NftSummary[]> {
   const summaries: Promise<NftSummary>[] = []
-  // Process rows one after the other, because each may have a megabyte of metadata.
+  // Process rows one after the other, because the metadata of each may be a megabyte long.
   for (const row of rows) {
     const { title, fields } = row.metadata === null ? await readLong(explorer, row) : readMetadata(row.metadata)
     const files = fileFields({ fields }, row.files)
@@ -18,7 +18,7 @@ export async function summariesOf(explorer: ExplorerDeps, rows: readonly Summary
   return await Promise.all(summaries)
 }
 
-/** Returns the summary of long metadata. Parsing takes time, so the function yields first, and caches the result. */
+/** Returns the summary of long metadata. Yields first and caches the result, because parsing takes time. */
 async function readLong({ db, long }: ExplorerDeps, { id, update_id, seq }: SummaryRow): Promise<InLists> {
   const key = `${id} ${update_id}`
   const known = long.get(key)

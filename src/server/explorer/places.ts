@@ -18,7 +18,7 @@ export interface PagePosition {
   offset: number
 }
 
-/** Returns the buckets that a page of a list needs, so that the page doesn't read all preceding items. */
+/** Returns the buckets that contain a page of a list, so that the items before the page don't have to be read. */
 export function placesOf(
   buckets: readonly BucketCounts[],
   { status, offset, limit }: { status: Status | null; offset: number; limit: number },

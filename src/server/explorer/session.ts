@@ -17,14 +17,14 @@ export interface SessionSigner {
   secret: Secret
   /**
    * The database's incarnation. A new incarnation ends all sessions, because a restored database doesn't know which
-   * ones ended after its backup.
+   * sessions ended after its backup.
    */
   incarnation: string
 }
 
 /**
  * Signs a session, which has a key's ID and an expiry. Only this server can create a session. A random part makes each
- * session unique, because ending one must not end another that was opened in the same millisecond.
+ * session unique, so that ending a session doesn't end another one that was opened in the same millisecond.
  */
 export function signSession(signer: SessionSigner, { keyId, now }: { keyId: string; now: number }): string {
   const said = `${keyId}.${now + SESSION_MS}.${randomBytes(16).toString('base64url')}`
@@ -32,15 +32,17 @@ export function signSession(signer: SessionSigner, { keyId, now }: { keyId: stri
 }
 
 /**
- * Returns the signature of a session. Its key is derived from the server's secret, because the secret itself signs
- * URLs.
+ * Returns the signature of a session. The key of the signature is derived from the server's secret, because the secret
+ * itself signs URLs.
  */
 function signatureOf({ secret, incarnation }: SessionSigner, said: string): string {
   const own = createHmac('sha256', Buffer.from(secret.reveal(), 'hex')).update(`gdn explorer session 2 ${incarnation}`)
   return createHmac('sha256', own.digest()).update(said).digest('base64url')
 }
 
-/** Returns the key and the expiry of a session. Returns null if the session has expired or was not signed here. */
+/**
+ * Returns the key and the expiry of a session. Returns null if the session has expired or wasn't signed by this server.
+ */
 function readSession(signer: SessionSigner, session: string, now: number): { keyId: string; end: number } | null {
   const [, said = '', keyId = '', end = '', signature = ''] =
     /^(([A-Za-z0-9-]{1,64})\.(\d{1,15})\.[A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})$/.exec(session) ?? []
@@ -50,7 +52,7 @@ function readSession(signer: SessionSigner, session: string, now: number): { key
 }
 
 /**
- * Returns the viewer for a key.
+ * Returns the caller that a key identifies.
  *
  * @throws Refusal 401 for an invalid key, 403 for a key without the permission
  */
@@ -63,7 +65,7 @@ export async function admit(db: Db, key: string, now: number): Promise<Caller> {
   return caller
 }
 
-/** Returns the viewer of a session. Returns null if the session isn't valid or its key may not read. */
+/** Returns the caller of a session. Returns null if the session isn't valid or its key lacks the permission. */
 export async function resumeSession(
   db: Db,
   signer: SessionSigner,
@@ -78,8 +80,8 @@ export async function resumeSession(
 
 /**
  * Ends a session for all processes of the backend, across restarts. Its hash is stored with the hashes of used signed
- * URLs, because both are signed texts that must not be accepted again. The hash is kept until the session would have
- * expired, even if the clock is set back.
+ * URLs, because neither must be accepted again. The hash is kept until the session would have expired, even if the
+ * clock is set back.
  */
 export async function endSession(db: Db, signer: SessionSigner, session: string, now: number): Promise<void> {
   const found = readSession(signer, session, now)

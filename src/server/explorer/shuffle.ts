@@ -21,8 +21,8 @@ interface Minted {
 }
 
 /**
- * Returns how the row of an NFT is drawn. Returns null if the NFT isn't part of a shuffled drop. Trusts this server's
- * storage.
+ * Returns how the row of an NFT is drawn. Returns null if the NFT isn't part of a shuffled drop. Files in this server's
+ * storage are trusted.
  *
  * @param shown the current metadata
  */
@@ -68,10 +68,7 @@ function signatureIn(metadata: unknown): string | null {
   return typeof signature === 'string' && /^[0-9a-f]{96}$/.test(signature) ? signature : null
 }
 
-/**
- * Returns the source of the round's signature that an NFT's metadata contains. Returns null if the metadata contains
- * none.
- */
+/** Returns the source of the drand signature in an NFT's metadata. Returns null if the metadata contains none. */
 export async function beaconOf(metadata: unknown, round: number | null): Promise<ExplorerShuffle['beacon']> {
   const signature = signatureIn(metadata)
   if (round === null || signature === null) return null
@@ -109,7 +106,7 @@ function marginIn(start: Uint8Array): number | null {
   try {
     return ruleIn(start)?.marginSeconds ?? null
   } catch (error) {
-    // A newer version of gdn created the file.
+    // The file has a shuffle rule of a newer version of gdn.
     if (error instanceof GdnError) return null
     throw error
   }

@@ -15,24 +15,23 @@ interface Fact {
 
 /**
  * Caches aggregates that are slow to compute, such as sums over all NFTs of a collection, a run or an owner. Each value
- * belongs to a `state`, a text that differs when the data does. A value is computed again only when its state has
- * changed. Slow computations take at most a fiftieth of the time; in the meantime, the last value is returned.
+ * has a `state`, a string that changes when the data changes. A value is computed again only when its state has
+ * changed. Slow computations run for at most a fiftieth of the time. Until a value is computed again, the last value is
+ * returned.
  */
 export interface SlowFacts {
-  /** Returns a value. Waits for it on first use, and whenever it is fast to compute. */
+  /** Returns a value. On first use, and if the value is fast to compute, waits for the current value. */
   get<Value>(name: string, state: string, find: () => Promise<Value>): Promise<Value>
   /** Returns a value without a long wait. On first use, returns null if the value isn't ready. */
   soon<Value>(name: string, state: string, find: () => Promise<Value>): Promise<Value | null>
-  /** Counter that increases when a new value is ready and callers have received the last value, or null, instead. */
+  /** Counter that increases when a new value is ready after callers received the last value or null. */
   readonly found: number
-  /**
-   * Returns true once when an outdated value, which was returned although its state had changed, may be computed again.
-   */
+  /** Returns true once when a value that was returned although its state had changed may be computed again. */
   isDue(): boolean
 }
 
 const SHARE = 50
-/** Time in milliseconds. Values that are faster to compute are always current. */
+/** Values that are computed in fewer milliseconds than this are always current. */
 const QUICK_MS = 50
 const REMEMBERED = 1000
 const PATIENCE_MS = 1000
@@ -50,8 +49,8 @@ export function createSlowFacts(): SlowFacts {
         const at = performance.now()
         const [took, before] = [at - since, facts.get(name)]
         facts.set(name, { value, at, took, state })
-        // Callers that waited for the first value have it, unless the wait ended with null. After that, callers may
-        // have received the last value.
+        // If this is the first value, callers that waited have it, unless the wait ended with null. Otherwise, callers
+        // may have received the last value.
         const isNews = before === undefined ? took > PATIENCE_MS / 2 : !isDeepStrictEqual(before.value, value)
         if (isNews) found++
         return value

@@ -10,15 +10,15 @@ const MAX_ENDINGS = 32
 const MAX_COMPARED = 20_000
 const AT_ONCE = 500
 const MAX_FOUND = 1000
-/** Count at which counting stops. All words that occur more often count as equally common. */
+/** Number at which counting stops. Words that occur more often count as equally common. */
 const COMMON = 2000
 
 /** The index entries that match one word of the text, with the number of their NFTs. */
 type Wanted = { terms: string[]; count: number }
 
 /**
- * Finds NFTs whose titles have a word that starts with each word of a text. The rarest word is looked up first, and the
- * work is bounded. The newest NFTs come first.
+ * Finds NFTs by title, newest first. For each word of the text, a word of the title must start with it. The rarest word
+ * is looked up first, and the work is bounded.
  */
 export async function findTitled(
   { db, indexer }: Pick<ExplorerDeps, 'db' | 'indexer'>,
@@ -47,7 +47,7 @@ export async function findTitled(
     wanted.sort((a, b) => a.count - b.count)
     const [rarest, ...others] = wanted
     if (rarest === undefined || rarest.count === 0) continue
-    // With a single word, each of its NFTs is a result.
+    // With a single word, every NFT of this word is a result, so no more than `limit` are read.
     const atOnce = others.length === 0 && collectionId === null ? limit : AT_ONCE
     for (
       let before = end, looked = 0;

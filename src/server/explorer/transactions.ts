@@ -5,7 +5,7 @@ import { listHistory } from '../store/nft-history.ts'
 import { cut, type ExplorerDeps, isoTime } from './explorer.ts'
 import type { ExplorerEvent, Transaction } from './types.ts'
 
-/** Maximum number of events that are shown for an NFT. The newest ones are shown. */
+/** Maximum number of events that are shown for an NFT. Older events are omitted. */
 const MAX_EVENTS = 100
 
 export const toExplorerTransaction = ({ linkOf }: ExplorerDeps, row: SeenTransaction): Transaction => ({
@@ -48,7 +48,7 @@ export async function historyOf(
   const read = async () => Object.fromEntries(await blockTimes({ db, chains }, blockchain as Blockchain, rows))
   const times = await slow.soon(`times of ${nft.id}`, blocks, read)
   const history: ExplorerEvent[] = []
-  // Process rows one after the other, because each may have a megabyte of metadata.
+  // Process rows one after the other, because the metadata of each may be a megabyte long.
   for (const row of rows) {
     const { kind, status, block_number, transaction_hash, sender, receiver, revision, accepted_at } = row
     const time = times?.[block_number ?? -1] ?? accepted_at

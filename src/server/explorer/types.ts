@@ -54,7 +54,7 @@ export interface CollectionSummary {
   error: string | null
   created_at: string
   counts: Counts
-  /** The collection's own image, or else at most four images of its first NFTs. */
+  /** The collection's own image. If it has none, at most four images of its first NFTs. */
   covers: NftMedia[]
 }
 
@@ -71,10 +71,11 @@ export interface CollectionDetails extends CollectionSummary {
   /** The royalty in basis points. */
   royalty_bps: number
   royalty_receiver: string | null
-  /** Maximum number of NFTs that can ever be minted, including burned ones; null for no limit. */
+  /** Maximum number of NFTs that can ever be minted, including burned NFTs; null for no limit. */
   max_supply: number | null
   /**
-   * Whether royalty, description and image were read from the contract. If false, they are from the creation request.
+   * Whether royalty, description and image were read from the contract. If false, they are those of the creation
+   * request.
    */
   is_read_from_chain: boolean
   /** The reason why some or all of these values were not read from the contract. */
@@ -100,7 +101,7 @@ export interface NftSummary {
   error: string | null
   owner: string
   burned: boolean
-  /** The image that a gallery shows: the field `image`, or else the first image. Null if there is none. */
+  /** The image that a gallery shows: the field `image`, or else the first image. Null if the NFT has no image. */
   image: NftMedia | null
 }
 
@@ -117,11 +118,11 @@ export interface Transaction {
   explorer_url: string | null
 }
 
-/** One event in the life of an NFT. */
+/** One event in the history of an NFT. */
 export interface ExplorerEvent {
   kind: 'mint' | 'transfer' | 'update' | 'freeze' | 'burn'
   status: Status
-  /** The owner before and after the event; null if it changes no owner. */
+  /** The owner before and after the event; null if the event doesn't change the owner. */
   from: string | null
   to: string | null
   /** The revision that an update made. */
@@ -131,7 +132,7 @@ export interface ExplorerEvent {
   /** Number of changes that were omitted. */
   changes_left_out: number
   error: string | null
-  /** Time of the event's block, or of its acceptance; null if neither is known. */
+  /** Time of the event's block, or the time when the request was accepted; null if neither is known. */
   time: string | null
   block_number: number | null
   transaction_hash: string | null
@@ -153,10 +154,10 @@ export interface ExplorerCommitment {
 
 /** How the rows of a shuffled drop are drawn. */
 export interface ExplorerShuffle {
-  /** The NFT's number in its minted metadata. The round determines which row this slot shows. */
+  /** The NFT's number in its minted metadata. The round determines which row this slot gets. */
   slot: number
   rows: number
-  /** Whether the NFT was updated after its mint, as the reveal does. */
+  /** Whether the NFT was updated after its mint. A reveal is an update. */
   is_revealed: boolean
   /** Path of the leaves file on this server. */
   leaves_path: string
@@ -164,10 +165,11 @@ export interface ExplorerShuffle {
   commitment: ExplorerCommitment | null
   /** The commitment that ended the mint; null until it is on the chain. */
   seal: ExplorerCommitment | null
-  /** The round of drand that draws the rows; null until the time of the seal's block is known. */
+  /** The drand round that draws the rows; null until the time of the seal's block is known. */
   round: { number: number; time: string; url: string } | null
   /**
-   * The source of the round's signature in the metadata, `other` in a rehearsal. Null if the metadata contains none.
+   * The source of the round's signature in the metadata. In a rehearsal, the source is `other`. Null if the metadata
+   * contains no signature.
    */
   beacon: 'drand-quicknet' | 'other' | null
   /** Whether the drop is on an embedded chain, whose operator chooses the times of blocks. */
@@ -216,7 +218,7 @@ export interface NftDetails extends NftSummary {
   next: string | null
 }
 
-/** A run of `gdn batch mint`, as far as the server knows it. */
+/** The server's data about a run of `gdn batch mint`. */
 export interface RunSummary {
   run: string
   collection: NftDetails['collection']
@@ -259,7 +261,7 @@ export type SearchHit =
  * most 50 hits.
  */
 export interface SearchResult {
-  /** The exact match of an ID, address, transaction hash or run. Null if there is none or more than one. */
+  /** The exact match of an ID, address, transaction hash or run. Null if there is no exact match, or more than one. */
   exact: SearchHit | null
   hits: SearchHit[]
 }

@@ -21,14 +21,14 @@ export const SUBJECT_NAMES = Object.keys(SUBJECTS) as WatchSubject[]
 export interface WatchListener {
   viewer: Viewer
   subjects: Partial<Record<WatchSubject, string>>
-  /** Sends an event: immediately after the listener is added, and whenever the data changes. */
+  /** Sends an event. Called immediately after the listener is added, and whenever the data changes. */
   tell(event: string, json: string): void
   /** Ends the stream. */
   end(): void
 }
 
 export interface Watch {
-  /** Adds the listener until it leaves. Returns false if there are too many listeners. */
+  /** Adds a listener, which stays until it leaves. Returns false if there are too many listeners. */
   listen(listener: WatchListener): boolean
   leave(listener: WatchListener): void
   /** Ends all streams permanently. */
@@ -43,7 +43,7 @@ export interface WatchOptions {
 }
 
 /**
- * Inverse of the maximum share of time for polls: at most a twentieth. At least one poll happens every {@link
+ * Inverse of the maximum share of time that polls take. However, at least one poll happens every {@link
  * LONGEST_WAIT_MS}.
  */
 const SHARE = 20
@@ -51,8 +51,8 @@ const LONGEST_WAIT_MS = 5000
 
 /**
  * Notifies listeners of changes, with one database poll per second for all of them. A poll first checks whether
- * anything was written. If so, it reads each watched item once per account. A new listener gets its data at once,
- * without an extra poll for the others.
+ * anything was written. If so, it reads each watched item once per account. A new listener gets its data immediately,
+ * without an extra poll for the other listeners.
  */
 export function createWatch(
   explorer: ExplorerDeps,

@@ -32,7 +32,7 @@ export interface ChainDriver extends ChainObserver {
   commit<Result>(work: (db: Db) => Promise<Result>): Promise<Result>
   /** Reads the fees, the signers and their funds, which signing requires. Rejects while any of these is unknown. */
   openPreparer(): Promise<TransactionPreparer>
-  /** Finds out which rows the tokens on chain belong to, if the database doesn't have these tokens. */
+  /** Matches tokens on chain that the database doesn't have with rows of the database. */
   explain(row: UnknownMintRow): Promise<Explanation>
   /** Signs accepted transfers. Absent if tokens can't be transferred through the API. */
   readonly signTransfers?: Turn

@@ -11,7 +11,7 @@ const CONTAINER_SECRETS = '/run/secrets'
 /**
  * Reads a secret that systemd or the container runtime provides as a file.
  *
- * @param what the purpose of the secret, for the error message: `opens keys/one.json`
+ * @param what the purpose of the secret for the error message, such as `opens keys/one.json`
  * @param credentialsDirectory where systemd stores a service's credentials (CREDENTIALS_DIRECTORY)
  * @throws GdnError `invalid_config` if the credential doesn't exist
  */

@@ -10,13 +10,13 @@ import { NETWORKS } from './generated/networks.ts'
 
 /** Facts about an EVM network, from viem/chains. */
 export interface NetworkFacts {
-  /** gdn's name of the network, or else its name in viem/chains in gdn's spelling. */
+  /** gdn's name of the network. If gdn has none, the network's name in viem/chains, in gdn's spelling. */
   name: string
   chainId: number
   /** Symbol of the coin that pays for gas. */
   coin: string
   blockExplorerUrl: string | null
-  /** How transactions pay for their data on another chain. Null if they don't, or if that is unknown. */
+  /** How transactions pay for storing their data on another chain. Null if they don't, or if this isn't known. */
   feeModel: 'op-stack' | 'arbitrum' | null
 }
 
@@ -51,8 +51,8 @@ export const nearestNetwork = (name: string): string | undefined =>
   )
 
 /**
- * Returns the network with a chain ID, preferably one that is built into gdn. Returns null if viem/chains has none, or
- * several with different coins.
+ * Returns the network with a chain ID, preferably one that is built into gdn. Returns null if viem/chains has no such
+ * network, or several with different coins.
  */
 export function networkWithChainId(chainId: number): NetworkFacts | null {
   const [first, ...others] = NETWORKS.filter(([, id]) => id === chainId)

@@ -27,8 +27,8 @@ const GWEI = 1_000_000_000
 /**
  * Reads the backend's settings.
  *
- * @throws GdnError `invalid_config` with the location of the problem; `invalid_input` if others may read the file,
- * since URLs of providers may contain keys
+ * @throws GdnError `invalid_config` with the location of the problem; `invalid_input` if other users may read the file,
+ * because URLs of providers may contain keys
  */
 export function readSettings(path: string): ServerSettings {
   const { chains, storage, pinning, ipfs_gateway, require_stored_files, api_version } = readSettingsFile(path)
@@ -152,7 +152,7 @@ function toSettings(blockchain: EvmBlockchain, entry: ChainEntry, path: string):
 }
 
 /**
- * Returns whether the coins of a network have no value.
+ * Returns whether a network's coins have no value.
  *
  * @param network the built-in network with this chain ID or genesis hash
  * @throws GdnError `invalid_config` if a network that isn't a testnet has the name of a testnet, which clients trust

@@ -84,8 +84,8 @@ const recordOf = <Name extends string, Schema>(names: readonly Name[], schema: S
   Object.fromEntries(names.map((name) => [name, schema])) as Record<Name, Schema>
 
 /**
- * The schema of `backend.yaml`: public networks, PostgreSQL, the storage of files, which files of NFTs are accepted,
- * and the version of the API.
+ * The schema of `backend.yaml`, which configures public networks, PostgreSQL, file storage, the accepted NFT files, and
+ * the API version.
  */
 export const settingsFile = z.strictObject({
   /** URL of a JSON Schema for editors. It has no effect on the backend. */

@@ -82,7 +82,7 @@ export type KeystoreEntry = z.output<typeof keystoreSigner>
 export type RemoteSignerEntry = z.output<typeof remoteSigner>
 export type SignerEntry = KeystoreEntry | RemoteSignerEntry
 
-/** The two schemas that each schema from `signerBy` selects from, and the field that decides. */
+/** The two schemas that a schema from `signerBy` selects from, and the field that determines which one applies. */
 export const SIGNER_KINDS = new Map<z.core.$ZodType, { field: string; having: z.ZodType; without: z.ZodType }>()
 
 /**
@@ -108,6 +108,6 @@ export function signerBy<With extends z.ZodType, Without extends z.ZodType>(
 /** An operator: a signer in another process if the entry has `remote_signer`, otherwise a keystore. */
 export const signer = signerBy('remote_signer', remoteSigner, keystoreSigner)
 
-/** Returns the name of a signer in lists: its keystore file, or its address and the host that signs. */
+/** Returns the name that lists show for a signer: its keystore file, or its address and the host that signs. */
 export const signerName = (entry: SignerEntry): string =>
   'keystore' in entry ? entry.keystore : `${entry.address} at ${new URL(entry.remote_signer).host}`

@@ -4,7 +4,7 @@ import { credentialWith, withSecrets } from './secret-schema.ts'
 
 const MAX_ORIGINS = 20
 
-/** An http or https base URL without user, query or fragment. It is normalized to have no trailing slash. */
+/** An http or https base URL without user, query or fragment. A trailing slash is removed. */
 export const httpBaseUrl = z
   .string()
   .check((context) => {

@@ -17,10 +17,10 @@ interface Attempt {
 
 /**
  * Authorizes an operator in a factory. Resolves when the transaction has its confirmations, although a reorg may still
- * revert it. Until then, submits the transaction again if it was dropped or reverted, and raises its fees if it is
- * stuck, up to the price of the plan. Also resolves, without effect, if an earlier transaction of the admin was
- * reverted, because that transaction has to be repeated first. Nothing is stored, but nothing is paid for twice:
- * transactions of an earlier run have already taken effect or have the same nonce.
+ * revert it. Until then, submits the transaction again if it was dropped or a reorg removed it, and raises its fees if
+ * it is stuck, up to the price of the plan. Also resolves, without effect, if a reorg removed an earlier transaction of
+ * the admin, because that transaction has to be repeated first. Nothing is stored, but nothing is paid for twice: a
+ * transaction of an earlier run has already taken effect or has the same nonce.
  *
  * @param newestHead returns the number of the newest block; rejects if the node lags
  * @throws GdnError `refused` if the admin's key was used for another transaction, if the transaction failed, or if a
@@ -46,8 +46,8 @@ export async function authorizeOperator(
   const what = `Waiting for the authorization of ${operator}`
   await until(options, what, async () => {
     const head = await newestHead()
-    // Read the nonce and the authorization at the same block. If that block has an earlier authorization, the nonce of
-    // its transaction also counts as used.
+    // Read the nonce and the authorization at the same block. If an authorization is visible at that block, its nonce
+    // also counts as used.
     const next = await publicNetwork.nextNonce(admin.address, head)
     const isKnown = () => isOperator(network, factory, operator, head)
     if (newest === null) {

@@ -34,7 +34,10 @@ export interface ClusterStatus {
   balance: string
   /** Balance that the backend needs to accept requests. */
   needed: string
-  /** Maximum cost of a token with a name of 64 letters: fees, and rent, which is locked as long as the token exists. */
+  /**
+   * Maximum cost of a token with a name of 64 letters. It consists of fees and rent, which is locked as long as the
+   * token exists.
+   */
   cost_per_nft: string
   cost_per_collection: string
   /** Number of NFTs that the balance pays for. */
@@ -49,8 +52,8 @@ export interface ClusterStatus {
 }
 
 /**
- * Runs `work` with a configured cluster and the database of a data directory. The backend may be running, or may never
- * have been started.
+ * Runs `work` with a configured cluster and the database of a data directory. The backend may be running, stopped, or
+ * not started yet.
  *
  * @throws GdnError `invalid_config` if the blockchain isn't configured; any error from opening the keypair
  */
@@ -110,8 +113,8 @@ function setupProblem(accepted: string | null, { address }: SolanaSigner): strin
 }
 
 /**
- * Records the signer as accepted for the cluster. Sends nothing, because a token needs no contract. From then on, the
- * database belongs to that cluster, and its tokens to that signer.
+ * Records the signer as accepted for the cluster. Sends no transaction, because tokens on Solana need no contract. From
+ * then on, the database belongs to that cluster, and its tokens to that signer.
  *
  * @throws GdnError `invalid_config` if the database was set up for another cluster or signer
  */

@@ -14,7 +14,7 @@ import type { Store } from '../store/open-store.ts'
 import { findFactoryTransaction, type TransactionRow } from '../store/transactions.ts'
 import { wereAuthorized } from './authorized-operators.ts'
 
-/** Gas limit of a transaction that authorizes an operator. It writes one storage slot and emits an event. */
+/** Gas limit of a transaction that authorizes an operator, which writes one storage slot and emits one event. */
 export const AUTHORIZE_GAS = 80_000n
 const AUTHORIZE_BYTES = ENVELOPE_BYTES + 68
 
@@ -37,7 +37,7 @@ export interface SetupPlan {
   toAuthorize: readonly Hex[]
   /** Maximum gas of all transactions. */
   gas: bigint
-  /** The highest fees that the setup offers. At these fees, everything that is sent costs at most `cost`. */
+  /** The highest fees that the setup offers. With these fees, all transactions together cost at most `cost`. */
   fees: Fees
   /** Whether the setup deploys the factory, or replaces its pending transaction. */
   deploys: boolean
@@ -51,7 +51,7 @@ export interface SetupPlan {
   neededPerOperator: bigint
   /** Balance of the admin's account in wei. */
   balance: bigint
-  /** Whether nothing remains to be sent and everything that was sent is final. */
+  /** Whether all transactions of the setup are final. */
   isDone: boolean
 }
 

@@ -48,8 +48,8 @@ export async function runSetup(options: SetupOptions): Promise<Hex> {
 }
 
 /**
- * Returns a function that reads the number of the newest block and rejects a lagging node. The outdated state of such a
- * node would cause a second authorization, which would cost gas again.
+ * Returns a function that reads the number of the newest block and rejects a lagging node. Because of its outdated
+ * state, an operator would be authorized a second time, which would cost gas again.
  */
 function createNewestHead({ network }: SetupOptions): () => Promise<number> {
   let newest = 0
@@ -62,8 +62,8 @@ function createNewestHead({ network }: SetupOptions): () => Promise<number> {
 }
 
 /**
- * Waits until all authorizations are final, including those of an earlier run, which may be just as recent. Resolves
- * with null as `missing`, or immediately with an operator that isn't authorized.
+ * Waits until all authorizations are final, including those of an earlier run, which may also be recent. `missing` is
+ * null, or an operator that isn't authorized. In the second case, resolves immediately.
  */
 async function untilAuthorizationsFinal(
   options: SetupOptions,
@@ -80,7 +80,7 @@ async function untilAuthorizationsFinal(
     const isOver = final !== null && head >= final
     if (final !== null && !isOver) return null
     final ??= head + network.publicNetwork.finality - 1
-    // If no node has the old state, it suffices to wait for enough blocks.
+    // If no node has the old state, waiting for enough blocks is sufficient.
     const areAuthorized = (await wereAuthorized(network, factory, operators, head)) ?? isOver
     if (!areAuthorized && final > head) sayLeft?.(what, final - head)
     return areAuthorized ? { missing: null } : null
@@ -120,7 +120,7 @@ async function untilFinal(options: SetupOptions): Promise<{ nonce: number }> {
   const { blockchain } = network
   const what = 'Waiting for finality of the factory deployment'
   const findSigner = async (_: string, address: string) => signerAt({ admin, operators: [] }, address)
-  // The user approved this price for a replacement. Without a replacement, fees must not be raised.
+  // The user approved this price for a replacement. If the plan has no replacement, fees must not be raised.
   const maxFee = plan.raises ? plan.fees.maxFeePerGas : 0n
   const driver = createEvmObserver({ store, blockchain, network: async () => network, findSigner, now, log, maxFee })
   let isPricedOut = false

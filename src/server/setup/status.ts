@@ -44,7 +44,7 @@ export interface SignerStatus {
 }
 
 /**
- * Returns the status of each operator, with all parts of the network's state on which signing depends.
+ * Returns the status of each operator, with the network's state that signing depends on.
  *
  * @param setup the command that sets up the network
  */

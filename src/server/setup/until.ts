@@ -31,7 +31,7 @@ export async function until<Found>(
       } catch (error) {
         if (signal.aborted || !isNoResponse(error)) throw signal.aborted ? signal.reason : error
         failures += 1
-        // Don't report a single failure. It is common, because one of several nodes may lag by a block.
+        // Don't report a single failure, which is common, because one of several nodes may lag by a block.
         if (failures === 2) say(`${what}: ${error.message}, retrying`)
       }
       await sleep(network.publicNetwork.pollMs, signal)

@@ -16,7 +16,7 @@ import type { Store } from '../store/open-store.ts'
 
 export interface ChainPlace extends DatabasePlace {
   credentialsDirectory: string | undefined
-  /** Aborts waiting for the network, and for the database to open. */
+  /** Signal that ends the wait for the network and for opening the database. */
   signal: AbortSignal
 }
 
@@ -51,8 +51,8 @@ export async function chainSettings(
 }
 
 /**
- * Returns the error for a blockchain without settings. The settings may be in a different directory from the one that
- * the command uses.
+ * Returns the error for a blockchain without settings. The settings may be in a directory other than the one that the
+ * command uses.
  */
 export const noRpcUrl = (
   { dataDir, settingsFile }: Pick<ChainPlace, 'dataDir' | 'settingsFile'>,
@@ -65,8 +65,8 @@ export const noRpcUrl = (
   })
 
 /**
- * Runs `work` with a configured network and the database of a data directory. The backend may be running, or may never
- * have been started.
+ * Runs `work` with a configured network and the database of a data directory. The backend may be running, stopped, or
+ * not started yet.
  *
  * @param options.keys whether to open the keys of the operators and the admin. Default: true.
  * @throws GdnError `invalid_config` if the blockchain isn't configured; any error from opening keystores

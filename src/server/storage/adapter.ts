@@ -2,7 +2,7 @@ import { GdnError, type GdnErrorOptions } from '../../core/errors.ts'
 import { formatBytes } from '../../core/format-bytes.ts'
 import type { ByteRange, ContentBlock } from '../../ipfs/cid.ts'
 
-/** The result of storing a file. Equal content has an equal CID, as with `ipfs add --cid-version=1`. */
+/** The result of storing a file. Equal content has the same CID, which `ipfs add --cid-version=1` would also return. */
 export interface StoredFile {
   cid: string
   /** Size of the content in bytes. */
@@ -35,30 +35,31 @@ export interface AddOptions {
 }
 
 export interface OpenOptions {
-  /** Whether to open only this storage's own content, without querying another source. */
+  /** Whether to open only content that this storage has, without querying another source. */
   ours?: boolean
 }
 
 /**
  * A content-addressed file storage. Content never changes and is never removed, so content that was found once stays
- * available. It is implemented by a data directory, a bucket and an IPFS node.
+ * available. The content is in a data directory, a bucket or an IPFS node.
  */
 export interface FileStorage {
   /**
-   * Stores a stream and resolves with its CID when the content is durable. Memory is bounded regardless of the length,
-   * and equal content is stored once. If the stream fails, rejects with its error and stores nothing.
+   * Stores a stream and resolves with its CID when the content is durable. Memory use is bounded regardless of the
+   * length, and equal content is stored once. If the stream fails, rejects with the stream's error and stores nothing.
    */
   add(content: AsyncIterable<Uint8Array>, options?: AddOptions): Promise<StoredFile>
   /**
-   * Opens the content of a CID (v0 or v1, any usual base), or of a path below a directory. Returns null if it isn't
-   * stored here, if the path doesn't exist, or if the text isn't a CID, because an HTTP client needs no distinction.
+   * Opens the content of a CID (v0 or v1, any usual base), or of a path below a directory. Returns null if the content
+   * isn't stored here, if the path doesn't exist, or if `cid` isn't a CID, because HTTP clients get the same response
+   * in these cases.
    *
    * @throws StorageUnavailableError
    */
   open(cid: string, path?: readonly string[], options?: OpenOptions): Promise<StoredContent | null>
   /**
    * Returns the bytes of a single block. Returns null if it isn't stored here as a block. The parts of a large file
-   * aren't, because they are ranges of the file.
+   * aren't stored as blocks, because they are ranges of the file.
    *
    * @throws StorageUnavailableError
    */
@@ -71,7 +72,7 @@ export interface FileStorage {
    * @param root the CID of the complete content, if everything that is reachable from it is now stored
    */
   putBlocks(blocks: readonly ContentBlock[], root?: string): Promise<void>
-  /** Pins content that `open` found, if others could remove it. */
+  /** Pins content that `open` found, if other users of the storage could remove it. */
   keep(cid: string): Promise<void>
 }
 
@@ -85,7 +86,7 @@ export class ContentTooLargeError extends GdnError {
   }
 }
 
-/** Thrown if the storage is unreachable or faulty. The problem is temporary, or its operator must fix it. */
+/** Thrown if the storage is unreachable or faulty. The problem is temporary, or the storage's operator must fix it. */
 export class StorageUnavailableError extends GdnError {
   constructor(message: string, options: GdnErrorOptions = {}) {
     super('unreachable', message, { hint: 'Try again later.', ...options })

@@ -1,8 +1,8 @@
 import { BoundedMap } from '../../core/bounded-map.ts'
 
 /**
- * CIDs of files that are stored permanently and whose first bytes this process has checked against its rules. Other
- * CIDs may be parts of larger files, or pages that were stored while HTML was allowed.
+ * CIDs of files that are stored permanently and whose first bytes this process has checked. Unchecked CIDs may be parts
+ * of larger files, or pages that were stored while HTML was allowed.
  */
 export type CheckedFiles = BoundedMap<true>
 

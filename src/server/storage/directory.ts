@@ -4,7 +4,7 @@ import type { CID } from 'multiformats/cid'
 import { GdnError } from '../../core/errors.ts'
 import { type ContentBlock, nodeCid, rawCid } from '../../ipfs/cid.ts'
 
-/** Size in bytes of the parts of a file in IPFS. A node lists the parts of a larger file. */
+/** Size in bytes of the parts of a file in IPFS. If a file is larger, a node lists its parts. */
 export const PART_BYTES = 256 * 1024
 /** Maximum size of the names and CIDs in a directory's node. */
 const MAX_LINK_BYTES = 256 * 1024
@@ -18,7 +18,7 @@ export interface BuiltDirectory {
   cid: string
   /** The 32-byte sha2-256 of the directory's node, from which a contract builds the CID. */
   digest: `0x${string}`
-  /** All blocks that are reachable from the CID. Each occurs once, and the directory is the last one. */
+  /** All blocks that are reachable from the CID, without duplicates. The directory is the last block. */
   blocks: ContentBlock[]
 }
 

@@ -13,17 +13,19 @@ const NAME = 'files-place'
 const ASK_AGAIN_MS = 5_000
 
 /**
- * Records which data directory has the larger files of a cluster's database. If a process stored its files in another
- * directory, other processes couldn't read them, and it couldn't read theirs.
+ * Records which data directory has the larger files of a cluster's database. If a process used another directory, it
+ * and the other processes couldn't read each other's files.
  */
 export interface FilesPlace {
   /**
-   * Claims the place for this data directory.
+   * Records this data directory as the one with the files.
    *
-   * @throws StorageUnavailableError if another data directory has it
+   * @throws StorageUnavailableError if another data directory has the files
    */
   claim(): Promise<void>
-  /** Returns the problem that the last check found; null if it found none. Repeats the check from time to time. */
+  /**
+   * Returns the problem that the last check found; null if it found none. Repeats the check if its result is too old.
+   */
   problem(): string | null
 }
 
@@ -44,7 +46,7 @@ export async function openFilesPlace(store: Store, dataDir: string): Promise<Fil
       ? null
       : `files of this database are in ${withoutId(there)}, but this process would store its files in ${withoutId(here)}`
 
-  // The data directory already has files if it was moved to this database.
+  // If the directory already has files, for example of an earlier database, record it now.
   const there = (await hasFiles(dataDir)) ? await keepSecret(store.db, NAME, () => here) : await find()
   let seen = compare(there)
   if (seen !== null) throw new GdnError('invalid_config', seen, { hint: HINT })

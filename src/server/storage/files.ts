@@ -15,14 +15,17 @@ import { type FlatFiles, openFlatFiles } from './flat-files.ts'
 import type { NodeBlocks, RemoteFiles } from './remote/remote-files.ts'
 import { remoteFlatFiles } from './remote/remote-flat-files.ts'
 
-/** Maximum size in bytes of a file in the block table. A database handles small files better than a file system. */
+/**
+ * Maximum size in bytes of a file in the block table. Databases store small files more efficiently than file systems.
+ */
 export const SMALL_FILE_BYTES = 16 * 1024
 
 export interface FileStorageOptions {
   dataDir: string
   blocks: BlockTable
   /**
-   * Whether no other process uses the data directory. If so, its unfinished files are left from a crash. Default: true.
+   * Whether no other process uses the data directory. If so, unfinished files in it are left from a crash. Default:
+   * true.
    */
   alone?: boolean
   /**
@@ -37,8 +40,8 @@ export interface FileStorageOptions {
 }
 
 /**
- * Creates the storage of a backend. Small files and directories are in the block table. Larger files are flat files in
- * the data directory, or are in a bucket or an IPFS node.
+ * Creates the storage of a backend. Small files and directories are in the block table. Larger files are in the data
+ * directory, in a bucket or in an IPFS node.
  *
  * The parts of a large file have no separate CIDs here, because they are only ranges of the flat file.
  */
@@ -51,7 +54,7 @@ export async function createFileStorage(options: FileStorageOptions): Promise<Fi
 
   const openCid = async (cid: CID, blocks: BlockTable): Promise<StoredContent | null> => {
     const key = cid.toString()
-    // Own blocks take precedence over a flat file, as in `block`, and each is checked when it is read. Otherwise, a
+    // Prefer own blocks to a flat file, as `block` does, because blocks are checked when they are read. Otherwise, a
     // damaged flat file would still be served after its blocks were restored.
     const restored = await openBlocks(cid, own)
     if (restored !== null) return restored
@@ -116,8 +119,8 @@ export async function createFileStorage(options: FileStorageOptions): Promise<Fi
 }
 
 /**
- * Returns a block table that reads missing blocks from a remote place. Other programs may also write to that place, so
- * the reader must check its blocks.
+ * Returns a block table that reads missing blocks from a remote place. Other programs may also write to the remote
+ * place, so the caller must check its blocks.
  */
 function withNodeBlocks(own: BlockTable, nodeBlocks: NodeBlocks): BlockTable {
   const ask = async (text: string) => {
@@ -136,8 +139,8 @@ function withNodeBlocks(own: BlockTable, nodeBlocks: NodeBlocks): BlockTable {
 async function openBlocks(cid: CID, blocks: BlockTable): Promise<StoredContent | null> {
   const node = await readNode(blocks, cid)
   if (node === null || !(await isComplete(blocks, node))) return null
-  // Sharded directories come from other programs, and only some of their shards are stored here. They can't be opened,
-  // but paths can lead through them.
+  // Sharded directories come from other programs, and only some of their shards are stored here. A sharded directory
+  // can't be opened, but paths can lead through it.
   if (node.type === 'shard') return null
   const key = cid.toString()
   if (node.type === 'directory') {

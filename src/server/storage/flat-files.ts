@@ -31,9 +31,7 @@ export interface UnfinishedFile {
   discard(): Promise<void>
 }
 
-/**
- * Age in milliseconds at which an unfinished file counts as left from a crash. An upload takes a few minutes at most.
- */
+/** Age in milliseconds at which an unfinished file counts as left from a crash. Uploads take a few minutes at most. */
 const LEFT_AFTER_MS = 24 * 3600_000
 
 /**
@@ -51,7 +49,8 @@ export async function openFlatFiles(dataDir: string, { alone = true } = {}): Pro
     if (isLeft) await rm(path, { recursive: true, force: true })
   }
 
-  // All CIDs begin and end alike, so folders are named after the two characters before the last one.
+  // The first characters and the last one are similar in all CIDs, so folders are named after the two characters before
+  // the last one.
   const pathOf = (cid: string) => join(root, cid.slice(-3, -1), cid)
 
   return {

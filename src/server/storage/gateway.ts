@@ -38,8 +38,8 @@ export interface Gateway {
 
 const TIMEOUT_MS = 30_000
 /**
- * Maximum number of blocks of a file. A file of 64 MiB in the smallest usual parts (16 KiB) has 4,096 parts, plus the
- * nodes above them.
+ * Maximum number of blocks of a file. A file of 64 MiB in the smallest usual parts (16 KiB) has 4,096 parts, and nodes
+ * that list them.
  */
 const MAX_BLOCKS = 5000
 /** Timeout for a file, as a multiple of the timeout for a block. */
@@ -49,7 +49,7 @@ const FLUSH_BYTES = 4 * 1024 * 1024
 
 /**
  * Creates a reader of IPFS content through an HTTP gateway that the operator configured. The gateway may have a private
- * address, but its redirects, such as those of subdomain gateways, must be public.
+ * address, but its redirects, for example to a subdomain, must lead to public addresses.
  */
 export function createGateway(options: GatewayOptions): Gateway {
   const { url: base, allowPrivate = false, userAgent, pace, timeoutMs = TIMEOUT_MS } = options
@@ -129,7 +129,8 @@ class FetchedBlocks implements Pick<BlockReader, 'get'> {
   }
 
   async get(cid: string): Promise<Uint8Array> {
-    // Count visits instead of fetches, because a few nodes can list the same nodes so often that reading never ends.
+    // Count visits instead of fetches, because a few nodes can list the same nodes so often that reading would never
+    // end.
     if (++this.#count > MAX_BLOCKS) throw lasting(`${this.#url} has more than ${MAX_BLOCKS} blocks`)
     const known = this.#nodes.get(cid)
     if (known !== undefined) return known

@@ -12,8 +12,8 @@ export interface StorageObservation {
 }
 
 /**
- * Wraps a storage and reports its operations. The duration of `add` includes the source of the content, and the
- * duration of `read` includes the reader.
+ * Wraps a storage and reports its operations. The duration of `add` includes the time to get the content, and the
+ * duration of `read` includes the time that the reader takes.
  */
 export function measured(storage: FileStorage, tell: (observation: StorageObservation) => void): FileStorage {
   const time = async <Result>(
@@ -41,7 +41,7 @@ export function measured(storage: FileStorage, tell: (observation: StorageObserv
   async function* read(content: Extract<StoredContent, { type: 'file' }>, range: ByteRange | undefined) {
     const since = performance.now()
     let bytes = 0
-    // A reader that stops early is also successful.
+    // A read also counts as successful if the reader stops early.
     let outcome: StorageObservation['outcome'] = 'done'
     try {
       for await (const part of content.stream(range)) {

@@ -30,7 +30,7 @@ export interface OpenStorageOptions {
 /** Intervals in milliseconds between reachability checks while they fail and while they succeed. */
 const ASK_AGAIN_MS = 2000
 const ASK_NOW_AND_THEN_MS = 30_000
-/** Timeout for the first check in milliseconds. A wrong configuration is detected sooner. */
+/** Timeout for the first check in milliseconds. Configuration errors are usually detected sooner. */
 const FIRST_RESPONSE_WITHIN_MS = 5000
 const DAY_MS = 24 * 3600_000
 const SEND_AGAIN_MS = 60_000
@@ -64,7 +64,8 @@ export interface OpenedStorage {
 }
 
 /**
- * Opens the configured storage. If it is unreachable, reports this and uses the storage when it is reachable again.
+ * Opens the configured storage. If the storage is unreachable, logs an error, and uses the storage when it is reachable
+ * again.
  *
  * @throws GdnError if the configuration is wrong, or if files of the database are stored elsewhere
  */
@@ -143,8 +144,8 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
   let tidying: NodeJS.Timeout | undefined
   const closing = new AbortController()
   /**
-   * Sends local files to the remote storage. Other processes that use this database can read files only in a place that
-   * all of them reach.
+   * Sends local files to the remote storage. Other processes of this database can read files only if they are in a
+   * place that all processes can access.
    */
   const sendLocal = async () => {
     if (remote === null || store.postgres === null) return
@@ -196,8 +197,8 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
 }
 
 /**
- * Checks the storage. If it accepts requests but doesn't respond in time, it counts as unreachable even before all
- * retries have failed.
+ * Checks the storage. If the storage doesn't respond in time, it counts as unreachable even before all retries have
+ * failed.
  */
 async function checkSoon(remote: RemoteFiles | null): Promise<void> {
   if (remote === null) return

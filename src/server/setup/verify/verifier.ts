@@ -9,16 +9,20 @@ import type { DeployedContract } from './contracts.ts'
 const MAX_RESPONSE_BYTES = 4 * 1024 * 1024
 const TIMEOUT_MS = 30_000
 const POLL_MS = 3_000
-/** Number of consecutive failures after which a service is unreachable. */
+/** Number of consecutive failures after which a service counts as unreachable. */
 const TRIES = 5
-/** Number of consecutive failed connections after which a service is unreachable. Further attempts seldom succeed. */
+/**
+ * Number of consecutive failed connections after which a service counts as unreachable. Further attempts seldom
+ * succeed.
+ */
 const CONNECT_TRIES = 2
 const NO_CONNECTION = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENETUNREACH', 'EHOSTUNREACH'])
 const TOO_MANY_REQUESTS = 429
 
 /**
- * The result of a verification. `verified` and `already_verified` are successes. `failed` means that the service gave
- * no verdict. `match` is `exact` if the metadata hash also matches, which proves that the sources are identical.
+ * The result of a verification. `verified` and `already_verified` are successes. `failed` means that the service
+ * returned no result. `match` is `exact` if the metadata hash also matches, which proves that the sources are
+ * identical.
  */
 export interface VerificationResult {
   status: 'verified' | 'already_verified' | 'rejected' | 'failed'
@@ -44,7 +48,7 @@ export interface VerifierOptions {
 /** A service that compiles sources and compares the result with the chain. */
 export interface SourceVerifier {
   readonly service: 'sourcify' | 'etherscan'
-  /** Submits a contract and waits for the verdict. Repeating it has no further effect. */
+  /** Submits a contract and waits for the result. A repeated call has no further effect. */
   verify(contract: DeployedContract): Promise<VerificationResult>
   close(): Promise<void>
 }
@@ -87,7 +91,7 @@ export interface VerifierHttp {
   close(): Promise<void>
 }
 
-/** The error has no message if several addresses refused the connection. */
+/** Returns the reason for an error. If several addresses refused the connection, the error has no message. */
 const reasonOf = (cause: unknown) => excerpt(messageOf(cause) || (systemCode(cause) ?? 'no connection'))
 
 export function connectVerifier({ url, signal, proxy, pollMs = POLL_MS, onRetry }: VerifierOptions): VerifierHttp {

@@ -1,6 +1,9 @@
 import type { StorageClient, StorageRequest, StorageTextResponse } from './storage-client.ts'
 
-/** Aborts uploads that killed processes left unfinished. Their parts stay in the bucket invisibly and cost money. */
+/**
+ * Aborts uploads that killed processes left unfinished. Their parts would stay in the bucket, where they are invisible
+ * but cost money.
+ */
 export interface LeftUploads {
   /**
    * Aborts this backend's uploads that began before a time, at most a thousand.
@@ -19,7 +22,7 @@ export interface LeftUploadsOptions {
   refusal: (response: StorageTextResponse) => Error
 }
 
-/** Matches gdn's keys, which are CIDs in this spelling. Other programs may share the bucket. */
+/** Matches gdn's keys, which are CIDs in base32. Other programs may use the same bucket. */
 const OURS = /^ba[a-z2-7]{50,}$/
 const NOT_FOR_US = new Set([403, 405, 501])
 

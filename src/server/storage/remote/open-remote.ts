@@ -102,14 +102,18 @@ function readSecret(place: SecretPlace, surroundings: RemoteSurroundings): Secre
   return passwordIn(text.trimEnd(), path, passwordProblem)
 }
 
-/** Returns a header value. Adds the scheme that most services expect if the secret is only a token. */
+/**
+ * Returns the value of the Authorization header. If the secret is only a token, adds the scheme that most services
+ * expect.
+ */
 function headerIn(secret: Secret): Secret {
   const text = secret.reveal()
   return text.includes(' ') ? secret : new Secret(`Bearer ${text}`)
 }
 
 /**
- * Returns a function that caches the value of `read`. It calls `read` immediately, and again when the value is too old.
+ * Returns a function that caches the value of `read`. `read` is called immediately, and again when the value is too
+ * old.
  */
 function kept<Value>(read: () => Value, now: () => number): () => Value {
   let value = read()

@@ -16,7 +16,7 @@ export interface PinRequest {
 /** A service that keeps content on the IPFS network (IPFS Pinning Service API). */
 export interface PinningService {
   readonly name: string
-  /** Asks the service to pin a CID. Look the CID up first, because a repeated request may create a second pin. */
+  /** Asks the service to pin a CID. Look up the CID first, because a repeated request may create a second pin. */
   pin(cid: string, origins: readonly string[]): Promise<PinRequest>
   /** Returns the existing or pending pin of a CID; null if there is none. */
   find(cid: string): Promise<PinRequest | null>

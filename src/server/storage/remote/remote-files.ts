@@ -5,7 +5,7 @@ export interface SpooledContent {
   size: number
   /** The SHA-256 hash of the content in hex. */
   sha256: string
-  /** Returns the bytes from `start` to `end` (exclusive). It can be called any number of times. */
+  /** Returns the bytes from `start` to `end` (exclusive). Can be called any number of times. */
   read(start: number, end: number): AsyncIterable<Uint8Array>
 }
 
@@ -23,7 +23,9 @@ export interface RemoteFiles {
   check(): Promise<void>
   /** Stores content under its CID. Repeated calls have no effect. */
   put(cid: CID, content: SpooledContent): Promise<void>
-  /** Returns the bytes from `start` to `end` as they arrive. They are unchecked, so some may be missing or wrong. */
+  /**
+   * Returns the bytes from `start` to `end` as they arrive. The bytes are unchecked, so some may be missing or wrong.
+   */
   read(cid: CID, start: number, end: number): AsyncIterable<Uint8Array>
   /** Returns why the storage can't be used, as of the last request; null if it can. */
   problem(): string | null

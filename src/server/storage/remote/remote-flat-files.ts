@@ -10,7 +10,7 @@ import type { FlatFiles } from '../flat-files.ts'
 import type { RemoteFiles } from './remote-files.ts'
 
 export interface RemoteFlatFilesOptions {
-  /** Stores content until it is sent. It also has the files from before the remote storage was configured. */
+  /** Stores content until it is sent. Also contains files that were stored before the remote storage was configured. */
   local: FlatFiles
   remote: RemoteFiles
   stored: StoredFiles
@@ -19,7 +19,7 @@ export interface RemoteFlatFilesOptions {
 
 /**
  * Returns files in a remote storage, with their CIDs as keys. Content is buffered in the data directory until its CID
- * is known and it is sent. Older files are read from the data directory.
+ * is known and the content is sent. Older files are read from the data directory.
  */
 export function remoteFlatFiles({ local, remote, stored, blocks }: RemoteFlatFilesOptions): FlatFiles {
   return {
@@ -38,8 +38,8 @@ export function remoteFlatFiles({ local, remote, stored, blocks }: RemoteFlatFil
           const parsed = parseCid(cid)
           if (parsed === null) throw new Error(`${cid} is not a CID of this storage`)
           await remote.put(parsed, { size, sha256: hash.digest('hex'), read: spool.read })
-          // If the process is killed before this call, the content doesn't count as stored. The next attempt finds it
-          // in the remote storage and only records it.
+          // If the process is killed before this call, the content doesn't count as stored. The next attempt finds the
+          // content in the remote storage and only records it.
           await stored.put(cid, size, nodes)
           await spool.discard()
         },
@@ -70,7 +70,7 @@ interface Leaf {
 
 /**
  * Reads content from another machine and checks each part against its hash before yielding it. If a response is
- * incomplete, or if a part doesn't match its hash, requests the rest again, starting with that part.
+ * incomplete, or if a part doesn't match its hash, requests the content again from that part on.
  *
  * @param blocks the table with the nodes that list the parts
  */
@@ -108,7 +108,7 @@ async function* readChecked(
 
 class WrongBytes extends Error {}
 
-/** Requests all parts at once and splits the response. */
+/** Requests all parts in one request and splits the response. */
 async function* wholeLeaves(remote: RemoteFiles, cid: CID, leaves: readonly Leaf[]) {
   const [first] = leaves
   const last = leaves.at(-1)

@@ -9,8 +9,8 @@ import type { S3Response } from './s3-refusal.ts'
 import type { StorageRequest, StorageTextResponse } from './storage-client.ts'
 
 /**
- * Size of parts in bytes. Larger content is sent in parts, each of which is retried separately. S3 accepts no parts
- * below 5 MiB.
+ * Size of parts in bytes. Larger content is sent in parts, each of which is retried separately. S3 rejects parts that
+ * are smaller than 5 MiB.
  */
 export const PART_BYTES = 8 * 2 ** 20
 
@@ -33,7 +33,9 @@ export function createS3Upload({
   urlOf,
   refusal,
 }: S3UploadOptions): (key: string, content: SpooledContent) => Promise<void> {
-  /** Whether the service has conditional writes. Without them, existing content is overwritten with equal content. */
+  /**
+   * Whether the service supports conditional writes. Without them, existing content is overwritten with equal content.
+   */
   let conditional = true
 
   const sizeOf = async (key: string): Promise<number | null> => {
@@ -44,7 +46,9 @@ export function createS3Upload({
     throw refusal({ status, headers, body })
   }
 
-  /** Sends content in one request. With a condition, doesn't overwrite an existing object and returns true. */
+  /**
+   * Sends content in one request. If `headers` has a condition and the object exists, returns true.
+   */
   const putWhole = async (key: string, content: SpooledContent, headers: Record<string, string>): Promise<boolean> => {
     const { size, sha256 } = content
     const sum = { 'x-amz-checksum-sha256': Buffer.from(sha256, 'hex').toString('base64') }
@@ -54,7 +58,7 @@ export function createS3Upload({
     return settle(await ask({ method: 'PUT', url: urlOf(key), headers: all, body }, sha256))
   }
 
-  /** Returns whether the object already exists. */
+  /** Returns whether the object already existed. Throws the error of a failed request. */
   const settle = (response: StorageTextResponse): boolean => {
     if (response.status === 412) return true
     // Some services return 200 early, with the result in the body.
@@ -89,7 +93,7 @@ export function createS3Upload({
       if (refusalCode(response.body) === 'NoSuchUpload' && (await sizeOf(key)) === content.size) return true
       return settle(response)
     } catch (error) {
-      // Remove parts that would cost money. Ignore a failure of this cleanup.
+      // Remove the uploaded parts, which would cost money. Ignore a failure of this cleanup.
       await ask({ method: 'DELETE', url: urlOf(key, `?${upload}`) }).catch(() => {})
       throw error
     }
@@ -103,7 +107,7 @@ export function createS3Upload({
     if (conditional) {
       try {
         const exists = await send(key, content, { ...headers, 'if-none-match': '*' })
-        // Content with this CID always has the same length. Overwrite an object of another length.
+        // Content with this CID always has the same length, so overwrite an object of another length.
         if (!exists || (await sizeOf(key)) === content.size) return
       } catch (error) {
         if (!(error instanceof GdnError) || statusIn(error) !== 501) throw error

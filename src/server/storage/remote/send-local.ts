@@ -8,7 +8,7 @@ import type { StoredFiles } from '../../store/stored-files.ts'
 import type { RemoteFiles, SpooledContent } from './remote-files.ts'
 
 /**
- * Sends the files of a data directory, one after the other, to a storage that all processes of its database reach.
+ * Sends the files of a data directory, one after the other, to a storage that all processes of its database can access.
  * Skips existing files, and removes nothing from the data directory.
  *
  * @returns the number of files that were sent

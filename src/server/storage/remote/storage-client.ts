@@ -34,7 +34,7 @@ export interface StorageTextResponse {
   body: Buffer
 }
 
-/** HTTP client for a storage service. It records the problem of the last attempt. */
+/** An HTTP client for a storage service. It records why the last attempt failed. */
 export interface StorageClient {
   /** Makes one attempt. The caller must read the body to its end, or abort it. */
   open(request: StorageRequest): Promise<StorageResponse>
