@@ -51,7 +51,7 @@ export interface CoreOptions extends WorkOptions {
   settingsFile?: string | undefined
   /** The directory where systemd stores a service's credentials (CREDENTIALS_DIRECTORY). */
   credentialsDirectory?: string | undefined
-  /** The environment, which has standard variables such as AWS_*. */
+  /** The environment, which may have standard variables such as AWS_*. */
   env?: NodeJS.ProcessEnv
   /** Whether a signed URL creates only one wallet. */
   singleUseUrls?: boolean
@@ -119,7 +119,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   const place = await openStorage({ settings, dataDir, store: opened, ...surroundings })
   let publishing: Pick<Loop, 'stop'> | undefined
   undo.push(async () => {
-    // Closing the storage's connections ends a request that the publishing loop may be waiting for.
+    // Close the storage before awaiting the loop, because this ends a request that the loop may be waiting for.
     const stopped = publishing?.stop()
     await place.close()
     await stopped
@@ -131,7 +131,8 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   const identity = await keepIdentity(store.db)
   const apiKey = await openLocalAccount(store, dataDir, now())
   const signers = await openEmbeddedSigners(dataDir, store)
-  // Create the metrics before the parts that they read, because the parts report their requests to them.
+  // Create the metrics before the parts of the backend that they read, because these parts report their requests to the
+  // metrics.
   const metrics = createMetrics({
     db: store.db,
     now,
@@ -198,7 +199,7 @@ export async function openCore(options: CoreOptions, undo: (() => unknown)[]): P
   return { dataDir, apiKey, deps, apiVersion, identity, log, metrics, readiness, stopping, faults, warnings, begin }
 }
 
-/** Ensures that one process of a cluster at a time runs the embedded chains. */
+/** Ensures that only one process of a cluster at a time runs the embedded chains. */
 async function ownEmbeddedChains(store: Store, chains: Chains, log: Log, undo: (() => unknown)[]): Promise<void> {
   const { holdOnlyOne } = await import('./store/postgres/only-one.ts')
   const owner = await holdOnlyOne(store, 'embedded chains', async (held) => {
@@ -217,7 +218,7 @@ function withFork(settings: ServerSettings, fork: ForkedChain | undefined): Serv
   return { ...settings, chains: new Map(settings.chains).set(fork.settings.blockchain, fork.settings) }
 }
 
-/** Opens the data directory and its database: SQLite for one process, or PostgreSQL for a cluster. */
+/** Opens the data directory and the database, which is SQLite for one process, or PostgreSQL for a cluster. */
 async function openData(options: CoreOptions, dataDir: string, undo: (() => unknown)[]): Promise<Store> {
   const { settingsFile, database, role = 'all' } = options
   const place = await databaseOf({ dataDir, settingsFile, database })
@@ -253,7 +254,7 @@ async function loadFaults({ faults }: CoreOptions): Promise<Faults | undefined> 
   return createFaults(faults)
 }
 
-/** Returns the error to report if a start fails. It explains a full disk and a lost database. */
+/** Returns the error to report if a start fails. Explains errors that a full disk or a lost database caused. */
 export function explainStartFailure(error: unknown, dataDir: string): unknown {
   if (!isDiskFull(error)) return toldOfDatabase(error)
   return new GdnError('data_dir', `the disk of the data directory ${dataDir} is full`, {

@@ -5,8 +5,8 @@ import { createWarningsLog } from './warnings-log.ts'
 export type LogLevel = 'silent' | 'error' | 'warn' | 'info' | 'debug'
 
 /**
- * The logger of the backend. A log line has a message and fields, and never contains a secret. pino's logger is
- * compatible.
+ * The logger of the backend. A log line has a message and fields, and never contains a secret. pino's logger implements
+ * this interface.
  */
 export interface Log {
   debug(facts: object, message: string): void

@@ -24,7 +24,7 @@ export interface BackendOptions extends CoreOptions, ServedOptions {
   /** The files for TLS. Without them, the server uses plain HTTP. */
   tls?: TlsFiles | undefined
   /**
-   * How long new requests are served after a stop signal, in milliseconds, so that load balancers notice the stop.
+   * How long new requests are served after a stop signal, in milliseconds, so that load balancers can detect the stop.
    * Default: 0.
    */
   drainMs?: number
@@ -92,7 +92,7 @@ export async function startBackend(options: BackendOptions): Promise<StartedBack
       await delay(drainMs, undefined, { signal: enough }).catch(() => {})
     }
     const { url, exposed } = await listen(app, { host, port, scheme: tls === undefined ? 'http' : 'https' })
-    // Several processes of a cluster may share a data directory, so it doesn't record the URL of any of them.
+    // Several processes of a cluster may share a data directory, so don't record the URL of any of them.
     if (deps.store.postgres === null) {
       await writeBackendId(dataDir, identity.id)
       await writeRunning(dataDir, url, {
@@ -144,7 +144,7 @@ const REST = [
   () => import('../ipfs/unixfs.ts'),
 ]
 
-/** Loads the rest of the code while its files still exist. An upgrade of the package would remove them. */
+/** Loads the rest of the code while its files exist, because an upgrade of the package would remove them. */
 export async function loadRest(): Promise<void> {
   for (const load of REST) {
     // Ignore errors, because the first request that needs the code reports them.

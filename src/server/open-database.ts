@@ -99,8 +99,8 @@ async function isMade(path: string): Promise<boolean> {
 }
 
 /**
- * Returns whether an error means that another process is creating the database. That process holds the lock, and the
- * file exists before its tables do.
+ * Returns whether an error means that another process is creating the database. The other process then holds the lock,
+ * or has created the file but not its tables yet.
  */
 function isBeingMade(error: unknown, path: string): boolean {
   if (!(error instanceof GdnError)) return false

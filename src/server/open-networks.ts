@@ -9,7 +9,7 @@ import type { Log } from './log.ts'
 import type { ChainSettings, ServerSettings } from './settings/types.ts'
 import type { Db } from './store/schema.ts'
 
-/** A network behind an RPC URL of this machine, with signers that exist only there. */
+/** A network behind an RPC URL on this machine. Its signers exist only on the fork. */
 export interface ForkedChain {
   settings: ChainSettings
   signers: readonly Signer[]
@@ -69,7 +69,7 @@ export async function openNetworks(options: NetworksOptions, undo: (() => unknow
   return { remote, clusters }
 }
 
-/** Returns the blockchains with an RPC URL, with whether a problem prevents work on each. */
+/** Returns the blockchains with an RPC URL, and whether a problem prevents work on each. */
 export async function hinderedNetworks({
   remote,
   clusters,

@@ -21,7 +21,7 @@ export interface WorkOptions {
   concurrency?: number | undefined
   /** Whether files are also fetched from private addresses and any port, for development. */
   allowPrivateFiles: boolean
-  /** Whether HTML pages that a file URL returns are stored, too. */
+  /** Whether HTML pages are accepted as files of NFTs. */
   allowHtmlFiles?: boolean
   /** A trustless gateway for IPFS files. Default: the gateway of the settings file. */
   ipfsGateway?: string | undefined
@@ -119,8 +119,7 @@ async function openIpfs(
 ): Promise<Gateway | null> {
   const url = given ?? ipfsGateway
   if (url !== null) return (await import('./storage/gateway.ts')).createGateway({ url, ...options })
-  // The storage reads blocks that the IPFS node already has. gdn doesn't request a search for other blocks from the
-  // node.
+  // The storage already reads the blocks that the IPFS node has. gdn doesn't make the node search for other blocks.
   if (storage.kind !== 'ipfs') return null
   const fetchFile = async (wanted: string) => {
     throw new FetchFailure(`the IPFS node did not find ${wanted}`, { lasting: false })
@@ -153,7 +152,7 @@ export async function openNotifier(store: Store, undo: (() => unknown)[]): Promi
   return { pipeline: notifyOthers(bus), begin() {} }
 }
 
-/** Starts publishing stored metadata, if the storage publishes any. */
+/** Starts publishing stored metadata, if the storage is configured to publish it. */
 export async function startPublishing({ publishing }: OpenedStorage, surroundings: PublishSurroundings) {
   if (publishing === null) return undefined
   const step = await import('./pipeline/publish-step.ts')

@@ -22,9 +22,9 @@ export interface Condition {
 
 export type Readiness = () => Promise<Condition>
 
-/** Time in milliseconds. A database that takes longer to respond counts as not ready. */
+/** Maximum response time of the database in milliseconds. If it responds later, the process isn't ready. */
 const RESPONSE_WITHIN_MS = 2000
-/** Minimum free space on the disk in bytes, for a database and a file in transfer. */
+/** Minimum free disk space in bytes. It suffices for changes of the database and an upload in progress. */
 const LEAST_FREE_BYTES = 32 * 1024 * 1024
 
 interface Networks {
@@ -55,8 +55,8 @@ export function watchReadiness({ store, storage, networks, dataDir }: ReadinessI
   let isStopping = false
   const allUnreachable = async () => (await Promise.all(networks.map((some) => some.unreachable()))).flat()
   const all = networks.flatMap(({ blockchains }) => blockchains)
-  // Share the result of concurrent requests, because any client may send them, each check costs queries, and queries to
-  // an unreachable database queue up.
+  // Share the result of concurrent requests, because any client may send requests, each check runs queries, and queries
+  // to an unreachable database queue up.
   const look = shareInFlight(async (): Promise<Condition> => {
     const [database, disk, unreachable] = await Promise.all([
       conditionOf(store),

@@ -4,7 +4,7 @@ import { terminalText } from '../core/terminal-text.ts'
 
 const MAX_SUBJECTS = 100
 const MAX_LENGTH = 1000
-/** Time in milliseconds after which an unchanged state is printed again. */
+/** Time in milliseconds after which a line is printed again for an unchanged state. */
 const AGAIN_AFTER_MS = 10 * 60_000
 
 const nothing = (_facts: object, _message: string) => {}
@@ -24,9 +24,9 @@ interface Facts {
 const textIn = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null)
 
 /**
- * Creates a log for users. It prints one line for each warning and error, without secrets and safe for a terminal. For
- * each subject, such as a network, it prints a line when the state changes. It doesn't repeat a reason that was printed
- * for another subject.
+ * Creates a log for users. The log prints one line for each warning and error, without secrets and terminal escape
+ * sequences. A warning is repeated if the state of its subject, such as a network, has changed, or after 10 minutes. A
+ * reason that was printed for another subject isn't repeated.
  */
 export function createWarningsLog(print: (line: string) => void, now: () => number = Date.now) {
   const states = new Map<string, { state: string; at: number }>()

@@ -30,7 +30,7 @@ export async function startWorker(options: WorkerOptions): Promise<Worker> {
     let url: string | null = null
     if (options.health !== undefined) {
       const health = await startHealthServer(options.health, { version: options.version, identity, readiness, metrics })
-      // Close the health server last, so that it reports the shutdown while the work ends.
+      // Close the health server last, so that it reports the shutdown while work in progress ends.
       undo.unshift(() => health.close())
       url = health.url
     }

@@ -8,7 +8,7 @@ import { listDue, removeDeliveries } from '../store/webhook-deliveries.ts'
 import { findListenerSecret, insertWebhook, prolongListener, removeWebhook } from '../store/webhooks.ts'
 import { accountNamed } from './webhooks.ts'
 
-/** How long events are still recorded for a listener whose process was killed, in milliseconds. */
+/** How long events are recorded for a listener after its process was killed, in milliseconds. */
 const STAYS_MS = 30_000
 const EVENTS_AT_ONCE = 64
 
@@ -21,7 +21,7 @@ export interface ReceivedEvent {
 
 /** Receives events by reading them from the backend's database, so that this machine needs no public address. */
 export interface EventReceiver {
-  /** The key that signs forwarded events. It is permanent for an account. */
+  /** The key that signs forwarded events. Each account has one permanent key. */
   readonly secret: Secret
   /** Returns and removes the oldest pending events. Call it again to get more. */
   receive(): Promise<ReceivedEvent[]>
@@ -50,7 +50,8 @@ export async function openListener(store: Store, options: ListenOptions): Promis
     const own = known === null ? newSigningSecret() : new Secret(known)
     const common = { account_id, secret: own.reveal(), created_at: now(), failing_since: null }
     if (known === null) {
-      // This row receives no events. It keeps the secret after listeners end, so that receivers don't need a new one.
+      // This row receives no events. It keeps the secret after listeners end, so that receivers don't need a new
+      // secret.
       await insertWebhook(db, {
         ...common,
         id: newId(),

@@ -10,8 +10,8 @@ import { nonceOf, requestedWith, type TransactionRow } from '../store/transactio
 
 /**
  * A transaction's state as shown to an operator. A signed transaction in a block is `mined`, or `cancelled` if the
- * block has the empty transaction with its nonce. It is `confirmed` after the confirmations of the network, and `final`
- * when no reorg can remove its block.
+ * block has the empty transaction with the same nonce instead. The state is `confirmed` after the number of
+ * confirmations that the network requires, and `final` when no reorg can remove the block.
  */
 export type ShownState = TransactionState | 'mined' | 'confirmed'
 
@@ -30,7 +30,7 @@ export interface ShownTransaction {
   signer: string
   nonce: number
   hash: string
-  /** Number of NFTs that it mints, updates or freezes. */
+  /** Number of NFTs that the transaction mints, updates or freezes. */
   nfts: number
   collection_id: string | null
   block_number: number | null
@@ -64,7 +64,8 @@ export async function listTransactions(store: Store, filter: TransactionFilter):
 }
 
 /**
- * Finds a transaction of an EVM chain by ID or by the hash of any signing. Returns it with all signings.
+ * Finds a transaction of an EVM chain by its ID or by the hash of any signing. Returns the transaction with all
+ * signings.
  *
  * @throws GdnError `not_found_locally`
  */
@@ -119,7 +120,8 @@ export async function findReplaceable(store: Store, name: string): Promise<Shown
 }
 
 /**
- * Records an operator's request for a pending transaction. The process with the signer's key carries it out.
+ * Records an operator's request for a pending transaction. The process that has the signer's key carries out the
+ * request.
  *
  * @throws GdnError as `findReplaceable`
  */
@@ -146,7 +148,7 @@ export async function requestAction(
 }
 
 /**
- * Returns the stored transaction with this ID, or with this hash of any signing.
+ * Returns the stored transaction with this ID, or with a signing that has this hash.
  *
  * @throws GdnError `not_found_locally`
  */

@@ -7,7 +7,7 @@ import { countPending } from '../store/nfts.ts'
 import type { Store } from '../store/open-store.ts'
 import { listUnknownMints, openMintsOf, releaseUnknownMints, type UnknownMintRow } from '../store/unknown-mints.ts'
 
-/** A mint on chain that isn't from a transaction in the backend's database, as shown to an operator. */
+/** A mint on chain whose transaction isn't in the backend's database, as shown to an operator. */
 export interface ShownUnknownMint {
   collection_id: string
   contract_address: string

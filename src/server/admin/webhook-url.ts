@@ -16,7 +16,7 @@ export interface WebhookUrl {
 }
 
 /**
- * Checks a URL before it is stored. The resolved address is checked for each event, because DNS can change.
+ * Checks a URL before it is stored. The resolved address is checked before each delivery, because DNS can change.
  *
  * @param flag the flag or argument with the URL
  * @throws GdnError `usage`

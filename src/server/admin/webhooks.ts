@@ -27,7 +27,9 @@ import {
 } from '../store/webhooks.ts'
 import { sampleData } from './sample-events.ts'
 
-/** Maximum number of webhooks per account. Every event is stored once for each webhook. */
+/**
+ * Maximum number of webhooks per account. The number is limited because every event is stored once for each webhook.
+ */
 const MAX_PER_ACCOUNT = 16
 
 /** A webhook without its secret, so that it may be shown. */
@@ -46,7 +48,7 @@ export interface ShownWebhook {
   created_at: string
 }
 
-/** The delivery of an event to a webhook. */
+/** An event and the state of its delivery to a webhook. */
 export interface ShownDelivery {
   event_id: string
   type: string
@@ -202,7 +204,7 @@ export async function testWebhook(store: Store, id: string, type: EventType = 'w
     })
   }
   return store.transaction(async (db) => {
-    // Sends the test at once, even if earlier failures have postponed the next attempt.
+    // Send the test immediately, even if earlier failures have postponed the next attempt.
     await reviveWebhook(db, id)
     return tellWebhook(db, id, type, sampleData(type, id))
   })

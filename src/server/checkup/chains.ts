@@ -17,8 +17,8 @@ import { type Examined, examine, msSince } from './examined.ts'
 
 const TIMEOUT_MS = 5000
 /**
- * Attempts per request to a node that has responded before. A busy node must not be reported as a problem with the
- * factory or the funds.
+ * Attempts per request to a node that has responded before. With several attempts, a busy node isn't reported as a
+ * problem with the factory or the funds.
  */
 const TRIES = 3
 /** If a signer can't pay for this number of requests, the result is a warning. */
@@ -45,7 +45,7 @@ export async function examineChain(
 async function examineNetwork(settings: ChainSettings, store: Store | null): Promise<Examined[]> {
   const { blockchain } = settings
   const nodes = await Promise.all(settings.rpcUrls.map((url) => examineNode(settings, url)))
-  // Use only nodes that have responded for the next requests.
+  // For the next requests, use only nodes that have responded.
   const urls = settings.rpcUrls.filter((_, index) => nodes[index]?.status === 'ok')
   if (urls.length === 0) return nodes
   const network = open(settings, urls, TRIES)

@@ -12,8 +12,8 @@ import { type Examined, examine, msSince } from './examined.ts'
 
 const TIMEOUT_MS = 5000
 /**
- * Attempts per request to a node that has responded before. A busy node must not be reported as a problem with the
- * funds.
+ * Attempts per request to a node that has responded before. With several attempts, a busy node isn't reported as a
+ * problem with the funds.
  */
 const TRIES = 3
 /**
@@ -25,8 +25,8 @@ const FEW_TOKENS = 200n
 const ANY_ACCOUNT = '1'.repeat(32)
 
 /**
- * Checks a Solana cluster with an RPC URL: each node responds and belongs to the cluster, and the signer is the
- * recorded one and can pay.
+ * Checks a Solana cluster with an RPC URL: each node responds and belongs to the cluster, and the signer can pay and is
+ * the one that the cluster was set up with.
  */
 export async function examineCluster(
   settings: ClusterSettings,
@@ -57,8 +57,8 @@ function examineNode(settings: ClusterSettings, url: string): Promise<Examined> 
     try {
       const block = await network.blockHeight()
       // Measure the second request, because the first one also checks the genesis hash and opens the connection. The
-      // second request doesn't read the height, because another node behind the same URL may validly return a lower
-      // one.
+      // second request doesn't read the height, because another node behind the same URL may correctly return a lower
+      // height.
       const since = performance.now()
       await network.balance(ANY_ACCOUNT)
       const cluster = clusterName(settings.genesisHash)

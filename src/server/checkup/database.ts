@@ -9,12 +9,12 @@ import { openStore, type Store } from '../store/open-store.ts'
 import { type Examined, examine } from './examined.ts'
 
 const ROUND_TRIPS = 5
-/** Latency in milliseconds above which round trips take most of a mint's time. */
+/** Latency in milliseconds above which round trips to the database take most of a mint's time. */
 const SLOW_MS = 20
 
 /**
  * Checks that the database can be opened, accepts writes and has this version's schema, and measures its latency. Also
- * returns the opened database; null if there is none or it can't be opened.
+ * returns the opened database; null if there is no database or it can't be opened.
  */
 export async function examineDatabase(place: DatabasePlace): Promise<{ found: Examined; store: Store | null }> {
   let store: Store | null = null

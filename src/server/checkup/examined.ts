@@ -1,4 +1,4 @@
-/** The result of one check. A warning names something that may cause a problem later. */
+/** The result of one check. A warning means that a problem may occur later. */
 export type Examined =
   | { check: string; status: 'ok'; message: string }
   | { check: string; status: 'warn'; message: string; fix: string }

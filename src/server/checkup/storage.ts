@@ -8,7 +8,7 @@ import type { RemoteSurroundings } from '../storage/remote/open-remote.ts'
 import type { RemoteFiles } from '../storage/remote/remote-files.ts'
 import { type Examined, examine, msSince } from './examined.ts'
 
-/** The content of the test file. It is constant, so that repeated checks store only one small file. */
+/** The content of the test file. It is always the same, so that repeated checks store only one small file. */
 const CONTENT = Buffer.from('gdn doctor writes this file, and reads it back.\n')
 const LITTLE_BYTES = 1024 ** 3
 

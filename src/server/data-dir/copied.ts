@@ -10,14 +10,15 @@ const FILE = 'database-file'
 
 /**
  * Starts a new incarnation if the SQLite database isn't the file of the last start. In that case, the data directory
- * was copied, or files of a backup were restored. Clients then verify what they recorded as accepted.
+ * was copied, or files of a backup were restored. Because of the new incarnation, clients check whether the backend
+ * still has the requests that they recorded as accepted.
  */
 export async function noticeCopy(db: Db, dataDir: string): Promise<void> {
   const path = join(dataDir, FILE)
   const known = (await readFile(path, 'utf8').catch(() => '')).trim()
   const found = await fileIdentity(join(dataDir, DATABASE))
   if (known === found) return
-  // Write the file last, so that the next start repeats both steps if the process is killed in between.
+  // Write the file last, so that the next start repeats both steps if the process is killed between them.
   if (known !== '') await startIncarnation(db)
   await writePrivateFile(path, `${found}\n`)
 }

@@ -12,8 +12,8 @@ export interface SecretPlace {
 }
 
 /**
- * Returns a secret that is generated on first use. It is stored in a 0600 file of the data directory, or in the
- * database of a cluster. The first process of a cluster copies the secret from its file to the database.
+ * Returns a secret that is generated on first use. The secret is stored in a file with mode 0600 in the data directory,
+ * or in the database of a cluster. The first process of a cluster copies the secret from its file to the database.
  *
  * @returns the secret, and the name of its place for messages
  */

@@ -14,7 +14,10 @@ const HINTS: Readonly<Record<string, string>> = {
   EEXIST: 'Choose a directory with --data-dir: this is a file.',
 }
 
-/** Creates the directory if needed, private to its owner. Checks that it is writable, and locks it. */
+/**
+ * Creates the data directory if needed, with access only for its owner. Checks that the directory is writable, and
+ * locks it.
+ */
 export const openDataDir = (dataDir: string): Promise<DataDirLock> => open(dataDir, lockDataDir)
 
 /**
@@ -53,8 +56,8 @@ function nameHolder(dataDir: string): string {
 }
 
 /**
- * Acquires the lock that allows one backend per data directory. SQLite uses a lock of the operating system, so it is
- * released regardless of how its owner ends. It also applies across containers that share the directory.
+ * Acquires the lock that allows one backend per data directory. SQLite uses a lock of the operating system, which is
+ * released however the process ends. The lock also applies across containers that share the directory.
  */
 function lockDataDir(dataDir: string): DataDirLock {
   const path = join(dataDir, 'lock.db')

@@ -13,13 +13,13 @@ export const RUNNING_FILE = 'backend.json'
 
 const BACKEND_ID_FILE = 'backend-id'
 
-/** The options that a backend runs with, by the flag of `gdn serve` that sets them. */
+/** The options that a backend runs with, keyed by the flag of `gdn serve` that sets each option. */
 export type ServedOptions = Record<string, string | boolean>
 
 /**
- * Records the URL and the options of this process. Start time and boot ID distinguish it from a later process with the
- * same ID, so that the file of a killed backend isn't trusted. The directory's inode distinguishes the directory from a
- * copy.
+ * Records the URL and the options of this process. Start time and boot ID distinguish this process from a later process
+ * with the same process ID, so that the file of a killed backend isn't trusted. The directory's inode distinguishes the
+ * directory from a copy.
  */
 export async function writeRunning(dataDir: string, url: string, options: ServedOptions = {}): Promise<void> {
   const path = join(dataDir, RUNNING_FILE)

@@ -13,7 +13,7 @@ export interface InjectedFault {
   verdict: FaultEffect | null
 }
 
-/** Returns a number in [0, 1) that is the same for the same text on every machine. */
+/** Returns a pseudorandom number in [0, 1) that depends only on the words, so it is the same on every machine. */
 function draw(...words: (string | number)[]): number {
   const digest = createHash('sha256').update(words.join('\n')).digest()
   return digest.readUIntBE(0, 6) / 2 ** 48

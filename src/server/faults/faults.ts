@@ -14,7 +14,7 @@ export interface Faults {
   next(endpoint: EndpointName, requestId: string): InjectedFault
   /** Sets the outcomes of NFTs. Must be called in the transaction that accepts their request. */
   onAccepted(db: Db, requestId: string): Promise<void>
-  /** Marks the request as complete. */
+  /** Discards the faults of a completed request. */
   end(requestId: string): void
 }
 

@@ -12,7 +12,7 @@ const endpointName = z.enum(['*', ...ENDPOINT_NAMES], {
 })
 
 const common = {
-  /** `*` matches every endpoint of the API. */
+  /** The endpoints that the rule applies to. `*` matches every endpoint of the API. */
   endpoint: z.union([endpointName, z.array(endpointName).min(1)], {
     error: `must be *, an endpoint or a list of endpoints: ${ENDPOINT_NAMES.join(', ')}`,
   }),

@@ -1,7 +1,7 @@
 import { GdnError } from '../../core/errors.ts'
 import type { Hex } from '../chain/evm/network.ts'
 
-/** Replaces the addresses of a rehearsal's substitute signers with those of the real signers, in text and errors. */
+/** Replaces the addresses of a rehearsal's substitute signers in text and errors with those of the real signers. */
 export interface RealSigners {
   inText(text: string): string
   /**
@@ -12,8 +12,8 @@ export interface RealSigners {
 }
 
 /**
- * Returns functions that show the real signers in the output of a rehearsal. Users must not send coins to a substitute:
- * its key is not stored, so the coins would be lost.
+ * Returns functions that show the real signers in the output of a rehearsal. Users must not send coins to a substitute.
+ * Its key isn't stored, so the coins would be lost.
  */
 export function realSigners(pairs: readonly { real: Hex; copy: Hex }[]): RealSigners {
   const real = new Map(pairs.map((pair) => [digits(pair.copy).toLowerCase(), digits(pair.real)]))

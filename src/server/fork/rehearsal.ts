@@ -54,7 +54,7 @@ export interface Rehearsed {
   /** Symbol of the network's coin; null if it isn't known. */
   currency: string | null
   signers: readonly RehearsedSigner[]
-  /** Number of blocks from the first transaction until the last one had its confirmations. */
+  /** Number of blocks from the first transaction until the last transaction was confirmed. */
   blocks: number
   /** How much longer these blocks take on the network than on the fork, in milliseconds. */
   slowerMs: number
@@ -71,8 +71,8 @@ export interface Rehearsal {
   /** Aborted with the reason when the network or the fork's node fails. */
   failed: AbortSignal
   /**
-   * Extends a message about missing funds. Adds the amount by which the pending transactions of the real signers exceed
-   * their balances.
+   * Adds to a message about missing funds the amount by which the pending transactions of the real signers exceed their
+   * balances.
    */
   withDebts(lack: string): string
   /** Returns why no further transaction will be signed. Returns null if signing may continue. */
@@ -92,8 +92,8 @@ interface Substitute {
 }
 
 /**
- * Starts a rehearsal of a collection on a fork of its network at the latest block. The fork has the real factory and
- * the collection, and a substitute for each real signer, with the same balance and nonce. Nothing is signed with a real
+ * Starts a rehearsal of a collection on a fork of its network at the latest block. The fork contains the real factory
+ * and the collection. Each real signer has a substitute with the same balance and nonce. Nothing is signed with a real
  * key, so no transaction of the rehearsal has an effect anywhere else.
  *
  * @param options the temporary backend, with an empty data directory
@@ -214,8 +214,8 @@ async function copyFrom(place: DatabasePlace, dataDir: string, copying: Copying)
     const target = await openDatabase({ dataDir }, { make: true })
     try {
       await copyCollection(db, target.db, collection)
-      // The copy already has all earlier events. Without these values, the backend would read all blocks since the
-      // collection was created.
+      // The copied database already has all earlier events. Without these values, the backend would read all blocks
+      // since the collection was created.
       const fresh = { start_block: fork.block + 1, behind_until: null, follower: null, follower_until: 0 }
       await target.db.updateTable('chains').set(fresh).execute()
       await target.db.updateTable('nfts').set({ lease_until: 0 }).where('lease_until', '>', 0).execute()
@@ -260,8 +260,8 @@ const balanceOf = async (fork: Fork, address: Hex) =>
 const hex = (value: bigint | number): Hex => `0x${value.toString(16)}`
 
 /**
- * Creates a substitute for each real signer, with its nonce and its available balance. The factory authorizes the
- * substitute if it has authorized the real signer.
+ * Creates a substitute for each real signer, with the nonce and the available balance of the real signer. The factory
+ * authorizes the substitute if it has authorized the real signer.
  */
 async function substitute(
   fork: Fork,

@@ -2,8 +2,8 @@ import type { Registry } from './registry.ts'
 import type { MetricEvent, Metrics, MetricsOptions } from './types.ts'
 
 /**
- * Number of buffered observations at which the registry is loaded even without a scrape. At most twice as many are
- * kept.
+ * Number of buffered observations at which the registry is loaded even without a scrape. At most twice as many
+ * observations are kept.
  */
 const MAX_KEPT = 5000
 

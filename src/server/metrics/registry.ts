@@ -17,7 +17,7 @@ export type Registry = Metrics
 const DATABASE_WITHIN_MS = 5000
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** Creates the metrics of this process in prom-client, and the metrics that each scrape reads from the database. */
+/** Creates the prom-client metrics of this process, and those that each scrape reads from the database. */
 export function createRegistry({ db, signers, hindered, now, version, ready, dataDir }: MetricsOptions): Registry {
   const registry = new PromRegistry()
   const registers = [registry]
@@ -135,8 +135,8 @@ export function createRegistry({ db, signers, hindered, now, version, ready, dat
   }
 
   /**
-   * Reads the metrics of the database. Returns whether the database responded in time. If not, resets the metrics,
-   * because the last values aren't current.
+   * Reads metrics from the database. Returns whether the database responded in time. If it didn't, resets the metrics,
+   * because their last values are outdated.
    */
   const answersInTime = async (): Promise<boolean> => {
     const late = delay(DATABASE_WITHIN_MS, false, { ref: false })

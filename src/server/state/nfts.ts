@@ -8,7 +8,7 @@ import { type NewRow, stateDb } from './state-db.ts'
 import { addTransactions, type NewTransaction } from './transactions.ts'
 import { type ClaimedNft, updateClaimed } from './update-claimed.ts'
 
-/** An NFT of an accepted request. Its step is `files` if its files must be fetched first. */
+/** An NFT of an accepted request. The step is `files` if files must be fetched first, otherwise `mint`. */
 export type NewNft = Omit<NewRow<'nfts'>, 'status' | 'step'> & { step: 'files' | 'mint' }
 
 // SQLite binds at most 32,766 parameters in a statement, and a row here has 12.
@@ -54,8 +54,8 @@ const unfinishedOf = (db: Db, collectionId: string, error: string) =>
   )
 
 /**
- * Changes the NFTs of a request that no worker has claimed yet, and returns their IDs. Each step has a separate
- * statement, because it has a separate index.
+ * Changes the NFTs of a request that no worker has claimed yet, and returns their IDs. Runs a separate statement for
+ * each step, because each step has a separate index.
  */
 async function changeFresh(
   db: Db,
@@ -95,8 +95,8 @@ export interface Assignment {
 }
 
 /**
- * Assigns NFTs to the transactions that mint them. Returns how many NFTs were still pending. If that number is smaller
- * than the number of given NFTs, another worker has changed some of them, and the caller must roll back.
+ * Assigns NFTs to the transactions that mint them. Returns how many NFTs were still pending. If the result is smaller
+ * than the number of assignments, another worker has changed some of the NFTs, and the caller must roll back.
  */
 export async function assignToTransactions(db: Db, assignments: readonly Assignment[]): Promise<number> {
   const given = givenRows(
@@ -112,8 +112,8 @@ export async function assignToTransactions(db: Db, assignments: readonly Assignm
 
 /**
  * Marks the NFTs of final transactions as deployed, with their token IDs and owners. If a receiver has already
- * transferred a token, the last event determines the owner. If both happened in one block, the transfer was settled
- * first.
+ * transferred a token, the last event determines the owner. This happens if the follower has read the transfer before
+ * the mint is settled, for example if both are in one block.
  */
 export async function deployNfts(db: Db, transactionIds: readonly string[]): Promise<void> {
   if (transactionIds.length === 0) return
@@ -155,7 +155,7 @@ export async function adoptMembers(db: Db, found: readonly FoundMember[]): Promi
   )
 }
 
-/** Makes the NFTs of a reverted bundle pending again. */
+/** Makes the NFTs of a reverted bundle wait for a new transaction. */
 export async function returnBundleToMint(db: Db, transactionId: string): Promise<void> {
   await stateDb(db)
     .updateTable('nfts')
@@ -175,7 +175,7 @@ export async function failBundle(db: Db, transactionId: string, error: string): 
   await failAndTell(db, change)
 }
 
-/** Makes the NFTs of a bundle wait for their transaction again, because a reorg removed the mint. */
+/** Makes the NFTs of a bundle wait for the same transaction again, because a reorg removed the mint. */
 export async function withdrawBundle(
   db: Db,
   bundle: { collectionId: string; transactionId: string; startId: string; count: number },

@@ -4,7 +4,7 @@ import type { FileWork } from '../store/nfts.ts'
 import type { Db } from '../store/schema.ts'
 import { indexFiles } from '../store/title-index.ts'
 
-/** A claimed row of the file step with the places of its stored files, by key. */
+/** A claimed row of the file step, and the places of its stored files by key. */
 export interface StoredFiles {
   claimed: FileWork
   files: Readonly<Record<string, string>>
@@ -12,7 +12,7 @@ export interface StoredFiles {
 
 /**
  * Records the stored files of NFTs and updates, and ends their claims. The NFTs can then be minted and searched by
- * their files, and the updates signed. Returns the rows whose claims weren't lost.
+ * their files, and the updates can be signed. Returns the rows whose claims weren't lost.
  */
 export async function passOnFiles(db: Db, stored: readonly StoredFiles[]): Promise<FileWork[]> {
   const nfts = await passOn(db, 'nfts', 'mint', stored)

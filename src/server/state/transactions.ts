@@ -6,8 +6,8 @@ import { type NewRow, stateDb } from './state-db.ts'
 export type NewTransaction = Omit<NewRow<'transactions'>, 'state'>
 
 /**
- * Stores signed transactions, or final ones that were found on chain. Signed transactions must be stored before they
- * are sent.
+ * Stores signed transactions, or final transactions that were found on chain. Signed transactions must be stored before
+ * they are sent.
  */
 export async function addTransactions(
   db: Db,
@@ -47,7 +47,7 @@ export async function endTransaction(
 
 /**
  * Makes a transaction pending again with the same bytes, because a reorg removed its block. Returns false if another
- * worker has already done so.
+ * worker has already changed the transaction.
  */
 export async function returnTransaction(
   db: Db,
@@ -75,7 +75,7 @@ export async function returnTransaction(
   return numUpdatedRows > 0n
 }
 
-/** Makes a transaction that counted as lost pending again, with its bytes as found on chain. */
+/** Makes a transaction that counted as lost pending again, with the bytes that were found on chain. */
 export async function returnLostTransaction(db: Db, id: string, found: Partial<NewTransaction>): Promise<void> {
   await stateDb(db)
     .updateTable('transactions')

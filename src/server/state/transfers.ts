@@ -23,8 +23,7 @@ export async function withdrawTransfer(db: Db, transactionId: string): Promise<v
     .returning('nft_id')
     .executeTakeFirst()
   if (transfer === undefined) return
-  // Restore the owner before the transfer from the known events. The follower itself rolls back the events of the
-  // removed block.
+  // Restore the previous owner from the recorded events. The follower rolls back the events of the removed block.
   await sql`
     update nfts set owner = coalesce((select next from owner_events
       where owner_events.collection_id = nfts.collection_id and owner_events.token_id = nfts.token_id

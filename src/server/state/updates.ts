@@ -10,8 +10,8 @@ import { type ClaimedNft, updateClaimed } from './update-claimed.ts'
 export type NewUpdate = Omit<NewRow<'updates'>, 'status' | 'step'> & { step: 'files' | 'sign' }
 
 /**
- * Stores accepted updates. Returns false if one of the NFTs already has a pending update. Then the caller must roll
- * back.
+ * Stores accepted updates. Returns false if one of the NFTs already has a pending update. In this case, the caller must
+ * roll back.
  */
 export async function addUpdates(db: Db, updates: readonly NewUpdate[]): Promise<boolean> {
   const { numInsertedOrUpdatedRows } = await stateDb(db)
@@ -30,8 +30,8 @@ export async function failClaimedUpdate(db: Db, claimed: ClaimedNft, error: stri
 }
 
 /**
- * Assigns updates to their transaction. Returns how many were still pending and belong to a deployed NFT. If that
- * number is smaller than the number of given updates, the caller must roll back.
+ * Assigns updates to their transaction. Returns the number of updates that were still pending and belong to a deployed
+ * NFT. If this number is smaller than the number of given updates, the caller must roll back.
  */
 export async function assignUpdates(db: Db, seqs: readonly number[], transactionId: string): Promise<number> {
   const { numUpdatedRows } = await stateDb(db)
@@ -100,7 +100,7 @@ export async function deployUpdates(
   )
 }
 
-/** Marks a commitment as deployed if the chain has it through a transaction that the database doesn't have. */
+/** Marks a commitment as deployed that is on chain because of a transaction that the database doesn't have. */
 export async function deployCommitment(db: Db, seq: number, firstTokenId: string): Promise<void> {
   const { numUpdatedRows } = await stateDb(db)
     .updateTable('updates')
@@ -111,7 +111,7 @@ export async function deployCommitment(db: Db, seq: number, firstTokenId: string
   if (numUpdatedRows > 0n) await tellUpdates(db, 'deployed', [seq])
 }
 
-/** Makes the updates of a transaction that had no effect wait for another transaction. */
+/** Makes the updates of a transaction without effect wait for another transaction. */
 export async function returnUpdates(db: Db, transactionId: string, counted: boolean): Promise<void> {
   await stateDb(db)
     .updateTable('updates')
