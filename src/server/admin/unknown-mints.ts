@@ -92,7 +92,7 @@ const FAILED = 'a token of this NFT may exist: the collection was released after
 /**
  * Allows a collection to mint again despite unexplained tokens.
  *
- * @param failPending whether to fail the pending NFTs, because the unknown tokens may be theirs
+ * @param failPending whether to mark the pending NFTs as failed, because the unknown tokens may be theirs
  * @throws GdnError as `findHeld`
  */
 export async function releaseCollection(

@@ -14,8 +14,8 @@ export interface CheckupOptions extends DatabasePlace {
 }
 
 /**
- * Checks everything that a backend's configuration names: database, data directory, storage, networks. It can run while
- * the backend runs, and changes nothing except one small file that it writes to the storage.
+ * Checks everything that a backend's configuration names: database, data directory, storage, networks. The check can
+ * run while the backend runs, and changes nothing except for one small file in the storage.
  */
 export async function checkUp(options: CheckupOptions): Promise<Examined[]> {
   const dataDir = resolve(options.dataDir)

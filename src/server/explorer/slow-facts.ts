@@ -26,7 +26,7 @@ export interface SlowFacts {
   soon<Value>(name: string, state: string, find: () => Promise<Value>): Promise<Value | null>
   /** Counter that increases when a new value is ready after callers received the last value or null. */
   readonly found: number
-  /** Returns true once when a value that was returned although its state had changed may be computed again. */
+  /** Returns true once when an outdated value that was returned may be computed again. */
   isDue(): boolean
 }
 

@@ -31,9 +31,9 @@ export function isHere(
 export type RefuseElsewhere = (request: FastifyRequest, caller: Caller) => Promise<void>
 
 /**
- * Adds authentication to every route, before the body is read. A route can only be registered if it declares its
- * access. The local account's key is accepted only from this machine by default: the key has all permissions, and is
- * stored in a file that tools read.
+ * Adds authentication to every route, before the body is read. A route without declared access can't be registered. The
+ * local account's key is accepted only from this machine by default: the key has all permissions, and is stored in a
+ * file that tools read.
  */
 export function addAuthentication(
   app: FastifyInstance,

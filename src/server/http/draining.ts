@@ -9,7 +9,9 @@ const LOOK_EVERY_MS = 50
 export interface Draining {
   /** Signal that is aborted when the drain begins. */
   readonly begun: AbortSignal
-  /** Begins the drain. From then on, every response closes its connection, so that clients move to another process. */
+  /**
+   * Begins the drain. From then on, every response closes its connection, so that clients connect to another process.
+   */
   begin(): void
   /** Stops accepting connections. Resolves when every request has its response, or after the timeout. */
   finish(withinMs: number): Promise<void>

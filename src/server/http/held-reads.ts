@@ -31,7 +31,7 @@ const RECORDS: Readonly<Record<string, string>> = {
 
 const WAIT = /(?:^|,)\s*wait\s*=\s*"?(\d{1,9})"?\s*(?:[,;]|$)/i
 
-/** Returns the seconds in a header `Prefer: wait=<seconds>` (RFC 7240), at most 10. Returns 0 without it. */
+/** Returns the seconds in the header `Prefer: wait=<seconds>` (RFC 7240), at most 10; 0 if the header has none. */
 function waitSeconds(prefer: unknown): number {
   return Math.min(MAX_WAIT_S, Number(WAIT.exec(String(prefer))?.[1] ?? 0))
 }
@@ -62,7 +62,7 @@ interface Held {
 
 export interface HeldReads {
   /**
-   * Reads until no record is pending, the time runs out, the client disconnects, or the server stops. Returns the last
+   * Reads until no record is pending, the wait ends, the client disconnects, or the server stops. Returns the last
    * response. Without `Prefer: wait`, reads once.
    */
   read<Response>(lookup: Lookup<Response>): Promise<{ response: Response; heldMs: number }>

@@ -6,12 +6,14 @@ const LINGER_MS = 2000
 
 const lingering = new WeakSet<Socket>()
 
-/** Returns whether the response was sent on a connection, and only the rest of the request body is being discarded. */
+/**
+ * Returns whether the response was already sent on a connection, and only the rest of the request's body is being read.
+ */
 export const isLingering = (socket: Socket): boolean => lingering.has(socket)
 
 /**
- * Reads the rest of a rejected body for a short time. If the server closed the connection while bytes arrive, the
- * connection would be reset, and the client could lose the response.
+ * Reads the rest of a rejected body for a short time. If the server closed the connection while the body arrives, the
+ * connection would be reset, and the client might not receive the response.
  */
 export function addUnreadBodies(app: FastifyInstance): void {
   app.addHook('onSend', async ({ raw }, reply) => {

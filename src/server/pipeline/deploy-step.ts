@@ -56,7 +56,7 @@ export function createDeployStep({ store, driver, now, onSigned, serves = () => 
     for (const collection of claimed) {
       const { attempts } = collection
       if (!serves()) {
-        // Release the claim, because this process no longer serves the chain and may be about to end.
+        // Release the claim, because this process no longer works on the chain and may be shutting down.
         await postponeCollection(store.db, collection, { attempts, nextAttemptAt: now() })
         continue
       }
@@ -72,7 +72,7 @@ export function createDeployStep({ store, driver, now, onSigned, serves = () => 
   }
 }
 
-/** Returns whether the claim still holds. A worker that has lost its claim must not write. */
+/** Returns whether this worker still has the claim. A worker that has lost its claim must not write. */
 async function isStillOurs(db: Db, { id, generation }: CollectionRow): Promise<boolean> {
   const current = await lockCollection(db, id)
   return current?.generation === generation && current.transaction_id === null

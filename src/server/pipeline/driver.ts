@@ -57,7 +57,8 @@ export interface ChainObserver {
   /** Decides what the outcome of a transaction means for the rows that it was signed for. */
   judge(transaction: TransactionRow, outcome: TransactionOutcome): Promise<OutcomeVerdict>
   /**
-   * Makes settled transactions pending again if a reorg removed their blocks. Absent if every block is final at once.
+   * Makes settled transactions pending again if a reorg removed their blocks. Absent if every block is final
+   * immediately.
    *
    * @returns milliseconds until the next poll; null if nothing is left to watch
    */

@@ -50,7 +50,7 @@ export function createFileSource({ storage, checkedFiles, fetcher, files }: File
       if (problem !== null) throw new FetchFailure(`${url} ${problem}`, { lasting: true, hint: IPFS_HINT })
       return (await ipfs?.fetchFile(url, storage, fileRules, signal)) ?? null
     }
-    // Check stored content, too. Parts of files have their own CIDs, HTML may have been allowed earlier, and an IPFS
+    // Also check stored content. Parts of files have their own CIDs, HTML may have been allowed earlier, and an IPFS
     // node may have any content.
     const { cid } = stored.content
     if (!checkedFiles.get(cid)) {
@@ -99,7 +99,7 @@ export function createFileSource({ storage, checkedFiles, fetcher, files }: File
 
 const IPFS_HINT = 'Use the URL of a file: ipfs://<cid>/<path>.'
 
-/** Returns why an `ipfs:` URL without a stored file can never have one. Returns null if it can. */
+/** Returns why no file can ever be stored for an `ipfs:` URL that has none. Returns null if a file can be stored. */
 async function pathProblem(storage: FileStorage, url: string): Promise<string | null> {
   const { cid, path } = ipfsPathParts(ipfsPlace(url))
   if (!isCid(cid)) return 'has no valid CID'

@@ -56,7 +56,7 @@ const WAITS: Partial<Record<Next, number>> = { more: 0, locked: LOCKED_MS, soon:
 export function createMintStep(options: MintStepOptions): MintStep {
   const { store, driver, now, onUnknown = () => {} } = options
   const marked = new Set<string>()
-  /** Collections without capacity. They are checked again when any transaction is settled. */
+  /** Collections whose mints wait for capacity. They are checked again when any transaction is settled. */
   const parked = new Set<string>()
   let sweptAt = 0
 
@@ -104,7 +104,7 @@ export function createMintStep(options: MintStepOptions): MintStep {
         }
         const ready = await findReady(options, group).catch(markAgain)
         if (ready.length === 0) continue
-        // Keep all collections marked if no transaction can be signed.
+        // If no transaction can be signed, keep all collections marked.
         const preparer = await driver.openPreparer().catch(markAgain)
         await Promise.all(ready.map((collection) => signFor(preparer, collection)))
       }

@@ -141,9 +141,9 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
 
   let turns = 0
   const resume = async () => {
-    // In a cluster, every turn looks for work: another process may end before its transactions are final, or this one
-    // may take over the embedded chains. A single process looks only twice. The second turn finds requests that were
-    // accepted during the start.
+    // In a cluster, every turn looks for work: another process may end before its transactions are final, or this
+    // process may take over the embedded chains. A single process looks only twice. The second turn finds requests that
+    // were accepted during the start.
     if (turns > 1 && store.postgres === null) return null
     const pending = new Set([...(await blockchainsWithSigned(store.db)), ...(await usedBlockchains(store.db))])
     for (const blockchain of pending) if (serves(blockchain)) await open(blockchain).catch(() => {})

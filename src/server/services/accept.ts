@@ -7,7 +7,7 @@ import { findRepeated, insertRequest, type RequestRow, recordResponse } from '..
 import type { Db } from '../store/schema.ts'
 import { Refusal } from './services.ts'
 
-/** The caller, the endpoint and the keys under which a creating request is stored. */
+/** A creating request, with its caller, its endpoint and the keys under which it is stored. */
 export interface Acceptance {
   accountId: string
   endpoint: string

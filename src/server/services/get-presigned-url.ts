@@ -6,7 +6,7 @@ import { signUrl } from './signed-url.ts'
 const DEFAULT_MINUTES = 60
 
 /**
- * Returns a signed URL for the account's own e-mail address. The local account has no address and may specify any
+ * Returns a signed URL for the account's own e-mail address. The local account has no address, so it may specify any
  * address.
  */
 export async function getPresignedUrl(

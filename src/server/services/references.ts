@@ -144,7 +144,8 @@ function refuseConflicts(
 }
 
 /**
- * Rejects reference IDs that have a different label. Labels are compared only if both sides have one.
+ * Rejects reference IDs that have a different label. Labels are compared only if both the request and the stored
+ * reference ID have one.
  *
  * @throws Refusal 409 if a reference ID has a different label
  */

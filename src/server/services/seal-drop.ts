@@ -19,8 +19,8 @@ interface Metadata {
 }
 
 /**
- * Locks the seals of a collection until the commit. Seals and mints of a drop wait for each other, because each reads
- * what the other writes. Mints don't wait for mints.
+ * Locks the seals of a collection until the commit. A seal and a mint of the same drop wait for each other, because
+ * each reads what the other writes. Mints don't wait for each other.
  */
 const lockSeals = (db: Db, collectionId: string, how: 'alone' | 'shared') =>
   lockUntilCommit(db, `seal ${collectionId}`, how)
@@ -71,7 +71,10 @@ export async function refuseUnlessSealable(
   )
 }
 
-/** Rejects a hash that is not the seal of the named drop, or that is the seal of a drop that isn't named. */
+/**
+ * Rejects a hash that isn't the seal of the named drop. Also rejects the seal of a drop if the request doesn't name the
+ * drop.
+ */
 export async function refuseOtherSeal(
   db: Db,
   collectionId: string,

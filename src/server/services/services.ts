@@ -25,7 +25,7 @@ export interface ServiceDeps {
     secret: Secret
     /** Whether a second POST to the same URL is rejected. */
     singleUse: boolean
-    /** Returns the time of a clock that never goes back, in milliseconds since the epoch. */
+    /** Returns the time in milliseconds since the epoch, from a clock that never goes back. */
     clock: () => number
   }
   now: () => number

@@ -16,7 +16,7 @@ export const keystoreSigner = withSecrets(
   ['password_file', 'password_credential', 'required'],
 )
 
-/** The checksummed address of an account. The input is in lower case, in upper case or checksummed. */
+/** The checksummed address of an account. The input may be in lower case, in upper case or checksummed. */
 const account = z
   .string()
   .check((context) => {

@@ -82,7 +82,7 @@ export async function failFreshNfts(db: Db, requestId: string, error: string): P
   if (await hasWebhooks(db)) await tellNfts(db, 'nft.failed', failed)
 }
 
-/** Leaves the NFTs of a request in `initiated`, so that no step processes them. */
+/** Keeps the NFTs of a request in the status `initiated`, so that no step processes them. */
 export async function holdFreshNfts(db: Db, requestId: string): Promise<void> {
   await changeFresh(db, requestId, {})
 }

@@ -149,8 +149,8 @@ export async function failUpdates(db: Db, seqs: readonly number[], error: string
 }
 
 /**
- * Makes the updates of a transaction pending again, because a reorg removed its block. Their NFTs get back the metadata
- * of the previous update, or of their mint.
+ * Makes the updates of a transaction pending again, because a reorg removed its block. Restores the NFTs' metadata from
+ * the previous update, or from the mint.
  */
 export async function withdrawUpdates(db: Db, transactionId: string): Promise<void> {
   const withdrawn = await stateDb(db)

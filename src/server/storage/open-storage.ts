@@ -196,10 +196,7 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
   }
 }
 
-/**
- * Checks the storage. If the storage doesn't respond in time, it counts as unreachable even before all retries have
- * failed.
- */
+/** Checks the storage. If it doesn't respond in time, it counts as unreachable even before all retries have failed. */
 async function checkSoon(remote: RemoteFiles | null): Promise<void> {
   if (remote === null) return
   const responded = await withTimeout(

@@ -24,7 +24,9 @@ class SignaturesNeeded extends Error {
   }
 }
 
-/** Ensures that only one commit at a time signs with a remote signer. Two commits would use the same nonce. */
+/**
+ * Ensures that only one commit at a time signs with a remote signer. Two concurrent commits would use the same nonce.
+ */
 interface Queue {
   last: Promise<void> | null
   /** The bytes that the signer has signed for the current commit. */

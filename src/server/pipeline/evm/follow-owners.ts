@@ -62,7 +62,7 @@ export async function followOwners({ store, network, blocksAtOnce = BLOCKS_AT_ON
   const to = Math.min(Number(head.number), from + blocksAtOnce - 1)
   const last = to === Number(head.number) ? head : await readBlock(network, to)
   const logs = await readCollectionLogs(network, { from, to })
-  // After a reorg in the meantime, the events may come from other blocks.
+  // If a reorg happened in the meantime, the events may be from other blocks.
   if (last === null || (await readBlock(network, to))?.hash !== last.hash) return true
   const reached = { blockchain, block_number: to, block_hash: last.hash }
   await writeEvents(store, { events: collectionEvents(logs), mints: mintsIn(logs), cursor, reached, move: moveCursor })

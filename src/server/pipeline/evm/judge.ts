@@ -174,8 +174,8 @@ function refusalOf(kind: TransactionKind, state: CollectionAtBlock) {
 }
 
 /**
- * Returns whether the rights are missing in the final state, so that no reorg can restore them. Also returns true if no
- * node has that state.
+ * Returns whether the service's rights are missing in the final state, so that no reorg can restore them. Also returns
+ * true if no node has that state.
  */
 async function isRefusedAtFinality(
   network: EvmNetwork,

@@ -205,9 +205,9 @@ async function isAhead(
 }
 
 /**
- * Returns the error of NFTs that exceed a collection's maximum supply, which no transaction can mint any more. Returns
- * null while a reorg can remove minted tokens or the limit. Also returns null if the chain has a token after those of
- * the database, because that token may be one of these NFTs.
+ * Returns the error for NFTs that exceed a collection's maximum supply and can therefore never be minted. Returns null
+ * while a reorg can remove minted tokens or the limit. Also returns null if the chain has a token after the database's
+ * last one, because that token may be one of these NFTs.
  */
 async function beyondSupply(
   { chains, blockchain }: EvmPreparerOptions,

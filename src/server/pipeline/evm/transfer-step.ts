@@ -29,7 +29,7 @@ const NEVER_AGAIN = { status: 'failed', error: 'the NFT failed, so it has no tok
 export interface TransferStepOptions extends DriverOptions<EvmBlockchain> {
   chains: Pick<Chains, 'signing' | 'network' | 'remote'>
   onSigned: OnSigned
-  /** Assigns transactions that are already on chain to their transfers. Resolves with the IDs of these transfers. */
+  /** Assigns transactions that are already on chain to pending transfers. Resolves with the IDs of these transfers. */
   recover?: (transfers: readonly Unsigned[]) => Promise<ReadonlySet<string>>
 }
 

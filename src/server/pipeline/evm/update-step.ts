@@ -56,7 +56,7 @@ export function createEvmUpdateStep(options: EvmUpdateStepOptions): Turn {
   /** Whether a run waits for lower fees in this turn. */
   let isWaiting = false
 
-  /** Fails updates that can never be made. Returns the other updates. */
+  /** Marks updates that can never be made as failed. Returns the other updates. */
   const dropFailed = async (rows: readonly UpdateWithNft[]): Promise<UpdateWithNft[]> => {
     const left: UpdateWithNft[] = []
     for (const row of rows) {

@@ -80,7 +80,7 @@ export function createSolanaExplainer(options: SolanaExplainOptions): (row: Unkn
     return adopted
   }
 
-  /** Returns a row for the transaction that minted a token, with the facts that the chain has about it. */
+  /** Returns a row for the transaction that minted a token, with the data that the chain has about it. */
   const lostTransaction = (
     collectionId: string,
     { signer, ...made }: { signer: string; mint: string; directory: string; hash: string },

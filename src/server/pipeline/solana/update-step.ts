@@ -26,7 +26,7 @@ interface Ready {
   directory: BuiltDirectory | null
 }
 
-/** An update that fails. `unknown` is the revision on chain, if no update in the database explains it. */
+/** An update that fails. `unknown` is the revision on chain if it is from an update that the database doesn't have. */
 interface Refused {
   update: UpdateWithNft
   error: string
@@ -119,7 +119,7 @@ async function prepare(
   return { update, row: rowOf(place, what, signed), isFound, directory }
 }
 
-/** Fails an update that can't be made. If the chain has an unknown revision, stores it. */
+/** Marks an update that can't be made as failed. If the chain has an unknown revision, stores it. */
 async function refuse(
   { store, blockchain, log }: SolanaUpdateStepOptions,
   collectionId: string,

@@ -8,7 +8,7 @@ import { checkTarget } from '../../../files/target.ts'
 import { sign } from './signature.ts'
 
 const TIMEOUT_MS = 10_000
-/** Maximum number of bytes that are read from a response, which is only shown to users. */
+/** Maximum number of bytes that are read from a response. The response is only shown to users. */
 const MAX_RESPONSE_BYTES = 1024
 const MAX_RESPONSE = 200
 const MAX_HEADER_BYTES = 16 * 1024
@@ -134,7 +134,7 @@ async function readBeginning(
 }
 
 /**
- * Returns the message of an error. Errors have the same messages as for file downloads, because the same errors occur.
+ * Returns the message of an error. Deliveries and file downloads share these messages, because the same errors occur.
  */
 function reasonOf(error: unknown): string {
   const failure = error instanceof FetchFailure ? error : explainFailure(error, 'the receiver')

@@ -45,7 +45,7 @@ export function pauseMs(failures: number, random: () => number = Math.random): n
 }
 
 export interface Timings {
-  /** Poll interval in milliseconds while webhooks exist. Polling is needed because events don't wake this step. */
+  /** Poll interval in milliseconds while webhooks exist. Polling is needed, because new events don't wake this step. */
   lookEveryMs: number
   retryMs: (attempts: number) => number
   pauseMs: (failures: number) => number

@@ -22,7 +22,7 @@ export interface Settling {
 export interface WebhookSession {
   webhook: WebhookRow
   failures: number
-  /** Whether this claim must end, because its lease was lost or the webhook is paused. */
+  /** Whether to stop sending, because the lease was lost or the webhook is paused. */
   over: boolean
 }
 

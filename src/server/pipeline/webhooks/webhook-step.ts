@@ -105,7 +105,7 @@ export function createWebhookStep(options: WebhookStepOptions) {
 
   return {
     async turn(): Promise<number | null> {
-      // Clean up even if no webhook is left, because deliveries of deleted webhooks are removed, too.
+      // Clean up even if no webhook is left, because deliveries of deleted webhooks must also be removed.
       await forget()
       if (!(await isSentTo(store.db))) return null
       const free = pool.free()

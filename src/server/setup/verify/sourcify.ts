@@ -20,7 +20,7 @@ export function createSourcify(options: VerifierOptions): SourceVerifier {
   const pageOf = (address: string) =>
     url === SOURCIFY_URL ? `${PAGES}/${chainId}/${address}` : `${url}/v2/contract/${chainId}/${address}`
 
-  /** Returns how well a verified contract matches its sources. Returns null if it isn't verified. */
+  /** Returns how well a verified contract matches its sources. Returns null if the contract isn't verified. */
   const look = async (address: string) => {
     const { json } = await http.ask({ method: 'GET', url: `${url}/v2/contract/${chainId}/${address}` })
     return matchIn(json)

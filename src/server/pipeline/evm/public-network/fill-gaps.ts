@@ -29,7 +29,8 @@ export function createGapFiller({ store, findSigner, now, log, maxFee }: SignAga
     const nonce = nonceOf(first)
     const gap = gaps.get(signer)
     if (onChain >= nonce) gaps.delete(signer)
-    // A different nonce restarts the time. If a lagging node returned this nonce, other nodes soon return a later one.
+    // Restart the time if the nonce has changed. If a lagging node returned this nonce, other nodes soon return a later
+    // one.
     else if (gap?.nonce !== onChain || gap.since > now()) gaps.set(signer, { nonce: onChain, since: now() })
     else if (now() - gap.since >= publicNetwork.stuckMs) {
       gaps.delete(signer)

@@ -47,8 +47,8 @@ interface Limit extends Pick<ReplacementCost, 'limitedBy'> {
 const NO_DATA_FEE: NetworkFees['data'] = { bytes: 1, fee: 0n, gas: 0n }
 
 /**
- * Returns the cost of a pending transaction if its fees are raised or if it is canceled. Returns null if it can't be
- * replaced; `requestAction` gives the reason.
+ * Returns the maximum cost of a pending transaction before and after its fees are raised or it is canceled. Returns
+ * null if it can't be replaced; `requestAction` gives the reason.
  */
 export async function replacementCost(
   { db }: Store,

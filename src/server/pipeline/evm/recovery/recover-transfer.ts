@@ -39,7 +39,10 @@ export async function findMadeTransfer(
   return null
 }
 
-/** Adopts the transaction that was found for a pending transfer. It is then settled as if it had just been signed. */
+/**
+ * Adopts the transaction that was found for a pending transfer. The transaction is then settled as if it had just been
+ * signed.
+ */
 export async function adoptTransfer(
   store: Store,
   network: EvmNetwork,
