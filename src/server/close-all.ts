@@ -9,10 +9,10 @@ export async function closeFailed(undo: (() => unknown)[]): Promise<void> {
 }
 
 /**
- * Closes everything that was opened, in reverse order, once. If a step fails, the other steps still run.
+ * Calls all cleanup functions once, in reverse order. If a function fails, the others are still called.
  *
- * @param undo the functions that close it. This function empties the list
- * @throws the error of the first step that failed
+ * @param undo the cleanup functions. The list is emptied
+ * @throws the error of the first function that failed
  */
 export async function closeAll(undo: (() => unknown)[]): Promise<void> {
   const errors: unknown[] = []

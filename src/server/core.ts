@@ -247,7 +247,7 @@ async function clockOf(store: Store, undo: (() => unknown)[]): Promise<() => num
   return clock.now
 }
 
-/** Loads the fault injection. Its module includes a YAML parser, so it is loaded only if faults are configured. */
+/** Loads the fault injection. The module includes a YAML parser, so it is loaded only if faults are configured. */
 async function loadFaults({ faults }: CoreOptions): Promise<Faults | undefined> {
   if (faults === undefined) return undefined
   const { createFaults } = await import('./faults/faults.ts')

@@ -13,7 +13,10 @@ import type { NftDetails } from './types.ts'
 /** Maximum number of cached entries. They take at most about ten megabytes. */
 const LONG_REMEMBERED = 1000
 
-/** The viewer of the web explorer. An account sees its own data, and null sees everything. */
+/**
+ * The viewer of the web explorer. A viewer with an account sees only its data. A viewer whose account is null sees
+ * everything.
+ */
 export interface Viewer {
   accountId: string | null
 }
@@ -59,7 +62,7 @@ export function createExplorer({
   }
 }
 
-/** Maximum length of a title or URL in lists. It keeps responses small for any metadata. */
+/** Maximum length of a title or URL in lists. The limit keeps responses small even if the metadata is large. */
 const MAX_IN_LIST = 500
 
 export const cut = (text: string): string =>

@@ -21,7 +21,7 @@ const MAX_HITS = 50
 /** Maximum number of accounts that are searched if the viewer may see all. */
 const MAX_ACCOUNTS = 50
 
-/** Finds what a text identifies exactly: a single item, or several NFTs. */
+/** Finds the item or the NFTs that a text identifies exactly. */
 type Exactly = (explorer: ExplorerDeps, viewer: Viewer, text: string) => Promise<SearchHit[]>
 
 const collectionHits = async (explorer: ExplorerDeps, viewer: Viewer, ids: readonly string[]): Promise<SearchHit[]> => {

@@ -14,7 +14,7 @@ import type { ExplorerCommitment, ExplorerShuffle } from './types.ts'
 
 interface Minted {
   collection_id: string
-  /** The metadata and the files of the mint request, as JSON. */
+  /** The metadata of the mint request, as JSON. `files` has the places of its files. */
   metadata: string
   files: string | null
   revision: number

@@ -1,6 +1,6 @@
 /**
  * The responses of the web explorer's endpoints under `/explorer/`: read-only JSON. Names follow the API. Times are ISO
- * 8601 in UTC. Addresses are spelled as on their chain. Gas amounts are decimal digits.
+ * 8601 in UTC. Addresses are spelled as on their chain. Gas amounts are strings of decimal digits.
  */
 
 /** The response of `GET /explorer/session`, which needs no login. */

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { ENDPOINT_NAMES, type EndpointName } from '../../api/endpoints.ts'
 import { MINT_ENDPOINTS } from '../../api/mint-endpoints.ts'
 
-/** The endpoints whose requests create NFTs. The type allows a lookup by any endpoint name. */
+/** The endpoints whose requests create NFTs. The array's type allows a lookup by any endpoint name. */
 export const MINTING: readonly EndpointName[] = MINT_ENDPOINTS
 
 const MAX_WAIT_MS = 600_000

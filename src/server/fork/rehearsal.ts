@@ -30,7 +30,7 @@ import { listSignedOf } from '../store/transactions.ts'
 import { type RealSigners, realSigners } from './real-signers.ts'
 
 export interface RehearsalTarget {
-  /** The backend whose drop is rehearsed. It is only read, so it may be running. */
+  /** The backend whose drop is rehearsed. The rehearsal only reads its data, so the backend may be running. */
   place: DatabasePlace
   blockchain: EvmBlockchain
   contract: string

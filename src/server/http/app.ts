@@ -55,8 +55,9 @@ export interface AppOptions {
   /** The address on which the server listens. */
   host: string
   /**
-   * Accepted hosts in the Host header. On loopback, they are accepted in addition to loopback names. On other
-   * addresses, if hosts are set, only these hosts, loopback names and IP addresses are accepted.
+   * Accepted hosts in the Host header. If the server listens on loopback, they are accepted in addition to loopback
+   * names. If it listens on another address and hosts are set, only these hosts, loopback names and IP addresses are
+   * accepted.
    */
   allowedHosts: readonly string[]
   rateLimits: boolean
@@ -83,7 +84,9 @@ export interface AppOptions {
   heartbeatMs?: number
 }
 
-/** Replaces Fastify's validation, which would take 15 ms to load at every start. The contract validates requests. */
+/**
+ * Replaces Fastify's validation, which would take 15 ms to load at every start. Requests are validated by the contract.
+ */
 const noSchemas = () => {
   throw new Error("routes must not have schemas: the contract's schema is checked before the service is called")
 }

@@ -10,7 +10,7 @@ import type { Draining } from './draining.ts'
 export interface RouteConfig {
   /**
    * The required access. `public` needs no key. `explorer` needs a session, except on loopback: see explorer-access.ts.
-   * Otherwise, the permissions that the key needs.
+   * An array lists the permissions that the key needs.
    */
   access: 'public' | 'explorer' | readonly Permission[]
   /** `all` if the key must have all of the permissions, `any` if one of them suffices. Default: `all`. */
@@ -34,7 +34,8 @@ declare module 'fastify' {
     /** The ID that this server generates for the request. The request's rows in the database refer to it. */
     ownId: string
     /**
-     * The `ownId` of the request that the response is about. For a replayed response, it is that of the first request.
+     * The `ownId` of the request that the response is about. For a replayed response, this is the `ownId` of the first
+     * request.
      */
     accepted: string | null
     /** How long the response was held, in milliseconds, because the client was waiting for a change. */

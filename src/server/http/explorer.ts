@@ -97,8 +97,8 @@ function addExplorerEvents(
     const stream = new Readable({ read() {} })
     let ended = false
     const push = (text: string) => {
-      // Check before the push. A single event may be larger than the limit, and the client would get the same event
-      // again after each reconnect.
+      // Check before the push, because a single event may be larger than the limit. Otherwise, the client would be
+      // disconnected by the same event after each reconnect.
       if (stream.readableLength > MAX_UNREAD) stream.destroy()
       if (!ended) stream.push(text)
     }

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { Readiness } from '../readiness.ts'
 import type { BackendIdentity } from '../store/identity.ts'
 
-/** Returns the status and the body of a response of /readyz. */
+/** Returns the status and the body of the response to /readyz. */
 export async function sendReadiness(readiness: Readiness): Promise<{ status: 200 | 503; body: object }> {
   const { problems, warnings } = await readiness()
   const ready = problems.length === 0

@@ -45,7 +45,10 @@ export function createHostCheck(bound: string, allowedHosts: readonly string[]):
 
 type Asked = Pick<FastifyRequest, 'headers'> & { host: string | undefined }
 
-/** Matches the origin of a browser extension. An extension counts as a tool, because the user installed it. */
+/**
+ * Matches the origin of a browser extension. Requests from an extension are allowed, because the user installed the
+ * extension.
+ */
 const EXTENSION = /^[a-z-]+-extension:$/
 
 /**

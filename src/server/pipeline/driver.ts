@@ -38,7 +38,7 @@ export interface ChainDriver extends ChainObserver {
   readonly signTransfers?: Turn
   /** Signs accepted updates of metadata. Absent if tokens can't be updated. */
   readonly signUpdates?: Turn
-  /** Follows the owners of tokens. Absent if owners can't change. */
+  /** Starts following the owners of tokens. Absent if owners can't change. */
   startFollower?(): OwnerFollower
 }
 
@@ -105,9 +105,10 @@ export interface PreparedTransactions {
   /** Blocks of metadata files, to be stored in the same commit. */
   blocks: Parameters<typeof putBlocks>[1]
   /**
-   * Reserves nonces, signs, and stores the bytes. Call it in the `work` that is passed to the driver's `commit`, which
-   * may run the work several times for a remote signer. Nothing is sent before the commit. After the commit, the
-   * network gets only these bytes. Call it last, because other workers wait for the reserved nonces.
+   * Reserves nonces, signs the transactions, and stores their bytes. Call this function in the `work` that is passed to
+   * the driver's `commit`, which may run `work` several times for a remote signer. Nothing is sent before the commit.
+   * After the commit, only these bytes are sent. Call the function last, because other workers wait for the reserved
+   * nonces.
    */
   sign(db: Db): Promise<readonly SignedTransaction[]>
 }
@@ -198,7 +199,7 @@ export type Explanation = 'wait' | 'explained' | { unexplained: string; tokens?:
 
 export interface OwnerFollower extends Loop {
   /**
-   * Resolves when everything that was on the chain at the time of the call has been read, or after 2 s. On a public
+   * Resolves when all events that were on the chain at the time of the call have been read, or after 2 s. On a public
    * network, resolves immediately.
    */
   caughtUp(): Promise<void>

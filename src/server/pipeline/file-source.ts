@@ -62,7 +62,7 @@ export function createFileSource({ storage, checkedFiles, fetcher, files }: File
     return stored.place
   }
 
-  /** Returns the place of a URL's file. Returns the URL itself if the file isn't stored here. */
+  /** Returns the place of the file at a URL. Returns the URL itself if the file isn't stored here. */
   const fetchAndStore = async (url: string): Promise<string> => {
     if (isContentUrl(url)) {
       const place = isIpfsUrl(url) ? await findIpfsFile(url) : null

@@ -17,7 +17,7 @@ import { createTaskPool } from './task-pool.ts'
 
 const MAX_ATTEMPTS = 8
 const CONCURRENT = 64
-// The lease is longer than the eight files of an NFT can take if each reaches its time limit.
+// Even if all eight files of an NFT reach their time limit, they take less time than the lease.
 const LEASE_MS = 5 * 60_000
 
 export interface FileStepOptions extends FileSourceOptions {

@@ -16,7 +16,7 @@ const RENEW_EVERY_MS = 3000
  */
 export const leaseMs = ({ postgres }: Store, alone: number): number => (postgres === null ? alone : POSTGRES_LEASE_MS)
 
-/** Returns the clock for due times and leases. In a cluster, it is the clock of the database. */
+/** Returns the clock for due times and leases. In a cluster, this is the database's clock. */
 export const claimMoment = ({ postgres }: Store, now: () => number): Moment => (postgres === null ? now() : 'database')
 
 export const claimOptions = (store: Store, now: () => number, aloneMs: number, limit: number): ClaimOptions => ({

@@ -140,7 +140,7 @@ async function commit(
     if (!driver.hasRoom(current, unfinished(id), prepared === null ? 1 : count)) return 'idle'
     const mint = prepared ?? (await preparer.mint(db, current))
     if (typeof mint === 'string') return mint
-    // With a remote signer, this runs again after the signer has signed, and must store the same mint.
+    // With a remote signer, this function runs again after the signer has signed, and must store the same mint.
     prepared = mint
     const { assignments, tokenIds } = mint
     if (tokenIds !== null && String(tokenIds.first) !== current.next_token_id) return 'idle'

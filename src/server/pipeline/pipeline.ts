@@ -45,8 +45,8 @@ export interface PipelineOptions {
 }
 
 /**
- * Receives notifications from services after their commit. If a notification is lost, work is only delayed, because
- * steps also poll.
+ * Receives notifications from services after their commit. A lost notification only delays work, because steps also
+ * poll.
  */
 export interface Pipeline {
   collectionAccepted(blockchain: Blockchain): void
@@ -180,7 +180,8 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
     async stop() {
       stopped = true
       const webhooksStopped = stopWebhooks()
-      // Otherwise, loops would wait for downloads, and claims would not be released immediately.
+      // Stop the file step first. Otherwise, loops would wait for downloads, and claims would not be released
+      // immediately.
       const filesStopped = fileStep.stop()
       const loops = [clockLoop, optimizeLoop, filesLoop, resumeLoop]
       const pipelines = Promise.allSettled([...opened.values()].map(async (pipeline) => (await pipeline).stop()))

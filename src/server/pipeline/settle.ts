@@ -79,7 +79,10 @@ function directoryOf({ transaction: { collection_id: collectionId }, outcome: { 
   return collectionId === null || file === undefined ? [] : [{ collectionId, directory: file.directory }]
 }
 
-/** Applies the outcome of a transaction to its rows. The caller marks minted NFTs as deployed later, all at once. */
+/**
+ * Applies the outcome of a transaction to its rows. Doesn't mark minted NFTs as deployed. The caller does this later
+ * for all transactions at once.
+ */
 async function apply(db: Db, { transaction, outcome, verdict }: Settlement): Promise<void> {
   const { id, kind, collection_id: collectionId } = transaction
   if (verdict.verdict === 'none') return
@@ -144,8 +147,9 @@ async function applyToUpdates(
   const { id, blockchain, update_sequence: sequence } = transaction
   if (verdict.verdict === 'done') return deployUpdates(db, transaction, verdict.firstTokenId ?? null)
   const collectionId = await collectionOfUpdates(db, id)
-  // The update's number is free again, or belongs to an unknown update on chain, which the update step then examines.
-  // After a reorg, an earlier number may already be free. On Solana, each token counts its updates separately.
+  // The update's sequence number can be used again. If it belongs to an unknown update on chain, the update step
+  // examines that update. After a reorg, an earlier number may already be free. On Solana, each token counts its
+  // updates separately.
   if (collectionId !== null && sequence !== null && isEvm(blockchain as Blockchain)) {
     const { update_count = sequence } = (await lockCollection(db, collectionId)) ?? {}
     await updateCollection(db, collectionId, { update_count: Math.min(update_count, sequence - 1) })

@@ -61,7 +61,7 @@ export async function accept<Prepared, Response>(
   { findExisting, prepare, write, rejected }: Work<Prepared, Response>,
 ): Promise<AcceptedRequest<Response>> {
   const scope = idempotencyKey === null ? null : { accountId, endpoint, idempotencyKey }
-  // Without a key, the body is never compared with an earlier one.
+  // Without a key, the body is never compared with an earlier body, so no hash is needed.
   const bodyHash = scope === null ? '' : createHash('sha256').update(canonicalJson(body)).digest('hex')
   const earlier = scope && (await findRepeated(store.db, scope))
   if (earlier) return replay(earlier, bodyHash)

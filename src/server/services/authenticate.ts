@@ -68,7 +68,7 @@ export async function findCaller(db: Db, key: Secret, now: number): Promise<Call
   return toCaller(await findApiKey(db, hashKey(key)), now)
 }
 
-/** Returns the caller of the key with an ID. Returns null for a key that is unknown, revoked or expired. */
+/** Returns the caller of the key with this ID. Returns null for a key that is unknown, revoked or expired. */
 export async function callerOfKey(db: Db, keyId: string, now: number): Promise<Caller | null> {
   return toCaller(await findApiKeyById(db, keyId), now)
 }

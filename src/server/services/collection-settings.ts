@@ -11,7 +11,9 @@ import { firstBytes } from '../storage/first-bytes.ts'
 import type { CollectionRow } from '../store/collections.ts'
 import type { ServiceDeps } from './services.ts'
 
-/** Timeout in milliseconds. It is short, because the settings are only shown and no decision depends on them. */
+/**
+ * Timeout in milliseconds. The timeout is short, because the settings are only shown and no decision depends on them.
+ */
 const PATIENCE_MS = 3000
 /** Maximum size of a collection's metadata, in bytes. */
 const MAX_METADATA_BYTES = 64 * 1024

@@ -25,7 +25,7 @@ import { refuseSealed } from './seal-drop.ts'
 import { badRequest, findOwnCollection, type InputOf, type ServiceDeps, type ServiceRequest } from './services.ts'
 import { placesOfStoredFiles } from './stored-files.ts'
 
-/** The parsed request. It has the fields of all three endpoints. */
+/** The parsed request, with the fields of all three endpoints. */
 type Parsed = InputOf<'createnft'> & { sender_wallet_address?: string | undefined }
 
 type Request = ServiceRequest<Parsed>
@@ -180,7 +180,7 @@ function refuseGrant({ is_locked, revoked, enable_transfer }: CollectionRow): vo
   refuseUnlessTransferable({ locked: is_locked === 1, revoked: revoked === 1, enableTransfer: enable_transfer === 1 })
 }
 
-/** Returns the owner of a collection as the first owner of its NFTs. */
+/** Returns the first owner of a collection's NFTs, which is the owner of the collection. */
 function firstOwnerIn({ wallet_address }: CollectionRow): string {
   if (evmAddressProblem(wallet_address) === null) return wallet_address
   throw badRequest('the collection no longer has an owner: add sender_wallet_address')

@@ -23,7 +23,7 @@ async function paidByMint(
   return { gas_used: part(paid.gas_used), ...paidFeeFields(chains, blockchain, part(paid.fee_paid)) }
 }
 
-/** Returns the history of an NFT, including events outside of the service. */
+/** Returns the history of an NFT, including events that the service didn't cause. */
 export async function getNftHistory(
   { store: { db }, chains }: Pick<ServiceDeps, 'store' | 'chains'>,
   { accountId, parsed }: RequestOf<'getnfthistory'>,

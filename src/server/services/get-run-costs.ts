@@ -120,7 +120,7 @@ async function stuckOf(db: Db, gas: GasFacts, run: LimitedRun): Promise<string |
 }
 
 /**
- * Returns why a run doesn't continue. Returns null if it does. A limit that is too low for the current fees takes
+ * Returns why a run can't continue. Returns null if it can. A limit that is too low for the current fees takes
  * precedence over missing funds, because funds would not help the run.
  */
 async function waitingOf(

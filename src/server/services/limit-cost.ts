@@ -56,9 +56,9 @@ interface NewRows {
 }
 
 /**
- * Reserves the maximum cost of NFTs in the database transaction that accepts them, before they are added. The first
- * request with a limit sets the limit of its run. Later requests can only lower the limit, unless the user sets it
- * explicitly.
+ * Reserves the maximum cost of NFTs. Call this function in the database transaction that accepts the NFTs, before they
+ * are added. The first request with a limit sets the limit of its run. Later requests can only lower the limit, unless
+ * the user sets it explicitly.
  *
  * @throws Refusal 409 if the NFTs could exceed the limit
  */
@@ -71,7 +71,8 @@ export async function reserveCost(db: Db, check: NonNullable<CostCheck>, rows: N
 }
 
 /**
- * Reserves the maximum cost of a change in the transaction that accepts it, after its rows are added.
+ * Reserves the maximum cost of a change. Call this function in the transaction that accepts the change, after its rows
+ * are added.
  *
  * @throws Refusal 409 if the change could exceed the limit
  */
@@ -189,7 +190,7 @@ async function refuseAbove(
   const { left } = budget
   if (needed <= left) return
   const unpaid = budget.max - budget.paid
-  // Pending transactions may cost less than reserved, so more of the limit may become free later.
+  // Pending transactions may cost less than the reserved amount, so more of the limit may become free later.
   const isPending = (budget.pending > 0n || budget.unsigned > 0) && needed <= unpaid
   const before = feesBeforeSpike(fees)
   const isTemporary = isPending || (before !== null && (await neededAt(before)) <= unpaid)

@@ -18,7 +18,7 @@ const FILE = 'api-key'
  */
 export async function openLocalAccount(store: Store, dataDir: string, now: number): Promise<Secret> {
   return await store.transaction(async (db) => {
-    // Processes that share a directory or a database may start at the same time.
+    // Acquire a lock, because processes that share a directory or a database may start at the same time.
     await lockUntilCommit(db, 'local account')
     return await openIn(db, dataDir, now)
   })

@@ -8,7 +8,7 @@ import { embeddedBlocks, type HistoryRow, metadataAround } from '../store/nft-hi
 import type { Db } from '../store/schema.ts'
 import type { ServiceDeps } from './services.ts'
 
-/** Timeout in milliseconds for reading block times. It is short, because the response can omit them. */
+/** Timeout in milliseconds for reading block times. The timeout is short, because the response can omit the times. */
 const CHAIN_PATIENCE_MS = 5000
 
 /** Returns the times of blocks in milliseconds since the epoch. Omits blocks whose time can't be read. */

@@ -28,7 +28,7 @@ export type Existing = Pick<KnownOperation, 'target_id' | 'accepted_at'>
 
 /**
  * Returns the scope of reference IDs in a collection. createnft and creatednft share a scope, so that a client can't
- * create an NFT twice by requesting it again as a dynamic one.
+ * create an NFT twice by requesting it again as a dynamic NFT.
  */
 export const scopeIn = (scope_id: string, operation: ReferenceScope['operation']): ReferenceScope => ({
   scope_id,
@@ -87,7 +87,7 @@ export async function findAllNamed(
 
 /**
  * Assigns a request's operations to their reference IDs. Returns the operations that already exist, whose reference IDs
- * stay unchanged. Call it in the transaction that creates the others.
+ * stay unchanged. Call this function in the transaction that creates the new operations.
  *
  * @throws Refusal 409 if a reference ID belongs to another operation or has a different label
  */

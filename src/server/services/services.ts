@@ -34,7 +34,7 @@ export interface ServiceDeps {
 /** The cost limit of a run, as specified in a request. */
 export interface RunCostLimit {
   wei: bigint
-  /** Whether the user set the limit explicitly. Otherwise, it can't raise a lower limit. */
+  /** Whether the user set the limit explicitly. Only an explicit limit can raise the run's limit. */
   isSet: boolean
 }
 
@@ -166,8 +166,8 @@ export function refusalOf(issues: readonly FieldIssue[], status: 400 | 422): Ref
 
 /**
  * Returns the account's collection that a request names. Rejects the request if the collection is on another
- * blockchain. Also rejects it if several blockchains have a collection at that address and the request names no
- * blockchain.
+ * blockchain. Also rejects the request if it names no blockchain and several blockchains have a collection at that
+ * address.
  */
 export async function findOwnCollection(
   db: Db,

@@ -17,7 +17,7 @@ export interface SignedUrlClaims {
   issuer: string
 }
 
-/** Number of hex digits of the salt. It distinguishes URLs that are issued in the same second. */
+/** Number of hex digits of the salt. The salt distinguishes URLs that are issued in the same second. */
 const SALT_LENGTH = 32
 
 /**

@@ -7,7 +7,7 @@ import { askChain, pendingUpdate, refusePending, refuseUnlessService, requireTok
 import { badRequest, type RequestOf, type ServiceDeps } from './services.ts'
 import { placesOfStoredFiles } from './stored-files.ts'
 
-/** Accepts new metadata for an NFT. It replaces the old metadata completely. */
+/** Accepts new metadata for an NFT. The new metadata replaces the old metadata completely. */
 export async function updateNft(deps: ServiceDeps, request: RequestOf<'updatednft'>) {
   const { store, pipeline } = deps
   const { nft_gdn_id, contract_address, metadata: list, replaces_revision } = request.parsed

@@ -57,7 +57,7 @@ export async function buildDirectory(files: readonly NamedFile[]): Promise<Built
   }
 }
 
-/** Adds the blocks of a file. Returns its CID and the number of bytes below it. */
+/** Adds the blocks of a file. Returns the file's CID and the total number of bytes of its blocks. */
 async function addFile(bytes: Uint8Array, blocks: Map<string, Uint8Array>): Promise<{ cid: CID; size: number }> {
   if (bytes.length > PART_BYTES) {
     const { importBlocks } = await import('../../ipfs/import.ts')

@@ -231,7 +231,7 @@ async function addLarge(
     const key = cid.toString()
     if (await files.keeps(key, size)) await file.discard()
     else await file.keepAs(key, nodes)
-    // Store the nodes after the file, because a node in the table means that everything it lists can be read.
+    // Store the nodes after the file, because a node in the table implies that all parts that it lists can be read.
     if (nodes.length > 0) await blocks.put(nodes)
     return { cid: key, size }
   } catch (error) {

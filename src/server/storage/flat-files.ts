@@ -23,7 +23,8 @@ export interface UnfinishedFile {
   /** Returns the bytes written so far, from `start` to `end`. */
   read(start: number, end: number): AsyncIterable<Uint8Array>
   /**
-   * Syncs the content before it renames the file, so that a CID never names a partial file.
+   * Stores the file under its CID. Syncs the content before renaming the file, so that a CID never refers to a partial
+   * file.
    *
    * @param nodes the nodes that list the parts of a large file
    */

@@ -112,7 +112,7 @@ async function* shallow(content: AsyncGenerator<Uint8Array>, url: string): Async
   }
 }
 
-/** The blocks of one file. Parts are stored while the file is read, and nodes at the end. */
+/** The fetched blocks of one file. Parts are stored while the file is read, and nodes are stored at the end. */
 class FetchedBlocks implements Pick<BlockReader, 'get'> {
   readonly #url: string
   readonly #storage: FileStorage

@@ -4,7 +4,7 @@ import type { EvmSignedBytes, Signer, UnsignedTransaction } from '../../chain/ev
 import type { Store } from '../../store/open-store.ts'
 import type { Db } from '../../store/schema.ts'
 
-/** Maximum number of attempts of a commit. It is high, because many processes may use the same signer. */
+/** Maximum number of attempts of a commit. The number is high, because many processes may use the same signer. */
 const MAX_ATTEMPTS = 40
 /** Maximum number of concurrent requests to a remote signer. */
 const AT_ONCE = 8

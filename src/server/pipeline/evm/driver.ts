@@ -65,8 +65,8 @@ export function hasRoom(
   // the transaction reverts. Afterwards, it would change the wrong NFT.
   if (hasLostToken) return false
   if (mostWaiting === 1 || batch_limit !== null) return count + more <= 1
-  // Nonces order only the transactions of one signer. After a reorg, transactions of several signers may be pending
-  // again.
+  // Nonces don't order the transactions of different signers, and after a reorg, transactions of several signers may be
+  // pending again.
   if (hasReverted || signers.length > 1) return false
   return waiting + more <= mostWaiting && count + more <= MAX_UNCONFIRMED
 }

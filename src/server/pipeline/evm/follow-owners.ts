@@ -44,7 +44,7 @@ export interface FollowOptions {
 
 /**
  * Reads the next blocks of a chain and updates owners and flags of NFTs and collections, in one database transaction
- * with the cursor. After a reorg, it first rolls back the changes from removed blocks.
+ * with the cursor. After a reorg, first rolls back the changes from removed blocks.
  *
  * @returns whether blocks remain to be read
  */
@@ -143,8 +143,8 @@ async function rowsOf(db: Db, blockchain: EvmBlockchain, events: readonly Collec
 }
 
 /**
- * Returns the token of a change, and the values before and after it. Every event of our contracts includes the previous
- * value.
+ * Returns the token of a change, and the values before and after the change. Every event of gdn's contracts includes
+ * the previous value.
  */
 function valuesOf(change: CollectionChange): Pick<OwnerEventRow, 'token_id' | 'previous' | 'next'> {
   if (change.kind === 'transfer') return { token_id: String(change.tokenId), previous: change.from, next: change.to }

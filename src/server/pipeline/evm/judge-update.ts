@@ -30,7 +30,7 @@ export async function judgeUpdate({ store, network, transaction, outcome }: Judg
   const updates = await listUpdatesOf(store.db, id)
   const { to, data = '0x', gas = 0n } = parseTransaction((outcome.seen.raw ?? raw) as Hex)
   const called = decodeUpdate(data)?.tokenIds
-  // After a reorg, a mint may have given an NFT a different token. The update step examines the effect of this
+  // After a reorg, an NFT may have been minted as a different token. The update step examines the effect of this
   // transaction on the old token.
   const hasMoved = updates.some(({ token_id }) => token_id !== null && called?.includes(BigInt(token_id)) === false)
   if (hasMoved) return { verdict: 'again' }
@@ -44,7 +44,8 @@ export async function judgeUpdate({ store, network, transaction, outcome }: Judg
     (await updatesFollowUnfinal(store.db, { id, blockchain, collectionId: collection.id }))
   )
     return wait
-  // A reorg has removed a mint that can't be mined again. The update step fails the update or waits for another mint.
+  // A reorg has removed a mint that can't be mined again. The update step marks the update as failed, or waits for
+  // another mint.
   if (updates.some(({ nft_status }) => nft_status !== null && nft_status !== 'deployed')) return { verdict: 'again' }
   // Read the state at the newest known block, because a lagging node may not have the latest update. A node without
   // that block returns nothing.

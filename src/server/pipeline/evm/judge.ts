@@ -209,8 +209,8 @@ async function exceededSupply(
 }
 
 /**
- * Returns the reverted call from the signing that is in the block, because a later signing may be an empty cancellation
- * that came too late. Returns null if the bytes can't be decoded.
+ * Returns the reverted call from the signing that is in the block, because a later signing may be an empty transaction
+ * that was sent too late to cancel the call. Returns null if the bytes can't be decoded.
  */
 function callOf({ raw, signer }: TransactionRow, { seen }: TransactionOutcome): Call | null {
   try {

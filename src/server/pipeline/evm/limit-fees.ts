@@ -20,7 +20,7 @@ interface ReservedCall {
 
 /**
  * Returns the fees at which a call may be signed so that the run stays within its limits in the worst case. Returns
- * null if no block would include the call at these fees now.
+ * null if blocks currently wouldn't include the call at these fees.
  */
 export async function feesWithin(
   db: Db,
@@ -64,7 +64,7 @@ async function mostWithin(
       BigInt(Math.min(nfts.length, budget.unsigned)) * worstOfNfts(run, 1, worst),
     )
   const dataFee = dataCost(data.length / 2 + ENVELOPE_BYTES, worst)
-  // A part of a request can cost more than was reserved for that part.
+  // If a request is minted in parts, a part can cost more than was reserved for it.
   const more = gas * worst.offered + dataFee - own
   return {
     most: (shareOf(budget, own) - dataFee) / gas,

@@ -28,7 +28,7 @@ export interface Draft extends TransactionContent, Omit<UnsignedTransaction, 'no
 
 /**
  * Reserves the signer's next nonces, signs, and stores the bytes in the caller's database transaction, which
- * `commitSigned` runs. Sends nothing. After the commit, the network gets only these bytes for these nonces.
+ * `commitSigned` runs. Sends nothing. After the commit, only these bytes are sent for these nonces.
  *
  * @returns the transactions, in the order of the drafts
  */
@@ -57,7 +57,7 @@ export async function signAndStoreAll(
   ]
 }
 
-/** Returns the columns of a signed transaction that isn't in a block yet. Omits its ID and its nonce. */
+/** Returns the columns of a signed transaction that isn't in a block yet. Omits the ID and the nonce. */
 export function signedRow(
   { kind, collectionId = null, run = null, bundle, update }: TransactionContent,
   { raw, hash }: { raw: Hex; hash: Hex },

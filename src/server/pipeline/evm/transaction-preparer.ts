@@ -101,7 +101,7 @@ export async function openEvmPreparer(options: EvmPreparerOptions): Promise<Tran
     },
 
     async delay(collection) {
-      // The follower will read the unknown tokens. The next sweep checks the collection again.
+      // Wait until the follower has read the unknown tokens. The next sweep checks the collection again.
       if (behind || (await isAhead(options, collection))) return 'idle'
       if (mintableTokens(collection) === 0) return (await beyondSupply(options, collection)) ?? 'idle'
       return pool.free().length === 0 ? 'full' : null
@@ -156,7 +156,8 @@ async function findFactory(
   factory: Hex,
 ): Promise<{ waitMs: number } | { error: string } | null> {
   const known = await findFactoryTransaction(store.db, blockchain)
-  // An operator may configure another factory after a deployment that had no effect.
+  // Ignore the transaction of another factory. An operator may configure a new factory after a deployment without
+  // effect.
   if (known !== null && factoryAddress(known.signer as Hex, nonceOf(known)) === factory) {
     const { state, hash, watched } = known
     const failed = `the factory of ${blockchain} could not be deployed: `

@@ -18,7 +18,7 @@ import { type Draft, signAndStoreAll } from './sign-and-store.ts'
 import { LEFT_FREE, readSignerCapacities } from './signer-pool.ts'
 import { transferCall } from './transfer-call.ts'
 
-/** How long a burn waits before its mint is checked again, in milliseconds. */
+/** Delay in milliseconds before a burn checks again whether the mint of its NFT is final. */
 const UNFINAL_MS = 1000
 /** Amount of gas that exceeds any call, for signers on an embedded chain, whose funds aren't limited. */
 const MANY = 1_000_000_000n
@@ -62,7 +62,7 @@ export function createTransferStep(options: TransferStepOptions): Turn {
     if (free.length > 0) await sign(options, terms, operator, free).catch(() => alone.push(...free))
     for (const transfer of alone) {
       await sign(options, terms, operator, [transfer], limited.get(transfer.id)).catch((error: unknown) => {
-        // A lost race isn't a failure, because the run waits for lower fees.
+        // A lost race isn't a failure: the run's limit no longer allows the fees, so the transfer waits.
         if (!(error instanceof LostRace)) failure ??= error
       })
     }

@@ -136,7 +136,7 @@ export function createEvmUpdateStep(options: EvmUpdateStepOptions): Turn {
     const more = await signForEach(shuffled(ids), async (id) => {
       const collection = await findCollectionById(store.db, id)
       if (collection?.status === 'failed') await failAll(collection)
-      // After a reorg, the collection must be deployed again first.
+      // After a reorg, wait until the collection is deployed again.
       return collection?.status === 'deployed' && (await signFor(terms, network, collection))
     })
     if (more) return 0
@@ -207,8 +207,8 @@ function callOf(
 }
 
 /**
- * Returns the ID of the token that was next when the collection was committed to a hash by a transaction that the
- * database doesn't have. Returns null if there is no commitment, and `wait` while a reorg can remove it.
+ * Checks whether a transaction that the database doesn't have committed the collection to a hash. If so, returns the ID
+ * that the next token had at that time. Returns null if there is no commitment, and `wait` while a reorg can remove it.
  */
 async function findMade(
   network: EvmNetwork,

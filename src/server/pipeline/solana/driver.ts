@@ -44,7 +44,7 @@ export function createSolanaDriver(options: SolanaDriverOptions): ChainDriver {
       const observed = await observeSolana(await solana.network(blockchain), claimed)
       const isPayable = !observed.some(({ state }) => state === 'lost') || (await solana.affordable(blockchain)) >= 1
       if (isPayable) return observed
-      // A new signature for a signer without funds would only cost fees.
+      // Don't sign again while the signer has no funds.
       log.warn({ blockchain }, 'transactions will be signed again once the signer has funds')
       return observed.map((one) => (one.state === 'lost' ? { state: 'signed', waitMs: FUNDS_MS } : one))
     },

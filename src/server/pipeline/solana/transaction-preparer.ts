@@ -17,7 +17,9 @@ import { collectionFile, specOfCollection, specOfNft } from './mint-specs.ts'
 
 /** Number of NFTs whose metadata files share a directory and are stored in one commit. */
 const GROUP = 100
-/** Maximum number of pending transactions per collection. Those that expire together are signed again together. */
+/**
+ * Maximum number of pending transactions per collection. Transactions that expire together are signed again together.
+ */
 export const MAX_PENDING = 400
 /**
  * How long a group smaller than `GROUP` waits for more NFTs while others are pending, in milliseconds since the
@@ -119,7 +121,9 @@ async function payableTokens({ store, solana, blockchain }: SolanaPreparerOption
 interface Place {
   collectionId: string
   directory: string
-  /** Whether an earlier transaction for the same token had no effect. The new one then offers a higher fee. */
+  /**
+   * Whether an earlier transaction for the same token had no effect. If so, the new transaction offers a higher fee.
+   */
   urgent?: boolean
 }
 

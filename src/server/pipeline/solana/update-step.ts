@@ -18,7 +18,7 @@ import { rowOf, type SignedRow } from './transaction-preparer.ts'
 
 export type SolanaUpdateStepOptions = ChangeOptions & FileSources
 
-/** A prepared update: its transaction is signed, or its effect was found on chain. */
+/** A prepared update. Either its transaction is signed, or its effect was found on chain. */
 interface Ready {
   update: UpdateWithNft
   row: SignedRow
@@ -65,7 +65,7 @@ export function createSolanaUpdateStep(options: SolanaUpdateStepOptions): Turn {
   }
 }
 
-/** Signs an update, unless the chain already has it or would reject it. Stores nothing. */
+/** Signs an update, unless it is already on chain or would be rejected. Stores nothing. */
 async function prepare(
   { blockchain, now }: SolanaUpdateStepOptions,
   { signer, network, sign }: ChangeSigning,

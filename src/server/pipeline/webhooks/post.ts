@@ -51,7 +51,7 @@ export interface PosterOptions {
 
 /**
  * Creates a poster that applies the rules for file downloads: public addresses only, and each host is resolved once, so
- * that the socket connects to the checked address. Redirects aren't followed, because a receiver must not choose
+ * that the socket connects to the checked address. Redirects aren't followed, because a receiver must not select
  * another receiver.
  */
 export function createPoster({ allowPrivate, userAgent, now, timeoutMs = TIMEOUT_MS, lookup }: PosterOptions): Poster {

@@ -5,7 +5,7 @@ const SECOND = 1000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
-/** Delays until the second attempt, the third attempt, and so on. The last delay repeats. */
+/** The delays before the second attempt, the third attempt, and so on. The last delay repeats. */
 const WAITS = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE, HOUR, 2 * HOUR, 4 * HOUR, 8 * HOUR]
 const LAST_WAIT = 8 * HOUR
 

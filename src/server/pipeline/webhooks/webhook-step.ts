@@ -54,7 +54,7 @@ export function createWebhookStep(options: WebhookStepOptions) {
     } finally {
       leave()
     }
-    // Don't record the attempt, because the stop may have caused the failure.
+    // Don't record a failed attempt during a stop, because the stop may have caused the failure.
     if (pool.signal.aborted && outcome.error !== null) return
     await settleDelivery(settling, session, delivery, outcome)
   }

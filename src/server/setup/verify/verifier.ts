@@ -118,8 +118,8 @@ export function connectVerifier({ url, signal, proxy, pollMs = POLL_MS, onRetry 
         try {
           const response = await once(what)
           if (response.status !== TOO_MANY_REQUESTS) return response
-          // Don't count this as a failure. The status 429 also means that another submission of the contract is being
-          // verified.
+          // Don't count this as a failure. The status 429 can also mean that another submission of the contract is
+          // being verified.
           attempt = 0
           await sleep(pollMs, signal)
         } catch (cause) {

@@ -174,7 +174,7 @@ async function carOf(roots: readonly CID[], blocks: readonly { cid: CID; bytes: 
   return Buffer.concat(parts)
 }
 
-/** Maximum size of a response with a block, in bytes. It is larger than any block of the network. */
+/** Maximum size of a response with a block, in bytes. The limit is larger than any block on the IPFS network. */
 const MAX_BLOCK_BYTES = 4 * 2 ** 20
 
 type Json = Record<string, unknown>

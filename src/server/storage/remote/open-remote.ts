@@ -57,7 +57,7 @@ export async function openRemoteFiles(
 }
 
 /**
- * Opens the configured pinning service.
+ * Opens the configured pinning service; null if none is configured.
  *
  * @throws GdnError if the token is missing, or if others may read it
  */

@@ -8,7 +8,7 @@ import { StorageUnavailableError } from '../adapter.ts'
 const ATTEMPTS = 3
 const PAUSES = { firstMs: 100, maxMs: 10_000 }
 const CONNECT_MS = 5_000
-/** Timeout in milliseconds until a response begins, and between two parts of it. */
+/** Timeout in milliseconds until a response begins, and between two parts of the response. */
 const SILENCE_MS = 30_000
 const MAX_TEXT_BYTES = 1024 * 1024
 /** Speed of the slowest supported upload, in bytes per millisecond. */

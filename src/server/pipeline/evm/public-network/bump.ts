@@ -41,7 +41,8 @@ export function createBumper(options: BumperOptions): Bumper {
       const firsts = new Map<string, Pending>()
       for (const one of pending) {
         const { id, signer, requested_action: action } = one.transaction
-        // Nodes accept a replacement of any pending transaction, not only of the one with the next nonce.
+        // Replace the transaction even if it doesn't have the next nonce, because nodes accept a replacement of any
+        // pending transaction.
         if (action !== null && (await signAgain(network, one, action))) bumped.add(id)
         if (!firsts.has(signer)) firsts.set(signer, one)
       }
@@ -56,7 +57,8 @@ export function createBumper(options: BumperOptions): Bumper {
       for (const [index, first] of left.entries()) {
         if (!isStuck(first, waiting[index] ?? 0, publicNetwork) || !(await signAgain(network, first, null))) continue
         bumped.add(first.transaction.id)
-        // Otherwise, later transactions that offer too little would get stuck one after the other.
+        // Also raise the fees of later transactions that offer too little, which would otherwise get stuck one after
+        // the other.
         const suggested = await publicNetwork.suggestFees()
         for (const behind of pending) {
           const { id, signer, raw } = behind.transaction

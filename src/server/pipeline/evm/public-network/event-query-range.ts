@@ -19,7 +19,7 @@ export interface EventQueryRange {
   shrink(): void
   /**
    * Records that a query of this many blocks was rejected with this message. Further queries are smaller. Returns false
-   * if they can't be smaller.
+   * if the range can't get smaller.
    */
   refused(blocks: number, words: string): boolean
 }

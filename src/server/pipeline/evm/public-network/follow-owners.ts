@@ -20,9 +20,9 @@ export interface FollowPublicOwnersOptions {
 }
 
 /**
- * Follows owners and flags on a public network. It works like `followOwners`, but only for collections of this backend,
- * from their first block on, and within a provider's query limit. A turn resolves with whether blocks remain to be
- * read.
+ * Follows owners and flags on a public network. Works like `followOwners`, but reads only the collections of this
+ * backend, from their first block on, and within the query limit of the provider. A turn resolves with whether blocks
+ * remain to be read.
  *
  * A read counts only if the node has the last block of the range and the one before the range, because the nodes behind
  * a URL may be at different blocks and on different branches.

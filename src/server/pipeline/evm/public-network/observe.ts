@@ -32,8 +32,8 @@ export function createPublicObserver(options: BumperOptions): Observe {
       claimed.map(({ id }) => id),
     )
     const hashesOf = ({ id, hash }: TransactionRow) => (attempts.get(id)?.map((one) => one.hash) ?? [hash]) as Hex[]
-    // Read the head before the receipts. If a block is mined in between, the computed depth is too small, but never too
-    // large.
+    // Read the head before the receipts. If a block is mined between the two reads, the computed depth is too small,
+    // but never too large.
     const head = await publicNetwork.head()
     const mined = await findMined(network, claimed, hashesOf)
     const missing = claimed.filter(({ id }) => !mined.has(id))

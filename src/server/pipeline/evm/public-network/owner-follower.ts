@@ -9,8 +9,8 @@ import { startLoop } from '../../loop.ts'
 import { createPublicOwnerFollower } from './follow-owners.ts'
 
 /**
- * Lease in milliseconds of the process that follows a network. If the process is killed, another one takes over after
- * this time.
+ * Lease in milliseconds of the process that follows a network. If this process is killed, another process takes over
+ * after this time.
  */
 const LEASE_MS = 10_000
 

@@ -124,7 +124,8 @@ async function signReplacement(
   { transaction, earlier }: Pending,
   { cause, cancels }: { cause: Cause; cancels: number },
 ): Promise<Replacement | Obstacle> {
-  // Use the signer even if it can't pay for new work, because the stuck transaction may reserve its funds.
+  // Use the signer even if it can't pay for new work, because the stuck transaction may have reserved the signer's
+  // funds.
   const signer = await findSigner(transaction.blockchain as EvmBlockchain, transaction.signer)
   if (signer === null) return { reason: 'key' }
   const { chainId, publicNetwork } = network
@@ -148,7 +149,7 @@ async function signReplacement(
   })
   if (typeof fees === 'string') return { reason: fees }
   if (payable !== null && fees.maxFeePerGas > payable) return { reason: 'run_limit' }
-  // Without the funds, no node accepts the replacement, and each signing would raise the fees further.
+  // Without the funds, nodes reject the replacement, and every new signing would raise the fees further.
   if ((await publicNetwork.balance(signer.address)) < gas * fees.maxFeePerGas) return { reason: 'funds' }
   try {
     const signed = await signer.sign({ chainId, nonce: nonceOf(transaction), to, data, gas, fees })

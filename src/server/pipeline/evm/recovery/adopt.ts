@@ -21,7 +21,7 @@ export interface Recovered {
 
 /**
  * Stores a transaction that was found on chain as if it had just been signed, in the caller's database transaction. The
- * chain step then submits the same bytes, which has no effect, waits for confirmations and settles it.
+ * chain step then submits the same bytes, which has no effect, waits for confirmations, and settles the transaction.
  *
  * @returns null if another transaction in the database has this nonce and may still be mined
  */

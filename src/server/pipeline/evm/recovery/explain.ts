@@ -34,8 +34,8 @@ export interface EvmExplainOptions extends FileSources {
 type Waiting = Awaited<ReturnType<typeof listMintable>>[number]
 
 /**
- * Returns a function that examines a mint on an EVM chain that the database doesn't have. If pending rows produce the
- * minted metadata directory, they get the transaction and continue as if it had been signed for them.
+ * Returns a function that examines a mint on an EVM chain that the database doesn't have. If the metadata directory of
+ * pending rows is the minted one, the rows are assigned to the transaction, as if it had been signed for them.
  */
 export function createEvmExplainer(options: EvmExplainOptions): (row: UnknownMintRow) => Promise<Explanation> {
   const { store, blockchain, chains, now, log, onSigned } = options

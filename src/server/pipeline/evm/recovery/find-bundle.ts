@@ -36,7 +36,7 @@ export async function findBundle<Row extends { receiver: string }>(
     return await matches(rows)
   }
 
-  /** Finds the rest of a bundle. Skips exactly `skips` more rows before the bundle's last row. */
+  /** Finds the rest of a bundle, if exactly `skips` more rows are skipped before the bundle's last row. */
   const rest = async (chosen: Row[], at: number, skips: number): Promise<boolean> => {
     if (chosen.length === count) return skips === 0 && (await check(chosen))
     for (let skipped = 0; skipped <= skips && at + skipped < waiting.length; skipped++) {
