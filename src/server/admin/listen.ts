@@ -23,7 +23,7 @@ export interface ReceivedEvent {
 export interface EventReceiver {
   /** The key that signs forwarded events. Each account has one permanent key. */
   readonly secret: Secret
-  /** Returns and removes the oldest pending events. Call it again to get more. */
+  /** Returns and removes the oldest pending events. Call this function again to get more events. */
   receive(): Promise<ReceivedEvent[]>
   /** Posts a signed event to the URL that the caller chooses. */
   forward(event: ReceivedEvent, url: string): Promise<PostOutcome>

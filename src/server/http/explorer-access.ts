@@ -31,8 +31,8 @@ const LOGIN_BODY_LIMIT = 1024
 
 export interface ExplorerAccess {
   /**
-   * Returns the current viewer; null if access has ended. Call it repeatedly during a streamed response, because the
-   * session may end before the stream does.
+   * Returns the current viewer; null if access has ended. Call this function repeatedly during a streamed response,
+   * because the session may end before the stream.
    */
   viewerOf(request: FastifyRequest): Promise<Viewer | null>
 }

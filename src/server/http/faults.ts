@@ -21,8 +21,8 @@ function endpointOf({ routeOptions, method }: FastifyRequest): EndpointName | un
 }
 
 /**
- * Injects faults into API requests according to the rules. Register it after authentication, because requests that
- * authentication rejects must not count.
+ * Injects faults into API requests according to the rules. Call this function after `addAuthentication`, because
+ * requests that authentication rejects must not count.
  */
 export function addFaults(app: FastifyInstance, faults: Faults, log: Log): void {
   const injectedFaults = new WeakMap<FastifyRequest, InjectedFault>()

@@ -16,7 +16,10 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
 
 const STAY_ENCRYPTED = 'max-age=31536000'
 
-/** Sets the security headers that the route hasn't set. Call it directly for a response to which no hook applies. */
+/**
+ * Sets the security headers that the route hasn't set. Call this function directly for a response to which no hook
+ * applies.
+ */
 export function secure(reply: FastifyReply): void {
   for (const [name, value] of Object.entries(SECURITY_HEADERS)) {
     if (!reply.hasHeader(name)) reply.header(name, value)

@@ -114,7 +114,8 @@ export function createChainStep({ store, driver, now, log, onSettled, onMined }:
 }
 
 /**
- * Processes all items, several at once. Resolves when all items are processed, or rejects then with the first error.
+ * Processes all items, several at once. Waits until all items are processed, even after an error, and then rejects with
+ * the first error.
  */
 async function someAtOnce<Item>(items: readonly Item[], work: (item: Item) => Promise<void>): Promise<void> {
   const queue = items.values()

@@ -25,7 +25,7 @@ export const claimOptions = (store: Store, now: () => number, aloneMs: number, l
   limit,
 })
 
-/** Runs `work` on claimed rows and renews their leases until it ends. */
+/** Runs `work` on claimed rows, and renews their leases until `work` ends. */
 export async function withLeases<Result>(
   store: Store,
   table: Parameters<typeof renewLeases>[1],

@@ -19,8 +19,8 @@ export function parseFileUri(uri: string | null): { directory: string; index: nu
 /**
  * Restores the blocks of a metadata directory that the database lost and that tokens on chain refer to.
  *
- * Call it in the database transaction that records the tokens, after locking the collection. The transaction that
- * records the directory's last token also stores the directory, and no crash can separate the two.
+ * Call this function in the database transaction that records the tokens, after locking the collection. A single
+ * transaction then records the directory's last token and stores the directory, so no crash can separate the two.
  */
 export async function restoreDirectory(
   db: Db,

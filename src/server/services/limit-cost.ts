@@ -94,7 +94,8 @@ async function reserveChange(
 }
 
 /**
- * Records a run unless it exists. Call it in the transaction that accepts a request of the run, or sets its limit.
+ * Records a run unless it exists. Call this function in the transaction that accepts a request of the run, or sets its
+ * limit.
  *
  * @throws Refusal if the run belongs to another collection
  */
@@ -111,8 +112,8 @@ interface Start {
 }
 
 /**
- * Records the run of a change and reserves its cost. Call it in the transaction that accepts the change, after its rows
- * are added.
+ * Records the run of a change and reserves the cost of the change. Call this function in the transaction that accepts
+ * the change, after its rows are added.
  */
 export async function startChange(
   db: Db,

@@ -11,12 +11,12 @@ export async function addCollection(db: Db, collection: Omit<NewRow<'collections
     .execute()
 }
 
-/** Marks the collection as deployed. Call it in a transaction, because it also writes webhook events. */
+/** Marks the collection as deployed. Call this function in a transaction, because it also writes webhook events. */
 export async function deployCollection(db: Db, id: string): Promise<void> {
   await change(db, id, { status: 'deployed' })
 }
 
-/** Marks the collection and every unfinished NFT in it as failed. Call it in a transaction. */
+/** Marks the collection and every unfinished NFT in it as failed. Call this function in a transaction. */
 export async function failCollection(db: Db, id: string, error: string): Promise<void> {
   await change(db, id, { status: 'failed', error, lease_until: 0 })
   await failNftsOfCollection(db, id, error)

@@ -13,9 +13,9 @@ import type { TransactionAction } from '../../../store/schema.ts'
 import { requestedWith, type TransactionRow } from '../../../store/transactions.ts'
 import { limitedRunOf } from '../limit-fees.ts'
 
-/** The fees of a network, as far as they are known. */
+/** The limit and the current fees of a network, each null if it isn't known. */
 export interface ReplacementFees {
-  /** `max_fee_gwei` in wei; null if the configuration isn't known. */
+  /** The network's `max_fee_gwei` in wei; null if its configuration isn't known. */
   cap: bigint | null
   /** The current fees. Null if no node has returned them. */
   current: { suggested: Fees; data: NetworkFees['data'] } | null

@@ -31,7 +31,7 @@ export interface SignAgainOptions {
 
 export type BumpNetwork = Pick<EvmNetwork, 'broadcast' | 'chainId' | 'request'> & { publicNetwork: PublicNetwork }
 
-/** A pending transaction and its signings, oldest first. `earlier` is empty if it was signed only once. */
+/** A pending transaction and its signings, oldest first. `earlier` is empty if the transaction was signed only once. */
 export interface Pending {
   transaction: TransactionRow
   earlier: readonly AttemptRow[]
