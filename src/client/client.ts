@@ -42,7 +42,7 @@ export function createClient(options: ClientOptions): ApiClient {
       const body = await encode(name, request, apiVersion)
       const trait = typedTraitInRequest(request)
       if (trait !== undefined) {
-        const { refuseTypedTrait } = await import('./refuse-typed-traits.ts')
+        const { refuseTypedTrait } = await import('./learn-support.ts')
         await refuseTypedTrait(client, trait, callOptions)
       }
       return await callEndpoint(server, name, body, callOptions)
@@ -67,7 +67,7 @@ export function createClient(options: ClientOptions): ApiClient {
     async learnIdempotency(learnOptions = {}) {
       const learned = announced.supports('idempotency')
       if (learned !== null && learnOptions.refresh !== true) return learned
-      const { probeIdempotency } = await import('./probe-idempotency.ts')
+      const { probeIdempotency } = await import('./learn-support.ts')
       return await probeIdempotency(server, await urlOf(server, 'getisgdnnft'), learnOptions)
     },
     observedRateLimit: (name) => announced.observedRateLimit(name),

@@ -4,7 +4,7 @@ import type { Secret } from '../core/secret.ts'
 import { Announcements } from './announcements.ts'
 import type { ClientPacer, SendPermit } from './pacer.ts'
 import { isNotReady } from './responses.ts'
-import { retryAfterMs } from './retry.ts'
+import { retryAfterMs } from './retry-read.ts'
 import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts'
 
 const DEFAULT_TIMEOUT_MS = 60_000

@@ -1,7 +1,7 @@
 import { HEADERS } from '../api/headers.ts'
-import { bootClock } from '../core/boot-clock.ts'
 import { GdnError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
+import { bootClock } from '../core/time.ts'
 import type { Backend } from './backend.ts'
 import { badResponse, describeResponse, PASSING } from './responses.ts'
 import { SYSTEM_RETRY_CLOCK } from './retry-clock.ts'

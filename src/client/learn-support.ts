@@ -1,8 +1,15 @@
+import type { Attribute } from '../api/traits.ts'
 import { backoffMs } from '../core/backoff.ts'
-import { GdnError } from '../core/errors.ts'
-import type { ApiClient } from './api-client.ts'
-import { RETRIES } from './retry.ts'
+import { GdnError, messageOf, type Place } from '../core/errors.ts'
+import { parseJson } from '../core/json.ts'
+import { quoted } from '../core/quoted.ts'
+import type { ApiClient, LearnOptions } from './api-client.ts'
+import { jsonOf } from './codec.ts'
+import { describeResponse, isForeignRefusal } from './responses.ts'
 import { type RetryClock, SYSTEM_RETRY_CLOCK } from './retry-clock.ts'
+import { RETRIES } from './retry-read.ts'
+import { type ClientServer, postJson } from './send-once.ts'
+import { TransportError, type TransportResponse } from './transport.ts'
 
 const TRIES = 6
 
@@ -30,3 +37,72 @@ export async function learnSupport(
     await clock.sleep(backoffMs(attempt, RETRIES, clock.random), signal)
   }
 }
+
+/**
+ * The endpoint that is queried. Every server has it. Creating commands don't use it otherwise, so the query doesn't
+ * affect the rate limit of their requests.
+ */
+const ENDPOINT = 'getisgdnnft'
+
+/** A query without effect for an NFT that doesn't exist. */
+const NOBODYS_NFT = {
+  receiver_wallet_address: '0x0000000000000000000000000000000000000001',
+  blockchain: 'polygon',
+  nft_gdn_ids: ['00000000-0000-0000-0000-000000000000'],
+}
+
+/**
+ * Sends a query without effect to learn whether the server honors Idempotency-Key. Returns null if the server doesn't
+ * respond. Throws if a web page is returned, because as the response to a creating request, it would leave the outcome
+ * unknown.
+ */
+export async function probeIdempotency(
+  server: ClientServer,
+  url: string,
+  { signal, refresh = false, onSilence }: LearnOptions,
+): Promise<boolean | null> {
+  const body = new TextEncoder().encode(JSON.stringify(NOBODYS_NFT))
+  let response: TransportResponse
+  try {
+    response = await postJson(server, { name: ENDPOINT, url }, body, null, { signal })
+  } catch (error) {
+    // The backend isn't the expected one or couldn't be identified, so nothing may be sent.
+    if (!refresh && error instanceof TransportError && error.cause instanceof GdnError) throw error.cause
+    const isPassing = error instanceof TransportError || (error instanceof GdnError && error.code === 'rate_limited')
+    if (!isPassing) throw error
+    onSilence?.(messageOf(error))
+    return null
+  }
+  const json = parseJson(response.body)
+  const { status } = response
+  // Web servers that don't support POST return 501.
+  const isPage = json === undefined && (status < 400 || status === 501)
+  // Other JSON may be specific to this endpoint.
+  const isForeign = isPage || (isForeignRefusal(status, json) && (json === undefined || status === 401))
+  const honored = isForeign ? null : server.dispatch.announced.learn(response)
+  if (isForeign && !refresh) await jsonOf(ENDPOINT, url, response)
+  if (honored === null) onSilence?.(`it returned ${describeResponse(response)}`)
+  return honored
+}
+
+/**
+ * Refuses a typed trait unless the server publishes its type, because other servers may silently drop the type.
+ *
+ * @param trait undefined if there is none, in which case the server isn't queried
+ * @throws GdnError `refused`, or `unreachable` if the server doesn't respond
+ */
+export async function refuseTypedTrait(
+  client: Pick<ApiClient, 'learnIdempotency' | 'supports'>,
+  trait: Attribute | undefined,
+  { place, signal }: { place?: Place | undefined; signal?: AbortSignal | undefined },
+): Promise<void> {
+  if (trait === undefined) return
+  if (client.supports('traits') === null) await learnSupport(client, signal)
+  if (client.supports('traits') !== true) throw noTypedTraits(trait, place)
+}
+
+export const noTypedTraits = ({ tag, display_type }: Attribute, place?: Place): GdnError =>
+  new GdnError('refused', `the server doesn't support typed traits: ${quoted(tag)} has the type ${display_type}`, {
+    place,
+    hint: 'Nothing was sent. Use a gdn backend that supports them, or remove the type of the trait.',
+  })

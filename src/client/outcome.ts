@@ -8,7 +8,7 @@ import {
 } from '../api/headers.ts'
 import { GdnError } from '../core/errors.ts'
 import { isErrorForm, isForeignRefusal, isIdempotencyError, isNotNow, isNotReady } from './responses.ts'
-import { retryAfterMs } from './retry.ts'
+import { retryAfterMs } from './retry-read.ts'
 
 /** A response. If the body isn't JSON, `json` is undefined, and `text` is the body. */
 export interface ReceivedResponse {

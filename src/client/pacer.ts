@@ -1,10 +1,9 @@
 import { type EndpointName, loadEndpoint } from '../api/endpoints.ts'
-import { bootClock } from '../core/boot-clock.ts'
 import { GdnError } from '../core/errors.ts'
-import { sleep as systemSleep } from '../core/time.ts'
+import { bootClock, sleep as systemSleep } from '../core/time.ts'
+import type { ObservedRateLimit } from './announcements.ts'
 import { checkPatience, isUnlimited, type Limit, ownLimit, TRAVEL_MS } from './pace/limit.ts'
 import type { SharedLimiter, SharedPace, SharedSlot } from './pace/shared-limiter.ts'
-import type { ObservedRateLimit } from './rate-limit-policy.ts'
 
 export interface PacerOptions {
   /** The user's rate in requests per second, which may be below 1. Null uses the server's limit or the default. */

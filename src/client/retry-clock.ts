@@ -1,5 +1,4 @@
-import { bootClock } from '../core/boot-clock.ts'
-import { sleep } from '../core/time.ts'
+import { bootClock, sleep } from '../core/time.ts'
 
 /** The clock and the randomness of retries, which tests replace. */
 export interface RetryClock {

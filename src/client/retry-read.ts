@@ -1,7 +1,8 @@
-import { backoffMs } from '../core/backoff.ts'
+import { HEADERS } from '../api/headers.ts'
+import { type Backoff, backoffMs } from '../core/backoff.ts'
 import { GdnError } from '../core/errors.ts'
+import { parseRetryAfter } from '../core/time.ts'
 import { isTimeUp } from '../core/time-up.ts'
-import { RETRIES, retryAfterMs } from './retry.ts'
 import type { RetryClock } from './retry-clock.ts'
 import { TransportError, type TransportResponse } from './transport.ts'
 
@@ -67,4 +68,15 @@ async function tryOnce(
 
 function isPassing(status: number): boolean {
   return status === 429 || status === 502 || status === 503 || status === 504
+}
+
+/** Waits between retries of a failed request, in milliseconds. */
+export const RETRIES: Backoff = { firstMs: 250, maxMs: 8000 }
+
+/**
+ * Returns how long a response requests to wait, in milliseconds. Returns null if it has no Retry-After (seconds or a
+ * date).
+ */
+export function retryAfterMs(headers: Readonly<Record<string, string>>, wallClock: number): number | null {
+  return parseRetryAfter(headers[HEADERS.retryAfter], wallClock)
 }

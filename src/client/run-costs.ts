@@ -1,5 +1,7 @@
-import type { CallOptions, ResponseOf } from './api-client.ts'
+import type { Blockchain } from '../api/blockchains.ts'
+import type { CallOptions, RequestOf, ResponseOf } from './api-client.ts'
 import { statusOf } from './responses.ts'
+import { limitIn, type RunLimit, setsLimit } from './run-limit.ts'
 
 export type RunCosts = ResponseOf<'getruncosts'>['costs']
 
@@ -19,4 +21,57 @@ export async function costsOf(
     if (statusOf(error) !== 404) throw error
     return null
   }
+}
+
+interface LimitingClient {
+  call<Name extends 'getruncosts' | 'setrunmaxcost'>(
+    name: Name,
+    request: RequestOf<Name>,
+    options?: CallOptions,
+  ): Promise<ResponseOf<Name>>
+  learnIdempotency(options?: { signal?: AbortSignal | undefined }): Promise<unknown>
+  supports(capability: 'runCosts'): boolean | null
+}
+
+interface LimitedRun {
+  limit: RunLimit
+  contract: string
+  blockchain: Blockchain
+  signal?: AbortSignal | undefined
+}
+
+/**
+ * Sets the cost limit of a run on the server, for all requests that aren't signed yet. Call it before you send or
+ * repeat requests of the run: the server may have accepted requests whose responses were lost, here or on another
+ * machine, and a repeated request doesn't change the limit.
+ *
+ * An explicit limit of this command replaces the server's limit. Any other limit can only lower it, because a user may
+ * have set a lower limit elsewhere. The server needn't know the run, because its first requests may arrive later.
+ *
+ * @returns the limit that each request of the run carries. It can only lower the server's limit, because a request of a
+ *   stopped command may arrive after a user has set a lower limit elsewhere
+ */
+export async function setRunLimit(
+  client: LimitingClient,
+  { limit, contract: contract_address, blockchain, signal }: LimitedRun,
+): Promise<RunLimit> {
+  const wei = limitIn(limit)
+  if (wei === null) return limit
+  await client.learnIdempotency({ signal })
+  if (client.supports('runCosts') !== true) return limit
+  const { run } = limit
+  const carried = { run, maxCost: String(wei) }
+  const onlyLower = !setsLimit(limit)
+  if (onlyLower) {
+    const costs = await costsOf({ client }, run, signal)
+    if (costs?.max_cost != null && BigInt(costs.max_cost) <= wei) return carried
+  }
+  // The limit may be lowered elsewhere between the two requests, so the server compares again.
+  const only_lower = onlyLower ? true : undefined
+  await client.call(
+    'setrunmaxcost',
+    { run, contract_address, blockchain, max_cost: String(wei), only_lower },
+    { signal },
+  )
+  return carried
 }

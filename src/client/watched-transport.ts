@@ -1,6 +1,6 @@
 import { messageOf } from '../core/errors.ts'
-import { describeExchange, type Exchange } from './exchange.ts'
-import type { Transport, TransportResponse } from './transport.ts'
+import { redactHeaders, redactText } from '../core/redact.ts'
+import type { Transport, TransportRequest, TransportResponse } from './transport.ts'
 
 export type OnExchange = (exchange: Exchange) => void
 
@@ -28,4 +28,50 @@ export function watched(transport: Transport, onExchange: OnExchange): Transport
     onDisconnect: (listener) => transport.onDisconnect?.(listener),
     close: () => transport.close(),
   }
+}
+
+/** An HTTP exchange as `--debug` shows it. Keys, signatures and private keys are redacted. */
+export interface Exchange {
+  method: string
+  url: string
+  /** Status of the response. Null if there was no complete response. In that case, `error` has the reason. */
+  status: number | null
+  ms: number
+  requestHeaders: Record<string, string>
+  requestBody: string
+  responseHeaders: Record<string, string>
+  responseBody: string
+  error: string | null
+}
+
+const MAX_BODY = 16 * 1024
+
+function describeExchange(
+  request: TransportRequest,
+  outcome: { response: TransportResponse } | { error: string },
+  ms: number,
+): Exchange {
+  const response = 'response' in outcome ? outcome.response : null
+  return {
+    method: request.method,
+    url: redactText(request.url),
+    status: response?.status ?? null,
+    ms,
+    requestHeaders: redactHeaders(request.headers),
+    requestBody:
+      request.stream === undefined
+        ? bodyText(request.body, request.headers['content-type'])
+        : `<${request.stream.size} bytes>`,
+    responseHeaders: redactHeaders(response?.headers ?? {}),
+    responseBody: bodyText(response?.body, response?.headers['content-type']),
+    error: 'error' in outcome ? redactText(outcome.error) : null,
+  }
+}
+
+function bodyText(body: Uint8Array | undefined, type: string | undefined): string {
+  if (body === undefined || body.length === 0) return ''
+  if (!/json|text|xml/i.test(type ?? '')) return `<${body.length} bytes>`
+  // Redact before truncating, because half of a secret would not be recognized.
+  const text = redactText(Buffer.from(body).toString('utf8'))
+  return text.length > MAX_BODY ? `${text.slice(0, MAX_BODY)}… (${body.length} bytes in all)` : text
 }

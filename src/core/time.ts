@@ -1,3 +1,5 @@
+import { hrtime } from 'node:process'
+
 /** Returns milliseconds since the epoch. It is injected where a test must set the clock. */
 export type Now = () => number
 
@@ -40,3 +42,10 @@ export function parseRetryAfter(header: string | undefined, wallClock: number): 
   const date = Date.parse(value)
   return Number.isNaN(date) ? null : Math.max(0, date - wallClock)
 }
+
+/**
+ * Returns the milliseconds since boot on a monotonic clock that all processes of the machine share: CLOCK_MONOTONIC
+ * on Linux, mach_absolute_time on macOS, the performance counter on Windows. Commands that run alone use it too,
+ * because loading `performance` costs a millisecond.
+ */
+export const bootClock = (): number => Number(hrtime.bigint()) / 1e6

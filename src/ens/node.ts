@@ -1,5 +1,5 @@
 import { RpcRequestError } from 'viem'
-import { RETRIES, retryAfterMs } from '../client/retry.ts'
+import { RETRIES, retryAfterMs } from '../client/retry-read.ts'
 import { type Transport, TransportError } from '../client/transport.ts'
 import { backoffMs } from '../core/backoff.ts'
 import { GdnError } from '../core/errors.ts'

@@ -3,15 +3,13 @@ import { misplacedType } from '../api/misspelled-key.ts'
 import { type FieldIssue, formatPath } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'
 import { type Column, IGNORED, ROW_KEYS } from './columns.ts'
-import { ContractCheck } from './contract-check.ts'
-import { FileFields, withoutSamples } from './file-fields.ts'
+import { FileFields, withoutSamples } from './local-files.ts'
+import { nameMessage, RowReport } from './manifest-error.ts'
 import { beginsAsAddress } from './names-in-rows.ts'
 import type { ManifestOptions } from './options.ts'
-import { nameMessage, RowReport } from './report.ts'
 import type { ManifestIssue, ManifestRow } from './row.ts'
-import { RowIds } from './row-ids.ts'
+import { ContractCheck, RowIds, TraitTypes, traitOf } from './row-checks.ts'
 import { type Cell, type ManifestTarget, TargetCheck } from './target.ts'
-import { TraitTypes, traitOf } from './trait-types.ts'
 
 /** A row, or its problems. In both cases, the local files aren't checked yet. */
 export type Built =

@@ -6,8 +6,8 @@ import { sameAddress } from '../api/same-address.ts'
 import { validate } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'
 import type { RequestHead } from './json.ts'
+import { nameMessage } from './manifest-error.ts'
 import type { ManifestOptions } from './options.ts'
-import { nameMessage } from './report.ts'
 import type { ManifestIssue } from './row.ts'
 
 /** Replaces an ENS name while the other members are checked. */

@@ -3,7 +3,7 @@ import { blockchainHint } from '../api/blockchain-hint.ts'
 import { type Blockchain, isBlockchain, isEvm } from '../api/blockchains.ts'
 import { sameAddress } from '../api/same-address.ts'
 import type { Column } from './columns.ts'
-import type { RowReport } from './report.ts'
+import type { RowReport } from './manifest-error.ts'
 
 /** The collection that the flags or the rows specify. */
 export interface ManifestTarget {

@@ -1,5 +1,5 @@
 import type { Blockchain } from '../api/blockchains.ts'
-import { retryAfterMs } from '../client/retry.ts'
+import { retryAfterMs } from '../client/retry-read.ts'
 import { type Transport, TransportError, type TransportResponse } from '../client/transport.ts'
 import { backoffMs } from '../core/backoff.ts'
 import { GdnError } from '../core/errors.ts'

@@ -1,11 +1,13 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import type { Creation } from '../api/creation.ts'
 import { refuseSilentBackend } from '../client/backend.ts'
+import { canonicalJson } from '../core/canonical-json.ts'
 import { GdnError } from '../core/errors.ts'
+import { copiedState, enterContents, lookAlikes, markCompared, uncompared } from '../state/collections.ts'
 import { enterKnown } from '../state/known-nfts.ts'
 import type { IntendedRequest, OperationName } from '../state/operations.ts'
-import { refuseLookAlikes } from './check-copy.ts'
-import { listIds } from './reconcile/listing.ts'
+import { metadataHash } from './reconcile/content-and-owners.ts'
+import { listIds, readPages } from './reconcile/listing.ts'
 import type { OperateDeps, WantedRequest } from './types.ts'
 
 /** A request that is ready to be committed. */
@@ -81,4 +83,66 @@ function withReferences({ transactionsFrom }: Creation, id: string, request: obj
   if (!makesNfts) return { ...request, reference_id: id }
   const { metadata } = request as { metadata: readonly unknown[] }
   return { ...request, reference_ids: metadata.length === 1 ? [id] : metadata.map((_, i) => `${id}/${i + 1}`) }
+}
+
+/**
+ * Rejects a mint if the state is a copy and the collection has NFTs with the same content that belong to no operation.
+ * They may have been minted after the state was copied.
+ *
+ * @throws GdnError `seems_minted`
+ */
+async function refuseLookAlikes(
+  { state, client, signal, onEvent }: OperateDeps,
+  { collectionId, request, name }: { collectionId: number; request: object; name: OperationName },
+): Promise<void> {
+  const copied = await state.read((sql) => copiedState(sql, collectionId), signal)
+  const { contract, blockchain } = name
+  if (copied === null || contract === null || blockchain === null) return
+  if (!copied.isCompared) {
+    await onEvent({ type: 'copied', reason: copied.reason })
+    const listed = await listIds({ client, signal }, { contractAddress: contract, blockchain })
+    const unread = await state.read((sql) => uncompared(sql, collectionId, listed), signal)
+    for await (const { nfts, done } of readPages({ client, signal }, unread)) {
+      const contents = nfts.map((nft): [string, string] => [nft.nft_gdn_id, metadataHash(nft.request_metadata)])
+      await state.write((sql) => enterContents(sql, collectionId, contents), signal)
+      await onEvent({ type: 'looking', ids: done, ofIds: unread.length })
+    }
+    await state.write((sql) => markCompared(sql, collectionId, copied.epoch), signal)
+  }
+  const { metadata } = request as { metadata: readonly unknown[] }
+  const alike = await state.read((sql) => lookAlikes(sql, collectionId, metadata.map(metadataHash)), signal)
+  if (alike.length === 0) return
+  const shown = `${alike.slice(0, 5).join(', ')}${alike.length > 5 ? ', …' : ''}`
+  throw new GdnError('seems_minted', `the collection already has NFTs with this content: ${shown}`, {
+    hint: [
+      `The state directory may be a copy (${copied.reason}), so an earlier command may have minted these NFTs.`,
+      'Nothing was sent. To mint another NFT, add --again.',
+    ].join('\n'),
+    details: { nft_gdn_ids: alike },
+  })
+}
+
+/**
+ * Returns the identity of a single command: a hash of its request, without the API key and anything else that differs
+ * between attempts. Ignores the case of EVM addresses. The format, `v1`, must never change.
+ */
+export function commandIdentity(content: unknown): string {
+  const hash = createHash('sha256')
+    .update(canonicalJson(lowerAddresses(content)))
+    .digest('hex')
+  return `v1:${hash}`
+}
+
+/**
+ * Converts the addresses of the request itself to lower case. Text in its metadata that looks like an address is
+ * unchanged.
+ */
+function lowerAddresses(content: unknown): unknown {
+  if (content === null || typeof content !== 'object' || Array.isArray(content)) return content
+  return Object.fromEntries(
+    Object.entries(content).map(([name, value]): [string, unknown] => [
+      name,
+      typeof value === 'string' && /^0x[0-9a-f]{40}$/i.test(value) ? value.toLowerCase() : value,
+    ]),
+  )
 }

@@ -1,5 +1,5 @@
 import type { NoEffect, Unknown } from '../client/outcome.ts'
-import { RETRIES } from '../client/retry.ts'
+import { RETRIES } from '../client/retry-read.ts'
 import { type RunLimit, setsLimit } from '../client/run-limit.ts'
 import { type Backoff, backoffMs } from '../core/backoff.ts'
 import { GdnError } from '../core/errors.ts'

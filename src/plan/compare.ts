@@ -6,7 +6,7 @@ import { type ComparedMetadata, rowMetadataChanges } from '../batch/rows/field-c
 import type { FieldChange } from '../batch/types.ts'
 import { PROVENANCE_ROW, proofIn, saltIn } from '../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../manifest/row.ts'
-import { ownersOf } from '../operations/reconcile/owners.ts'
+import { ownersOf } from '../operations/reconcile/content-and-owners.ts'
 
 /** The reason for a row whose NFT still has the placeholder. */
 export const NOT_REVEALED = 'it is not revealed: use gdn reveal'

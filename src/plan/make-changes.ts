@@ -1,5 +1,5 @@
 import { PASSING, statusOf } from '../client/responses.ts'
-import { RETRIES } from '../client/retry.ts'
+import { RETRIES } from '../client/retry-read.ts'
 import { backoffMs } from '../core/backoff.ts'
 import { chunksOf } from '../core/chunks-of.ts'
 import { GdnError, messageOf } from '../core/errors.ts'

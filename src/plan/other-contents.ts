@@ -1,6 +1,6 @@
 import type { NftRecord } from '../api/nft-record.ts'
-import { exchangedContents } from '../batch/identity/exchanged-contents.ts'
 import { contentOfRow, contentsOf } from '../batch/minted/lookup.ts'
+import { exchangedContents } from '../batch/minted/other-contents.ts'
 import { identifiesNft } from '../batch/rows/field-changes.ts'
 import { keptRow } from '../batch/rows/manifest-row.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'

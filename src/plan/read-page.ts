@@ -1,6 +1,6 @@
 import type { NftRecord } from '../api/nft-record.ts'
 import { ServerNames } from '../batch/identity/server-names.ts'
-import { moveToCopy } from '../batch/rows/burned-copies.ts'
+import { moveToCopy } from '../batch/rows/duplicate-rows.ts'
 import { contentOfKey, copyOfKey, isContentKey, type RowKey } from '../batch/rows/row-key.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import { namesOfContents } from '../state/draft-rows.ts'

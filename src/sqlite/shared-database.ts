@@ -1,7 +1,6 @@
 import { statSync } from 'node:fs'
-import { bootClock } from '../core/boot-clock.ts'
 import { GdnError } from '../core/errors.ts'
-import { sleep as systemSleep } from '../core/time.ts'
+import { bootClock, sleep as systemSleep } from '../core/time.ts'
 import { openSqlite, type RawDatabase, type RawStatement } from './driver.ts'
 import { lockHolders } from './lock-owners.ts'
 import { isBusy } from './sqlite-error.ts'

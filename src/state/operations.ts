@@ -3,9 +3,8 @@ import type { Blockchain } from '../api/blockchains.ts'
 import type { CreatingEndpoint } from '../api/endpoints.ts'
 import { GdnError } from '../core/errors.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
-import { addAttempt, endLastAttempt } from './attempts.ts'
 import { collectionId, insertedId, serverId } from './collections.ts'
-import { LIVE, moveOperation, type OperationState } from './transitions.ts'
+import { addAttempt, endLastAttempt, LIVE, moveOperation, type OperationState } from './transitions.ts'
 
 /** The name of a live operation. No other live operation has the same server, collection, kind and identity. */
 export interface OperationName {

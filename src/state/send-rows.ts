@@ -2,13 +2,12 @@ import { randomUUID } from 'node:crypto'
 import type { MintEndpoint } from '../api/mint-endpoints.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
-import { addAttempt, endLastAttempt } from './attempts.ts'
 import { insertedId } from './collections.ts'
 import type { Drop } from './drops.ts'
 import { hashOf } from './operations.ts'
 import { giveNft } from './row-outcomes.ts'
 import { lastRequest } from './row-requests.ts'
-import { moveOperation, moveRequest, type OperationState } from './transitions.ts'
+import { addAttempt, endLastAttempt, moveOperation, moveRequest, type OperationState } from './transitions.ts'
 
 export interface NewRowRequest {
   endpoint: MintEndpoint

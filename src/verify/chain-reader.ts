@@ -1,7 +1,6 @@
 import { statusOf } from '../client/responses.ts'
-import { RETRIES } from '../client/retry.ts'
 import type { RetryClock } from '../client/retry-clock.ts'
-import { retryRead } from '../client/retry-read.ts'
+import { RETRIES, retryRead } from '../client/retry-read.ts'
 import type { Transport, TransportResponse } from '../client/transport.ts'
 import { backoffMs } from '../core/backoff.ts'
 import { chunksOf } from '../core/chunks-of.ts'

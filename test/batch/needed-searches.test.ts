@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type NeededSearches, neededSearches, type StartFacts } from '../../src/batch/minted/needed-searches.ts'
+import { type NeededSearches, neededSearches, type StartFacts } from '../../src/batch/minted/list-collection.ts'
 
 const NEW: StartFacts = { isNew: true, isSharedScope: true, pending: 3, repeated: 0 }
 const RESUMED: StartFacts = { ...NEW, isNew: false }

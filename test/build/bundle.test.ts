@@ -96,7 +96,7 @@ describe('the bundle', () => {
 
   test('loads no package for a completion, which runs at each key press', () => {
     const loaded = loadedWith(/^src\/cli\/completion\/known-values\.ts$/)
-    expect(sourcesOf(loaded)).toContain('src/state/run-names.ts')
+    expect(sourcesOf(loaded)).toContain('src/state/known-collections.ts')
     expect(sourcesOf(loaded).filter((source) => /node_modules|src\/server|src\/client/.test(source))).toEqual([])
     expect(bytesOf(loaded)).toBeLessThan(49_500)
   })

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { RequestOf, ResponseOf } from '../../src/client/api-client.ts'
-import { setRunLimit } from '../../src/client/set-run-limit.ts'
+import { setRunLimit } from '../../src/client/run-costs.ts'
 import {
   call,
   createTestCollection,

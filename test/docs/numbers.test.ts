@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
 import { KNOWN_EVM_NAMES } from '../../src/api/blockchains.ts'
-import { MARKETPLACE_LIMITS } from '../../src/files/inspect/marketplace-limits.ts'
+import { MARKETPLACE_LIMITS } from '../../src/files/inspect/inspect-file.ts'
 
 const root = fileURLToPath(new URL('../../', import.meta.url))
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { NftRecord } from '../../src/api/nft-record.ts'
-import { findMinted } from '../../src/operations/reconcile/find-minted.ts'
 import {
   type ContentGroup,
   decideGroup,
+  findMinted,
   type Match,
   type RequestedCopy,
 } from '../../src/operations/reconcile/match-groups.ts'

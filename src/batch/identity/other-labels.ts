@@ -2,9 +2,12 @@ import { MAX_REFERENCES_PER_REQUEST } from '../../api/endpoints/getreferences.ts
 import { chunksOf } from '../../core/chunks-of.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { MintOperation } from '../../state/row-requests.ts'
-import { shownKey } from '../rows/row-key.ts'
+import { pageOf, pagesOf, type RowsIn } from '../../state/rows.ts'
+import { referenceOf, shownKey } from '../rows/row-key.ts'
+import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchClient, BatchOptions } from '../types.ts'
 import { MAX_NAMED } from './claim.ts'
+import { OPERATIONS, ServerNames } from './server-names.ts'
 
 export const WITHOUT_LABEL =
   'The drop has no label. If another machine minted a row without an ID and the row was edited afterwards, gdn mints the row again'
@@ -155,4 +158,32 @@ export async function relabelOnServer(
       )
     }
   }
+}
+
+const PAGE = 1_000
+
+/**
+ * Returns the reference IDs of a run whose label on the server differs from the current one, because its manifest was
+ * moved.
+ */
+export async function labelsOfMoved(
+  store: StoredRun,
+  options: BatchOptions,
+  client: BatchClient,
+  { rows }: { rows: RowsIn },
+): Promise<OtherLabel[]> {
+  const { label = null, signal } = options
+  if (client.supports('labels') === null) await client.learnIdempotency({ signal })
+  if (label === null || client.supports('labels') !== true) return []
+  const names = new ServerNames(client, options)
+  const labels: OtherLabel[] = []
+  for await (const page of pagesOf(store.state, (sql, after, limit) => pageOf(sql, rows, after, limit), PAGE)) {
+    const asked = OPERATIONS.flatMap((operation) =>
+      page.map((row) => ({ row, operation, reference: referenceOf(store.drop, row) })),
+    )
+    for (const [{ row, ...mint }, { nft_gdn_id, reference_label }] of await names.lookUp(asked)) {
+      labels.push(...labeledRow(row, { ...mint, nftGdnId: nft_gdn_id ?? '', label: reference_label }, label))
+    }
+  }
+  return labels
 }

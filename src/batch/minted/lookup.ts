@@ -1,10 +1,9 @@
 import type { NftRecord } from '../../api/nft-record.ts'
 import { PROVENANCE_SALT, PROVENANCE_SIGNATURE } from '../../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
-import { metadataHash } from '../../operations/reconcile/content.ts'
+import { addressKey, currentOwnerOf, metadataHash, ownersOf } from '../../operations/reconcile/content-and-owners.ts'
 import { type RecordSource, readPages } from '../../operations/reconcile/listing.ts'
 import type { Match } from '../../operations/reconcile/match-groups.ts'
-import { addressKey, currentOwnerOf, ownersOf } from '../../operations/reconcile/owners.ts'
 import type { KeptRow } from '../rows/manifest-row.ts'
 
 type Metadata = Pick<ManifestRow, 'metadata'>['metadata']

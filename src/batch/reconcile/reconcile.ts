@@ -19,8 +19,7 @@ import { ABSENCE, UNDECIDED } from '../runs/results.ts'
 import type { RunContext } from '../runs/run-context.ts'
 import { resendable } from '../send/resendable.ts'
 import { CollectionSearch, type CollectionSearchResult } from './collection-search.ts'
-import type { Others } from './others.ts'
-import { type Open, openUnknownRows, type UnknownRow } from './unknown-rows.ts'
+import { type Open, type Others, openUnknownRows, type UnknownRow } from './unknown-rows.ts'
 
 /** The inputs of reconciling that don't come from the run. */
 export interface ReconcileInputs {

@@ -1,6 +1,7 @@
 import { referencesOf } from '../../operations/reconcile/by-reference.ts'
-import { identityOf, looseTitle } from '../../operations/reconcile/content.ts'
-import { ownersOf } from '../../operations/reconcile/owners.ts'
+import { identityOf, looseTitle, ownersOf } from '../../operations/reconcile/content-and-owners.ts'
+import { unresolvedContents } from '../../operations/reconcile/unresolved.ts'
+import { givenNfts } from '../../state/known-nfts.ts'
 import { openRequests, type RowRequest, readRowRequest, rowsOfRequest, type SentRow } from '../../state/row-requests.ts'
 import { ADOPTED_NOT_KNOWN, MARKED_ABSENT, NOT_KNOWN, NOT_SHOWN } from '../runs/results.ts'
 import type { StoredRun } from '../runs/stored-run.ts'
@@ -95,5 +96,21 @@ function sentRows(sentBody: string, markerKey: string | undefined) {
     owners,
     identity: identityOf(metadata, markerKey),
     title: looseTitle(metadata),
+  }))
+}
+
+/** This machine's records of a collection, except those of one run. */
+export interface Others {
+  /** Contents of rows and commands with an unknown outcome. An NFT with the same content may belong to one of them. */
+  unresolved: ReadonlySet<string>
+  /** The given NFTs that are already assigned to rows or commands. */
+  given: ReadonlySet<string>
+}
+
+export async function readOthers(store: StoredRun, ids: readonly string[]): Promise<Others> {
+  const collection = { ...store.drop, backendId: store.drop.backend.id }
+  return await store.read((sql) => ({
+    unresolved: unresolvedContents(sql, collection, store.id),
+    given: givenNfts(sql, ids),
   }))
 }

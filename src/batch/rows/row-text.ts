@@ -2,7 +2,7 @@ import { hash as hashOnce } from 'node:crypto'
 import { basename } from 'node:path'
 import { type Attribute, isTraitType } from '../../api/traits.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
-import { addressKey } from '../../operations/reconcile/owners.ts'
+import { addressKey } from '../../operations/reconcile/content-and-owners.ts'
 
 type Metadata = ManifestRow['metadata']
 

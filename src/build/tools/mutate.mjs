@@ -15,14 +15,12 @@ import { root } from '../paths.mjs'
  */
 const GROUPS = {
   operations: {
-    code: [
-      'src/operations/{check-copy,leased-run,journal,new-request,operate,repeatable,retries,send,unknown-outcome}.ts',
-    ],
+    code: ['src/operations/{leased-run,journal,new-request,operate,repeatable,retries,send,unknown-outcome}.ts'],
     tests: ['test/operations/{copies,leased-run,operate,repeatable,send}.test.ts'],
     rest: ['test/operations/random-faults.test.ts', 'test/cli/nft-transfer.test.ts'],
   },
   'batch-send': {
-    code: ['src/batch/send/{attempts,repetitions,send}.ts'],
+    code: ['src/batch/send/{attempts,request-queue,send}.ts'],
     tests: ['test/batch/{outcomes,run}.test.ts'],
     rest: ['test/batch/random-faults.test.ts', 'test/cli/batch-report.test.ts'],
   },

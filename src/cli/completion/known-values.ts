@@ -8,8 +8,12 @@ import { terminalText } from '../../core/terminal-text.ts'
 import { originOfBackend } from '../../operations/run-origin.ts'
 import { savedAddresses } from '../../state/addresses.ts'
 import { glanceAtState } from '../../state/glance.ts'
-import { collectionsOfServers, type KnownCollectionOfServer } from '../../state/known-collections.ts'
-import { type RunName, runNames } from '../../state/run-names.ts'
+import {
+  collectionsOfServers,
+  type KnownCollectionOfServer,
+  type RunName,
+  runNames,
+} from '../../state/known-collections.ts'
 import { cutToWidth } from '../text/display-width.ts'
 
 interface Known {

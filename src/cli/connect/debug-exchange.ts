@@ -1,5 +1,5 @@
 import { HEADERS } from '../../api/headers.ts'
-import type { Exchange } from '../../client/exchange.ts'
+import type { Exchange } from '../../client/watched-transport.ts'
 import { type Io, safe } from '../io/io.ts'
 
 /** Headers that don't help with debugging. */

@@ -1,6 +1,6 @@
 import type { Blockchain } from '../../api/blockchains.ts'
+import { setRunLimit } from '../../client/run-costs.ts'
 import { type RunLimit, runLimit } from '../../client/run-limit.ts'
-import { setRunLimit } from '../../client/set-run-limit.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import { DEFAULT_WAIT_MS } from '../../operations/defaults.ts'

@@ -1,5 +1,5 @@
 import { GdnError } from '../../core/errors.ts'
-import type { ObservedRateLimit } from '../rate-limit-policy.ts'
+import type { ObservedRateLimit } from '../announcements.ts'
 
 /** A number of requests per time window. */
 export interface Limit {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { ObservedRateLimit } from '../rate-limit-policy.ts'
+import type { ObservedRateLimit } from '../announcements.ts'
 import { isUnlimited, type Limit, TRAVEL_MS } from './limit.ts'
 
 /** The process that owns a ticket. `space` is its PID namespace, in which `pid` is unique. */

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { EndpointName } from '../../api/endpoints.ts'
-import type { ObservedRateLimit } from '../rate-limit-policy.ts'
+import type { ObservedRateLimit } from '../announcements.ts'
 import { checkPatience, isUnlimited, sharedLimit } from './limit.ts'
 import {
   claim,

@@ -1,12 +1,11 @@
 import { fileUrlProblem } from '../../api/file-url.ts'
 import { GdnError } from '../../core/errors.ts'
 import { parseJson } from '../../core/json.ts'
-import { multipartFile } from '../multipart.ts'
 import { describeResponse } from '../responses.ts'
 import { retryRead } from '../retry-read.ts'
 import type { TransportResponse } from '../transport.ts'
-import { readFileFacts } from './file-facts.ts'
-import { type Storage, type StorageLine, uploadTimeoutMs } from './storage.ts'
+import { multipartFile } from '../upload.ts'
+import { readFileFacts, type Storage, type StorageLine, uploadTimeoutMs } from './storage.ts'
 
 export interface IpfsNodeOptions extends StorageLine {
   /** URL of the RPC API of a Kubo node, such as `http://127.0.0.1:5001`. */

@@ -7,8 +7,7 @@ import { EMPTY_SHA256, signS3 } from '../../object-store/s3-signature.ts'
 import type { CallOptions } from '../api-client.ts'
 import { retryRead } from '../retry-read.ts'
 import type { TransportRequest, TransportResponse } from '../transport.ts'
-import { type FileFacts, readFileFacts } from './file-facts.ts'
-import { type Storage, type StorageLine, uploadTimeoutMs } from './storage.ts'
+import { type FileFacts, readFileFacts, type Storage, type StorageLine, uploadTimeoutMs } from './storage.ts'
 
 export interface S3Options extends StorageLine {
   bucket: string

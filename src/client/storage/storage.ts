@@ -1,6 +1,9 @@
+import { createHash } from 'node:crypto'
+import { SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
 import type { UploadOptions } from '../api-client.ts'
 import type { RetryClock } from '../retry-clock.ts'
-import type { Transport } from '../transport.ts'
+import type { StreamedBody, Transport } from '../transport.ts'
+import { streamedContent } from '../upload.ts'
 
 /** The user's own storage, from which a server can download files. */
 export interface Storage {
@@ -18,3 +21,25 @@ export interface StorageLine {
 
 /** Returns the upload timeout in milliseconds. It permits a speed of 32 bytes per millisecond, plus a minute. */
 export const uploadTimeoutMs = (bytes: number): number => 60_000 + Math.ceil(bytes / 32)
+
+/** A file, with its hash and type, which must be known before it is sent. */
+export interface FileFacts {
+  body: StreamedBody
+  /** In hexadecimal. */
+  sha256: string
+  contentType: string
+}
+
+/** Reads a file once to determine its hash and type. */
+export async function readFileFacts(content: string | Uint8Array, name: string, sha256?: string): Promise<FileFacts> {
+  const body = await streamedContent(content, name, sha256)
+  const hash = createHash('sha256')
+  const head: Uint8Array[] = []
+  let headBytes = 0
+  for await (const chunk of body.open()) {
+    hash.update(chunk)
+    if (headBytes < SNIFF_BYTES) head.push(chunk)
+    headBytes += chunk.length
+  }
+  return { body, sha256: hash.digest('hex'), contentType: sniffContentType(Buffer.concat(head), name) }
+}

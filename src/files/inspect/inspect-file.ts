@@ -4,7 +4,6 @@ import { SNIFF_BYTES } from '../content-type.ts'
 import { contentProblem } from '../file-content.ts'
 import { FileWindow } from './file-window.ts'
 import { EXPECTED, FORMATS, type FormatName, formatOf, isOfFormat } from './formats.ts'
-import { marketplaceWarning } from './marketplace-limits.ts'
 
 /** A problem of a local file and its fix. In errors, the message follows the word "is". */
 export interface FileProblem {
@@ -95,4 +94,34 @@ function contradiction(expected: FormatName, actual: FormatName | null): Inspect
   if (actual === null || actual === 'text') return problem(`not ${wanted}, despite its name`, AGAIN)
   const { name, extension } = FORMATS[actual]
   return problem(`${name}, despite its name`, `Rename it to end in ${extension}, or replace it.`)
+}
+
+/** The maximum file size of a marketplace, according to its documentation. */
+interface Limit {
+  marketplace: string
+  bytes: number
+  /** Formats to which the limit applies. */
+  formats: readonly FormatName[]
+  source: string
+}
+
+/**
+ * docs/drops.md has the same table. It doesn't include limits above the size that gdn uploads, such as OpenSea's 300 MB
+ * (https://docs.opensea.io/docs/media-and-traits).
+ */
+export const MARKETPLACE_LIMITS: readonly Limit[] = [
+  {
+    marketplace: 'Crypto.com NFT',
+    bytes: 30_000_000,
+    formats: ['png', 'jpeg', 'webp', 'gif'],
+    source: 'https://help.crypto.com/en/articles/5588880-nft-creation',
+  },
+]
+
+/** Returns a warning that names the marketplaces with a lower limit, or null. */
+function marketplaceWarning(format: FormatName, size: number): string | null {
+  const over = MARKETPLACE_LIMITS.filter(({ bytes, formats }) => size > bytes && formats.includes(format))
+  if (over.length === 0) return null
+  const limits = over.map(({ marketplace, bytes }) => `${marketplace} (${bytes / 1_000_000} MB)`)
+  return `is ${(size / 1_000_000).toFixed(1)} MB, more than the limit of ${limits.join(' and ')}`
 }

@@ -6,10 +6,9 @@ import type { ApiClient } from '../../client/api-client.ts'
 import { readNft } from '../../client/read-records.ts'
 import { lacksEndpoint } from '../../client/responses.ts'
 import type { AcceptedObjects, OperationRequest } from '../../state/operations.ts'
-import { metadataHash } from './content.ts'
-import { type Found, findMinted } from './find-minted.ts'
+import { metadataHash, ownersOf } from './content-and-owners.ts'
 import { IDS_PER_CALL, LISTING_LAG_MS, listIds, readPages, SEARCH_GAP_MS } from './listing.ts'
-import { ownersOf } from './owners.ts'
+import { type Found, findMinted } from './match-groups.ts'
 
 /** The result of searching the server for an operation with an unknown outcome. */
 export type SearchResult =

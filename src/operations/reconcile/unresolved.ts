@@ -2,7 +2,7 @@ import type { Blockchain } from '../../api/blockchains.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import { collectionNumbersOf } from '../../state/collections.ts'
 import { unresolvedBodies } from '../../state/row-requests.ts'
-import { metadataHash, sentMetadata } from './content.ts'
+import { metadataHash, sentMetadata } from './content-and-owners.ts'
 
 /**
  * Returns the contents of rows and commands with an unknown outcome. An NFT with the same content may belong to one of

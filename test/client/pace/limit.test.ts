@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { parseRateLimitPolicy } from '../../../src/client/announcements.ts'
 import { ownLimit, sharedLimit } from '../../../src/client/pace/limit.ts'
-import { parseRateLimitPolicy } from '../../../src/client/rate-limit-policy.ts'
 
 describe('a server with a false rate limit', () => {
   test.each(['"getnfts";q=1;w=999999999', '"getnfts";q=0;w=1', '"getnfts";q=0;w=999999999'])(

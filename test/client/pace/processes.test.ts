@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { bootClock } from '../../../src/core/boot-clock.ts'
+import { bootClock } from '../../../src/core/time.ts'
 import { bundleProcess } from '../../helpers/bundle-process.ts'
 
 const SOAK = process.env.GDN_SOAK === '1'

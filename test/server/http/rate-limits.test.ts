@@ -1,6 +1,6 @@
 /** @module-tag slow */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { parseRateLimitPolicy } from '../../../src/client/rate-limit-policy.ts'
+import { parseRateLimitPolicy } from '../../../src/client/announcements.ts'
 import { createMemoryLimiter } from '../../../src/server/http/memory-limiter.ts'
 import { newApiKey, registerApiKey } from '../../../src/server/services/authenticate.ts'
 import { localAccountId } from '../../../src/server/store/accounts.ts'

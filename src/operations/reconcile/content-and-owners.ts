@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import type { NftRecord } from '../../api/nft-record.ts'
 import { canonicalJson } from '../../core/canonical-json.ts'
 
 /** Returns a hash of metadata that doesn't depend on the order of keys. */
@@ -27,3 +28,25 @@ export function looseTitle(metadata: unknown): string {
 
 /** Returns the metadata of the rows in the bytes of a request. */
 export const sentMetadata = (body: string): unknown[] => (JSON.parse(body) as { metadata: unknown[] }).metadata
+
+const EVM_LENGTH = 42
+
+/**
+ * Converts EVM addresses to lower case, because their case may be a checksum. Addresses of other blockchains don't
+ * begin with `0x` and are unchanged.
+ */
+export function addressKey(address: string): string {
+  return address.length === EVM_LENGTH && address.startsWith('0x') ? address.toLowerCase() : address
+}
+
+/** Returns the current owner of an NFT; null if the server doesn't know it yet. */
+export const currentOwnerOf = ({
+  receiver_wallet_address: owner,
+}: Pick<NftRecord, 'receiver_wallet_address'>): string | null => (owner ? addressKey(owner) : null)
+
+/**
+ * Returns the possible owners of an NFT before any transfer: its receiver, and its sender if it is minted to a sender.
+ */
+export function ownersOf({ receiver, sender }: { receiver: string; sender: string | null }): string[] {
+  return [...new Set([receiver, sender ?? receiver].map(addressKey))]
+}
