@@ -112,7 +112,7 @@ export interface BatchOptions extends RunOptionFlags {
   backend?: SeenBackend
   blockchain: Blockchain
   contractAddress: string
-  /** Whether the NFT was burned after its mint, as far as this machine knows. The status is still that of the mint. */
+  /** The path of the manifest; null for none, or for standard input. */
   manifestPath: string | null
   /** The value of `--run <name>`. */
   runName?: string | undefined

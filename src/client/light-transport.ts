@@ -27,7 +27,7 @@ export function createLightTransport(): Transport {
   const scheme = (protocol: string): Promise<Scheme> => {
     let loading = schemes.get(protocol)
     if (loading === undefined) {
-      loading = protocol === 'https:' ? loadHttps() : loadHttp()
+      loading = load(protocol)
       schemes.set(protocol, loading)
     }
     return loading
@@ -58,14 +58,9 @@ export function createLightTransport(): Transport {
   }
 }
 
-async function loadHttp(): Promise<Scheme> {
-  const http = await import('node:http')
-  return { request: http.request, agent: new http.Agent({ keepAlive: true, timeout: KEEP_ALIVE_MS }) }
-}
-
-async function loadHttps(): Promise<Scheme> {
-  const https = await import('node:https')
-  return { request: https.request, agent: new https.Agent({ keepAlive: true, timeout: KEEP_ALIVE_MS }) }
+async function load(protocol: string): Promise<Scheme> {
+  const { request, Agent } = await (protocol === 'https:' ? import('node:https') : import('node:http'))
+  return { request, agent: new Agent({ keepAlive: true, timeout: KEEP_ALIVE_MS }) }
 }
 
 function headersOf({ headers, body, stream }: TransportRequest): Record<string, string | number> {

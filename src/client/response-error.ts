@@ -2,7 +2,7 @@ import { isBlockchain } from '../api/blockchains.ts'
 import type { EndpointName } from '../api/endpoints.ts'
 import { errorFormA, errorFormB } from '../api/errors.ts'
 import { HEADERS, REFERENCE_ERRORS, SHUFFLE_ERRORS, VALUE_ERRORS } from '../api/headers.ts'
-import { GdnError } from '../core/errors.ts'
+import { type ErrorCode, GdnError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
 import { redactText } from '../core/redact.ts'
 import { badResponse, describeResponse, isNotNow, isNotReady, type ResponseDetails } from './responses.ts'
@@ -13,55 +13,46 @@ export function responseError(name: EndpointName | string, url: string, response
   const said = readErrorForm(parseJson(response.body))
   const details: ResponseDetails = { status: response.status, ...said }
   const words = said === null ? describeResponse(response) : sentence(said)
+  const code = response.headers[HEADERS.errorCode]
+  const error = (code: ErrorCode, message: string, hint: string | undefined) =>
+    new GdnError(code, message, { hint, details })
   if (isNotReady(response)) {
-    return new GdnError('not_ready', said?.message ?? words, {
-      hint: 'Nothing was accepted. Fund the signer or set up the network, as the error describes. Then repeat the request.',
-      details,
-    })
+    const hint =
+      'Nothing was accepted. Fund the signer or set up the network, as the error describes. Then repeat the request.'
+    return error('not_ready', said?.message ?? words, hint)
   }
   if (isNotNow(response)) {
-    return new GdnError('unreachable', `the server is temporarily unavailable: ${words}`, {
-      hint: 'Try again later.',
-      details,
-    })
+    return error('unreachable', `the server is temporarily unavailable: ${words}`, 'Try again later.')
   }
-  if (response.headers[HEADERS.errorCode] === REFERENCE_ERRORS.conflict) {
-    return new GdnError('refused', words, {
-      hint: 'Nothing was created. Use another ID, or send the content that belongs to this ID.',
-      details,
-    })
+  if (code === REFERENCE_ERRORS.conflict) {
+    const hint = 'Nothing was created. Use another ID, or send the content that belongs to this ID.'
+    return error('refused', words, hint)
   }
-  if (response.headers[HEADERS.errorCode] === SHUFFLE_ERRORS.notFinal) {
-    return new GdnError('refused', words, {
-      hint: 'Nothing was sent to the chain. Run the command again later.',
-      details: { ...details, code: SHUFFLE_ERRORS.notFinal },
-    })
+  if (code === SHUFFLE_ERRORS.notFinal) {
+    const hint = 'Nothing was sent to the chain. Run the command again later.'
+    return new GdnError('refused', words, { hint, details: { ...details, code } })
   }
-  if (response.headers[HEADERS.errorCode] === VALUE_ERRORS.hasValue) {
-    return new GdnError('not_confirmed', words, {
-      hint: 'Run the same command again for the blockchain that the message names, or add --yes to confirm the cost.',
-      details,
-    })
+  if (code === VALUE_ERRORS.hasValue) {
+    const hint =
+      'Run the same command again for the blockchain that the message names, or add --yes to confirm the cost.'
+    return error('not_confirmed', words, hint)
   }
   switch (response.status) {
-    case 401:
-      return new GdnError('unauthorized', `the server requires a valid API key: ${words}`, {
-        hint: `Set GDN_API_KEY, or run \`gdn auth login --base-url ${new URL(url).origin}\`.`,
-        details,
-      })
-    case 403:
-      return new GdnError('forbidden', `the API key is not permitted to use ${name}: ${words}`, {
-        hint: 'Check the permissions of the key, or use another key.',
-        details,
-      })
-    case 429:
-      return new GdnError('rate_limited', `the server's rate limit was reached: ${words}`, {
-        hint: 'Wait and try again, or set a lower --rate.',
-        details,
-      })
+    case 401: {
+      const hint = `Set GDN_API_KEY, or run \`gdn auth login --base-url ${new URL(url).origin}\`.`
+      return error('unauthorized', `the server requires a valid API key: ${words}`, hint)
+    }
+    case 403: {
+      const message = `the API key is not permitted to use ${name}: ${words}`
+      return error('forbidden', message, 'Check the permissions of the key, or use another key.')
+    }
+    case 429: {
+      const message = `the server's rate limit was reached: ${words}`
+      return error('rate_limited', message, 'Wait and try again, or set a lower --rate.')
+    }
     default:
       return said !== null && response.status >= 400 && response.status < 500
-        ? new GdnError('refused', words, { hint: refusalHint(words), details })
+        ? error('refused', words, refusalHint(words))
         : badResponse(url, response)
   }
 }

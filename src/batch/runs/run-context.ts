@@ -13,7 +13,6 @@ export type Stop = NonNullable<BatchSummary['stopped']>
 /** State that sending, uploading and waiting share in one run: the database, the clock, and the stop signal. */
 export class RunContext {
   readonly options: BatchOptions
-  readonly run: string
   readonly client: BatchClient
   readonly pacer: BatchPacer
   readonly store: StoredRun
@@ -30,8 +29,7 @@ export class RunContext {
   /** Time when each request of this call was accepted, by the request's ID in the database. */
   readonly acceptedAt = new Map<number, number>()
   readonly #sleep: (ms: number, signal?: AbortSignal) => Promise<void>
-  readonly #shortage: () => Promise<string | null>
-  readonly #sufficientLimit: () => Promise<string | null>
+  readonly #deps: Pick<BatchDeps, 'shortage' | 'sufficientLimit'>
   readonly #halt = new AbortController()
   /** The reason why requests are paused; null if they aren't. */
   heldFor: string | null = null
@@ -43,14 +41,12 @@ export class RunContext {
   constructor(options: BatchOptions, deps: BatchDeps, store: StoredRun, limit: RunLimit = { run: store.id }) {
     this.options = options
     this.limit = limit
-    this.run = store.id
     this.store = store
     this.client = deps.client
     this.pacer = deps.pacer
     this.now = deps.now ?? (() => performance.now())
     this.#sleep = deps.sleep ?? sleep
-    this.#shortage = deps.shortage ?? (async () => null)
-    this.#sufficientLimit = deps.sufficientLimit ?? (async () => null)
+    this.#deps = deps
     this.startedAt = this.now()
     // Outcomes that an earlier call left unknown became unknown before this call. Don't use their recorded times,
     // because the wall clock may have been changed in between.
@@ -92,7 +88,7 @@ export class RunContext {
     const { counts, drop } = this.store
     if (drop.maxCost === null && drop.maxFee === null) return null
     try {
-      const { costs } = await this.client.call('getruncosts', { run: this.run }, { signal: this.halt })
+      const { costs } = await this.client.call('getruncosts', { run: this.store.id }, { signal: this.halt })
       return reasonOfRun(costs.waiting, counts.pending + counts.unknown > 0)
     } catch (error) {
       if (!(error instanceof GdnError)) throw error
@@ -106,11 +102,11 @@ export class RunContext {
    * @param response the reason in the server's response, which may be incomplete
    */
   async whyHeld(cause: 'rate_limited' | 'not_ready' | 'max_cost', response: string): Promise<string> {
-    if (cause === 'not_ready') return (await this.#shortage()) ?? response
+    if (cause === 'not_ready') return (await this.#deps.shortage?.()) ?? response
     if (cause !== 'max_cost') return response
     const reason = (await this.whyWaiting(null)) ?? response
-    const enough = await this.#sufficientLimit()
-    return enough === null
+    const enough = await this.#deps.sufficientLimit?.()
+    return enough == null
       ? reason
       : `${reason}; --max-cost ${enough} or more is enough for all rows at the current fees`
   }
