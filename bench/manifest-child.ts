@@ -64,7 +64,7 @@ const plan = (): Promise<number> => start(async (store) => store.counts.total)
 async function answer(share: number): Promise<number> {
   return await start(async (store, { plan: planned }) => {
     const set = store.drop.setId ?? 0
-    const build = requestsOf({ store, rows: { set }, plan: planned, urlOf: () => '' })
+    const build = requestsOf(store, { set }, planned, () => '')
     const count = Math.floor(planned.requests * share)
     await store.read((sql) => sql.script(CACHE))
     for (let request = 0; request < count; request += TOGETHER) {

@@ -45,10 +45,7 @@ export async function checkBackend(
     })
     await store.reload()
   }
-  return {
-    restored,
-    notes: restored ? [noteOf(lost.length)] : [],
-  }
+  return { restored, notes: restored ? [noteOf(lost.length)] : [] }
 }
 
 /** Returns the note about a restored backend. A moved data directory counts as restored, but loses nothing. */

@@ -70,7 +70,7 @@ async function describePlan(
 ): Promise<DryRun> {
   let bytes = 0
   let firstRequest: DryRun['firstRequest'] = null
-  const build = requestsOf({ store, rows: gathered.rows, plan, urlOf: () => UPLOADED })
+  const build = requestsOf(store, gathered.rows, plan, () => UPLOADED)
   for (let request = 0; request < plan.requests; request++) {
     const { endpoint, body, rows } = await build({ request, from: 0, size: plan.rowsOf(request).length }, UNNAMED)
     firstRequest ??= { endpoint, body }

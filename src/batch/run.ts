@@ -190,7 +190,7 @@ async function sendAll(context: RunContext, plan: RequestPlan, rows: RowsIn, pol
   const urlOf = await uploadFiles(context, plan, rows)
   if (urlOf === null) return { requests: 0, attempts: 0 }
   await limitFees(context)
-  const requestOf = requestsOf({ store, rows, plan, urlOf })
+  const requestOf = requestsOf(store, rows, plan, urlOf)
   return await new Sender(context, plan, requestOf, () => void poller.pollAside()).run()
 }
 

@@ -103,8 +103,8 @@ function escapeName(name: string): string {
   return name.replace(/[\r\n"]/g, (char) => encodeURIComponent(char))
 }
 
-/** The slowest upload speed for which the timeout suffices, in bytes per millisecond. */
-const UPLOAD_BYTES_PER_MS = 32
+/** Returns how long an upload may take, in milliseconds. It permits a speed of 32 bytes per millisecond. */
+export const uploadMs = (bytes: number): number => Math.ceil(bytes / 32)
 
 /**
  * Uploads a file.
@@ -120,7 +120,7 @@ export async function upload(
   const { contentType, body } = await multipartFile(content, name, sha256)
   const target = await targetOf(server, 'files')
   const headers = { 'content-type': contentType }
-  const extraMs = Math.ceil(body.size / UPLOAD_BYTES_PER_MS)
+  const extraMs = uploadMs(body.size)
   const once = () => server.dispatch.post({ ...target, content: { stream: body }, headers, signal, extraMs })
   try {
     return await decode('files', target.url, await retryRead(target.url, server.clock, signal, once))

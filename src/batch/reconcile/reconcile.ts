@@ -74,7 +74,8 @@ export async function reconcile(context: RunContext, inputs: ReconcileInputs): P
   const reconciled = await write(context, open, decision)
   reconciled.adopted += named.size
   await context.store.recount()
-  context.emit({ type: 'reconciled', ...counted(reconciled) })
+  const { adopted, absent, undecided } = reconciled
+  context.emit({ type: 'reconciled', adopted, absent, undecided })
   context.emitRows()
   return reconciled
 }
@@ -134,8 +135,6 @@ const NOTHING_OPEN: Decision = {
   proof: { request: null, rewrites: false },
   passing: false,
 }
-
-const counted = ({ adopted, absent, undecided }: Reconciled) => ({ adopted, absent, undecided })
 
 async function decide(
   context: RunContext,

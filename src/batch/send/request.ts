@@ -74,13 +74,6 @@ export function buildRequest(
   return { endpoint: endpoint.name, body }
 }
 
-interface Source {
-  store: StoredRun
-  rows: RowsIn
-  plan: RequestPlan
-  urlOf: FileUrlOf
-}
-
 /** A request to send, with its rows. */
 export interface Outgoing {
   endpoint: MintEndpoint
@@ -112,7 +105,7 @@ export const namingOf = (client: BatchClient, { label = null }: BatchOptions): N
 export type BuildRequest = (piece: RequestPart, naming: Naming) => Promise<Outgoing>
 
 /** Returns a function that builds requests of a plan from the stored rows. */
-export function requestsOf({ store, rows, plan, urlOf }: Source): BuildRequest {
+export function requestsOf(store: StoredRun, rows: RowsIn, plan: RequestPlan, urlOf: FileUrlOf): BuildRequest {
   const { drop } = store
   const markers = markerOf(drop)
   const collection = { contractAddress: drop.contract, blockchain: drop.blockchain, dynamic: drop.dynamic }

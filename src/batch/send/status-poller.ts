@@ -200,13 +200,14 @@ export class StatusPoller {
     }
     const metadata = sentMetadata(request.body)
     const withNfts = rows.filter(({ nftGdnId }) => nftGdnId !== null)
-    const sent = withNfts.map(({ position }) => this.#identity(metadata[position]))
+    const sent = withNfts.map(({ position }) => identityOf(metadata[position], this.#markerKey))
     const seen = withNfts.map(({ nftGdnId }, index): SeenRecord => {
       const record = found.get(nftGdnId ?? '')
       if (record === undefined) return null
       // An updated NFT has different metadata. Only gdn backends support updates, and they keep the order.
       const isUpdated = (record.revision ?? 0) > 0
-      return { id: record.nft_gdn_id, metadata: isUpdated ? sent[index] : this.#identity(record.request_metadata) }
+      const metadata = isUpdated ? sent[index] : identityOf(record.request_metadata, this.#markerKey)
+      return { id: record.nft_gdn_id, metadata }
     })
     const matched = matchIds(sent, seen)
     if (matched === null) return null
@@ -226,10 +227,6 @@ export class StatusPoller {
     })
     store.countMove('accepted', 'unknown', moved.filter(({ id }) => id === null).length)
     return await store.read((sql) => rowsOfRequest(sql, store.drop, request.id))
-  }
-
-  #identity(metadata: unknown): string {
-    return identityOf(metadata, this.#markerKey)
   }
 
   #endOf(record: NftRecord): NftEnd | null {

@@ -3,7 +3,7 @@ import { SNIFF_BYTES, sniffContentType } from '../../files/content-type.ts'
 import type { UploadOptions } from '../api-client.ts'
 import type { RetryClock } from '../retry-clock.ts'
 import type { StreamedBody, Transport } from '../transport.ts'
-import { streamedContent } from '../upload.ts'
+import { streamedContent, uploadMs } from '../upload.ts'
 
 /** The user's own storage, from which a server can download files. */
 export interface Storage {
@@ -19,8 +19,8 @@ export interface StorageLine {
   clock: RetryClock
 }
 
-/** Returns the upload timeout in milliseconds. It permits a speed of 32 bytes per millisecond, plus a minute. */
-export const uploadTimeoutMs = (bytes: number): number => 60_000 + Math.ceil(bytes / 32)
+/** Returns the timeout of an upload, in milliseconds. It includes a minute for the response. */
+export const uploadTimeoutMs = (bytes: number): number => 60_000 + uploadMs(bytes)
 
 /** A file, with its hash and type, which must be known before it is sent. */
 export interface FileFacts {

@@ -1,0 +1,38 @@
+import type { Transport } from './transport.ts'
+
+/** Number of requests before undici is loaded. Loading it takes as long as hundreds of small requests. */
+const FEW_REQUESTS = 100
+
+/** Passes the first `few` requests to one transport, and all others to another, which is created when it is needed. */
+export function growingTransport(first: Transport, few = FEW_REQUESTS, create = loadPool): Transport {
+  let left = few
+  let other: Promise<Transport> | undefined
+  const listeners: (() => void)[] = []
+  const grow = async () => {
+    const created = await create()
+    for (const listener of listeners) created.onDisconnect?.(listener)
+    return created
+  }
+  return {
+    async request(request) {
+      if (left > 0) {
+        left--
+        return await first.request(request)
+      }
+      other ??= grow()
+      return await (await other).request(request)
+    },
+    onDisconnect(listener) {
+      listeners.push(listener)
+      first.onDisconnect?.(listener)
+    },
+    async close() {
+      await Promise.all([first.close(), other?.then((created) => created.close())])
+    },
+  }
+}
+
+async function loadPool(): Promise<Transport> {
+  const { createPoolTransport } = await import('./pool-transport.ts')
+  return createPoolTransport()
+}
