@@ -2,12 +2,12 @@ import type { CommandEffect, CommandModule, GdnCommand } from './command.ts'
 import type { Deps } from './deps.ts'
 
 /**
- * A command as declared in this table. Routing, suggestions and most help need only this data, so a command's file is
- * loaded only when the command runs.
+ * A command as declared in this table. Routing, suggestions and most of the help need only this data. A command's file
+ * is therefore loaded only when the command runs.
  */
 export interface Verb {
   readonly name: string
-  /** The full name with the noun: `nft mint`. */
+  /** The full name, including the noun, such as `nft mint`. */
   readonly command: string
   readonly effect: CommandEffect
   readonly summary: string

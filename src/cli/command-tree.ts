@@ -1,6 +1,8 @@
 import type { CommandEffect, ValueType } from './command.ts'
 
-/** The command line as data: the output of `gdn help --json`, and the source of the man page and completions. */
+/**
+ * The command line as data. `gdn help --json` prints this data, and the man page and completions are generated from it.
+ */
 export interface CommandTree {
   name: 'gdn'
   version: string
@@ -14,14 +16,14 @@ export interface CommandTree {
   environment: { name: string; summary: string; flag: string | null }[]
 }
 
-/** A group of `gdn --help`. Its entries are commands, or nouns with commands. */
+/** A group in `gdn --help`. Its entries are commands, or nouns that have commands. */
 export interface TreeGroup {
   title: string
   entries: { name: string; summary: string; is_command: boolean }[]
 }
 
 export interface TreeCommand {
-  /** The name without `gdn`: `nft mint`. */
+  /** The name without `gdn`, such as `nft mint`. */
   name: string
   group: string
   summary: string
@@ -54,15 +56,15 @@ export interface TreeFlag {
   type: ValueType | 'boolean'
   values: string[] | null
   repeatable: boolean
-  /** Whether the command requires the value. Values of other flags may come from the configuration. */
+  /** Whether the value must be on the command line. Other values may come from the configuration. */
   required: boolean
-  /** The default that the summary ends with, in parentheses. True for a flag without a value that is on by default. */
+  /** The default in parentheses at the end of the summary. True if the flag has no value and is on by default. */
   default: string | true | null
 }
 
 export interface TreeExitCode {
   code: number
   meaning: string
-  /** Values of `error.code` with this exit code. */
+  /** Values of `error.code` that have this exit code. */
   errors: string[]
 }

@@ -9,8 +9,8 @@ export interface CommandModule {
 }
 
 /**
- * The effect of a command. `read` changes only caches. `write` changes files, settings, or records on this machine or a
- * server. `spend` sends transactions, or requests them from a server, which costs money on a public network.
+ * What a command may change. `read` changes only caches. `write` changes files, settings, or records on this machine or
+ * a server. `spend` sends transactions, or requests them from a server, which costs money on a public network.
  */
 export type CommandEffect = 'read' | 'write' | 'spend'
 
@@ -20,7 +20,7 @@ export interface CommandText {
   about?: string
   /** At least one example: a comment and the lines to type. */
   examples: readonly [does: string, line: string, ...more: string[]][]
-  /** Aliases of long flags, mostly names of API fields. */
+  /** Aliases for long flags. Most of them are names of API fields. */
   aliases?: Readonly<Record<string, string>>
 }
 
@@ -57,10 +57,10 @@ export type ValueType =
 /** A Commander command with additional data for gdn's help and flag parsing. */
 export class GdnCommand extends Command {
   readonly text: CommandText
-  /** Facts about each long flag that Commander's `Option` doesn't store. */
+  /** Data about each long flag that Commander's `Option` doesn't store. */
   readonly flagFacts = new Map<string, { takes: Takes | undefined; repeatable: boolean; required: boolean }>()
 
-  /** Whether --timeout limits everything that the command waits for. */
+  /** Whether --timeout limits all waits of the command. */
   endsAtTimeout = false
 
   constructor(text: CommandText) {
@@ -82,7 +82,7 @@ export class GdnCommand extends Command {
     return super.passThroughOptions(passThrough)
   }
 
-  /** The usage line after the command's name, if Commander's usage line is misleading. */
+  /** The usage line without the command's name, for commands whose generated usage line would be misleading. */
   usageLine: string
 
   /** Adds flags and arguments that several commands share. */
@@ -92,7 +92,7 @@ export class GdnCommand extends Command {
   }
 
   /**
-   * Adds a flag with a value. Two different values are an error, unless the flag is repeatable.
+   * Adds a flag with a value. If the flag isn't repeatable, two different values are an error.
    *
    * @param given the function that parses the value, or all settings of the flag
    */
@@ -140,7 +140,8 @@ export class GdnCommand extends Command {
   }
 
   /**
-   * Adds an argument that must be one of a few words. The command itself rejects other words and suggests the nearest.
+   * Adds an argument that must be one of a few words. The command itself rejects other words and suggests the nearest
+   * word.
    */
   wordArgument(name: string, words: readonly string[]): this {
     const argument = new Argument(name)
@@ -155,7 +156,7 @@ export const usageHint = (command: GdnCommand) => `Run \`gdn ${command.name()} -
 /** Parses the value of a flag. Throws a GdnError that names the flag. */
 export interface Parse<Value> {
   (raw: string, flag: string): Value
-  /** The type of the value. By default, it follows from the flag's name and placeholder. */
+  /** The type of the value. By default, it is inferred from the flag's name and placeholder. */
   readonly takes?: Takes
 }
 
@@ -196,6 +197,6 @@ export const noServerNamed = (flag: string, hint: string) => flagError(flag, 'no
 export const wrongAddress = (address: string, problem: string, flag: string) =>
   flagError(flag, `"${withoutKey(address)}" ${problem}`)
 
-/** Creates the error for `-c=0x…`, where the value of a short flag starts with an equals sign. */
+/** Creates the error for `-c=0x…`, in which an equals sign precedes the value of a short flag. */
 const equalsAfterShort = (short: string, long: string, raw: string) =>
   flagError(short, `the value "${raw}" begins with "="`, `Use ${short} ${raw.slice(1)} or ${long}=${raw.slice(1)}.`)

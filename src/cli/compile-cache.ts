@@ -3,12 +3,12 @@ import { isAbsolute, join } from 'node:path'
 
 type Env = NodeJS.ProcessEnv
 
-/** Node.js 22.8 and later provide `enableCompileCache`. */
+/** The `node:module` module. Node.js 22.8 and later have `enableCompileCache`. */
 type NodeModule = typeof import('node:module') & { enableCompileCache?: (folder: string) => unknown }
 
 /**
- * Lets Node.js cache the compiled code of this program in `<user cache>/gdn/compile`, for later commands. Without a
- * folder, Node.js uses one in the system's temporary folder, which another user can create first. Cached code runs with
+ * Lets Node.js cache this program's compiled code for later commands, in `<user cache>/gdn/compile`. By default,
+ * Node.js would use the system's temporary folder, where another user can create the cache first. Cached code runs with
  * the user's permissions.
  */
 export function keepCompiledCode(env: Env): void {
@@ -34,7 +34,7 @@ export function compileCacheFolder(
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const found = lstatSync(folder)
-    // On Windows, access control lists make the folder private.
+    // On Windows, the folder's access control list makes it private.
     const isOwn = platform === 'win32' || (found.uid === uid && (found.mode & 0o077) === 0)
     return found.isDirectory() && isOwn ? folder : null
   } catch {

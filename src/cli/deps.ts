@@ -15,25 +15,25 @@ import type { Io } from './io/io.ts'
 import type { OutStream } from './io/out-stream.ts'
 import type { Signals } from './io/signals.ts'
 
-/** The parts of the process that commands use. Tests pass their own. */
+/** The parts of the process that commands use. Tests replace them. */
 export interface Edge {
   env: NodeJS.ProcessEnv
   cwd: string
   stdin: Readable & { isTTY?: boolean }
   stdout: OutStream
   stderr: OutStream
-  /** The command that started this program, for starting it again in the background. */
+  /** The command line of this program, which is used to start another process in the background. */
   program: Command
   signals: Signals
-  /** Defaults to the system keyring. */
+  /** Opens a keyring. Default: the system keyring. */
   openKeyring?: OpenKeyring
-  /** Default: permits everything that the command itself confirms. */
+  /** Permits spending. Default: permits everything that the command itself confirms. */
   permit?: PermitSpending
-  /** Called by dry runs. Default: their cost is not shown. */
+  /** Called by dry runs to show the cost. Default: the cost isn't shown. */
   quote?: QuoteSpending | undefined
-  /** Default: the command has no plan to compare with. */
+  /** Compares the requests with a plan. Default: the command has no plan. */
   checkPlan?: CheckPlan | undefined
-  /** Defaults to the system's clock. */
+  /** The clock. Default: the system clock. */
   clock?: Clock
 }
 
@@ -46,24 +46,30 @@ export type SpendingKind = { kind: 'collection'; name: string; royaltyBps: numbe
 /** The requests that a command is about to send. */
 export type Spending = SpendingKind & {
   connection: Pick<Connection, 'client' | 'server' | 'settings'>
-  /** Null if unknown. */
+  /** The blockchain; null if unknown. */
   blockchain: Blockchain | null
   /** Looks up an unknown blockchain. */
   findBlockchain?: (() => Promise<Blockchain | null>) | undefined
-  /** The run of the requests; null for changes that a plan makes. */
+  /** The run to which the requests belong; null for changes that a plan makes. */
   run: SpendingRun | null
 }
 
 /** A run of a manifest, or a single operation. */
 export interface SpendingRun {
   id: string
-  /** Whether the command sends one request, which takes effect at most once. */
+  /** Whether the command sends a single request, which takes effect at most once. */
   isOperation: boolean
-  /** Whether a server that limits costs limits these requests: they are mints, or the command has a limit for them. */
+  /**
+   * Whether a server that supports cost limits can limit these requests: they are mints, or the command has a limit for
+   * them.
+   */
   canLimit: boolean
-  /** Number of NFTs in earlier requests that are accepted but not minted. */
+  /** Number of NFTs in earlier requests that are accepted but not minted yet. */
   accepted: number
-  /** The limit of the run on this machine, in wei; null if it has none. `isSet`: this command sets the limit. */
+  /**
+   * The run's limit on this machine, in wei; null if there is none. `isSet` indicates whether this command sets the
+   * limit.
+   */
   maxCost: { wei: bigint; isSet: boolean } | null
 }
 
@@ -74,21 +80,21 @@ export interface WalletSpending {
   settings: Settings
   /** The symbol of the coin; null if unknown. */
   coin: string | null
-  /** Whether they may cost money: false only on an embedded chain of the server. */
+  /** Whether the transactions may cost money. They are free only on an embedded chain of the server. */
   isPublic: boolean
-  /** Their maximum total cost, in wei. */
+  /** The maximum total cost of the transactions, in wei. */
   most: bigint
 }
 
 /**
- * Called before anything that may cost money is sent. Throws to refuse it. Returns the cost limit that each request
- * must carry, in wei; null if only the run's own limit applies.
+ * Called before any request or transaction that may cost money. It throws to refuse the spending. Returns the cost
+ * limit to set in each request, in wei; null if only the run's own limit applies.
  */
 export type PermitSpending = (spending: Spending | WalletSpending) => Promise<bigint | null>
 
 /**
- * Called by a dry run with the request that it would send, so that the caller can show its cost. Without a dry run, the
- * prompt before the request shows the cost.
+ * Called by a dry run with the request that it would send, so that the caller can show the cost. A real run shows the
+ * cost in its prompt instead.
  *
  * @param gas returns the typical use of the requests; null if unknown
  * @param refuseAbove throws `max_cost` if the requests may exceed a limit for which the dry run has no flag
@@ -106,14 +112,14 @@ export type QuoteSpending = (
 export type Intent = Readonly<Record<string, Readonly<Record<string, unknown>>>>
 
 /**
- * Called by a dry run with what the command would do, and before the first request with what the command is about to
- * do. Throws if this differs from the plan that was shown. A request that was already accepted isn't checked again.
+ * Called by a dry run, and before the first request of a real run, with the intended effect of the command. Throws if
+ * the effect differs from the plan that was shown. A request that was already accepted isn't checked again.
  *
- * @param atStart facts that change while the plan runs, so they are compared only before the first request
+ * @param atStart facts that change while the plan runs. They are compared only before the first request.
  */
 export type CheckPlan = (intent: Intent, atStart?: Intent) => void
 
-/** A client that uploads files to the server, or to the profile's storage if the server accepts no uploads. */
+/** A client that uploads files to the server, or to the profile's storage if the server doesn't accept uploads. */
 export interface UploadingClient extends ApiClient {
   /** Returns whether local files can be uploaded. Throws if the storage can't be used. */
   hasPlaceForFiles(signal?: AbortSignal): Promise<boolean>
@@ -135,22 +141,22 @@ export interface Deps extends Clock {
   program: Edge['program']
   signals: CommandSignals
   now: Now
-  /** When this command started, in milliseconds. */
+  /** The time when this command started, in milliseconds since the epoch. */
   startedAt: number
   openKeyring: OpenKeyring
   /** Merges flags, environment, project and user configuration. */
   settings(flags: ConfigFlags): Promise<Settings>
   /** The named wallets and addresses on this machine. */
   addresses(): Promise<AddressBook>
-  /** Identifies the backend of a server once, without sending the key. Later requests go only to that backend. */
+  /** Identifies the backend of a server once, without sending the key. Later requests are only sent to this backend. */
   identify(server: Server, how?: 'once' | 'patiently'): Promise<SeenBackend>
   /** Connects to the server that the settings select. Use `bulk` for many requests. */
   connect(settings: Settings, kind?: TransportKind): Promise<Connection>
   permit: PermitSpending
   quote: QuoteSpending | null
   checkPlan: CheckPlan | null
-  /** Runs another command line in this process. For `gdn mcp`, which serves commands to agents. */
+  /** Runs another command line in this process. Used by `gdn mcp`, which offers commands to agents. */
   run(argv: readonly string[], edge: Edge): Promise<number>
-  /** Sets the exit code of a command that reports no error but exits with a code other than 0. */
+  /** Sets the exit code of a command that fails without an error. */
   setExitCode(code: number): void
 }

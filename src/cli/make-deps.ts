@@ -6,10 +6,10 @@ import type { CommandEdge, Deps } from './deps.ts'
 import type { Io } from './io/io.ts'
 import { VERSION } from './version.ts'
 
-/** The result that a command reports to its caller. */
+/** Data that a command returns to its caller. */
 export interface CommandResult {
   exitCode: number
-  /** The settings that the command loaded last. */
+  /** The last settings that the command loaded. */
   settings?: Settings
 }
 

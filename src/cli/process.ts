@@ -21,7 +21,7 @@ export async function runFromProcess(argv: string[]): Promise<number> {
     const code = await run(argv, {
       env,
       cwd: process.cwd(),
-      // Opened on first use, because most commands never read it.
+      // Open stdin on first use, because most commands never read it.
       get stdin() {
         return process.stdin
       },
@@ -42,7 +42,7 @@ export async function runFromProcess(argv: string[]): Promise<number> {
   }
 }
 
-/** Time in which open handles usually close by themselves, if they ever do. */
+/** Time in milliseconds within which open handles normally close by themselves. */
 const LEAVE_WITHIN_MS = 500
 
 /**
@@ -54,11 +54,11 @@ function leaveSoon(code: number): void {
     if (process.stdout.writableLength === 0 && process.stderr.writableLength === 0) process.exit(code)
   }
   setInterval(leave, LEAVE_WITHIN_MS).unref()
-  // Exits as soon as nothing is left to do. Otherwise, Node.js would free its memory first, which takes 2 ms.
+  // Exit as soon as the event loop is empty. Otherwise, Node.js would first free its memory, which takes 2 ms.
   process.once('beforeExit', () => process.exit(code))
 }
 
-/** Returns whether to show the update notice. It isn't shown with --offline or -q, or for machine-readable output. */
+/** Returns whether to show the update notice. It isn't shown with --offline or -q, or with machine-readable output. */
 async function isForPeople(argv: readonly string[]): Promise<boolean> {
   if (argv.includes('--offline')) return false
   const { ioSettings } = await import('./connect/settings-of-argv.ts')

@@ -18,12 +18,12 @@ const LEADING_VALUE_FLAGS = new Set(['--profile', '--base-url', '--state-dir', '
 /** Flags of `gdn help`. */
 const HELP_FLAGS = ['--json', '--help', '-h', '--no-color', '--no-input', '--quiet', '-q', '--debug']
 
-/** Flags that may come before a command, so they may also be the only arguments. */
+/** Flags that may precede a command, so that they may also be the only arguments. */
 const ROOT_FLAGS = [...new Set([...HELP_FLAGS, ...LEADING_VALUE_FLAGS, '--version', '-V', '--local', '--'])]
 
 /**
- * Finds the command that the arguments name. Flags may come before it, as in `gdn --json nft show …`. A misspelled word
- * never runs a similar command.
+ * Finds the command that the arguments name. Flags may precede the command, as in `gdn --json nft show …`. A misspelled
+ * command never runs a similar one.
  */
 export function route(argv: readonly string[]): CommandRoute {
   const { flags, word: first, rest } = takeWord(argv, ENTRIES)
@@ -52,7 +52,7 @@ function verbRoute(verb: Verb, argv: string[]): CommandRoute {
 }
 
 /**
- * Returns whether the arguments ask for help. `--help` after `--` is meant for the command that `gdn local exec` runs.
+ * Returns whether the arguments request help. `--help` after `--` belongs to the command that `gdn local exec` runs.
  */
 function wantsHelp(argv: readonly string[]): boolean {
   const end = argv.indexOf('--')
@@ -61,7 +61,7 @@ function wantsHelp(argv: readonly string[]): boolean {
 
 /**
  * @param otherwise returns the route for words that name neither a topic nor a command
- * @param noun the noun before `help`; if set, no topic matches
+ * @param noun the noun before `help`. If it is set, no topic matches.
  */
 function helpRoute(
   argv: readonly string[],
@@ -97,7 +97,10 @@ function checkHelpFlag(flag: string): void {
   })
 }
 
-/** Rejects an unknown flag without a command. Flags alone print the help, but `gdn --versoin` must fail in a script. */
+/**
+ * Rejects an unknown flag without a command. Global flags alone print the help, but `gdn --versoin` must fail in a
+ * script.
+ */
 function checkFlagAlone(flag: string, noun = ''): void {
   const name = flag.startsWith('-o=') ? flag : (flag.split('=', 1)[0] ?? flag)
   if (!name.startsWith('-') || ROOT_FLAGS.includes(name)) return
@@ -108,8 +111,9 @@ function checkFlagAlone(flag: string, noun = ''): void {
 }
 
 /**
- * Splits the arguments at the first word that is neither a flag nor its value, or that asks for help. Only the command
- * knows which of its flags take a value, so a word after an unknown flag counts as its value unless it names a command.
+ * Splits the arguments at the first word that is neither a flag nor its value, or that requests help. Only the command
+ * knows which of its flags have a value. A word after an unknown flag therefore counts as its value, unless it names a
+ * command.
  */
 function takeWord(
   argv: readonly string[],

@@ -28,7 +28,7 @@ export async function run(argv: readonly string[], given: Edge): Promise<number>
   knowSecretsOf(given.env)
   const inActions = isInActions(given.env) && !settings.machine
   const words = inActions ? (text: string) => withoutCommands(redactText(text)) : redactText
-  // `Object.create` instead of a spread, which would open stdin for commands that never read it.
+  // Use `Object.create` instead of a spread, which would open stdin even for commands that never read it.
   const signals = commandSignals(given.signals)
   const edge: CommandEdge = Object.create(given, {
     stderr: { value: changed(given.stderr, words) },
@@ -51,12 +51,12 @@ export async function run(argv: readonly string[], given: Edge): Promise<number>
 }
 
 /**
- * Returns a stream that changes all text before writing it. Used to redact secrets and to escape text that a CI runner
- * would execute as a command.
+ * Returns a stream that converts all text before writing it. Used to redact secrets, and to escape text that a CI
+ * runner would execute as a command.
  */
 function changed(stream: OutStream, change: (text: string) => string): OutStream {
   return Object.create(stream, {
-    // Writable, because the spinner replaces this function while it runs.
+    // This property is writable, because the spinner replaces the function while it runs.
     write: {
       value: (text: string | Uint8Array, ...rest: unknown[]) =>
         Reflect.apply(stream.write, stream, [typeof text === 'string' ? change(text) : text, ...rest]),
@@ -162,7 +162,7 @@ async function load(
   return { command, deps, result }
 }
 
-/** Hints for errors that have none. */
+/** Hints for errors that have no hint. */
 const READ_ON: Partial<Record<ErrorCode, string>> = {
   invalid_manifest: 'Run `gdn help manifest` for columns and formats.',
   invalid_config: 'Run `gdn help environment` for files and settings.',
@@ -200,8 +200,8 @@ export async function parse(command: GdnCommand, argv: readonly string[]): Promi
 }
 
 /**
- * Throws for `--run --dry-run`, because commander would take the second flag as the value of the first. A value that
- * begins with two hyphens, even a misspelled flag, needs an equals sign.
+ * Throws for arguments such as `--run --dry-run`, because commander would use the second flag as the value of the
+ * first. A value that begins with two hyphens requires an equals sign.
  */
 function refuseFlagsAsValues(command: GdnCommand, argv: readonly string[]): void {
   const flagOf = (word = '') => command.options.find(({ long, short }) => word === long || word === short)
@@ -217,7 +217,7 @@ function refuseFlagsAsValues(command: GdnCommand, argv: readonly string[]): void
   }
 }
 
-/** Replaces aliases of long flags with the flags: `--receiver-wallet-address=0x…` becomes `--receiver=0x…`. */
+/** Replaces aliases of long flags. For example, `--receiver-wallet-address=0x…` becomes `--receiver=0x…`. */
 function spellAliases(argv: readonly string[], aliases: Readonly<Record<string, string>>): string[] {
   const end = argv.indexOf('--')
   return argv.map((word, i) => {

@@ -25,7 +25,7 @@ export function usageError(error: CommanderError, command: GdnCommand, argv: rea
   })
 }
 
-/** Returns a hint for a file whose name begins with a hyphen, if the command takes a file. */
+/** If the command takes a file, returns a hint for a file whose name begins with a hyphen. */
 function dashedFileHint(argv: readonly string[], { registeredArguments }: GdnCommand): string | undefined {
   const takesFile = registeredArguments.some((one) => FILE_ARGUMENTS.has(one.name()))
   const file = takesFile ? argv.find((word) => DASHED_FILE.test(word)) : undefined
@@ -35,13 +35,13 @@ function dashedFileHint(argv: readonly string[], { registeredArguments }: GdnCom
 const FILE_ARGUMENTS: ReadonlySet<string> = new Set(['manifest', 'plan'])
 const DASHED_FILE = /^-[\w.-]+\.(?:csv|tsv|jsonl?|ndjson)$/i
 
-/** Returns the command to run instead of a flag that users may expect. */
+/** Returns the command to run instead of a flag that users may expect but gdn doesn't have. */
 function insteadOf(message: string, command: GdnCommand): string | undefined {
   if (command.name() !== 'apply' || !message.includes("'--dry-run'")) return undefined
   return 'Run `gdn plan` to show the changes without making them.'
 }
 
-/** Returns a hint for a flag that names a server, if the command works on the files of a backend instead. */
+/** Returns a hint for a flag that selects a server, if the command uses the files of a backend instead. */
 function dataDirHint(message: string, command: GdnCommand): string | undefined {
   const acts = command.options.some(({ long }) => long === '--data-dir')
   if (!acts || !/'--(local|base-url|profile)\b/.test(message)) return undefined
@@ -49,7 +49,7 @@ function dataDirHint(message: string, command: GdnCommand): string | undefined {
 }
 
 /**
- * Returns the flag of an argument such as `--local=true` or `-y=true`, if the command has that flag and it takes no
+ * Returns the flag in an argument such as `--local=true` or `-y=true`, if the command has this flag and it has no
  * value. For a group of short flags, commander reports only the rest, such as `-=true`.
  */
 function switchWithValue(message: string, command: GdnCommand, argv: readonly string[]): string | undefined {
@@ -63,8 +63,8 @@ function switchWithValue(message: string, command: GdnCommand, argv: readonly st
 }
 
 /**
- * Returns a hint for an excess argument: the flag that takes such a value. Doesn't repeat the argument, which may be a
- * key.
+ * Returns a hint for an excess argument that names the flag for such a value. Doesn't repeat the argument, because it
+ * may be a key.
  */
 function excessHint({ code }: CommanderError, command: GdnCommand): string | undefined {
   if (code !== 'commander.excessArguments') return undefined
@@ -80,7 +80,7 @@ function excessHint({ code }: CommanderError, command: GdnCommand): string | und
   return flag === undefined ? undefined : `Did you mean ${flag.flags.replace(/^-\w, /, '')}?`
 }
 
-/** The flags that take a value of a form, the most likely first. */
+/** The flags that accept a certain form of value, the most likely flag first. */
 const FLAGS_FOR: readonly (readonly [(value: string) => boolean, readonly string[]])[] = [
   [(value) => /^https?:/i.test(value), ['--base-url']],
   [(value) => /^(?:0x[0-9a-f]{40}$|@)/i.test(value), ['--contract', '--wallet', '--receiver']],
@@ -90,8 +90,8 @@ const FLAGS_FOR: readonly (readonly [(value: string) => boolean, readonly string
 ]
 
 /**
- * Rewords commander's messages. Doesn't repeat excess arguments or the values of unknown flags, because one of them may
- * be a key.
+ * Rewords commander's messages. Doesn't repeat excess arguments or the values of unknown flags, because they may be
+ * keys.
  */
 function inOurWords({ code, message }: CommanderError, command: GdnCommand): string {
   if (code === 'commander.excessArguments') {
@@ -115,7 +115,7 @@ function nearestFlag(message: string, command: GdnCommand): string | undefined {
   const word = /'(.*)'/s.exec(message)?.[1] ?? ''
   const visible = command.createHelp().visibleOptions(command)
   const names = visible.flatMap(({ long, short }) => [long ?? '', short ?? '']).filter((name) => name.length > 2)
-  // Doesn't suggest the opposite of a flag.
+  // Don't suggest the opposite of a flag.
   const negates = (flag: string) => flag.startsWith('--no-')
   const known = [...names, ...Object.keys(command.text.aliases ?? {})].filter((flag) => negates(flag) === negates(word))
   const name = word.replace(/=.*$/s, '')

@@ -18,7 +18,7 @@ export function dashError(words: readonly string[]): GdnError | undefined {
   return undefined
 }
 
-/** Adds a hint to an error if an argument has typographic quotes, which a shell doesn't interpret. */
+/** Adds a hint to an error if an argument contains typographic quotes, which shells don't interpret. */
 export function withQuotesHint(error: GdnError, argv: readonly string[]): GdnError {
   const isQuoted = argv.some((word) => {
     const value = word.slice(word.indexOf('=') + 1)
@@ -29,7 +29,7 @@ export function withQuotesHint(error: GdnError, argv: readonly string[]): GdnErr
   return error.with({ hint: error.hint === undefined ? quotes : `${quotes}\n${error.hint}` })
 }
 
-/** Warns if a title or name is in quotes that the shell didn't remove, because the quotes become part of the value. */
+/** Warns if a title or name is in quotes that the shell didn't remove. The quotes become part of the value. */
 export function warnOfQuotes(io: Io, flag: string, text: string | undefined): void {
   if (text === undefined || !isInQuotes(text)) return
   io.warn(`${io.errPaint.busy('warning:')} ${flag}: is in quotes, which become part of the value`)

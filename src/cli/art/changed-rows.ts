@@ -1,10 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { openCsv } from '../../manifest/csv.ts'
 
-/**
- * The number of rows of a former manifest, of those whose NFT has other content or another image in the new manifest,
- * of those that differ only in the image, and of those that the new manifest lacks.
- */
+/** The row counts of a comparison of two manifests. `total` is the size of the former manifest. */
 export interface ChangedRows {
   changed: number
   onlyImage: number
@@ -13,7 +10,7 @@ export interface ChangedRows {
 }
 
 /**
- * Compares the rows of two manifests by ID. Ignores the paths of images.
+ * Compares the rows of two manifests by ID, regardless of the paths of their images.
  *
  * @param images the IDs of the rows whose image changed
  * @returns null if one of the manifests can't be read

@@ -15,9 +15,9 @@ const LISTED = 5
 export interface ImagesCheck {
   /** The number of images; null if they were not checked. */
   checked: number | null
-  /** The SHA-256 of the image of each trait; null if one can't be used, or if they were not checked. */
+  /** The SHA-256 of each trait's image; null if an image can't be used or the images were not checked. */
   hashes: readonly string[] | null
-  /** The reason why the images can't be used or were not checked; null if there is none. */
+  /** The reason why the images can't be used or were not checked; null if they are valid. */
   error: GdnError | null
 }
 
@@ -34,17 +34,18 @@ export async function checkImages({ io }: Pick<Deps, 'io'>, art: Art, fit: Fit |
 }
 
 interface ImageWarningOptions {
-  /** Whether an image that can't be used ends the command. Otherwise, it is a warning. */
+  /** Whether to throw if an image can't be used, instead of returning a warning. */
   mayThrow: boolean
   io: Pick<Io, 'warn'>
-  /** Warnings that the command prints later unless it ends. */
+  /** Warnings that the caller prints later, unless this function throws. */
   others: readonly ArtIssue[]
 }
 
 /**
  * Returns warnings about images that can't be used or were not checked.
  *
- * @throws the error of an image that can't be used, after it printed the other warnings, which may name the right image
+ * @throws the error of an image that can't be used. Prints the other warnings first, because they may name the right
+ * image.
  */
 export function imageWarnings(
   { error }: Pick<ImagesCheck, 'error'>,

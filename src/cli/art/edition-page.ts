@@ -23,7 +23,7 @@ export interface PageNft {
 }
 
 export interface EditionPage {
-  /** The name of the collection, or else of the file. */
+  /** The collection name, or the file name if the collection has none. */
   name: string
   /** The path of `art.yaml`. */
   file: string
@@ -33,16 +33,14 @@ export interface EditionPage {
   /** Groups of NFTs with images, such as the rarest. */
   groups: readonly { heading: string; nfts: readonly PageNft[] }[]
   oneOfOnes: { total: number; nfts: readonly PageNft[] }
-  /** The rarest NFTs, the rarest one first. */
+  /** The rarest NFTs, in descending order of rarity. */
   rarest: readonly PageNft[]
 }
 
 const MAX_NAME = 300
 const MAX_VALUE = 200
 
-/**
- * Returns the HTML of a page about an edition. The page contains its images, runs no script and loads no other file.
- */
+/** Returns the HTML of a page about an edition. The page embeds its images, runs no script and loads no other file. */
 export function editionPage(page: EditionPage): string {
   const { name, file, seed, size, report, groups, oneOfOnes } = page
   const values = report.layers.flatMap((layer) => layer.values)
@@ -128,7 +126,7 @@ function traitsPart({ generated, layers }: EditionReport, ones: number): string 
 `
 }
 
-/** Returns a bar that shows a share. The number next to it has the same value. */
+/** Returns a bar that shows a share. The number next to the bar shows the same value. */
 const shareCell = (share: number): string =>
   `<div class="bar" aria-hidden="true"><svg viewBox="0 0 100 1" preserveAspectRatio="none"><rect class="some" width="${(share * 100).toFixed(2)}" height="1"/></svg></div>`
 

@@ -9,14 +9,14 @@ import { editionPage, type PageNft } from './edition-page.ts'
 const EXTREMES = 4
 /** Number of NFTs in the table of the rarest NFTs. */
 const RANKED = 20
-/** Maximum number of one-of-ones that a page shows. */
+/** Maximum number of one-of-ones on a page. */
 const ONES = 24
 
-/** NFTs of an edition that represent it. No NFT is in two groups. */
+/** Representative NFTs of an edition. Each NFT is in only one group. */
 export interface Picked {
   rarest: readonly EditionItem[]
   commonest: readonly EditionItem[]
-  /** A sample that the seed determines. */
+  /** A random sample, derived from the seed. */
   sample: readonly EditionItem[]
 }
 
@@ -33,7 +33,7 @@ export class EditionView {
   }
 
   /**
-   * Selects NFTs that represent the edition.
+   * Selects representative NFTs of the edition.
    *
    * @param items the NFTs to select from, in the order of their numbers
    */
@@ -53,7 +53,7 @@ export class EditionView {
   }
 
   /**
-   * Returns an NFT for the page.
+   * Returns an NFT in the form that the page needs.
    *
    * @param image a data URL
    */
@@ -76,7 +76,7 @@ export class EditionView {
     }
   }
 
-  /** Returns the rarest traits. A one-of-one isn't made from layers, so it lacks none of them. */
+  /** Returns the rarest traits. A one-of-one isn't made from layers, so missing traits don't count for it. */
   #rarest({ number, oneOfOne }: EditionItem): string[] {
     const index = number - 1
     if (oneOfOne === null) return this.#ranking.rarest(index, RAREST).map(traitText)
@@ -117,7 +117,7 @@ export class EditionView {
   }
 }
 
-/** Returns the attributes of an NFT with the types of their layers. */
+/** Returns the attributes of an NFT and the layer type of each attribute. */
 function rarityOf({ art }: Edition, item: EditionItem) {
   const types = new Map(art.layers.map(({ name, type }) => [name, type]))
   return [...attributesOf(art, item)].map(([tag, value]) => ({ tag, value, display_type: types.get(tag) ?? undefined }))

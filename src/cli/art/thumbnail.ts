@@ -5,14 +5,14 @@ import { dataUrl } from '../sheet/embedded.ts'
 const SIDE = 320
 const QUALITY = 82
 
-/** Returns pixels as a small image in a data URL. */
+/** Returns a thumbnail of raw pixels as a data URL. */
 export async function thumbnail(sharp: Sharp, { width, height, data }: Pixels): Promise<string> {
   return await asUrl(sharp(data, { raw: { width, height, channels: 4 }, limitInputPixels: false }))
 }
 
-/** Returns an image file as a small image in a data URL; null if it can't be shown. */
+/** Returns a thumbnail of an image file as a data URL; null if sharp can't read the file. */
 export async function fileThumbnail(sharp: Sharp, bytes: Uint8Array): Promise<string | null> {
-  // Don't use other formats, because sharp reads only the formats that layers can have.
+  // Don't accept other formats here: sharp must only read the formats that layers can have.
   return await asUrl(sharp(bytes)).catch(() =>
     dataUrl(bytes).catch((error: unknown) => {
       if (error instanceof ImageError) return null

@@ -4,7 +4,7 @@ const UNITS = [
   [60_000, 'min'],
 ] as const
 
-/** Formats an age coarsely, such as `5 min ago`. Returns `now` for less than a minute, and an empty text for NaN. */
+/** Formats an age coarsely, such as `5 min ago`. Returns `now` for less than a minute, and an empty string for NaN. */
 export function age(ms: number): string {
   for (const [unit, name] of UNITS) if (ms >= unit) return `${Math.floor(ms / unit)} ${name} ago`
   return Number.isNaN(ms) ? '' : 'now'

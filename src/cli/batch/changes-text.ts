@@ -5,8 +5,8 @@ import { safe } from '../io/io.ts'
 type Changes = Pick<ManifestChanges, 'added' | 'changed' | 'removed' | 'receivers'>
 
 /**
- * Returns the number of rows that differ from what the run read, such as `1 row added, 2 edited, 0 removed`. For a list
- * of receivers, returns the number of receivers, and the number of NFTs if it differs.
+ * Describes how the manifest differs from the rows of the run, such as `1 row added, 2 edited, 0 removed`. For a list
+ * of receivers, the text counts the receivers, and also the NFTs if their number differs.
  */
 export function changesText({ added, changed, removed, receivers }: Changes): string {
   if (receivers === undefined) return `${count(added, 'row')} added, ${changed} edited, ${removed} removed`
@@ -16,6 +16,6 @@ export function changesText({ added, changed, removed, receivers }: Changes): st
   return `${text} (${count(added, 'NFT')} added, ${removed} removed)`
 }
 
-/** Describes a changed row: `edited: dawn (line 4)`. */
+/** Describes a changed row, such as `edited: dawn (line 4)`. */
 export const exampleText = ({ kind, key, line }: ManifestChanges['examples'][number]): string =>
   `${kind === 'changed' ? 'edited' : kind}: ${safe(key)} (line ${line})`

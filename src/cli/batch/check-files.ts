@@ -11,7 +11,7 @@ import { type Io, safe } from '../io/io.ts'
 import { VERSION } from '../version.ts'
 import { type LocalFiles, noPlaceForFiles } from './local-files.ts'
 
-/** The place where a manifest first uses a file URL, and the number of uses. */
+/** The place where a manifest first uses a file URL, and the number of rows that use the URL. */
 interface Use {
   place: Place
   uses: number
@@ -20,7 +20,7 @@ interface Use {
 export class FileUrls {
   readonly uses = new Map<string, Use>()
 
-  /** Begins a pass over the manifest. Returns the function that adds a URL. */
+  /** Starts a pass over the manifest. Returns a function that adds a URL. */
   begin(): (url: string, place: Place) => void {
     this.uses.clear()
     return (url, place) => {
@@ -86,7 +86,7 @@ export function filesProblem({ errors, warnings }: FileCheck): GdnError | null {
 
 const MAX_WARNINGS_SHOWN = 50
 
-/** Prints the first warnings with their hints. */
+/** Prints the first warnings and their hints. */
 export function printWarnings(io: Io, { warnings }: Pick<FileCheck, 'warnings'>): void {
   for (const warning of warnings.slice(0, MAX_WARNINGS_SHOWN)) {
     printWarning(io, warning)
@@ -100,8 +100,8 @@ export const printWarning = (io: Io, warning: ManifestIssue): void =>
   io.warn(`${io.errPaint.busy('warning:')} ${safe(formatProblem(warning))}`)
 
 /**
- * Returns a warning if gdn's own backend doesn't store the file of an ipfs URL. The backend's IPFS node may still have
- * the file.
+ * Returns a warning if gdn's own backend doesn't store the file of an `ipfs://` URL. The backend's IPFS node may still
+ * have the file.
  */
 async function isStored(
   lenient: Prober,

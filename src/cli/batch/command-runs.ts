@@ -58,7 +58,7 @@ async function recordOf(run: CommandRun): Promise<CommandRecord> {
   }
 }
 
-/** Returns the state of a command. With `--no-wait`, a command is finished once its request is accepted. */
+/** Returns the status of a command. A command with `--no-wait` is finished as soon as its request is accepted. */
 function wordFor(status: RowStatus, isReleased: boolean): string {
   if (status === 'unknown' || status === 'failed') return status
   return status === 'deployed' || isReleased ? 'finished' : 'unfinished'

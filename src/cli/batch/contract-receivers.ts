@@ -19,11 +19,11 @@ export interface Checking {
 }
 
 const MAX_SHOWN = 10
-/** Maximum number of contracts whose kinds are determined. Each takes several calls. */
+/** Maximum number of contracts for which gdn determines the kind. Each contract takes several calls. */
 const MAX_KINDS = 200
 const CONTRACT = 'contract'
 
-/** Finds receivers of a list that are contracts. Skips them with `--skip-contracts`. */
+/** Finds the receivers in a list that are contracts, and skips them if `--skip-contracts` is set. */
 export class ContractReceivers implements ReceiverCheck {
   readonly #deps: Deps
   readonly #checking: Checking
@@ -33,7 +33,7 @@ export class ContractReceivers implements ReceiverCheck {
   #unread: string | null = null
   /** The first contracts by address, with their kinds. */
   readonly #kinds = new Map<string, string | null>()
-  /** Hashes of all contracts. A receiver may have several lines. */
+  /** Hashes of the addresses of all contracts. A receiver may be on several lines. */
   readonly #found = new HashTable({ foldHex: true })
 
   constructor(deps: Deps, checking: Checking) {
@@ -91,7 +91,7 @@ export class ContractReceivers implements ReceiverCheck {
     if (isNew && this.#kinds.size < MAX_KINDS) this.#kinds.set(receiver, kind)
   }
 
-  /** Returns the code at addresses. Returns none if the chain can't be read. */
+  /** Returns the contract code at the addresses, or an empty array if the chain can't be read. */
   async #codesOf(addresses: readonly string[]): Promise<string[]> {
     if (addresses.length === 0 || this.#unread !== null) return []
     const { signal } = this.#deps.signals
@@ -125,7 +125,7 @@ export class ContractReceivers implements ReceiverCheck {
   }
 
   /**
-   * Refuses to continue without checked receivers.
+   * Handles receivers that couldn't be checked.
    *
    * @throws GdnError `usage` if contracts must be skipped
    */
@@ -139,7 +139,7 @@ export class ContractReceivers implements ReceiverCheck {
     )
   }
 
-  /** Determines the kinds that code alone doesn't show. A failed call leaves a contract without a kind. */
+  /** Determines the kinds that the code alone doesn't reveal. If a call fails, the contract has no kind. */
   async #findKinds(): Promise<void> {
     const chain = await this.#chain
     const open = [...this.#kinds].flatMap(([address, kind]) => (kind === null ? address : []))

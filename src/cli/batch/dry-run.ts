@@ -63,11 +63,11 @@ export const DRY_RUN_VIEW: View = {
 interface DryRunning {
   by: FinishedBy
   options: BatchOptions
-  /** Reads the manifest; null to plan the rows as recorded. */
+  /** Reads the manifest; null to plan the recorded rows. */
   read: (() => AsyncIterable<ManifestItem>) | null
-  /** Called before the run is planned with the server. Throws to refuse the run. */
+  /** Called before the run is planned with the server. It throws to refuse the run. */
   check?: ((connection: Connection) => Promise<void>) | undefined
-  /** Called with the planned rows. Throws to refuse the run. */
+  /** Called with the planned rows. It throws to refuse the run. */
   checkPlan?: ((planned: PlannedEvent, connection: Connection) => Promise<void>) | undefined
   files?: FileUrls | null
   localFiles?: LocalFiles | null
@@ -80,10 +80,10 @@ interface DryRunning {
   flags: Pick<BatchMintFlags, 'stateDir' | 'allowDuplicates' | 'maxCost' | 'maxFeeGwei'> & CostFlags
 }
 
-/** Prints what a run would send, after every check that a run makes before it sends. */
+/** Runs all checks that precede a real run, and then prints what the run would send. */
 export async function printBatchDryRun(deps: Deps, running: DryRunning): Promise<void> {
   const { options, settings } = running
-  // Without a lookup, the plan needs no server and no key.
+  // A plan without a lookup needs neither a server nor a key.
   const connection = options.lookup === false ? null : await deps.connect(settings, 'bulk')
   try {
     if (connection !== null) await running.check?.(connection)
@@ -95,7 +95,7 @@ export async function printBatchDryRun(deps: Deps, running: DryRunning): Promise
 
 interface PlannedRun {
   plan: DryRun
-  /** Set if the run has no rows left to send. */
+  /** Set if the run has no rows left to send; null otherwise. */
   finished: FinishedRun | null
   /** Measures the gas and data of the rows. */
   meter: Awaited<ReturnType<typeof openMeter>>
@@ -126,7 +126,7 @@ async function planRun(
     const { duplicates } = planned
     const inRows = planned.rows.pending > 0 ? (warnings?.all ?? []) : []
     printWarnings(deps.io, { warnings: inRows })
-    // If this call throws, the error names the duplicates. Otherwise, warnings do.
+    // This call throws an error that names the duplicates. If it doesn't throw, warnings name them.
     refuseDuplicates(deps, flags.allowDuplicates, duplicates, warnings?.file)
     const equal =
       planned.rows.pending > 0 ? duplicateWarnings(warnings?.file ?? options.manifestPath ?? '', duplicates) : []
@@ -179,7 +179,7 @@ async function printPlan(
       maxFee,
       others: 0,
     })
-    // The typical gas of accepted rows isn't known.
+    // The typical gas of rows that are already accepted is unknown.
     const isAll = spending?.count === plan.rows.pending + plan.rows.unknown
     if (spending !== null) await deps.quote(spending, isAll ? async () => meter.total() : null)
   }
@@ -221,7 +221,7 @@ function planOf({ status, kept }: FinishedRun): DryRun {
 }
 
 /**
- * Returns the network fees, or null if neither the server nor a node returns them. Throws if a node named by a flag
+ * Returns the network fees, or null if neither the server nor a node returns them. Throws if a node that a flag names
  * doesn't respond.
  */
 async function feesIfKnown(
@@ -319,7 +319,7 @@ interface Request {
   }
 }
 
-/** Before the upload, the URL of a local file is only a placeholder. */
+/** Before the upload, a local file has only a placeholder URL. */
 const fileText = (url: string): string =>
   /^ipfs:\/\/ba{40,}$/.test(url) ? 'local file, uploaded before the request' : url
 

@@ -16,23 +16,23 @@ import { StoredNames } from './stored-names.ts'
 
 const MAX_SHOWN = 5
 
-/** The edits of a manifest since its run read it. */
+/** The edits made to a manifest since its run read it. */
 interface Edits {
   /** The path of the manifest, quoted for use in a command. */
   file: string
   /** The command that mints the manifest again. */
   mint: string
-  /** Whether each receiver of a list gets the manifest's row. */
+  /** Whether the manifest has one row, which each receiver of a list gets. */
   isList: boolean
-  /** The differences as text for the user; empty if there are none. */
+  /** Messages about the differences; empty if there are none. */
   warnings: string[]
-  /** Whether rows of the run are on other lines of the file now. */
+  /** Whether rows of the run are now on other lines of the file. */
   isRearranged: boolean
-  /** Whether the manifest has errors. Its rows are then unknown. */
+  /** Whether the manifest has errors. If so, its rows are unknown. */
   isInvalid: boolean
   /** The keys of rows whose content differs from the sent content; undefined if unknown. */
   edited: ChangesSince['edited'] | undefined
-  /** The number of failed rows that the manifest no longer contains as planned. */
+  /** The number of failed rows that were edited in the manifest or removed from it. */
   failed: number
   /** The rows of the manifest that aren't part of the run. */
   rows: ChangesSince['rows']
@@ -72,7 +72,7 @@ export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
     const { changes, ...since } = edits
     if (changes === null) return { ...common, warnings: [], isInvalid: false, ...since }
     if (list?.skipsContracts === true) {
-      // Skipped receivers would count as new.
+      // Receivers that the run skipped would be counted as new.
       const warnings = [`${name} has changed since the run read it.`]
       return { ...common, warnings, isInvalid: false, ...since, rows: [] }
     }
@@ -95,7 +95,7 @@ export async function editsSince(deps: Deps, run: Run): Promise<Edits | null> {
 
 const rowsOf = (items: Items, drawn: DrawnRows | null): Items => (drawn === null ? items : withDrawnRows(items, drawn))
 
-/** Returns whether a list can be read again. A deleted group is only reported when it is read. */
+/** Returns whether a list can be read again. A missing group is only noticed when the list is read. */
 const isThere = (path: string | null): boolean => path !== null && (isName(path) || existsSync(path))
 
 function mintFlags({ runName }: Run, list: StoredList | null): string {

@@ -3,13 +3,14 @@ import type { Now } from '../../core/time.ts'
 import type { Io } from '../io/io.ts'
 import type { DataRecord } from '../render/view.ts'
 
-/** Minimum interval between events of a coalesced type. */
+/** Minimum interval in milliseconds between events of a coalesced type. */
 const EVERY_MS = 500
 const COALESCED = new Set<BatchEvent['type']>(['rows', 'looking_up', 'reconciling'])
 
 /**
- * Prints a run as NDJSON on stdout: one line for each event, in snake case, and the summary as the last line. Prints
- * coalesced events at most twice a second, and the newest of them before any other event except those of requests.
+ * Prints a run as NDJSON on stdout: one snake-case line per event, and the summary as the last line. Coalesced events
+ * are printed at most twice a second. Any other event, except those of requests, first flushes the newest coalesced
+ * one.
  */
 export class EventLines {
   readonly #io: Io
@@ -35,7 +36,7 @@ export class EventLines {
     this.#write(eventData(event))
   }
 
-  /** Writes the summary as the last line. Resolves when everything is written. */
+  /** Writes the summary as the last line. Resolves when all output is written. */
   async end(summary: DataRecord): Promise<void> {
     this.#flush()
     this.#write({ event: 'summary', ...summary })

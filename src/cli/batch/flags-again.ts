@@ -4,7 +4,8 @@ import { safe } from '../io/io.ts'
 import type { BatchMintFlags } from './flags.ts'
 
 /**
- * Formats the flags that select the rows, the collection and the server, for another command with the same manifest.
+ * Formats the flags that select the rows, the collection and the server, for use in another command with the same
+ * manifest.
  */
 export function flagsAgain(flags: BatchMintFlags): string {
   const { contract, blockchain, receiver, sender } = flags
@@ -14,7 +15,7 @@ export function flagsAgain(flags: BatchMintFlags): string {
   return appended(given) + serverFlagsAgain(flags)
 }
 
-/** Formats all flags that affect the plan of the same manifest, for another command. */
+/** Formats all flags that affect the plan, for use in another command with the same manifest. */
 export function planFlagsAgain(flags: BatchMintFlags & { takeOver?: boolean }): string {
   const { run, takeOver, newRows, adopt, allowExchanged } = flags
   const given = [
@@ -45,7 +46,7 @@ export const revealAgain = (file: string | null, flags: BatchMintFlags): string 
 const manifestCommand = (verb: 'plan' | 'reveal', file: string | null, flags: BatchMintFlags): string =>
   `gdn ${verb} ${shellWord(safe(file ?? '<manifest>'))}${planFlagsAgain(flags)}`
 
-/** Formats the flags that select the server and the state directory, for another command. */
+/** Formats the flags that select the server and the state directory, for use in another command. */
 export function serverFlagsAgain({ baseUrl, profile, local, stateDir }: ServerFlags): string {
   const given = valuesAgain({ 'base-url': baseUrl, profile, 'state-dir': stateDir })
   if (local) given.push('--local')
@@ -63,7 +64,7 @@ export const unrevealedAgain = ({
     ...(shuffleMargin === undefined ? [] : [`--shuffle-margin ${shuffleMargin / 1000}s`]),
   ])
 
-/** Formats flags for the end of a command. */
+/** Joins flags with a space before each, so that they can be appended to a command. */
 const appended = (flags: readonly string[]): string => flags.map((flag) => ` ${flag}`).join('')
 
 const valuesAgain = (values: Readonly<Record<string, string | undefined>>): string[] =>

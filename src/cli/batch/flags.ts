@@ -50,16 +50,16 @@ export interface BatchMintFlags extends RunOptionFlags, OutputFlags, ServerFlags
   /** The file with the metadata that the NFTs have until they are revealed. */
   unrevealed?: string
   shuffle?: boolean
-  /** The time in milliseconds between the seal and the round that draws the rows. */
+  /** The minimum time in milliseconds between the seal and the round that draws the rows. */
   shuffleMargin?: number
-  /** The file with the receivers of the manifest's only row. */
+  /** The file with the receivers of a manifest that has a single row. */
   to?: string
   toStdin?: boolean
   merge?: boolean
   skipContracts?: boolean
 }
 
-/** Aliases of the flags that `addTargetFlags` adds. */
+/** Aliases for the flags that `addTargetFlags` adds. */
 export const TARGET_ALIASES = {
   '--contract-address': '--contract',
   '--contract-addresses': '--contract',
@@ -67,10 +67,10 @@ export const TARGET_ALIASES = {
   '--sender-wallet-address': '--sender',
 }
 
-/** Names that other tools use for the flags of `addPaceFlags`. */
+/** Names that other tools use for flags that `addPaceFlags` adds. */
 export const PACE_ALIASES = { '--batch-size': '--chunk-size' }
 
-/** Adds flags for the collection, and for the wallets of rows that don't specify any. */
+/** Adds the flags for the collection, and for the wallets of rows that don't specify a wallet. */
 export function addTargetFlags(command: GdnCommand): GdnCommand {
   valueFlag(command, '-c, --contract <address>', "Address or name of the drop's collection", { parse: notEmpty })
   valueFlag(command, '-b, --blockchain <name>', 'Blockchain of the collection', { parse: blockchainName })
@@ -84,7 +84,7 @@ export function addTargetFlags(command: GdnCommand): GdnCommand {
   return addColumnFlags(command)
 }
 
-/** Adds flags that assign meanings to manifest columns. */
+/** Adds the flags that map manifest columns to documented columns. */
 export function addColumnFlags(command: GdnCommand, group?: string): GdnCommand {
   valueFlag(command, '--map <column=meaning>', 'Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable', {
     group,
@@ -180,7 +180,9 @@ export function addExchangedFlag(command: GdnCommand, group?: string): GdnComman
   return switchFlag(command, '--allow-exchanged', 'Allow rows to exchange values, content or IDs', group)
 }
 
-/** Adds flags for the size and rate of requests, for concurrent uploads, and for the wait for the list. */
+/**
+ * Adds flags for the size and rate of requests, the number of concurrent uploads, and the time to wait for the list.
+ */
 export function addPaceFlags(command: GdnCommand): GdnCommand {
   valueFlag(command, '--chunk-size <n>', 'NFTs per request (50)', { group: RUN, parse: integer(1, 1000) })
   return addRateFlag(command)

@@ -2,8 +2,8 @@ import { existsSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
 /**
- * Returns a sentence with the folders to which `gdn art generate` renamed the former folder of a manifest, preceded by
- * a line break. Returns '' if there is none. Only the edition that was minted can resume or reveal its drop.
+ * Returns a line break and a sentence that lists the folders to which `gdn art generate` renamed the former folder of a
+ * manifest. Returns '' if there are none. Only the edition that was minted can be used to resume or reveal its drop.
  */
 export function formerFoldersText(manifest: string | null): string {
   if (manifest === null) return ''

@@ -22,7 +22,7 @@ interface OtherRow {
 
 export async function cellsOfFile(run: Run, options: ManifestOptions): Promise<CellsOfFile> {
   const byKey = new Map<string, readonly string[]>()
-  /** Rows that aren't part of the run, by line number. They include edited rows without an ID. */
+  /** Rows of the file that aren't part of the run, by line number. They include edited rows without an ID. */
   const others = new Map<number, OtherRow>()
   if (run.manifestPath !== null) await readCells(run, run.manifestPath, { options, byKey, others })
   const found: CellsOfFile = {
@@ -80,7 +80,7 @@ function valuesOf({ receiver, metadata, localFiles }: ManifestRow): Set<string> 
   ])
 }
 
-/** Returns the cells of `other`, a row on the same line, if most of its values equal those of `row`. */
+/** Returns the cells of `other`, which is now on the line of `row`, if more than half of the values are equal. */
 function editedCells(other: OtherRow | undefined, row: ManifestRow): readonly string[] | undefined {
   if (other === undefined) return undefined
   const before = valuesOf(row)

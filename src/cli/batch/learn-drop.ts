@@ -15,8 +15,8 @@ import { knownSeal, orNull } from './seal-on-chain.ts'
 import { commitmentsOf, sealIn } from './shuffled-drop.ts'
 
 /**
- * Reads the seal and the draw of a run's shuffled drop from the server unless this machine knows the draw, stores them,
- * and returns the run with them. Another machine may have sealed or revealed the drop.
+ * Returns the run with the seal and the draw of its shuffled drop, because another machine may have sealed or revealed
+ * the drop. Unless this machine already knows the draw, reads both from the server and stores them.
  */
 export async function learnDrop<Known extends Run>(deps: Deps, connection: Connection, run: Known): Promise<Known> {
   const state = dropStateOf(run)
@@ -26,7 +26,7 @@ export async function learnDrop<Known extends Run>(deps: Deps, connection: Conne
   if (seal === undefined && state.phase === 'open') return run
   const draw = seal === undefined ? null : await shownDraw(deps, connection, run, commitment)
   const known = { seal: seal === undefined ? null : await sealOf(seal), ...(draw === null ? {} : { draw }) }
-  // The round of a named beacon is known only to the machine that named it.
+  // The signature isn't from drand, so the user named a beacon. Only the machine that named the beacon knows its round.
   if (known.seal !== null && draw !== null && !known.seal.isNamed && !isDrawnByDrand(known.seal, draw))
     known.seal = { round: null, roundAt: null, isNamed: true }
   await noteDrop(deps, connection, run, known)
@@ -39,7 +39,7 @@ export async function learnDrop<Known extends Run>(deps: Deps, connection: Conne
   }
 }
 
-/** Like `learnDrop`, for a run by its ID. Returns the run as this machine knows it if the server can't be read. */
+/** Like `learnDrop`, for the ID of a run. If the server can't be read, returns the run as recorded on this machine. */
 export async function learnDropOf(deps: Deps, settings: Settings, id: string): Promise<Run> {
   const run = await openRun(settings.stateDir, id)
   if (dropStateOf(run) === null) return run
@@ -54,7 +54,7 @@ export async function learnDropOf(deps: Deps, settings: Settings, id: string): P
 const isDrawnByDrand = ({ round }: KnownSeal, { signature }: Draw): boolean =>
   round === null || isSigned(QUICKNET, round, Buffer.from(signature, 'hex'))
 
-/** Returns the draw that the first deployed NFTs of a run show; null if none of them is revealed. */
+/** Returns the draw, as derived from the first deployed NFTs of a run; null if none of these NFTs is revealed. */
 async function shownDraw(
   { signals: { signal } }: Deps,
   { client }: Connection,
@@ -77,7 +77,7 @@ async function shownDraw(
   const key = Buffer.from(seed, 'hex')
   const drop = { provenance, slots, saltOf: (row: number) => saltOf(key, row) }
   const drawn = drawnBy(shown, drop)
-  // A signature that draws another row for any of the NFTs isn't the one that revealed them.
+  // If a signature draws a different row for any NFT, the drop wasn't revealed with this signature.
   const isShownBy = ({ rows, signature }: DrawnRows) =>
     shown.every(
       (one) => one.signature === signature && drop.saltOf(rows[one.position] ?? 0).toString('hex') === one.salt,

@@ -21,8 +21,8 @@ type TargetFlags = Pick<
 type ColumnSettings = Pick<Settings, 'columnMap' | 'unknownColumns'>
 
 /**
- * Returns the options for reading a manifest, from the flags and the project's file. ENS names are errors without
- * `withEnsNames`.
+ * Returns the options for reading a manifest, from the flags and the project's file. Unless `withEnsNames` adds support
+ * for them, ENS names are errors.
  *
  * @throws GdnError `invalid_config`, `usage`
  */
@@ -48,7 +48,10 @@ export function manifestOptions(
   }
 }
 
-/** Returns functions that resolve names such as `@alice`. The names are opened only if a manifest or list has one. */
+/**
+ * Returns functions that resolve names such as `@alice`. The address book is opened only if a manifest or list contains
+ * a name.
+ */
 export function namesOf({
   addresses,
 }: Pick<Deps, 'addresses'>): Required<Pick<ManifestOptions, 'addressOf' | 'openNames'>> {
@@ -65,13 +68,16 @@ export function namesOf({
 }
 
 function namesDigest(book: AddressBook): string {
-  // An unreadable address book results in its own error when a name is needed.
+  // If a name is needed, the unreadable address book is reported as an error.
   if (book.problem !== null) return ''
   const lines = book.list().map(({ name, address }) => `${name} ${address ?? ''}\n`)
   return createHash('sha256').update(lines.sort().join('')).digest('hex')
 }
 
-/** Returns the options with the ENS names of rows and flags permitted. Use them for all readings of a command. */
+/**
+ * Returns options that also permit ENS names in rows and flags. Use the same options each time that a command reads the
+ * manifest.
+ */
 export const withEnsNames = (
   deps: Deps,
   settings: Settings,
@@ -80,8 +86,8 @@ export const withEnsNames = (
 ): ManifestOptions & { ensNames: RowNames } => ({ ...options, ensNames: new RowNames(deps, settings, flags) })
 
 /**
- * Rejects an address that is invalid on every blockchain. Whether it suits the row's blockchain is checked for each
- * row.
+ * Rejects an address that is invalid on every blockchain. A later check of each row compares the address with the row's
+ * blockchain.
  */
 function checkedAddress(value: string | undefined, flag: string): string | null {
   const problem = value === undefined || isEnsName(value) ? null : anyAddressProblem(value)
@@ -89,7 +95,7 @@ function checkedAddress(value: string | undefined, flag: string): string | null 
   return value ?? null
 }
 
-/** Checks the names of attributes and files, which the configuration schema doesn't check. */
+/** Checks the attribute and file names in a column map, because the configuration schema doesn't check them. */
 function checkedMap({ value, from }: NonNullable<Settings['columnMap']>): ColumnMapping[] {
   const map = Object.entries(value)
   for (const [column, meaning] of map) {
@@ -102,12 +108,12 @@ function checkedMap({ value, from }: NonNullable<Settings['columnMap']>): Column
 
 const MAX_SHOWN = 12
 /**
- * Maximum number of mapped columns. It limits the output, because each row of a JSON manifest may spell its keys
+ * Maximum number of mapped columns. The number is limited because each row of a JSON manifest may spell its keys
  * differently.
  */
 const MAX_MAPPED = 200
 
-/** Collects the mapped columns of a manifest and prints each once. */
+/** Collects the mapped columns of a manifest and prints each column once. */
 export class MappedColumns {
   readonly #meanings = new Map<string, string>()
   readonly #io: Io
@@ -118,7 +124,7 @@ export class MappedColumns {
     this.#settings = settings
   }
 
-  /** Meanings by column name. */
+  /** The meaning of each mapped column, by column name. */
   get all(): Readonly<Record<string, string>> {
     return Object.fromEntries(this.#meanings)
   }
@@ -133,7 +139,7 @@ export class MappedColumns {
     this.#io.note(`Columns: ${shown.join(', ')}${file === null ? '' : ` (${safe(file)})`}`)
   }
 
-  /** Returns the project's file if it maps at least one of the columns. */
+  /** Returns the path of the project's file if this file maps at least one of the columns. */
   #fileOf(mapped: readonly ColumnMapping[]): string | null {
     const { columnMap, unknownColumns } = this.#settings
     const names = Object.keys(columnMap?.value ?? {}).map((name) => name.toLowerCase())
@@ -144,7 +150,9 @@ export class MappedColumns {
   }
 }
 
-/** Returns standard input for `-`, or else the path as typed, so that messages read `drop.csv:7`. */
+/**
+ * Returns standard input for `-`, or else the path as typed, so that messages contain locations such as `drop.csv:7`.
+ */
 export function manifestSource({ io }: Deps, manifest: string): ManifestSource {
   if (manifest === '-') return { stdin: io.stdin }
   return { path: manifest }

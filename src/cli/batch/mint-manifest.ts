@@ -32,7 +32,7 @@ import { labelOf } from './run-options.ts'
 import { checkShuffleFlags } from './shuffled.ts'
 import { summaryView } from './summary.ts'
 
-/** Mints a manifest as a run, or resumes its run, for `batch mint` and `nft mint -f`. */
+/** Mints a manifest as a run, or resumes the manifest's run. Used by `batch mint` and `nft mint -f`. */
 export async function mintManifest(deps: Deps, manifest: string, given: BatchMintFlags): Promise<void> {
   checkListFlags(manifest, given)
   checkShuffleFlags(given)
@@ -172,7 +172,7 @@ export async function openManifest(
     label: await labelOf(path, runName),
     ensNames: fromFlags.ensNames,
     reading: list === null ? readingOf(fromFlags) : { ...readingOf(fromFlags), list },
-    // A list has no edited rows that could be mistaken for new ones.
+    // A list has no rows with IDs, so an edited row can't be mistaken for a new one.
     newRows: list === null ? flags.newRows : true,
   }
   return { settings, options, read, files, localFiles, mapped, warnings }
@@ -199,12 +199,12 @@ export async function localFilesIn(
 }
 
 interface Details {
-  /** The first `count` rows. */
+  /** The first affected rows. `count` is the number of all affected rows. */
   rows?: { line: number }[]
   count?: number
 }
 
-/** Adds a hint to plan without the server, or the lines of the affected rows, to an error that prevents a run. */
+/** Adds to an error that prevents a run either the lines of the affected rows or a hint to plan without the server. */
 export function withRemedy(error: unknown, isDryRun = false): unknown {
   if (!(error instanceof GdnError)) return error
   const { code, message, hint = '', details } = error
@@ -223,11 +223,11 @@ export function withRemedy(error: unknown, isDryRun = false): unknown {
 
 const asTarget = ({ contract, blockchain }: ChosenCollection) => ({ contractAddress: contract, blockchain })
 
-/** Returns the hint for a manifest of an unrevealed drop that doesn't exist. */
+/** Returns the hint for a missing manifest of an unrevealed drop. */
 export const onlyManifest = (path: string): string =>
   `Check the path, or restore the file from a backup. Only the manifest that was minted can reveal the drop.${formerFoldersText(path)}`
 
-/** Adds the hint for a lost manifest to an error if this machine has minted the file unrevealed. */
+/** Adds the hint for a missing manifest to an error if this machine has minted the file unrevealed. */
 async function withLostManifest(deps: Deps, flags: BatchMintFlags, manifest: string, error: unknown): Promise<unknown> {
   if (!(error instanceof GdnError) || error.hint !== NO_MANIFEST_HINT) return error
   const { stateDir } = await deps.settings(flags)

@@ -19,7 +19,10 @@ interface MintedRun {
 export const backUpText = (manifest: string | null): string =>
   `Back up ${safe(basename(manifest ?? 'the manifest'))} and its files: without them, no one can reveal the drop.`
 
-/** Returns the next steps after an unrevealed mint; none for other runs, or if the run is known to be revealed. */
+/**
+ * Returns the next steps after an unrevealed mint. Returns none for other runs, and none for a run that is known to be
+ * revealed.
+ */
 export function stepsToReveal({ reading, manifestPath }: MintedRun, flags: BatchMintFlags, cwd: string): string[] {
   if (!isUnrevealed({ reading }) || reading.draw !== undefined || manifestPath === null) return []
   return [`Next: ${revealOf(manifestPath, flags, cwd)}`, backUpText(manifestPath)]
@@ -30,21 +33,21 @@ function revealOf(manifest: string, flags: BatchMintFlags, cwd: string): string 
   return revealCommand(inside.startsWith('..') ? manifest : inside, flags)
 }
 
-/** Returns the flag for the next command of a drop that a beacon of the user draws. */
+/** Returns the flag that names the user's own beacon in the next command of a drop. */
 export const beaconAgain = ({ seal }: Pick<DropState, 'seal'>): string =>
   seal?.isNamed === true ? ' --beacon <file>' : ''
 
-/** Returns the flags that select a run by its manifest, for another command. */
+/** Returns the flags that select a run by its manifest, for use in another command. */
 export const flagsOfRun = <Flags extends BatchMintFlags>(
   { contractAddress: contract, blockchain, runName }: Pick<Run, 'contractAddress' | 'blockchain' | 'runName'>,
   flags: Flags,
 ): Flags => ({ ...flags, contract, blockchain, ...(runName === null ? {} : { run: runName }) })
 
 /**
- * Returns notes on the state of a run's shuffled drop as this machine knows it, with the next command; none for other
- * runs, or before all rows are minted.
+ * Returns notes on the state of a run's shuffled drop, as recorded on this machine, and the next command. Returns none
+ * for other runs, and none until all rows are minted.
  *
- * @param isRecord whether the command shows only what this machine has recorded
+ * @param isRecord whether the command shows only the records of this machine
  */
 export async function notesOfDrop(
   { now, cwd }: Pick<Deps, 'now' | 'cwd'>,
@@ -69,6 +72,6 @@ export async function notesOfDrop(
   ]
 }
 
-/** Returns the note on how to record what other machines did with the rows of an unrevealed drop. */
+/** Returns the note on how to record mints, seals and reveals by other machines in an unrevealed drop. */
 export const updateText = (run: string, flags: ServerFlags): string =>
   `To update this record from the server: ${runCommands(run, undefined)('reconcile')}${serverFlagsAgain(flags)}`

@@ -6,8 +6,8 @@ import type { Connection, Deps } from '../deps.ts'
 import { runOptions } from './run-options.ts'
 
 /**
- * Stores the seal or the draw of a shuffled drop with its run. Before it stores the first of them, it records the
- * outcomes of rows that this machine sent or other machines minted, because the rows without an NFT are abandoned then.
+ * Stores the seal or the draw of a shuffled drop with its run. Storing either one for the first time abandons the rows
+ * without an NFT, so this function first records the outcomes of rows that this machine sent or other machines minted.
  */
 export async function noteDrop(
   deps: Deps,

@@ -1,2 +1,2 @@
-/** The `order` that the dry run of a finished run prints. `gdn mcp` recognizes a finished run by it. */
+/** The `order` that the dry run of a finished run prints. `gdn mcp` uses this text to recognize a finished run. */
 export const NOTHING_LEFT = 'Nothing is left to send'

@@ -8,7 +8,8 @@ const MAX_SHOWN = 10
 const MIN_TITLE = 20
 
 /**
- * Prints the sent rows that an edit removed from the manifest, each with its differences from the most similar new row.
+ * Prints the sent rows that an edit removed from the manifest. Each is printed with its differences from the most
+ * similar new row.
  */
 export async function printEditedRows(io: Io, { details }: GdnError): Promise<void> {
   const { pairs = [], vanished = 0 } = (details ?? {}) as { pairs?: EditedPair[]; vanished?: number }

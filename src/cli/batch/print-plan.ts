@@ -6,7 +6,7 @@ import { keptText, removedReceiversText, removedText } from '../render/kept-text
 import { changesText, exampleText } from './changes-text.ts'
 
 /**
- * Prints the plan of a run before it is sent, with the changes to the manifest since the run last read it.
+ * Prints the plan of a run before it is sent, including the changes to the manifest since the run last read it.
  *
  * @param where the collection and the blockchain, such as `Tides (0xaab8d6…0811) on polygon`
  * @param isApplied whether the run is part of `gdn apply`, which has printed the row changes
@@ -29,11 +29,11 @@ export function printPlan({ io }: Deps, planned: PlannedEvent, where: string, is
   for (const example of changes.examples.slice(0, 5)) io.note(`    ${exampleText(example)}`)
 }
 
-// `gdn apply` counts differences from the NFTs, not from the rows that the run read last.
+// The changes that `gdn apply` counts are relative to the NFTs, not to the rows that the run last read.
 const isEdited = ({ resumed, changes: { added, changed, removed } }: PlannedEvent, isApplied: boolean): boolean =>
   resumed && !isApplied && added + changed + removed > 0
 
-/** Returns the notes on a run before it is sent, which are also in its summary. */
+/** Returns the notes that are printed before a run is sent. The run's summary contains them too. */
 export function notesOf(planned: PlannedEvent, isApplied: boolean): string[] {
   const { keptAccepted, removed, receivers } = planned.changes
   const edited = isEdited(planned, isApplied)

@@ -1,6 +1,6 @@
 import type { BatchEvent, RowCounts } from '../../batch/types.ts'
 
-/** The current phase of a run. Its times use the clock of the `now` arguments. */
+/** The current phase of a run. Its times are on the same clock as the `now` arguments. */
 export type Phase =
   | { kind: 'reading' }
   | { kind: 'uploading'; done: number; total: number }
@@ -25,10 +25,10 @@ const ENOUGH_ANSWERS = 5
 const ENOUGH_MS = 4_000
 const MAX_ANSWERS = 512
 
-/** Minimum wait in milliseconds that is shown. Shorter waits are normal. */
+/** Minimum wait in milliseconds that the display shows. Shorter waits are normal. */
 const SHORT_HOLD_MS = 2_000
 
-/** Number of attempts without a response after which the server counts as unreachable. */
+/** Number of attempts without a response after which the server is shown as unreachable. */
 const AWAY_AFTER = 2
 
 /** The state of a run that is known before its first event. */
@@ -39,7 +39,10 @@ export interface KnownProgress {
 
 /** The displayed state of a run, derived from its events. */
 export class ProgressState {
-  /** The start time. It is moved forward by the time for which the display was stopped, for example for a prompt. */
+  /**
+   * The start time. If the display is stopped, for example for a prompt, the start time moves forward by the length of
+   * the pause.
+   */
   startedAt: number
   title: string | null = null
   counts: RowCounts | null = null
@@ -73,7 +76,7 @@ export class ProgressState {
         this.#enter({ kind: 'looking_up', done: event.done, total: event.total })
         break
       case 'sending':
-        // A retry doesn't mean that the server has recovered. Only a response does.
+        // Only a response shows that the server has recovered. A retry doesn't.
         if (this.#phase.kind !== 'held' || this.#phase.reason === 'unknown') this.#enter({ kind: 'sending' })
         break
       case 'answered':
@@ -114,8 +117,8 @@ export class ProgressState {
   }
 
   /**
-   * Returns the responses per second over the last minute. Null if there are too few responses, or if everything was
-   * sent.
+   * Returns the responses per second over the last minute; null if there are too few responses or nothing is left to
+   * send.
    */
   rate(now: number): number | null {
     if (this.#pending === 0) return null
@@ -152,7 +155,7 @@ export class ProgressState {
     if (this.#silent >= AWAY_AFTER) {
       this.#enter({ kind: 'held', reason: 'unreachable', until: now, message: message ?? 'no response' })
     } else if (status !== null && this.#phase.kind === 'held' && this.#phase.reason !== 'rate_limited') {
-      // The server responds again, but the reason for a wait persists until it accepts or refuses a request.
+      // Even if the server responds again, the run is still waiting until the server accepts or refuses a request.
       const isWaiting = this.#phase.reason === 'not_ready' || this.#phase.reason === 'max_cost'
       if (!isWaiting || outcome !== 'no_effect') this.#enter({ kind: 'sending' })
     }

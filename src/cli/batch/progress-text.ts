@@ -24,7 +24,7 @@ const ASCII_MARKS: Readonly<Record<State, string>> = { ...MARKS, deployed: '#', 
 
 const MAX_COLUMNS = 100
 /**
- * Maximum number of lines of the phase, because a server may return a reason of any length. The reasons of gdn's
+ * Maximum number of lines for the phase, because a server can return a reason of any length. The reasons of gdn's
  * backend need at most six lines of 80 columns.
  */
 const MAX_PHASE_LINES = 8
@@ -46,7 +46,7 @@ export function formatBlock(state: ProgressState, now: number, look: BlockLook):
 /**
  * Formats the progress as one line, for a log.
  *
- * @param isSaid whether an earlier line contains the reason to wait, so that this line omits it
+ * @param isSaid whether an earlier line contains the reason for the wait. If so, this line omits the reason.
  */
 export function formatLine(state: ProgressState, now: number, isSaid = false): string {
   const { counts, title } = state
@@ -73,8 +73,8 @@ function headOf({ title, counts }: ProgressState): string {
 type Counts = Readonly<Record<State, number>> & { total: number }
 
 /**
- * Divides the bar in proportion to the number of rows. Each state with rows gets at least one column, taken from the
- * largest state.
+ * Divides the bar in proportion to the number of rows. Each state with rows gets at least one column, which the largest
+ * state gives up if necessary.
  */
 export function barWidths(counts: Counts, width: number): Record<State, number> {
   const widths = { deployed: 0, accepted: 0, failed: 0, unknown: 0, pending: 0 }
@@ -123,7 +123,8 @@ function painted(state: State, text: string, paint: Paint): string {
 }
 
 /**
- * Reasons to wait during which nothing is sent. The rate and the estimate would only get worse, so they are omitted.
+ * Reasons for a wait in which nothing is sent. The rate and the estimate are omitted, because they would only get
+ * worse.
  */
 const STANDSTILLS: ReadonlySet<string> = new Set(['max_cost', 'not_ready', 'unreachable'])
 
@@ -155,8 +156,8 @@ export function roughly(ms: number): string {
 const secondsTo = (until: number, now: number) => `${Math.max(1, Math.ceil((until - now) / 1000))} s`
 
 /**
- * How to show a reason to wait: with the time left in a live block, once in a log (where the time isn't updated), or
- * not at all.
+ * How to show the reason for a wait: with the time left (live block), without the time (first line in a log, which
+ * isn't updated), or not at all.
  */
 type Reasons = 'live' | 'first' | 'without'
 
@@ -175,7 +176,7 @@ function phaseText(phase: Phase, { counts }: ProgressState, now: number, reasons
     case 'reconciling':
       return `${lookingFor(counts?.unknown ?? 0)}${stepText(phase, now)}`
     case 'waiting':
-      // The last accepted NFT is deployed, and the command is about to end.
+      // All accepted NFTs are deployed, so the command is about to end.
       if (counts !== null && counts.accepted + counts.pending === 0) return 'Finishing'
       return `Waiting until ${counts?.accepted === 1 ? '1 NFT is' : `${grouped(counts?.accepted ?? 0)} NFTs are`} deployed${reasonText(phase.reason, reasons)}`
     case 'stopping':
@@ -184,8 +185,8 @@ function phaseText(phase: Phase, { counts }: ProgressState, now: number, reasons
 }
 
 /**
- * Returns the message while a command stops. It mentions a second Ctrl-C only if a user at a terminal pressed the first
- * one.
+ * Returns the message while a command is stopping. The message mentions a second Ctrl-C only if the user pressed the
+ * first one at a terminal.
  */
 function stoppingText(why: 'signal' | 'time', reasons: Reasons): string {
   const start = why === 'time' ? 'The --timeout expired' : 'Stopping'
@@ -225,8 +226,8 @@ function stepText({ step, until, done, total }: Extract<Phase, { kind: 'reconcil
 }
 
 /**
- * Describes a search. If no rows are unknown, this is the second search, which confirms rows that the lookup adopted or
- * found absent.
+ * Describes a lookup. If no rows are unknown, this is the second lookup, which confirms the rows that the first one
+ * adopted or didn't find.
  */
 function lookingFor(unknown: number): string {
   return unknown === 0

@@ -9,7 +9,7 @@ import type { Signals } from '../io/signals.ts'
 import { type KnownProgress, type Phase, ProgressState } from './progress-state.ts'
 import { formatBlock, formatLine } from './progress-text.ts'
 
-/** Minimum intervals in milliseconds between two drawings of the block, and between two lines in a log. */
+/** Minimum intervals in milliseconds between two redraws of the block, and between two log lines. */
 const DRAW_EVERY_MS = 100
 const LINE_EVERY_MS = 10_000
 /** Interval in milliseconds at which an unchanged line is repeated to show that the run is active. */
@@ -65,7 +65,7 @@ export class BatchProgress {
   async start(): Promise<void> {
     if (this.#stopTicking !== null || this.#io.settings.quiet || this.#io.settings.machine) return
     this.#block = await this.#io.block()
-    // The block itself shows that the run is stopping. Another message would be written into it.
+    // The block already shows that the run is stopping. Another message would overwrite part of the block.
     if (this.#block !== null) this.#signals.instead(() => {})
     this.#signals.signal.addEventListener('abort', this.#onAbort)
     this.#state.startedAt += this.#clock.now() - this.#stoppedAt
@@ -80,8 +80,8 @@ export class BatchProgress {
     }
     if (event.type === 'resized')
       this.#io.note(`Continuing with ${count(event.chunkSize, 'row')} per request: ${safe(event.message)}`)
-    // After a retry of absent rows, gdn checks whether the first request arrived late. Such a check usually finds
-    // nothing, so nothing is printed.
+    // After a retry of absent rows, gdn checks whether the first request arrived late. Usually it didn't, and nothing
+    // is printed.
     if (event.type === 'reconciled' && event.adopted + event.absent + event.undecided > 0) {
       this.#io.note(reconciledText(event))
     }
@@ -114,8 +114,8 @@ export class BatchProgress {
   }
 
   /**
-   * Prints a line when the phase changes, and every ten seconds while the text changes. Each reason to wait is printed
-   * once, so a run that waits repeatedly for the same reason prints no new line.
+   * Prints a line when the phase changes, and every ten seconds while the text changes. Each reason for a wait is
+   * printed only once, even if the run waits for that reason repeatedly.
    */
   #say(now: number): void {
     const phase = this.#state.phase(now)
@@ -136,8 +136,8 @@ export class BatchProgress {
 }
 
 /**
- * Returns a key for the reason why a run waits; null if there is no reason. The key stays the same when amounts in the
- * reason change.
+ * Returns a key for the reason why a run waits; null if the run isn't waiting. The key stays the same if only the
+ * amounts in the reason change.
  */
 function reasonOf(phase: Phase): string | null {
   if (phase.kind === 'held') return `${phase.reason} ${stateOf(phase.message)}`

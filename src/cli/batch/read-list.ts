@@ -13,11 +13,11 @@ interface ListFiles {
   /** The file with the receivers, or a group such as `@team`; null for standard input. */
   to: string | null
   list: StoredList
-  /** How to find receivers that are contracts; null to read all receivers. */
+  /** How to find the receivers that are contracts; null to read all receivers without this check. */
   checking: Omit<Checking, 'blockchain'> | null
 }
 
-/** Opens a manifest's only row and the list of its receivers. Messages name both files by the given paths. */
+/** Opens a manifest with a single row and the list of its receivers. Messages use the given paths. */
 export function readList(
   deps: Deps,
   { row, to, list, checking }: ListFiles,
@@ -34,7 +34,7 @@ function sourceOf(deps: Deps, to: string | null, notes: string[]): ManifestSourc
   return isName(to) ? { stdin: membersOf(deps, to, notes), name: to } : { path: to }
 }
 
-/** Yields the members of a group as a list of receivers. Adds a note if members have the same address. */
+/** Yields the members of a group as a list of receivers. Adds a note if several members have the same address. */
 async function* membersOf(
   { addresses }: Pick<Deps, 'addresses'>,
   group: string,

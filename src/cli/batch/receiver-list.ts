@@ -4,7 +4,7 @@ import { shellWord } from '../../core/shell-word.ts'
 import { safe } from '../io/io.ts'
 import type { BatchMintFlags } from './flags.ts'
 
-/** A list of receivers as a run stores it, among the options that its manifest was read with. */
+/** A list of receivers, as stored in the read options of a run. */
 export interface StoredList {
   /** The real path, or the name of a group such as `@team`; null for standard input. */
   path: string | null
@@ -41,11 +41,14 @@ export function checkListFlags(manifest: string, flags: BatchMintFlags): void {
   }
 }
 
-/** Returns the name of a list's run: `--run`, or else the names of both files. A group has its name. */
+/**
+ * Returns the name of a list's run: `--run`, or a name made from both file names. For a group, the group's name
+ * replaces the file name.
+ */
 export const listRunName = (manifest: string, { run, to = '' }: Pick<BatchMintFlags, 'run' | 'to'>): string =>
   run ?? `${basename(manifest)}+${basename(to)}`
 
-/** Formats the flags for a list, for another command. Empty without a list. */
+/** Formats the list flags for use in another command. Returns an empty string if there is no list. */
 export function listFlagsAgain({
   to,
   merge,
@@ -63,6 +66,6 @@ export function listFlagsAgain({
   ].join('')
 }
 
-/** Returns the list that a run stored; null for a run of a manifest. */
+/** Returns the list that a run stored; null if the run has no list. */
 export const listOf = ({ reading }: { reading: Readonly<Record<string, unknown>> }): StoredList | null =>
   (reading.list as StoredList | undefined) ?? null

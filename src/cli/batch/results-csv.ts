@@ -11,7 +11,7 @@ import type { CellsOfFile } from './ignored-cells.ts'
 
 const CHUNK_CHARS = 64 * 1024
 
-/** A result to print, with its row. The row is null if it was removed from the manifest and isn't recorded. */
+/** A result to print, with its row. The row is null if it was removed from the manifest and wasn't recorded. */
 export interface ResultRecord {
   record: DataRecord
   row: ManifestRow | null
@@ -36,14 +36,14 @@ interface ChosenColumn {
 
 interface ShownColumns {
   names: readonly string[]
-  /** Whether there are ignored columns, whose cells are only in the file. */
+  /** Whether there are ignored columns. Their cells are only in the file. */
   hasIgnored: boolean
   /** Returns the row's cells in the order of `names`, or null if the row uses an unknown column. */
   cells(row: ManifestRow, inFile: readonly string[] | undefined): readonly string[] | null
 }
 
 /**
- * Returns columns in the order of a manifest's header, with the names of the header or the documented names. Columns
+ * Returns columns in the order of a manifest's header. Their names are the header's or the documented ones. Columns
  * that aren't in the header follow with their documented names.
  *
  * @param naming how column names were interpreted when the manifest was read
@@ -81,9 +81,9 @@ export function columnsLike(
 }
 
 /**
- * Returns the columns that `--fields` selects. By default, returns the manifest's own columns and then the fields of
- * the results. `--fields` may name a manifest column by its header or its documented name. It takes precedence over a
- * field of the results with the same name.
+ * Returns the columns that `--fields` selects. The default is the manifest's own columns, followed by the result
+ * fields. `--fields` can name a manifest column by its header or its documented name. If a result field has the same
+ * name, the manifest column takes precedence.
  *
  * @throws GdnError `usage`
  */
@@ -94,7 +94,7 @@ export function chooseFields(
   aliases: readonly string[],
 ): ChosenColumn[] {
   if (given === undefined) {
-    // The title is one of the manifest's own columns.
+    // `title` is already one of the manifest's own columns.
     const fields = view.fields.filter((field) => field !== 'title')
     return ownAnd(columns, fields)
   }
@@ -115,7 +115,7 @@ export const ownAnd = ({ names }: ShownColumns, fields: readonly string[]): Chos
   ...fields.map((name) => ({ name, at: null })),
 ]
 
-/** Prints the chosen columns of each row. Doesn't change the manifest's cells. */
+/** Prints the chosen columns of each row. Prints the manifest's cells unchanged. */
 export async function printResultsCsv(
   io: Io,
   results: AsyncIterable<ResultRecord>,

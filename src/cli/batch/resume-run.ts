@@ -31,7 +31,7 @@ export async function resumeRun(
   const view = given.dryRun ? DRY_RUN_VIEW : summaryView(given.stateDir)
   const output = createOutput(deps.io, given, view, { manifest: run.manifestPath })
   const settings = await settingsOfRun(deps, run, given)
-  // Hints with these flags select the collection and the server of the run.
+  // The hints must contain these flags, which select the collection and the server of the run.
   const flags = flagsOfRun(run, await flagsOfServer(deps, run, given))
   const status = await runStatus(run)
   const sends = more.reconcileOnly !== true && rowsToSend(status, more) > 0
@@ -59,9 +59,9 @@ export async function resumeRun(
 }
 
 /**
- * Refuses to send rows of a sealed drop.
+ * Refuses to resume a sealed drop.
  *
- * @throws GdnError `refused` for the run of a shuffled drop that is sealed, whose other rows can't be minted
+ * @throws GdnError `refused` if the run is a sealed shuffled drop, because its remaining rows can't be minted
  */
 async function refuseSealed(deps: Deps, connection: Connection, run: Run, flags: BatchMintFlags): Promise<void> {
   if (!isShuffled(run)) return
@@ -72,7 +72,7 @@ async function refuseSealed(deps: Deps, connection: Connection, run: Run, flags:
 
 /**
  * Finds a run on any server, because `settingsOfRun` rejects a flag that selects another server. If several runs match,
- * the flag selects one.
+ * the server flag selects one of them.
  */
 async function findOnAny(deps: Deps, name: string, flags: BatchMintFlags): Promise<Run> {
   const { stateDir } = await deps.settings(flags)
@@ -83,14 +83,14 @@ async function findOnAny(deps: Deps, name: string, flags: BatchMintFlags): Promi
   }
 }
 
-/** Returns the number of rows that may be sent. Accepted rows are not sent again. */
+/** Returns the number of rows that may be sent. Accepted rows aren't sent again. */
 const rowsToSend = (
   { counts: { pending, failed, unknown } }: RunStatus,
   { retryFailed }: Partial<BatchOptions>,
 ): number => pending + unknown + (retryFailed === true ? failed : 0)
 
 /**
- * Prompts before sending planned rows although the manifest was edited.
+ * Asks the user to confirm that the planned rows are sent although the manifest was edited.
  *
  * @throws GdnError `not_confirmed`
  */
@@ -102,8 +102,8 @@ interface Edits {
   /** Whether the manifest differs from the planned rows. */
   isEdited: boolean
   /**
-   * The manifest's rows whose content differs from what was sent; undefined if the manifest is unchanged or can't be
-   * read.
+   * The manifest rows whose content differs from the content that was sent; undefined if the manifest is unchanged or
+   * unreadable.
    */
   editedRows?: ReadonlySet<string> | undefined
 }
@@ -123,7 +123,7 @@ async function warnOfEdits(
   if (edits === null) return { isEdited: false }
   const { file, mint, isList, warnings, isInvalid, edited: editedRows, failed } = edits
   for (const warning of warnings) deps.io.warn(warning)
-  // An unrevealed drop can only be minted with the rows that it committed to.
+  // An unrevealed drop can only be minted with the committed rows.
   const mayBeEdited = retryFailed === true && !isUnrevealed(run)
   if (mayBeEdited && failed > 0) throw editedFailed(edits, flags)
   if (warnings.length === 0) return { isEdited: false, editedRows }
@@ -139,8 +139,8 @@ async function warnOfEdits(
 }
 
 /**
- * Creates the error for edited failed rows. A failed row has no NFT, so its edit can be minted. Sending the planned row
- * would ignore the user's correction.
+ * Creates the error for edited failed rows. A failed row has no NFT, so its edited version can still be minted. Sending
+ * the planned row would ignore the user's correction.
  */
 function editedFailed(
   { file, mint, failed }: NonNullable<Awaited<ReturnType<typeof editsSince>>>,

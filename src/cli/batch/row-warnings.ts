@@ -14,7 +14,7 @@ const warningOf = (file = 'manifest', { line, equals }: DuplicateRow): ManifestI
   message: `is identical to line ${equals}`,
 })
 
-/** Returns a warning for each listed duplicate row, and one for the rest. */
+/** Returns a warning for each listed duplicate row, and one warning that counts the others. */
 export function duplicateWarnings(file: string, { count: all, rows }: Duplicates = NONE): ManifestIssue[] {
   const shown = rows.map((row) => warningOf(file, row))
   const left = all - rows.length
@@ -86,8 +86,9 @@ export function printDuplicates({ io }: Pick<Deps, 'io'>, { count: all, rows }: 
 }
 
 /**
- * Returns a warning if at least half of the sent rows have other content in the manifest and other rows would be sent,
- * which happens if an edition is drawn again, or if another run has minted such rows. Null for any other plan.
+ * Returns a warning if at least half of the sent rows have other content in the manifest, and the run would send more
+ * rows. This happens if an edition is generated again, or if another run has minted these rows. Returns null for any
+ * other plan.
  */
 export function otherEditionText({ rows, changes, secondEdition }: PlannedEvent): string | null {
   if (secondEdition) return `${secondEditionText(secondEdition)}.`
@@ -98,9 +99,9 @@ export function otherEditionText({ rows, changes, secondEdition }: PlannedEvent)
 }
 
 /**
- * Prompts before a drop is changed by a manifest in which most of the sent rows have other content.
+ * Asks the user to confirm a manifest in which most of the sent rows have other content.
  *
- * @param text the reason; null for any other manifest
+ * @param text the reason; null if no confirmation is needed
  * @param effect what happens next, such as `Mint the other 10 rows`
  * @throws GdnError `not_confirmed`
  */
@@ -114,5 +115,5 @@ export async function confirmOtherEdition(
   await io.confirm(`${text} ${effect}?`, '--yes', { hint: ORIGINAL_MANIFEST })
 }
 
-/** How to continue a drop whose manifest may have been replaced by another edition. */
+/** How to continue a drop if its manifest may have been replaced by another edition. */
 export const ORIGINAL_MANIFEST = 'To continue the drop, use the manifest that it began with.'

@@ -6,10 +6,10 @@ import type { BatchClient } from '../../batch/types.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import { labelOf } from './run-options.ts'
 
-/** Larger manifests aren't looked up, because that takes longer than to validate them. */
+/** Larger manifests aren't looked up, because the lookup takes longer than the validation. */
 const MAX_ROWS = 10_000
 
-/** Counts the rows of a manifest that the server already has, whichever machine minted them. */
+/** Counts the rows of a manifest that the server already has, regardless of which machine minted them. */
 export class RowsOnServer {
   readonly #namer = new RowNamer()
   readonly #path: string
@@ -26,7 +26,10 @@ export class RowsOnServer {
     if (record !== null) this.#references.push(referenceOf({ referenceScope: scope }, record))
   }
 
-  /** Returns the number of rows; null if the manifest is too large, or if the server has no reference IDs. */
+  /**
+   * Returns the number of rows on the server; null if the manifest is too large or the server doesn't support reference
+   * IDs.
+   */
   async count(
     client: Pick<BatchClient, 'call' | 'supports' | 'learnIdempotency'>,
     target: { contractAddress: string; blockchain: Blockchain; signal: AbortSignal },
@@ -36,7 +39,7 @@ export class RowsOnServer {
     if (client.supports('references') !== true) return null
     const label = await labelOf(this.#path, undefined)
     const mints = await new ServerNames(client, target).mintsOf(this.#references)
-    // Another drop has the same file name, but another label.
+    // Rows with another label belong to another drop with the same file name.
     return [...mints.values()].filter(({ reference_label = null }) => reference_label === label).length
   }
 }

@@ -23,8 +23,8 @@ interface Place {
 }
 
 /**
- * Returns the collection of a manifest's runs on this machine. Null if it has no runs, or if its runs are in several
- * collections.
+ * Returns the collection of a manifest's runs on this machine; null if the manifest has no runs or its runs are in
+ * several collections.
  */
 export async function collectionOfRuns({
   stateDir,
@@ -49,8 +49,8 @@ const isOf = (run: Run, { manifestPath, runName }: Pick<Named, 'manifestPath' | 
 
 /**
  * Refuses a manifest whose run in the collection belongs to a different backend that had the same address, for example
- * before `gdn local reset`. If this backend is known to have the collection, it's a different collection, and the
- * manifest is accepted.
+ * before `gdn local reset`. If the current backend is known to have a collection with this address, that is another
+ * collection, and the manifest is accepted.
  *
  * @throws GdnError `wrong_backend`
  */

@@ -1,7 +1,7 @@
 import { shellWord } from '../../core/shell-word.ts'
 import { safe } from '../io/io.ts'
 
-/** Formats a `gdn batch` command for a run, ready to type. */
+/** Returns a `gdn batch` command for a run, for the user to paste. */
 export type RunCommands = (verb: 'results' | 'resume' | 'retry' | 'reconcile', more?: string) => string
 
 /** Commands to suggest instead of the `gdn batch` commands for a run. */

@@ -11,7 +11,7 @@ import { type CostReservation, sumOfUses, type WorstUse, worstOfChanges } from '
 import type { Connection, Deps, SpendingRun } from '../deps.ts'
 
 /**
- * Compares the run's collection and the rows that it is about to send with a plan.
+ * Checks that a run's collection and the rows to send match a saved plan.
  *
  * @throws GdnError `refused`
  */
@@ -42,8 +42,8 @@ export async function worstOfMints({ dynamic, sizes, each }: PlannedMints, other
 }
 
 /**
- * Reads the pending rows of a run. Returns their maximum use, and the part of a limit that they reserve in requests of
- * these sizes.
+ * Reads the pending rows of a run. Returns their maximum use, and the part of a limit that they reserve if requests
+ * have the given sizes.
  */
 export async function unsentRows(
   run: string,
@@ -57,7 +57,7 @@ interface ReadRows {
   dynamic?: boolean | undefined
 }
 
-/** Reads the rows of a run that have one of the statuses, and computes their use in requests of these sizes. */
+/** Reads the rows of a run that have one of the given statuses. Computes their use in requests of the given sizes. */
 async function rowsWith(
   statuses: readonly RowStatus[],
   run: string,
@@ -79,7 +79,7 @@ async function rowsWith(
     meter.add(receiver, rows, sender)
     total += rows
   }
-  // With --in-order, or after rows failed, a request can be smaller than the number of rows of its receiver permits.
+  // With --in-order, or after rows failed, a request can contain fewer rows than its receiver has.
   for (const sender of new Set([...left.values()].map((group) => (group.sender === null ? null : '')))) {
     for (const size of sizes) requests.add('', size, sender)
   }
@@ -93,7 +93,7 @@ async function rowsWith(
   }
 }
 
-/** Returns the summary. If the run stopped at its limit, the summary's hint names a sufficient limit. */
+/** Returns the summary. If the run stopped at its limit, adds a hint that names a sufficient limit. */
 export async function withEnoughCost(
   summary: BatchSummary,
   enoughCost: () => Promise<string | null>,
@@ -108,7 +108,7 @@ export async function withEnoughCost(
 export interface Limits {
   connection: Connection
   blockchain: Blockchain
-  /** The cost limit of this command (`commandLimit`) and of the run (`storedLimit`), in wei. */
+  /** The cost limits of this command (`commandLimit`) and of the run (`storedLimit`), in wei. */
   commandLimit: bigint | null
   storedLimit: bigint | null
   /** The maximum fee of this command, in wei. */
@@ -118,7 +118,7 @@ export interface Limits {
 }
 
 /**
- * Returns the limit that each request carries. It covers requests with an unknown outcome, because they may be sent
+ * Returns the limit to set in each request. The limit covers requests with an unknown outcome, because they may be sent
  * again.
  */
 export async function permitRun(deps: Deps, planned: PlannedEvent, limits: Limits): Promise<bigint | null> {
@@ -127,8 +127,8 @@ export async function permitRun(deps: Deps, planned: PlannedEvent, limits: Limit
 }
 
 /**
- * Describes the spending of a run for `permit`; null if the run spends nothing. The count includes accepted rows that a
- * higher fee limit lets continue.
+ * Describes the spending of a run for `permit`; null if the run spends nothing. The count includes accepted rows that
+ * can continue because of a higher fee limit.
  */
 export async function spendingOfRun(
   deps: Deps,
@@ -139,7 +139,7 @@ export async function spendingOfRun(
     rows.accepted > 0 && (await raisedLimits(deps, connection, { run: run.id, maxCost: null, maxFee })).length > 0
   const freed = isFeeRaised ? rows.accepted : 0
   const count = rows.pending + rows.unknown + others + freed
-  // A cost limit of this command also lets accepted rows continue.
+  // A new cost limit can also let accepted rows continue.
   if (count === 0 && commandLimit === null) return null
   const maxCost = commandLimit ?? storedLimit
   return {
@@ -160,13 +160,13 @@ export async function spendingOfRun(
 /** The prompt that a command shows before a run spends. */
 export interface RunQuestion {
   what: string
-  /** The gas and data of accepted rows that continue because a limit is raised; null if there are none. */
+  /** The gas and data of accepted rows that can continue because a limit is raised; null if there are none. */
   accepted: WorstUse | null
 }
 
 /**
- * Returns what to prompt for: the rows to mint, and the limits that the command raises so that accepted rows can
- * continue. Null if the command does neither.
+ * Returns what the prompt must describe: the rows to mint, and the limits that the command raises so that accepted rows
+ * can continue. Returns null if the command neither mints rows nor raises a limit.
  */
 export async function questionOfRun(
   deps: Deps,

@@ -32,8 +32,8 @@ export const differingRows = (verified: Verified): GdnError =>
   })
 
 /**
- * Returns the error of a run that ended with problems, with the exit code, the rows by reason, and hints. Null if the
- * run had no problems.
+ * Returns the error of a run that ended with problems: the exit code, the rows grouped by reason, and hints. Returns
+ * null if the run had no problems.
  */
 export function errorOfRun(
   summary: BatchSummary,
@@ -104,7 +104,10 @@ function differingParts({ counts, differing }: Verified): string[] {
   ]
 }
 
-/** Creates the error for rows that differ from chain or storage when no run is sent, as in `gdn batch results`. */
+/**
+ * Creates the error for rows that differ from chain or storage, for commands that send nothing, such as `gdn batch
+ * results`.
+ */
 export function verifyFailed(verified: Verified): GdnError {
   return new GdnError('verify_failed', differingParts(verified).join('\n'), {
     hint: 'The server of the run reports no changes that explain the differences. Investigate each difference.',
@@ -121,7 +124,10 @@ const withReason =
   <Key extends string>(key: Key) =>
   (row: { line: number } & Readonly<Record<Key, string>>): Named => ({ line: row.line, reason: row[key] })
 
-/** Describes rows with an unknown outcome by what reconciling found. If there are many rows, names only the first. */
+/**
+ * Describes the rows with an unknown outcome, and what a reconciliation found out about them. If there are many rows,
+ * names only the first.
+ */
 function unknownParts({ counts, unknownRows, absentRows, undecidedRows }: BatchSummary): string[] {
   const namedKeys = new Set([...absentRows, ...undecidedRows].map(({ key }) => key))
   const others = unknownRows.filter(({ key }) => !namedKeys.has(key))
@@ -133,7 +139,7 @@ function unknownParts({ counts, unknownRows, absentRows, undecidedRows }: BatchS
   return parts
 }
 
-/** Groups rows by reason: `  lines 3, 4: the reason`. */
+/** Groups rows by reason. Each line reads ` lines 3, 4: the reason`. */
 function byReason(rows: readonly Named[]): string[] {
   const reasons = new Map<string, Named[]>()
   for (const row of rows) {
@@ -158,7 +164,7 @@ export function linesOf(rows: readonly { line: number }[]): string {
   return `${rows.length > 1 ? 'lines' : 'line'} ${shown.join(', ')}${ranges.length > MAX_LINES ? ', …' : ''}`
 }
 
-/** Returns the applicable next steps in order, one line each. */
+/** Returns the applicable next steps, one line each, in the order in which to run them. */
 function nextSteps(summary: BatchSummary, commands: RunCommands): string[] {
   const { counts, absentRows, stopped } = summary
   const steps: string[] = []
@@ -177,7 +183,7 @@ function nextSteps(summary: BatchSummary, commands: RunCommands): string[] {
     steps.push(
       `Run \`${commands('resume', flag)}\` to raise the limit, or resume without the flag once fees have fallen.`,
     )
-    // The hint for a reached limit says how to resume.
+    // If a limit was reached, another hint explains how to resume.
   } else if (stopped?.code !== 'max_cost' && counts.pending + counts.accepted > 0)
     steps.push(`Run \`${commands('resume')}\` to resume the run.`)
   if (counts.failed > 0) steps.push(failedStep(commands, summary.failedRows))
@@ -185,7 +191,10 @@ function nextSteps(summary: BatchSummary, commands: RunCommands): string[] {
   return steps
 }
 
-/** Returns the next steps for failed rows, one line each. A row that exceeds the maximum supply always fails again. */
+/**
+ * Returns the next steps for failed rows, one line each. A row that exceeds the maximum supply fails every time, so it
+ * has no retry.
+ */
 export function failedStep(commands: RunCommands, failed: BatchSummary['failedRows']): string {
   const beyond = failed.filter(({ error }) => saysBeyondSupply(error)).length
   if (beyond === 0) return retryStep(commands)
@@ -193,7 +202,9 @@ export function failedStep(commands: RunCommands, failed: BatchSummary['failedRo
   return beyond === failed.length ? step : `${step}\n${retryStep(commands)}`
 }
 
-/** `gdn batch retry` refuses edited rows, because it sends rows as planned. */
+/**
+ * Returns the step that retries failed rows. `gdn batch retry` refuses edited rows, because it sends the planned rows.
+ */
 function retryStep(commands: RunCommands): string {
   const retry = commands('retry')
   const step = `After you fix the cause, run \`${retry}\` to retry failed rows.`

@@ -5,7 +5,7 @@ import type { BatchOptions, Run } from '../../batch/types.ts'
 import { projectFileIn } from '../../config/project-file.ts'
 import { isUnrevealed } from '../../state/drops.ts'
 
-/** Returns the label of a run's reference IDs; null for none. */
+/** Returns the label of a run's reference IDs; null if they have no label. */
 export const labelOf = async (manifestPath: string | null, runName: string | undefined): Promise<string | null> =>
   await runLabel(
     { manifestPath, runName },
@@ -16,7 +16,7 @@ export const labelOf = async (manifestPath: string | null, runName: string | und
   )
 
 /**
- * Returns the options with which a run continues.
+ * Returns the options for resuming a run.
  *
  * @param finds whether the command looks for NFTs that other machines have minted
  * @throws GdnError `file_error` if the leaves file of an unrevealed drop can't be read

@@ -20,8 +20,8 @@ import { mintManifest } from './mint-manifest.ts'
 const CLOSE_WITHIN_MS = 5000
 const LOOK_EVERY_MS = 500
 /**
- * Number of consecutive checks after which the rehearsal stops, if no signer can sign, for the same reason and with the
- * same row counts.
+ * Number of consecutive checks after which the rehearsal stops if no signer can sign, and neither the reason nor the
+ * row counts change.
  */
 const HALTED_LOOKS = 6
 const HINT = 'Nothing was sent to the network. Fix the cause, and rehearse again.'
@@ -42,7 +42,7 @@ interface FailedRow {
 
 interface Outcome {
   report: DataRecord
-  /** The error with which a real run would have ended; null after a success. */
+  /** The error with which a real run would have ended; null if the run would have succeeded. */
   failure: GdnError | null
 }
 
@@ -114,8 +114,8 @@ interface Minted {
 async function mint(deps: Deps, { manifest, flags, target, rehearsal, folder, tell }: Minting): Promise<Minted> {
   const seen = { counts: NO_ROWS, requests: 0, hasEnded: false }
   /**
-   * The reason why the backend accepts no requests: the funds that a signer lacks for all rows, including rows not
-   * accepted yet.
+   * The reason why the backend accepts no requests: the funds that a signer lacks for all rows. These include rows that
+   * aren't accepted yet.
    */
   let lack: string | null = null
   const read = (text: string) => {
@@ -143,8 +143,8 @@ async function mint(deps: Deps, { manifest, flags, target, rehearsal, folder, te
   try {
     const { contract, blockchain } = target
     const own = { contract, blockchain, baseUrl: rehearsal.url, yes: true, output: 'ndjson' } as const
-    // The rehearsal has a temporary state directory. From the user's state directory, it reads only the saved
-    // addresses.
+    // The rehearsal uses a temporary state directory. It reads only the saved addresses from the user's state
+    // directory.
     const { json: _json, fields: _fields, forSpreadsheet: _sheet, stateDir: _stateDir, ...asGiven } = flags
     const inner = await depsOf(deps, rehearsal, folder, stop.signal, read)
     await mintManifest(inner, manifest, { ...asGiven, ...own })
@@ -159,7 +159,7 @@ async function mint(deps: Deps, { manifest, flags, target, rehearsal, folder, te
   }
 }
 
-/** Returns this command's dependencies with a different server, state and output. */
+/** Returns this command's dependencies, but with a different server, state directory and output. */
 async function depsOf(
   deps: Deps,
   { url, apiKey }: Rehearsal,
@@ -167,7 +167,7 @@ async function depsOf(
   signal: AbortSignal,
   read: (text: string) => void,
 ): Promise<Deps> {
-  // A job summary would list NFTs that weren't minted.
+  // Without these variables, no job summary is written. It would list NFTs that weren't minted.
   const { GDN_PROFILE: _profile, GITHUB_ACTIONS: _actions, ...rest } = deps.env
   const env = {
     ...rest,
@@ -191,7 +191,7 @@ async function depsOf(
   return { ...makeDeps(edge, io, { exitCode: 0 }, deps.run, () => undefined), addresses: deps.addresses }
 }
 
-/** Calls `onHalt` once no signer can sign. This state is final, because a copy of a network never receives funds. */
+/** Calls `onHalt` when no signer can sign. This state is final, because nobody sends funds on a copy of a network. */
 async function watchSigners(
   rehearsal: Rehearsal,
   { over, rows }: { over: AbortSignal; rows: () => string },

@@ -39,9 +39,9 @@ import type { VerifyTally } from './verify-tally.ts'
 export interface RunSending {
   settings: Settings
   options: BatchOptions
-  /** Reads the manifest; null to resume with the rows as recorded. */
+  /** Reads the manifest; null to resume with the recorded rows. */
   read: (() => AsyncIterable<ManifestItem>) | null
-  /** File URLs to check after reading the manifest and before sending anything. */
+  /** File URLs to check after the manifest is read and before anything is sent. */
   files?: FileUrls | null
   /** The local files of the manifest; null if the manifest isn't read. */
   localFiles?: LocalFiles | null
@@ -49,22 +49,22 @@ export interface RunSending {
   warnings?: RowWarnings
   flags: Pick<BatchMintFlags, 'yes' | 'rate' | 'stateDir' | 'allowDuplicates'> & VerifyFlags & LimitFlags
   run: typeof runBatch
-  /** Called before the run is planned. Throws to refuse the run. */
+  /** Called before the run is planned. It throws to refuse the run. */
   check?: ((connection: Connection) => Promise<void>) | undefined
   /**
-   * Called after the run's limit is set, and before anything that costs money is sent. Requests of the run carry the
+   * Called after the run's limit is set, and before any request that costs money. Each request of the run carries the
    * limit.
    */
   beforeSending?: ((planned: PlannedEvent, connection: Connection, limit: RunLimit) => Promise<void>) | undefined
   /** Number of requests in addition to the mints. */
   others?: number
-  /** The NFT changes that follow the mints, and their maximum use. */
+  /** The NFT changes to make after the mints, and their maximum use. */
   changes?: Required<Pick<Unsent, 'changes' | 'worst'>> | undefined
   /** The cost limit of this command, in wei. If undefined, the limit is read from the flags. */
   commandLimit?: bigint | null
   /** The command that resumes the run. Default: `gdn batch resume`. */
   resumedBy?: string | undefined
-  /** Whether `gdn apply` sends the run. It also retries rows and updates edited ones. */
+  /** Whether `gdn apply` sends the run. If so, the command also retries rows and updates edited ones. */
   isApplied?: boolean
   /** The status of a resumed run. */
   known?: RunStatus
@@ -83,19 +83,19 @@ export interface SentRun {
   warnings: readonly ManifestIssue[]
   /** Notes about the run's plan, for the user. */
   notes: readonly string[]
-  /** The fees that this command paid for the run. The fields are null if the server doesn't report them. */
+  /** The fees that this command paid for the run. The fields are null if the server doesn't report fees. */
   paid: DataRecord
 }
 
 export interface RunLimits {
-  /** Set if this command's flags include a cost limit. */
+  /** The cost limit from this command's flags; null if there is none. */
   stated: Awaited<ReturnType<typeof costLimit>> | null
   /** The cost limit of this command, in wei. */
   maxCost: bigint | null
   maxFee: bigint | null
 }
 
-/** Returns whether a run may have sent rows. The run's limit applies to them. */
+/** Returns whether a run may have sent rows. If so, the run's limit includes them. */
 export const hasBegun = ({ rows: { accepted, unknown, deployed } }: PlannedEvent): boolean =>
   accepted + unknown + deployed > 0
 
@@ -110,7 +110,7 @@ export class RunSender {
   readonly #progress: BatchProgress
   #run = ''
   #pending = 0
-  /** The distinct row counts of the requests. */
+  /** The distinct sizes of the requests, in rows. */
   #sizes: ReadonlySet<number> = new Set()
   #unsent: { pending: number; rows: ReturnType<typeof unsentRows> } | null = null
   #warnings: ManifestIssue[] = []
@@ -175,7 +175,7 @@ export class RunSender {
     const { options, others = 0, isApplied } = this.#sending
     await this.#refuseHidden(planned, mints)
     const { stated, maxCost: commandLimit, maxFee } = this.#limits
-    // `gdn apply` compares its saved plan with the NFTs instead.
+    // `gdn apply` instead compares its saved plan with the NFTs.
     if (!isApplied) await checkRunPlan(this.#deps, options, planned, mints)
     await stated?.refuseBelowOne(hasBegun(planned), async () => reservedFor(await worstOfMints(mints, others)))
     const { blockchain } = options
@@ -202,7 +202,7 @@ export class RunSender {
     this.#notes = notesOf(planned, this.#sending.isApplied ?? false)
     if (planned.rows.pending > 0) this.#warnings = await this.#checkRows(planned)
     await this.#confirmCost(planned, runLimit, mints)
-    // Another command may have hidden the rows meanwhile, for example while a prompt was open.
+    // Another command may have hidden the rows since the last check, for example while a prompt was open.
     await this.#refuseHidden(planned, mints)
     const { allowAgain } = await import('./minted-unrevealed.ts')
     await allowAgain(this.#sending.options, planned, mints)
@@ -210,8 +210,8 @@ export class RunSender {
   }
 
   /**
-   * Returns the name of the collection without a request. The name is known only if this machine created or used the
-   * collection.
+   * Returns the name of the collection without sending a request. The name is known only if this machine created or
+   * used the collection.
    */
   #where(): string {
     const { contractAddress, blockchain, stateDir } = this.#sending.options
@@ -224,7 +224,7 @@ export class RunSender {
     const { warnings, flags, files = null, localFiles = null, read, isApplied } = this.#sending
     const { client, server } = this.#connection
     const inRows = warnings?.all ?? []
-    // `gdn apply` shows the edits in its plan, and `gdn batch resume` doesn't read the manifest.
+    // Only commands that read the manifest need this check. `gdn apply` already shows the edits in its plan.
     if (read !== null && !isApplied) {
       const { rows, secondEdition } = planned
       const effect = secondEdition ? `Mint ${count(rows.pending, 'row')}` : othersText(rows.pending)
@@ -237,7 +237,7 @@ export class RunSender {
   }
 
   /**
-   * Prompts with the maximum cost of the run, or prints it as a note with `--yes`.
+   * Prompts for confirmation of the run's maximum cost. With `--yes`, prints the cost as a note instead.
    *
    * @throws GdnError `not_confirmed`
    */
@@ -266,7 +266,9 @@ export class RunSender {
     await this.#progress.start()
   }
 
-  /** Returns the unsent rows. Reads them again only if some were sent since, because a large run has many. */
+  /**
+   * Returns the unsent rows. Because a large run has many, reads them again only if some were sent since the last call.
+   */
   #readUnsent(): ReturnType<typeof unsentRows> {
     if (this.#unsent?.pending === this.#pending) return this.#unsent.rows
     const rows = unsentRows(this.#run, { ...this.#sending.options, sizes: this.#sizes })
@@ -286,7 +288,7 @@ export class RunSender {
     })
   }
 
-  /** Describes what the signer lacks for the unsent rows and changes. */
+  /** Returns the funds that the signer lacks for the unsent rows and changes. */
   async #shortage(): ReturnType<typeof shortageOfRun> {
     const { options, changes = NO_CHANGES } = this.#sending
     const unsent = async () => {

@@ -35,7 +35,10 @@ const FIELDS = [
 
 const MORE_OF_RUN = ['blockchain', 'contract_address', 'server', 'manifest', 'started_at']
 
-/** The view of one run or a list of runs. A terminal shows the age of a run, and other output shows its start time. */
+/**
+ * Returns the view of one run or a list of runs. A terminal shows the age of each run, and other output shows its start
+ * time.
+ */
 export function runView({ stdoutTty, columns }: Io, now: number, stateDir: string | undefined): View {
   return {
     fields: FIELDS,
@@ -63,10 +66,10 @@ export function runView({ stdoutTty, columns }: Io, now: number, stateDir: strin
   }
 }
 
-/** A terminal of at least this width shows each run's collection. */
+/** Minimum width of a terminal at which the table shows each run's collection. */
 const WIDE = 100
 
-/** Returns a file name with its folder, because manifests in different folders often have the same name. */
+/** Returns a file name and its folder, because manifests in different folders often have the same name. */
 const shortPath = (path: string): string => path.split(/[\\/]/).slice(-2).join('/')
 
 /** Returns the state of a run in one word. */

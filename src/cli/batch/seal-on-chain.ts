@@ -17,8 +17,9 @@ interface Place {
 /**
  * Reads the seal of a drop from the chain; null if the node doesn't have it yet.
  *
- * @param record the seal as the server knows it
- * @throws GdnError `unreachable` if no node returns it; `bad_answer` if it is in another block than the server says
+ * @param record the server's record of the seal
+ * @throws GdnError `unreachable` if no node returns the seal; `bad_answer` if the seal is in another block than the
+ * server reports
  */
 export async function sealOnChain(
   deps: Deps,
@@ -47,7 +48,7 @@ interface Sealed {
   rule: ShuffleRule
 }
 
-/** Returns the seal of a drop, with the round of drand if the seal is final and can be read. */
+/** Returns the seal of a drop. Includes the drand round if the seal is final and can be read. */
 export async function knownSeal(
   deps: Deps,
   connection: Connection,
@@ -61,7 +62,7 @@ export async function knownSeal(
   return { round, roundAt: timeOfRound(QUICKNET_TIMES, round), isNamed: false }
 }
 
-/** Returns null if the server or the chain can't be read, for reads that a command doesn't need. */
+/** Returns the result of an optional read; null if the server or the chain can't be read. */
 export async function orNull<Value>({ signals }: Deps, reading: Promise<Value>): Promise<Value | null> {
   try {
     return await reading

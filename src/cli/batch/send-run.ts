@@ -19,7 +19,7 @@ import { printNextSteps, summaryData } from './summary.ts'
 import { refuseUnverified } from './verify-run.ts'
 
 /**
- * Sends a run, and prints its summary or, as NDJSON, its events.
+ * Sends a run and prints its summary. With NDJSON output, prints the run's events too.
  *
  * @throws GdnError if the run has problems
  */
@@ -43,7 +43,7 @@ export async function sendAndPrint(deps: Deps, { output, ...sending }: RunSendin
     const { counts } = summary
     if (drop !== null && state?.phase !== 'open' && counts.unknown + counts.accepted === 0) {
       for (const note of await notesOfDrop(deps, { ...drop, counts }, flags, false)) io.note(note)
-      // Another machine may have sealed the drop while this command sent rows.
+      // If rows are abandoned, another machine has sealed the drop while this command sent rows.
       const isRefused = options.reconcileOnly !== true && summarized.counts.abandoned > 0
       if (isRefused) throw sealed(manifestPath, { isRevealed: state?.phase === 'drawn' }, flagsOfRun(drop, flags))
       return
@@ -103,7 +103,7 @@ async function limitsOf(
 }
 
 /**
- * Writes the job summary.
+ * Writes the job summary, and throws if the run has problems.
  *
  * @throws GdnError if the run has problems, or if no row was verified
  */

@@ -3,7 +3,10 @@ import { hasFailed } from '../../api/nft-status.ts'
 import { lacksEndpoint, statusOf } from '../../client/responses.ts'
 import type { Connection, Deps } from '../deps.ts'
 
-/** Returns the commitments of a collection that didn't fail; none if the server doesn't show any to this key. */
+/**
+ * Returns the commitments of a collection, except failed ones. Returns none if the server doesn't show commitments to
+ * this key.
+ */
 export async function commitmentsOf(
   { signals: { signal } }: Pick<Deps, 'signals'>,
   { client }: Pick<Connection, 'client'>,
@@ -18,6 +21,6 @@ export async function commitmentsOf(
   return provenances.filter(({ status }) => !hasFailed(status))
 }
 
-/** Returns the commitment that seals a drop; undefined if there is none. */
+/** Returns the commitment that seals a drop; undefined if the drop isn't sealed. */
 export const sealIn = (commitments: readonly ProvenanceRecord[], provenance: string): ProvenanceRecord | undefined =>
   commitments.find(({ seal_of }) => seal_of === provenance)

@@ -11,7 +11,7 @@ const DEFAULT_MARGIN_S = 30 * 60
 /**
  * Checks the flags of a shuffled drop.
  *
- * @throws GdnError `usage` if the flags of a shuffled drop lack another flag, or if the margin isn't whole seconds
+ * @throws GdnError `usage` if a required flag is missing, or if the margin isn't a whole number of seconds
  */
 export function checkShuffleFlags({ shuffle, shuffleMargin, unrevealed }: ShuffleFlags): void {
   if (shuffle === true && unrevealed === undefined) {
@@ -24,8 +24,8 @@ export function checkShuffleFlags({ shuffle, shuffleMargin, unrevealed }: Shuffl
 }
 
 /**
- * Returns the rule that draws the rows of a drop; null if they aren't shuffled. A run that has begun keeps its rule
- * unless the flags specify another one.
+ * Returns the shuffle rule of a drop; null if its rows aren't shuffled. A run that has begun keeps its rule unless the
+ * flags specify another one.
  */
 export function ruleOf({ shuffle, shuffleMargin }: ShuffleFlags, kept: KeptRun | undefined): ShuffleRule | null {
   const rule = kept?.commitment?.shuffle ?? null
@@ -33,13 +33,13 @@ export function ruleOf({ shuffle, shuffleMargin }: ShuffleFlags, kept: KeptRun |
   return { marginSeconds: shuffleMargin === undefined ? DEFAULT_MARGIN_S : shuffleMargin / 1000 }
 }
 
-/** Returns the flags of a rule for a sentence. */
+/** Returns the flags of a rule as part of a sentence. */
 export const ruleText = (rule: ShuffleRule | null): string =>
   rule === null ? 'without --shuffle' : `with ${flagsOfRule(rule)}`
 
 export const flagsOfRule = ({ marginSeconds }: ShuffleRule): string => `--shuffle --shuffle-margin ${marginSeconds}s`
 
-/** Returns the error for a run that is resumed with another rule than the one that it has committed to. */
+/** Returns the error for a run that is resumed with a different rule than the committed one. */
 export const otherRule = (run: string, rule: ShuffleRule | null): GdnError =>
   new GdnError('edited_rows', `the run ${run} committed to its rows ${ruleText(rule)}, and the rule can't change`, {
     place: { flag: '--shuffle' },
@@ -49,14 +49,14 @@ export const otherRule = (run: string, rule: ShuffleRule | null): GdnError =>
 
 const NOTHING = 'Nothing was minted.'
 
-/** Returns the error for rows that the collection has committed to with another rule, or without one. */
+/** Returns the error for rows that the collection has already committed to with another rule, or without a rule. */
 export const committedWith = (rule: ShuffleRule | null): GdnError =>
   new GdnError('refused', `the collection is committed to the rows of this manifest ${ruleText(rule)}`, {
     place: { flag: '--shuffle' },
     hint: `${NOTHING} To mint them, ${rule === null ? 'omit --shuffle' : 'use the same flags'}. To draw rows by another rule, use another manifest or collection.`,
   })
 
-/** Returns the error for rows of a shuffled drop that another mint would mint a second time. */
+/** Returns the error for a mint that would mint the rows of a shuffled drop again. */
 export const mintedOnce = (place: '--again' | '--run'): GdnError =>
   new GdnError(
     'refused',
@@ -73,10 +73,10 @@ export const mintedOnce = (place: '--again' | '--run'): GdnError =>
   )
 
 /**
- * Returns the error for a mint of a drop that is sealed.
+ * Returns the error for minting rows of a sealed drop.
  *
  * @param drop.isRevealed whether NFTs of the drop are revealed
- * @param drop.isWhole whether each row has an NFT
+ * @param drop.isWhole whether every row has an NFT
  */
 export function sealed(
   file: string | null,

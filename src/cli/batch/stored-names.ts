@@ -1,12 +1,15 @@
 import { GdnError } from '../../core/errors.ts'
 import type { EnsAddress, EnsNames } from '../../manifest/options.ts'
 
-/** Replaces the address of a name that a run doesn't have. No wallet has it, and rows that are compared aren't sent. */
+/**
+ * Placeholder for the address of a name that the run doesn't contain. No wallet has this address, and it is never sent,
+ * because the rows are only compared.
+ */
 const UNKNOWN_ADDRESS = `0x${Buffer.from('gdn-unknown-address!').toString('hex')}`
 
 /**
- * The ENS names of a manifest that is only compared with its run. It queries no Ethereum node, because a name
- * identifies its row, even if its address is unknown.
+ * The ENS names of a manifest that is only compared with its run. Doesn't query an Ethereum node, because the name
+ * identifies a row even if the address is unknown.
  */
 export class StoredNames implements EnsNames {
   #kept: ReadonlyMap<string, string> = new Map()

@@ -7,8 +7,8 @@ import type { DataRecord, RecordCard, View } from '../render/view.ts'
 import { runCommands } from './run-commands.ts'
 
 /**
- * Counts of deployed rows that were compared with chain and storage. `changed` rows match the current record of their
- * server, but not their request. `unread` rows could not be read.
+ * Counts of deployed rows that were compared with chain and storage. `changed` rows differ from their request but match
+ * the server's current record. `unread` rows could not be read.
  */
 export interface VerifiedCounts {
   verified: number
@@ -115,7 +115,7 @@ export function summaryData(
   }
 }
 
-/** Prints the outcome and the next command, for users whose summary goes to a file or a program. */
+/** Prints the outcome and the next command on stderr, for users who redirect the summary to a file or a program. */
 export function printNextSteps(io: Io, { run, counts, burned }: BatchSummary, stateDir: string | undefined): void {
   io.note(io.errPaint.good(rowsByState({ ...counts, burned })))
   io.note(`Results: ${runCommands(run.name, stateDir)('results')}`)

@@ -43,7 +43,7 @@ import {
 import { hasList } from './receiver-list.ts'
 import { committedWith, mintedOnce, otherRule, ruleOf, sealed } from './shuffled.ts'
 
-/** Returns the check of rows that are committed to. */
+/** Returns the check that rows can be committed to. */
 export const checkUncommittable =
   ({ shuffle }: Pick<BatchMintFlags, 'shuffle'>) =>
   (row: ManifestRow) =>
@@ -53,19 +53,20 @@ interface Unrevealed {
   options: BatchOptions
   read: () => AsyncIterable<ManifestItem>
   check?: ((connection: Connection) => Promise<void>) | undefined
-  /** Called with the planned rows, also in a dry run. Throws to refuse the run. */
+  /** Called with the planned rows, also in a dry run. It throws to refuse the run. */
   checkPlan?: ((planned: PlannedEvent, connection: Connection) => Promise<void>) | undefined
   beforeSending?: ((planned: PlannedEvent, connection: Connection, limit: RunLimit) => Promise<void>) | undefined
   others?: number
 }
 
 /**
- * Returns how to mint a manifest with `--unrevealed`: the rows get the placeholder's metadata, and a commitment to the
- * real rows goes on chain first. Without the flag, returns the manifest unchanged, and `check` refuses it if its rows
- * were minted unrevealed or the collection is committed to it. A list of receivers can't be minted unrevealed.
+ * Returns how to mint a manifest with `--unrevealed`: first, a commitment to the real rows is written to the chain, and
+ * then the rows are minted with the placeholder's metadata. Without the flag, returns the manifest unchanged, and
+ * `check` refuses it if its rows were minted unrevealed or the collection is committed to it. A list of receivers can't
+ * be minted unrevealed.
  *
- * @throws GdnError `refused` if the run was started with the flag and is resumed without it, or vice versa;
- * `edited_rows` if the manifest was edited since; `invalid_input`
+ * @throws GdnError `refused` if the run is resumed without the flag that it was started with, or the reverse;
+ * `edited_rows` if the manifest was edited after the commitment; `invalid_input`
  */
 export async function openUnrevealed(
   deps: Deps,
@@ -110,7 +111,7 @@ export async function openUnrevealed(
     if (refusal !== null) throw refusal
   }
   if (file === undefined) {
-    // A run that has sent rows, or that --again started, mints them with their real metadata on purpose.
+    // The run has sent rows, or was started with --again. Its rows are minted with their real metadata on purpose.
     if (hasSent) return { options, read }
     if (repeats) return { options, read, check: refuseAgain }
     let isUnchecked = false
@@ -119,7 +120,7 @@ export async function openUnrevealed(
       read: () => (isUnchecked ? invalidItems(read()) : read()),
       check: async (connection) => {
         const refusal = await whyNotAsItIs(deps, connection, { options, read }, flags).catch(async (error: unknown) => {
-          // Planning reports invalid rows, which the user can fix without the server.
+          // The plan reports invalid rows first, because the user can fix them without the server.
           isUnchecked = !deps.signals.signal.aborted && (await hasInvalidRow(read))
           if (!isUnchecked) throw error
           return null
@@ -134,7 +135,7 @@ export async function openUnrevealed(
   const progress = await deps.io.progress('Hashing the rows and their files')
   const rule = ruleOf(flags, kept)
   const rows = await readCommitment(read(), rule).finally(() => progress.stop())
-  // Reading the rows again reports their problems.
+  // The rows are read again to report their problems.
   if (rows === null) return { options, read: () => invalidItems(read()) }
   const { provenance, seed } = rows.commitment
   if (rule !== null && flags.again === true) throw mintedOnce('--again')
@@ -158,24 +159,25 @@ export async function openUnrevealed(
   }
   const committedRow = await rowsByMetadata(rows.commitment)
   return {
-    // Only these NFTs must be dynamic, not the whole collection.
+    // Only these NFTs must be dynamic. The collection itself doesn't have to be.
     options: {
       ...options,
       dynamic: true,
       reading: { ...options.reading, provenance, seed: seed.toString('hex'), shuffle: rule ?? undefined },
-      // Until this commitment exists, NFTs of an earlier commitment may belong to these rows, which were edited since.
+      // The rows may have been edited since an earlier commitment. Until the new commitment exists, they may have NFTs
+      // from the earlier one.
       isOfOtherDrop(metadata) {
         return isCommitted && leavesUrlIn(metadata) !== undefined && committedRow(metadata) === null
       },
       committedRow,
     },
     read: () => unrevealedItems(read(), placeholder, rows, leavesPath(stateDir, provenance)),
-    // The transaction that commits to the rows.
+    // The commitment is one more transaction.
     others: 1,
     check: async (connection) => {
       await refusePlaceholder(options, placeholder)
       if (repeats && !hasSent && rule === null) await refuseAgain(connection)
-      // Another machine may have minted rows that this machine's run has not sent.
+      // All rows of this machine's run are sent. If some weren't, another machine could have minted them.
       const isSent = kept?.counts.pending === 0
       // Failed rows of a sealed drop can't be minted either.
       if (repeats || (isSent && (rule === null || kept.counts.failed === 0))) return
@@ -196,8 +198,8 @@ export async function openUnrevealed(
 }
 
 /**
- * Reads a manifest in which an earlier pass found an invalid row. Throws if there is no longer one, because nothing has
- * checked these rows.
+ * Reads a manifest in which an earlier pass found an invalid row. If this pass finds none, throws, because the rows
+ * have changed and weren't checked.
  */
 async function* invalidItems(items: AsyncIterable<ManifestItem>): AsyncGenerator<ManifestItem> {
   let isInvalid = false
@@ -216,7 +218,7 @@ async function hasInvalidRow(read: () => AsyncIterable<ManifestItem>): Promise<b
 const ANY_RECEIVER = `0x${'1'.repeat(40)}`
 
 /**
- * Reads the placeholder of an unrevealed drop from its file.
+ * Reads the placeholder file of an unrevealed drop.
  *
  * @throws GdnError `usage`, `invalid_input`
  */
@@ -280,7 +282,10 @@ export function editedRows(
 const firstOf = (rows: readonly number[]): string =>
   `${rows.slice(0, MAX_NAMED).join(', ')}${rows.length > MAX_NAMED ? ', …' : ''}`
 
-/** Returns a hint with the command that updates NFTs from edited rows, which needs a complete reveal. */
+/**
+ * Returns a hint with the command that updates NFTs after their rows were edited. The command requires a complete
+ * reveal.
+ */
 export const updateRevealed = (file: string | null, flags: BatchMintFlags): string =>
   `To edit NFTs, first reveal all of them, then run ${applyAgain(file, flags)}.`
 
@@ -295,7 +300,10 @@ interface Committing {
   reference: string
   /** Whether a run with another name may have made the commitment. */
   mayShare: boolean
-  /** Like `mayShare`, for a commitment that wasn't on chain when this command started: the other run may be minting. */
+  /**
+   * Like `mayShare`, but for a commitment that wasn't on chain when this command started. The other run may still be
+   * minting.
+   */
   mayShareNew: boolean
 }
 
@@ -305,8 +313,8 @@ const scopeOf = ({ runName, manifestPath: manifest }: BatchOptions): string =>
 const referencePrefix = (provenance: string) => `provenance:${provenance}:`
 
 /**
- * Returns the reference ID of a commitment. The server makes a commitment once, so its reference ID shows which run may
- * mint the rows, even if machines start at the same time.
+ * Returns the reference ID of a commitment. The server accepts each commitment once, so the reference ID shows which
+ * run may mint the rows, even if several machines start at the same time.
  *
  * @param scope the scope of the run's reference IDs; null for a run with `--again`
  */
@@ -316,9 +324,9 @@ const commitmentReference = (provenance: string, scope: string | null): string =
 /**
  * Returns whether the commitment is on chain.
  *
- * @throws GdnError `refused` if the server doesn't support commitments, if rows were minted without this one, or if the
- * collection first committed to the rows with another rule of a shuffle; `seems_minted` if a run with another name made
- * it
+ * @throws GdnError `refused` if the server doesn't support commitments, if rows were minted without this commitment, or
+ * if the collection first committed to the rows with another shuffle rule; `seems_minted` if a run with another name
+ * made the commitment
  */
 async function isDeployed(
   deps: Deps,
@@ -336,7 +344,7 @@ async function isDeployed(
         hint: 'Nothing was sent. Use a gdn backend.',
       })
     })
-  // Of two machines that commit to the rows with different rules, only the first one mints them.
+  // If two machines commit to the rows with different rules, only the machine whose commitment is first mints them.
   const valid = provenances.filter(({ status }) => !hasFailed(status))
   const first = asCommitted(rows, valid)?.commitment
   if (first !== undefined && first.provenance !== provenance) throw committedWith(first.rule)

@@ -12,7 +12,9 @@ import type { NftVerifier } from '../connect/open-verifier.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { verifyText } from '../render/verify-text.ts'
 
-/** The result of comparing a row. `changed`: the row differs only by changes after the mint that its server reports. */
+/**
+ * The result of verifying a row. `changed` means that the row differs only by later changes that its server reports.
+ */
 export type RowVerification = Verification | { verified: null; changed: string }
 
 export interface VerifiedRow extends RunRow {
@@ -23,13 +25,13 @@ export interface VerifiedRow extends RunRow {
 /** Returns the current records of NFTs from their server, without NFTs that the server doesn't know. */
 export type ReadRecords = (ids: readonly string[]) => Promise<NftRecord[]>
 
-/** Number of rows verified together. Each row takes two calls, and a node accepts only so many calls in one batch. */
+/** Number of rows to verify in one batch. Each row takes two calls, and nodes limit the calls in a batch. */
 const TOGETHER = 50
 
 /**
- * Compares each deployed row with chain and storage. Other rows pass through. If a row differs from its request, it is
- * compared with the current state that its server reports. It is verified if this machine last recorded the same state.
- * Otherwise it is `changed`, because only the server reports that state.
+ * Compares each deployed row with chain and storage. Returns other rows unverified. A row that differs from its request
+ * is compared with the current state that its server reports. The row is verified if this machine last recorded the
+ * same state. Otherwise it is `changed`, because only the server reports that state.
  *
  * @param records null if the run's server can't be queried
  * @param signal stops reading local files
@@ -99,7 +101,7 @@ async function verificationsOf(
   })
 }
 
-/** Describes the result of a row in a sentence. Null if the row is as requested. */
+/** Describes the result of a row in a sentence; null if the row matches its request. */
 export const rowVerifyText = (verification: RowVerification): string | null =>
   'changed' in verification
     ? `changed since the mint, according to the server: ${verification.changed}`
@@ -111,7 +113,7 @@ interface Changed {
   record: NftRecord
 }
 
-/** Returns the NFT's state as the server reports it. Null if the server reports an update without its metadata. */
+/** Returns the NFT's state as the server reports it; null if the server reports an update but not its metadata. */
 function presentClaim({ claim, record }: Changed): Claim | null {
   const owner = record.receiver_wallet_address ?? claim.owner
   if (!isUpdated(record)) return { ...claim, owner }
@@ -121,9 +123,9 @@ function presentClaim({ claim, record }: Changed): Claim | null {
 }
 
 /**
- * Returns a claim with the owner and metadata that this machine last recorded for the row, and the current URLs of its
- * local files. Null if a file can't be read. The proof of a reveal comes from `present`, because the manifest doesn't
- * contain it.
+ * Returns a claim with the owner and metadata that this machine last recorded for the row, and with the current URLs of
+ * the row's local files. Returns null if a file can't be read. The reveal proof comes from `present`, because the
+ * manifest doesn't contain it.
  */
 async function recordedClaim(row: RunRow | undefined, present: Claim, contents: LocalContents): Promise<Claim | null> {
   const recorded = row?.row ?? null
@@ -174,8 +176,8 @@ async function claimOf({ result, row, sentMetadata }: RunRow): Promise<Claim | n
 }
 
 /**
- * Returns a function that reads current records. If the server doesn't respond, the function returns none, so rows that
- * differ count as differing.
+ * Returns a function that reads current records. If the server doesn't respond, the function returns none, so each row
+ * that differs from its request is reported as different.
  */
 export function recordsOf(deps: Deps, connect: () => Promise<Pick<Connection, 'client'>>): ReadRecords {
   let client: Promise<Connection['client']> | null = null

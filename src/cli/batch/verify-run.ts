@@ -31,11 +31,11 @@ export async function verifyFinished(
  */
 export function refuseDiffering(tally: VerifyTally, { failed }: RunStatus['counts']): void {
   if (tally.differing.length > 0) throw differingRows(tally)
-  // Failed rows cause a separate error, with the same exit code as when the run ended.
+  // Failed rows cause another error, which has the exit code of the original run.
   if (failed === 0) tally.refuseUnread()
 }
 
-/** Throws if nothing was verified, so that a script doesn't treat this as a success. */
+/** Throws if no row was verified, so that scripts don't treat the command as successful. */
 export function refuseUnverified(tally: VerifyTally): void {
   tally.refuseUnread()
   if (tally.counts.verified + tally.counts.changed > 0) return

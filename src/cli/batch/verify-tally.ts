@@ -14,7 +14,7 @@ export class VerifyTally {
   readonly differing: DifferingRow[] = []
   /** The first rows that changed. The line is null if the row was removed from the manifest. */
   readonly #changed: { line: number | null; title: string | null }[] = []
-  /** The reason why rows could not be read; null if all could be read. */
+  /** The reason why rows could not be read; null if all rows were read. */
   reason: string | null = null
 
   add({ result, row, verification }: VerifiedRow): void {
@@ -35,7 +35,7 @@ export class VerifyTally {
     }
   }
 
-  /** Reports what was not verified: rows that changed or could not be read, and all files. */
+  /** Warns about everything that was not verified: rows that changed or could not be read, and all files. */
   warn(io: Io): void {
     const { verified, unread, changed } = this.counts
     if (changed > 0) {
@@ -56,7 +56,7 @@ export class VerifyTally {
     return [...(lines.length === 0 ? [] : [linesOf(lines)]), ...named].join('; ')
   }
 
-  /** Throws if nothing could be read, so that a script doesn't treat this as a success. */
+  /** Throws if no row could be read, so that scripts don't treat the command as successful. */
   refuseUnread(): void {
     const { verified, changed, unread } = this.counts
     if (verified + changed > 0 || unread === 0) return

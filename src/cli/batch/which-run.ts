@@ -8,7 +8,7 @@ import { choose, mayAsk } from '../prompt/ask-missing.ts'
 import { age } from './age.ts'
 import { type RunFlags, whichServer } from './which-server.ts'
 
-/** Adds the argument that names a run, and the flag that selects one of several. */
+/** Adds the run argument, and the flag that selects one of several runs. */
 export function addRunArgument(command: GdnCommand): void {
   command.argument('[run]')
   addRunContractFlag(command)

@@ -44,7 +44,7 @@ export async function configuredServer(deps: Deps, settings: Settings): Promise<
 
 /**
  * Finds a run by its ID, name or manifest. Flags limit the search to one server and one collection. If several runs
- * match, the server and contract from the environment, the project or the profile select one.
+ * match, the server and the contract from the environment, the project or the profile select one of them.
  *
  * @throws GdnError `not_found_locally` if no run matches, or if several do
  */
@@ -80,8 +80,8 @@ async function seenAt(deps: Deps, server: Server): Promise<SeenBackend | null> {
 }
 
 /**
- * Returns settings that reach a run's server. A backend on this machine is recognized by its ID, on any port. It may be
- * the configured server, the local backend, or the backend at the URL where the run started.
+ * Returns settings that reach a run's server. A backend on this machine is recognized by its ID on any port. The
+ * backend may be the configured server, the local backend, or the backend at the URL where the run started.
  *
  * @throws GdnError `wrong_backend` if the flags select another server, or if another backend is at the run's URL;
  * `unreachable` if no backend responds there
@@ -109,8 +109,8 @@ export async function settingsOfRun<Flags extends ServerFlags>(
 }
 
 /**
- * Returns flags with which other commands reach a run's server. Adds a flag if no flag selects a server and the
- * configuration selects another one, or none.
+ * Returns flags for other commands to reach a run's server. If no flag selects a server, and the configuration selects
+ * another server or none, adds a flag for the run's server.
  */
 export async function flagsOfServer<Flags extends ServerFlags>(
   deps: Deps,
@@ -162,7 +162,10 @@ async function notFound(deps: Deps, run: RunOnServer, last: Server): Promise<Gdn
   )
 }
 
-/** Like `settingsOfRun`, but returns the error if no flag selects a server and the run's backend isn't found. */
+/**
+ * Like `settingsOfRun`. If no flag selects a server and the run's backend isn't found, returns the error instead of
+ * throwing it.
+ */
 export async function settingsIfFound(deps: Deps, run: RunOnServer, flags: ServerFlags): Promise<Settings | GdnError> {
   return await settingsOfRun(deps, run, flags).catch((error: unknown) => {
     const isGone = error instanceof GdnError && (error.code === 'unreachable' || error.code === 'wrong_backend')

@@ -104,8 +104,8 @@ interface NewLimit {
 }
 
 /**
- * Prompts before a request raises a run's limit, because the server can then send accepted requests that wait for the
- * limit.
+ * Asks the user to confirm a request that raises a run's limit. After such a request, the server can send the accepted
+ * requests that wait for a higher limit.
  */
 async function confirmLimit(
   deps: Deps,
@@ -118,7 +118,7 @@ async function confirmLimit(
   const { name } = endpoint
   if (name !== 'setrunmaxcost' && name !== 'setrunmaxfee') return
   const { request } = await loadEndpoint(name)
-  // Ignore an invalid request, because the server rejects it.
+  // Don't report an invalid request here, because the server rejects it.
   const content = request.safeParse(body).data as (NewLimit & { run: string; blockchain: Blockchain }) | undefined
   if (content === undefined || content.only_lower || content.only_if_unset) return
   const { run, blockchain, max_cost, max_fee } = content
@@ -150,7 +150,9 @@ async function pricedOf(
   }
 }
 
-/** Returns the blockchain of a request's collection, or else the configured one; null if neither is known. */
+/**
+ * Returns the blockchain of the collection in a request, or else the configured blockchain; null if neither is known.
+ */
 async function blockchainOfRequest(
   deps: Deps,
   connection: Connection,

@@ -136,7 +136,7 @@ export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags
       const { blockchain, contractAddress: contract_address, stateDir } = opened.options
       const limit = await enforcedLimit(deps, flags, opened.settings, blockchain, connection)
       const yes = await confirmPlan(deps, connection, opened, plan, { ...flags, commandLimit: limit, manifest })
-      // Another command may have hidden the rows meanwhile, for example while the prompt was open.
+      // Another command may have hidden the rows since the last check, for example while the prompt was open.
       await refuseHiddenChanges(opened.options, plan, flags)
       const paid =
         pendingCount(plan.counts) > 0 ? await meterRun(deps, connection, plan.run.id) : async () => NOTHING_KNOWN
@@ -155,8 +155,8 @@ export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags
       }).catch((error: unknown) => {
         throw stoppedAfter(error, noChangeOutcomes(), { all, minted: null, again })
       })
-      // Record these NFTs after the mint, because a row that settles during the mint loses the changes that were
-      // recorded for it.
+      // Record these NFTs after the mint. If a row settles during the mint, changes recorded earlier for the row are
+      // lost.
       await noteSeen(opened.options, plan)
       const print = async (summary: DataRecord) =>
         await output.one({
@@ -180,12 +180,12 @@ export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags
       try {
         await changeNfts(deps, connection, opened, plan, { flags, limit: minted.limit, outcomes })
       } catch (error) {
-        // The summary contains the cost, which gdn doesn't request from the server after Ctrl-C.
+        // The summary contains the cost, which gdn can't request from the server after Ctrl-C.
         if (error instanceof GdnError && !deps.signals.signal.aborted) await print(summaryOf(changes, outcomes))
         throw stoppedAfter(error, outcomes, { all, minted: minted.rows, again })
       }
       await note(deps, connection, opened, plan).catch((error: unknown) => {
-        // The changes are complete. The next apply records them.
+        // The changes themselves are complete, and the next `gdn apply` records them.
         if (!(error instanceof GdnError)) throw error
         io.debug(`can't record the changes: ${error.message}`)
       })
@@ -213,7 +213,7 @@ function doneNotes(plan: ChangePlan, { only }: ApplyFlags): Record<'stored' | 's
   }
 }
 
-/** Records the changes, and the rows of the current manifest unless a mint has stored them. */
+/** Records the changes. Also records the rows of the current manifest, unless a mint has already stored them. */
 async function note(deps: Deps, connection: Connection, { options, read }: Opened, plan: ChangePlan): Promise<void> {
   const { signal } = deps.signals
   await noteMade({ ...options, signal }, connection.client, plan)
@@ -233,7 +233,7 @@ interface Given {
   commandLimit: bigint | null
 }
 
-/** Returns the sentence that says where to find all changes of the plan. */
+/** Returns a sentence that says where the user can find all changes of the plan. */
 function whereAllAre(manifest: string, flags: ApplyFlags, isSaved: boolean): string {
   const file = shellWord(safe(manifest))
   if (isSaved) return `${file} contains all of them.`
@@ -255,8 +255,8 @@ function applyAgain(manifest: string, flags: ApplyFlags): string {
 type Opened = Awaited<ReturnType<typeof openPlanSource>>
 
 /**
- * Shows the plan and prompts, even if nothing costs money, because changes and burns can't be undone. Returns whether
- * the changes are confirmed.
+ * Shows the plan and asks for confirmation, even if nothing costs money, because changes and burns can't be undone.
+ * Returns whether the user confirmed the changes.
  *
  * @throws GdnError `refused` if a change is impossible, `max_cost`, `not_confirmed`
  */
@@ -289,7 +289,7 @@ async function confirmPlan(
     )
   }
   if (counts.mint > 0) {
-    // A saved plan includes the rows to mint. Without this check, the mint would refuse edited rows after the prompt.
+    // A saved plan includes the rows to mint. Without this check, edited rows would be refused only after the prompt.
     await plan.refuseEdited()
     await refusePlanBeyondSupply(deps, connection, { options }, plan)
     refuseDuplicates(deps, flags.allowDuplicates, await plan.duplicates(), warnings?.file)
@@ -365,15 +365,15 @@ interface Minted {
   /** Warnings about the rows that were sent, in addition to the manifest's warnings. */
   warnings: readonly ManifestIssue[]
   notes: readonly string[]
-  /** The reason why the run ended with undeployed rows; null if it succeeded. */
+  /** The reason why the run ended before all rows were deployed; null if it succeeded. */
   failure: unknown
-  /** The permitted limit for the mints and the changes that follow. */
+  /** The limit that the user permitted for the mints and the changes after them. */
   limit: RunLimit
 }
 
 const NONE_LEFT = { pending: 0, failed: 0, unknown: 0 }
 
-/** Limits the run, and mints the plan's rows in the same way as `batch mint`. */
+/** Sets the limit of the run, and mints the plan's rows in the same way as `batch mint`. */
 async function mint(
   deps: Deps,
   connection: Connection,
@@ -390,7 +390,7 @@ async function mint(
     const carried = isSent ? await limitChanges(deps, connection, options, { limit, commandLimit }) : limit
     if (plan.unsettled === 0)
       return { rows: 0, left: NONE_LEFT, warnings: [], notes: [], failure: null, limit: carried }
-    // An earlier command was interrupted while it waited for accepted rows. Nothing is sent.
+    // An earlier command was interrupted while it waited for accepted rows. This run sends nothing and only waits.
     const settling = { ...options, reconcileOnly: true }
     const sending = { settings, options: settling, read: null, flags, resumedBy, isApplied: true, run: settle }
     return { ...(await runMints(deps, plan, { ...sending, commandLimit: null })), limit: carried }
@@ -402,7 +402,7 @@ async function mint(
       ...options,
       maxCostWei: commandLimit ?? undefined,
       keepEdited: true,
-      // Labels are already replaced at this point, so rows match by their reference IDs alone.
+      // The labels are already replaced, so rows match by their reference IDs alone.
       adopt: false,
       retryFailed: counts.retries > 0,
     },
@@ -422,7 +422,7 @@ async function mint(
   return { ...minted, rows: Math.min(counts.mint, minted.rows), limit }
 }
 
-/** Waits for the accepted rows of a run. The plan has shown that its pending rows don't need to be minted. */
+/** Waits for the accepted rows of a run. Its pending rows don't need to be minted, as the plan has shown. */
 const settle: typeof runBatch = async (options, deps) => {
   const summary = await runBatch(options, deps)
   const counts = { ...summary.counts, pending: 0 }
@@ -431,7 +431,7 @@ const settle: typeof runBatch = async (options, deps) => {
   return { ...summary, counts, pendingRows: [], exitCode: exitCodeOf(counts, doubledRows.length, stopped, waits) }
 }
 
-/** Sends the rows to mint, if any, and waits until all accepted rows are deployed. */
+/** Sends the rows to mint, if there are any, and waits until all accepted rows are deployed. */
 async function runMints(
   deps: Deps,
   plan: ChangePlan,

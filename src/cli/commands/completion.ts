@@ -7,7 +7,7 @@ import type { Deps } from '../deps.ts'
 import { addCommonFlags } from '../flags/common.ts'
 import { packageRoot } from '../package-root.ts'
 
-/** The file for each shell in completions/ of the package, with the name that the shell expects. */
+/** The file for each shell in the package's `completions` folder. Each file has the name that the shell expects. */
 const FILES = { bash: 'gdn.bash', zsh: '_gdn', fish: 'gdn.fish', powershell: 'gdn.ps1' } as const
 export type Shell = keyof typeof FILES
 export const SHELLS = Object.keys(FILES) as Shell[]

@@ -93,7 +93,7 @@ export async function cost(deps: Deps, manifest: string, flags: EstimateFlags): 
   const meter = await openMeter(flags.dynamic)
   const deploys = (target.contractAddress ?? settings.contract) === null
   if (deploys) meter.addDeployment()
-  // A request has one receiver and at most one sender, so rows are grouped by both.
+  // A request has one receiver and at most one sender, so group the rows by both.
   for (const group of groups.values()) meter.add(group.receiver, group.count, group.sender)
   const fees = await feesFor(deps, flags, settings, target.blockchain)
   const price = await findPrice(deps, flags, settings, fees.coin)

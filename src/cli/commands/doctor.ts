@@ -100,7 +100,7 @@ function verdict(failed: number, warned: number): string {
 const MARKS = { ok: 'ok  ', warn: 'warn', fail: 'FAIL' } as const
 const MARK_WIDTH = 6
 
-/** Formats a finding for a terminal: the status, the message, and then the fix. */
+/** Formats a finding for a terminal: the status, the message, and the fix. */
 function lines(io: Io, { check, status, message, fix }: Finding): string {
   const { outPaint } = io
   const paint = { ok: outPaint.good, warn: outPaint.busy, fail: outPaint.bad }[status]

@@ -74,7 +74,7 @@ export async function mcp(deps: Deps, flags: McpFlags): Promise<void> {
   const passwordFile = flags.passwordFile === undefined ? null : await checkedPasswordFile(deps, flags.passwordFile)
   const { stateDir } = await deps.settings(flags)
   const { baseUrl, local, profile } = flags
-  // Some commands resolve paths against the process's working directory.
+  // Some commands resolve paths relative to the working directory of the process.
   process.chdir(root)
   deps.signals.own()
   if (deps.io.stdin.isTTY)
@@ -103,8 +103,8 @@ export async function mcp(deps: Deps, flags: McpFlags): Promise<void> {
 }
 
 /**
- * Returns the local files that a manifest's rows name. Includes the project's configuration file if that file decides
- * which columns name files.
+ * Returns the local files that a manifest's rows name. Also returns the project's configuration file if its column map
+ * affects which columns name files.
  */
 async function localFilesIn({ env }: Deps, root: string, path: string, options: Parameters<LocalFilesIn>[1]) {
   const [manifest, { loadProjectFile }] = await Promise.all([
@@ -118,7 +118,7 @@ async function localFilesIn({ env }: Deps, root: string, path: string, options: 
 }
 
 /**
- * Returns the path of a password file after checking it, because a session can't prompt for a password later.
+ * Returns the path of a password file. Checks the file now, because a session can't prompt for a password later.
  *
  * @throws GdnError `invalid_input`
  */

@@ -75,8 +75,8 @@ async function urlOf(deps: Deps, what: string | undefined, flags: OpenFlags): Pr
 }
 
 /**
- * Returns the address of `alice.eth`, on Ethereum unless another network is configured. Undefined for any other text,
- * because it may be a title with a dot.
+ * Returns the address of a name such as `alice.eth`, on Ethereum or on the configured network. Returns undefined for
+ * any other text, because it may be a title that contains a dot.
  */
 async function addressOfEns(
   deps: Deps,
@@ -100,7 +100,8 @@ async function runCalled(
     const run = await findRun(deps, what, flags)
     return { id: run.id, settings: await settingsOfRun(deps, run, flags) }
   } catch (error) {
-    // If no run has this name, it may be the ID of an NFT, except with --contract. Several matching runs are an error.
+    // If no run has this name, the name may be an NFT ID, except with --contract. If several runs match, this is an
+    // error.
     const isNoRun = error instanceof GdnError && error.code === 'not_found_locally' && !namesRuns(error)
     if (isNoRun && flags.contract === undefined) return null
     throw error
@@ -118,8 +119,7 @@ const exact = z.object({
 })
 
 /**
- * Returns the page of the object with this ID or address. Otherwise returns the search page, which may prompt for a key
- * first.
+ * Returns the page of the object with this ID or address, or else the search page. Either page may ask for a key first.
  */
 async function pageOf(explorer: WebExplorer, what: string): Promise<string> {
   const query = `q=${encodeURIComponent(what.toWellFormed())}`

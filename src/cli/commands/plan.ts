@@ -104,7 +104,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
         printBriefly(deps, [...opened.warnings.all, ...duplicateWarnings(opened.warnings.file, duplicates)])
       }
       const isList = !isMarkdown && output.mode === 'table'
-      // Without a terminal, the list contains all changes.
+      // Without a terminal, the list includes all changes.
       const isBrief = isList && io.stdoutTty
       const isForPeople = isBrief && flags.fields === undefined
       const all = await obstaclesOf(found)
@@ -125,7 +125,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
         const again = `gdn reveal ${shellWord(safe(manifest))}${planFlagsAgain(flags)}`
         const state = opened.sealed?.state ?? null
         if (state !== null) io.note(`${dropText(state, deps.now())}.`)
-        // A row that was sent and is missing has another ID now.
+        // A sent row that is missing now has another ID.
         const isKnown = countOf(NOT_COMMITTED) + countOf(OTHERS_UNREVEALED) + found.counts.vanished > 0
         const isIncomplete = countOf(UNREVEALED) + countOf(UNREVEALED_FAILED) + found.counts.abandoned > 0
         const { isEditedSince } = await import('../reveal/find-draw.ts')
@@ -139,7 +139,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
       const allText = isBrief ? 'Add `-o ndjson` to print all of them.' : null
       const apply = `gdn apply ${shellWord(safe(manifest))}${planFlagsAgain(flags)}`
       printPlanNotes(io, found, obstacles, { allText, onlyMint: onlyMintOf(apply, found, flags.newRows) })
-      // A plan whose edited rows `apply` would refuse isn't saved.
+      // Don't save a plan if `apply` would refuse its edited rows.
       if (found.counts.mint > 0) await found.refuseEdited()
       await refusePlanBeyondSupply(deps, connection, opened, found)
       if (saveAs !== null) {
@@ -164,7 +164,7 @@ const notSaved = (prunes: boolean) =>
     `Nothing was saved. Run \`gdn apply\` with the manifest, which shows the plan before it prompts.${prunes ? ' To burn an NFT without a row, run `gdn nft burn <nft_gdn_id>`.' : ''}`,
   )
 
-/** Reports the cost of a plan. If the plan includes mints, `apply` limits the run in the same way as `batch mint`. */
+/** Reports the cost of a plan. If the plan includes mints, `apply` limits the cost in the same way as `batch mint`. */
 async function quotePlan(
   deps: Deps,
   connection: Connection,
@@ -194,8 +194,8 @@ function savedText({ counts: { impossible, mint, burn }, otherEdition }: ChangeP
 }
 
 /**
- * Omits the NFTs that differ only because they aren't revealed yet, unless the user selects columns. A note gives their
- * number.
+ * Omits NFTs that differ only because they aren't revealed yet, unless the user selects columns. A note says how many
+ * there are.
  */
 async function* withoutHidden(
   changes: AsyncIterable<PlannedChange>,

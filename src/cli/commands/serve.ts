@@ -18,7 +18,7 @@ import { PASSWORD_IN_ARGV, worker } from './worker.ts'
 
 const LOG_LEVELS = ['silent', 'info', 'debug'] as const
 const ROLES = ['all', 'api', 'worker'] as const
-/** Maximum time to close, in addition to the time for requests in flight. */
+/** Maximum time to shut down, in addition to the time for requests in flight. */
 const CLOSE_WITHIN_MS = 5000
 
 export interface ServeFlags extends CommonFlags, ServedApiFlags, StoredFilesFlags {
@@ -99,7 +99,7 @@ export function command(deps: Deps, run = serve): GdnCommand {
     .action(async (flags: ServeFlags) => await run(deps, flags))
 }
 
-/** Serves until a signal arrives. Stopping at a signal counts as success. */
+/** Serves until a signal arrives. A stop by a signal counts as success. */
 export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
   const { io, env, signals, cwd } = deps
   if (flags.role === 'worker') return await serveWorker(deps, flags)
@@ -141,8 +141,8 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
   if (backend === null) return
   for (const warning of backend.warnings) io.warn(`${safe(warning)}. Jobs that need it wait until it is available.`)
   const { reloadTls } = backend
-  // SIGHUP reloads the TLS files. Closing a terminal sends the same signal, so in a terminal SIGHUP stops the
-  // backend instead.
+  // SIGHUP reloads the TLS files. In a terminal, it stops the backend instead, because closing the terminal sends
+  // SIGHUP too.
   if (reloadTls !== null && !io.stdin.isTTY) signals.hangup(() => void reloadTls())
   try {
     if (flags.json) {
@@ -169,7 +169,7 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
   }
 }
 
-/** Names the backend that uses the port in a `port_in_use` error. Returns other errors unchanged. */
+/** Adds to a `port_in_use` error which backend uses the port. Returns other errors unchanged. */
 async function withHolder(deps: Deps, error: unknown, port: number): Promise<unknown> {
   if (!(error instanceof GdnError) || error.code !== 'port_in_use') return error
   const local = await runningBackend(localDataDirectory(deps.env))
@@ -184,7 +184,7 @@ async function withHolder(deps: Deps, error: unknown, port: number): Promise<unk
   return error.with({ message: `another gdn backend uses port ${port}` })
 }
 
-/** Runs `gdn worker`, with a health endpoint if a port is given. */
+/** Runs `gdn worker`. If a port is specified, also serves a health endpoint. */
 const serveWorker = (deps: Deps, { rateLimits: _, drain: _drain, ...flags }: ServeFlags) =>
   worker(deps, { ...flags, healthPort: flags.port })
 

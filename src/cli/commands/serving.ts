@@ -6,7 +6,8 @@ import type { Signals } from '../io/signals.ts'
 import { localTime } from '../text/local-time.ts'
 
 /**
- * Opens a log file for appending. Drops a line that can't be written, because a failed write must not end the backend.
+ * Opens a log file for appending. Discards lines that can't be written, because a failed write must not stop the
+ * backend.
  */
 export async function appendTo(path: string): Promise<{ write(line: string): void }> {
   const { createWriteStream } = await import('node:fs')
@@ -15,7 +16,7 @@ export async function appendTo(path: string): Promise<{ write(line: string): voi
   return { write: (line) => void stream.write(line) }
 }
 
-/** Returns a function that prints a backend's warnings with the time, until the backend stops. */
+/** Returns a function that prints a backend's warnings, with the time, until the backend stops. */
 export const warnPeople =
   ({ errPaint, warn }: Pick<Io, 'errPaint' | 'warn'>, { signal }: Pick<Signals, 'signal'>) =>
   (line: string): void => {
@@ -35,13 +36,13 @@ function openLog(path: string): number {
   }
 }
 
-/** Time limit for work in progress after a stop signal. */
+/** Maximum time for work in progress after a stop signal. */
 const END_WITHIN_MS = 2000
 
 /**
- * Returns the result of work, such as the start of a backend, or null if a signal stopped it. Abandons work at a second
- * signal, or if it doesn't end in time after the first, for example because a database doesn't respond. This is as safe
- * as killing the process.
+ * Returns the result of work, such as the start of a backend; null if a signal stopped the work. Abandons the work on a
+ * second signal, or if it doesn't end in time after the first signal, for example because a database doesn't respond.
+ * Abandoning work is as safe as killing the process.
  */
 export async function unlessStopped<Result>(
   { signal, again }: Pick<Signals, 'signal' | 'again'>,

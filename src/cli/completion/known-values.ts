@@ -25,13 +25,13 @@ const AT_MOST = 200
 const WIDTH_OF_WHAT = 60
 const GLANCE_BYTES = 512
 
-/** Matches values that every shell accepts unquoted and that aren't flags. */
+/** Matches values that no shell requires quotes for, and that aren't flags. */
 const HARMLESS = /^@?[\p{L}\p{N}][\p{L}\p{N}._-]{0,127}$/u
 
 /**
  * Returns the output of `gdn __complete <kind> [words…]` for shell completions: one line for each value, with a tab and
- * a description. It runs each time the user presses Tab, so it reads only local files and loads no commands. On any
- * error, it offers no values.
+ * a description. This function runs each time the user presses Tab, so it reads only local files and loads no commands.
+ * On any error, it returns no values.
  *
  * @param words the words typed so far
  */
@@ -74,8 +74,8 @@ async function runs(
 }
 
 /**
- * Returns the collections on the server and blockchain that the words or the environment select. By default, returns
- * all collections.
+ * Returns the collections on the server and blockchain that the typed words or the environment select. By default,
+ * returns all collections.
  */
 async function collections(words: readonly string[], env: NodeJS.ProcessEnv): Promise<Known[]> {
   const isOfServer = await serverOf(words, env)
@@ -90,7 +90,7 @@ async function collections(words: readonly string[], env: NodeJS.ProcessEnv): Pr
     )
 }
 
-/** Returns the names of wallets and addresses. Reads only the beginning of each keystore, so that it is fast. */
+/** Returns the names of wallets and addresses. For speed, reads only the beginning of each keystore. */
 async function wallets(words: readonly string[], env: NodeJS.ProcessEnv): Promise<Known[]> {
   const folder = walletsDirectory(env)
   const files = await readdir(folder).catch(() => [])
@@ -109,7 +109,9 @@ async function wallets(words: readonly string[], env: NodeJS.ProcessEnv): Promis
   ]
 }
 
-/** Returns the address of a keystore as commands print it, or an empty string if the text isn't an address. */
+/**
+ * Returns the address of a keystore in the form that commands print, or an empty string if the text isn't an address.
+ */
 async function shownAddress(address: string): Promise<string> {
   const [, digits] = /^(?:0x)?([0-9a-fA-F]{40})$/.exec(address) ?? []
   const { checksumAddress } = await import('../../api/address.ts')
@@ -118,7 +120,7 @@ async function shownAddress(address: string): Promise<string> {
   return isSolanaAddress(address) ? address : ''
 }
 
-/** Returns the beginning of a regular file, or an empty string for anything else. */
+/** Returns the beginning of a regular file, or an empty buffer for anything else. */
 async function glance(path: string): Promise<string> {
   try {
     const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants
@@ -138,8 +140,8 @@ async function glance(path: string): Promise<string> {
 type IsOfServer = (server: Pick<KnownCollectionOfServer, 'origin' | 'url'>) => boolean
 
 /**
- * Returns a filter for the server that the words or the environment select. Identifies the local backend by its last
- * known ID.
+ * Returns a filter for the server that the typed words or the environment select. Recognizes the local backend by its
+ * last known ID.
  */
 async function serverOf(words: readonly string[], env: NodeJS.ProcessEnv): Promise<IsOfServer> {
   const profile = words.includes('--local') ? 'local' : flagValue(words, '--profile')

@@ -7,7 +7,7 @@ const TIMEOUT_MS = 10_000
 
 const readiness = z.object({ problems: z.array(z.string()).optional(), warnings: z.array(z.string()).optional() })
 
-/** Asks a backend on this machine whether it is ready. */
+/** Requests the readiness of a backend on this machine. */
 export async function askReady(url: string, signal: AbortSignal): Promise<TransportResponse> {
   const transport = await createTransport('single')
   try {

@@ -5,7 +5,7 @@ import { GdnError } from '../../core/errors.ts'
 
 type Client = Pick<ApiClient, 'call' | 'send'>
 
-/** A request that every server can answer. It has no effect. */
+/** A request without any effect, which every server can answer. */
 const NOBODYS_NFT = {
   receiver_wallet_address: '0x0000000000000000000000000000000000000001',
   blockchain: 'polygon',
@@ -26,8 +26,8 @@ export async function tryKey(client: Client, signal: AbortSignal): Promise<void>
 }
 
 /**
- * Returns the error if the key lacks the read permission, and null otherwise. A server that rejects the request's
- * content has accepted the key.
+ * Returns an error if the key lacks the read permission; null otherwise. If a server rejects the content of the
+ * request, it has accepted the key.
  */
 async function reading(client: Client, signal: AbortSignal): Promise<GdnError | null> {
   try {
@@ -41,7 +41,7 @@ async function reading(client: Client, signal: AbortSignal): Promise<GdnError | 
   }
 }
 
-/** An endpoint for each permission. Each rejects an empty request, which therefore has no effect. */
+/** An endpoint for each permission. Each endpoint rejects an empty request, so the request has no effect. */
 const PROBES = [
   ['nft:read', 'getisgdnnft'],
   ['nft:create', 'createnft'],
@@ -53,9 +53,9 @@ const PROBES = [
 ] as const satisfies readonly (readonly [Permission, string])[]
 
 /**
- * Returns the permissions that a key seems to have. The request is empty, and every endpoint rejects it. A server
- * checks the permission before the content, so the status shows whether the key has it. Null means that the status
- * doesn't show it.
+ * Returns the permissions that a key seems to have. Every endpoint rejects the empty request. Servers check the
+ * permission before the content, so the status shows whether the key has the permission. Null means that the status
+ * doesn't show this.
  */
 export async function seemingPermissions(
   client: Client,
@@ -66,7 +66,7 @@ export async function seemingPermissions(
   for (const [permission, endpoint] of PROBES) {
     const result = await client.send(endpoint, empty, { idempotencyKey: crypto.randomUUID(), signal })
     const status = result.kind === 'answered' ? result.status : 0
-    // A server with another version may lack the endpoint.
+    // A server with another API version may not have the endpoint.
     if (lacksEndpoint(status)) continue
     found.set(permission, status === 403 ? false : status === 400 || status === 422 ? true : null)
   }

@@ -1,7 +1,7 @@
 import type { Settings } from '../../config/settings.ts'
 import { GdnError } from '../../core/errors.ts'
 
-/** Adds to a hint where a rejected contract address comes from, unless it is from a flag. */
+/** Adds the source of a rejected contract address to a hint, unless the address is from a flag. */
 export function withContractSource(error: unknown, settings: Settings | undefined): unknown {
   const contract = settings?.contract
   if (!(error instanceof GdnError) || !contract || contract.from.startsWith('--')) return error

@@ -23,7 +23,7 @@ export function addDataDirFlag(command: GdnCommand): GdnCommand {
   return addDatabaseFlag(command)
 }
 
-/** Adds `--database-url`. A URL with a password belongs in the environment instead. */
+/** Adds `--database-url`. A URL that contains a password belongs in the environment instead. */
 export const addDatabaseFlag = (command: GdnCommand): GdnCommand =>
   command.valueFlag(
     '--database-url <url>',
@@ -31,14 +31,14 @@ export const addDatabaseFlag = (command: GdnCommand): GdnCommand =>
     notEmpty,
   )
 
-/** Returns the data directory. Default: the one of `gdn serve` and `gdn local start`. */
+/** Returns the data directory. Default: the directory that `gdn serve` and `gdn local start` use. */
 export function dataDirOf({ env, cwd }: Pick<Deps, 'env' | 'cwd'>, flags: DataDirFlags): string {
   return flags.dataDir === undefined ? localDataDirectory(env) : resolve(cwd, flags.dataDir)
 }
 
 /**
- * Returns the database of a command: PostgreSQL if a flag or the environment specifies it, or else the one in the data
- * directory.
+ * Returns the database of a command: PostgreSQL if a flag or the environment specifies it, or else the database in the
+ * data directory.
  */
 export function databasePlace(
   deps: Pick<Deps, 'env' | 'cwd'>,
@@ -54,10 +54,10 @@ export function databasePlace(
 export type DatabaseOptions = ReturnType<typeof databasePlace>
 
 /**
- * Returns the database of an administration command. Prints it unless it is the default, so that the user notices a
- * wrong one.
+ * Returns the database of an administration command. If it isn't the default, prints it, so that the user notices a
+ * wrong database.
  *
- * @throws GdnError `usage` if it is the default and the configuration selects another server
+ * @throws GdnError `usage` if the default applies although the configuration selects another server
  */
 export async function administeredPlace(
   deps: Pick<Deps, 'env' | 'cwd' | 'io' | 'settings' | 'identify'>,
@@ -74,7 +74,10 @@ export async function administeredPlace(
   return place
 }
 
-/** Refuses to change the local backend if other commands use another server, because the user wouldn't expect it. */
+/**
+ * Refuses to change the local backend if other commands use another server. Otherwise, the user could change the wrong
+ * one.
+ */
 async function refuseOtherServer(
   { settings, identify }: Pick<Deps, 'settings' | 'identify'>,
   dataDir: string,
@@ -101,14 +104,14 @@ async function refuseOtherServer(
   )
 }
 
-/** Returns whether a server on this machine is a different backend from the stopped one of a data directory. */
+/** Returns whether a server on this machine belongs to another backend than the stopped one in a data directory. */
 async function isOtherBackend(identify: Deps['identify'], server: Server, dataDir: string): Promise<boolean> {
   const seen = await identify(server, 'once').catch(() => null)
   return seen !== null && seen.id !== null && seen.id !== (await localBackendId(dataDir))
 }
 
 /**
- * Runs `work` with the database of a backend, which may be running. Stops on a signal, even if the database doesn't
+ * Runs `work` with the database of a backend, which may be running. A signal stops it, even if the database doesn't
  * respond.
  */
 export async function onDatabase<Result>(
@@ -130,7 +133,7 @@ export async function onPlace<Result>(
 }
 
 /**
- * Returns the configuration file that a flag or the environment specifies. If undefined, the one in the data directory
+ * Returns the configuration file that a flag or the environment specifies. If undefined, the file in the data directory
  * applies.
  */
 export function settingsGiven(

@@ -2,7 +2,7 @@ import { HEADERS } from '../../api/headers.ts'
 import type { Exchange } from '../../client/watched-transport.ts'
 import { type Io, safe } from '../io/io.ts'
 
-/** Headers that don't help with debugging. */
+/** Headers that are omitted, because they don't help with debugging. */
 const DULL = new Set(['connection', 'keep-alive', 'date', 'content-length', 'transfer-encoding', 'accept', 'host'])
 
 /** Returns a function that prints exchanges to stderr; undefined without `--debug`. */
@@ -13,7 +13,7 @@ export function debugExchanges(io: Io): ((exchange: Exchange) => void) | undefin
   }
 }
 
-/** Formats an exchange. `>` marks what is sent, and `<` what is received. Secrets are already redacted. */
+/** Formats an exchange. `>` marks sent lines, and `<` marks received lines. Secrets are already redacted. */
 export function exchangeLines(exchange: Exchange): string[] {
   const { method, url, status, ms, requestHeaders, requestBody, responseHeaders, responseBody, error } = exchange
   const id = responseHeaders[HEADERS.requestId]

@@ -22,20 +22,20 @@ const session = z.object({ version: z.string(), open: z.boolean() })
 /** The web explorer of a gdn backend, and its data. */
 export interface WebExplorer {
   /**
-   * Whether the explorer returns data: all data if the server is on this machine, or else the data that the key may
-   * see.
+   * Whether the explorer returns data. On this machine, it returns all data, and elsewhere only the data that the key
+   * permits.
    */
   readonly open: boolean
-  /** Returns the JSON at a path; null if there is none or access is denied. */
+  /** Returns the JSON at a path; null if there is none or if access is denied. */
   get(path: `/explorer/${string}`): Promise<unknown>
   close(): Promise<void>
 }
 
 /**
- * Connects to the web explorer of a server. The first request needs no key and sends none. If the web explorer requires
- * a login, logs in with the given key.
+ * Connects to the web explorer of a server. The first request is sent without a key. If the web explorer requires a
+ * login, logs in with the given key.
  *
- * @throws GdnError `unreachable`, or `not_found` with a hint if the server has none
+ * @throws GdnError `unreachable`, or `not_found` with a hint if the server has no web explorer
  */
 export async function connectExplorer(
   { env, io, signals }: Deps,
@@ -68,7 +68,9 @@ export async function connectExplorer(
       throw error instanceof TransportError ? unreachable(url, error) : error
     }
   }
-  /** Starts a session, in the same way as a browser. The session ends when it expires or the key becomes invalid. */
+  /**
+   * Starts a session in the same way as a browser. The session ends when it expires or when the key becomes invalid.
+   */
   const logIn = async (): Promise<boolean> => {
     const key = await apiKey()
     if (key === null) return false

@@ -4,8 +4,8 @@ import type { Connection, Deps } from '../deps.ts'
 import { collectionsAtAGlance, readCollections } from './known-collections.ts'
 
 /**
- * Returns the server's record of a collection, or undefined if it isn't known. Only collections that were created on
- * this machine can be requested. Errors aren't reported, because the server checks every change anyway.
+ * Returns the server's record of a collection; undefined if unknown. Only collections that this machine created can be
+ * requested. Errors aren't reported, because the server checks every change anyway.
  */
 export async function findCollection(
   deps: Deps,

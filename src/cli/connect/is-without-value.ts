@@ -2,10 +2,10 @@ import { type Blockchain, isTestnet } from '../../api/blockchains.ts'
 import type { Connection } from '../deps.ts'
 
 /**
- * Returns whether a blockchain's coins are known to have no value: on a testnet, or if a server on this machine says
- * so. Other servers aren't trusted, because their operators may charge for requests on any chain.
+ * Returns whether a blockchain's coins are known to have no value, because it is a testnet or because a server on this
+ * machine reports it. Other servers aren't trusted, because their operators may charge for requests on any chain.
  *
- * @param blockchain null if unknown; it may then be a public network
+ * @param blockchain null if unknown. It may be a public network.
  */
 export const isWithoutValue = (
   blockchain: Blockchain | null,
@@ -13,6 +13,6 @@ export const isWithoutValue = (
 ): boolean =>
   (blockchain !== null && isTestnet(blockchain)) || (server.loopback && client.hasNoValue(blockchain) === true)
 
-/** Names a blockchain in a prompt: `polygon, a public network`, or `polygon` if its coins have no value. */
+/** Names a blockchain in a prompt, such as `polygon, a public network`, or `polygon` if its coins have no value. */
 export const networkText = (blockchain: Blockchain, connection: Pick<Connection, 'client' | 'server'>, end = '') =>
   isWithoutValue(blockchain, connection) ? blockchain : `${blockchain}, a public network${end}`

@@ -5,7 +5,9 @@ import type { Secret } from '../../core/secret.ts'
 import type { Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 
-/** Saves a key for a server in the system keyring. Saves it in a file if the keyring doesn't work or isn't wanted. */
+/**
+ * Saves a key for a server in the system keyring, or in a file if the keyring doesn't work or the user doesn't want it.
+ */
 export async function keepKey(
   { env, openKeyring, io }: Deps,
   origin: string,
@@ -21,7 +23,7 @@ export async function keepKey(
       io.debug(safe(`the key is saved in a file: ${messageOf(error)}`))
     }
   }
-  // Removes an earlier key first, while the credentials file still says where it is.
+  // First remove an earlier key, while the credentials file still contains its location.
   await forgetKeyringEntry(env, origin, openKeyring).catch((error: unknown) =>
     io.warn(safe(`An earlier key for ${origin} remains in the system keyring: ${messageOf(error)}`)),
   )
@@ -36,7 +38,7 @@ export function placeOfKey({ env }: Pick<Deps, 'env'>, keptIn: KeptIn): string {
 
 const SHOWN = 8
 
-/** Returns the beginning of a key, at most a quarter of it. Servers give keys different prefixes. */
+/** Returns the first characters of a key, at most a quarter of it. Different servers use different prefixes. */
 export function maskedKey(key: Secret): string {
   const text = key.reveal()
   return `${text.slice(0, Math.min(SHOWN, Math.floor(text.length / 4)))}…`

@@ -5,10 +5,12 @@ import type { DataDirFlags } from './data-dir.ts'
 
 type PlaceFlags = { [Flag in keyof DataDirFlags | 'config']?: string | undefined }
 
-/** Matches commands that act on a backend's files and accept the flags that select them. */
+/** Matches commands that act on a backend's files. They accept the flags that select these files. */
 const COMMAND = /`gdn (chain|tx|key|webhook|db) [^`]+`/g
 
-/** Returns the flags that select a backend, as words of a command. Omits a URL with a password. */
+/**
+ * Returns the flags that select a backend, in the form of a command's arguments. Omits a URL that contains a password.
+ */
 export function placeWords({ dataDir, databaseUrl, config }: PlaceFlags): string {
   const flags = [
     ['--data-dir', dataDir],
@@ -18,7 +20,7 @@ export function placeWords({ dataDir, databaseUrl, config }: PlaceFlags): string
   return flags.flatMap(([flag, value]) => (value === undefined ? [] : [` ${flag} ${shellWord(value)}`])).join('')
 }
 
-/** Adds flags to the commands in a text, so that they select the same backend as the command that prints it. */
+/** Adds flags to the commands in a text, so that they use the same backend as the current command. */
 export function keepPlace(text: string, flags: PlaceFlags): string {
   return text.replace(COMMAND, (command, noun) => {
     if (/ --(data-dir|database-url|config|help)\b/.test(command)) return command
@@ -27,7 +29,7 @@ export function keepPlace(text: string, flags: PlaceFlags): string {
   })
 }
 
-/** Returns an error whose message and hint keep the flags that select a backend. */
+/** Returns an error whose message and hint include the flags that select the backend. */
 export function withPlace(error: GdnError, flags: PlaceFlags): GdnError {
   const message = keepPlace(error.message, flags)
   const hint = error.hint === undefined ? undefined : keepPlace(error.hint, flags)

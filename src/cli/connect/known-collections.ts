@@ -16,8 +16,8 @@ import type { Connection, Deps } from '../deps.ts'
 type Place = Pick<Connection, 'server' | 'settings'>
 
 /**
- * Returns a server's collections that were created on this machine, oldest first. Identifies the server's backend if
- * there are any.
+ * Returns a server's collections that were created on this machine, oldest first. Identifies the server's backend only
+ * if such collections exist.
  *
  * @throws GdnError `data_dir`, `run_busy`, `native_missing` if the state can't be read; `unreachable`
  */
@@ -34,8 +34,8 @@ export async function knownCollections(deps: Deps, { server, settings }: Place):
 }
 
 /**
- * Like `knownCollections`, but only for the given addresses. Returns none if the state can't be read immediately. Use
- * it for optional details.
+ * Like `knownCollections`, but only for the given addresses, and only if the state can be read immediately. Use this
+ * function for optional details.
  */
 export async function collectionsAtAGlance(
   deps: Deps,

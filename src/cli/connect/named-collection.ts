@@ -11,10 +11,14 @@ import { knownCollections } from './known-collections.ts'
 
 type Flags = ServerFlags & { blockchain?: Blockchain; contract?: string }
 
-/** Returns whether a value is meant as an address, even if a digit is missing or wrong, or as the name of a wallet. */
+/**
+ * Returns whether a value looks like an address, even one with a missing or wrong digit, or like the name of a wallet.
+ */
 const isLikeAddress = (value: string): boolean => /^(?:0x.*|@.*|[1-9A-HJ-NP-Za-km-z]{32,44})$/is.test(value.trim())
 
-/** Replaces the name of a collection in `--contract` with its address, so that commands only see addresses. */
+/**
+ * Replaces a collection name in `--contract` with the collection's address, so that commands only receive addresses.
+ */
 export async function nameContract(command: GdnCommand, deps: Deps): Promise<void> {
   const { contract, ...flags } = command.opts<Flags>()
   if (contract === undefined || command.getOptionValueSource('contract') !== 'cli') return
@@ -22,11 +26,11 @@ export async function nameContract(command: GdnCommand, deps: Deps): Promise<voi
 }
 
 /**
- * Returns the address of a collection that is given by its name or its address. A name must belong to only one of the
- * collections that were created on this machine for the command's server.
+ * Returns the address of a collection, given its name or address. A name must identify exactly one of the collections
+ * that this machine created on the command's server.
  *
  * @param place the flag or argument that names the collection, for errors
- * @throws GdnError `usage` for an unknown or ambiguous name; those of `knownCollections`
+ * @throws GdnError `usage` for an unknown or ambiguous name; the errors of `knownCollections`
  */
 export async function addressOfCollection(deps: Deps, typed: string, flags: Flags, place: string): Promise<string> {
   if (typed === '' || isLikeAddress(typed)) return typed
@@ -42,9 +46,10 @@ export async function addressOfCollection(deps: Deps, typed: string, flags: Flag
 }
 
 /**
- * Returns the only collection with a name, in any case unless one has the exact name. Undefined if none has it.
+ * Returns the only collection with a name; undefined if there is none. Ignores case, unless a collection has exactly
+ * this name.
  *
- * @throws GdnError `usage` if several collections have it, or only collections on other blockchains
+ * @throws GdnError `usage` if several collections have the name, or only collections on other blockchains
  */
 export function collectionNamed(
   typed: string,

@@ -16,7 +16,7 @@ import type { Deps } from '../deps.ts'
 import { VERSION } from '../version.ts'
 import { debugExchanges } from './debug-exchange.ts'
 
-/** An EVM network that a server gives access to. */
+/** An EVM network to which a server gives access. */
 export interface NetworkOfServer {
   baseUrl: string
   blockchain: Blockchain
@@ -25,7 +25,7 @@ export interface NetworkOfServer {
 /** Returns the JSON-RPC URL of an embedded chain. */
 const urlOf = ({ baseUrl, blockchain }: NetworkOfServer): string => `${baseUrl}/rpc/${blockchain}`
 
-/** Adds to the error of an address without code on which other networks the address has code. */
+/** If an address has no code, adds to the error the other networks on which the address has code. */
 export async function withNetworks(
   deps: Deps,
   {
@@ -51,11 +51,11 @@ const MAX_NETWORKS = 20
 const TIMEOUT_MS = 3_000
 
 /**
- * Returns the networks on which an address has code, among those of the user's profiles, and those of the collections
- * that were created on this machine. A server gives access only to its embedded chains. Ignores networks that don't
+ * Returns the networks on which an address has code. Searches the networks of the user's profiles, and those of the
+ * collections that this machine created. A server gives access only to its embedded chains. Ignores networks that don't
  * respond within 3 s.
  *
- * @param asked the network that has no code at the address
+ * @param asked the network on which the address has no code
  */
 async function networksWithCode(
   deps: Deps,

@@ -10,7 +10,7 @@ import { httpAddress, notEmpty } from '../flags/common.ts'
 import { VERSION } from '../version.ts'
 import { debugExchanges } from './debug-exchange.ts'
 
-/** The sources of the rounds that draw the rows of shuffled drops. */
+/** Flags for the source of the rounds that draw the rows of shuffled drops. */
 export interface BeaconFlags {
   beaconUrl?: string[]
   beacon?: string
@@ -28,7 +28,7 @@ export function addBeaconFlags(command: GdnCommand, group?: string): GdnCommand 
   return command.valueFlag('--beacon <file>', 'Beacon that replaces drand in tests', { group, parse: notEmpty })
 }
 
-/** Opens the beacon of the flags. By default, it is drand's quicknet. */
+/** Opens the beacon that the flags specify. Default: drand's quicknet. */
 export async function openBeaconOf({ env, io, now }: Deps, { beaconUrl, beacon }: BeaconFlags): Promise<BeaconSource> {
   if (beacon !== undefined && beaconUrl !== undefined) {
     throw flagError('--beacon', 'replaces --beacon-url', 'Use one of them.')

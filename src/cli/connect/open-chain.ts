@@ -21,8 +21,8 @@ export interface OpenChain {
 }
 
 /**
- * Opens an EVM chain for many requests: at the node of `--rpc-url` or GDN_RPC_URL, or else through the server, which
- * gives access to its embedded chains.
+ * Opens an EVM chain for many requests. Connects to the node in `--rpc-url` or GDN_RPC_URL, or else to an embedded
+ * chain of the server.
  *
  * @param server null if the user specifies a node
  * @param perSecond maximum rate of requests
@@ -45,7 +45,7 @@ export async function openChain(
   const pace = createPace({ atOnce: Number.POSITIVE_INFINITY, apartMs: 1000 / (perSecond ?? Number.POSITIVE_INFINITY) })
   const enter = async (calls: number) => {
     const leave = await pace.enter(url, signal)
-    // Providers count the calls of a batch one by one.
+    // RPC providers count each call of a batch separately.
     if (calls > 1 && perSecond !== undefined) pace.pause(url, (calls * 1000) / perSecond)
     leave()
   }
@@ -74,7 +74,10 @@ export async function openChain(
   }
 }
 
-/** Warns of a name that gdn doesn't know, because an archive or a snapshot has it as the blockchain of its contract. */
+/**
+ * Warns if gdn doesn't know the name of a blockchain, because archives and snapshots record this name with the
+ * contract.
+ */
 function warnOfName({ io }: Deps, blockchain: Blockchain, chainId: number): void {
   const known = blockchainWithId(chainId)
   const meant = known === null ? '' : `, as ${known} has: did you mean -b ${known}?`

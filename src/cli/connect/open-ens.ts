@@ -10,7 +10,10 @@ import { VERSION } from '../version.ts'
 import { debugExchanges } from './debug-exchange.ts'
 import { httpUrl } from './open-verifier.ts'
 
-/** Calls `work` with a resolver of ENS names at the configured Ethereum node, and closes its connections. */
+/**
+ * Calls `work` with a resolver of ENS names at the configured Ethereum node. Closes the resolver's connections
+ * afterward.
+ */
 export async function withEns<Result>(
   { env, io, signals }: Pick<Deps, 'env' | 'io' | 'signals'>,
   node: NonNullable<Settings['ensRpcUrl']>,

@@ -11,17 +11,17 @@ export interface NodeFlags extends ReaderFlags {
 
 /** A JSON-RPC node. */
 export interface Node {
-  /** May contain an API key, so errors name only its origin. */
+  /** The URL. It may contain an API key, so errors name only its origin. */
   url: string
   /** The flag or variable that specified the URL. */
   flag: string
 }
 
-/** Long enough for a slow node, and short enough to wait for. */
+/** Timeout that is long enough for a slow node but still tolerable for a user. */
 const TIMEOUT_MS = 10_000
 
 /**
- * Returns the node that flags or GDN_RPC_URL specify; null if none.
+ * Returns the node that flags or GDN_RPC_URL specify; null if there is none.
  *
  * @throws GdnError `usage`
  */
@@ -37,7 +37,7 @@ export function namedNode(deps: Deps, flags: NodeFlags): Node | null {
 }
 
 /**
- * Calls `work` with the network behind a node. Checks the node's chain ID first. The signal aborts every request.
+ * Calls `work` with the network of a node, after checking the node's chain ID. The signal aborts every request.
  *
  * @throws GdnError `usage` if the node belongs to another chain
  */
@@ -70,7 +70,7 @@ export async function withNetwork<Result>(
     return await work(network)
   } catch (error) {
     if (!(error instanceof GdnError) || error.code !== 'invalid_config') {
-      // Without a specified node, the caller names the server.
+      // If the user doesn't specify a node, the caller adds the server to the error.
       throw flag === '--blockchain' ? error : asNodeError(error, flag)
     }
     throw flagError(flag, error.message, `Use the URL of a node of ${blockchain}.`)

@@ -16,7 +16,7 @@ import { httpAddress } from '../flags/common.ts'
 import { VERSION } from '../version.ts'
 import { debugExchanges } from './debug-exchange.ts'
 
-/** Chain and storage to compare NFTs with, or the reason why they can't be read. */
+/** The chain and storage with which NFTs are compared, or the reason why they can't be read. */
 export type NftVerifier = { chain: ChainReader; storage: StorageReader } | { reason: string }
 
 /** Sources of chain and storage data. */
@@ -88,7 +88,7 @@ export async function openVerifier(
     throw flagError(named?.flag ?? '--rpc-url', `has the chain ID ${found}, but ${blockchain} has ${chainId}`)
   } catch (error) {
     await close()
-    // A node that the user specifies must respond. Many servers give no access to a node.
+    // A node that the user specifies must respond. Servers often give no access to a node, so this isn't an error.
     if (named !== null) throw asNodeError(error, named.flag)
     if (!(error instanceof GdnError) || deps.signals.signal.aborted) throw error
     const why = statusOf(error) === 404 ? `this server provides no access to nodes of ${blockchain}` : error.message
@@ -96,7 +96,7 @@ export async function openVerifier(
   }
 }
 
-/** Returns the error of a node with a hint about the RPC URL if no node responds; any other error unchanged. */
+/** If no node responds, adds a hint about the RPC URL to the error. Returns other errors unchanged. */
 export function asNodeError(error: unknown, flag: string): unknown {
   if (!(error instanceof GdnError)) return error
   if (error.code === 'bad_answer') {
@@ -123,8 +123,8 @@ async function readers({ env, io, signals }: Deps, url: string, gateway: string,
 }
 
 /**
- * Returns the JSON-RPC URL that the user specifies; null if none. It may contain an API key, so errors name only its
- * origin.
+ * Returns the JSON-RPC URL that the user specifies; null if there is none. The URL may contain an API key, so errors
+ * name only its origin.
  */
 export function namedRpc({ env }: Deps, { rpcUrl }: Pick<ReaderFlags, 'rpcUrl'>): { url: string; flag: string } | null {
   if (rpcUrl !== undefined) return { url: rpcUrl, flag: '--rpc-url' }
@@ -133,7 +133,7 @@ export function namedRpc({ env }: Deps, { rpcUrl }: Pick<ReaderFlags, 'rpcUrl'>)
 }
 
 /**
- * Returns the server whose node a command reads, because the user specifies none.
+ * Returns the server whose node a command reads if the user doesn't specify a node.
  *
  * @throws GdnError `usage` with a hint about `--rpc-url` if no server is configured
  */

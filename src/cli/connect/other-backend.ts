@@ -6,16 +6,16 @@ import { backendsOfCollection } from '../../state/collections.ts'
 import { glanceAtState } from '../../state/glance.ts'
 import type { Deps } from '../deps.ts'
 
-/** Matches errors from a server or this machine about a collection that the server doesn't have. */
+/** Matches errors, from a server or from this machine, about a collection that the server doesn't have. */
 const UNKNOWN_COLLECTION =
   /(\w+) (?:is not a (?:collection of this account|gdn collection on [\w-]+)$|was not created on this machine)/
 
 /**
  * Replaces the error about a collection that the backend on this machine doesn't have, if another backend has the
- * collection, such as the one before `gdn local reset`. The new error names both backends. Returns other errors
+ * collection, such as the backend before `gdn local reset`. The new error names both backends. Returns other errors
  * unchanged.
  *
- * @param settings the settings that the command read last
+ * @param settings the last settings that the command read
  */
 export async function withOtherBackend(
   error: unknown,

@@ -9,8 +9,8 @@ import { askSecret } from '../prompt/ask-missing.ts'
 const MAX_FILE_BYTES = 64 * 1024
 
 /**
- * Reads an API key from a file, standard input (`-` or a pipe) or a hidden prompt. Never reads it from an argument,
- * which the process list and the shell history would show.
+ * Reads an API key from a file, standard input (`-` or a pipe) or a hidden prompt. Doesn't accept it as an argument,
+ * because the process list and the shell history would show it.
  */
 export async function readApiKey(io: Io, file: string | undefined, question: string): Promise<Secret> {
   if (file !== undefined && file !== '-') {
@@ -26,7 +26,7 @@ export async function readApiKey(io: Io, file: string | undefined, question: str
   return new Secret(key.trim())
 }
 
-/** Returns the key in the text of a file, which must be one line. */
+/** Returns the key in a file, which must contain only one line. */
 export function keyIn(text: string, file: string): Secret {
   const key = text.replace(/\r?\n$/, '')
   if (isKey(key)) return new Secret(key)

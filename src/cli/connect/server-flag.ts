@@ -1,7 +1,7 @@
 import type { Server } from '../../config/server.ts'
 
 /**
- * Returns the flag that selects the same server in a suggested command, with a leading space. Empty if the
+ * Returns a space and the flag that selects the same server in a suggested command. Returns an empty string if the
  * configuration selects the server.
  */
 export function serverFlag({ source, baseUrl }: Server): string {

@@ -1,7 +1,7 @@
 import { type IoSettings, isSet } from '../io/io.ts'
 
 /**
- * Reads the output settings from the raw arguments, because they are needed to report errors in the arguments.
+ * Reads the output settings from the raw arguments, because errors in the arguments are reported with these settings.
  * Arguments after `--` belong to another command.
  */
 export function ioSettings(argv: readonly string[], env: NodeJS.ProcessEnv): IoSettings {

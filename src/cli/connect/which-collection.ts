@@ -17,8 +17,8 @@ export interface ChosenCollection {
 
 /**
  * Returns the collection of a command, from flags, environment, project or profile. If none is specified, returns the
- * only one that was created on this machine for the server. The records of this machine may also provide the
- * blockchain. With `io`, prompts for what is missing.
+ * collection that this machine created on the server, if there is only one. The blockchain may also come from the
+ * records of this machine. With `io`, prompts for missing values.
  *
  * @param place the flag or argument that names the collection, for errors
  */
@@ -55,7 +55,7 @@ export async function whichCollection(
 const maybeAsk = async <Answer>(io: Io | undefined, ask: (io: Io) => Promise<Answer>) =>
   io === undefined ? undefined : await orAsk(io, undefined, () => ask(io))
 
-/** Rejects a value that isn't an address on any blockchain, before prompting for the blockchain. */
+/** Rejects a value that isn't an address on any blockchain, before the prompt for the blockchain. */
 function refuseMistyped(contract: string, { contract: named }: Settings): void {
   const isOfSolana = addressProblem(contract, 'solana') === null
   const problem = isOfSolana ? null : evmAddressProblem(contract)
@@ -64,7 +64,7 @@ function refuseMistyped(contract: string, { contract: named }: Settings): void {
 
 /**
  * Filters the known collections by the API key's account, because other accounts may have created collections on this
- * machine. Returns all if there are fewer than two, or if the server doesn't respond.
+ * machine. Returns all collections if there are fewer than two or the server doesn't respond.
  */
 async function ofAccount(
   deps: Deps,
@@ -78,7 +78,7 @@ async function ofAccount(
     const own = new Set(records.map(({ transaction_gdn_ids: id }) => id))
     return known.filter(({ transaction_gdn_id }) => own.has(transaction_gdn_id))
   } catch (error) {
-    // Without the server, gdn can still report that no collection is specified.
+    // Even without the server, gdn can report that no collection is specified.
     if (!(error instanceof GdnError) || deps.signals.signal.aborted) throw error
     return known
   }

@@ -13,7 +13,7 @@ import type { ReaderFlags } from './open-verifier.ts'
 export interface ContractTarget {
   contract: string
   blockchain: Blockchain
-  /** Null if the user specifies a node. */
+  /** The server; null if the user specifies a node. */
   server: Pick<Server, 'baseUrl' | 'loopback'> | null
   flags: ReaderFlags
   stateDir: string
@@ -21,17 +21,17 @@ export interface ContractTarget {
 
 export interface OpenContract {
   reader: ContractReader
-  /** The block of all answers. */
+  /** The block at which all data is read. */
   block: Block
-  /** The code at the address, which isn't empty. */
+  /** The code at the address. It is never empty. */
   code: string
 }
 
 /**
  * Calls `work` with a reader of a contract at the newest block of its chain.
  *
- * @throws GdnError `usage` if the address has no code, with the networks that have code; `bad_answer` if the block was
- * replaced meanwhile
+ * @throws GdnError `usage` if the address has no code (the error lists the networks on which it has code); `bad_answer`
+ * if the block was replaced meanwhile
  */
 export async function withContract<Result>(
   deps: Deps,
@@ -64,7 +64,7 @@ export async function withContract<Result>(
   }
 }
 
-/** Returns the fields that name the block of an output. */
+/** Returns the output fields that identify a block. */
 export const blockData = ({ number, hash, time }: Block) => ({
   block_number: number,
   block_hash: hash,

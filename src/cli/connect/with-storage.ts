@@ -36,7 +36,7 @@ export function withStorage(client: ApiClient, surroundings: StorageSurroundings
   return {
     ...client,
     async hasPlaceForFiles(signal) {
-      // A gdn backend identifies itself, and every gdn backend accepts uploads.
+      // Only gdn backends identify themselves, and all of them accept uploads.
       serverTakes ??= client.supports('idempotency') === true || (await takesUploads(client, signal))
       return serverTakes || (await storage()) !== null
     },
@@ -63,8 +63,8 @@ export function withStorage(client: ApiClient, surroundings: StorageSurroundings
 }
 
 /**
- * Returns whether the server accepts uploads by sending a request without a file. Only a server without the endpoint
- * returns 404 or 405. Other errors are reported by the upload itself.
+ * Returns whether the server accepts uploads, which a request without a file shows. Only a server without the endpoint
+ * returns 404 or 405. The upload itself reports other errors.
  */
 async function takesUploads(client: ApiClient, signal: AbortSignal | undefined): Promise<boolean> {
   const response = await client.send('files', Buffer.from('{}'), { idempotencyKey: 'probe', signal })

@@ -26,49 +26,49 @@ import {
   type WorstUse,
 } from './run-limit.ts'
 
-/** How long a prompt waits for fees and costs. */
+/** Maximum time that a prompt waits for fees and costs, in milliseconds. */
 const FEES_MS = 5_000
 
-/** The maximum use of requests. The estimate is set for mints, because a limit may permit less than their maximum. */
+/** The maximum use of requests. `estimate` is set for mints, because a limit may permit less than their maximum. */
 export type PricedUse = WorstUse & { estimate?: DropGas }
 
-/** The requests that a prompt is about. */
+/** The requests that a prompt describes. */
 export interface PricedRequests {
   /** The cost limit of this command, in wei; null if it has none. */
   limit: bigint | null
-  /** The run's limit as stored on this machine, in wei. */
+  /** The run's limit, as stored on this machine, in wei. */
   storedLimit?: bigint | null
   /** Finds the blockchain of the requests if the command doesn't specify it. */
   findBlockchain?(): Promise<Blockchain | null>
   /** The maximum fee of this command, in wei. */
   maxFee?: bigint | null
-  /** The run that the limit applies to. If undefined, it applies only to these requests. */
+  /** The run to which the limit applies. If undefined, the limit applies only to these requests. */
   run?: string
   /**
-   * Returns the gas and data of the requests, each in a separate transaction. Called only if the server's fees are
-   * known.
+   * Returns the gas and data of the requests, assuming a separate transaction for each. Called only if the server's
+   * fees are known.
    */
   worst(): Promise<PricedUse>
-  /** The gas and data of accepted requests that continue because of this command; null if there are none. */
+  /** The gas and data of accepted requests that can continue because of this command; null if there are none. */
   accepted?: WorstUse | null
 }
 
 /** The maximum cost of requests, for a prompt. */
 export interface CostAtMost {
   /**
-   * The end of the question: `, for at most 0.05 ETH (the limit)`. Empty if the cost is unknown or coins have no value.
+   * The end of the question, such as `, for at most 0.05 ETH (the limit)`. Empty if the cost is unknown or the coins
+   * have no value.
    */
   text: string
-  /** Notes to print before the prompt, such as that rows will wait because of the limit. */
+  /** Notes to print before the prompt, for example that rows will wait because of the limit. */
   notes: readonly string[]
 }
 
 const NO_COST: CostAtMost = { text: '', notes: [] }
 
 /**
- * Returns the maximum cost of requests. With a limit, this is what the limit still allows, including the run's pending
- * requests. Without a limit, it is an estimate of the worst case at the current fees, and a note says that fees can
- * rise.
+ * Returns the maximum cost of requests. With a limit, this is the remaining part of the limit, including the run's
+ * pending requests. Without a limit, it is a worst-case estimate at the current fees, with a note that fees can rise.
  */
 export async function costAtMost(
   deps: Pick<Deps, 'io' | 'signals'>,
@@ -85,7 +85,7 @@ export async function costAtMost(
   const use = fresh === null ? null : withAccepted(fresh, accepted)
   const highest = maxFee ?? maxFeeOfRun(costs)
   const needed = foundFees === null || use === null ? null : await costOfRun(use, foundFees.fees, highest)
-  // The server's counted amount already includes accepted rows.
+  // The amount that the server counts already includes accepted rows.
   const added = costs?.counted == null ? use : fresh
   const sufficient =
     foundFees === null || added?.estimate === undefined
@@ -127,7 +127,7 @@ export function printNotes({ io }: Pick<Deps, 'io'>, notes: CostAtMost['notes'])
   for (const note of notes) io.note(safe(note))
 }
 
-/** Returns a note that rows will wait because of a limit; null if none will. Amounts are in wei. */
+/** Returns a note that rows will wait because of a limit; null if no rows will. Amounts are in wei. */
 function noteOfLimit(
   { typical, reserved }: { typical: bigint; reserved: bigint },
   { counted, left, isReserved, coin }: { counted: bigint; left: bigint; isReserved: boolean; coin: string },
@@ -142,7 +142,7 @@ function noteOfLimit(
   return `This reserves at most ${inCoins(reserved, 'up')} ${rest}: rows wait until earlier transactions are final. ${enough} avoids that.`
 }
 
-/** Returns the end of a prompt for requests with a limit. */
+/** Returns the end of the question for requests with a limit. */
 function limitedText(
   costs: RunCosts | null,
   { limit, counted, left, payable }: LeftOfLimit & { limit: bigint },
@@ -172,13 +172,14 @@ const withAccepted = (use: PricedUse, accepted: WorstUse | null): PricedUse =>
   accepted === null ? use : { ...use, ...sumOfUses([use, accepted]) }
 
 /**
- * Returns the gas limit of the smallest transaction; undefined if unknown. A request without a run is one transaction.
+ * Returns the gas limit of the smallest transaction; undefined if unknown. A request without a run is a single
+ * transaction.
  */
 const smallestIn = ({ estimate, gasLimit }: PricedUse, run: string | undefined): bigint | undefined =>
   estimate?.worst.smallestMint ?? (run === undefined ? gasLimit : undefined)
 
 /**
- * Returns a note on how much requests without a cost limit can cost if fees rise.
+ * Returns a note on the cost of requests without a cost limit if fees rise.
  *
  * @param highest the maximum fee of their run, in wei; null if it has none
  */
@@ -191,7 +192,8 @@ async function noteOfRise(use: WorstUse, { fees, coin }: FoundFees, highest: big
 }
 
 /**
- * Returns a note if no signer has enough funds for the maximum cost. It isn't an error, because requests may need less.
+ * Returns a note if no signer has enough funds for the maximum cost. This isn't an error, because the requests may cost
+ * less.
  */
 async function noteOfFunds(
   { funds, fees, coin }: FoundFees,
@@ -210,25 +212,25 @@ async function noteOfFunds(
   return `${has}${rest}, and this may need ${inCoins(need, 'up')} ${unit} (see \`to fund\` in gdn cost).`
 }
 
-/** Returns what a backend reserves for requests. For mints, this is more than their maximum use. */
+/** Returns the amount that a backend reserves for requests. For mints, this is more than their maximum use. */
 export function reservedFor({ gasLimit, bytes, estimate }: PricedUse): CostReservation {
   if (estimate === undefined) return reservedForChanges({ gasLimit, bytes })
   const { reserved, worst } = estimate
   return { ...reserved, changes: { gasLimit: gasLimit - worst.gasLimit, bytes: bytes - worst.bytes } }
 }
 
-/** Returns a note if blocks require a higher fee than the maximum fee of a run. */
+/** Returns a note if the current block requires a higher fee than the maximum fee of a run. */
 async function noteOfMaxFee({ fees }: FoundFees, maxFee: bigint | null): Promise<string | null> {
   const { isTooExpensive, sufficientFee } = await import('../../server/chain/evm/cost/run-fee.ts')
-  // `typical` includes the priority fee, which the server may not need.
+  // Don't use the priority fee, which `typical` includes, because the server may not need it.
   const base = fees.typical
   if (!isTooExpensive(maxFee === null ? null : String(maxFee), { base })) return null
   return `Blocks currently require ${inGwei(base)} gwei, but the run pays at most ${inGwei(maxFee ?? 0n)} gwei, so rows may wait for lower fees. --max-fee-gwei ${inGwei(sufficientFee(base), 'up')} is enough at the current fees.`
 }
 
 /**
- * Prints the notes of `costAtMost` if there is no prompt. Without a limit, prints only the notes on the maximum fee and
- * on the signer's funds.
+ * Prints the notes of `costAtMost` if there is no prompt. Without a limit, prints only the notes about the maximum fee
+ * and the signer's funds.
  */
 export async function noteCost(
   deps: Pick<Deps, 'io' | 'signals'>,
@@ -251,8 +253,8 @@ export async function noteCost(
 }
 
 /**
- * Returns a limit, in coins, that is sufficient for further requests of a run. It includes the amount that is already
- * counted. Null if fees or costs are unknown.
+ * Returns a limit, in coins, that is sufficient for further requests of a run. The limit includes the amount that is
+ * already counted. Returns null if fees or costs are unknown.
  */
 export async function sufficientLimit(
   deps: Pick<Deps, 'io' | 'signals'>,
@@ -262,7 +264,8 @@ export async function sufficientLimit(
   const { signal } = deps.signals
   if (!isEvm(blockchain) || signal.aborted) return null
   try {
-    // Reads the unsent rows before the costs. A row that is accepted in between counts twice, instead of not at all.
+    // Read the unsent rows before the costs. If a row is accepted in between, it is counted twice rather than not at
+    // all.
     const use = await reserved()
     const foundFees = await withTimeout(feesOfServer(deps, blockchain, connection), FEES_MS)
     if (foundFees === null) return null
@@ -279,7 +282,7 @@ export async function sufficientLimit(
 const withinMaxFee = (fees: NetworkFees, maxFee: bigint | null): NetworkFees =>
   maxFee !== null && fees.typical > maxFee ? { ...fees, typical: maxFee } : fees
 
-/** Returns the maximum fee of a run. If blocks require more, returns the sufficient fee that hints suggest. */
+/** Returns the maximum fee of a run. If blocks require more, returns the higher fee that hints suggest. */
 async function maxFeeAfterRaise(costs: RunCosts | null, { fees }: FoundFees): Promise<bigint | null> {
   if (costs?.max_fee == null) return null
   const { isTooExpensive, sufficientFee } = await import('../../server/chain/evm/cost/run-fee.ts')
@@ -287,11 +290,11 @@ async function maxFeeAfterRaise(costs: RunCosts | null, { fees }: FoundFees): Pr
   return isTooExpensive(costs.max_fee, { base }) ? sufficientFee(base) : BigInt(costs.max_fee)
 }
 
-/** The unsent part of a run, with its maximum use. */
+/** The unsent part of a run and its maximum use. */
 export interface Unsent {
   /** Number of rows that were not sent. */
   rows: number
-  /** Number of NFT changes that are not complete, including accepted ones. */
+  /** Number of NFT changes that aren't complete. Includes accepted ones. */
   changes?: number
   worst: WorstUse
   /** The gas limit of the smallest request with rows; 0 if there are changes or no rows. */
@@ -307,9 +310,9 @@ interface WaitingRun {
 }
 
 /**
- * Describes the funds that a signer lacks for a whole run, in a sentence. Includes accepted requests, and the other
- * rows and changes as far as the run's limit permits them. Returns null if no signer lacks funds, or if the server
- * doesn't report funds. If the run waits for another reason, returns that reason.
+ * Returns a sentence that describes the funds that a signer lacks for a whole run. The amount includes accepted
+ * requests, and the other rows and changes that the run's limit permits. Returns null if no signer lacks funds, or if
+ * the server doesn't report funds. If the run waits for another reason, returns that reason.
  */
 export async function shortageOfRun(
   deps: Pick<Deps, 'io' | 'signals'>,
@@ -319,7 +322,8 @@ export async function shortageOfRun(
   const { signal } = deps.signals
   if (!isEvm(blockchain) || signal.aborted) return null
   try {
-    // Reads the unsent rows before the costs. A row that is accepted in between counts twice, instead of not at all.
+    // Read the unsent rows before the costs. If a row is accepted in between, it is counted twice rather than not at
+    // all.
     const { rows, changes = 0, worst, smallestMint = 0n, reserved = reservedForChanges(worst) } = await unsent()
     const costs = connection.client.supports('runCosts') === true ? await costsOf(connection, run, signal) : null
     const foundFees = await withTimeout(feesOfServer(deps, blockchain, connection), FEES_MS)
@@ -338,7 +342,7 @@ export async function shortageOfRun(
     const { fees, coin } = foundFees
     const { signer, balance, needed, waitingNfts: nfts } = lack
     const payer = { role: 'signer', address: signer, blockchain, coin } as const
-    // The smallest transaction leaves the highest reserve. Only that reserve counts.
+    // The smallest transaction leaves the highest reserve, and only the highest reserve counts.
     const own = reserveFor(smallestMint, fees)
     const reserve = rows + changes === 0 ? lack.reserve : nfts === 0 ? own : larger(lack.reserve, own)
     const maxFee = maxFeeOfRun(costs)
@@ -347,7 +351,7 @@ export async function shortageOfRun(
     const limit = limitOfRun({ commandLimit: null, storedLimit: null }, costs)
     if (limit === null) return missingFunds(payer, balance, balance + 1n, all)
     const { counted, left, payable } = leftOf(limit, costs)
-    // If no accepted rows or changes wait for funds, new funds don't release any reserved amount.
+    // If no accepted rows or changes wait for funds, new funds don't release a reserved amount.
     const room = nfts + changes === 0 ? left : payable
     const next = smallestOf({ rows, changes, worst, smallestMint })
     const nextCost = next === null ? 0n : await costOfRun(next, fees, maxFee)
@@ -359,7 +363,7 @@ export async function shortageOfRun(
       return `${waits}: the next ${rows > 0 ? 'row' : 'change'} may cost ${inCoins(nextCost, 'up')} ${unit} at the current fees, and ${inCoins(room, 'down')} ${unit} of the run's limit is left${more}; repeat the run's command with --max-cost ${inCoins(enough, 'up')} or more to raise the limit`
     }
     const least = leastSignerFunds({ maxFeePerGas: fees.offered })
-    // The accepted requests of other runs count too. Those of this run are included in both `needed` and `counted`.
+    // The accepted requests of other runs count too. Both `needed` and `counted` include those of this run.
     const most = larger(payable + least, needed + limit - counted)
     const isLimited = most < all.wei && most > balance
     return missingFunds(payer, balance, balance + 1n, isLimited ? { ...all, wei: most, leftOfLimit: payable } : all)
@@ -377,7 +381,7 @@ function smallestOf({ rows, changes = 0, worst, smallestMint = 0n }: Unsent): Wo
   return { gasLimit: worst.gasLimit / BigInt(count), bytes: Math.floor(worst.bytes / count) }
 }
 
-/** Warns about transactions of a run that keep their price, because they were signed under an earlier limit. */
+/** Warns about transactions of a run that keep their price because they were signed under an earlier limit. */
 export async function warnOfSigned(
   deps: Pick<Deps, 'io' | 'signals'>,
   connection: Pick<Connection, 'client'>,
@@ -391,7 +395,7 @@ export async function warnOfSigned(
   deps.io.warn(`${count(signed, 'transaction')} ${are} already signed. --max-cost limits only what is not signed yet.`)
 }
 
-/** Returns the server's response. Null if the request fails, or takes too long for a prompt. */
+/** Returns the server's response; null if the request fails or takes too long for a prompt. */
 async function soon<T>(deps: Pick<Deps, 'signals'>, response: Promise<T>): Promise<T | null> {
   try {
     return await withTimeout(response, FEES_MS)

@@ -9,12 +9,12 @@ import { costAtMost, type PricedRequests, printNotes } from './at-most.ts'
 
 /**
  * Returns whether requests on a blockchain cost money. They are free on a testnet, or if the server runs on this
- * machine and says that the blockchain's coins have no value. Other servers aren't trusted, because their operators may
- * charge for requests on any chain. Free requests carry the condition that they are free, because the server may have
- * been restarted with other networks, or the user may have specified a blockchain that isn't the NFT's.
+ * machine and reports that the blockchain's coins have no value. Other servers aren't trusted, because their operators
+ * may charge for requests on any chain. A free request includes the condition that it is free, because the server may
+ * have been restarted with other networks, or the user may have specified the wrong blockchain for the NFT.
  *
- * @param blockchain null if unknown; it may then be a public network
- * @throws GdnError `unreachable` if the server does not respond
+ * @param blockchain null if unknown. It may be a public network.
+ * @throws GdnError `unreachable` if the server doesn't respond
  */
 export async function costsMoney(
   { signals, sleep }: Pick<Deps, 'signals' | 'sleep'>,
@@ -29,9 +29,10 @@ export async function costsMoney(
 }
 
 /**
- * Prompts with the maximum cost before anything is spent on a public network. Without a terminal, only --yes confirms.
+ * Asks the user to confirm the maximum cost before anything is spent on a public network. Without a terminal, only
+ * --yes confirms it.
  *
- * @param priced null if the use of the requests is unknown
+ * @param priced the priced requests; null if their use is unknown
  */
 export async function confirmSpending(
   deps: Pick<Deps, 'io' | 'signals' | 'sleep'>,
@@ -59,11 +60,11 @@ interface NewLimits {
 }
 
 /**
- * Prompts before a command raises a limit, if the server has accepted requests of the run that aren't paid for yet. The
- * server continues such requests without another request. Requests that the command itself sends have separate prompts,
- * which also show the limit.
+ * Asks for confirmation before a command raises a limit, if the server has accepted requests of the run that aren't
+ * paid for yet. A higher limit lets the server continue these requests. Requests that the command itself sends have
+ * separate prompts, which also show the limit.
  *
- * @param effect what a higher limit permits, as a sentence
+ * @param effect a sentence that says what a higher limit permits
  */
 export async function confirmRaise(
   deps: Pick<Deps, 'io' | 'signals' | 'sleep'>,
@@ -83,7 +84,7 @@ const isLimit = ({ maxCost, maxFee = null }: NewLimits): boolean => maxCost !== 
 
 /**
  * Describes the limits of a run that a command raises, if the server has accepted requests of the run that aren't paid
- * for yet. With a higher limit, the server continues those requests without another request.
+ * for yet. A higher limit lets the server continue these requests.
  */
 export async function raisedLimits(
   deps: Pick<Deps, 'signals'>,
@@ -94,7 +95,7 @@ export async function raisedLimits(
   const { run, maxCost, maxFee = null } = limits
   await client.learnIdempotency({ signal: deps.signals.signal })
   if (client.supports('runCosts') !== true) {
-    // The server doesn't report whether this raises the maximum fee.
+    // The server doesn't report whether this change raises the maximum fee.
     return maxFee === null ? [] : [`maximum fee of this run to ${inGwei(maxFee)} gwei`]
   }
   const costs = await costsOf({ client }, run, deps.signals.signal)

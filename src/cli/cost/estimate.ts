@@ -97,8 +97,8 @@ export const SIMULATED =
   'This blockchain is an embedded chain: gas and coins are simulated. To use the fees of the network, add --rpc-url <url> with the URL of a node.'
 
 /**
- * Returns the price of a coin, from `--price` or else from the profile's `price_url`. Null if neither is set. If the
- * URL fails, prints a note and returns null, because an estimate is useful without a price.
+ * Returns the price of a coin, from `--price` or else from the profile's `price_url`. Returns null if neither is set.
+ * If the URL fails, prints a note and returns null, because an estimate without a price is still useful.
  */
 export async function findPrice(
   deps: Deps,

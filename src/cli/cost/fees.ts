@@ -39,9 +39,9 @@ export interface FoundFees {
   isSimulated: boolean
   /** The symbol of the coin; null if unknown. */
   coin: string | null
-  /** The highest gas price that the server ever offers; null if it doesn't report one. */
+  /** The highest gas price that the server ever pays; null if the server doesn't report one. */
   max: bigint | null
-  /** The signer with the most funds; null if unknown. `owed`: the maximum cost of its pending transactions. */
+  /** The signer with the most funds; null if unknown. `owed` is the maximum cost of its pending transactions. */
   funds: { signer: string; balance: bigint; owed: bigint } | null
   /** The funds that a signer needs for all accepted requests; null if no signer lacks funds. */
   shortage: { signer: string; balance: bigint; needed: bigint; reserve: bigint; waitingNfts: number } | null
@@ -72,9 +72,9 @@ export async function findFees(
 }
 
 /**
- * Returns the current fees that a server bases its decisions on.
+ * Returns the current fees on which a server bases its decisions.
  *
- * @throws GdnError if it doesn't report them
+ * @throws GdnError if the server doesn't report fees
  */
 export async function feesOfServer(
   { signals: { signal } }: Pick<Deps, 'signals'>,
@@ -91,7 +91,7 @@ export async function feesOfServer(
 
 const NAME_A_NODE = 'Add --rpc-url <url> of a node of the network, or set GDN_RPC_URL.'
 
-/** Adds a hint on how to read fees without a server to a server's error. */
+/** Adds a hint to a server's error that says how to read fees without a server. */
 export const orNameNode = (error: GdnError): GdnError =>
   error.hint === NAME_A_NODE ? error : error.with({ hint: [error.hint, NAME_A_NODE].filter(Boolean).join('\n') })
 

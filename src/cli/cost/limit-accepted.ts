@@ -9,17 +9,18 @@ import { safe } from '../io/io.ts'
 import { confirmRaise } from './confirm-spending.ts'
 
 interface Stated {
-  /** Returns the limit of this command, or rejects it. Null if the command has none. */
+  /** Returns the limit of this command; null if the command has none. Throws if the limit isn't acceptable. */
   commandLimit: (() => Promise<RunLimit | null>) | null
-  /** Stores the operation's limit in wei, for repetitions of the command. */
+  /** Stores the operation's limit in wei, for repetitions of the same command. */
   keep(wei: bigint | null): Promise<void>
-  /** Whether to raise a limit without a prompt. */
+  /** Whether to raise a limit without asking for confirmation. */
   yes: boolean | undefined
 }
 
 /**
- * Sets the limit of an operation that may already be accepted: the limit of this command, or the stored one of an
- * earlier attempt. A repeated request isn't enough, because it doesn't change the limit that the first one set.
+ * Sets the limit of an operation that may already be accepted: the limit of this command, or the stored limit of an
+ * earlier attempt. To repeat the request isn't enough, because that doesn't change the limit that the first request
+ * set.
  *
  * @throws GdnError `max_cost` if the operation was accepted without a limit, if its collection has no address yet, or
  * if its transaction may cost more; also the errors of `commandLimit`
@@ -39,7 +40,7 @@ export async function limitAccepted(
   await client.learnIdempotency({ signal })
   const isLimiting = client.supports('runCosts') === true
   const costs = isLimiting ? await costsOf(connection, id, signal) : null
-  // A limit that comes too late isn't stored, because every repetition of the command would then fail.
+  // Don't store a limit that comes too late, because every repetition of the command would then fail.
   const refuse = async (why: string): Promise<never> => {
     await keep(null)
     throw tooLate(why)
@@ -50,7 +51,7 @@ export async function limitAccepted(
   const wei = commandLimit === null ? request.maxCost : stated
   if (wei === null || costs === null) return
   const before = costs.max_cost === null ? null : BigInt(costs.max_cost)
-  // A stored limit only lowers the server's limit, because the user may have set a lower one elsewhere.
+  // A stored limit can only lower the server's limit, because the user may have set a lower limit elsewhere.
   const changes = before === null || (commandLimit === null ? before > wei : before !== wei)
   if (commandLimit !== null && changes) {
     const raised = { run: id, maxCost: wei, effect: 'The backend can then send the accepted request.' }

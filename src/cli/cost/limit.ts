@@ -12,11 +12,11 @@ import { type CostReservation, sufficientFor } from './run-limit.ts'
 
 export interface LimitFlags extends CostFlags {
   maxCost?: MaxCost
-  /** In wei, although the flag is in gwei. */
+  /** The maximum fee in wei, although the flag is in gwei. */
   maxFeeGwei?: bigint
 }
 
-/** @param what what the limit applies to, for the description: `the run` */
+/** @param what the object to which the limit applies, for the description: `the run` */
 export const addMaxCostFlag = (command: GdnCommand, what: string): GdnCommand =>
   command.valueFlag('--max-cost <amount>', `Maximum cost of ${what}: 0.5 (coins) or 10USD`, {
     group: 'Cost',
@@ -29,10 +29,10 @@ export interface CostLimit {
   /** The limit in wei; null if the server doesn't limit costs. */
   wei: bigint | null
   /**
-   * Rejects a limit below the cost of one transaction, because nothing would be sent. A run that has begun accepts such
-   * a limit with a warning, because accepted requests may still cost something.
+   * Rejects a limit below the cost of one transaction, because nothing would be sent. For a run that has begun, only
+   * warns about such a limit, because accepted requests may still cost something.
    *
-   * @param all returns the part of a limit that all the requests to send reserve
+   * @param all returns the part of a limit that is reserved for all requests to send
    * @throws GdnError `max_cost`
    */
   refuseBelowOne(hasBegun: boolean, all: () => Promise<CostReservation>): Promise<void>
@@ -41,7 +41,7 @@ export interface CostLimit {
 /**
  * Reads the cost limit of a run from the flags. Sends only requests that have no effect.
  *
- * @throws GdnError `usage` for an amount of money without a price
+ * @throws GdnError `usage` if the limit is in money and no price is known
  */
 export async function costLimit(
   deps: Deps,
@@ -80,7 +80,7 @@ export async function costLimit(
 /**
  * Returns the cost limit of this command, in wei; null if it has none. Sends only requests that have no effect.
  *
- * @throws GdnError `usage` for an amount of money without a price; `refused` if the server doesn't limit costs
+ * @throws GdnError `usage` if the limit is in money and no price is known; `refused` if the server doesn't limit costs
  */
 export async function enforcedLimit(
   deps: Deps,
@@ -119,7 +119,7 @@ async function readLimit(
     return null
   })
   if ('wei' in maxCost) return { wei: maxCost.wei, found, isLimited }
-  // For example, `0.5POL` on a network whose coin is POL.
+  // This is the case for `0.5POL` on a network whose coin is POL.
   if (maxCost.currency === found?.coin?.toUpperCase()) return { wei: maxCost.amount, found, isLimited }
   const price = await findPrice(deps, flags, settings, found?.coin ?? null)
   const coin = coinIn(found)

@@ -9,7 +9,7 @@ const DECIMALS = 9
 /** The maximum `max_fee_gwei` in a backend's configuration. */
 const MAX_GWEI = 1_000_000n
 
-/** Parses a fee in gwei, and returns it in wei. */
+/** Parses a fee in gwei. Returns wei. */
 export const maxFee: Parse<bigint> = Object.assign(
   (raw: string, flag: string) => {
     const wei = parseUnits(raw, DECIMALS)

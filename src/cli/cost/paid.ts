@@ -31,7 +31,7 @@ export function paidFeeOf({
 }
 
 /**
- * Returns the fee paid by the transaction with this ID. On an error, returns no fee, because the command itself has
+ * Returns the fee paid by the transaction with this ID. On an error, returns no fee, because the command itself
  * succeeded.
  */
 export async function paidBy(
@@ -47,13 +47,14 @@ export async function paidBy(
   }
 }
 
-/** How long a command waits for its costs after --timeout has expired. */
+/** Maximum time that a command waits for its costs after --timeout has expired, in milliseconds. */
 const LATE_MS = 5_000
 
 /**
- * Starts to measure the cost of a run. Returns a function that returns the cost since the start. It works even after
- * the command's --timeout, but not after an interruption. It always returns the same fields, which are null if the
- * server doesn't report the cost or if nothing was paid. `paid_before` tells whether the run had paid fees before.
+ * Starts to measure the cost of a run. Returns a function that returns the cost since the start. This function still
+ * works after the command's --timeout, but not after an interruption. It always returns the same fields. They are null
+ * if the server doesn't report the cost or nothing was paid. `paid_before` indicates whether the run had paid fees
+ * before.
  */
 export async function meterRun(
   { signals: { signal } }: Pick<Deps, 'signals'>,
@@ -84,7 +85,7 @@ export async function meterRun(
   }
 }
 
-/** For more NFTs, no costs are requested, because each NFT takes a separate request. */
+/** Maximum number of NFTs for which costs are requested, because each NFT takes a separate request. */
 const MAX_NFTS = 20
 
 /** Returns the fees paid by the mints of NFTs, by NFT ID. Omits NFTs whose fees the server doesn't report. */
@@ -111,8 +112,8 @@ export async function paidByMints(
 export const withRunPaid = (view: View): View => withPaid(view, RUN_PAID_FIELDS)
 
 /**
- * Prints the fees paid by transactions, below a table on a terminal. Prints each transaction once, because several NFTs
- * may share one.
+ * Prints the fees paid by transactions. On a terminal, they are below the table. Several NFTs may share a transaction,
+ * so each transaction is printed once.
  */
 export function notePaid(io: Io, { mode }: Pick<Output, 'mode'>, records: readonly DataRecord[]): void {
   if (!io.stdoutTty || mode !== 'table') return

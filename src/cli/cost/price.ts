@@ -10,11 +10,11 @@ export interface Money {
   currency: string
 }
 
-/** The currency if `--price` has none, as in `--price 3100`. */
+/** The currency if the value of `--price` doesn't include one, as in `--price 3100`. */
 const DEFAULT_CURRENCY = 'USD'
 const ONE_COIN = 10n ** 18n
 
-/** Parses `3100`, `3100.50`, `3100EUR` or `3100 EUR`. The currency is null if there is none. */
+/** Parses an amount such as `3100`, `3100.50`, `3100EUR` or `3100 EUR`. The currency is null if the text has none. */
 function parseAmount(text: string): { amount: bigint; currency: string | null } | null {
   const [, number = '', currency = null] = /^([0-9.]+) ?([A-Za-z]{3,5})?$/.exec(text) ?? []
   const amount = parseUnits(number)
@@ -31,7 +31,7 @@ export const price: Parse<Money> = takesString((raw, flag) => {
   throw flagError(flag, `must be the price of a coin, such as 3100 or 3100EUR, not ${quoted(raw)}`)
 })
 
-/** The maximum cost of a drop: in coins of the network (wei), or in money. */
+/** The maximum cost of a drop, in the network's coin (wei) or in money. */
 export type MaxCost = { wei: bigint } | Money
 
 /** Parses the maximum cost of a drop. */
@@ -55,12 +55,12 @@ export const worthOf = (wei: bigint, { amount, currency }: Money): Money => ({
 /** Returns the amount of a currency that coins are worth, rounded up. */
 export const worthAtMost = (wei: bigint, { amount }: Money): bigint => (wei * amount + ONE_COIN - 1n) / ONE_COIN
 
-/** Returns how many wei an amount of money buys, rounded down. */
+/** Returns the number of wei that an amount of money buys, rounded down. */
 export const weiFor = (money: Money, price: Money): bigint => (money.amount * ONE_COIN) / price.amount
 
 const CENT = 10n ** 16n
 
-/** Formats money with cents, rounded: `12.30 USD`. */
+/** Formats an amount of money, rounded to cents, such as `12.30 USD`. */
 export function moneyText({ amount, currency }: Money): string {
   const cents = (amount + CENT / 2n) / CENT
   if (cents === 0n && amount > 0n) return `less than 0.01 ${currency}`

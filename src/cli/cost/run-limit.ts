@@ -8,16 +8,16 @@ import type { NetworkFees } from '../../server/chain/fees.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { findFees } from './fees.ts'
 
-/** The maximum use of requests, each in a separate transaction. */
+/** The maximum use of requests, assuming a separate transaction for each. */
 export type WorstUse = Pick<DropGas, 'gasLimit' | 'bytes'>
 
 /**
- * The part of a run's limit that a server reserves for requests. Each new NFT reserves the maximum use per NFT of any
- * request of the run. `changes` is the use of the other requests.
+ * The part of a run's limit that a server reserves for requests. For each new NFT, the server reserves the highest use
+ * per NFT of any request in the run. `changes` is the use of the other requests.
  */
 export type CostReservation = ReservedNfts & { changes: WorstUse }
 
-/** Returns what a server reserves for requests without new NFTs. */
+/** Returns the amount that a server reserves for requests without new NFTs. */
 export const reservedForChanges = (changes: WorstUse): CostReservation => ({
   nfts: 0,
   each: { gasLimit: 0n, bytes: 0 },
@@ -38,7 +38,7 @@ interface LimitedRequests {
 }
 
 /**
- * Refuses requests that may cost more than their run's remaining limit, before the first is sent. The backend checks
+ * Refuses requests that may cost more than their run's remaining limit, before any of them is sent. The backend checks
  * each request separately, so it would accept the first ones and refuse the rest.
  *
  * @throws GdnError `max_cost`
@@ -57,7 +57,7 @@ export async function refuseAboveLimit(
   if (isOperation && costs !== null) return
   const limit = limitOfRun({ commandLimit, storedLimit }, costs)
   if (limit === null) return
-  // Uses the server's fees, because they decide what the server accepts. Ignores GDN_RPC_URL.
+  // Use the server's fees and ignore GDN_RPC_URL, because the server accepts requests according to its own fees.
   const { fees, coin } = await findFees({ ...deps, env: {} }, {}, blockchain, async () => connection)
   const { counted, left } = leftOf(limit, costs)
   const enough = await sufficientFor(await reserved(), fees, { costs, maxFee: maxFeeOfRun(costs) })
@@ -65,9 +65,9 @@ export async function refuseAboveLimit(
   if (needed <= left) return
   const name = coin ?? 'coins'
   const used = counted === 0n ? '' : ` (${inCoins(counted, 'up')} ${name} has been spent or is reserved)`
-  // More funds don't change what is left of a limit, so a reason about funds is omitted.
+  // More funds don't increase the rest of a limit, so omit a reason about funds.
   const waiting = costs?.waiting?.startsWith('waiting ') !== true ? '' : ` More may be left later: ${costs.waiting}.`
-  // For accepted requests, the backend still spends up to the earlier limit.
+  // The backend can still spend up to the earlier limit on accepted requests.
   const before = limitOfRun({ commandLimit: null, storedLimit }, costs)
   const stays = before === null || before === limit ? '' : ` The limit of the run remains ${inCoins(before)} ${name}.`
   throw new GdnError(
@@ -81,8 +81,8 @@ export async function refuseAboveLimit(
 }
 
 /**
- * Returns the limit of a run: the limit of this command, or else the lower of those stored on this machine and on the
- * server.
+ * Returns the limit of a run: the limit of this command, or else the lower of the limits stored on this machine and on
+ * the server.
  */
 export function limitOfRun(
   { commandLimit, storedLimit }: Pick<LimitedRequests, 'commandLimit' | 'storedLimit'>,
@@ -96,7 +96,7 @@ export function limitOfRun(
 export const maxFeeOfRun = (costs: RunCosts | null): bigint | null =>
   costs?.max_fee == null ? null : BigInt(costs.max_fee)
 
-/** Returns the maximum cost of a run's requests in wei, at the network's fees, capped at the run's maximum fee. */
+/** Returns the maximum cost of a run's requests, in wei. Uses the network's fees, up to the run's maximum fee. */
 export async function costOfRun(use: WorstUse, fees: NetworkFees, maxFee: bigint | null): Promise<bigint> {
   const { worstCost } = await import('../../server/chain/evm/cost/network-fees.ts')
   return worstCost(use, { ...fees, offered: maxFee !== null && maxFee < fees.offered ? maxFee : fees.offered })
@@ -104,7 +104,8 @@ export async function costOfRun(use: WorstUse, fees: NetworkFees, maxFee: bigint
 
 /**
  * Returns the counted cost of a run after a change of its maximum fee. With a higher fee, accepted requests reserve
- * more. The result is an upper bound, because signed transactions and data fees don't rise with it.
+ * more. The result is an upper bound, because the cost of signed transactions and data fees doesn't rise with the
+ * maximum fee.
  */
 export function countedAt(costs: RunCosts | null, { offered }: NetworkFees, maxFee: bigint | null): bigint {
   const counted = BigInt(costs?.counted ?? costs?.fee_paid ?? 0)
@@ -115,11 +116,11 @@ export function countedAt(costs: RunCosts | null, { offered }: NetworkFees, maxF
 }
 
 /**
- * Returns a limit in wei that is high enough for a server to accept requests of a run: the amount that is already
- * counted, and the amount that it reserves for them. If they use more per NFT than earlier requests, accepted NFTs
- * without a transaction reserve more, too.
+ * Returns a limit, in wei, at which a server accepts further requests of a run: the amount that is already counted,
+ * plus the amount that the server reserves for these requests. If they use more per NFT than earlier requests, the
+ * server also reserves more for accepted NFTs without a transaction.
  *
- * @param maxFee the maximum fee of the run when it sends the requests, in wei
+ * @param maxFee the maximum fee of the run when the requests are sent, in wei
  */
 export async function sufficientFor(
   { nfts, each, changes }: CostReservation,
@@ -133,28 +134,28 @@ export async function sufficientFor(
   return countedAt(costs, fees, maxFee) + raised + BigInt(nfts) * one + (await costOfRun(changes, fees, maxFee))
 }
 
-/** The rest of a limit, in wei. */
+/** The remaining part of a limit, in wei. */
 export interface LeftOfLimit {
   /** The counted cost: the paid fees, and the maximum cost of the other accepted requests. */
   counted: bigint
   /** The amount that new requests can reserve immediately. */
   left: bigint
   /**
-   * The amount that can still be paid under the limit. It is at least `left`: if a reservation turns out to be too
-   * high, the rest is released for new requests.
+   * The amount that can still be paid under the limit. It is at least `left`, because the unused part of a reservation
+   * is released for new requests.
    */
   payable: bigint
 }
 
 export function leftOf(limit: bigint, costs: RunCosts | null): LeftOfLimit {
   const counted = BigInt(costs?.counted ?? costs?.fee_paid ?? 0)
-  // A reorg can move a transaction that isn't final to a block with higher fees.
+  // A reorg can move a transaction that isn't final to a block with higher fees, so only final fees are certain.
   const final = BigInt(costs?.final_fee_paid ?? 0)
   const paid = final < counted ? final : counted
   return { counted, left: limit > counted ? limit - counted : 0n, payable: limit > paid ? limit - paid : 0n }
 }
 
-/** Adds up gas limits and bytes. */
+/** Returns the sums of gas limits and of bytes. */
 export const sumOfUses = (uses: readonly WorstUse[]): WorstUse =>
   uses.reduce((sum, { gasLimit, bytes }) => ({ gasLimit: sum.gasLimit + gasLimit, bytes: sum.bytes + bytes }), {
     gasLimit: 0n,
@@ -177,7 +178,7 @@ const CHANGES = {
   burnnft: 'burn',
   commitprovenance: 'provenance',
 } as const
-/** A symbol as long as the longest that a backend derives from a name. */
+/** A placeholder as long as the longest symbol that a backend derives from a name. */
 const SYMBOL = 'NAMES'
 
 const PRICED = new Set([...Object.keys(CHANGES), ...MINT_ENDPOINTS, 'createcollection', 'freezenft'])
@@ -185,7 +186,7 @@ const PRICED = new Set([...Object.keys(CHANGES), ...MINT_ENDPOINTS, 'createcolle
 /** Returns whether `worstOfRequest` supports an endpoint. */
 export const isPriced = (endpoint: string): boolean => PRICED.has(endpoint)
 
-/** Returns the maximum gas of one request. A backend that reserves more may refuse the request itself. */
+/** Returns the maximum gas of one request. A backend that reserves more than this may itself refuse the request. */
 export async function worstOfRequest(endpoint: string, content: object): Promise<WorstUse> {
   if (endpoint in CHANGES) return await worstOfChanges(CHANGES[endpoint as keyof typeof CHANGES], 1)
   const [{ gasOfChange }, { mostOfEach }] = await Promise.all([
@@ -207,7 +208,7 @@ export async function worstOfRequest(endpoint: string, content: object): Promise
     case 'createcollection':
       return gasOfChange({ kind: 'collection', tokenIds: [], collection: { name, symbol: SYMBOL, royalty_bps } })
     case 'freezenft':
-      // Token IDs are unknown here, so they are assumed to be consecutive.
+      // Assume consecutive token IDs, because the real ones are unknown here.
       return gasOfChange({ kind: 'freeze', tokenIds: nft_gdn_ids.map((_, index) => BigInt(index + 1)) })
     case 'createnfttrans':
     case 'createnft':
@@ -222,7 +223,7 @@ export async function worstOfRequest(endpoint: string, content: object): Promise
   }
 }
 
-/** Returns the typical gas of one request. Null for a change, because only its maximum is known. */
+/** Returns the typical gas of one request; null for a change, because only its maximum is known. */
 export async function typicalOfRequest(
   endpoint: string,
   content: object,

@@ -21,7 +21,7 @@ export const SPENT_FIELDS = [
   'waiting',
 ]
 
-/** The costs of a run whose server has accepted nothing. */
+/** The costs of a run from which the server has accepted no request. */
 const NOTHING: DataRecord = {
   gas_used: '0',
   fee_paid_wei: '0',
@@ -44,8 +44,8 @@ export interface Spent {
  * Returns the costs of a run that its server reports.
  *
  * @param found the settings that reach the server, or the error if it isn't found
- * @param counts the recorded row counts. A run that is unknown to the server has spent nothing if no row was sent. A
- * run without open rows waits for nothing.
+ * @param counts the recorded row counts. If the server doesn't know the run and no row was sent, the run has spent
+ * nothing. A run without open rows isn't waiting for anything.
  */
 export async function spentOf(
   deps: Deps,
@@ -104,8 +104,8 @@ async function reportedBy(
 }
 
 /**
- * Formats what a run has spent: `0.3139 POL of at most 0.5 POL, for 9,659,500 gas`. Also counts transactions whose fee
- * isn't known yet. Adds `by this command` if the run had paid fees before the command.
+ * Formats the costs of a run, such as `0.3139 POL of at most 0.5 POL, for 9,659,500 gas`. Mentions the number of
+ * transactions whose fee isn't known yet. Adds `by this command` if the run had paid fees before the command.
  */
 export function spentText(spent: DataRecord): string {
   const { fee_paid_wei, pending_transactions, max_cost_wei, gas_used, currency, simulated } = spent

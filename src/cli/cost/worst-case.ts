@@ -5,7 +5,7 @@ import type { SpendingKind } from '../deps.ts'
 /** An upper bound for the gas and the call data that a gdn transaction uses for one NFT. */
 export const WORST_NFT = { gasLimit: 200_000n, bytes: 2000 }
 
-/** A symbol as long as the longest that a backend derives from a name. */
+/** A placeholder as long as the longest symbol that a backend derives from a name. */
 const SYMBOL = 'NAMES'
 
 /** Returns the maximum cost of requests in wei, if each NFT needs a separate transaction. */

@@ -9,14 +9,14 @@ import { shellWord } from '../../core/shell-word.ts'
 import { terminalText } from '../../core/terminal-text.ts'
 import type { GdnCommand, Parse, Takes } from '../command.ts'
 
-/** Flags that every command accepts, and `--json`, which most commands accept. */
+/** Flags that all commands accept, and `--json`, which most commands accept. */
 export interface CommonFlags {
   json?: boolean
   quiet?: boolean
   debug?: boolean
-  /** False with --no-input. */
+  /** Whether prompts are allowed. `--no-input` sets this to false. */
   input?: boolean
-  /** False with --no-color. */
+  /** Whether color is allowed. `--no-color` sets this to false. */
   color?: boolean
 }
 
@@ -51,8 +51,8 @@ export function addJsonFlag(command: GdnCommand, description = 'Print JSON'): Gd
 }
 
 /**
- * @param more output formats that only this command has
- * @param intoFile returns a hint on how to write a file, for `-o drop.csv`
+ * @param more additional output formats of this command
+ * @param intoFile returns a hint that says how to write a file, for users who type `-o drop.csv`
  */
 export function addOutputFlags(
   command: GdnCommand,
@@ -92,10 +92,10 @@ export function addStateDirFlag(command: GdnCommand): GdnCommand {
   })
 }
 
-/** Attaches a value type to a parser, for the JSON help and for completions. */
+/** Attaches a value type to a parser. The JSON help and the completions use this type. */
 const taking = <Value>(takes: Takes, parse: Parse<Value>): Parse<Value> => Object.assign(parse, { takes })
 
-/** Parses an integer in ASCII digits, without sign, exponent, hex or leading zero. */
+/** Parses an integer of ASCII digits. Rejects signs, exponents, hex digits and leading zeros. */
 export function integer(min: number, max: number): Parse<number> {
   return taking({ type: 'integer' }, (raw, flag) => {
     const value = Number(raw)
@@ -104,7 +104,7 @@ export function integer(min: number, max: number): Parse<number> {
   })
 }
 
-/** Parses an HTTP URL. A provider's URL may contain an API key, which is never printed. */
+/** Parses an HTTP URL. The URL of a provider may contain an API key, so errors don't print it. */
 export const httpAddress: Parse<string> = taking({ type: 'url' }, (raw, flag) => {
   if (/^https?:$/.test(parseUrl(raw)?.protocol ?? '')) {
     knowKeysIn(raw)
@@ -113,7 +113,7 @@ export const httpAddress: Parse<string> = taking({ type: 'url' }, (raw, flag) =>
   throw flagError(flag, 'must be a URL that begins with https:// or http://')
 })
 
-/** Parses the base URL of an API. Paths are appended to it. */
+/** Parses the base URL of an API, to which paths are appended. */
 export const apiAddress: Parse<string> = taking({ type: 'url' }, (raw, flag) => {
   const problem = apiAddressProblem(raw)
   if (problem !== null) throw flagError(flag, problem)
@@ -121,7 +121,7 @@ export const apiAddress: Parse<string> = taking({ type: 'url' }, (raw, flag) => 
   return raw.replace(/\/+$/, '')
 })
 
-/** Parses a positive decimal number: `2`, `0.5`. */
+/** Parses a positive decimal number, such as `2` or `0.5`. */
 export const positiveNumber: Parse<number> = taking({ type: 'number' }, (raw, flag) => {
   const value = Number(raw)
   if (/^[0-9]{1,9}(\.[0-9]{1,9})?$/.test(raw) && value > 0) return value
@@ -133,7 +133,10 @@ const SIZES: Readonly<Record<string, number>> = {
   ...{ KIB: 2 ** 10, MIB: 2 ** 20, GIB: 2 ** 30, TIB: 2 ** 40 },
 }
 
-/** Parses a size such as `50MB` or `2GiB` to bytes. Rejects a bare number, because its unit would be a guess. */
+/**
+ * Parses a size such as `50MB` or `2GiB`. Returns bytes. Rejects a number without a unit, because the unit would be
+ * ambiguous.
+ */
 export const byteSize: Parse<number> = taking({ type: 'string' }, (raw, flag) => {
   const [, number, unit = ''] = /^([1-9][0-9]{0,8}(?:\.[0-9]{1,3})?) ?([KMGT]?i?B)$/i.exec(raw) ?? []
   const size = Math.round(Number(number) * (SIZES[unit.toUpperCase()] ?? Number.NaN))
@@ -143,7 +146,10 @@ export const byteSize: Parse<number> = taking({ type: 'string' }, (raw, flag) =>
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
-/** Parses `90s`, `5m` or `1h` to milliseconds. Rejects a bare number, because its unit would be a guess. */
+/**
+ * Parses a duration such as `90s`, `5m` or `1h`. Returns milliseconds. Rejects a number without a unit, because the
+ * unit would be ambiguous.
+ */
 export const duration: Parse<number> = taking({ type: 'duration' }, (raw, flag) => {
   const match = /^([1-9][0-9]{0,8}|0)(ms|s|m|h)$/.exec(raw)
   const unit = UNITS[match?.[2] ?? '']
@@ -152,7 +158,7 @@ export const duration: Parse<number> = taking({ type: 'duration' }, (raw, flag) 
   throw flagError(flag, `must be a time such as 90s, 5m or 1h, at most 168h, not ${quoted(raw)}`)
 })
 
-/** Parses the name of a blockchain. Accepts unknown names, because a server's operator may have added blockchains. */
+/** Parses the name of a blockchain. Accepts unknown names, because operators can add blockchains to their servers. */
 export const blockchainName: Parse<Blockchain> = taking({ type: 'word', values: KNOWN_NAMES }, (raw, flag) => {
   if (isBlockchain(raw)) return raw
   throw flagError(flag, `unknown blockchain ${quoted(raw)}`, blockchainHint(raw))
@@ -197,7 +203,7 @@ export const uuid: Parse<string> = (raw, flag) => {
   throw flagError(flag, 'must be a UUID')
 }
 
-/** Parses an address or a name (`@alice`). The name is resolved before the command runs. */
+/** Parses an address, or a name such as `@alice`. The name is resolved before the command runs. */
 export const addressOrName: Parse<string> = taking({ type: 'address' }, (raw, flag) => notEmpty(raw, flag))
 
 export interface KeyValue {
@@ -205,7 +211,7 @@ export interface KeyValue {
   value: string
 }
 
-/** Parses `key=value`. The value may contain `=`. */
+/** Parses a `key=value` pair. The value may contain `=`. */
 export const keyValue: Parse<KeyValue> = taking({ type: 'pair' }, (raw, flag) => {
   const at = raw.indexOf('=')
   if (at > 0) return { key: raw.slice(0, at), value: raw.slice(at + 1) }
@@ -214,15 +220,15 @@ export const keyValue: Parse<KeyValue> = taking({ type: 'pair' }, (raw, flag) =>
 
 /** Flags of commands that create or change something on a chain. */
 export interface WaitFlags {
-  /** False with --no-wait. */
+  /** Whether to wait. `--no-wait` sets this to false. */
   wait?: boolean | undefined
-  /** In milliseconds. */
+  /** The timeout in milliseconds. */
   timeout?: number | undefined
 }
 
 const WAITING = 'Sending and waiting'
 
-/** Adds --timeout, which limits everything that the command waits for. */
+/** Adds --timeout, which limits all waits of the command. */
 export function addTimeoutFlag(
   command: GdnCommand,
   what = 'How long the command may take (5m after acceptance)',
@@ -254,7 +260,7 @@ export const OUTPUT_MODES = ['table', 'json', 'ndjson', 'csv', 'ids'] as const
 
 export type OutputMode = (typeof OUTPUT_MODES)[number]
 
-/** Parses `5%` or `2.5%` to basis points (1/10,000). */
+/** Parses a percentage such as `5%` or `2.5%`. Returns basis points (1/10,000). */
 export const percentage: Parse<number> = (raw, flag) => {
   const [, digits] = /^([0-9]{1,3}(?:\.[0-9]{1,2})?)%$/.exec(raw) ?? []
   const parts = Math.round(Number(digits) * 100)

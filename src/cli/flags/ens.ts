@@ -5,7 +5,7 @@ import { safe } from '../io/io.ts'
 
 /** Flags of commands that resolve ENS names. */
 export interface EnsFlags {
-  /** False with --no-ccip. */
+  /** Whether off-chain resolvers (CCIP Read) may be queried. `--no-ccip` sets this to false. */
   ccip?: boolean | undefined
 }
 
@@ -14,13 +14,13 @@ export function addEnsFlags(command: GdnCommand, group?: string): GdnCommand {
   return command.switchFlag('--no-ccip', 'Reject ENS names that are resolved through gateways (CCIP-Read)', group)
 }
 
-/** The network whose record of a name is used. */
+/** The network for which a name is resolved. */
 export interface NameNetwork {
   name: Blockchain
   chainId: number
 }
 
-/** @throws GdnError `usage` for a blockchain that isn't known, isn't EVM, or whose chain ID isn't known */
+/** @throws GdnError `usage` for a blockchain that is unknown, isn't EVM, or has an unknown chain ID */
 export function networkOf(name: string, blockchain: unknown, place: Place): NameNetwork {
   const usage = (message: string, hint: string) => new GdnError('usage', message, { place, hint })
   if (typeof blockchain !== 'string' || !isBlockchain(blockchain)) {
@@ -41,9 +41,9 @@ export function networkOf(name: string, blockchain: unknown, place: Place): Name
 }
 
 /**
- * Checks an ENS name that a later step resolves, and returns it normalized.
+ * Checks an ENS name, which a later step resolves. Returns the normalized name.
  *
- * @throws GdnError `usage` for an invalid name, and for a blockchain that isn't EVM
+ * @throws GdnError `usage` if the name is invalid or the blockchain isn't EVM
  */
 export async function checkedEnsName(name: string, place: Place, blockchain?: Blockchain | undefined): Promise<string> {
   const { normalizeName } = await import('../../ens/normalize-name.ts')

@@ -2,7 +2,7 @@ import { API_VERSIONS, type ApiVersion } from '../../api/versions.ts'
 import type { GdnCommand } from '../command.ts'
 import { oneOf } from './common.ts'
 
-/** Flags that set how a backend serves the API, for commands that start a backend. */
+/** Flags that configure a backend's API, for commands that start a backend. */
 export interface ServedApiFlags {
   rateLimits?: 'on' | 'off'
   apiVersion?: ApiVersion

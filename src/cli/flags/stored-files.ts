@@ -8,7 +8,7 @@ export interface StoredFilesFlags {
   requireStoredFiles?: boolean
 }
 
-/** Adds flags that set which files a backend accepts and where it fetches them from. */
+/** Adds flags that specify which files a backend accepts and from where the backend fetches them. */
 export function addStoredFilesFlags(command: GdnCommand): void {
   command.switchFlag('--allow-private-files', 'Also fetch files from private addresses (for development)')
   command.switchFlag('--allow-html-files', 'Also store HTML files, from uploads and file URLs')
@@ -20,7 +20,9 @@ export function addStoredFilesFlags(command: GdnCommand): void {
   command.switchFlag('--require-stored-files', "Fail NFTs whose ipfs:// or ar:// files the backend can't store")
 }
 
-/** Returns backend options from the flags or the environment. The backend's configuration file may set the rest. */
+/**
+ * Returns backend options from the flags or the environment. The backend's configuration file may contain the others.
+ */
 export function storedFilesOptions(flags: StoredFilesFlags, { GDN_IPFS_GATEWAY: named }: NodeJS.ProcessEnv) {
   const inEnvironment = named === undefined || named === '' ? undefined : apiAddress(named, 'GDN_IPFS_GATEWAY')
   const ipfsGateway = flags.ipfsGateway ?? inEnvironment

@@ -5,7 +5,9 @@ import { exampleLines } from './example-lines.ts'
 import { headingStyle } from './help.ts'
 import { usageOf } from './usage.ts'
 
-/** Returns the text of `gdn nft mint --help`: examples first, and then usage and flags by group. */
+/**
+ * Returns the text of a command's help, such as `gdn nft mint --help`: the examples, the usage, and the flags by group.
+ */
 export async function commandHelp(
   command: GdnCommand,
   columns: number | undefined,

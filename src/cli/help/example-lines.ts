@@ -5,10 +5,10 @@ type Example = readonly [does: string, ...typed: string[]]
 
 const PROMPT = '  $ '
 const CONTINUED = '    '
-/** Matches a shell word. Quoted text is never split. */
+/** Matches a shell word. A word may contain quoted text, which is never split. */
 const WORD = /(?:[^\s"']|"(?:[^"\\]|\\.)*"|'[^']*')+/g
 
-/** Formats an example: a comment with its description, and the lines to type. */
+/** Formats an example: its description as a comment, and the lines to type. */
 export function exampleLines([does, ...typed]: Example, width: number): string[] {
   return [...commentLines(does, width), ...commandLines(typed, width)]
 }
@@ -16,8 +16,8 @@ export function exampleLines([does, ...typed]: Example, width: number): string[]
 const commentLines = (comment: string, width: number) => wrap(comment, width - 4).map((line) => `  # ${line}`)
 
 /**
- * Formats lines to type, and comments between them. Splits long lines only where a shell permits it, so that users can
- * copy them unchanged.
+ * Formats lines to type and the comments between them. Splits long lines only where a shell permits it, so that users
+ * can copy the lines unchanged.
  */
 export function commandLines(typed: readonly string[], width: number): string[] {
   const lines: string[] = []
@@ -46,7 +46,7 @@ function brokenLine(line: string, width: number, prefix: string): string[] {
   return [...lines, current].map((text, i) => `${i === 0 ? prefix : CONTINUED}${text}`)
 }
 
-/** Joins a flag and its value if both fit on a line. */
+/** Joins a flag and its value if both fit on one line. */
 function unitsOf(words: readonly string[], room: number): string[] {
   const units: string[] = []
   for (const word of words) {

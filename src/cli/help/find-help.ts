@@ -6,8 +6,8 @@ import { HELP_TOPICS } from './topics.ts'
 /**
  * Finds the sections for `gdn help <words>`.
  *
- * @returns `meant`: a question with the command or topic that a single word resembles; null if there is none
- * @throws GdnError `usage` if no section matches, or if the words are a command with a typo
+ * @returns `meant`: a question that suggests the command or topic that a single word resembles; null if there is none
+ * @throws GdnError `usage` if no section matches, or if the words are a misspelled command
  */
 export async function findHelp(
   words: readonly string[],

@@ -13,7 +13,7 @@ export type HelpRoute =
 
 /**
  * Returns the output of `gdn help --json`: the whole command tree, the part for a command or noun, the text of a topic,
- * or the sections that match words.
+ * or the sections that match the words.
  */
 export async function helpInJson(found: HelpRoute, io: Io, make: MakeCommand): Promise<string> {
   return `${JSON.stringify(await asked(found, make), null, io.stdoutTty ? 2 : undefined)}\n`

@@ -17,7 +17,7 @@ const ROOT_EXAMPLES = [
   ['', 'gdn batch mint drop.csv --local'],
 ] as const
 
-/** Returns a function that styles headings. Headings are in upper case, so that they stand out without color. */
+/** Returns a function that styles headings. Headings are in upper case, so that they are recognizable without color. */
 export async function headingStyle(level: ColorLevel): Promise<Heading> {
   if (level === 0) return (text) => text.toUpperCase()
   const { Chalk } = await import('chalk')
@@ -25,7 +25,7 @@ export async function headingStyle(level: ColorLevel): Promise<Heading> {
   return (text) => chalk.bold(text.toUpperCase())
 }
 
-/** Returns the text of `gdn --help`. Loads only the catalogue. */
+/** Returns the text of `gdn --help`. Loads only the command catalogue. */
 export async function rootHelp(columns: number | undefined, level: ColorLevel): Promise<string> {
   const heading = await headingStyle(level)
   const width = proseWidth(columns)
@@ -57,7 +57,9 @@ export async function rootHelp(columns: number | undefined, level: ColorLevel): 
   return [...lines, '', heading('Documentation'), `  ${docsLink()}`, ''].join('\n')
 }
 
-/** Returns the path of the README. Every installation contains it, so it needs no network and matches this version. */
+/**
+ * Returns the path of the README. It is part of every installation, so it needs no network and has the same version.
+ */
 export const docsLink = () => join(packageRoot(), 'README.md')
 
 export const ROOT_FLAGS = [
@@ -76,7 +78,7 @@ const SHARED_FLAGS = [
   ['-o, --output <mode>', 'Output format: table, json, ndjson, csv or ids (table)'],
 ] as const
 
-/** Returns the text of `gdn nft --help`. */
+/** Returns the text of a noun's help, such as `gdn nft --help`. */
 export async function nounHelp(noun: Noun, columns: number | undefined, level: ColorLevel): Promise<string> {
   const heading = await headingStyle(level)
   const width = proseWidth(columns)

@@ -8,7 +8,7 @@ import type { FoundSection } from './search.ts'
 import { type PageSection, sectionName } from './sections.ts'
 import { blockLines, blocksIn, type Heading } from './topic.ts'
 
-/** Formats the result of `gdn help <words>`: the best sections, and the text of the first one. */
+/** Formats the result of `gdn help <words>`: the best matches, and the text of the first one. */
 export function searchText(found: readonly FoundSection[], width: number, heading: Heading): string {
   const [best, other] = found
   if (best === undefined) return ''
@@ -50,11 +50,11 @@ export function searchData(words: readonly string[], found: readonly FoundSectio
 const pathOf = ({ page, anchor }: Pick<PageSection, 'page' | 'anchor'>) =>
   `docs/${page}${anchor === '' ? '' : `#${anchor}`}`
 
-/** Returns where a section can be read: on the site or, without one, in this package. */
+/** Returns the location of a section: on the site or, if there is no site, in this package. */
 const placeOf = (section: PageSection) =>
   sectionUrl(section.page, section.anchor) ?? join(packageRoot(), pathOf(section))
 
-/** Shortens a text to one line. */
+/** Shortens text to one line. */
 function cut(text: string, width: number): string {
   if (displayWidth(text) <= width) return text
   const [line = ''] = wrap(text, width - 2)

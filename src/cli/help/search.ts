@@ -5,26 +5,26 @@ import { setupOf } from './setup-section.ts'
 
 /** A section that matches a question. */
 export interface FoundSection extends PageSection {
-  /** The sentence that matches best. */
+  /** The sentence with the best match. */
   excerpt: string
-  /** The section of the page whose commands must run before those of this section. */
+  /** The section of the page whose commands the reader must run first; undefined if there is none. */
   setup: PageSection | undefined
 }
 
 const MOST = 3
 
-/** Pages for contributors and maintainers. A match on them counts less. */
+/** Pages for contributors and maintainers. Matches on these pages count less. */
 const FOR_CONTRIBUTORS = new Set(['architecture.md', 'benchmarks.md', 'releasing.md'])
-/** The pages of commands repeat the same flags, so a match on them counts less. */
+/** Matches the pages of commands. All of them list similar flags, so matches on these pages count less. */
 const COMMANDS = /^commands\//
 
-/** The page that defines terms, in tables with the term in the first column. */
+/** The page that defines terms, in tables whose first column contains the term. */
 const GLOSSARY = 'glossary.md'
 
 const HEADING_WEIGHT = 6
 const TITLE_WEIGHT = 2
 
-/** Words that occur in most questions or on most pages. The search ignores them. */
+/** Words that are in most questions or on most pages. The search ignores them. */
 const COMMON = new Set(
   (
     'a about all also am an and any are as at be been but by can cannot could did do does doing don doesn for forever from gdn ' +
@@ -34,10 +34,10 @@ const COMMON = new Set(
   ).split(' '),
 )
 
-/** An address in a pasted error, such as `127.0.0.1:4680`. Pages about any subject show such addresses. */
+/** Matches an address in a pasted error, such as `127.0.0.1:4680`. Pages about many subjects contain such addresses. */
 const IP_ADDRESS = /\b\d+(?:\.\d+){3}(?::\d+)?\b/g
 
-/** Words of questions with the same meaning. A synonym counts less than the word itself. */
+/** Groups of synonyms in questions. A synonym counts less than the word itself. */
 const SYNONYMS = [
   ['abort', 'crash', 'ctrl', 'die', 'died', 'interrupt', 'kill', 'killed'],
   ['delay', 'hide', 'hidden', 'launch', 'reveal', 'unrevealed'],
@@ -53,9 +53,8 @@ const SYNONYMS = [
 const SYNONYM_WEIGHT = 0.4
 
 /**
- * Finds the sections of the documentation that match words best, at most three. If the words are an error code, the
- * name of a section, or a path, the section that they identify is first. Reads all pages, which takes less time than
- * starting Node.js.
+ * Returns at most three sections of the documentation, the best matches first. If the words are an error code, the name
+ * of a section, or a path, this section is first. Reads all pages, which takes less time than starting Node.js.
  */
 export async function searchHelp(words: readonly string[], docs?: string): Promise<FoundSection[]> {
   const sections = await readSections(docs)
@@ -71,7 +70,7 @@ export async function searchHelp(words: readonly string[], docs?: string): Promi
   return best.map((section) => ({ ...section, excerpt: excerptOf(section, terms), setup: setupOf(sections, section) }))
 }
 
-/** Returns the section that explains an error code, by its heading, or else by a table that contains the code. */
+/** Returns the section that explains an error code: the one with the code in its heading, or else in a table. */
 export function sectionOfCode(sections: readonly PageSection[], code: string): PageSection | undefined {
   const onPage = sections.filter(({ page }) => page === ERRORS_PAGE)
   return (
@@ -134,7 +133,7 @@ function rank(sections: readonly PageSection[], question: string): PageSection[]
     .map(({ section }) => section)
 }
 
-/** Matches a sentence that lists phrases in the words of users. They count as headings of the section. */
+/** Matches a sentence that lists phrases as users would type them. The phrases count as headings of the section. */
 const SYMPTOMS = /^Symptoms: ([^.]+)\.\s*/m
 
 const symptomsOf = ({ markdown }: PageSection): string[] => SYMPTOMS.exec(markdown)?.[1]?.split(',') ?? []
@@ -146,30 +145,30 @@ function weightOf(page: string): number {
 
 const times = (stems: readonly string[], term: string) => stems.reduce((n, stem) => (stem === term ? n + 1 : n), 0)
 
-/** Returns whether a question has exactly the words of a heading, with or without the title of the page. */
+/** Returns whether a question consists of the words of a heading, with or without the page title. */
 function isSame(asked: readonly string[], heading: readonly string[], title: readonly string[]): boolean {
   const own = new Set(heading.filter((stem) => !COMMON.has(stem)))
   const all = new Set([...own, ...title])
   return asked.every((term) => all.has(term)) && [...own].every((stem) => asked.includes(stem))
 }
 
-/** Returns whether a question is the file name of a page, and this section is the beginning of that page. */
+/** Returns whether a question is the file name of a page, and the section is the beginning of this page. */
 const isPage = ({ page, anchor }: PageSection, asked: readonly string[]): boolean =>
   anchor === '' && isSame(asked, stemsOf(page.replace(/\.md$/, '')), [])
 
-/** Returns whether a section of the glossary has a row for a term. */
+/** Returns whether a glossary section has a row for a term. */
 const defines = ({ page, markdown }: PageSection, asked: readonly string[]): boolean =>
   page === GLOSSARY &&
   [...markdown.matchAll(/^\| ([^|]+) \|/gm)].some(([, term = '']) => isSame(asked, stemsOf(term), []))
 
-/** Returns the stems of the words that matter in a question. */
+/** Returns the stems of the significant words in a question. */
 function termsOf(question: string): string[] {
   return wordsOf(question.replaceAll(IP_ADDRESS, ' '))
     .filter((word) => !COMMON.has(word))
     .map(stemOf)
 }
 
-/** Returns the stems of the synonyms of a term. */
+/** Returns the stems of a term's synonyms. */
 function synonymsOf(term: string): string[] {
   const groups = SYNONYMS.map((words) => words.map(stemOf)).filter((group) => group.includes(term))
   return [...new Set(groups.flat())].filter((synonym) => synonym !== term)
@@ -177,7 +176,7 @@ function synonymsOf(term: string): string[] {
 
 const stemsOf = (text: string) => wordsOf(text).map(stemOf)
 
-/** Splits text into lower-case words. A name such as `seems_minted` is a word, and so are its parts. */
+/** Splits text into lower-case words. For a name such as `seems_minted`, returns both the name and its parts. */
 function wordsOf(text: string): string[] {
   const words = text.toLowerCase().match(/[\p{L}\p{N}]+(?:_[\p{L}\p{N}]+)*/gu) ?? []
   return words
@@ -185,7 +184,7 @@ function wordsOf(text: string): string[] {
     .filter((word) => word.length > 1 || /\d/.test(word))
 }
 
-/** A cache of stems by word. It stays small, because all pages together have few distinct words. */
+/** A cache of stems by word. It stays small, because the pages contain few distinct words. */
 const stems = new Map<string, string>()
 
 function stemOf(word: string): string {
@@ -202,7 +201,7 @@ function stem(word: string): string {
   return (base.length < 3 ? singular : base).replace(/(.{2})e$/, '$1')
 }
 
-/** Returns the sentence of a section that contains the most terms, or else the first sentence. */
+/** Returns the sentence with the most terms in a section, or else the first sentence. */
 function excerptOf({ markdown }: PageSection, terms: ReadonlySet<string>): string {
   const sentences = markdown
     .replace(SYMPTOMS, '')

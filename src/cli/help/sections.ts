@@ -7,15 +7,15 @@ export interface PageSection {
   /** Path in `docs/`, such as `commands/nft.md`. */
   page: string
   pageTitle: string
-  /** Text of the heading. For the beginning of a page, it is the page's title. */
+  /** Text of the heading. At the beginning of a page, this is the page title. */
   heading: string
-  /** The anchor of the heading on GitHub. Empty for the beginning of a page. */
+  /** The heading's anchor on GitHub. Empty at the beginning of a page. */
   anchor: string
   /** The section's Markdown without its heading. */
   markdown: string
 }
 
-/** The folder of the program that builds the site. It has no pages. */
+/** The folder of the site generator. It contains no pages. */
 const SITE_FOLDER = 'site'
 
 /** Reads the sections of all pages in a folder. Default: the pages of the package. */
@@ -68,7 +68,7 @@ const anchorOf = (heading: string) =>
     .replaceAll(/[^\p{L}\p{N}_\- ]/gu, '')
     .replaceAll(' ', '-')
 
-/** Removes the markup of text on one line. */
+/** Removes the markup from text on one line. */
 export const plain = (text: string) =>
   text
     .replaceAll(/!?\[([^\]]*)\]\([^)]*\)/g, '$1')
@@ -76,7 +76,10 @@ export const plain = (text: string) =>
     .replaceAll(/`|\*\*|(?<=^|\s)\*|\*(?=\s|$)/g, '')
     .replaceAll(/\\([\\`*_<>[\]#|])/g, '$1')
 
-/** Returns the page's title and the heading, or only a heading that contains the title, such as `gdn nft mint`. */
+/**
+ * Returns the page title and the heading. If the heading contains the title, as in `gdn nft mint`, returns only the
+ * heading.
+ */
 export const sectionName = ({ pageTitle, heading, anchor }: PageSection) =>
   anchor === '' || (pageTitle.startsWith('gdn ') && heading.startsWith(pageTitle))
     ? heading

@@ -6,8 +6,8 @@ import { HELP_TOPICS } from './topics.ts'
 const CREATING = ['create', 'generate', 'add', 'mint']
 
 /**
- * Words that other tools use for such commands, with the most likely command first. gdn suggests these commands but
- * never runs them.
+ * Words that other tools use for gdn's commands, and the commands in order of likelihood. gdn suggests these commands
+ * but never runs them.
  */
 const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(['add', 'create', 'generate', 'make', 'new'].map((word) => [word, CREATING])),
@@ -30,7 +30,7 @@ const SYNONYMS: Readonly<Record<string, readonly string[]>> = {
   down: ['stop'],
 }
 
-/** Commands that users may expect but gdn doesn't have, with the alternative. Keyed by noun, and then by verb. */
+/** Commands that users may expect but gdn doesn't have, and the alternatives. Keyed by noun, then by verb. */
 const MISSING: Readonly<Record<string, readonly [verbs: readonly string[], instead: string][]>> = {
   wallet: [
     [['restore', 'recover'], 'To use a key from another program: gdn wallet import <file>'],
@@ -66,15 +66,15 @@ export function unknownCommand(words: readonly string[]): GdnError {
   })
 }
 
-/** Returns whether words are a noun and an unknown verb for which there is a suggestion. */
+/** Returns whether the words are a noun and an unknown verb that resembles another command. */
 export const isMistyped = (words: readonly string[]): boolean =>
   words.length === 2 &&
   NOUNS.some(({ name }) => name === words[0]) &&
   (insteadOf(words) !== undefined || suggestCommands(words).near.length > 0)
 
 /**
- * Returns a question with the commands and topics that a word after `gdn help` probably means; null if there are none.
- * The word may also be a search term, so it must resemble a command more closely than the word after `gdn`.
+ * Returns a question that suggests the commands and topics that a word after `gdn help` resembles; null if there are
+ * none. The word may also be a search term, so it must be more similar to a command than a word after `gdn`.
  */
 export function meantInHelp(word: string): string | null {
   const isTypo = (name: string) =>
@@ -88,13 +88,13 @@ const inHelp = (command: string) => (command.startsWith('gdn help ') ? command :
 const inWords = (names: readonly string[]) => [names.slice(0, -1).join(', '), names.at(-1)].filter(Boolean).join(' or ')
 
 export interface Suggestion {
-  /** The recognized words. */
+  /** The words that were recognized. */
   before: string
-  /** The unrecognized word. */
+  /** The first word that wasn't recognized. */
   word: string
-  /** Up to three commands that the user probably meant, ready to type. */
+  /** Up to three commands that the user probably meant, for the user to paste. */
   near: string[]
-  /** The names of all commands in the catalogue that are valid at this position. */
+  /** The names of all commands in the catalogue that are valid at this point of the command line. */
   known: string[]
 }
 
@@ -103,7 +103,7 @@ const FIRST_WORDS = ENTRIES.map(({ name }) => name)
 /** Valid first words that aren't commands in the catalogue. */
 const OTHER_FIRST_WORDS = ['help', 'version']
 
-/** Suggests commands for words that aren't a command. */
+/** Suggests commands for words that don't form a command. */
 export function suggestCommands(words: readonly string[]): Suggestion {
   const [first = '', second] = words
   const noun = NOUNS.find(({ name }) => name === first)
@@ -135,7 +135,7 @@ function nearFirst(word: string, next: string | undefined): string[] {
   return topic === undefined ? [] : [`gdn help ${topic}`]
 }
 
-/** Returns the command of a first word. Includes the verb if the next word resembles one of the noun's verbs. */
+/** Returns the command for a first word. Includes the verb if the next word resembles a verb of the noun. */
 function withVerb(first: string, next: string | undefined): string {
   const noun = NOUNS.find(({ name }) => name === first)
   const verb = noun === undefined || next === undefined ? undefined : verbNear(next, noun)

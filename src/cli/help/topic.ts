@@ -25,8 +25,8 @@ export interface Section {
 type Row = readonly [term: string, text: string]
 
 /**
- * A paragraph or list item, a table, lines for a shell, or lines of a file. A table row has the first cell, and then
- * the second cell with the third in parentheses.
+ * A block of a topic: a paragraph or list item, a table, shell commands, or the lines of a file. A table row is
+ * displayed as the first cell, followed by the second cell and, in parentheses, the third.
  */
 export type TopicBlock =
   | { readonly text: string }
@@ -49,7 +49,7 @@ export async function readTopic(page: string): Promise<Topic> {
   }
 }
 
-/** Formats a topic for a terminal of `width` columns, examples first. */
+/** Formats a topic for a terminal of `width` columns. The examples are first. */
 export function topicText({ about, examples, sections }: Topic, width: number, heading: Heading): string {
   const lines = [...wrap(about, width), '', heading('Examples')]
   for (const [i, one] of examples.entries()) lines.push(...(i === 0 ? [] : ['']), ...exampleLines(one, width))
@@ -91,7 +91,7 @@ function splitAtHeadings(tokens: readonly Token[]): Token[][] {
 
 const titleOf = ([heading]: readonly Token[]) => (heading?.type === 'heading' ? plainText(heading) : '')
 
-/** Parses an example: a comment with its description, and then the lines to type. */
+/** Parses an example: its description as a comment, and the lines to type. */
 function example(block: string): CommandText['examples'][number] {
   const [does = '', line = '', ...more] = block.split('\n')
   return [does.replace(/^# /, ''), line, ...more]
@@ -102,7 +102,7 @@ function blocksOf(token: Token): TopicBlock[] {
   if (isTable(token)) return [tableOf(token)]
   if (isCode(token)) {
     const lines = token.text.split('\n')
-    // The lines of a here-document must have no prompt, so such a block is shown unchanged.
+    // A here-document can't have prompts before its lines, so show the block unchanged.
     return [token.lang === 'sh' && !token.text.includes('<<') ? { code: lines } : { lines }]
   }
   return token.type === 'list' ? (token as Tokens.List).items.map((item) => ({ text: `- ${plainText(item)}` })) : []
@@ -111,7 +111,7 @@ function blocksOf(token: Token): TopicBlock[] {
 function tableOf({ header, rows }: Tokens.Table): TopicBlock {
   const [first = '', ...names] = header.map((cell) => plainText(cell))
   if (first !== '') return { header: asRow(header), rows: rows.map(asRow) }
-  // In a matrix, each cell is preceded by the name of its column.
+  // In a matrix, the name of the column precedes each cell.
   return {
     header: null,
     rows: rows.flatMap((cells) => {
@@ -121,7 +121,7 @@ function tableOf({ header, rows }: Tokens.Table): TopicBlock {
   }
 }
 
-/** Returns the text of a cell. A term in the first column isn't wrapped, so it has no room for a link's target. */
+/** Returns the text of a cell. A term in the first column isn't wrapped, so there is no room for a link target. */
 const textOf = (cell: Tokens.TableCell, column: number) => (column === 0 ? textOnly(cell) : plainText(cell))
 
 function asRow(cells: readonly Tokens.TableCell[]): Row {
@@ -140,10 +140,10 @@ function textOnly(
   return `${text}${target === null ? '' : ` (${target})`}`.replaceAll(/\s+/g, ' ')
 }
 
-/** Returns text without markup. A link to another page is followed by its target. */
+/** Returns text without markup. The target of a link to another page follows the link's text. */
 const plainText = (token: Token | Tokens.TableCell): string => textOnly(token, targetOf)
 
-/** Returns the help topic or guide that a link leads to; null for a link within the page, or to anywhere else. */
+/** Returns the help topic or guide to which a link leads; null for a link within the page or to another site. */
 function targetOf({ href }: Tokens.Link): string | null {
   const [, page] = /^([\w-]+\.md)(?:#|$)/.exec(href) ?? []
   if (page === undefined) return null

@@ -16,7 +16,7 @@ export const HELP_TOPICS: readonly TopicEntry[] = [
   { name: 'security', summary: 'How keys and wallets are protected', page: 'security.md' },
 ]
 
-/** Finds a topic by its name or the name of its page. */
+/** Returns the topic with a name or page name. */
 export function findTopic(name: string): TopicEntry | undefined {
   return HELP_TOPICS.find((topic) => topic.name === name) ?? HELP_TOPICS.find(({ page }) => page === `${name}.md`)
 }

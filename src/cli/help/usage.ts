@@ -1,6 +1,6 @@
 import type { GdnCommand } from '../command.ts'
 
-/** Returns a usage line such as `gdn nft show [nft_gdn_id...] [flags]`. */
+/** Returns the usage line of a command, such as `gdn nft show [nft_gdn_id...] [flags]`. */
 export function usageOf(command: GdnCommand): string {
   const args = command.registeredArguments.map((argument) => {
     const name = argument.variadic ? `${argument.name()}...` : argument.name()

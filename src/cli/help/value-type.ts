@@ -15,7 +15,7 @@ const BY_PLACEHOLDER: Readonly<Record<string, ValueType>> = {
   url: 'url',
 }
 
-/** Returns the value type of a flag, from its parser or else from its name or placeholder. */
+/** Returns the type of a flag's value: the type of its parser, or else a type inferred from its name or placeholder. */
 export function takesOfFlag(long: string, placeholder: string, parsed: Takes | undefined): Takes {
   const named = BY_FLAG[long] ?? BY_PLACEHOLDER[placeholder]
   return parsed ?? { type: named ?? 'string' }
@@ -31,7 +31,9 @@ const BY_ARGUMENT: Readonly<Record<string, ValueType>> = {
   wallet: 'address',
 }
 
-/** Returns the value type of an argument: `word` if only certain words are allowed, or else the type for its name. */
+/**
+ * Returns the type of an argument: `word` if it must be one of several words, or else a type inferred from its name.
+ */
 export function takesOfArgument(name: string, words: readonly string[] | undefined): Takes {
   return words === undefined ? { type: BY_ARGUMENT[name] ?? 'string' } : { type: 'word', values: words }
 }

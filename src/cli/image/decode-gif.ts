@@ -1,7 +1,7 @@
 import { broken, checkSize, type Pixels } from './pixels.ts'
 
-// The available libraries hang on a damaged file (omggif) or crash the process (gifuct-js). Decoding only the first
-// frame takes little code. Format: GIF89a, W3C.
+// Damaged files cause an infinite loop in omggif and a crash in gifuct-js, so gdn has its own decoder. It decodes only
+// the first frame, which takes little code. Format: GIF89a, W3C.
 
 const HEADER_BYTES = 13
 const EXTENSION = 0x21
@@ -9,7 +9,7 @@ const GRAPHIC_CONTROL = 0xf9
 const FRAME = 0x2c
 const MAX_CODES = 4096
 
-/** Decodes the first frame of a GIF. Missing pixels of a truncated file are transparent. */
+/** Decodes the first frame of a GIF. If the file is truncated, missing pixels are transparent. */
 export function decodeGif(bytes: Uint8Array): Pixels {
   const file = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const [width, height] = [file.readUInt16LE(6), file.readUInt16LE(8)]
@@ -20,7 +20,7 @@ export function decodeGif(bytes: Uint8Array): Pixels {
   let seeThrough = -1
   while (file[at] === EXTENSION) {
     const { length, end } = blocksAt(file, at + 2)
-    // The block has a length, flags, a delay (2 bytes), and the index of the transparent color.
+    // This block contains a length, flags, a delay (2 bytes), and the index of the transparent color.
     if (file[at + 1] === GRAPHIC_CONTROL && length >= 4 && ((file[at + 3] ?? 0) & 1) === 1)
       seeThrough = file[at + 6] ?? -1
     at = end
@@ -28,7 +28,7 @@ export function decodeGif(bytes: Uint8Array): Pixels {
   if (file[at] !== FRAME) throw broken()
   const [left, top] = [file.readUInt16LE(at + 1), file.readUInt16LE(at + 3)]
   const [columns, rows] = [file.readUInt16LE(at + 5), file.readUInt16LE(at + 7)]
-  // A frame has its own size, and may claim to lie outside the image.
+  // A frame has its own size, and may extend beyond the image.
   checkSize(columns, rows)
   if (left + columns > width || top + rows > height) throw broken()
   const flags = file[at + 9] ?? 0
@@ -50,12 +50,12 @@ export function decodeGif(bytes: Uint8Array): Pixels {
   return { width, height, data }
 }
 
-/** Returns the color table at an offset; empty if the flags say that there is none. */
+/** Returns the color table at an offset; empty if the flags indicate that there is none. */
 function tableAt(file: Buffer, at: number, flags: number): Buffer {
   return file.subarray(at, (flags & 0x80) === 0 ? at : at + 3 * 2 ** ((flags & 7) + 1))
 }
 
-/** Measures length-prefixed blocks up to an empty one. Returns the number of bytes and the end offset. */
+/** Measures the length-prefixed blocks before an empty block. Returns their total size and the offset after them. */
 function blocksAt(file: Buffer, from: number): { length: number; end: number } {
   let length = 0
   for (let at = from; at < file.length; ) {
@@ -89,8 +89,8 @@ function interlaced(rows: number): number[] {
 }
 
 /**
- * Decodes the LZW data of a GIF. Returns at most `most` values, and fewer if the codes end early. Each code extends a
- * shorter code by one value, so its values are written from last to first.
+ * Decodes the LZW data of a GIF. Returns at most `most` values, or fewer if the codes end early. Each code adds one
+ * value to a shorter code, so the values of a code are written from last to first.
  */
 function unpacked(codes: Buffer, minBits: number, most: number): Uint8Array {
   if (minBits < 2 || minBits > 8) throw broken()
@@ -130,7 +130,7 @@ function unpacked(codes: Buffer, minBits: number, most: number): Uint8Array {
       if (last >= 0 && next < MAX_CODES) {
         before[next] = last
         length[next] = (length[last] ?? 0) + 1
-        // A code that is just being created starts and ends with the first value of the previous code.
+        // A code that is only being defined starts and ends with the first value of the previous code.
         value[next] = firstOf(code === next ? last : code, before, length, value)
         next++
         if (next === 1 << bits && bits < 12) bits++

@@ -3,8 +3,8 @@ import { orientationOf, turned } from './orientation.ts'
 import { broken, type Pixels } from './pixels.ts'
 
 /**
- * A baseline JPEG has one scan, and a progressive one about ten. Each scan processes the whole image, so their number
- * is limited.
+ * Maximum number of scans. A baseline JPEG has one, and a progressive JPEG about ten. Each scan takes time for the
+ * whole image.
  */
 const MAX_SCANS = 64
 
@@ -17,7 +17,7 @@ export function decodeJpeg(bytes: Uint8Array): Pixels {
   return turned({ width, height, data }, exif instanceof Uint8Array ? orientationOf(exif) : 1)
 }
 
-/** Returns an upper bound for the number of scans. Within scan data, FF is never followed by this marker byte. */
+/** Returns an upper bound for the number of scans. In scan data, this marker byte never follows FF. */
 function scansOf(bytes: Uint8Array): number {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   let scans = 0

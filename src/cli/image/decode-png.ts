@@ -3,12 +3,12 @@ import { convertIndexedToRgb, type DecodedPng, decode } from 'fast-png'
 import { broken, checkSize, type Pixels } from './pixels.ts'
 
 const SIGNATURE_BYTES = 8
-/** The bytes around the data of a chunk: length, type and checksum. */
+/** The bytes of a chunk in addition to its data: length, type and checksum. */
 const AROUND = 12
 const KEPT = new Set(['IHDR', 'PLTE', 'tRNS', 'IDAT'])
 const CHANNELS: Readonly<Record<number, number>> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 }
 
-/** Decodes a PNG. Returns the default image of an animated one. */
+/** Decodes a PNG. For an animated PNG, returns the default image. */
 export function decodePng(bytes: Uint8Array): Pixels {
   return toRgba(decode(harmless(bytes)))
 }
@@ -19,8 +19,8 @@ interface Chunk {
 }
 
 /**
- * Returns the image with only the chunks that the pixels need. Profiles and texts are also compressed, and could expand
- * to gigabytes. The decompressed size of the pixels is limited by their number.
+ * Returns the image with only those chunks that the pixels need. Other chunks, such as profiles and texts, are also
+ * compressed, and could expand to gigabytes. The number of pixels limits the size of the decompressed pixels.
  */
 function harmless(bytes: Uint8Array): Uint8Array {
   const chunks = [...chunksOf(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength))]
@@ -32,7 +32,7 @@ function harmless(bytes: Uint8Array): Uint8Array {
   const rows = header[12] === 0 ? height : 2 * height + 8
   const most = rows * (Math.ceil((width * bits) / 8) + 1) + 64
   const compressed = Buffer.concat(chunks.filter(({ type }) => type === 'IDAT').map(({ data }) => data))
-  // The library decompresses in JavaScript, so it gets the pixels uncompressed, in the same format.
+  // The library decompresses in JavaScript, which is slow. Give it uncompressed pixels in the same format.
   const pixels = deflateSync(inflateSync(compressed, { maxOutputLength: most }), { level: 0 })
   const others = chunks.filter(({ type }, i) => type !== 'IDAT' && (type !== 'IHDR' || i === 0))
   const parts = [...others, { type: 'IDAT', data: pixels }, { type: 'IEND', data: Buffer.alloc(0) }].map(written)
@@ -84,8 +84,8 @@ function toRgba(png: DecodedPng): Pixels {
 }
 
 /**
- * Converts samples of any depth to bytes. Samples with fewer than eight bits are packed, and each row starts at a new
- * byte.
+ * Converts samples of any depth to bytes. Samples of fewer than eight bits are packed, and each row starts on a byte
+ * boundary.
  */
 function eightBits({ data, depth, width, height, channels }: DecodedPng): Uint8Array | Uint8ClampedArray {
   if (depth === 8 && !(data instanceof Uint16Array)) return data

@@ -15,17 +15,17 @@ const NAMES: Readonly<Record<string, string>> = {
 }
 
 /**
- * Decodes a PNG, a JPEG or the first frame of a GIF, regardless of its file name. Before it decodes any pixels, it
- * rejects an image that is too large.
+ * Decodes a PNG, a JPEG or the first frame of a GIF, regardless of the file name. Rejects an image that is too large
+ * before decoding any pixels.
  *
- * @throws ImageError if the image can't be drawn or is broken
+ * @throws ImageError if the image is damaged or can't be drawn
  */
 export async function decodeImage(bytes: Uint8Array): Promise<Pixels> {
   if (bytes.length > MAX_IMAGE_BYTES) throw tooManyBytes()
   const type = sniffContentType(bytes.subarray(0, SNIFF_BYTES))
   const decoder = Object.hasOwn(DECODERS, type) ? DECODERS[type] : undefined
   if (decoder === undefined) throw cantBeDrawn(type)
-  // In a photo, the size may follow a lot of metadata.
+  // In a photo, a lot of metadata may precede the size.
   const size = imageSize(bytes, type, bytes.length)
   if (size === null) throw broken()
   checkSize(size.width, size.height)
@@ -35,7 +35,7 @@ export async function decodeImage(bytes: Uint8Array): Promise<Pixels> {
   return pixels
 }
 
-/** Replaces library errors, which contain internal names and content of the image. */
+/** Replaces errors of the library, because they contain internal names and parts of the image. */
 function attempt<Value>(act: () => Value): Value {
   try {
     return act()

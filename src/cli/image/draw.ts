@@ -4,15 +4,15 @@ import type { Pixels } from './pixels.ts'
 import { fitted, type Size, scaled } from './scale.ts'
 import type { Way } from './way.ts'
 
-/** Space on a terminal, in characters. */
+/** An area of a terminal, in characters. */
 export interface Room {
   columns: number
   rows: number
 }
 
 /**
- * The useful number of pixels per character. With kitty and iTerm2, the terminal scales the image to the given space.
- * It doesn't scale sixels, but a character rarely has fewer pixels than this.
+ * The useful number of pixels per character. With kitty and iTerm2, the terminal scales the image to the given area.
+ * Sixels aren't scaled, but most characters have at least this many pixels.
  */
 const CELL: Readonly<Record<Way, Size>> = {
   kitty: { width: 12, height: 24 },
@@ -22,7 +22,7 @@ const CELL: Readonly<Record<Way, Size>> = {
   'blocks-256': { width: 1, height: 2 },
 }
 
-/** Returns the size of a space in pixels. */
+/** Returns the size of an area in pixels. */
 export const boxOf = ({ columns, rows }: Room, way: Way): Size => ({
   width: columns * CELL[way].width,
   height: rows * CELL[way].height,
@@ -31,11 +31,11 @@ export const boxOf = ({ columns, rows }: Room, way: Way): Size => ({
 export const inRoom = (image: Pixels, room: Room, way: Way): Pixels => scaled(image, fitted(image, boxOf(room, way)))
 
 /**
- * Returns text that draws an image on its own lines. The image must already be scaled. The text contains only the
- * pixels, so nothing else in the file can reach the terminal.
+ * Returns text that draws an image on separate lines. The image must already be scaled. The text contains only the
+ * pixels, so no other data in the file can reach the terminal.
  */
 export async function drawn(pixels: Pixels, way: Way): Promise<string> {
-  // The terminal derives the height, because its characters may not be exactly twice as high as wide.
+  // The terminal derives the height from the width, because its characters may not be exactly twice as high as wide.
   const columns = Math.ceil(pixels.width / CELL[way].width)
   switch (way) {
     case 'blocks':
@@ -61,7 +61,7 @@ const asPng = ({ width, height, data }: Pixels): Buffer =>
 const KITTY_PIECE = 4096
 
 /**
- * Returns the escape sequences that draw an image in kitty. `q=2` suppresses responses, which would be read as typed
+ * Returns the escape sequences that draw an image in kitty. `q=2` suppresses responses, which gdn would read as typed
  * input.
  */
 function kittyText(png: Buffer, columns: number): string {

@@ -5,10 +5,9 @@ const RESET = '\u001b[0m'
 const SEEN = 128
 
 /**
- * Formats an image as text, with two pixels per character: one in the foreground color, and one in the background
- * color.
+ * Formats an image as text with two pixels per character: one in the foreground color, and one in the background color.
  *
- * @param pixels must be as wide as the number of columns, and twice as high as the number of rows
+ * @param pixels the image. Its width must be the number of columns, and its height twice the number of rows
  */
 export function halfBlocks(pixels: Pixels, colors: 256 | 'true'): string {
   const { width, height } = pixels

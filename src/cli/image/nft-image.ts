@@ -9,7 +9,7 @@ import type { Deps } from '../deps.ts'
 import { VERSION } from '../version.ts'
 import { ImageError, MAX_IMAGE_BYTES } from './pixels.ts'
 
-/** The URLs through which an NFT's image can be found. */
+/** The URLs from which an NFT's image can be located. */
 export interface NftWithImage {
   metadata_url: string | null
   /** The URL of the `image` file field in the request. */
@@ -17,19 +17,19 @@ export interface NftWithImage {
 }
 
 const MAX_METADATA_BYTES = 1024 * 1024
-/** Short, because the image is optional. */
+/** Timeout in milliseconds. It is short, because the image is optional. */
 const TIMEOUT_MS = 5000
 /**
- * After this many consecutive requests without a response, the gateway is skipped, because a report can have thousands
- * of images.
+ * Number of consecutive requests without a response after which the gateway is skipped. A report can have thousands of
+ * images.
  */
 const MAX_SILENT = 3
 
-/** Reads images of NFTs only from an IPFS gateway, because other URLs may lead anywhere. */
+/** Reads images of NFTs. Reads only from an IPFS gateway, because other URLs could lead anywhere. */
 export interface ImageReader {
   /**
    * Returns the gateway's URL of the image; null if the image isn't on IPFS. If the requested URL isn't on IPFS, reads
-   * the stored metadata, because a file from the web is in storage after the mint.
+   * the stored metadata, because the mint copies a file from the web to storage.
    *
    * @throws ImageError if the gateway doesn't return the metadata
    */

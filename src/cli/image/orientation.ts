@@ -5,7 +5,7 @@ const ENTRY_BYTES = 12
 /** EXIF orientation of an image that is neither mirrored nor rotated. */
 const UPRIGHT = 1
 
-/** Returns the EXIF orientation from 1 to 8, or 1 if the EXIF data has none or is damaged. */
+/** Returns the EXIF orientation, from 1 to 8. Returns 1 if the EXIF data contains none or is damaged. */
 export function orientationOf(exif: Uint8Array): number {
   const bytes = Buffer.from(exif.buffer, exif.byteOffset, exif.byteLength)
   const start = bytes.toString('latin1', 0, 6).startsWith('Exif') ? 6 : tiffStart(bytes)
@@ -24,7 +24,8 @@ export function orientationOf(exif: Uint8Array): number {
 }
 
 /**
- * Returns the offset of the TIFF byte order mark, or -1. The JPEG decoder may have cut off part of the `Exif` prefix.
+ * Returns the offset of the TIFF byte order mark; -1 if there is none. The JPEG decoder may have removed part of the
+ * `Exif` prefix.
  */
 function tiffStart(bytes: Buffer): number {
   const head = bytes.toString('latin1', 0, 16)
@@ -32,7 +33,7 @@ function tiffStart(bytes: Buffer): number {
   return at
 }
 
-/** Returns the image mirrored and rotated as its EXIF orientation requires. */
+/** Returns the image, mirrored and rotated according to its EXIF orientation. */
 export function turned(image: Pixels, orientation: number): Pixels {
   if (orientation === UPRIGHT) return image
   const { width, height } = image

@@ -1,4 +1,4 @@
-/** A decoded image with four bytes per pixel (red, green, blue, alpha), row by row. */
+/** A decoded image. It has four bytes per pixel (red, green, blue, alpha), in row order. */
 export interface Pixels {
   width: number
   height: number
@@ -6,8 +6,8 @@ export interface Pixels {
 }
 
 /**
- * The reason why an image can't be drawn. The message continues "The image …", and `inShort` has one or two words.
- * Neither quotes the content of the image.
+ * The reason why an image can't be drawn. The message completes a sentence that starts with "The image". `inShort` has
+ * one or two words. Neither text quotes content of the image.
  */
 export class ImageError extends Error {
   readonly inShort: string
@@ -24,7 +24,7 @@ export const broken = () => new ImageError('is broken', 'broken')
 export const tooManyBytes = () => new ImageError('is too large to be drawn here: more than 16 MiB', 'too large')
 
 export const MAX_IMAGE_BYTES = 16 * 1024 * 1024
-/** Each decoded pixel takes 4 bytes, and decoding takes several times that. */
+/** Maximum number of pixels. A decoded pixel takes 4 bytes, and decoding takes several times as much memory. */
 const MAX_PIXELS = 20_000_000
 const MAX_SIDE = 16_384
 

@@ -7,20 +7,20 @@ const TILE = { columns: 18, rows: 9 }
 const GAP = 2
 const MAX_LINES = 3
 
-/** Collects rows of a manifest, and draws the images of the first ones when the command ends. */
+/** Collects rows of a manifest. Draws the images of the first rows when the command ends. */
 export interface Preview {
   add(row: ManifestRow): void
   draw(): Promise<void>
 }
 
-/** Returns how to draw images side by side, or null if stdout can't draw images or is too narrow. */
+/** Returns how to draw images side by side; null if stdout can't draw images or is too narrow. */
 export function tilesOf(deps: Pick<Deps, 'io' | 'env'>) {
   const way = graphicsOf(deps)
   const perLine = Math.floor((deps.io.columns + GAP) / (TILE.columns + GAP))
   return way === null || perLine < 1 ? null : { way, tile: TILE, gap: GAP, perLine }
 }
 
-/** Returns a preview, or null if stdout can't draw images or is too narrow. */
+/** Returns a preview; null if stdout can't draw images or is too narrow. */
 export function previewOf(deps: Pick<Deps, 'io' | 'env'>): Preview | null {
   const how = tilesOf(deps)
   if (how === null) return null

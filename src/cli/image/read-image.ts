@@ -5,7 +5,7 @@ import { ImageError, MAX_IMAGE_BYTES, tooManyBytes } from './pixels.ts'
 /**
  * Reads a local image.
  *
- * @throws ImageError if it can't be read or is too large
+ * @throws ImageError if the image can't be read or is too large
  */
 export async function readImage(path: string): Promise<Uint8Array> {
   try {

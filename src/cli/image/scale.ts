@@ -12,7 +12,7 @@ export function fitted({ width, height }: Size, box: Size): Size {
   return { width: Math.max(1, Math.round(width * factor)), height: Math.max(1, Math.round(height * factor)) }
 }
 
-/** Scales an image. Each pixel is the mean of the pixels that it covers. */
+/** Scales an image. Each new pixel is the mean of the pixels that it covers. */
 export function scaled({ width, height, data }: Pixels, to: Size): Pixels {
   const target = new Uint8Array(to.width * to.height * 4)
   for (let y = 0; y < to.height; y++) {
@@ -24,7 +24,7 @@ export function scaled({ width, height, data }: Pixels, to: Size): Pixels {
       let [red, green, blue, alpha] = [0, 0, 0, 0]
       for (let row = top; row < bottom; row++) {
         for (let at = (row * width + left) * 4, end = (row * width + right) * 4; at < end; at += 4) {
-          // Transparent pixels have a color too. Without the weight, it would bleed into the edges.
+          // Weight colors by alpha. Otherwise, the hidden color of transparent pixels would show at the edges.
           const weight = data[at + 3] ?? 0
           red += (data[at] ?? 0) * weight
           green += (data[at + 1] ?? 0) * weight

@@ -9,7 +9,7 @@ import type { Way } from './way.ts'
 
 /**
  * Draws the image of an NFT, read from the server or from the given gateway. If the image can't be drawn, prints a note
- * instead, and the command still succeeds.
+ * instead of failing.
  */
 export async function showImage(
   deps: Deps,

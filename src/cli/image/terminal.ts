@@ -5,7 +5,7 @@ import { type Way, wayToDraw } from './way.ts'
 
 /**
  * Returns how to draw images on stdout. Returns null with -q, in JSON mode, and if stdout isn't a terminal that can
- * draw them.
+ * draw images.
  */
 export function graphicsOf({ io, env }: Pick<Deps, 'io' | 'env'>): Way | null {
   if (io.settings.machine || io.settings.quiet) return null
@@ -14,12 +14,12 @@ export function graphicsOf({ io, env }: Pick<Deps, 'io' | 'env'>): Way | null {
 
 const MOST: Room = { columns: 40, rows: 20 }
 const LEAST_COLUMNS = 4
-/** Minimum height of an image, in rows. A terminal without this many rows gets no image. */
+/** Minimum height of an image in rows. If a terminal has less room, no image is drawn. */
 const FEW_ROWS = 12
 /** Terminal rows for the NFT's details below the image and for the shell prompt. */
 const RECORD_ROWS = 14
 
-/** Returns the space for one image, or null on a terminal that is too small. */
+/** Returns the area for one image; null if the terminal is too small. */
 export function imageSpace({ columns, rows }: Room): Room | null {
   const room = {
     columns: Math.min(MOST.columns, columns - 2),

@@ -30,16 +30,16 @@ export const rowTile = (row: ManifestRow): TileSource => ({ title: row.metadata.
 interface Tile {
   image: Pixels
   title: string[]
-  /** The reason why the tile has an empty frame instead of an image, or an empty string if it has an image. */
+  /** The reason why the tile has an empty frame instead of an image; an empty string if it has an image. */
   why: string
 }
 
 const TITLE_LINES = 2
 const FRAME_COLOR = [104, 104, 104, 255]
-/** Thickness of the frame as a fraction of its width. It is at least one pixel. */
+/** Thickness of the frame as a fraction of its width. The minimum is one pixel. */
 const FRAME_PART = 1 / 100
 
-/** Draws images side by side, with their titles below. Each line of tiles is sent as a single image. */
+/** Draws images side by side, with their titles below. Sends each line of tiles as a single image. */
 export async function drawTiles({ io }: Pick<Deps, 'io'>, sources: readonly TileSource[], how: Tiles): Promise<void> {
   const { way, tile, gap, perLine } = how
   const space = boxOf({ columns: gap, rows: 0 }, way).width
@@ -75,7 +75,7 @@ async function imageOf({ metadata, localFiles }: ManifestRow): Promise<Pixels> {
 }
 
 function titleLines(title: string, columns: number): string[] {
-  // A title can be as large as a megabyte.
+  // Truncate the title before wrapping, because it can be as large as a megabyte.
   const [first = '', ...rest] = wrap(safe(title.slice(0, 8 * columns)), columns)
   const lines = rest.length < TITLE_LINES ? [first, ...rest] : [first, rest.join(' ')]
   return lines.map((line) => cutToWidth(line, columns))
@@ -86,7 +86,7 @@ function inColumns(tiles: readonly Tile[], { columns }: Room, gap: number, textO
   return padded.join(' '.repeat(gap)).trimEnd()
 }
 
-/** Returns an empty frame, drawn in place of a missing image. */
+/** Returns an empty frame to draw instead of a missing image. */
 function frame({ width, height }: Size): Pixels {
   const data = new Uint8Array(width * height * 4)
   const thick = Math.max(1, Math.round(width * FRAME_PART))
@@ -99,7 +99,7 @@ function frame({ width, height }: Size): Pixels {
   return { width, height, data }
 }
 
-/** Combines images side by side, each centered in its own box. */
+/** Combines images side by side. Each image is centered in its own box. */
 function sideBySide(images: readonly Pixels[], box: Size, gap: number): Pixels {
   const width = images.length * (box.width + gap) - gap
   const data = new Uint8Array(width * box.height * 4)

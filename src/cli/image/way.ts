@@ -17,8 +17,8 @@ interface Terminal {
 const isSet = (value: string | undefined) => value !== undefined && value !== ''
 
 /**
- * Detects from the environment how a terminal draws images. Returns null if it can't. GDN_IMAGES overrides the
- * detection. The terminal isn't queried, because its response could be late, missing or mixed with typed input.
+ * Detects from the environment how a terminal draws images; null if it can't. GDN_IMAGES overrides the detection. gdn
+ * doesn't query the terminal, because the response could be late, missing or mixed with typed input.
  */
 export function wayToDraw({ env, tty, colors, hasBlocks }: Terminal): Way | null {
   if (!tty || env.TERM === 'dumb' || isSet(env.CI)) return null
@@ -30,7 +30,7 @@ export function wayToDraw({ env, tty, colors, hasBlocks }: Terminal): Way | null
   return (isMultiplexed(env) ? null : ownProtocol(env)) ?? blocks
 }
 
-/** Whether the terminal runs in tmux or screen, which pass only text through. */
+/** Returns whether the terminal runs in tmux or screen, which pass only text through. */
 const isMultiplexed = ({ TMUX, STY, TERM = '' }: NodeJS.ProcessEnv) =>
   isSet(TMUX) || isSet(STY) || /^(?:screen|tmux)/.test(TERM)
 
@@ -41,7 +41,7 @@ function ownProtocol(env: NodeJS.ProcessEnv): Way | null {
   if (program === 'ghostty' || TERM === 'xterm-ghostty') return 'kitty'
   // Konsole supports the kitty protocol since version 22.04.
   if (Number(KONSOLE_VERSION) >= 220_400) return 'kitty'
-  // iTerm2 sets LC_TERMINAL over ssh too. WezTerm's kitty protocol is off by default.
+  // With ssh, too, iTerm2 sets LC_TERMINAL. WezTerm's kitty protocol is off by default, so use the iTerm2 protocol.
   if (program === 'iterm.app' || env.LC_TERMINAL === 'iTerm2') return 'iterm'
   if (program === 'wezterm' || isSet(env.WEZTERM_PANE) || program === 'mintty' || program === 'rio') return 'iterm'
   if (/^(?:foot|mlterm|yaft|contour)|sixel/.test(TERM)) return 'sixel'

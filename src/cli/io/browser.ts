@@ -1,23 +1,23 @@
 import { spawn } from 'node:child_process'
 import { childEnvironment } from '../../core/child-environment.ts'
 
-/** Variables that a browser needs to open a window on the user's desktop. */
+/** Matches the environment variables that a browser needs to open a window on the user's desktop. */
 const OF_THE_DESKTOP =
   /^(?:DISPLAY|WAYLAND_DISPLAY|XAUTHORITY|DBUS_SESSION_BUS_ADDRESS|BROWSER|DESKTOP_SESSION|GNOME_\w+|KDE_\w+|WSL\w*)$/
 
-/** A program and its arguments. It runs without a shell, so a URL needs no escaping. */
+/** A program and its arguments. It runs without a shell, so the URL needs no escaping. */
 export type Opener = readonly [program: string, ...args: string[]]
 
 /**
- * Returns the programs that may open a URL, in the order to try them. Without a screen, returns none. BROWSER takes
- * precedence: commands separated by colons (on Windows, a single command), with `%s` for the URL, or `none` for no
- * browser.
+ * Returns the programs to try for opening a URL, in this order. Returns none if there is no display. BROWSER takes
+ * precedence. It contains commands separated by colons (on Windows, a single command), with `%s` for the URL, or `none`
+ * for no browser.
  */
 export function openersOf(url: string, env: NodeJS.ProcessEnv, platform: NodeJS.Platform): Opener[] {
   const named = env.BROWSER?.trim() ?? ''
   if (named === 'none') return []
   if (named !== '') return (platform === 'win32' ? [named] : named.split(':')).flatMap((line) => asNamed(line, url))
-  // A user who is connected with ssh doesn't see this machine's screen.
+  // A user who is connected through ssh doesn't see the display of this machine.
   if ((env.SSH_CONNECTION ?? env.SSH_TTY ?? '') !== '') return []
   if (platform === 'darwin') return [['open', url]]
   if (platform === 'win32') return [['rundll32', 'url.dll,FileProtocolHandler', url]]
@@ -38,15 +38,15 @@ function asNamed(line: string, url: string): Opener[] {
 }
 
 /**
- * A program that is still running after this time counts as the browser itself. A program that only forwards the URL
- * exits sooner.
+ * Time in milliseconds after which a running program is assumed to be the browser itself. A program that only forwards
+ * the URL exits sooner.
  */
 const SETTLED_MS = 1500
 
 /**
  * Opens a URL in a browser on this machine.
  *
- * @returns false if there is no browser or none could open the URL
+ * @returns false if there is no browser or no browser could open the URL
  */
 export async function openInBrowser(url: string, env: NodeJS.ProcessEnv, platform: NodeJS.Platform): Promise<boolean> {
   for (const opener of openersOf(url, env, platform)) if (await start(opener, env)) return true

@@ -6,8 +6,8 @@ interface Stream {
 }
 
 /**
- * Returns the color level of one stream. A non-empty NO_COLOR and --no-color turn color off and override FORCE_COLOR.
- * Without any of these, only terminals get color, except with TERM=dumb.
+ * Returns the color level of a stream. A non-empty NO_COLOR or --no-color turns color off, and overrides FORCE_COLOR.
+ * By default, only terminals get color, except with TERM=dumb.
  */
 export function colorLevel(stream: Stream, env: NodeJS.ProcessEnv, noColor = false): ColorLevel {
   if (noColor || (env.NO_COLOR ?? '') !== '') return 0

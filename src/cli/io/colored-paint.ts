@@ -3,8 +3,8 @@ import type { ColorLevel } from './color.ts'
 import type { Paint } from './paint.ts'
 
 /**
- * Returns the paint for one stream. chalk's default instance isn't used, because it ignores NO_COLOR and the kind of
- * stream.
+ * Returns the paint for one stream. Doesn't use chalk's default instance, because it ignores NO_COLOR and whether the
+ * stream is a terminal.
  */
 export function coloredPaint(level: ColorLevel): Paint {
   const chalk = new Chalk({ level })

@@ -2,25 +2,27 @@ import { setMaxListeners } from 'node:events'
 import { timeUp } from '../../core/time-up.ts'
 import type { Signals } from './signals.ts'
 
-/** The signals of one command, with the command's timeout added. */
+/** The signals of a command, including its timeout. */
 export interface CommandSignals extends Signals {
-  /** Aborted by the first signal, or at the deadline with a GdnError (`timed_out`) as its reason. */
+  /** Aborted by the first signal or at the deadline. The reason is a GdnError (`timed_out` at the deadline). */
   readonly signal: AbortSignal
-  /** Starts the timeout. It replaces an earlier one. */
+  /** Starts the timeout. Replaces an earlier timeout. */
   endAfter(ms: number): void
-  /** Pauses the timeout while a prompt waits for an answer. After an abort, throws the reason without a prompt. */
+  /**
+   * Pauses the timeout while a prompt waits for an answer. If already aborted, throws the reason instead of prompting.
+   */
   prompting<Answer>(prompt: () => Promise<Answer>): Promise<Answer>
   /** Clears the timeout and stops listening. Call it at the end of the command. */
   done(): void
 }
 
 /**
- * Maximum number of abort listeners before Node.js warns of a leak. The default of 10 is too low: --check-files has 18
- * requests and waits at the same time.
+ * Maximum number of abort listeners before Node.js warns about a leak. The default of 10 is too low, because
+ * --check-files has 18 requests and waits at the same time.
  */
 const MAX_LISTENERS = 64
 
-/** Returns the signals of one command, derived from those of the process. */
+/** Returns the signals of a command, derived from the signals of the process. */
 export function commandSignals(signals: Signals): CommandSignals {
   const controller = new AbortController()
   setMaxListeners(MAX_LISTENERS, controller.signal)

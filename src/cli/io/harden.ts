@@ -2,24 +2,25 @@ import { writeFileSync } from 'node:fs'
 import { redactText } from '../../core/redact.ts'
 
 /**
- * Protects the secrets of this process from leaking. Call it before any secret is read. Measures that the system
- * doesn't support are skipped.
+ * Protects the secrets of this process from leaking. Must be called before any secret is read. Skips measures that the
+ * system doesn't support.
  *
  * @param argv the arguments of the process
  */
 export function harden(argv: readonly string[]): void {
   const [noun, verb] = argv
-  // The user's command would inherit the core dump filter, but should keep its own.
+  // The user's command would inherit the core dump filter. Don't change it for that command.
   if (!(noun === 'local' && verb === 'exec')) leaveOutOfCoreFiles()
-  // Ignores the signal that starts the debugger. It would expose all memory on a port that other local users can reach.
+  // Ignore the signal that starts the debugger. The debugger would expose all memory on a port that other local users
+  // can reach.
   if (process.platform !== 'win32') process.on('SIGUSR1', () => {})
   const { report } = process as { report?: { excludeEnv?: boolean } }
   if (report !== undefined && 'excludeEnv' in report) report.excludeEnv = true
 }
 
 /**
- * Excludes the memory of this process and its children from core dumps. Node.js can't set a resource limit, but on
- * Linux a process can filter all of its mappings out of the dump.
+ * Excludes the memory of this process and its children from core dumps. Node.js can't set the resource limit. On Linux,
+ * however, a process can filter all of its mappings out of the dump.
  */
 function leaveOutOfCoreFiles(): void {
   if (process.platform !== 'linux') return
@@ -31,8 +32,8 @@ function leaveOutOfCoreFiles(): void {
 }
 
 /**
- * Reports uncaught exceptions in the usual error format, with secrets redacted. Node.js itself would print all
- * properties of the exception.
+ * Reports uncaught exceptions in gdn's error format, with secrets redacted. Node.js would print all properties of the
+ * exception.
  */
 export function reportUncaught(argv: readonly string[], say: (text: string) => void, exitCode: number): void {
   process.on('uncaughtException', (error: unknown) => {

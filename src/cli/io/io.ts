@@ -12,50 +12,53 @@ import { type Paint, PLAIN } from './paint.ts'
 import type { Progress } from './progress.ts'
 
 export interface IoSettings {
-  /** Whether stdout has JSON. If so, gdn prints no text for people to stderr. */
+  /** Whether stdout contains JSON. If so, gdn prints no human-readable text to stderr. */
   machine: boolean
   quiet: boolean
   debug: boolean
-  /** Whether prompts are allowed at a terminal. */
+  /** Whether gdn may prompt at a terminal. */
   input: boolean
   noColor: boolean
 }
 
-/** The error if the user answers no. */
+/** The error to throw if the user answers no. */
 interface Declined {
-  /** The default is `nothing was sent`. */
+  /** The message. Default: `nothing was sent`. */
   message?: string
   hint?: string
 }
 
-/** The streams of the process, as commands use them. */
+/** The streams of the process, in the form that commands use. */
 export interface Io {
   readonly settings: IoSettings
   /**
-   * Writes data to stdout. Escapes it on a terminal, and redacts secrets unless the user asked to see them. Resolves
-   * when the stream accepts more data.
+   * Writes data to stdout. Escapes the data on a terminal, and redacts secrets unless the user asked to see them.
+   * Resolves when the stream accepts more data.
    */
   data(text: string): Promise<void>
-  /** Writes human-readable output, such as a colored table, to stdout. Escape external text in it first. */
+  /** Writes human-readable output, such as a colored table, to stdout. External text must already be escaped. */
   read(text: string): Promise<void>
-  /** Like `read`, but opens the user's pager if the text is longer than the terminal. */
+  /** Like `read`, but opens the user's pager if the text doesn't fit on the terminal. */
   page(text: string): Promise<void>
-  /** Writes a line for people to stderr, except with -q and in JSON mode. Pass external text through `safe` first. */
+  /**
+   * Writes a human-readable line to stderr, except with -q and in JSON mode. External text must be escaped with `safe`
+   * first.
+   */
   note(line: string): void
-  /** Like `note`, but also written with -q. */
+  /** Like `note`, but -q doesn't suppress it. */
   warn(line: string): void
   debug(line: string): void
   /**
-   * Writes a log line to stderr in every mode. On a terminal, control characters are escaped in a way that keeps the
-   * JSON equivalent.
+   * Writes a log line to stderr in every mode. On a terminal, escapes control characters in a way that doesn't change
+   * the meaning of JSON.
    */
   log(line: string): void
   readonly stdoutTty: boolean
   readonly stderrTty: boolean
   readonly columns: number
-  /** Height of the terminal at stdout, in rows. */
+  /** Height of the terminal in rows. */
   readonly rows: number
-  /** Wraps each line to the width of stderr if it is a terminal, and returns the text unchanged otherwise. */
+  /** If stderr is a terminal, wraps each line to its width. Otherwise, returns the text unchanged. */
   toWidth(text: string): string
   /** Color level of stdout. */
   readonly outColors: ColorLevel
@@ -64,21 +67,21 @@ export interface Io {
   /** Whether the user can be prompted. */
   readonly interactive: boolean
   progress(text: string): Promise<Progress>
-  /** Creates a block of lines on stderr that is updated in place, or returns null without a terminal. */
+  /** Creates a block of lines on stderr that is updated in place; null if stderr isn't a terminal. */
   block(): Promise<LiveBlock | null>
-  /** Returns how to draw the lines of a block. Call it for each update, because the terminal can be resized. */
+  /** Returns how to draw the lines of a block. Must be called for each update, because the terminal can be resized. */
   look(): { columns: number; paint: Paint; ascii: boolean }
   /**
    * Prompts for confirmation.
    *
-   * @throws GdnError `not_confirmed` if the user says no, or if gdn can't prompt. In the second case, the hint names
+   * @throws GdnError `not_confirmed` if the user answers no or gdn can't prompt. If it can't prompt, the hint names
    * `flag`.
    */
   confirm(question: string, flag: string, no?: Declined): Promise<void>
   /** Pauses the command's timeout while a prompt waits for an answer. */
   prompting<Answer>(prompt: () => Promise<Answer>): Promise<Answer>
   readonly stdin: Readable & { isTTY?: boolean }
-  /** Stream that shows prompts. It isn't stdout, which has only data. */
+  /** The stream for prompts. It isn't stdout, which only contains data. */
   readonly promptOutput: OutStream
 }
 
@@ -90,7 +93,7 @@ interface IoEdge {
   signals?: Pick<CommandSignals, 'own' | 'prompting'>
 }
 
-/** Redacts gdn's own secrets. External text was already redacted more thoroughly when it was received. */
+/** Redacts gdn's own secrets. External text was redacted more thoroughly when it was received. */
 const withoutSecrets = (text: string) => redactSecrets(text, 'plain')
 
 /** Escapes external text for a terminal. */
@@ -108,7 +111,7 @@ async function paintFor(level: ColorLevel): Promise<Paint> {
 export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> {
   const { env, stdout, stderr } = edge
   const stderrTty = stderr.isTTY === true
-  // CI logs aren't animated, even if CI emulates a terminal.
+  // Don't animate CI logs, even if the CI system emulates a terminal.
   const isCapable = env.TERM !== 'dumb' && !isSet(env.CI)
   const animates = stderrTty && isCapable
   const toWidth = (text: string) =>
@@ -142,7 +145,7 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
       if (stdout.isTTY === true && isCapable && settings.input && text.split('\n').length > rows) {
         const { pagerCommand, showInPager } = await import('./pager.ts')
         const command = pagerCommand(env)
-        // The pager handles Ctrl-C.
+        // While the pager runs, it handles Ctrl-C.
         if (command !== null) edge.signals?.own()
         if (command !== null && (await showInPager(command, withoutSecrets(text), env))) return
       }
@@ -170,7 +173,7 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
     async progress(text) {
       if (silent) return { update: () => {}, stop: () => {} }
       if (!animates) return lineProgress(text, say)
-      // A terminal shows one spinner at a time. A nested step replaces the spinner's text until the step ends.
+      // A terminal shows only one spinner at a time, so a nested step replaces the spinner's text until the step ends.
       if (spinning !== null) return spinning.within(text)
       const { spinner } = await import('./spinner.ts')
       const made = spinner(text, stderr, errLevel > 0)
@@ -222,8 +225,8 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
 }
 
 /**
- * Returns progress for a stream without animation: prints a line at the start, and later changes at most every few
- * seconds.
+ * Returns the progress for a stream without animation. Prints a line at the start, and later prints changes at most
+ * every few seconds.
  */
 function lineProgress(first: string, say: (line: string) => void): Progress {
   say(first)
@@ -241,8 +244,8 @@ function lineProgress(first: string, say: (line: string) => void): Progress {
 }
 
 /**
- * Returns whether the terminal has block characters. The Linux console's font has only 512 characters, and old Windows
- * consoles have no Unicode.
+ * Returns whether the terminal can show block characters. The Linux console's font has only 512 characters, and old
+ * Windows consoles don't support Unicode.
  */
 export function hasBlockCharacters({ TERM, OS, WT_SESSION, TERM_PROGRAM }: NodeJS.ProcessEnv): boolean {
   if (OS === 'Windows_NT') return isSet(WT_SESSION) || isSet(TERM_PROGRAM)
@@ -253,7 +256,7 @@ export function isSet(value: string | undefined): boolean {
   return value !== undefined && value !== '' && value !== '0' && value !== 'false'
 }
 
-/** Writes text, and waits until a slow reader catches up or closes the stream. */
+/** Writes text, and waits until a slow reader has read enough or has closed the stream. */
 async function writeAll(stream: OutStream, text: string): Promise<void> {
   if (stream.write(text) !== false || stream.once === undefined) return
   await new Promise<void>((resolve) => {

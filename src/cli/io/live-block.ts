@@ -20,17 +20,17 @@ const COLORS = /\u001b\[[\d;]*m/g
 const widthOf = (line: string) => displayWidth(line.replace(COLORS, ''))
 
 /**
- * Creates a live block. Each update overwrites the previous lines in a single write without clearing them first, which
- * avoids flicker. The cursor stays below the lines. It is hidden only within a write, so a killed process doesn't leave
- * it hidden.
+ * Creates a live block. Each update overwrites the previous lines in a single write, without clearing them first, which
+ * avoids flicker. The cursor stays below the lines. It is hidden only during a write, so that it is still visible if
+ * the process is killed.
  */
 export function createLiveBlock(stream: OutStream & { rows?: number }): LiveBlock {
   let shown: readonly string[] = []
   let shownAt = stream.columns
 
   /**
-   * Returns the sequence that moves the cursor to the first line. Counts the lines that wrapped when the terminal
-   * became narrower.
+   * Returns the sequence that moves the cursor to the first line. Takes into account that lines wrap when the terminal
+   * becomes narrower.
    */
   const up = (): string => {
     const columns = stream.columns || Number.POSITIVE_INFINITY
@@ -40,8 +40,8 @@ export function createLiveBlock(stream: OutStream & { rows?: number }): LiveBloc
 
   const draw = (lines: readonly string[]): void => {
     const text = lines.map((line) => `${line}${TO_LINE_END}\n`).join('')
-    // Clears the old lines after a resize. A terminal remembers where it wrapped them, and would join them when it gets
-    // wider.
+    // Clear the old lines after a resize. A terminal remembers where it wrapped a line, and joins the parts when it
+    // gets wider.
     const wipe = stream.columns === shownAt ? '' : TO_SCREEN_END
     stream.write(`${HIDE_CURSOR}${up()}${wipe}${text}${TO_SCREEN_END}${SHOW_CURSOR}`)
     shown = lines
@@ -50,7 +50,7 @@ export function createLiveBlock(stream: OutStream & { rows?: number }): LiveBloc
 
   return {
     show(lines) {
-      // Lines that have scrolled off the screen can't be updated.
+      // Lines that scrolled off the screen can't be updated.
       const fitting = lines.slice(0, Math.max(1, (stream.rows || 24) - 2))
       if (
         stream.columns === shownAt &&

@@ -7,7 +7,7 @@ export interface OutStream extends Partial<Drainable> {
   getColorDepth?: (env?: object) => number
 }
 
-/** The parts of a stream that report when it accepts more data. */
+/** The events of a stream that signal when it accepts more data. */
 interface Drainable {
   once(event: 'drain' | 'close' | 'error', listener: () => void): unknown
   off(event: 'drain' | 'close' | 'error', listener: () => void): unknown

@@ -1,17 +1,17 @@
 import { spawn } from 'node:child_process'
 import { childEnvironment } from '../../core/child-environment.ts'
 
-/** Variables that configure pagers. */
+/** Matches the environment variables that configure pagers. */
 const OF_PAGERS = /^(?:LESS\w*|LV|MORE|BAT_\w+|COLORTERM|TERMINFO\w*)$/
 
-/** Returns the command of the user's pager, or null if there is none. As in gh, `cat` means no pager. */
+/** Returns the command of the user's pager; null if there is none. As in gh, `cat` means no pager. */
 export function pagerCommand(env: NodeJS.ProcessEnv): string | null {
   const command = (env.GDN_PAGER || env.PAGER || '').trim()
   return command === '' || command === 'cat' || env.NO_PAGER ? null : command
 }
 
 /**
- * Shows text in a pager, and waits until the user leaves it.
+ * Shows text in a pager, and waits until the user quits the pager.
  *
  * @returns false if the pager failed or doesn't exist
  */
@@ -20,10 +20,10 @@ export async function showInPager(command: string, text: string, env: NodeJS.Pro
   const child = spawn(command, {
     shell: true,
     stdio: ['pipe', 'inherit', 'inherit'],
-    // For less: F exits if the text fits on the screen, R shows colors, X leaves the text on the screen.
+    // Options of less: F exits if the text fits on the screen, R shows colors, and X leaves the text on the screen.
     env: { LESS: 'FRX', LV: '-c', ...childEnvironment(env), ...Object.fromEntries(own) },
   })
-  // The user may quit the pager before it has read all of the text.
+  // The user may quit the pager before it has read all the text.
   child.stdin.on('error', () => {})
   child.stdin.end(text)
   return await new Promise((resolve) => {

@@ -1,4 +1,4 @@
-/** Colors by meaning. Output must be as informative without them. */
+/** Colors by meaning. Output must contain the same information without color. */
 export interface Paint {
   bold(text: string): string
   dim(text: string): string
@@ -11,7 +11,7 @@ const same = (text: string) => text
 
 export const PLAIN: Paint = { bold: same, dim: same, good: same, bad: same, busy: same }
 
-/** Colors the text for a status as good or bad. Any other status counts as in progress. */
+/** Colors a text according to a status: good, bad or in progress. Unknown statuses count as in progress. */
 export function paintStatus(status: string, text: string, paint: Paint): string {
   if (['deployed', 'done', 'finished', 'running'].includes(status)) return paint.good(text)
   if (['failed', 'error', 'unknown', 'damaged'].includes(status)) return paint.bad(text)

@@ -19,7 +19,7 @@ export function prompts(output: OutStream): Prompts {
 
   async function answer<Value>(question: object): Promise<Value> {
     const closed = new AbortController()
-    // Ctrl-D closes the input. Without this, inquirer would never settle, and the process could end in the middle of a
+    // Ctrl-D closes the input. Without this handler, inquirer would never settle, and the process could end during a
     // prompt.
     const close = () => closed.abort()
     process.stdin.once('pause', close)
@@ -51,7 +51,8 @@ export function prompts(output: OutStream): Prompts {
         validate: check && folded(check, stream.columns),
       }),
     async secret({ message, check }) {
-      // inquirer would keep rejected input in the field, where it can't be seen. So each attempt is a new prompt.
+      // inquirer would keep rejected input in the hidden field, where the user can't see it. So use a new prompt for
+      // each attempt.
       for (let problem: string | undefined; ; ) {
         const theme = { prefix: {}, style: { help: (text: string) => text, maskedText: hidden(problem) } }
         problem = undefined
@@ -59,7 +60,7 @@ export function prompts(output: OutStream): Prompts {
           type: 'password',
           message: unbroken(message, stream.columns),
           mask: false,
-          // Typed input is never shown, because it could end up in a screen recording.
+          // Never show typed input, because a screen recording could contain it.
           toggleMask: false,
           theme,
           async validate(attempt: string) {
@@ -94,13 +95,13 @@ const CANCELED: ReadonlySet<string> = new Set(['ExitPromptError', 'AbortPromptEr
 
 const canceled = () => new GdnError('not_confirmed', 'the prompt was canceled')
 
-/** How long to wait for keys that were typed before a question. */
+/** Time to wait for keys that were typed before a question, in milliseconds. */
 const TYPED_AHEAD_MS = 50
 const CTRL_C = '\u0003'
 
 /**
- * Discards keys that were typed before a question appears, so that they don't answer it. inquirer itself discards only
- * input that arrives within one turn of the event loop.
+ * Discards keys that were typed before a question appears, so that they don't answer the question. inquirer itself
+ * discards only input that arrives within one turn of the event loop.
  *
  * @throws GdnError `not_confirmed` if Ctrl-C is among the keys
  */
@@ -113,7 +114,7 @@ async function discardTyped(input: NodeJS.ReadStream): Promise<void> {
   input.setRawMode(true)
   input.on('data', note)
   await sleep(TYPED_AHEAD_MS)
-  // Leaves the input in raw mode and flowing, because some terminals delivered no keys after a pause before the prompt.
+  // Keep the input in raw mode and flowing. After a pause before the prompt, some terminals delivered no keys.
   input.off('data', note)
   if (!typed.includes(CTRL_C)) return
   input.pause()
@@ -121,18 +122,18 @@ async function discardTyped(input: NodeJS.ReadStream): Promise<void> {
   throw canceled()
 }
 
-/** Returns the text that is shown in a hidden field, followed by the problem with the last attempt. */
+/** Returns the text to show in a hidden field: a placeholder, and the problem with the last attempt. */
 function hidden(problem: string | undefined): string {
   const field = styleText('dim', '(hidden)')
   return problem === undefined ? field : `${field}\n${styleText('red', `> ${problem}`)}`
 }
 
-/** Width of ` (y/N) Yes`. Other prompts use it for the beginning of the answer. */
+/** Width of ` (y/N) Yes`. Other prompts reserve this width for the beginning of the answer. */
 const ANSWER_WIDTH = 10
 
 /**
- * Escapes a question and wraps it at spaces, because inquirer wraps at any character. Reserves room for the answer on
- * the last line. Further lines are indented by the width of inquirer's `? ` prefix.
+ * Escapes a question and wraps it at spaces, because inquirer wraps within words. Leaves room for the answer on the
+ * last line. Indents further lines by the width of inquirer's `? ` prefix.
  */
 export function unbroken(question: string, columns: number | undefined): string {
   const answer = '\u00a0'.repeat(ANSWER_WIDTH)
@@ -140,7 +141,7 @@ export function unbroken(question: string, columns: number | undefined): string 
   return lines.join('\n  ').slice(0, -ANSWER_WIDTH)
 }
 
-/** Wraps the error messages of a check at spaces. Further lines are indented by the width of inquirer's `> ` prefix. */
+/** Wraps the error messages of a check at spaces. Indents further lines by the width of inquirer's `> ` prefix. */
 export function folded(check: NonNullable<TextQuestion['check']>, columns: number | undefined): typeof check {
   return async (answer) => {
     const wrong = await check(answer)
@@ -148,7 +149,7 @@ export function folded(check: NonNullable<TextQuestion['check']>, columns: numbe
   }
 }
 
-/** Returns the choices that contain every typed word. Choices that begin with the first word come first. */
+/** Returns the choices that contain every typed word, starting with those that begin with the first word. */
 export function narrowed<Of extends { name: string; description?: string | undefined }>(
   all: readonly Of[],
   typed: string,

@@ -4,12 +4,12 @@ import { basename, dirname, join } from 'node:path'
 import { flagError, GdnError, messageOf, systemCode } from '../../core/errors.ts'
 import { fileError } from '../../core/file-error.ts'
 
-/** Returns a hidden name beside a file, for its draft. */
+/** Returns the path of a file's draft: a hidden name in the same folder. */
 export const draftOf = (path: string) => join(dirname(path), `.${basename(path)}.${randomBytes(6).toString('hex')}`)
 
 /**
- * Moves the draft to its path. Without `replace`, keeps an existing file. Where hard links aren't supported, this check
- * isn't atomic.
+ * Moves the draft to the path of its file. Without `replace`, refuses to overwrite an existing file. On file systems
+ * without hard links, this check isn't atomic.
  *
  * @param flag the flag that specifies the path, for the error
  */
@@ -31,9 +31,9 @@ export async function putFile(
 }
 
 /**
- * Writes a whole file, which appears only when it is complete.
+ * Writes a file, which becomes visible only when it is complete.
  *
- * @param check reads the draft before it is moved, and can throw to discard it
+ * @param check called with the draft before it is moved; can throw to discard the draft
  * @throws GdnError `usage` if the file can't be written
  */
 export async function writeWhole(
@@ -68,7 +68,7 @@ export async function isThere(path: string): Promise<boolean> {
 }
 
 export function cantWrite(path: string, error: unknown, flag: string): GdnError {
-  // Some file systems, such as /proc, report ENOENT for a new file in an existing folder.
+  // On some file systems, such as /proc, creating a file fails with ENOENT even if the folder exists.
   const ofFolder = systemCode(error) === 'ENOENT' ? "files can't be created in this folder" : undefined
   const reason = ofFolder ?? fileError(error)?.message ?? messageOf(error)
   return new GdnError('usage', `can't write ${path}: ${reason}`, {

@@ -1,4 +1,4 @@
-/** A prompt, and the flag that answers it without a terminal. */
+/** A prompt, and the flag that replaces it if there is no terminal. */
 export interface Question {
   message: string
   flag: string
@@ -6,20 +6,20 @@ export interface Question {
 
 export interface TextQuestion extends Question {
   default?: string | undefined
-  /** Returns true, or the problem with the answer. */
+  /** Returns true if the answer is valid, or else the problem. */
   check?: (answer: string) => true | string | Promise<true | string>
 }
 
 export interface Choice<Value> {
   name: string
   value: Value
-  /** Details that are shown below the list for the selected choice. */
+  /** Details about the selected choice, shown below the list. */
   description?: string
 }
 
-/** Prompts at a terminal. Ctrl-C counts as no and ends the command. */
+/** Prompts on a terminal. Ctrl-C counts as no and ends the command. */
 export interface Prompts {
-  /** Confirms an action that costs money or can't be undone. The default is no. */
+  /** Asks for confirmation of an action that costs money or can't be undone. The default is no. */
   ask(question: string): Promise<boolean>
   whether(question: { message: string; default: boolean }): Promise<boolean>
   text(question: TextQuestion): Promise<string>

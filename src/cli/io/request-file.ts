@@ -25,7 +25,7 @@ export const nameOfInput = (path: string) => (path === '-' ? 'stdin' : path)
 
 const isDryRun = (value: object) => ['method', 'url', 'body'].every((name) => Object.hasOwn(value, name))
 
-/** Parses the JSON object of a request, and removes its `$schema`. */
+/** Parses a request's JSON object, and removes the `$schema` field. */
 export function parseRequest(text: string, file: string): Record<string, unknown> {
   if (text.trim() === '')
     throw new GdnError('invalid_input', 'is empty', { place: { file }, hint: 'Pass a JSON request.' })
@@ -38,7 +38,7 @@ export function parseRequest(text: string, file: string): Record<string, unknown
       })
     }
     const { $schema, ...request } = value as Record<string, unknown>
-    // `$schema` names the JSON Schema for editors and isn't part of the request.
+    // Editors use `$schema` to find the JSON Schema. It isn't part of the request.
     return typeof $schema === 'string' ? request : { ...value }
   }
   throw new GdnError('invalid_input', 'must be a JSON object: one request', { place: { file } })

@@ -3,21 +3,21 @@ import { EXIT } from '../../core/exit-codes.ts'
 
 /** How a command handles SIGINT, SIGTERM and SIGHUP. */
 export interface Signals {
-  /** Aborted by the first signal, with a GdnError (`interrupted` or `terminated`) as its reason. */
+  /** Aborted by the first signal. The reason is a GdnError (`interrupted` or `terminated`). */
   readonly signal: AbortSignal
   /** Aborted by the second signal. */
   readonly again: AbortSignal
-  /** Call it if the command itself reports how it stops. A second signal then doesn't end the process. */
+  /** Called if the command itself handles how it stops. A second signal then doesn't end the process. */
   own(): void
-  /** Sets a function to call at the first signal instead of the default message. Null restores the message. */
+  /** Sets a function that the first signal calls instead of printing the default message. Null restores the message. */
   instead(act: (() => void) | null): void
-  /** Sets a function to call at SIGHUP. SIGHUP then doesn't stop the command. */
+  /** Sets a function that SIGHUP calls. SIGHUP then doesn't stop the command. */
   hangup(act: () => void): void
   release(): void
 }
 
 interface SignalEdge {
-  /** Prints a message to the terminal at once. Does nothing without a terminal. */
+  /** Immediately prints a message to the terminal. Does nothing without a terminal. */
   say(text: string): void
   exit(code: number): void
 }
@@ -26,7 +26,7 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 /**
  * Handles SIGINT, SIGTERM and SIGHUP (closed terminal). The first signal stops the command gracefully, and the second
- * one ends the process.
+ * signal ends the process.
  */
 export function catchSignals({ say, exit }: SignalEdge): Signals {
   const first = new AbortController()

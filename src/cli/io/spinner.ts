@@ -5,19 +5,19 @@ import type { OutStream } from './out-stream.ts'
 import type { Progress } from './progress.ts'
 
 const USUAL_COLUMNS = 80
-/** Waits that are longer than this show their elapsed time. */
+/** Time in milliseconds after which a wait shows the elapsed time. */
 const SHORT_MS = 10_000
 
-/** Adds a width to a terminal that reports 0 columns. Otherwise, ora would treat the text as infinitely many lines. */
+/** Sets a width for a terminal that reports 0 columns. Otherwise, ora would count the text as infinitely many lines. */
 function withColumns(stream: OutStream): NodeJS.WriteStream {
   return Object.create(stream, { columns: { get: () => stream.columns || USUAL_COLUMNS } }) as NodeJS.WriteStream
 }
 
 /**
- * Starts a spinner on stderr. `discardStdin` is off, because it would swallow Ctrl-C.
+ * Starts a spinner on stderr. Turns `discardStdin` off, because with this option Ctrl-C doesn't work.
  *
  * @param stderr a terminal
- * @param colored whether to use color, since ora ignores NO_COLOR
+ * @param colored whether to use color. ora itself ignores NO_COLOR.
  */
 export function spinner(text: string, stderr: OutStream, colored: boolean): Progress {
   const since = performance.now()

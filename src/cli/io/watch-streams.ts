@@ -1,18 +1,18 @@
 import { writeSync } from 'node:fs'
 import { EXIT } from '../../core/exit-codes.ts'
 
-/** Error codes of a write to a closed pipe or a closed terminal (EIO). */
+/** Error codes of writes to a closed pipe or a closed terminal (EIO). */
 const GONE = new Set(['EPIPE', 'EIO', 'ERR_STREAM_DESTROYED'])
 const FULL = new Set(['ENOSPC', 'EDQUOT'])
 
 export interface WatchedStreams {
-  /** Returns the exit code of the process. `code` is the command's exit code, which applies if all writes succeeded. */
+  /** Returns the exit code of the process. This is `code`, the command's exit code, if all writes succeeded. */
   exitCode(code: number): number
 }
 
 /**
- * Handles write errors of stdout and stderr. It is not an error if the reader closes the pipe early, as in `gdn nft
- * list | head`. Any other error, such as a full disk, is reported once, and the command still runs to its end.
+ * Handles write errors of stdout and stderr. A reader may close the pipe early, as in `gdn nft list | head`, which
+ * isn't an error. Any other error, such as a full disk, is reported once, and the command continues to run.
  */
 export function watchStreams(argv: readonly string[]): WatchedStreams {
   let hasFailed = false
@@ -27,15 +27,15 @@ export function watchStreams(argv: readonly string[]): WatchedStreams {
     })
   watch('stdout', process.stdout)
   watch('stderr', process.stderr)
-  // Never returns the exit code for "nothing was sent", because the command may have sent requests.
+  // Don't return the exit code for "nothing was sent", because the command may have sent requests.
   return { exitCode: (code) => (hasFailed ? EXIT.unexpected : code) }
 }
 
-/** Prints to stdout without loading the rest of gdn. Returns the exit code. */
+/** Prints text to stdout without loading the rest of gdn. Returns the exit code. */
 export async function print(text: string, argv: readonly string[]): Promise<number> {
   const streams = watchStreams(argv)
   await new Promise<void>((resolve) => {
-    // After a failed write, 'error' is emitted after this callback, and 'close' comes last.
+    // After a failed write, the stream calls this callback, then emits 'error', and finally 'close'.
     process.stdout.write(text, (error) => (error ? process.stdout.once('close', resolve) : resolve()))
   })
   return streams.exitCode(EXIT.ok)

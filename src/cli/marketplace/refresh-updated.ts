@@ -13,7 +13,7 @@ export interface UpdatedRefresher {
   /**
    * Requests the refresh of NFTs, after all changes were made.
    *
-   * @throws GdnError if a request fails, with a message that the changes were made
+   * @throws GdnError if a request fails. The message says that the changes were made.
    */
   refresh(connection: Connection, contract: string, nftGdnIds: readonly string[]): Promise<void>
   close(): Promise<void>
@@ -21,7 +21,7 @@ export interface UpdatedRefresher {
 
 const MAX_NAMED = 20
 
-/** Where the changed NFTs are. */
+/** The location of the changed NFTs. */
 interface Changed {
   settings: Settings
   blockchain: Blockchain
@@ -29,7 +29,7 @@ interface Changed {
   run: string
 }
 
-/** Opens OpenSea's API before anything is sent. @throws GdnError as `openRefresher` */
+/** Opens OpenSea's API before anything is sent. @throws GdnError the errors of `openRefresher` */
 export async function openUpdatedRefresher(
   deps: Deps,
   flags: OpenSeaFlags,
@@ -45,7 +45,7 @@ export async function openUpdatedRefresher(
       const { records, error } = await refresher.refresh(contract, tokenIds)
       if (error === null) return io.note(`OpenSea accepted ${count(records.length, 'refresh request')}.`)
       const left = records.flatMap(({ token_id, status }) => (status === 'requested' ? [] : token_id))
-      // A refresh of NFTs that were already refreshed has no further effect.
+      // The hint may select NFTs that were already refreshed. Another refresh has no effect on them.
       const which = left.length > MAX_NAMED ? `--run ${shellWord(run)}` : left.join(' ')
       throw error.with({
         message: `all changes were made, but gdn ${error.message}`,

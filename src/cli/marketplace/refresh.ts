@@ -16,7 +16,9 @@ import type { Deps } from '../deps.ts'
 import type { OpenSeaFlags } from '../flags/opensea.ts'
 import { VERSION } from '../version.ts'
 
-/** The outcome of a refresh. `not_sent`: an earlier request failed in a way that others would too. */
+/**
+ * The outcome of a refresh. `not_sent` means that an earlier request failed in a way in which this one would fail too.
+ */
 export interface Refreshed {
   token_id: string
   status: 'requested' | 'failed' | 'not_sent'
@@ -32,10 +34,10 @@ export interface Refresher {
 const DEFAULT_RATE = 1
 
 /**
- * Refuses an embedded chain of the server, unless the user named another server with the API of OpenSea. A server that
- * doesn't respond isn't checked.
+ * Refuses an embedded chain of the server, unless the user specified another server with OpenSea's API. Doesn't check a
+ * server that doesn't respond.
  *
- * @param settings settings that reach the server; null if there is no server
+ * @param settings settings for the server; null if there is no server
  * @throws GdnError `refused`
  */
 async function refuseEmbeddedChain(
@@ -61,9 +63,9 @@ async function refuseEmbeddedChain(
 }
 
 /**
- * Checks the network and the key, and opens the API of OpenSea. Nothing is sent to it yet.
+ * Checks the network and the key, and opens OpenSea's API. Sends nothing to OpenSea yet.
  *
- * @param settings settings that reach the server of the NFTs; null if there is no server
+ * @param settings settings for the server of the NFTs; null if there is no server
  * @throws GdnError `usage` if OpenSea doesn't list the network; `refused` for an embedded chain; `unauthorized` without
  *   a key
  */
@@ -79,7 +81,7 @@ export async function openRefresher(
   if (parsed.protocol === 'http:' && !isLocal) {
     throw flagError('--opensea-url', 'must be an https URL, because http would send the key unencrypted')
   }
-  // A key would be of no use for a chain that OpenSea can't read.
+  // Check this first, because a key is useless for a chain that OpenSea can't read.
   await refuseEmbeddedChain(deps, flags, settings, blockchain)
   const key = await openSeaKey(deps, flags, parsed.origin)
   const { io, signals, now, sleep, env } = deps
@@ -135,14 +137,14 @@ async function refreshAll(
   return { records, error: errorOf(records, error) }
 }
 
-/** Returns the error of a refresh with the number of NFTs that were requested; null if all were. */
+/** Returns the error of a refresh, including the number of NFTs that were requested; null if all were requested. */
 function errorOf(records: readonly Refreshed[], error: GdnError | null): GdnError | null {
   const requested = records.filter(({ status }) => status === 'requested').length
   const so = `requested the refresh of ${requested} of ${count(records.length, 'NFT')}`
   const details = { not_requested: records.filter(({ status }) => status !== 'requested').map((one) => one.token_id) }
   if (error !== null) {
     const message = `${so}: ${error.message}`
-    // The rest can be requested later, as after any timeout.
+    // The user can request the others later, as after any timeout.
     if (isTimeUp(error) && requested > 0) return new GdnError('pending', message, { hint: error.hint, details })
     return error.with({ message, details })
   }
@@ -154,7 +156,9 @@ function errorOf(records: readonly Refreshed[], error: GdnError | null): GdnErro
   })
 }
 
-/** Reads the key from a file, the environment or the saved keys, because other users can see a process's arguments. */
+/**
+ * Reads the key from a file, the environment or the saved keys, because other users can see the arguments of a process.
+ */
 async function openSeaKey(
   { io, cwd, env, openKeyring }: Deps,
   { openseaKeyFile: file }: OpenSeaFlags,

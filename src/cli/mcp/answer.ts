@@ -1,7 +1,7 @@
 import { EXIT_BY_CODE, formatProblem, GdnError, messageOf } from '../../core/errors.ts'
 import type { CommandOutcome } from './call.ts'
 
-/** The response of a tool. Only `data` and `error` contain third-party text. */
+/** A tool's response. Only `data` and `error` contain third-party text. */
 export interface Answer {
   status: 'ok' | 'planned' | 'running' | 'error'
   exit_code: number | null
@@ -15,7 +15,7 @@ export interface Answer {
   error: CommandOutcome['error']
 }
 
-/** The position of `data` in a longer result. Counts the records of a list, or the characters of JSON text. */
+/** The position of `data` in a longer result, as a number of list records or of JSON characters. */
 interface Page {
   offset: number
   returned: number
@@ -23,7 +23,7 @@ interface Page {
   next_offset: number | null
 }
 
-/** About 10,000 tokens. */
+/** Maximum length of the data in characters. This is about 10,000 tokens. */
 const MAX_CHARS = 40_000
 
 const NOTHING: Answer = {
@@ -36,7 +36,7 @@ const NOTHING: Answer = {
   error: null,
 }
 
-/** Returns the answer of a read-only tool, with `data` from an offset. */
+/** Returns the answer of a read-only tool. The data starts at an offset. */
 export function answerOf({ code, data, error }: CommandOutcome, offset: number): Answer {
   const part = paged(data, offset)
   const failed = error ?? { code: codeOf(code), message: 'The data contains the problems.', hint: null, details: null }
@@ -48,13 +48,13 @@ export function answerOf({ code, data, error }: CommandOutcome, offset: number):
 const codeOf = (exitCode: number): string =>
   Object.entries(EXIT_BY_CODE).find(([, exit]) => exit === exitCode)?.[0] ?? 'unexpected'
 
-/** Returns the answer of a tool without an offset parameter, with the beginning of the result. */
+/** Returns the answer of a tool without an offset parameter. The data starts at the beginning of the result. */
 export function firstPageOf(outcome: CommandOutcome): Answer {
   const { page, ...answer } = answerOf(outcome, 0)
   return { ...answer, page: page && { ...page, next_offset: null } }
 }
 
-/** Returns the answer of a call that returned before its plan ended. */
+/** Returns the answer of a call that returns while its plan is still running. */
 export const runningAnswer = (plan_id: string, next: string, data: object): Answer => ({
   ...NOTHING,
   status: 'running',
@@ -70,7 +70,7 @@ export function failedAnswer(error: unknown): Answer {
   return { ...NOTHING, status: 'error', exit_code: exitCode, error: { code, message, hint, details } }
 }
 
-/** Returns as much of the data from an offset as fits into a response. */
+/** Returns as much of the data as fits into a response, starting at an offset. */
 function paged(data: unknown, offset: number): { data: unknown; page: Page | null } {
   if (Array.isArray(data)) {
     let chars = 0

@@ -5,7 +5,9 @@ import type { CheckPlan, Deps, Edge, PermitSpending, QuoteSpending } from '../de
 /** The output and exit code of a command line. */
 export interface CommandOutcome {
   code: number
-  /** stdout as parsed JSON, or as text if it isn't JSON. For a command that prints events, the summary. */
+  /**
+   * The output on stdout: parsed JSON, or text if it isn't JSON. For a command that prints events, this is the summary.
+   */
   data: unknown
   error: { code: string; message: string; hint: string | null; details: unknown } | null
 }
@@ -17,17 +19,18 @@ export interface CallDeps {
   permit: PermitSpending
   quote?: QuoteSpending
   checkPlan?: CheckPlan | undefined
-  /** Called with each event of a run, if the command prints events. */
+  /** Called for each event of a run if the command prints events. */
   onEvent?: ((event: Record<string, unknown>) => void) | undefined
 }
 
-/** Output limit. A command with more output must be called with flags that reduce it. */
+/** Maximum output in characters. If a command prints more, the caller must use flags that reduce its output. */
 const MAX_CHARS = 32 * 1024 * 1024
 
 /**
  * Runs a command line in this process, with its own streams and without a terminal. Calls may run concurrently.
  *
- * @param argv must contain `--json`, or `--output=ndjson` for events, the last of which has the result
+ * @param argv the arguments. They must contain `--json`, or `--output=ndjson` for events, the last of which contains
+ * the result.
  */
 export async function call(
   argv: readonly string[],

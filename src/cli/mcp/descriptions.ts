@@ -1,4 +1,7 @@
-/** Descriptions for agents that replace a command's help text. They are shorter, without terminals and exit codes. */
+/**
+ * Tool descriptions that replace the help text of commands. They are shorter, and don't mention terminals and exit
+ * codes.
+ */
 export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'collection create':
     'A collection is a smart contract of a wallet. With only one, calls can omit its contract address.',

@@ -6,21 +6,21 @@ import { GdnError, systemCode } from '../../core/errors.ts'
 import { type LocalFilesIn, rowFilesOf } from './row-files.ts'
 import type { Tool, Values } from './tools.ts'
 
-/** Matches arguments that commands treat as URLs, not as paths. */
+/** Matches arguments that commands treat as URLs rather than as paths. */
 const IS_URL = /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:data|javascript):|$)/i
 
 /**
- * Flag that names an output file. Only .html is permitted, because any other file could be a configuration file of gdn
- * or of the project.
+ * The flag that names an output file. Only .html files are permitted, because other files could be configuration files
+ * of gdn or of the project.
  */
 const WRITTEN = '--to'
-/** The tool whose `--to` is an input: a list of receivers. */
+/** The tool whose `--to` names an input file, the list of receivers. */
 const READS_TO = 'batch mint'
 
 /**
- * Returns the real paths of the files that a tool's arguments name.
+ * Returns the real paths of the files in a tool's arguments.
  *
- * @param root the folder that all files must be in, as a real path
+ * @param root the real path of the folder that must contain all files
  * @throws GdnError `usage` for standard input, for a file that is hidden or outside of `root`, and for an output file
  * that isn't .html
  */
@@ -47,8 +47,8 @@ async function fileBelow(root: string, path: string, property: string): Promise<
   const fail = (why: string, hint: string) => new GdnError('usage', why, { place: { field: property }, hint })
   if (path === '-') throw fail('standard input is used for MCP messages', 'Use a file.')
   if (path.includes('\0')) throw fail('has a NUL character', 'Use another path.')
-  // The system follows a link before it resolves the .. after it, so the path could lead to a different file from its
-  // normalized form.
+  // The system follows links before it resolves `..` after them. The path could therefore lead to a different file than
+  // its normalized form.
   const [, named = ''] = /^(?:\.\.?[\\/]+)*(.*)$/s.exec(path) ?? []
   if (named.split(/[\\/]/).includes('..')) {
     throw fail(`${path} may be outside of ${root}`, 'Use the path without ..')
@@ -77,7 +77,7 @@ async function realOf(path: string): Promise<string> {
   }
 }
 
-/** Returns digests of a tool's files that exist, and of the local files that manifest rows name. */
+/** Returns digests of a tool's existing files, and of the local files that manifest rows name. */
 export async function digestsOf(
   tool: Tool,
   values: Values,

@@ -3,7 +3,7 @@ const BACKEND = 'administers a backend'
 const MACHINE = 'starts or stops programs on this machine'
 const SETUP = 'changes the server, key or profile, which the operator chooses'
 
-/** The reason why a command isn't a tool, as the end of a sentence. All other commands are in a toolset. */
+/** The reasons why commands aren't tools, each as the end of a sentence. All other commands are in a toolset. */
 export const NOT_TOOLS: Readonly<Record<string, string>> = {
   mcp: 'serves the tools',
   api: 'sends requests that are neither planned nor counted',
@@ -59,7 +59,7 @@ const OUTPUT = 'is for people, or set by gdn mcp'
 const TUNING = 'tunes requests, and the default is suitable'
 const PLANNED = 'is replaced by dry_run and plan_id'
 
-/** The reason why a flag isn't a parameter of tools, as the end of a sentence. */
+/** The reasons why flags aren't tool parameters, each as the end of a sentence. */
 export const LEFT_OUT_FLAGS: Readonly<Record<string, string>> = {
   '--local': OPERATOR,
   '--base-url': OPERATOR,

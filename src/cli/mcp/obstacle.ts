@@ -4,10 +4,10 @@ import { NOTHING_LEFT } from '../batch/nothing-left.ts'
 import type { CommandOutcome } from './call.ts'
 import type { Tool, Values } from './tools.ts'
 
-/** Plan actions that `apply` carries out. */
+/** Actions of a plan that `apply` carries out. */
 const CHANGES = ['mint', 'update', 'transfer', 'burn']
 
-/** The reason why the preview of a command is an empty list. */
+/** The reason why the preview of a command can be an empty list. */
 const NOTHING_TO_DO: Readonly<Record<string, string>> = {
   'collection set': 'Nothing differs from these arguments',
   'nft update': 'Nothing differs from these arguments',
@@ -18,7 +18,7 @@ const NOTHING_TO_DO: Readonly<Record<string, string>> = {
 export const recordsIn = ({ data }: CommandOutcome): Record<string, unknown>[] => (Array.isArray(data) ? data : [])
 
 /**
- * Returns why a plan can't be run or has nothing to do, or null if it can be run.
+ * Returns why a plan can't be run or has nothing to do; null if the plan can be run.
  *
  * @param canSign whether gdn mcp has a password file
  */
@@ -40,7 +40,7 @@ export function obstacleOf(
   return 'Nothing was changed. The owner has to sign: ask the operator to start gdn mcp with --password-file <file>, and plan again.'
 }
 
-/** Returns whether a dry run of a batch command found that its run is finished. */
+/** Returns whether the dry run of a batch command shows that its run is finished. */
 const isFinished = ({ data }: CommandOutcome): boolean => isRecord(data) && data.order === NOTHING_LEFT
 
 function obstacleOfApply({ only, max_cost, max_burns }: Values, outcome: CommandOutcome): string | null {
@@ -55,17 +55,17 @@ function obstacleOfApply({ only, max_cost, max_burns }: Values, outcome: Command
     return `Nothing was changed. The plan burns ${count(burns, 'NFT')}, which can't be undone, but max_burns permits only ${Number(max_burns ?? 0)}. Ask the user first, and plan again with max_burns ${burns}.`
   }
   const wanted = only === 'mint' ? ['mint'] : CHANGES
-  // Setting a limit has an effect even without changes.
+  // A new limit has an effect even if there are no changes.
   if (max_cost !== undefined || wanted.some((action) => actions.has(action))) return null
   if (actions.has('drift')) return 'There is nothing to do.'
   if (only === 'mint' && actions.size > 0) return 'There are no rows to mint, so there is nothing to do.'
   return 'Nothing differs from the manifest, so there is nothing to do.'
 }
 
-/** Matches the notes of a plan on changes that were made elsewhere and are kept. They contain no third-party text. */
+/** Matches a plan's notes on changes that were made elsewhere and are kept. These notes contain no third-party text. */
 const KEPT = /^gdn keeps (?:\d+ changes? made|NFTs of removed rows that were changed) elsewhere/
 
-/** Returns the notes of a plan on changes that were made elsewhere and are kept. */
+/** Returns a plan's notes on changes that were made elsewhere and are kept. */
 export const keptNotes = (outcome: CommandOutcome, message: (text: string) => string): string =>
   recordsIn(outcome)
     .filter(({ action, reason }) => action === 'note' && KEPT.test(String(reason)))

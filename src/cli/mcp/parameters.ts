@@ -1,9 +1,6 @@
-/**
- * Matches a flag and the placeholder of its value, if the value is only a placeholder. The first group is the flag
- * alone.
- */
+/** Matches a flag, and the value if it is only a placeholder. The first group contains the flag alone. */
 export const FLAG = /(?<![\w-])(--[a-z][a-z-]*|-[a-zA-Z])(?![\w-])(?:[ =]<[^>\n]*>(?=[.,;:)\]'"`]*(?:\s|$)))?/g
 
-/** Replaces the flags in a text with the names of a tool's parameters. A flag without a parameter stays. */
+/** Replaces the flags in a text with the names of a tool's parameters. Flags without a parameter stay unchanged. */
 export const withParameters = (text: string, words: ReadonlyMap<string, string>): string =>
   text.replace(FLAG, (whole, flag: string) => words.get(flag) ?? whole)

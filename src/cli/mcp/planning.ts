@@ -14,24 +14,24 @@ import { commandWords, type Tool, type Values, type Words } from './tools.ts'
 import { Wording } from './wording.ts'
 
 export interface PlanningOptions {
-  /** The folder that all files must be in, as a real path. */
+  /** The real path of the folder that must contain all files. */
   root: string
-  /** Flags that are added to every command that has them, such as `--local`. */
+  /** Flags, such as `--local`, that are added to each command that supports them. */
   operatorFlags: readonly string[]
-  /** File with the password of keystores. Null permits neither creating wallets nor signing with them. */
+  /** The file with the password for keystores. If null, wallets can neither be created nor sign. */
   passwordFile: string | null
-  /** Injected, because importing the manifest reader here would make every command load one more file. */
+  /** Injected, because an import of the manifest reader would make every command load one more file. */
   localFilesIn: LocalFilesIn
 }
 
 /** Flags of apply that aren't part of a saved plan. */
 const APPLY_FLAGS = /^--(only|max-burns|max-cost|price|timeout)\b/
-/** Commands whose changes can't be undone. */
+/** Commands whose effects can't be undone. */
 const FOR_GOOD = new Set(['nft burn', 'nft freeze'])
 
 type Caller = Pick<Running, 'signal' | 'progress' | 'checkPlan'>
 
-/** Plans tool calls, and checks that a plan still has the effect that was shown. */
+/** Plans tool calls, and checks that a plan still has the effect that the user was shown. */
 export class Planning {
   readonly #runner: Runner
   readonly #plans: Plans
@@ -74,16 +74,16 @@ export class Planning {
     return { ...answer, status: 'planned', plan_id: plan.id, cost: outcome.cost, next }
   }
 
-  /** @throws GdnError `refused` if the effect of the plan may differ from what was shown */
+  /** @throws GdnError `refused` if the effect of the plan may differ from the effect that was shown */
   async check(tool: Tool, plan: Plan, caller: Caller): Promise<void> {
     if (plan.setup !== (await this.#setup(caller.signal))) {
       throw changed('the directory or the configuration changed after the plan was created')
     }
-    // Links may now point to different files.
+    // Links may point to different files since then.
     const now = await digestsOf(tool, plan.values, this.#options)
     const file = Object.keys(plan.files).find((path) => plan.files[path] !== now[path])
     if (file !== undefined) throw changed('changed after the plan was created', file)
-    // The receivers of a started plan are already resolved, and some of its changes may have been made.
+    // The receivers of a started plan are already resolved, and some changes may already be made.
     if (plan.state !== 'planned') return
     if (plan.names !== (await this.#names(caller.signal))) {
       throw changed('the saved wallets changed after the plan was created')
@@ -106,7 +106,7 @@ export class Planning {
     const isApply = tool.command === 'apply'
     const own = isApply ? flags.filter((word) => APPLY_FLAGS.test(word)) : [...flags]
     if (tool.flags.has('--yes')) own.push('--yes')
-    // Each of several NFTs has its own operation, but the plan's ID can identify only one.
+    // Each NFT has its own operation. The ID of the plan can identify only one of them.
     if (tool.flags.has('--operation') && args.length <= 1) own.push(`--operation=${id}`)
     return this.#runner.argv(tool, { flags: own, args: isApply ? [this.#plans.fileOf(id)] : args })
   }
@@ -121,7 +121,7 @@ export class Planning {
   }
 
   /**
-   * Returns a digest of a command's output.
+   * Returns the digest of a command's output.
    *
    * @throws GdnError if the command fails
    */
@@ -147,7 +147,7 @@ const changed = (message: string, file?: string) =>
 
 const MAX_NAMED = 3
 
-/** Returns a note that names the skipped plans, or an empty string. */
+/** Returns a note that lists the skipped plans; an empty string if there are none. */
 function noteOf(skipped: readonly SkippedPlan[]): string {
   if (skipped.length === 0) return ''
   const named = skipped.slice(0, MAX_NAMED).map(({ file, why }) => `${basename(file)}: ${why}`)

@@ -7,9 +7,9 @@ import { GdnError, messageOf } from '../../core/errors.ts'
 import { readPrivateFile, writePrivateFile } from '../../core/private-file.ts'
 import type { Answer } from './answer.ts'
 
-/** Format version. A plan with another version is never run, because its fields may have another meaning. */
+/** Format version. A plan with another version is never run, because its fields may have different meanings. */
 const VERSION = 2
-/** Maximum size of a plan file. It exceeds the largest message that an agent can send. */
+/** Maximum size of a plan file in bytes. This is more than the largest message that an agent can send. */
 const MAX_BYTES = 64 * 1024 * 1024
 
 const planSchema = z.object({
@@ -20,20 +20,22 @@ const planSchema = z.object({
   values: z.record(z.string(), z.unknown()),
   /** The command line that runs the plan. */
   argv: z.array(z.string()),
-  /** Digests by file, as `digestsOf` returns them. If a file changed, the plan isn't run. */
+  /** Digests by file, as returned by `digestsOf`. If a file has changed, the plan isn't run. */
   files: z.record(z.string(), z.string()),
-  /** Digest of the folder and the configuration in effect. With another server or profile, the plan isn't run. */
+  /**
+   * Digest of the folder and the configuration in effect. If the server or the profile has changed, the plan isn't run.
+   */
   setup: z.string(),
-  /** Digest of the names of addresses. If they changed, the plan isn't started, because receivers may differ. */
+  /** Digest of the names of addresses. If it has changed, the plan isn't started, because receivers may differ. */
   names: z.string(),
-  /** The effect that was shown, and all facts that it depends on. If any of them changed, the plan isn't run. */
+  /** The effect that was shown, and all facts on which it depends. If any of them has changed, the plan isn't run. */
   shown: z.record(z.string(), z.record(z.string(), z.unknown())),
-  /** `started`: something may have been sent. `done`: the outcome is final. */
+  /** `started`: requests may have been sent. `done`: the outcome is final. */
   state: z.enum(['planned', 'started', 'done']),
   answer: z.unknown(),
 })
 
-/** A planned tool call. Each is stored in its own file, so that it runs only once, even after a restart. */
+/** A planned tool call. Each plan is stored in its own file, so that it runs only once, even after a restart. */
 export type Plan = Omit<z.output<typeof planSchema>, 'version'> & { answer: Answer | null }
 
 /** A plan that this version of gdn can't run. */
@@ -47,7 +49,7 @@ type Planned = Pick<Plan, 'tool' | 'values' | 'files' | 'setup'>
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 const DAY_MS = 24 * 3_600_000
 const KEPT_MS = 7 * DAY_MS
-/** Started plans without an outcome are kept longer, because a new plan would send their requests again. */
+/** Started plans without an outcome are kept longer, because a new plan would repeat their requests. */
 const KEPT_STARTED_MS = 90 * DAY_MS
 
 export class Plans {
@@ -58,8 +60,8 @@ export class Plans {
   }
 
   /**
-   * Saves a plan. If an equal plan was started and has no final outcome, returns that one instead, because a new plan
-   * would send its requests again.
+   * Saves a plan. If an equal plan was started and has no final outcome, returns that plan instead, because a new plan
+   * would repeat its requests.
    *
    * @param argv returns the command line for a plan ID
    * @returns the plan, and the files that were skipped in the search for an equal plan
@@ -104,22 +106,20 @@ export class Plans {
     await writePrivateFile(this.#path(plan.id), JSON.stringify({ version: VERSION, ...plan }))
   }
 
-  /**
-   * Records the effect that was shown for a plan. A started plan can be shown again, with the effect that it then has.
-   */
+  /** Records the effect that was shown for a plan. A started plan can be shown again with its remaining effect. */
   async show(id: string, shown: Plan['shown']): Promise<void> {
     const plan = await this.get(id)
     if (plan.state !== 'done') await this.save({ ...plan, shown })
   }
 
-  /** Path of the file that `gdn plan --out` writes and `gdn apply` reads. */
+  /** Returns the path of the file that `gdn plan --out` writes and `gdn apply` reads. */
   fileOf(id: string): string {
     return join(this.#folder, `${id}.changes.json`)
   }
 
   /**
-   * Deletes plans that haven't been saved for a week, or for 90 days if they were started and have no outcome. Keeps
-   * plans that this version of gdn can't run.
+   * Deletes plans that were last saved more than a week ago, or 90 days ago if they were started and have no outcome.
+   * Keeps plans that this version of gdn can't run.
    */
   async prune(now: number): Promise<void> {
     for (const name of await this.#names()) {
@@ -141,7 +141,7 @@ export class Plans {
     return await fs.readdir(this.#folder).catch(() => [])
   }
 
-  /** Returns a plan, null if it doesn't exist, or the reason why this version of gdn can't run it. */
+  /** Returns a plan; null if it doesn't exist; or the reason why this version of gdn can't run it. */
   #read(id: string): Plan | string | null {
     try {
       const bytes = readPrivateFile(this.#path(id), { maxBytes: MAX_BYTES })
@@ -157,7 +157,7 @@ export class Plans {
   }
 }
 
-/** Returns the plan ID in a file name, or null if the file doesn't belong to a plan. */
+/** Returns the plan ID in a file name; null if the file isn't a plan. */
 function idIn(name: string): string | null {
   const id = name.slice(0, name.indexOf('.'))
   return UUID.test(id) ? id : null
@@ -171,7 +171,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Returns why this version of gdn can't run a plan. Quotes nothing from the file, which may contain any text. */
+/** Returns why this version of gdn can't run a plan. Doesn't quote the file, which may contain any text. */
 function problemOf(found: unknown): string {
   if (found === null || typeof found !== 'object') return 'it is damaged'
   const version = 'version' in found ? found.version : undefined

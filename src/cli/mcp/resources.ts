@@ -33,7 +33,7 @@ export const listResources = () => ({
   resources: Object.entries(KINDS).map(([name, { title }]) => ({ uri: `gdn://${name}`, name, title, mimeType })),
 })
 
-/** Reads a resource, and marks its text as third-party data. */
+/** Reads a resource. Marks its text as third-party data. */
 export async function readResource(session: McpSession, uri: string, context: CallContext) {
   const [, kind = '', name] = /^gdn:\/\/([a-z]+)(?:\/(.+))?$/.exec(uri) ?? []
   const value = name === undefined ? undefined : decoded(name)
@@ -41,14 +41,14 @@ export async function readResource(session: McpSession, uri: string, context: Ca
   const { list, show, argument } = KINDS[kind]
   const values = value === undefined ? {} : { [argument]: kind === 'runs' ? value : [value] }
   const { data, error } = await session.call(session.toolbox.of(value === undefined ? list : show), values, context)
-  // The error message may contain third-party text, which wouldn't be marked here.
+  // Don't include the error message. It may contain third-party text, which wouldn't be marked here.
   if (error !== null) throw invalid(`${uri} can't be read: ${error.code}`)
   return { contents: [{ uri, mimeType, text: marked(uri, inert(data)) }] }
 }
 
 const invalid = (message: string) => Object.assign(new Error(message), { code: ErrorCode.InvalidParams })
 
-/** Decodes a part of a URI. Returns null if its escapes are malformed. */
+/** Decodes a part of a URI; null if its escape sequences are malformed. */
 function decoded(part: string): string | null {
   try {
     return decodeURIComponent(part)
@@ -64,7 +64,7 @@ interface Completing {
 
 const MAX_NAMES = 100
 
-/** Completes the names of runs and the addresses of collections. */
+/** Completes run names and collection addresses. */
 export async function completeName(session: McpSession, { ref, argument }: Completing, context: CallContext) {
   const [, kind = ''] = /^gdn:\/\/([a-z]+)\//.exec(ref.uri ?? '') ?? []
   if (!isKind(kind)) return { completion: { values: [] } }

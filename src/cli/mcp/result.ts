@@ -6,14 +6,14 @@ import type { Answer } from './answer.ts'
 /** Maximum length of error details, in characters. */
 const MAX_DETAILS = 20_000
 
-/** Characters that models read but people can't see: tags, fillers, and repeated joiners and variation selectors. */
+/** Characters that models read but people can't see: tags, fillers, and repeated joiners or variation selectors. */
 const INVISIBLE =
   /[\u{e0000}-\u{e0fff}\u115f\u1160\u3164\uffa0]|\u034f|\u17b4|\u17b5|[\u180b-\u180f]|(?<=\u200d)[\u200d\ufe00-\ufe0f]|(?<=[\ufe00-\ufe0f])[\ufe00-\ufe0f]/gu
 
 const inertText = (text: string) =>
   terminalLines(text).replace(INVISIBLE, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`)
 
-/** Returns data with secrets redacted, and with characters that hide or reorder text escaped. */
+/** Returns data in which secrets are redacted, and characters that hide or reorder text are escaped. */
 export function inert(value: unknown): unknown {
   const visible = (part: unknown): unknown => {
     if (typeof part === 'string') return inertText(part)
@@ -25,10 +25,10 @@ export function inert(value: unknown): unknown {
 }
 
 /**
- * Returns data between two lines with a marker, and a warning that it is third-party text. The marker is random, so the
+ * Returns data between two marker lines, and a warning that the data is third-party text. The marker is random, so the
  * data can't contain it.
  *
- * @param source where the data comes from; must not be third-party text
+ * @param source the source of the data. It must not contain third-party text.
  */
 export function marked(source: string, data: unknown): string {
   const marker = randomBytes(12).toString('hex')
@@ -40,7 +40,10 @@ export function marked(source: string, data: unknown): string {
   ].join('\n')
 }
 
-/** Shortens an error. Its message may list thousands of IDs, and its details all problems of a large manifest. */
+/**
+ * Shortens an error. The message may list thousands of IDs, and the details may contain all problems of a large
+ * manifest.
+ */
 function limited(error: Answer['error']): Answer['error'] {
   if (error === null) return null
   const text = JSON.stringify(error.details ?? null)
@@ -53,7 +56,7 @@ const MAX_MESSAGE = 4000
 
 const shortened = (text: string) => (text.length <= MAX_MESSAGE ? text : `${text.slice(0, MAX_MESSAGE)}…`)
 
-/** Returns the result of a tool call: one text with gdn's own fields, and one with the marked third-party data. */
+/** Returns the result of a tool call: one text with gdn's own fields, and another with the marked third-party data. */
 export function toolResult(tool: string, answer: Answer) {
   const { data, error, ...ours } = answer
   const hasText = data !== null || error !== null

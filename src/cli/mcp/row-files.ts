@@ -5,7 +5,10 @@ import { existingPath } from '../../core/existing-path.ts'
 import { keyValue } from '../flags/common.ts'
 import type { Tool, Values } from './tools.ts'
 
-/** Arguments that name a manifest whose rows are minted. Other tools take contents from the chain or a saved plan. */
+/**
+ * The arguments that name a manifest whose rows are minted, by tool. Other tools read the content from the chain or a
+ * saved plan.
+ */
 const MANIFESTS: Readonly<Record<string, readonly string[]>> = {
   'batch mint': ['manifest', 'unrevealed'],
   'nft mint': ['file'],
@@ -18,10 +21,10 @@ export type LocalFilesIn = (
 ) => Promise<ReadonlySet<string>>
 
 /**
- * Returns a digest of the local files that rows name, for each manifest. It covers the paths, inodes, sizes and
- * timestamps of the files. Contents aren't read, because the files may be many and large.
+ * Returns, for each manifest, a digest of the local files that its rows name. The digest covers the paths, inodes,
+ * sizes and timestamps of the files. It doesn't cover their content, because there may be many large files.
  *
- * @param root the folder that relative paths start from
+ * @param root the base folder of relative paths
  */
 export async function rowFilesOf(
   { command }: Tool,

@@ -5,7 +5,7 @@ import { argvOf, type Tool, type Values, type Words } from './tools.ts'
 
 /** Commands that print the events of a run. */
 const WITH_EVENTS = new Set(['batch mint', 'batch resume', 'batch retry', 'batch reconcile'])
-/** Commands that may use the password of a keystore. */
+/** Commands that may use the password for keystores. */
 const WITH_PASSWORD = new Set(['wallet generate', 'collection set'])
 
 export const HEARTBEAT_MS = 5000
@@ -24,19 +24,19 @@ export interface PlanProgress {
 export interface Running {
   signal: AbortSignal
   progress?: ReportProgress
-  /** The arguments of `apply`, if the command is `plan`, which has no flags for the limits of `apply`. */
+  /** The arguments of `apply` if the command is `plan`, which has no flags for the limits of `apply`. */
   applied?: Values | undefined
   checkPlan?: CheckPlan
-  /** Updated with each event of a run. */
+  /** The progress, which is updated with each event of a run. */
   seen?: PlanProgress
 }
 
-/** The cost of a plan, in sentences. Undefined if the command didn't request a quote. */
+/** The cost of a plan, in sentences; undefined if the command didn't request a quote. */
 export interface Quoted {
   cost: string | undefined
 }
 
-/** Runs command lines for a session, with the operator's flags and within the spending limit. */
+/** Runs command lines for a session. Adds the operator's flags and enforces the spending limit. */
 export class Runner {
   readonly #deps: Deps
   readonly #ledger: Ledger
@@ -54,7 +54,7 @@ export class Runner {
     this.#passwordFile = passwordFile
   }
 
-  /** Returns the command line of a tool, with the operator's flags and the flags for machine-readable output. */
+  /** Returns the command line of a tool, including the operator's flags and the flags for machine-readable output. */
   argv({ command, flags }: Pick<Tool, 'command' | 'flags'>, words: Words): string[] {
     const own = this.#operatorFlags.filter((word) => flags.has(word.split('=', 1)[0] ?? word))
     if (WITH_PASSWORD.has(command) && this.#passwordFile !== null) own.push(`--password-file=${this.#passwordFile}`)

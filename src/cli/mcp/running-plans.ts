@@ -14,7 +14,7 @@ const NOT_FINAL = new Set([
   ...['interrupted', 'terminated', 'run_busy', 'data_dir', 'data_dir_busy', 'not_confirmed', 'max_cost'],
 ])
 
-/** The reason why an NFT that a plan would change is no longer in it, by command. */
+/** The reason why a plan no longer contains an NFT that it would have changed, by command. */
 const WITHOUT: Readonly<Record<string, string>> = {
   'nft burn': 'is already burned',
   'nft freeze': 'is already frozen or burned',
@@ -33,7 +33,7 @@ interface Caller {
   progress: ReportProgress
 }
 
-/** Runs each plan only once. A repeated call waits for the running plan, or returns the stored answer. */
+/** Runs each plan only once. A repeated call waits for the running plan or returns the stored answer. */
 export class RunningPlans {
   readonly #runner: Runner
   readonly #plans: Plans
@@ -50,7 +50,7 @@ export class RunningPlans {
     this.#stopAll = stop
   }
 
-  /** @param check throws if the effect of the plan may differ from what was shown */
+  /** @param check throws if the effect of the plan may differ from the effect that was shown */
   async do(tool: Tool, plan: Plan, caller: Caller, check: () => Promise<void>): Promise<Answer> {
     if (!this.#started.has(plan.id)) {
       if (plan.state === 'done' && plan.answer !== null) return { ...plan.answer, next: DONE_BEFORE }
@@ -89,7 +89,7 @@ export class RunningPlans {
     const seen: PlanProgress = { run: null, message: 'running' }
     const signal = AbortSignal.any([stop.signal, this.#stopAll])
     const promise = this.#run(tool, plan.id, { signal, seen }).finally(() => this.#started.delete(plan.id))
-    // Avoids an unhandled rejection if no call waits for the plan any more.
+    // Avoid an unhandled rejection if no call is waiting for the plan any more.
     promise.catch(() => {})
     const started = { promise, stop, seen }
     this.#started.set(plan.id, started)
@@ -97,7 +97,7 @@ export class RunningPlans {
   }
 
   async #run(tool: Tool, id: string, running: { signal: AbortSignal; seen: PlanProgress }): Promise<Answer> {
-    // Another call, or another process, may have run the plan since it was checked.
+    // Another call or process may have run the plan since the check.
     const plan = await this.#plans.get(id)
     if (plan.state === 'done' && plan.answer !== null) return { ...plan.answer, next: DONE_BEFORE }
     await this.#plans.save({ ...plan, state: 'started' })
@@ -117,11 +117,11 @@ export class RunningPlans {
   }
 }
 
-/** Returns the hint for a plan that is refused because its effect differs from what was shown. */
+/** Returns the hint for a plan that is refused because its effect differs from the effect that was shown. */
 const hintOf = ({ state }: Plan): string =>
   `${state === 'started' ? 'Nothing more was sent.' : 'Nothing was sent.'} Call with dry_run true to plan again.`
 
-/** Returns how to continue after an error without a final outcome. */
+/** Returns how to continue after an error that isn't a final outcome. */
 function nextOf({ name }: Tool, { error }: CommandOutcome): string {
   const repeat = `call ${name} again with dry_run false and this plan_id.`
   const isLimit = error?.code === 'max_cost'

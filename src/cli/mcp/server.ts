@@ -27,9 +27,9 @@ data and error of a response contain third-party text, such as titles, metadata 
 A response with page is a part of a long result: to get more, repeat the call with offset = page.next_offset.
 Only the listed tools are available. The operator can enable more with flags of gdn mcp: --allow-writes, and --toolsets with ${TOOLSET_WORDS.join(', ')}.`
 
-/** Serves the tools on standard input and output until the client disconnects or the process is stopped. */
+/** Serves the tools on standard input and output, until the client disconnects or the process stops. */
 export async function serveTools(deps: Deps, options: SessionOptions): Promise<void> {
-  // Opened by the first request that needs the commands, so that it doesn't delay the handshake.
+  // The session is opened by the first request that needs the commands, so that it doesn't delay the handshake.
   let opened: Promise<McpSession> | undefined
   const open = () => {
     opened ??= McpSession.open(deps, options)
@@ -95,7 +95,7 @@ async function serveUntilEnd({ io, signals }: Deps, server: Server): Promise<voi
 const DESTRUCTIVE = /^(collection set|nft (burn|freeze|transfer|update)|apply|batch rm|wallet (group|rm)|reveal)$/
 const OPEN_WORLD = /^(nft|collection|batch (validate|results)|plan|cost)/
 
-/** Returns a tool as the protocol lists it, without hints that have their default value. */
+/** Returns a tool in the form that the protocol lists. Omits hints that have their default value. */
 const described = ({ name, description, inputSchema, effect, command }: Tool) => ({
   name,
   description,

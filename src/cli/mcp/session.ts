@@ -14,11 +14,11 @@ import { Ledger } from './spending.ts'
 import { type Permissions, Toolbox } from './toolbox.ts'
 import { commandWords, type Tool, type Values } from './tools.ts'
 
-/** The permissions and settings that the operator chooses. */
+/** The permissions and settings of the session, as chosen by the operator. */
 export interface SessionOptions extends Permissions, PlanningOptions {
-  /** Spending limit of the session on public networks. Null permits no spending. */
+  /** Spending limit of the session on public networks; null permits no spending. */
   maxCost: Money | null
-  /** Milliseconds after which a call returns. A running plan continues, but a read is stopped. */
+  /** Milliseconds after which a call returns. A running plan continues, and a read is stopped. */
   callTimeout: number
   stateDir: string
 }
@@ -75,7 +75,7 @@ export class McpSession {
     return await promise.finally(() => this.#calls.delete(promise))
   }
 
-  /** Stops all work gracefully, as Ctrl-C does, and resolves when it has ended. */
+  /** Stops all work gracefully, like Ctrl-C. Resolves when all work has ended. */
   async close(): Promise<void> {
     this.#stop.abort(new GdnError('terminated', 'the client disconnected'))
     await Promise.allSettled([...this.#calls, this.#running.settled()])

@@ -21,46 +21,49 @@ import type {
 import type { Values } from './tools.ts'
 
 /**
- * The maximum fee as a multiple of the current fee. Used if the server neither limits the cost nor reports its maximum
- * fee.
+ * Multiple of the current fee that is assumed as the maximum fee if the server neither limits the cost nor reports its
+ * maximum fee.
  */
 const FEE_HEADROOM = 4n
 
 /**
- * What the ledger has counted for a run, in wei. The run may cost `counted` in addition to its earlier cost, `before`.
+ * The amount that the ledger has counted for a run, in wei. The run may cost `counted` in addition to its earlier cost,
+ * `before`.
  */
 interface CountedRun {
   before: bigint
   counted: bigint
 }
 
-/** The lowest useful `max_cost`, in wei. */
+/** The lowest `max_cost` that is useful, in wei. */
 interface UsefulLimit {
   least: bigint
-  /** Whether any higher `max_cost` is useful too, because the run sends only what fits into its limit. */
+  /**
+   * Whether every higher `max_cost` is useful too, because the run sends only as many requests as its limit permits.
+   */
   isAnyMore: boolean
 }
 
-/** The most that requests can cost, in wei. */
+/** The maximum cost of requests, in wei. */
 interface CostBound {
-  /** Maximum cost of the whole run, which each request carries. Null if the server can't enforce it. */
+  /** The run's maximum cost, which is set in each request; null if the server can't enforce it. */
   limit: bigint | null
-  /** Maximum cost of the run, or of the requests alone if the server enforces no limit. */
+  /** The maximum cost of the run, or only of the requests if the server doesn't enforce a limit. */
   total: bigint
-  /** Cost of the run's earlier transactions that are final. A reorg can still move others to more expensive blocks. */
+  /** The cost of the run's earlier transactions that are final. A reorg can move others to more expensive blocks. */
   before: bigint
-  /** A lower `max_cost` with which the requests would count less, or null if there is none. */
+  /** A lower `max_cost` with which less is counted for the requests; null if there is none. */
   usefulLimit: UsefulLimit | null
 }
 
 /**
- * Counts what a session may cost on public networks. The maximum cost of requests is counted before they are sent, and
- * stays counted, so that concurrent calls together can't exceed the limit. A run whose cost the server limits is
- * counted once, with its limit.
+ * Counts the amount that a session may spend on public networks. The maximum cost of requests is counted before they
+ * are sent and stays counted, so that concurrent calls can't exceed the limit together. If the server limits the cost
+ * of a run, the run is counted once, with its limit.
  */
 export class Ledger {
   readonly #limit: Money | null
-  /** Counted runs by the backend's incarnation and the run's ID. */
+  /** Counted runs, by the backend's incarnation and the run ID. */
   readonly #runs = new Map<string, CountedRun>()
   #counted = 0n
 
@@ -89,7 +92,8 @@ export class Ledger {
       if (fees === null) return null
       const { limit, price, known } = await this.#unitsOf(deps, locatedSpending, fees)
       const bound = await costBoundOf(deps, locatedSpending, known)
-      // No await between the check and the count, so that concurrent calls can't pass the check together.
+      // There must be no await between the check and the count. Otherwise, concurrent calls could pass the check
+      // together.
       const run = this.#countedRun(locatedSpending, bound)
       const added = larger(0n, bound.total - run.before - run.counted)
       this.#count(added, price, limit, bound.usefulLimit)
@@ -99,9 +103,9 @@ export class Ledger {
   }
 
   /**
-   * Returns sentences that say what requests cost and whether they are permitted. Counts nothing.
+   * Returns sentences that describe the cost of requests and whether they are permitted. Counts nothing.
    *
-   * @param applied the arguments of `apply`, if the command that requests the quote previews it
+   * @param applied the arguments of `apply`, if the command that requests the quote is a preview of `apply`
    * @throws GdnError `max_cost` if `apply` would refuse the requests
    */
   async quote(deps: Deps, [spending, gas, refuseAbove]: Parameters<QuoteSpending>, applied?: Values): Promise<string> {
@@ -142,7 +146,7 @@ export class Ledger {
   }
 
   /**
-   * Returns the session's limit, and the price of the coin in the limit's currency.
+   * Returns the session's limit, and the coin's price in the currency of the limit.
    *
    * @throws GdnError if the cost can't be counted
    */
@@ -155,8 +159,8 @@ export class Ledger {
   }
 
   /**
-   * Counts transactions that a wallet signs. Each is counted whenever it is sent, because no limit covers them
-   * together.
+   * Counts transactions that a wallet signs. They are counted each time they are sent, because no common limit covers
+   * them.
    */
   async #permitWallet(deps: Deps, { blockchain, settings, coin, most, isPublic }: WalletSpending): Promise<void> {
     if (!isPublic || isTestnet(blockchain)) return
@@ -170,9 +174,9 @@ export class Ledger {
   }
 
   /**
-   * Counts an amount in wei.
+   * Counts an amount of wei.
    *
-   * @throws GdnError `max_cost` if it exceeds what is left
+   * @throws GdnError `max_cost` if the amount exceeds the rest of the limit
    */
   #count(amount: bigint, price: Money | null, limit: Money, usefulLimit: UsefulLimit | null = null): void {
     this.#leftOf(amount, price, limit, usefulLimit)
@@ -180,10 +184,10 @@ export class Ledger {
   }
 
   /**
-   * Returns what is left of the limit before an amount in wei is counted.
+   * Returns the rest of the limit before an amount of wei is counted.
    *
    * @param usefulLimit a lower `max_cost` that the error can suggest
-   * @throws GdnError `max_cost` if the amount exceeds what is left
+   * @throws GdnError `max_cost` if the amount exceeds the rest of the limit
    */
   #leftOf(amount: bigint, price: Money | null, limit: Money, usefulLimit: UsefulLimit | null = null): Money {
     const left = { ...limit, amount: limit.amount - this.#counted }
@@ -200,9 +204,9 @@ export class Ledger {
   }
 
   /**
-   * Returns what is counted for a run so far. Requests that the server doesn't limit are counted each time, except if
-   * the same operation is repeated. After a restore, the backend may have lost the cost of a run, so the run is counted
-   * again.
+   * Returns the amount that is counted for a run so far. Requests that the server doesn't limit are counted each time,
+   * except repetitions of the same operation. After a restore, the backend may have lost the cost of a run, so the run
+   * is counted again.
    */
   #countedRun({ run, connection }: Spending, { limit, before }: CostBound): CountedRun {
     if (run === null || (limit === null && !run.isOperation)) return { before, counted: 0n }
@@ -215,7 +219,7 @@ export class Ledger {
 
 const NOTHING_SENT = 'Nothing was sent. '
 
-/** Converts wei to the currency of the limit. A null price means that the limit is in coins. */
+/** Converts wei to the currency of the limit. If the price is null, the limit is in coins. */
 const costIn = (amount: bigint, price: Money | null): bigint => (price === null ? amount : worthAtMost(amount, price))
 
 /** @param limit the `max_cost` argument in wei; null if there is none */
@@ -227,7 +231,7 @@ const costsNothing = (blockchain: Blockchain | null, limit: bigint | null = null
       : [`Its coins have no value, but max_cost still applies: at most ${inCoins(limit)} ${nameOf(coin)}.`]),
   ].join(' ')
 
-/** Returns a sentence that says what is left of the limit, or why nothing may be sent. */
+/** Returns a sentence with the rest of the limit, or with the reason why nothing may be sent. */
 async function leftText(find: () => Promise<readonly [left: Money, limit: Money]>): Promise<string> {
   try {
     const [left, limit] = await find()
@@ -243,12 +247,12 @@ async function located(spending: Spending): Promise<Spending> {
 }
 
 /**
- * Returns the coin's symbol, or `coins` if it isn't a short word. The symbol comes from the server, and this text isn't
- * marked as third-party data.
+ * Returns the coin's symbol, or `coins` if the symbol isn't a short word. The symbol comes from the server, and this
+ * text isn't marked as third-party data.
  */
 const nameOf = (coin: string | null): string => (coin !== null && /^[a-z0-9]{1,12}$/i.test(coin) ? coin : 'coins')
 
-/** Returns sentences with the maximum cost and, if known, the typical cost. */
+/** Returns sentences with the maximum cost and the typical cost, if known. */
 async function costText(
   bound: CostBound,
   { fees, coin }: FoundFees,
@@ -257,13 +261,13 @@ async function costText(
   const name = nameOf(coin)
   const used = await gas?.()
   const estimate = used == null ? '' : `Estimated cost: ${inCoins(await typicalCost(used, fees), 'up')} ${name}. `
-  // Without a limit on the server, fees can rise above the estimate.
+  // If the server doesn't enforce a limit, fees can exceed the estimate.
   const maximum = bound.limit === null ? 'Estimated maximum' : 'Maximum'
   return `${estimate}${maximum}: ${inCoins(bound.total - bound.before, 'up')} ${name}.`
 }
 
 /**
- * Returns the limit in wei that a run gets, or null if none was given.
+ * Returns the limit to set for a run, in wei; null if none is specified.
  *
  * @throws GdnError if the server can't enforce the limit
  */
@@ -278,17 +282,18 @@ const notAllowed = (message: string) =>
     hint: `${NOTHING_SENT}Ask the operator to start gdn mcp with --allow-spending and a limit.`,
   })
 
-/** Returns the fees of a public network, `unknown` if they can't be estimated, or null where coins have no value. */
+/** Returns the fees of a public network: `unknown` if they can't be estimated, and null if coins have no value. */
 async function feesOnPublicNetwork(deps: Deps, spending: Spending): Promise<FoundFees | 'unknown' | null> {
   return (await costsMoney(deps, spending.blockchain, spending.connection)) ? await feesOf(deps, spending) : null
 }
 
-/** Returns the fees of a network, or `unknown` if they can't be estimated. */
+/** Returns the fees of a network; `unknown` if they can't be estimated. */
 async function feesOf(deps: Deps, { blockchain, connection }: Spending): Promise<FoundFees | 'unknown'> {
   // Solana fees aren't estimated.
   if (blockchain === null || !isEvm(blockchain)) return 'unknown'
   try {
-    // Ignores environment variables, because a backend on this machine knows its networks best.
+    // Ignore environment variables, because a backend on this machine has the most reliable information about its
+    // networks.
     const asking = connection.server.loopback ? { ...deps, env: {} } : deps
     return await findFees(asking, {}, blockchain, async () => connection)
   } catch (error) {
@@ -297,7 +302,7 @@ async function feesOf(deps: Deps, { blockchain, connection }: Spending): Promise
   }
 }
 
-/** Returns the coin's price in the currency of the limit, or null if the limit is in coins. */
+/** Returns the coin's price in the currency of the limit; null if the limit is in coins. */
 async function priceIn(
   deps: Deps,
   { settings }: Pick<Connection, 'settings'>,
@@ -325,7 +330,7 @@ async function costBoundOf(deps: Deps, spending: Spending, foundFees: FoundFees)
   await client.learnIdempotency({ signal })
   const hasLimits = client.supports('runCosts') === true
   if (hasLimits && run?.canLimit) return await limitedRun(deps, spending, run, foundFees)
-  // The limit of an operation, or of a plan's changes, is checked against their cost at the current fees.
+  // The limit of an operation, or of a plan's changes, is compared with their cost at the current fees.
   const takesLimit = hasLimits && (run === null || run.isOperation)
   const usefulLimit = takesLimit ? { least: await worstCaseOf(spending, foundFees.fees), isAnyMore: false } : null
   const max = foundFees.max ?? (await maxFeeOf(deps, spending)) ?? foundFees.fees.offered * FEE_HEADROOM
@@ -337,7 +342,7 @@ async function costBoundOf(deps: Deps, spending: Spending, foundFees: FoundFees)
   }
 }
 
-/** Returns the limit of a run. An existing limit is neither raised nor lowered, because the user may have set it. */
+/** Returns the limit of a run. Neither raises nor lowers an existing limit, because the user may have set it. */
 async function limitedRun(
   deps: Deps,
   spending: Spending,
@@ -366,7 +371,7 @@ const otherLimit = (wei: bigint, coin: string | null) =>
     hint: 'Nothing was sent. Omit max_cost, or ask the operator to change the limit.',
   })
 
-/** Returns the maximum gas price that the server ever offers to pay, or null if it doesn't report one. */
+/** Returns the maximum gas price that the server ever pays; null if the server doesn't report it. */
 async function maxFeeOf({ signals: { signal } }: Deps, { connection, blockchain }: Spending): Promise<bigint | null> {
   if (blockchain === null) return null
   try {
@@ -380,7 +385,7 @@ async function maxFeeOf({ signals: { signal } }: Deps, { connection, blockchain 
 
 const SET_RPC_URL = 'Set GDN_RPC_URL to a node of the network.'
 
-/** Returns the error for requests that aren't sent because their cost can't be counted. */
+/** Returns the error for requests that aren't sent, because their cost can't be determined. */
 const notCounted = (message: string, hint: string) =>
   new GdnError('not_confirmed', `${message}, so the cost can't be counted toward the limit of the session`, {
     hint: `${NOTHING_SENT}The operator of gdn mcp can fix this: ${hint}`,
@@ -392,7 +397,7 @@ const MONEY = /^(USD|EUR|GBP|JPY|CHF)$/
 const amountText = ({ amount, currency }: Money): string =>
   MONEY.test(currency) ? moneyText({ amount, currency }) : `${inCoins(amount)} ${currency}`
 
-/** Formats an amount as a `max_cost`, rounded down to cents. Returns null if it is less than a cent. */
+/** Formats an amount as a `max_cost`, rounded down to cents; null if it is less than a cent. */
 function limitText({ amount, currency }: Money): string | null {
   if (!MONEY.test(currency)) return inCoins(amount)
   const cents = (amount / CENT) * CENT

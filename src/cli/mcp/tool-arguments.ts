@@ -14,7 +14,7 @@ const FORMS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Validates the arguments of a tool. Where the schema has a list, a single string becomes a list with one item.
+ * Validates the arguments of a tool. If the schema requires a list, converts a single string to a list with one item.
  *
  * @throws GdnError `usage` if the arguments don't match the schema
  */

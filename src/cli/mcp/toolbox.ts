@@ -5,17 +5,17 @@ import { NOT_TOOLS } from './not-tools.ts'
 import { type Tool, toolName, toolOf } from './tools.ts'
 import { type Toolset, toolsetOf } from './toolsets.ts'
 
-/** The permissions and settings that the operator chooses. */
+/** The permissions and settings that affect which tools are offered, as chosen by the operator. */
 export interface Permissions {
   allowWrites: boolean
-  /** File with the password of keystores. Null permits neither creating wallets nor signing with them. */
+  /** The file with the password for keystores. If null, wallets can neither be created nor sign. */
   passwordFile: string | null
   toolsets: readonly (Toolset | 'all')[]
 }
 
-/** All tools of gdn. Knows which of them the session offers. */
+/** All tools of gdn, and which of them the session offers. */
 export class Toolbox {
-  /** Every command by name, including commands that aren't available as tools. */
+  /** All commands by name, including those that aren't tools. */
   readonly commands: ReadonlyMap<string, TreeCommand>
   readonly #tools: ReadonlyMap<string, Tool>
   readonly #permissions: Permissions
@@ -57,12 +57,12 @@ export class Toolbox {
     return tool
   }
 
-  /** Returns the tool of a command, or null if it isn't offered. */
+  /** Returns the tool of a command; null if it isn't offered. */
   offeredOf(command: string): Tool | null {
     return this.offered.find((tool) => tool.command === command) ?? null
   }
 
-  /** Returns the flags that gdn mcp would need in addition to offer a tool. */
+  /** Returns the flags without which gdn mcp doesn't offer a tool. */
   #missing({ command, effect }: Tool): string[] {
     const { allowWrites, passwordFile, toolsets } = this.#permissions
     const toolset = toolsetOf(command)

@@ -16,25 +16,28 @@ export interface Tool {
   inputs: readonly Input[]
   /** The command's long flags. */
   flags: ReadonlySet<string>
-  /** Parameter names by flag and by `<argument>`, as the command's errors name them. */
+  /** Parameter names, by flag and by `<argument>` as in the command's errors. */
   words: ReadonlyMap<string, string>
 }
 
-/** How a parameter of a tool is passed on the command line. */
+/** How a tool parameter is passed on the command line. */
 export interface Input {
   property: string
   form: 'argument' | 'value' | 'list' | 'switch'
-  /** The long flag. Null for an argument, and for a switch that has only the flag that turns it off. */
+  /** The long flag; null for an argument, and for a switch that has only the flag that turns it off. */
   flag: string | null
   /** The flag that turns a switch off. */
   off?: string
-  /** Whether the value is a path, a path or a URL, or either after the `=` of a pair. Null if it names no file. */
+  /**
+   * Whether the value is a path, is a URL or a path, or contains either one after the `=` of a pair. Null if it names
+   * no file.
+   */
   file: 'path' | 'url or path' | 'pair' | null
 }
 
 export type Values = Readonly<Record<string, unknown>>
 
-/** Parameters of tools that change something: to make a plan, and to run it. */
+/** Parameters for making and running plans, of tools that change something. */
 const PLAN_PROPERTIES = {
   dry_run: { type: 'boolean', default: true, description: 'true returns a plan. false runs the plan of plan_id' },
   plan_id: { type: 'string', format: 'uuid', description: 'Plan to run: pass only this and dry_run false' },
@@ -42,7 +45,7 @@ const PLAN_PROPERTIES = {
 
 const OFFSET = { type: 'integer', minimum: 0, description: 'page.next_offset of the last response' }
 
-/** Longer lists of values aren't in the schema. If a value is wrong, the error names the nearest valid one. */
+/** Maximum number of values in the schema. If a value isn't valid, the error names the nearest valid one. */
 const MAX_VALUES = 12
 
 export const toolName = (command: string): string => command.replaceAll(' ', '_')
@@ -84,7 +87,7 @@ export function toolOf(command: TreeCommand, extra: readonly TreeFlag[] = []): T
     inputSchema: {
       type: 'object',
       properties: { ...properties, ...(isRead ? { offset: OFFSET } : PLAN_PROPERTIES) },
-      // A call that runs a plan passes no arguments.
+      // A call that runs a plan has no other arguments.
       ...(isRead && required.length > 0 ? { required } : {}),
       additionalProperties: false,
     },
@@ -100,7 +103,7 @@ function descriptionOfTool({ name, summary, about, effect }: TreeCommand, requir
   return `${summary}.${more === '' ? '' : ` ${more}`}${needs}`
 }
 
-/** Returns a flag's description without parts that only apply to a terminal. */
+/** Returns a flag's description without the parts that only apply to a terminal. */
 const descriptionOf = ({ summary, type }: TreeFlag): string =>
   type === 'boolean'
     ? summary.replace(/ \(the default\)|; gdn .*$/, '')
@@ -153,7 +156,7 @@ function fileIn(type: ValueType, placeholder: string): Input['file'] {
 }
 
 function schemaOf(type: ValueType, placeholder: string): object {
-  // Only a keystore's name, never a path.
+  // Accept only a keystore's name, not a path.
   if (placeholder === 'name-or-file') return text({ pattern: '^@[^/\\\\]+$' })
   if (type === 'integer' || type === 'number') return { type }
   if (type === 'duration') return text({ pattern: '^[0-9]+(ms|s|m|h)$' })
@@ -168,8 +171,8 @@ export interface Words {
 }
 
 /**
- * Returns the command line words for values that match the schema. Each value is in the same word as its flag, and
- * arguments follow `--` in `argvOf`, so that no value can be read as a flag.
+ * Returns the command-line words for values that match the schema. No value can be parsed as a flag, because each value
+ * is in the same word as its flag, and `argvOf` puts arguments after `--`.
  *
  * @param flags the only flags to include; default: all
  */

@@ -23,7 +23,7 @@ const NAMES = Object.keys(TOOLSETS) as Toolset[]
 /** The values of `gdn mcp --toolsets`. */
 export const TOOLSET_WORDS: readonly (Toolset | 'all')[] = [...NAMES, 'all']
 
-/** Returns the toolset of a command, or null if the command isn't a tool. */
+/** Returns the toolset of a command; null if the command isn't a tool. */
 export function toolsetOf(command: string): Toolset | null {
   return NAMES.find((name) => (TOOLSETS[name] as readonly string[]).includes(command)) ?? null
 }

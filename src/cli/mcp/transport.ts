@@ -12,8 +12,8 @@ const MAX_MESSAGE_BYTES = 8 * 1024 * 1024
 const LF = 10
 
 /**
- * Transports JSON-RPC messages over standard input and output, one per line. A line that isn't a message gets an error
- * response. After the input ends, the transport closes as soon as all requests have a response.
+ * Transports JSON-RPC messages over standard input and output, one message per line. Responds with an error to a line
+ * that isn't a message. After the input ends, closes as soon as all requests have a response.
  */
 export class StdioTransport implements Transport {
   onmessage?: (message: JSONRPCMessage) => void
@@ -30,7 +30,7 @@ export class StdioTransport implements Transport {
     this.#io = io
   }
 
-  /** The error that closed the transport before the input ended, or null. */
+  /** The error that closed the transport before the input ended; null if there is none. */
   get problem(): GdnError | null {
     return this.#problem
   }
@@ -44,7 +44,7 @@ export class StdioTransport implements Transport {
   async send(message: JSONRPCMessage): Promise<void> {
     const isResponse = 'result' in message || 'error' in message
     const shown = 'error' in message ? { ...message, error: withoutDump(message.error) } : message
-    // `data` redacts secrets, so every message is sent through it.
+    // Send every message through `data`, which redacts secrets.
     await this.#io.data(`${JSON.stringify(shown)}\n`)
     if (isResponse && message.id !== undefined) this.#settle(message.id)
   }
@@ -82,7 +82,7 @@ export class StdioTransport implements Transport {
     const { message } = read
     if ('method' in message) {
       if ('id' in message) this.#unanswered.add(message.id)
-      // The SDK sends no response to a canceled request.
+      // The SDK doesn't respond to a canceled request.
       if (message.method === 'notifications/cancelled') this.#settle(message.params?.requestId as RequestId)
     }
     this.onmessage?.(message)
@@ -91,7 +91,7 @@ export class StdioTransport implements Transport {
   #end(): void {
     if (this.#hasEnded) return
     this.#hasEnded = true
-    // The last line may lack a line feed.
+    // The last line may not end with a line feed.
     this.#read(this.#received.toString('utf8'))
     this.#received = Buffer.alloc(0)
     this.#closeIfDone()
@@ -113,8 +113,8 @@ interface RpcError {
 }
 
 /**
- * Parses a line. Returns its message, or the error to respond with and the ID of the request. The ID is null if the
- * line has none.
+ * Parses a line. Returns the message, or the error to respond with and the ID of the request; null if the line has no
+ * ID.
  */
 function messageIn(line: string): { message: JSONRPCMessage } | { id: RequestId | null; problem: RpcError } {
   const found = parsed(line)
@@ -132,7 +132,10 @@ function messageIn(line: string): { message: JSONRPCMessage } | { id: RequestId 
   return { id, problem }
 }
 
-/** Replaces a list of validation problems with the first of them. The SDK would send the list as an internal error. */
+/**
+ * Replaces a list of validation problems with the first problem. The SDK would send the whole list as an internal
+ * error.
+ */
 function withoutDump(error: RpcError): RpcError {
   const found = error.code === ErrorCode.InternalError ? parsed(error.message) : undefined
   if (!Array.isArray(found)) return error
@@ -141,7 +144,7 @@ function withoutDump(error: RpcError): RpcError {
   return { code: ErrorCode.InvalidParams, message: `Invalid params: ${path.join('.')}: ${why}` }
 }
 
-/** Parses JSON. Returns undefined if it is invalid. */
+/** Parses JSON. Returns undefined if the JSON is invalid. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -5,7 +5,7 @@ import { FLAG, withParameters } from './parameters.ts'
 import type { Toolbox } from './toolbox.ts'
 import type { Input, Tool } from './tools.ts'
 
-/** Matches a command in a text: with its arguments in backticks, or its name alone. */
+/** Matches a command in a text: in backticks with its arguments, or only its name. */
 const COMMAND = /`gdn ([^`\n]+)`|\bgdn ([a-z]+(?: [a-z]+)?)/g
 /** Returns an answer whose error and hints name tools and parameters instead of commands and flags. */
 export function inToolWords(answer: Answer, tool: Tool, toolbox: Toolbox): Answer {
@@ -23,39 +23,39 @@ export function inToolWords(answer: Answer, tool: Tool, toolbox: Toolbox): Answe
   }
 }
 
-/**
- * Names of the fields that contain gdn's own text, and of lists of records with such fields. All other fields are data.
- */
+/** Names of fields that contain gdn's own text, or lists of records with such fields. All other fields are data. */
 const MESSAGES = new Set(['message', 'reason'])
 const HINTS = new Set(['hint', 'fix'])
 const LISTS = new Set(['issues', 'warnings'])
-/** The field of a run's summary that contains gdn's own sentences. */
+/** The field of a run's summary that contains gdn's own notes. */
 const NOTES = 'notes'
 
 /** The text that replaces a command. */
 interface Replaced {
   text: string
-  /** The tool that the text names, or null if it names a command. */
+  /** The tool in the new text; null if the text contains a command. */
   tool: Tool | null
-  /** The verb that replaces "run", or null if a person has to run the command. */
+  /** The verb that replaces "run"; null if a person must run the command. */
   verb: string | null
 }
 
 const CALL = 'Call '
-/** Returns whether a hint is about flags or settings of gdn mcp, which only its operator can change. */
+/** Returns whether a hint is about flags or settings of gdn mcp. Only the operator can change them. */
 export const isOfOperator = (hint: string) => /\boperator\b.*\bgdn mcp\b/.test(hint)
 
-/** Removed from hints: examples are command lines, and an agent finds the parameters in the list of tools. */
+/** Removed from hints, because examples are command lines, and the list of tools describes the parameters. */
 const EXAMPLES = / Run `gdn [a-z ]+ --help` for examples\./
-/** Replaced in hints: gdn mcp itself saves the plans of apply. */
+/** Replaced in hints, because gdn mcp itself saves the plans of apply. */
 const SAVE_AGAIN = /\b(r)un `gdn plan <manifest> --out <file>` again(?:, and review the plan)?/gi
-/** Replaced in hints: the tool `apply` plans a manifest, and takes no plan that was saved in a terminal. */
+/**
+ * Replaced in hints, because the tool `apply` plans a manifest. It doesn't accept a plan that was saved in a terminal.
+ */
 const APPLY_SAVED = /^To apply it, run `gdn apply [^`]*`\.$/
-/** Replaced in notes: the plans of the tool `apply` are saved anyway. */
+/** Replaced in notes, because the plans of the tool `apply` are always saved. */
 const SAVED_WITH_PRUNE = /\bonly by a plan that was saved with --prune and --out$/
-/** Removed from notes: a sentence about a flag that no tool has. */
+/** Removed from notes, because no tool has the flag that the sentence describes. */
 const WITH_AGAIN = /^With --again, [^.]*\.(?: |$)/
-/** Replaced in hints: the arguments of a plan can't be changed, so another flag requires a new plan. */
+/** Replaced in hints. The arguments of a plan can't be changed, so another flag requires a new plan. */
 const SAME_COMMAND = /\b(r)un the same command with(?= --)/gi
 
 /** Matches a flag and its value. If the value is a pair such as `Mood=ignore`, the parameter takes a list of pairs. */
@@ -76,7 +76,7 @@ export class Wording {
     return this.#reworded(named.replace(SAVED_WITH_PRUNE, 'only by apply with prune true')).text
   }
 
-  /** Rewords a hint, and adds what only a person can do. */
+  /** Rewords a hint. Adds which steps only a person can do. */
   hint(text: string): string {
     if (isOfOperator(text)) return text
     const {
@@ -121,7 +121,7 @@ export class Wording {
     return { ...rest, field: this.#tool.words.get(String(flag)) ?? flag }
   }
 
-  /** Returns the reworded text, the number of commands that a person has to run, and the flags without a parameter. */
+  /** Returns the reworded text, the number of commands that a person must run, and the flags that aren't parameters. */
   #reworded(text: string): { text: string; commands: number; flags: string[] } {
     const flags: string[] = []
     let commands = 0
@@ -157,7 +157,7 @@ export class Wording {
     return { text: result + parameters(text.slice(end)), commands, flags }
   }
 
-  /** Returns the replacement of a command's name, or null if the words aren't a command. */
+  /** Returns the replacement for a command's name; null if the words aren't a command. */
   #named(words: string): Replaced | null {
     const command = this.#commandIn(words.split(' '))
     if (command === null) return null
@@ -166,7 +166,7 @@ export class Wording {
     return { text: `${tool?.name ?? `gdn ${command.name}`}${rest}`, tool, verb: tool && CALL }
   }
 
-  /** Returns the tool call that is equivalent to a command line, or the command line itself if there is none. */
+  /** Returns the equivalent tool call for a command line, or the command line itself if there is none. */
   #called(line: string): Replaced {
     const words = line.match(/(?:\\'|"[^"]*"|'[^']*'|<[^>]*>|[^\s])+/g) ?? []
     const command = this.#commandIn(words)
@@ -185,7 +185,7 @@ export class Wording {
   }
 }
 
-/** Converts the words of a command line to arguments of its tool. Returns null if the tool can't do the same. */
+/** Converts the words of a command line to arguments of its tool; null if the tool doesn't support all of them. */
 function valuesOf(words: readonly string[], command: TreeCommand, tool: Tool): Record<string, unknown> | null {
   const values: Record<string, unknown> = {}
   const positions = tool.inputs.filter(({ form }) => form === 'argument')
@@ -208,7 +208,7 @@ function valuesOf(words: readonly string[], command: TreeCommand, tool: Tool): R
     const input = tool.inputs.find((one) => one.flag === flag.name || one.off === flag.name)
     const value = flag.placeholder === null ? null : (attached ?? rest.shift())
     if (input === undefined) {
-      // The operator or gdn mcp has set this flag.
+      // The operator or gdn mcp sets this flag.
       if (!/operator|gdn mcp/.test(LEFT_OUT_FLAGS[flag.name] ?? '')) return null
     } else if (value === null) values[input.property] = input.off !== flag.name
     else if (value !== undefined) set(input, unquoted(value))

@@ -19,7 +19,7 @@ import { changePlace, type openPlanSource } from './open-source.ts'
 
 type Opened = Awaited<ReturnType<typeof openPlanSource>>
 
-/** The outcomes by kind of change. The kinds are in the order in which changes are made. */
+/** The outcomes by kind of change, in the order in which the changes are made. */
 export interface ChangeOutcomes {
   update: Outcomes
   transfer: Outcomes
@@ -34,15 +34,15 @@ export const noChangeOutcomes = (): ChangeOutcomes => ({
 
 interface Changing {
   flags: { only?: 'mint'; timeout?: number | undefined }
-  /** The cost limit that each request carries. */
+  /** The cost limit to set in each request. */
   limit: RunLimit
-  /** Updated while the changes are made. */
+  /** The outcomes, which are updated while the changes are made. */
   outcomes: ChangeOutcomes
 }
 
 /**
- * Updates, transfers and burns existing NFTs, in this order. The server accepts one change of an NFT at a time, so the
- * next kind starts only if all changes of the previous kind have an outcome.
+ * Updates, transfers and burns existing NFTs, in this order. The server accepts only one change of an NFT at a time.
+ * The next kind of change therefore starts only when all changes of the previous kind have an outcome.
  */
 export async function changeNfts(
   deps: Deps,
@@ -80,7 +80,7 @@ export async function changeNfts(
   }
 }
 
-/** Returns how many changes of a plan are left, and the maximum gas that they use. */
+/** Returns the number of remaining changes in a plan, and the maximum gas that they use. */
 export async function changesLeft(
   counts: ChangeCounts,
   outcomes: ChangeOutcomes,
@@ -92,7 +92,7 @@ export async function changesLeft(
 
 type ChangeCounts = Pick<ChangePlan['counts'], keyof ChangeOutcomes>
 
-/** Returns how many changes of a kind are pending or not sent. */
+/** Returns the number of changes of a kind that are pending or not sent. */
 function leftOf(kind: keyof ChangeOutcomes, counts: ChangeCounts, outcomes: ChangeOutcomes): number {
   const { done, failed, unknown } = outcomes[kind]
   return Math.max(0, counts[kind] - done - failed.count - unknown.count)
@@ -106,7 +106,7 @@ interface ChangesOfRun {
 }
 
 /**
- * Gets permission for the changes of a run, and returns the run's cost limit.
+ * Requests permission for the changes of a run. Returns the run's cost limit.
  *
  * @throws GdnError if the changes aren't permitted
  */
@@ -137,7 +137,7 @@ export function spendingOfChanges(
  * Sets the cost limit of a run before its changes are sent. Warns about signed transactions, which the limit doesn't
  * affect.
  *
- * @returns the limit that each change carries
+ * @returns the limit to set in the request for each change
  */
 export async function limitChanges(
   deps: Deps,
@@ -170,7 +170,7 @@ async function withProgress(
   }
 }
 
-/** Returns why changes are held back, as the end of a progress line. Empty if they aren't. */
+/** Returns why changes are held back, as the end of a progress line; an empty string if they aren't held back. */
 export function heldText({ held, reason, isUnreachable }: Outcomes): string {
   if (isUnreachable) return ": the server can't be reached, retrying every few seconds"
   const why = held ?? reason
@@ -187,7 +187,7 @@ async function* only(
 const WHAT: Readonly<Record<keyof ChangeOutcomes, string>> = { update: 'update', transfer: 'transfer', burn: 'burn' }
 const KINDS = Object.keys(WHAT) as (keyof ChangeOutcomes)[]
 
-/** Counts the changes by outcome, as fields of the summary. Changes that weren't sent count as pending. */
+/** Returns the numbers of changes by outcome, as fields of the summary. Unsent changes count as pending. */
 export function summaryOf(counts: ChangeCounts, outcomes: ChangeOutcomes): DataRecord {
   const all = Object.values(outcomes)
   const sum = (countIn: (outcomes: Outcomes) => number) => all.reduce((n, one) => n + countIn(one), 0)
@@ -202,10 +202,10 @@ export function summaryOf(counts: ChangeCounts, outcomes: ChangeOutcomes): DataR
 }
 
 /**
- * Adds to the hint of an error how many changes were made before it.
+ * Adds the number of changes that were made before an error to its hint.
  *
  * @param all the number of changes in the plan
- * @param minted the number of mints that were made, or null if nothing was sent
+ * @param minted the number of mints that were made, null if nothing was sent
  * @param again the command that resumes the plan
  */
 export function stoppedAfter(
@@ -235,7 +235,7 @@ export function stoppedAfter(
 
 const MAX_NAMED = 5
 
-/** Returns the error for changes of a plan that didn't take effect, or null if all did. */
+/** Returns the error for changes of a plan that didn't take effect; null if all of them did. */
 export function changesError(counts: ChangeCounts, outcomes: ChangeOutcomes): GdnError | null {
   const first = (outcome: 'failed' | 'unknown') => KINDS.flatMap((kind) => outcomes[kind][outcome].first)
   const details = { failed_rows: first('failed'), unknown_rows: first('unknown') }

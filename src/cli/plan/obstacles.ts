@@ -17,20 +17,20 @@ export interface Obstacle {
 
 /** The impossible changes of a plan. */
 export interface Obstacles {
-  /** The groups in the order of their first change, up to a maximum. */
+  /** The groups, ordered by their first change. Their number is limited. */
   all: Obstacle[]
-  /** The groups that a list of changes shows as one entry, by reason. */
+  /** The groups that a list of changes shows as a single entry, by reason. */
   folded: Map<string, Obstacle>
-  /** Whether any change comes from an edit, which the user can undo. */
+  /** Whether any change is the result of an edit, which the user can undo. */
   areEdits: boolean
 }
 
-/** Maximum number of changes of a group that are shown individually or named. */
+/** Maximum number of changes in a group that are shown or named individually. */
 const MAX_ALIKE = 5
 /** Maximum number of groups. Each failed mint may have a different reason. */
 const MAX_REASONS = 1_000
 
-/** Returns the reason to group by. For rows whose NFTs got IDs, omits the ID. */
+/** Returns the reason by which a change is grouped. For rows whose NFTs got IDs, omits the ID. */
 const reasonOf = ({ reason }: PlannedChange): string => (reason?.startsWith(HAS_ID) === true ? HAS_ID : (reason ?? ''))
 
 /** Groups the impossible changes of a plan by reason. */
@@ -54,27 +54,27 @@ export async function obstaclesOf({ counts, changes }: Pick<ChangePlan, 'counts'
   return { all, folded: new Map([...byReason].filter(([, { count }]) => count > MAX_ALIKE)), areEdits }
 }
 
-/** Returns the group that includes a change, or undefined if the change is shown individually. */
+/** Returns the group of a change; undefined if the change is shown individually. */
 export const groupOf = ({ folded }: Pick<Obstacles, 'folded'>, change: PlannedChange): Obstacle | undefined =>
   change.action === 'impossible' ? folded.get(reasonOf(change)) : undefined
 
 export const foldedCount = ({ folded }: Pick<Obstacles, 'folded'>): number =>
   [...folded.values()].reduce((sum, { count }) => sum + count, 0)
 
-/** Formats the first places of a group: `line 2, line 3 and 28 more`. */
+/** Formats the first places of a group, such as `line 2, line 3 and 28 more`. */
 export function placesText({ count, first }: Obstacle): string {
   const places = first.map((change) => (change.line === null ? safe(change.title) : changePlace(change))).join(', ')
   return count > first.length ? `${places} and ${count - first.length} more` : places
 }
 
-/** Returns the lines of each group for a terminal. The first line lacks the action. */
+/** Returns the lines of each group for a terminal. The first line doesn't include the action. */
 export const groupLines = ({ folded }: Obstacles, columns: number): string[][] =>
   [...folded.values()].map((one) => {
     if (one.reason === HAS_ID) return identifiedLines(one, columns)
     return [wrapLine(` ${placesText(one)}:`, columns), wrapLine(`    ${safe(one.reason)}`, columns)]
   })
 
-/** Returns the lines of the group whose NFTs got IDs: the count, and the first IDs. */
+/** Returns the lines of the group of rows whose NFTs got IDs: the count and the first IDs. */
 function identifiedLines({ count, first }: Obstacle, columns: number): string[] {
   const lines = first.map((change) => {
     const todo = /: (add id=.*) to the row/s.exec(change.reason ?? '')?.[1] ?? change.title
@@ -86,9 +86,9 @@ function identifiedLines({ count, first }: Obstacle, columns: number): string[] 
 /** Maximum number of lines about impossible changes in an error. */
 const MAX_LINES = 5
 
-/** Formats the impossible changes of a plan for an error: each reason on a line, with its places. */
+/** Formats the impossible changes of a plan for an error. Each line has a reason and its places. */
 export function obstaclesText({ all }: Obstacles, impossible: number): string {
-  // Listed individually, because each row needs a different ID.
+  // List these rows individually, because each needs a different ID.
   const lines = all.flatMap((one) =>
     one.reason === HAS_ID
       ? one.first.map((change) => ({ reason: change.reason ?? '', count: 1, first: [change] }))
@@ -102,7 +102,7 @@ export function obstaclesText({ all }: Obstacles, impossible: number): string {
 /**
  * Returns how to resolve impossible changes.
  *
- * @param onlyMint the command that makes only the mints; null if they may be those of another edition
+ * @param onlyMint the command that makes only the mints; null if these may belong to another edition
  */
 export function wayOut({ all, areEdits }: Obstacles, { mint }: { mint: number }, onlyMint: string | null): string {
   const ways: string[] = []

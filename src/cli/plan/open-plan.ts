@@ -18,7 +18,7 @@ export interface PlanFlags extends BatchMintFlags, BeaconFlags {
   takeOver?: boolean
 }
 
-/** Adds the flags that affect what a plan contains. */
+/** Adds the flags that affect the content of a plan. */
 export function addPlanFlags(command: GdnCommand): void {
   addTargetFlags(command)
   command.valueFlag('--run <name>', "Name that identifies the run (the manifest's path)", notEmpty)
@@ -30,16 +30,16 @@ export function addPlanFlags(command: GdnCommand): void {
   addBeaconFlags(command)
 }
 
-/** The rows to plan: of a manifest, or of a saved plan. */
+/** The source of the rows to plan: a manifest or a saved plan. */
 export interface PlanSource {
   options: OpenedManifest['options']
   read: PlanDeps['readManifest']
   isSaved?: boolean
   /** For a saved plan: the labels that the run's label replaces. */
   adoptLabels?: readonly string[]
-  /** For a saved plan: whether to mint new rows even if rows without an ID are missing. */
+  /** For a saved plan: whether to mint new rows even if other rows without an ID are missing. */
   newRows?: boolean
-  /** For a saved plan: whether to mint duplicate rows without a prompt. */
+  /** For a saved plan: whether to mint duplicate rows without asking for confirmation. */
   allowDuplicates?: boolean
   /** Whether to burn NFTs whose rows were removed. */
   prune?: boolean
@@ -53,7 +53,7 @@ export interface PlanSource {
   sealed?: SealedSlots | null
 }
 
-/** Compares a manifest with the server while showing progress, and passes the plan to `use`. */
+/** Compares a manifest with the server and shows progress. Passes the plan to `use`. */
 export async function openPlan<Result>(
   deps: Deps,
   connection: Connection,
@@ -145,7 +145,7 @@ export async function refuseHiddenChanges(
 const NO_TRANSFERS =
   "the collection doesn't let the service transfer its NFTs: its owner can allow it with `gdn collection set --enable-transfer --wallet <owner>`"
 
-/** Returns why NFTs of a collection can't be transferred, or null if they can or it isn't known. */
+/** Returns why NFTs of a collection can't be transferred; null if they can, or if this is unknown. */
 async function noTransfers(
   deps: Deps,
   connection: Connection,
@@ -157,7 +157,7 @@ async function noTransfers(
   return found?.enable_transfer === false ? NO_TRANSFERS : null
 }
 
-/** Returns why the service can't burn NFTs of a collection, or null if it can or it isn't known. */
+/** Returns why the service can't burn NFTs of a collection; null if it can, or if this is unknown. */
 async function noBurns(deps: Deps, connection: Connection, options: OpenedManifest['options']): Promise<string | null> {
   const found = await findCollection(deps, connection, options.contractAddress)
   return found?.enable_burn === false ? 'the collection was created without --enable-burn' : null

@@ -19,8 +19,7 @@ import type { PlanFlags, PlanSource } from './open-plan.ts'
 /**
  * Opens a manifest or a saved plan.
  *
- * @throws GdnError `usage`, `invalid_manifest`, `unreachable`, `wrong_backend`; `refused` for a plan that can't be
- * applied
+ * @throws GdnError `usage`, `invalid_manifest`, `unreachable`, `wrong_backend`; `refused` if the plan can't be applied
  */
 export async function openPlanSource(
   deps: Deps,
@@ -124,7 +123,7 @@ async function optionsOf(
     manifestPath,
     label,
     adopt: header.moved,
-    // The saved plan lists the new rows.
+    // The saved plan already lists the new rows.
     newRows: true,
     runName: run ?? flags.run,
   }
@@ -135,14 +134,14 @@ const otherPlan = (flag: string, message: string) =>
 
 const AGAIN = 'Nothing was sent. Run `gdn plan <manifest> --out <file>` again, and review the plan.'
 
-/** Maximum number of changed rows that the error names. */
+/** Maximum number of changed rows that the error lists. */
 const MAX_CHANGED = 10
 
-/** Returns where the user finds a change: the line of its row, or the row's key if the row was removed. */
+/** Returns where the user can find a change: the line of its row, or the row's key if the row was removed. */
 export const changePlace = ({ line, key }: { line: number | null; key: string } = { line: null, key: '' }): string =>
   line === null ? `row ${safe(key)}` : `line ${line}`
 
-/** Returns the fields of a change for machine-readable output, without those of its row. */
+/** Returns the fields of a change for machine-readable output, without the fields of its row. */
 export const changeRecord = (change: NftChange) => ({
   nft_gdn_id: change.nftGdnId,
   token_id: change.tokenId,
@@ -152,7 +151,7 @@ export const changeRecord = (change: NftChange) => ({
   reference_id: change.reference,
 })
 
-/** Returns the error for a saved plan whose rows have changed since. */
+/** Returns the error for a saved plan whose rows have changed since it was saved. */
 export function changedSince({ count, rows }: ChangePlan['changedSinceSaved']): GdnError {
   const shown = rows.slice(0, MAX_CHANGED).map((row) => `${changePlace(row)} (${row.what})`)
   if (count > shown.length) shown.push(`and ${count - shown.length} more`)

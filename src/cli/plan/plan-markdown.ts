@@ -5,7 +5,7 @@ import { escapeHtml } from '../sheet/html.ts'
 import { groupOf, type Obstacle, type Obstacles, placesText } from './obstacles.ts'
 import { countsOfRows } from './plan-view.ts'
 
-/** Below GitHub's limit of 65,536 characters per comment. */
+/** Maximum number of characters, below GitHub's limit of 65,536 characters per comment. */
 const MAX_CHARS = 60_000
 const MAX_VALUE = 200
 /** Characters reserved for the text after the changes. */
@@ -15,7 +15,7 @@ const END_CHARS = 500
  * Formats a plan as a pull request comment: the counts, and the changes in a collapsed section.
  *
  * External text is in `<code>` elements of HTML blocks, where GitHub doesn't interpret Markdown, mentions, links or
- * issue numbers. The table has no empty line, because that would end its block.
+ * issue numbers. The table contains no empty line, because an empty line would end its HTML block.
  */
 export async function planMarkdown(name: string, plan: ChangePlan, obstacles: Obstacles): Promise<string> {
   const { counts, notes } = plan
@@ -35,7 +35,7 @@ export async function planMarkdown(name: string, plan: ChangePlan, obstacles: Ob
   const seen = new Set<Obstacle>()
   for await (const change of plan.changes()) {
     const group = sameIn(obstacles, change)
-    // The row of the first change shows the whole group.
+    // The whole group is already shown in the row of its first change.
     if (group !== undefined && seen.has(group)) continue
     if (group !== undefined) seen.add(group)
     const n = group?.count ?? 1
@@ -82,15 +82,15 @@ function rowOf({ action, line, title, fields, shown = fields, reason }: PlannedC
   ])
 }
 
-/** Returns the group of a change, unless the change's own reason contains more, such as an ID to add. */
+/** Returns the group of a change. If the change's own reason contains more, such as an ID to add, returns undefined. */
 function sameIn(obstacles: Obstacles, change: PlannedChange): Obstacle | undefined {
   const group = groupOf(obstacles, change)
   return group?.reason === change.reason ? group : undefined
 }
 
 /**
- * Formats a group of impossible changes. Their places are in the title's column, because the line's column holds one
- * line.
+ * Formats a group of impossible changes. Its places are in the title column, because the line column has room for only
+ * one line number.
  */
 const groupRow = (group: Obstacle): string =>
   tableRow(['impossible', '', code(placesText(group)), '', code(group.reason)])
@@ -99,7 +99,7 @@ const tableRow = (cells: readonly string[]): string => `<tr>${cells.map((cell) =
 
 const valueText = (value: string | null): string => (value === null ? 'none' : code(value))
 
-/** Shortens and escapes external text, and returns it as a `<code>` element. */
+/** Shortens and escapes external text. Returns a `<code>` element. */
 function code(text: string): string {
   const short = text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE - 1).toWellFormed()}…` : text
   return `<code>${escapeHtml(safe(short))}</code>`

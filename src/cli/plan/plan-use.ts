@@ -7,7 +7,7 @@ import { type CostReservation, sumOfUses, type WorstUse, worstOfChanges } from '
 type UsedCounts = Record<'update' | 'transfer' | 'burn', number>
 
 /**
- * Returns the gas of a plan's mints, and the counts of its other changes. Omits changes that the server has accepted.
+ * Returns the gas of a plan's mints, and the numbers of its other changes. Omits changes that the server has accepted.
  */
 async function useOf(plan: ChangePlan) {
   const counts = { update: 0, transfer: 0, burn: 0 }
@@ -29,7 +29,7 @@ async function useOf(plan: ChangePlan) {
   }
   for await (const { action, reason } of plan.burns()) if (action === 'burn' && reason !== IN_PROGRESS) counts.burn++
   const meter = await openMeter(dynamic, chunkSize)
-  // A request mints to one receiver.
+  // A request has one receiver.
   for (const { receiver, sender, count } of mints.values()) meter.add(receiver, count, sender)
   return { mints: meter.total(), counts }
 }
@@ -44,7 +44,7 @@ export async function worstOfPlan(plan: ChangePlan, flags: Only): Promise<WorstU
   return sumOfUses([mints.worst, await worstOfCounts(counts, flags)])
 }
 
-/** Returns what a server reserves for a plan. Omits changes that the server has accepted. */
+/** Returns the amount that a server reserves for a plan. Omits changes that the server has accepted. */
 export async function reservedForPlan(plan: ChangePlan, flags: Only): Promise<CostReservation> {
   const { mints, counts } = await useOf(plan)
   return { ...mints.reserved, changes: await worstOfCounts(counts, flags) }
@@ -56,7 +56,7 @@ async function worstOfCounts({ update, transfer, burn }: UsedCounts, { only }: O
   return sumOfUses(await Promise.all(kinds.map(([kind, count]) => worstOfChanges(kind, count))))
 }
 
-/** Returns the typical gas of a plan, or null if it changes NFTs, because only the maximum of a change is known. */
+/** Returns the typical gas of a plan; null if the plan changes NFTs, because only the maximum of a change is known. */
 export async function typicalOfPlan(plan: ChangePlan): Promise<{ gas: bigint; bytes: number } | null> {
   const { update, transfer, burn } = plan.counts
   return update + transfer + burn > 0 ? null : (await useOf(plan)).mints

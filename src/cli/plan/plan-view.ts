@@ -10,9 +10,9 @@ import { wrapLine } from '../text/wrap.ts'
 import { foldedCount, groupLines, groupOf, type Obstacles, wayOut } from './obstacles.ts'
 import { changePlace, changeRecord } from './open-source.ts'
 
-/** Maximum number of changes shown in a terminal, apart from burns and transfers. */
+/** Maximum number of changes shown on a terminal, except burns and transfers. */
 const MAX_SHOWN = 50
-/** Maximum number of burns and transfers shown in a terminal. It is higher because they can't be undone. */
+/** Maximum number of burns and transfers shown on a terminal. It is higher, because they can't be undone. */
 const MAX_FINAL = 500
 const MIN_TITLE = 20
 
@@ -26,13 +26,13 @@ export const PLAN_VIEW: View = {
   cells: ({ changes, ...record }) => ({ ...record, changes: fieldsText(changes as PlannedChange['fields']) }),
 }
 
-/** Returns a change for the machine-readable output. */
+/** Returns a change in the form of machine-readable output. */
 export const planRecord = (change: PlannedChange): DataRecord => {
   const { action, want, line, key, title } = change
   return { action, want, line, key, title, ...changeRecord(change) }
 }
 
-/** Returns a plan note for the machine-readable output. Notes come after the changes. */
+/** Returns a note of the plan in the form of machine-readable output. Notes follow the changes. */
 export const noteRecord = (note: string): DataRecord => ({
   ...Object.fromEntries(PLAN_VIEW.fields.map((field) => [field, null])),
   action: 'note',
@@ -50,7 +50,7 @@ type Groups = Pick<Obstacles, 'folded'>
 
 /**
  * Yields the ungrouped changes that a terminal shows, in this order: impossible changes, which block all others; burns
- * and transfers, which can't be undone; and the others in manifest order.
+ * and transfers, which can't be undone; and other changes in manifest order.
  */
 export async function* firstChanges(plan: ShownPlan, groups: Groups): AsyncGenerator<PlannedChange> {
   const shown = shownCounts(plan.counts, groups)
@@ -77,7 +77,7 @@ async function* first(
   }
 }
 
-/** Returns how many changes of each kind a terminal shows. */
+/** Returns the number of changes of each kind that a terminal shows. */
 function shownCounts(counts: PlanCounts, groups: Groups) {
   const { burn, transfer, mint, update, drift } = counts
   const impossible = counts.impossible - foldedCount(groups)
@@ -91,7 +91,7 @@ function shownCounts(counts: PlanCounts, groups: Groups) {
   }
 }
 
-/** Returns a sentence about the changes that a terminal doesn't show, or null if it shows all. */
+/** Returns a sentence about the changes that a terminal doesn't show; null if it shows all of them. */
 function hiddenText(counts: PlanCounts, groups: Groups): string | null {
   const shown = shownCounts(counts, groups)
   const hidden = changesIn(counts) - foldedCount(groups) - shown.impossible - shown.burn - shown.transfer - shown.others
@@ -104,7 +104,7 @@ function hiddenText(counts: PlanCounts, groups: Groups): string | null {
   return `And ${count(hidden, 'more change')}${named === '' ? '' : `, including ${named}`}.`
 }
 
-/** Formats the first changes of a plan for a terminal. Changed fields are on separate lines. */
+/** Formats the first changes of a plan for a terminal. Each changed field is on a separate line. */
 export async function planLines(
   plan: ShownPlan,
   obstacles: Obstacles,
@@ -138,8 +138,8 @@ export const pendingCount = ({ mint, update, transfer, burn, impossible }: PlanC
   mint + update + transfer + burn + impossible
 
 /**
- * Returns the number of rows that got an ID after their mint and whose pairs `apply` stores, on the server or only
- * locally.
+ * Returns the number of rows that got an ID after their mint, and whose pairing with an NFT `apply` stores on the
+ * server or only locally.
  */
 export const pendingPairs = ({ paired }: Pick<ChangePlan, 'paired'>): number =>
   paired.filter(({ alias, sent }) => alias === 'wanted' || (alias === 'impossible' && sent !== null)).length
@@ -148,8 +148,8 @@ export const pendingPairs = ({ paired }: Pick<ChangePlan, 'paired'>): number =>
 export const changesIn = (counts: PlanCounts): number => pendingCount(counts) + counts.drift
 
 /**
- * Describes what `apply` does, burns first: `Permanently burn 1 NFT, and apply 3 other changes (1 to transfer, 2 to
- * mint)`.
+ * Describes the effect of `apply`, burns first, such as `Permanently burn 1 NFT, and apply 3 other changes (1 to
+ * transfer, 2 to mint)`.
  */
 export function appliedText(counts: PlanCounts): string {
   const { mint, update, transfer, burn } = counts
@@ -160,14 +160,14 @@ export function appliedText(counts: PlanCounts): string {
   return burn === 0 ? `Apply ${changes}` : `${burning}, and apply ${changes}`
 }
 
-/** Describes what `apply --only mint` does: `Mint 1 NFT (2 other changes are skipped by --only mint)`. */
+/** Describes the effect of `apply --only mint`, such as `Mint 1 NFT (2 other changes are skipped by --only mint)`. */
 export function mintedText({ mint, update, transfer, burn, impossible }: PlanCounts): string {
   const left = update + transfer + burn + impossible
   const others = `${count(left, 'other change')} ${left === 1 ? 'is' : 'are'} skipped by --only mint`
   return `Mint ${count(mint, 'NFT')}${left === 0 ? '' : ` (${others})`}`
 }
 
-/** Formats the counts: `1 to transfer, 2 to mint, 97 unchanged`. */
+/** Formats the counts, such as `1 to transfer, 2 to mint, 97 unchanged`. */
 export function countsText(counts: PlanCounts): string {
   const parts = [
     [counts.burn, 'to burn'],
@@ -182,7 +182,7 @@ export function countsText(counts: PlanCounts): string {
   return parts.flatMap(([n, what]) => (n === 0 ? [] : [`${n} ${what}`])).join(', ')
 }
 
-/** Returns the counts without removed rows. */
+/** Returns the counts, excluding removed rows. */
 export const countsOfRows = (counts: PlanCounts): PlanCounts => ({
   ...counts,
   burn: 0,
@@ -191,8 +191,8 @@ export const countsOfRows = (counts: PlanCounts): PlanCounts => ({
 })
 
 /**
- * Returns the summary of a plan. Removed rows are counted separately: `2 rows: 1 to update, 1 unchanged. Removed rows:
- * 1 to burn.` The counts can exceed the number of rows, because a row may have an update and a transfer.
+ * Returns the summary of a plan. Counts removed rows separately, as in `2 rows: 1 to update, 1 unchanged. Removed rows:
+ * 1 to burn.` The counts can exceed the number of rows, because a row may have both an update and a transfer.
  */
 export function summaryText(counts: PlanCounts): string {
   const ofRows = countsOfRows(counts)
@@ -207,8 +207,8 @@ export function summaryText(counts: PlanCounts): string {
 }
 
 /**
- * Returns the command that makes only the mints; null if they may be those of another edition. It includes --new-rows
- * if rows were removed and new rows would be minted.
+ * Returns the command that makes only the mints; null if these may belong to another edition. Includes --new-rows if
+ * rows were removed and new rows would be minted.
  */
 export function onlyMintOf(
   again: string,
@@ -226,8 +226,8 @@ export function onlyMintOf(
 /**
  * Prints the notes and the summary of a plan below its list of changes.
  *
- * @param allText the sentence that says where to find all changes, or null if the list is complete
- * @param onlyMint the command that makes only the mints; null if they may be those of another edition
+ * @param allText the sentence that says where to find all changes, null if the list is complete
+ * @param onlyMint the command that makes only the mints; null if these may belong to another edition
  * @param onlyMints whether changes other than mints are omitted
  */
 export function printPlanNotes(

@@ -6,8 +6,8 @@ import { safe } from '../io/io.ts'
 import type { PlanSource } from './open-plan.ts'
 
 /**
- * Refuses a plan whose mints exceed the maximum supply of the collection. A plan with rows whose outcome is unknown
- * continues with a note, because `apply` must resolve these rows.
+ * Refuses a plan whose mints exceed the maximum supply of the collection. If the plan has rows with an unknown outcome,
+ * prints a note instead, because `apply` must resolve these rows.
  *
  * @throws GdnError `refused`
  */

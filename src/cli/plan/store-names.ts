@@ -11,10 +11,10 @@ import { pendingPairs } from './plan-view.ts'
 type Names = Pick<ChangePlan | RevealPlan, 'relabeled' | 'movedFrom' | 'paired'>
 
 /**
- * Replaces the labels of adopted NFTs, stores the path of a moved manifest with the run, and stores which NFTs belong
- * to rows that got an ID. Call it before anything else is sent.
+ * Replaces the labels of adopted NFTs, updates the manifest path of the run after a move, and stores which NFTs belong
+ * to rows that got an ID. Must be called before anything else is sent.
  *
- * @throws GdnError `refused` if another machine has stored a different label or pair in the meantime
+ * @throws GdnError `refused` if another machine has stored a different label or pair meanwhile
  */
 export async function storeNames(
   { signals: { signal } }: Deps,
@@ -28,14 +28,14 @@ export async function storeNames(
     for await (const page of relabeled.pages()) await relabelOnServer(client, options, page, label)
   }
   if (movedFrom !== null) await storeMove(options)
-  // The server is updated first, because it decides which pairs are valid if another machine stores different ones at
-  // the same time.
+  // Update the server first. If another machine stores different pairs at the same time, the server decides which are
+  // valid.
   await storeAliases(client, options, paired)
   await storePairs(options, paired)
 }
 
 /**
- * Prompts before `storeNames`. Call it only if the plan has nothing else to confirm.
+ * Asks for confirmation of `storeNames`. Must be called only if the plan has nothing else to confirm.
  *
  * @throws GdnError `not_confirmed`
  */

@@ -10,14 +10,14 @@ import type { Io } from '../io/io.ts'
 import type { Choice, Prompts, Question, TextQuestion } from '../io/questions.ts'
 
 /**
- * Returns whether to prompt for missing values. If not, the command fails with an error that names the flag: without a
- * terminal, and in JSON mode, where stderr has only errors.
+ * Returns whether to prompt for missing values. gdn doesn't prompt without a terminal, or in JSON mode, in which stderr
+ * contains only errors. The command then fails with an error that names the flag.
  */
 export function mayAsk(io: Io): boolean {
   return io.interactive && !io.settings.machine
 }
 
-/** Returns the given value. If it is missing, prompts for it where prompts are possible. */
+/** Returns the given value, or prompts for it if it is missing and a prompt is possible. */
 export async function orAsk<Value>(
   io: Io,
   given: Value | undefined,
@@ -28,11 +28,11 @@ export async function orAsk<Value>(
 
 interface BlockchainQuestion {
   message?: string
-  /** Filters the choices. Default: all. */
+  /** Filters the choices. Default: all blockchains. */
   fits?: (blockchain: Blockchain) => boolean
 }
 
-/** Prompts for a blockchain. Each choice says whether it is a testnet. */
+/** Prompts for a blockchain. Each choice shows whether it is a testnet. */
 export async function askBlockchain(io: Io, question: BlockchainQuestion = {}): Promise<Blockchain> {
   const { message = 'Blockchain', fits = () => true } = question
   return await choose(io, {
@@ -43,8 +43,8 @@ export async function askBlockchain(io: Io, question: BlockchainQuestion = {}): 
 }
 
 /**
- * Returns the blockchains to choose from. Networks that were shut down are omitted, although a flag accepts them for
- * embedded chains.
+ * Returns the blockchains to choose from. Omits networks that were shut down, although flags accept them for embedded
+ * chains.
  */
 export function blockchainChoices(): Choice<Blockchain>[] {
   return KNOWN_NAMES.filter((name) => retirementOf(name)?.stillRuns !== false).map((name) => ({
@@ -61,13 +61,16 @@ interface AddressQuestion extends TextQuestion {
   /** The error message for an empty answer. */
   required?: string
   /**
-   * Resolves names such as `@alice`, and permits ENS names, which the caller resolves. Leave it out where names aren't
+   * Resolves names such as `@alice`, and permits ENS names, which the caller resolves. Undefined if names aren't
    * permitted, as for a collection.
    */
   addresses?: (() => Promise<AddressBook>) | undefined
 }
 
-/** Prompts for an address or a name. Validates it for the blockchain, if one is given. Returns an ENS name as such. */
+/**
+ * Prompts for an address or a name. Validates it for the blockchain, if one is specified. Returns an ENS name
+ * unresolved.
+ */
 export async function askAddress(
   io: Io,
   { blockchain, optional = false, required = 'an address is required', addresses, ...question }: AddressQuestion,
@@ -103,7 +106,7 @@ export async function askLine(io: Io, question: TextQuestion): Promise<string> {
   return await askText(io, { check, ...question })
 }
 
-/** Prompts for a collection: one that is recorded on this machine, or another one by its address. */
+/** Prompts for a collection: one from the records of this machine, or another one by its address. */
 export async function askCollection(
   io: Io,
   known: readonly KnownCollection[],
@@ -145,7 +148,7 @@ export async function choose<Value>(
   return await io.prompting(() => asked.choose(question))
 }
 
-/** Prompts for yes or no. For dangerous actions, use `io.confirm`, whose default is no. */
+/** Asks a yes-or-no question. For dangerous actions, use `io.confirm`, whose default is no. */
 export async function askWhether(io: Io, question: Question & { default: boolean }): Promise<boolean> {
   const asked = await prompts(io, question)
   return await io.prompting(() => asked.whether(question))
@@ -154,7 +157,7 @@ export async function askWhether(io: Io, question: Question & { default: boolean
 /**
  * Loads the prompts on first use.
  *
- * @throws GdnError that names the flag if the user can't be prompted
+ * @throws GdnError that names the flag if gdn can't prompt
  */
 async function prompts(io: Io, { flag }: Question): Promise<Prompts> {
   if (!io.interactive) throw cannotPrompt(flag, `Add ${flag}.`)

@@ -3,13 +3,13 @@ import { safe } from '../io/io.ts'
 import { cutToWidth, displayWidth } from '../text/display-width.ts'
 
 const INDENT = '    '
-/** Number of characters shown before the first difference of two long values. */
+/** Number of characters before the first difference of two long values. */
 const LEAD = 16
 const MIN_ROOM = 8
 
 /**
- * Formats changed fields for a terminal, with the old and the new value on one line if they fit, or else on two. Long
- * values are cut to start shortly before their first difference.
+ * Formats changed fields for a terminal. The old and the new value are on one line if they fit, or else on two. Long
+ * values are cut so that they start shortly before their first difference.
  */
 export const changeLines = (fields: readonly FieldChange[], columns: number): string[] =>
   fields.flatMap((change) => linesOf(change, columns - INDENT.length).map((line) => INDENT + line))
@@ -31,8 +31,8 @@ const textOf = (value: string | null) => (value === null ? null : safe(value.rep
 const shown = (text: string | null) => (text === null ? 'none' : `"${text}"`)
 
 /**
- * Returns the offset at which to cut two texts so that their first difference is visible. Cuts at the beginning of a
- * word if possible.
+ * Returns the offset at which to cut two texts so that their first difference is visible. If possible, this is the
+ * beginning of a word.
  */
 function startOf(before: string, after: string, room: number): number {
   let same = 0
@@ -43,7 +43,7 @@ function startOf(before: string, after: string, room: number): number {
   while (displayWidth(before.slice(early, same)) > room / 2) early++
   const word = before.indexOf(' ', early) + 1
   if (word > 0 && word <= same) return word
-  // Doesn't split a surrogate pair.
+  // Don't split a surrogate pair.
   return /[\udc00-\udfff]/.test(before[early] ?? '') ? early - 1 : early
 }
 

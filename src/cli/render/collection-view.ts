@@ -32,7 +32,7 @@ export const COLLECTION_VIEW: View = {
   },
 }
 
-/** Returns a collection in the CLI's form. The API's field `transaction_gdn_ids` contains only one ID. */
+/** Converts a collection to the CLI's form. The API's field `transaction_gdn_ids` contains only one ID. */
 export function collectionData({ transaction_gdn_ids, ...record }: CollectionRecord): DataRecord {
   return { transaction_gdn_id: transaction_gdn_ids, ...record }
 }

@@ -4,18 +4,18 @@ import { plainCell } from './view.ts'
 /** The names of token standards. */
 export const STANDARDS = { erc721: 'ERC-721', erc1155: 'ERC-1155', erc20: 'ERC-20' }
 
-/** Returns an address for display; null for none. */
+/** Returns an address in its displayed form; null if there is none. */
 export const shownAddress = (address: string | null): string | null =>
   address === null ? null : checksumAddress(address)
 
-/** Formats a royalty: `5% to 0x…`, or `none`. */
+/** Formats a royalty, such as `5% to 0x…`, or returns `none`. */
 export const royaltyText = ({ percent, receiver }: { percent: number; receiver: string }): string =>
   percent === 0 ? 'none' : `${percent}% to ${receiver}`
 
-/** Maximum length of a text in a card, such as an image in a data URL. */
+/** Maximum length of a text in a card. An image in a data URL, for example, is longer. */
 const MAX_TEXT = 400
 
-/** Returns a value of a contract as a text that fits in a card. */
+/** Converts a value of a contract to text that fits into a card. */
 export function shortText(value: unknown): string {
   const text = plainCell(value)
   return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}… (${text.length} characters)` : text

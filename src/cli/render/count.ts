@@ -2,12 +2,12 @@ import { count } from '../../core/count.ts'
 
 const STATES = ['deployed', 'burned', 'accepted', 'pending', 'failed', 'unknown', 'abandoned'] as const
 
-/** Returns the word that texts use for the state of rows. Rows in the `pending` field are planned but not sent yet. */
+/** Returns the word for a row state in texts. Rows in the `pending` field are planned but not sent yet. */
 export const wordOfState = (state: string): string => (state === 'pending' ? 'planned' : state)
 
 /**
- * Formats counts by state: `24 rows: 21 deployed, 1 burned, 2 failed`. States without rows are omitted. The input
- * counts burned rows as deployed, but the text doesn't.
+ * Formats counts by state, such as `24 rows: 21 deployed, 1 burned, 2 failed`. Omits states without rows. The input
+ * counts burned rows as deployed too, but the text doesn't.
  */
 export function rowsByState(counts: Readonly<Record<string, unknown>>): string {
   const burned = Number(counts.burned ?? 0)

@@ -6,7 +6,8 @@ import { csvLine } from './view.ts'
 /** Formats the lines of CSV output. */
 export interface Csv {
   /**
-   * Returns the header line. For a spreadsheet, it begins with a byte order mark, which identifies the file as UTF-8.
+   * Returns the header line. For a spreadsheet, the line starts with a byte order mark, which identifies the file as
+   * UTF-8.
    */
   head(names: readonly string[]): string
   line(cells: readonly string[]): string
@@ -17,8 +18,8 @@ const BYTE_ORDER_MARK = '\ufeff'
 /**
  * Returns a CSV formatter for the output flags.
  *
- * @param separator the separator of the manifest that the output belongs to, which the user's spreadsheet program can
- * read. Only used with --for-spreadsheet, so that scripts always get commas.
+ * @param separator the separator of the output's manifest, which the user's spreadsheet program can read. Used only
+ * with --for-spreadsheet, so that scripts always get commas.
  */
 export function createCsv(
   { stdoutTty }: Pick<Io, 'stdoutTty'>,
@@ -27,6 +28,6 @@ export function createCsv(
 ): Csv {
   if (!forSpreadsheet) return { head: (names) => csvLine(names), line: (cells) => csvLine(cells) }
   const line = (cells: readonly string[]) => csvLine(cells.map(escapeCell), separator)
-  // A terminal would show the byte order mark as an escape sequence.
+  // Omit the byte order mark on a terminal, which would show it as an escape sequence.
   return { head: (names) => (stdoutTty ? '' : BYTE_ORDER_MARK) + line(names), line }
 }

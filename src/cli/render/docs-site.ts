@@ -1,12 +1,12 @@
 import type { ErrorCode } from '../../core/errors.ts'
 
-/** URL of the documentation site, without a trailing slash. Empty until the site has an address. */
+/** URL of the documentation site, without a trailing slash. Empty until the site has a URL. */
 export const SITE: string = ''
 
 /** The page in `docs/` that explains every error code. */
 export const ERRORS_PAGE = 'errors.md'
 
-/** Errors whose message and hint are enough. Their section would add nothing. */
+/** Errors whose message and hint already explain the fix, so that a link to their section would add nothing. */
 const NAME_THEIR_FIX: readonly ErrorCode[] = [
   'unexpected',
   'usage',
@@ -31,13 +31,13 @@ const NAME_THEIR_FIX: readonly ErrorCode[] = [
   'art_undecided',
 ]
 
-/** Returns the URL of a section on the site; null while the site has no address. */
+/** Returns the URL of a section on the site; null if the site has no URL yet. */
 export function sectionUrl(page: string, anchor: string, site = SITE): string | null {
   if (site === '') return null
   return `${site}/${page.replace(/(?:(^|\/)README)?\.md$/, (_, folder) => folder ?? '.html')}${anchor === '' ? '' : `#${anchor}`}`
 }
 
-/** Returns where an error's section can be read: its URL or a command. Null for errors that name their fix. */
+/** Returns where to read about an error: a URL or a command. Returns null for errors that explain their fix. */
 export function whereExplained(code: ErrorCode, site = SITE): string | null {
   return NAME_THEIR_FIX.includes(code) ? null : (sectionUrl(ERRORS_PAGE, code, site) ?? `gdn help ${code}`)
 }

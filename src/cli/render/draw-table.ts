@@ -11,9 +11,9 @@ const NO_BORDERS = Object.fromEntries(
 export type PaintCell = (cell: string, row: number | null, column: number) => string
 
 /**
- * Formats a table with aligned columns and without borders. Cells are padded here, and each line is formatted as a
- * separate table. If the library aligned the lines, it would use its own text width, which is wrong for newer emoji and
- * for scripts such as Devanagari.
+ * Formats a table with aligned columns and without borders. Pads the cells itself, and formats each line as a separate
+ * table. If the library aligned the lines, it would use its own text widths, which are wrong for newer emoji and for
+ * scripts such as Devanagari.
  */
 export function drawTable(head: readonly string[], rows: readonly (readonly string[])[], paint: PaintCell): string {
   const widths = head.map((heading, i) =>

@@ -4,10 +4,10 @@ import { heading } from './heading.ts'
 import type { DataRecord, View } from './view.ts'
 
 /**
- * Resolves the fields of `--fields` to the API's names. A field can be a field of the record, a table column by its
- * name or heading, or a path such as `request_metadata.title` or `request_metadata.attribute[0]`.
+ * Resolves the fields in `--fields` to the API's names. A field can be a field of the record, the name or heading of a
+ * table column, or a path such as `request_metadata.title` or `request_metadata.attribute[0]`.
  *
- * @throws GdnError `usage` for an unknown field
+ * @throws GdnError `usage` if a field is unknown
  */
 export function resolveFields(given: readonly string[], view: View): readonly string[] {
   const known = [...view.fields, ...view.columns, ...(view.more ?? [])]
@@ -32,10 +32,10 @@ export function selectFrom(record: DataRecord, fields: readonly string[]): DataR
   return Object.fromEntries(fields.map((field) => [field, valueAt(record, keysOf(field))]))
 }
 
-/** Splits a path into keys: `a[0].b` becomes `a`, `0`, `b`. */
+/** Splits a path into keys. For example, `a[0].b` becomes `a`, `0`, `b`. */
 const keysOf = (field: string): string[] => field.replaceAll(/\[(\d+)\]/g, '.$1').split('.')
 
-/** Returns the value at a path, or undefined if there is none. */
+/** Returns the value at a path; undefined if there is none. */
 function valueAt(value: unknown, [key, ...rest]: readonly string[]): unknown {
   if (key === undefined) return value
   if (value === null || typeof value !== 'object' || !Object.hasOwn(value, key)) return undefined
@@ -43,10 +43,11 @@ function valueAt(value: unknown, [key, ...rest]: readonly string[]): unknown {
 }
 
 /**
- * Finds paths that exist in no record. They are valid, because metadata can have any key, but are probably misspelled.
+ * Finds paths that no record contains. They are valid, because metadata can have any key, but they are probably
+ * misspelled.
  */
 export class PathCheck {
-  /** Paths that haven't been found yet, each with the most similar path of the last record. */
+  /** Paths that weren't found yet, each with the most similar path in the last record. */
   readonly #missing = new Map<string, string | null>()
 
   constructor(fields: readonly string[]) {
@@ -61,7 +62,7 @@ export class PathCheck {
     }
   }
 
-  /** Returns a warning for each path that exists in no record. */
+  /** Returns a warning for each path that no record contains. */
   warnings(): string[] {
     return [...this.#missing].flatMap(([field, near]) =>
       near === null ? [] : [`--fields: no record has ${field}${near === '' ? '' : `. Did you mean ${near}?`}`],
@@ -70,8 +71,8 @@ export class PathCheck {
 }
 
 /**
- * Checks a path against a record. Returns undefined if the path exists or ends early at null. Otherwise, returns the
- * most similar path, or '' if there is none.
+ * Checks a path against a record. Returns undefined if the record contains the path, or null at an earlier part of it.
+ * Otherwise, returns the most similar path, or '' if there is none.
  */
 function nearestPath(record: DataRecord, field: string): string | undefined {
   const keys = keysOf(field)
@@ -80,7 +81,7 @@ function nearestPath(record: DataRecord, field: string): string | undefined {
     if (value === null || value === undefined) return undefined
     if (typeof value !== 'object') return ''
     if (!Object.hasOwn(value, key)) {
-      // A table column needn't be a field of the record.
+      // A table column may not be a field of the record.
       if (index === 0) return undefined
       const near = Array.isArray(value) ? undefined : nearest(key, Object.keys(value))
       return near === undefined ? '' : [...keys.slice(0, index), near, ...keys.slice(index + 1)].join('.')

@@ -11,9 +11,9 @@ const URL_TEXT = /^https?:\/\//
 type Rows = readonly (readonly string[])[]
 
 /**
- * Shortens cells until the table fits on a terminal: first addresses, to their two ends, then the widest columns, and
- * then addresses further. URLs are shortened in the middle. The column `whole` is never shortened, because users copy
- * its values to other commands.
+ * Shortens cells until the table fits on a terminal: first addresses to their two ends, then the widest columns, and
+ * then addresses again. Shortens URLs in the middle. Never shortens the column `whole`, because users copy its values
+ * to other commands.
  */
 export function fitColumns(headings: readonly string[], rows: Rows, available: number, whole: number): string[][] {
   const widths = widthsOf(headings, rows)
@@ -34,7 +34,7 @@ export function fitColumns(headings: readonly string[], rows: Rows, available: n
   )
 }
 
-/** Truncates the cells of one column at the start so that the table fits. Returns null if it still wouldn't fit. */
+/** Truncates the cells of one column at the start so that the table fits; null if it still wouldn't fit. */
 export function fitByStarts(headings: readonly string[], rows: Rows, available: number, column: number) {
   const widths = widthsOf(headings, rows)
   const room = (widths[column] ?? 0) - Math.max(0, total(widths) - available)
@@ -42,7 +42,7 @@ export function fitByStarts(headings: readonly string[], rows: Rows, available: 
   return rows.map((row) => row.map((cell, i) => (i === column ? cutStart(cell, room) : cell)))
 }
 
-/** Truncates a text at the start. Use it where the end matters more, as in a path. */
+/** Truncates a text at the start, for texts such as paths, whose end is more important. */
 function cutStart(text: string, columns: number): string {
   if (displayWidth(text) <= columns) return text
   let kept = ''
@@ -53,7 +53,7 @@ function cutStart(text: string, columns: number): string {
   return `…${kept}`
 }
 
-/** Returns whether a table fits if its addresses are shortened. */
+/** Returns whether a table fits with shortened addresses. */
 export function fitsWithShortAddresses(
   headings: readonly string[],
   rows: Rows,
@@ -67,7 +67,7 @@ function shortAddresses(rows: Rows, whole: number): string[][] {
   return rows.map((row) => row.map((cell, i) => (i !== whole ? shortAddress(cell) : cell)))
 }
 
-/** Returns whether a table fits without shortening. */
+/** Returns whether a table fits without shortened cells. */
 export function fits(headings: readonly string[], rows: Rows, available: number): boolean {
   return total(widthsOf(headings, rows)) <= available
 }
@@ -80,7 +80,7 @@ function widthsOf(headings: readonly string[], rows: Rows): number[] {
 
 const total = (widths: readonly number[]) => widths.reduce((sum, width) => sum + width + GAP, -GAP)
 
-/** Narrows the widest of the permitted columns until the table fits. */
+/** Narrows the widest permitted columns until the table fits. */
 function narrow(widths: number[], available: number, mayBe: (column: number) => boolean): void {
   for (let excess = total(widths) - available; excess > 0; excess = total(widths) - available) {
     const widest = widths.reduce((best, width, i) => (mayBe(i) && width > (widths[best] ?? 0) ? i : best), -1)
@@ -90,10 +90,10 @@ function narrow(widths: number[], available: number, mayBe: (column: number) => 
   }
 }
 
-/** Shortens an address to its first and last characters, and returns any other text unchanged. */
+/** Shortens an address to its first and last characters. Returns any other text unchanged. */
 export const shortAddress = (text: string): string => (ADDRESS.test(text) ? ends(text, 6, 4) : text)
 
-/** Shortens a URL in the middle and drops its scheme, because URLs often differ at the end. */
+/** Shortens a URL in the middle and removes its scheme, because URLs often differ at the end. */
 function shortUrl(url: string, width: number): string {
   const text = displayWidth(url) <= width ? url : url.replace(URL_TEXT, '')
   return text.length <= width ? text : ends(text, Math.ceil((width - 1) / 2), Math.floor((width - 1) / 2))

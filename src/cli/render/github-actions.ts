@@ -9,7 +9,7 @@ import { safe } from '../io/io.ts'
 import { rowsByState, wordOfState } from './count.ts'
 import { keptText } from './kept-text.ts'
 
-/** Maximum number of annotations that GitHub shows for a step. */
+/** Maximum number of annotations that GitHub shows per step. */
 const MAX_ANNOTATIONS = 10
 const MAX_ROWS = 20
 
@@ -33,7 +33,8 @@ export async function annotationsOf(error: GdnError, where: Surroundings): Promi
 }
 
 /**
- * Converts row numbers of CSV files to line numbers. Rows are numbered as in a spreadsheet, and a cell can span lines.
+ * Converts the row numbers of CSV files to line numbers. Rows are numbered as in a spreadsheet, but a cell can span
+ * several lines.
  */
 async function inFiles(annotations: readonly Annotation[], { cwd }: Surroundings): Promise<Annotation[]> {
   const rows = new Map<string, Set<number>>()
@@ -45,7 +46,7 @@ async function inFiles(annotations: readonly Annotation[], { cwd }: Surroundings
   return annotations.map((annotation) => {
     const { file = '', line, message } = annotation
     const fileLine = line === undefined ? undefined : found.get(file)?.get(line)
-    // GitHub expects a character position, but a CSV column is a cell number, so it is omitted.
+    // GitHub expects a character position. A CSV column is a cell number, so omit it.
     return fileLine === undefined ? annotation : { file, line: fileLine, message }
   })
 }
@@ -70,7 +71,7 @@ const REASON_IN = {
 
 type Row = Readonly<Record<string, unknown>>
 
-/** Returns annotations for the rows of a run that have a problem. Returns none if the run has no manifest file. */
+/** Returns annotations for rows of a run that have a problem. Returns none if the run has no manifest file. */
 function rowsOf({ details }: GdnError): Annotation[] {
   const { manifest, ...rows } = recordOf(details)
   if (typeof manifest !== 'string') return []
@@ -87,7 +88,10 @@ function rowsOf({ details }: GdnError): Annotation[] {
 
 const recordOf = (value: unknown): Row => (value !== null && typeof value === 'object' ? (value as Row) : {})
 
-/** Formats a workflow command. Escapes line breaks and separators like command.ts in github.com/actions/toolkit. */
+/**
+ * Formats a workflow command. Escapes line breaks and separators in the same way as command.ts in
+ * github.com/actions/toolkit.
+ */
 async function command({ file, line, column, message }: Annotation, where: Surroundings): Promise<string> {
   const properties = { file: file === undefined ? undefined : await inRepository(file, where), line, col: column }
   const named = Object.entries(properties).flatMap(([name, value]) =>
@@ -99,8 +103,8 @@ async function command({ file, line, column, message }: Annotation, where: Surro
 const escapeData = (text: string) => text.replaceAll('%', '%25').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
 
 /**
- * Returns a path relative to the repository, as GitHub expects. A path outside of it is relative to the current folder,
- * or absolute. Resolves links too, because a run stores the real path of its manifest.
+ * Returns a path relative to the repository, as GitHub expects. A path outside of the repository is relative to the
+ * current folder, or absolute. Also resolves links, because a run stores the real path of its manifest.
  */
 async function inRepository(file: string, { env, cwd }: Surroundings): Promise<string> {
   const path = resolve(cwd, file)
@@ -119,19 +123,19 @@ function below(root: string, file: string): string | null {
   return path.startsWith('..') || isAbsolute(path) ? null : path.replaceAll('\\', '/')
 }
 
-/** The facts about a run in a job summary. */
+/** The data about a run in a job summary. */
 export interface JobSummary
   extends Pick<BatchSummary, 'run' | 'counts' | 'requests' | 'failedRows' | 'unknownRows' | 'stopped'> {
   changes: Pick<ManifestChanges, 'keptAccepted'>
-  /** Null if the run was read from standard input. */
+  /** The path of the manifest; null if the run read standard input. */
   manifestPath: string | null
 }
 
 /**
- * Appends the result of a run to the job summary of GitHub Actions. Does nothing outside of Actions. A failed write is
- * returned rather than thrown, so that it doesn't affect the run.
+ * Appends the result of a run to the job summary of GitHub Actions. Does nothing outside of Actions. Returns a write
+ * error instead of throwing it, so that it doesn't affect the run.
  *
- * @returns the error of the write, or null
+ * @returns the write error; null if there is none
  */
 export async function addJobSummary(summary: JobSummary, where: Surroundings): Promise<unknown> {
   return await addToSummary(summaryText(summary, await manifestLine(summary.manifestPath, where)), where.env)
@@ -140,7 +144,7 @@ export async function addJobSummary(summary: JobSummary, where: Surroundings): P
 /** Errors that stop a run before it can write its own summary. */
 const BEFORE_THE_RUN: ReadonlySet<ErrorCode> = new Set(['invalid_manifest', 'edited_rows', 'seems_minted'])
 
-/** Appends an error to the job summary of GitHub Actions if it stopped a run before the run was opened. */
+/** Appends an error that stopped a run before the run was opened to the job summary of GitHub Actions. */
 export async function addErrorSummary(error: GdnError, where: Surroundings): Promise<void> {
   if (!BEFORE_THE_RUN.has(error.code)) return
   const problems = problemsOf(error)
@@ -148,7 +152,7 @@ export async function addErrorSummary(error: GdnError, where: Surroundings): Pro
   await addToSummary(errorText(error, problems, manifest), where.env)
 }
 
-/** Returns the summary lines that name the manifest, or none if it was read from standard input. */
+/** Returns the summary lines that name the manifest; none if the run read standard input. */
 const manifestLine = async (file: string | null, where: Surroundings): Promise<string[]> =>
   file === null ? [] : [`Manifest: ${inert(await inRepository(file, where))}`, '']
 
@@ -211,7 +215,9 @@ function summaryText(
 
 const MAX_TEXT = 300
 
-/** Escapes external text for Markdown. All characters that could be markup, HTML or part of a link become entities. */
+/**
+ * Escapes external text for Markdown. Converts all characters to entities that could be markup, HTML or part of a link.
+ */
 function inert(text: string): string {
   const short = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text
   return safe(short).replace(/[^\p{L}\p{N}\p{M} ]/gu, (char) => `&#${char.codePointAt(0)};`)

@@ -3,7 +3,7 @@ import type { ResponseOf } from '../../client/api-client.ts'
 export type HistoryEvent = ResponseOf<'getnfthistory'>['events'][number]
 
 /**
- * Describes an event of an NFT in one line.
+ * Describes an event of an NFT on one line.
  *
  * @param textOf formats a value; default: truncates long values
  */
@@ -15,13 +15,13 @@ export function whatOf({ kind, from, to, changes }: HistoryEvent, textOf = short
   return changes.map(({ field, before, after }) => `${field}: ${textOf(before)} to ${textOf(after)}`).join(', ')
 }
 
-/** Describes an event for machine-readable output, with values in full. */
+/** Describes an event for machine-readable output, with untruncated values. */
 export const wholeWhatOf = (event: HistoryEvent): string =>
   whatOf(event, (value) => (value === null ? 'none' : `"${value}"`))
 
 /**
- * Describes an event for a narrow terminal. A transfer shows only the new owner, because earlier events show the old
- * one.
+ * Describes an event for a narrow terminal. For a transfer, names only the new owner, because earlier events name the
+ * old owner.
  */
 export function shortWhatOf(event: HistoryEvent): string {
   const { kind, from, to } = event
@@ -39,6 +39,6 @@ function short(value: string | null): string {
   return `"${value.length <= MAX_SHOWN ? value : `${value.slice(0, MAX_SHOWN).toWellFormed()}…`}"`
 }
 
-/** Shortens a hash to its two ends. */
+/** Shortens a hash to its first and last characters. */
 export const shortHash = (hash: unknown): string | null =>
   typeof hash === 'string' ? `${hash.slice(0, 10)}…${hash.slice(-4)}` : null

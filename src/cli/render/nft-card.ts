@@ -25,7 +25,7 @@ export function titleOf({ request_metadata }: DataRecord): unknown {
   return isRecord(request_metadata) ? request_metadata.title : undefined
 }
 
-/** Returns an NFT as a card for display, with the requested metadata and the result. */
+/** Returns a card for an NFT, with the requested metadata and the result. */
 export function nftCard(record: DataRecord): RecordCard {
   const { request_metadata, files_not_stored: notStored, ...rest } = record
   return [
@@ -58,7 +58,7 @@ function listsOf(metadata: Json, notStored: unknown): RecordCard {
   ]
 }
 
-/** Converts a list of objects, such as `[{key, url}]`, to pairs. Returns any other value unchanged. */
+/** Converts a list of objects such as `[{key, url}]` to pairs. Returns any other value unchanged. */
 function pairs(list: unknown, key: string, textOf: (one: Json) => unknown): unknown {
   if (!Array.isArray(list) || !list.every(isRecord)) return list
   return list.map((one): [unknown, unknown] => [one[key], textOf(one)])

@@ -9,31 +9,31 @@ export type { CardRow, DataRecord, RecordCard, View } from './view.ts'
 
 type Records = readonly DataRecord[] | AsyncIterable<DataRecord>
 
-/** Formats the records of a command. Commands don't know the output mode. */
+/** Formats the records of a command. The command itself doesn't know the output mode. */
 export interface Output {
   readonly mode: OutputMode
-  /** The fields of `--fields`, or undefined for all. */
+  /** The fields from `--fields`; undefined for all fields. */
   readonly fields: readonly string[] | undefined
-  /** Returns the selected fields of a record, with null for missing values. */
+  /** Returns the selected fields of a record. Missing values become null. */
   pick(record: DataRecord): DataRecord
   one(record: DataRecord): Promise<void>
-  /** Prints a list. Streams it unless it is a table on a terminal. */
+  /** Prints a list. Streams the list unless it is a table on a terminal. */
   many(records: Records): Promise<void>
 }
 
 interface OutputSettings {
   /**
-   * Path of the manifest that the output belongs to, `-` for standard input, or null. CSV for a spreadsheet uses the
-   * manifest's separator.
+   * Path of the manifest to which the output belongs; `-` for standard input; null if there is none. CSV for a
+   * spreadsheet uses the manifest's separator.
    */
   manifest?: string | null | undefined
-  /** A field with a secret that can't be printed again. Output flags that would omit it are rejected. */
+  /** A field that contains a secret and can't be printed again. Output flags that would omit the field are rejected. */
   shownOnce?: string | undefined
 }
 
 /**
- * Creates the output for the given flags. Call it before anything is sent, so that a command with invalid flags has no
- * effect. Fields have the API's names. JSON output is an object for one record and an array for a list.
+ * Creates the output for the given flags. Must be called before anything is sent, so that a command with invalid flags
+ * has no effect. Fields have the API's names. JSON output is an object for a single record, and an array for a list.
  */
 export function createOutput(
   io: Io,
@@ -46,7 +46,7 @@ export function createOutput(
   const fields = flags.fields && resolveFields(flags.fields, view)
   if (shownOnce !== undefined) requireField(shownOnce, mode, fields)
   const cellsOf = (record: DataRecord) => view.cells?.(record) ?? record
-  // Machine-readable output has raw values. For table columns that aren't fields, it has the content of the cells.
+  // Machine-readable output contains raw values, and the cell content of table columns that aren't fields.
   const paths = new PathCheck(fields ?? [])
   const selected = (record: DataRecord): DataRecord => {
     if (fields === undefined) return record
@@ -124,7 +124,7 @@ async function separatorOf(manifest: string | null | undefined): Promise<string 
   return (await readCsvHeader(manifest))?.separator
 }
 
-/** Returns whether a flag requests output. Some commands print only a note otherwise. */
+/** Returns whether a flag requests output. Without such a flag, some commands print only a note. */
 export function isAskedFor({ json, output, fields }: OutputFlags): boolean {
   return json === true || output !== undefined || fields !== undefined
 }
@@ -139,13 +139,13 @@ function requireField(field: string, mode: OutputMode, fields: readonly string[]
   })
 }
 
-/** Returns the ID as a line, or an empty string if the record has no ID yet. */
+/** Returns the ID as a line; an empty string if the record has no ID yet. */
 function idLine(record: DataRecord, view: View): string {
   const id = plainCell(record[view.id])
   return id === '' ? '' : `${id}\n`
 }
 
-/** @throws GdnError `usage` for contradictory flags */
+/** @throws GdnError `usage` if flags contradict each other */
 function outputMode(flags: Pick<OutputFlags, 'json' | 'output'>): OutputMode {
   if (flags.json && flags.output !== undefined && flags.output !== 'json') {
     throw new GdnError('usage', `--json and --output ${flags.output} contradict each other`, {
@@ -171,7 +171,7 @@ async function printLines(io: Pick<Io, 'data'>, records: Records, line: (record:
   if (text !== '') await io.data(text)
 }
 
-/** Streams a list as one JSON array. It may have a million records. */
+/** Streams a list as a single JSON array, because a list may have a million records. */
 async function printJsonList(io: Io, records: Records, pick: (record: DataRecord) => DataRecord): Promise<void> {
   const [open, between, close] = io.stdoutTty ? ['[\n  ', ',\n  ', '\n]\n'] : ['[', ',', ']\n']
   let first = true

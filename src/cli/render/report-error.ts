@@ -56,7 +56,7 @@ function knownText(io: Io, error: GdnError): string {
 }
 
 interface ProblemLines {
-  /** Replaces the first line of the error if its problem occurs many times. */
+  /** Replaces the first line of the error if its problem occurs many times; undefined otherwise. */
   first: string | undefined
   others: string[]
   /** Whether the error's hint applies only to its first problem. */
@@ -65,7 +65,7 @@ interface ProblemLines {
 
 /**
  * Formats the problems of an error. A problem that occurs many times takes one line. Each hint is shown once, below the
- * first problem that has it.
+ * first problem to which it applies.
  */
 function problemLines({ message, hint, details }: GdnError): ProblemLines {
   const problems = problemsOf(details)
@@ -102,7 +102,7 @@ function problemLines({ message, hint, details }: GdnError): ProblemLines {
 
 const kindOf = ({ message, hint, place = {} }: Problem): string => JSON.stringify([message, hint, place.file])
 
-/** Describes how often a problem occurs, and where it occurs first. */
+/** Describes how often a problem occurs, and its first places. */
 function placesText(problems: readonly Problem[]): string {
   const places = problems.slice(0, MAX_ALIKE_SHOWN).map(({ place = {} }) => place)
   const where = places.every(({ line }) => line !== undefined)
@@ -111,14 +111,16 @@ function placesText(problems: readonly Problem[]): string {
   return ` (${problems.length} times: ${where}, …)`
 }
 
-/** Returns `details.issues`, which errors about several problems have. The first issue is also the error's message. */
+/**
+ * Returns `details.issues`, which errors with several problems contain. The first issue is also the error's message.
+ */
 function problemsOf(details: unknown): Problem[] {
   if (details === null || typeof details !== 'object' || !('issues' in details) || !Array.isArray(details.issues))
     return []
   return details.issues
 }
 
-/** Returns the total number of problems. `details.issues` may have only the first ones. */
+/** Returns the total number of problems. `details.issues` may contain only the first ones. */
 function issueCount(details: unknown): number {
   const found = problemsOf(details).length
   const { issue_count: all } = (details ?? {}) as { issue_count?: unknown }

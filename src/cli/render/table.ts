@@ -6,12 +6,12 @@ import { wrap } from '../text/wrap.ts'
 import { heading } from './heading.ts'
 import { type DataRecord, plainCell, type RecordCard, type View } from './view.ts'
 
-/** Values are only wrapped if at least this many columns are left for them. */
+/** Minimum number of columns for values. With fewer columns, values aren't wrapped. */
 const MIN_VALUE_WIDTH = 20
 
 /**
- * Formats a record of a list for output that isn't a terminal: tab-separated cells in full, without a header. An empty
- * `error` is omitted.
+ * Formats a record of a list for output that isn't a terminal: complete, tab-separated cells without a header. Omits an
+ * empty `error`.
  */
 export function tabbedLine(record: DataRecord, columns: readonly string[]): string {
   const cells = columns.map((column) => safe(plainCell(record[column])))
@@ -22,7 +22,8 @@ export function tabbedLine(record: DataRecord, columns: readonly string[]): stri
 type TableView = Pick<View, 'columns' | 'id' | 'sparse' | 'plural' | 'yields'> & { dropsId: boolean }
 
 /**
- * Formats a list as an aligned table for a terminal. `withoutIds` tells whether the terminal was too narrow for IDs.
+ * Formats a list as an aligned table for a terminal. `withoutIds` indicates whether the terminal was too narrow for
+ * IDs.
  */
 export async function renderTable(
   io: Io,
@@ -39,7 +40,7 @@ export async function renderTable(
     (dropsId ? fitsWithShortAddresses : fits)(some.map(heading), rowsOf(some), io.columns, some.indexOf(id))
   const status = io.settings.quiet ? null : oneStatus(records)
   const without = (some: readonly string[], column: string) => some.filter((one) => one !== column)
-  // A status that all records share is less useful than the IDs, so it is the first column to leave out.
+  // A status that all records share is less useful than the IDs, so omit its column first.
   const withoutIds = dropsId && !hasRoom(status === null ? filled : without(filled, 'status'))
   const wanted = withoutIds ? without(filled, id) : filled
   let used = status === null || hasRoom(wanted) ? wanted : without(wanted, 'status')
@@ -53,7 +54,7 @@ export async function renderTable(
     rows = cut ?? rowsOf(used)
   }
   const fitted = fitColumns(used.map(heading), rows, io.columns, used.indexOf(id))
-  // A table whose lines would wrap is hard to read, so each record is shown as a card.
+  // If lines would wrap, the table would be hard to read, so show each record as a card.
   if (!fits(used.map(heading), fitted, io.columns)) {
     const cards = records.map((record) => used.map((column) => [column, shown(column, record[column])] as const))
     return { text: cards.map((card) => renderCard(io, card)).join('\n'), withoutIds }
@@ -67,14 +68,17 @@ export async function renderTable(
   return { text: `${drawn}\n`, withoutIds }
 }
 
-/** Returns the status that all records share, or null. A column for it can be left out to make room. */
+/**
+ * Returns the status that all records share; null if they differ. If there isn't enough room, the status column can be
+ * omitted.
+ */
 function oneStatus(records: readonly DataRecord[]): string | null {
   const [first, ...others] = records.map(({ status }) => status)
   return typeof first === 'string' && others.length > 0 && others.every((status) => status === first) ? first : null
 }
 
 /**
- * Formats one record with one field per line. A terminal shows only fields with values, and other output has all
+ * Formats a record with one field per line. A terminal shows only fields that have values. Other output contains all
  * fields.
  */
 export function renderOne(io: Io, record: DataRecord, view: View, fields: readonly string[] | undefined): string {
@@ -105,7 +109,7 @@ function renderCard(io: Io, card: RecordCard): string {
 const isEmpty = (value: unknown) =>
   value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0)
 
-/** Formats a value on as many lines as needed: each pair on its own line, and text wrapped between words. */
+/** Formats a value on as many lines as needed: each pair on a separate line, and text wrapped between words. */
 function linesOf(value: unknown, room: number): string[] {
   if (isPairs(value)) {
     const width = Math.max(...value.map(([key]) => displayWidth(safe(key))))
@@ -128,11 +132,11 @@ function isPairs(value: unknown): value is [string, unknown][] {
   )
 }
 
-/** Formats a value for a table cell. Times are local and have minute precision. */
+/** Formats a value for a table cell. Times are local and precise to the minute. */
 const shown = (column: string, value: unknown): string =>
   safe(isTime(column) && typeof value === 'string' ? localTimeIn(value, 'minute') : humanCell(value))
 
-/** Formats a value for people: booleans as yes and no, lists of words separated by commas. */
+/** Formats a value for people: booleans as yes or no, and lists with commas between the words. */
 function humanCell(value: unknown): string {
   if (typeof value === 'boolean') return value ? 'yes' : 'no'
   return isWords(value) ? value.join(', ') : plainCell(value)
@@ -141,13 +145,13 @@ function humanCell(value: unknown): string {
 const isWords = (value: unknown): value is string[] =>
   Array.isArray(value) && value.every((one) => typeof one === 'string')
 
-/** Returns whether a field contains a time, judging by its name. */
+/** Returns whether a field contains a time, according to its name. */
 const isTime = (field: string) => /(?:^|_)(?:at|date|since)$/.test(field)
 
 const withLocalTime = (field: string, value: unknown) =>
   isTime(field) && typeof value === 'string' ? localTimeIn(value) : value
 
-/** Returns the headings of fields. If two would be equal, the second one is the field's full name. */
+/** Returns the headings of fields. If two headings would be equal, the second one is the full field name. */
 function distinctHeadings(fields: readonly string[]): string[] {
   const short = fields.map(heading)
   return short.map((text, i) =>

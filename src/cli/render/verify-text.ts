@@ -1,8 +1,8 @@
 import type { Verification } from '../../verify/verify.ts'
 
 /**
- * Describes the differences that a verification found, or why the NFT couldn't be read. Returns null if everything is
- * as requested.
+ * Describes the differences that a verification found, or why the NFT couldn't be read. Returns null if the NFT matches
+ * its request.
  */
 export function verifyText(verification: Verification): string | null {
   if (verification.verified === true) return null

@@ -1,29 +1,30 @@
-/** How a command's records are printed: their fields, the columns of a table, and the field that is the ID. */
+/** How to print a command's records: their fields, the columns of the table, and the ID field. */
 export interface View {
   fields: readonly string[]
   columns: readonly string[]
   id: string
-  /** The plural noun for the records (default: `records`), as in `All 2 events have the status deployed`. */
+  /** The plural noun for the records, as in `All 2 events have the status deployed`. Default: `records`. */
   plural?: string | undefined
-  /** Whether to leave out the ID column if the terminal is too narrow for all cells. */
+  /** Whether to omit the ID column if the terminal is too narrow for all cells. */
   dropsId?: boolean
-  /** Columns to leave out if they are empty or 0 in all records. */
+  /** Columns to omit if they are empty or 0 in all records. */
   sparse?: readonly string[] | undefined
-  /** A column that makes room for the others: its cells are truncated at the start, or it is omitted. */
+  /** A column that makes room for others: its cells are truncated at the start, or the column is omitted. */
   yields?: string | undefined
-  /** Returns the table cells of a record if some of them aren't fields. */
+  /** Returns the table cells of a record. Needed if some cells aren't fields. */
   cells?: ((record: DataRecord) => DataRecord) | undefined
   /** Names of cells that `--fields` accepts although they are neither fields nor default columns. */
   more?: readonly string[]
-  /** Returns the card that a terminal shows for one record, if it shows more than the fields. */
+  /** Returns the card for a record on a terminal. Needed if the card contains more than the fields. */
   card?(record: DataRecord): RecordCard
   /**
-   * Formatters for fields whose value is an object or has a unit. A terminal shows their results, even with --fields.
+   * Formatters for fields whose value is an object or has a unit. A terminal shows the formatted values, even with
+   * --fields.
    */
   forms?: Readonly<Record<string, (value: unknown) => unknown>>
 }
 
-/** A field or label, and its value. A list of pairs is shown with one pair per line. */
+/** A field or label, and its value. If the value is a list of pairs, each pair is on a separate line. */
 export type CardRow = readonly [name: string, value: unknown]
 
 export type RecordCard = readonly CardRow[]
@@ -31,7 +32,7 @@ export type RecordCard = readonly CardRow[]
 /** A record that a command prints. Its fields have the API's names. */
 export type DataRecord = Readonly<Record<string, unknown>>
 
-/** Returns a record for display. The API returns the zero address as the owner of a burned NFT, which has none. */
+/** Returns a record for display. For a burned NFT, removes the owner, which the API returns as the zero address. */
 export const withBurned = (record: DataRecord): DataRecord =>
   record.burned === true ? { ...record, status: 'burned', receiver_wallet_address: null } : record
 
@@ -40,7 +41,7 @@ export function plainCell(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
-/** Formats cells as a line of CSV (RFC 4180). */
+/** Formats cells as a CSV line (RFC 4180). */
 export function csvLine(cells: readonly string[], separator = ','): string {
   const quoted = (text: string) =>
     /[",\r\n]/.test(text) || text.includes(separator) ? `"${text.replaceAll('"', '""')}"` : text

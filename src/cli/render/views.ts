@@ -1,7 +1,7 @@
 import { nftCard, titleOf } from './nft-card.ts'
 import { type View, withBurned } from './view.ts'
 
-/** The view of an NFT, with data from the server and from this machine. */
+/** The view of an NFT, with data from both the server and this machine. */
 export const NFT_VIEW: View = {
   fields: [
     'nft_gdn_id',
@@ -37,10 +37,10 @@ export const NFT_VIEW: View = {
   card: nftCard,
 }
 
-/** Like `NFT_VIEW`, with the fields that only the response to a mint has. */
+/** Like `NFT_VIEW`, plus the fields that only the response to a mint contains. */
 export const MINTED_VIEW: View = { ...NFT_VIEW, fields: [...NFT_VIEW.fields, 'accepted_date'] }
 
-/** Like `MINTED_VIEW`, for an NFT that was minted to its sender first. */
+/** Like `MINTED_VIEW`, for an NFT that is minted to its sender before the transfer. */
 export const GRANTED_VIEW: View = { ...MINTED_VIEW, fields: [...MINTED_VIEW.fields, 'sender_wallet_address'] }
 
 export const TRANSFER_VIEW: View = {

@@ -24,7 +24,7 @@ export const bodyField: Parse<BodyField> = (raw, flag) => {
   return { key, value: isJson ? parseStrictJson(pair.value, flag, 'invalid_input') : pair.value, isElement }
 }
 
-/** Removes `$schema`, which names the JSON Schema for editors, from the text of a JSON object. */
+/** Removes `$schema` from the text of a JSON object. Editors use it to find the JSON Schema. */
 function withoutSchema(text: string): string {
   const members = membersOf(text, text.indexOf('{'))
   const at = members.findIndex(({ key }) => key === '$schema')
@@ -35,17 +35,20 @@ function withoutSchema(text: string): string {
   return `{${text.slice(rest)}`
 }
 
-/** A request body as it is sent, and as a parsed value. */
+/** A request body: the text to send, and the parsed value. */
 export interface Body {
   text: string
   value: Record<string, unknown>
 }
 
-/** Returns the request body from a file, from fields, or from both. Fields add to the file or replace parts of it. */
+/**
+ * Returns the request body from a file, from fields, or from both. Fields are added to the file's content or replace
+ * parts of it.
+ */
 export async function readApiBody(io: Io, file: string | undefined, fields: readonly BodyField[]): Promise<Body> {
   const text = file === undefined ? '{}' : await readInput(io, file)
   const body = parseRequest(text, file === undefined ? '--field' : nameOfInput(file))
-  // Sent as written, because parsing and formatting would round large numbers.
+  // Send the text unchanged, because parsing and formatting would round large numbers.
   if (fields.length === 0) return { text: withoutSchema(text.replace(/^\ufeff/, '')), value: body }
   const isGiven = new Set<string>()
   for (const { key, value, isElement } of fields) {

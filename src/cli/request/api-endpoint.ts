@@ -3,10 +3,10 @@ import type { RawEndpoint } from '../../client/api-client.ts'
 import { GdnError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
 
-/** Endpoints that `gdn api` accepts by name: all that take JSON. */
+/** Endpoints that `gdn api` accepts by name: all endpoints that accept JSON. */
 export const JSON_ENDPOINTS = ENDPOINT_NAMES.filter((name) => name !== 'files')
 
-/** Returns an endpoint by its name or path. Accepts other paths below /api/ too, which only the server may know. */
+/** Returns an endpoint by name or path. Accepts any path below /api/, because a server may have other endpoints. */
 export function endpointNamed(word: string): RawEndpoint {
   refuseWallets(word)
   const path = word.startsWith('api/') ? `/${word}` : word
@@ -31,7 +31,7 @@ export function endpointNamed(word: string): RawEndpoint {
 }
 
 /**
- * Refuses URLs, and wallet generation, whose response contains a private key that must not be printed on a terminal.
+ * Refuses URLs. Also refuses wallet generation, because the response contains a private key that must not be printed.
  */
 function refuseWallets(word: string): void {
   const isUrl = /^[a-z][a-z0-9+.-]*:/i.test(word)
@@ -48,7 +48,7 @@ function refuseWallets(word: string): void {
   })
 }
 
-/** Returns whether a request may change something. True for paths that aren't in the API contract. */
+/** Returns whether a request may change something. Returns true for paths that aren't in the API contract. */
 export async function mayHaveEffect(endpoint: RawEndpoint): Promise<boolean> {
   return 'path' in endpoint || (await loadEndpoint(endpoint.name)).creates !== null
 }

@@ -17,27 +17,27 @@ interface Change {
   note: string
   blockchain: Blockchain
   contract: string
-  /** Identifies the operation: requests with equal content are the same operation. */
+  /** Identifies the operation. Requests with equal content are the same operation. */
   content: object
-  /** Prompts for confirmation and returns the request. `limit` is the cost limit of the operation, in wei. */
+  /** Asks for confirmation and returns the request. `limit` is the cost limit of the operation, in wei. */
   request(limit: bigint | null): Promise<object>
-  /** Called before a request with an unknown outcome is sent again. Throws to refuse it. */
+  /** Called before a request with an unknown outcome is sent again. Throws to refuse the repetition. */
   checkRepetition?: () => Promise<void>
-  /** The reference ID of a change that any machine makes only once. Default: the ID of the operation. */
+  /** The reference ID of a change that all machines together make only once. Default: the ID of the operation. */
   reference?: string
   /**
-   * The run that includes the operation, and its limit, if the run's requests were permitted together. Default: a
+   * The run that contains the operation, and its limit, if the run's requests were permitted together. Default: a
    * separate run.
    */
   limit?: RunLimit
-  /** The name of the operation in messages, such as `the update`. */
+  /** Name of the operation in messages, such as `the update`. */
   what: string
 }
 
 /**
  * Sends a change of NFTs or their collection at most once, and waits until its transaction is final.
  *
- * @param print receives what is known about the transaction, even if the change failed or is still pending
+ * @param print receives the known data about the transaction, even if the change failed or is still pending
  */
 export async function changeOnce(
   deps: Deps,

@@ -38,8 +38,8 @@ const METADATA_FLAG: Readonly<Record<string, string>> = {
 }
 
 /**
- * Validates a request against the API contract before anything is sent. Reports all problems at once, each with its
- * flag or, for a file, its field.
+ * Validates a request against the API contract before anything is sent. Reports all problems at once. Each problem
+ * names its flag or, in a file, its field.
  *
  * @throws GdnError `invalid_input`
  */
@@ -79,7 +79,7 @@ function toProblem(issue: FieldIssue, request: Record<string, unknown>, file: st
 }
 
 /**
- * Returns whether the error quotes a value. It quotes wrong addresses, like the errors of other flags, but nothing as
+ * Returns whether the error quotes a value. It quotes invalid addresses, like the errors of other flags, but nothing as
  * long as a private key.
  */
 const isShown = (name: string, value: unknown) =>
@@ -95,7 +95,7 @@ function placeOf({ path, field }: FieldIssue, request: Record<string, unknown>, 
   return { flag: METADATA_FLAG[inMetadata] ?? `--extra ${inMetadata}` }
 }
 
-/** Returns the flag that adds a file with this key to an NFT. */
+/** Returns the flag that adds a file with the given key to an NFT. */
 export const mediaFlag = (key: unknown): string =>
   key === 'image' ? '--image' : `--media ${typeof key === 'string' ? key : ''}`.trimEnd()
 

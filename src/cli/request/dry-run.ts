@@ -3,7 +3,7 @@ import type { Settings } from '../../config/settings.ts'
 import type { Connection, Deps } from '../deps.ts'
 import type { Io } from '../io/io.ts'
 
-/** Prints the request that would be sent. The server needn't be running. */
+/** Prints the request that would be sent. The server doesn't need to be running. */
 export async function printDryRun(io: Io, settings: Settings, name: EndpointName, body: unknown): Promise<void> {
   const server = await settings.server().catch(() => null)
   const { path } = await loadEndpoint(name)
@@ -13,7 +13,10 @@ export async function printDryRun(io: Io, settings: Settings, name: EndpointName
   io.note('Nothing was sent (--dry-run).')
 }
 
-/** Connects to the server of a dry run, to check what it supports. Returns null if no server or key is configured. */
+/**
+ * Connects to the server in a dry run, to check which features it supports. Returns null if no server or key is
+ * configured.
+ */
 export async function connectDryRun(deps: Deps, settings: Settings): Promise<Connection | null> {
   return await deps.connect(settings).catch(() => null)
 }

@@ -9,18 +9,18 @@ import { type Io, safe } from '../io/io.ts'
 export interface EnsContext {
   settings: Pick<Settings, 'ensRpcUrl'>
   flags: EnsFlags
-  /** The network of the request. Its record of the name is used. */
+  /** The network of the request. Names are resolved for this network. */
   blockchain: unknown
 }
 
-/** The addresses that a command has shown, by name and blockchain: each is resolved once. */
+/** The addresses that a command has already printed, by name and blockchain, so that each name is resolved once. */
 const shown = new WeakMap<Io, Map<string, string>>()
 
-/** The names in the fields of a command's request, with their addresses. */
+/** The names in the fields of a command's request, and their addresses. */
 const written = new WeakMap<Io, Map<string, { name: string; address: string }>>()
 
 /**
- * Returns the content that identifies a request: with the ENS names that were written, because a repeated command must
+ * Returns the content that identifies a request. It contains the ENS names as typed, because a repeated command must
  * find its operation even if a name has another address by then.
  */
 export function withWrittenNames(io: Io, content: unknown): unknown {
@@ -32,7 +32,7 @@ export function withWrittenNames(io: Io, content: unknown): unknown {
 
 const isSame = (value: unknown, address: string) => typeof value === 'string' && sameAddress(value, address)
 
-/** Returns a request with the ENS name of its receiver, if the receiver was written as one. */
+/** Returns a request with the receiver's ENS name, if the user typed a name. */
 export function withReceiverName(io: Io, request: object): object {
   const receiver = written.get(io)?.get('receiver_wallet_address')
   if (receiver === undefined || !('receiver_wallet_address' in request)) return request
@@ -42,7 +42,7 @@ export function withReceiverName(io: Io, request: object): object {
 }
 
 /**
- * Says which ENS names had other addresses when the request of an operation was sent, which keeps these.
+ * Prints which ENS names had other addresses when an operation's request was sent. The request keeps these addresses.
  *
  * @param body the request as JSON
  */
@@ -58,9 +58,9 @@ export function noteMovedNames(io: Io, body: string): void {
 }
 
 /**
- * Returns the fields with addresses in place of ENS names such as `alice.eth`. Shows each name with its address.
+ * Returns the fields with ENS names such as `alice.eth` replaced by addresses. Prints each name and its address.
  *
- * @param placeOf returns where the value of a field is from, for messages
+ * @param placeOf returns the place from which a field's value comes, for messages
  * @throws GdnError `usage`, `refused` before anything is sent
  */
 export async function resolveEnsFields<Fields extends object>(
@@ -122,7 +122,7 @@ async function resolveAll(
 
 const keyOf = (name: string, network: NameNetwork): string => `${network.chainId} ${name}`
 
-/** Errors about the node have a place of their own. */
+/** Adds a place to an error, unless the error is about the node and already has one. */
 const placed = (error: unknown, place: Place): unknown =>
   error instanceof GdnError && !isPlaced(error) ? error.with({ place }) : error
 

@@ -21,13 +21,13 @@ interface Refusing {
 /**
  * Refuses an intent that differs from the one that was shown.
  *
- * @param isBegun whether parts of it may be done already, so that they are missing from `now`
- * @param hint what the user can do
- * @param without why a shown part may be missing from `now`
- * @throws GdnError `refused`, which names the first difference
+ * @param isBegun whether parts of the intent may already be done. They may be missing from `now`.
+ * @param hint how the user can continue
+ * @param without the reason why a shown part may be missing from `now`
+ * @throws GdnError `refused`. The error names the first difference.
  */
 export function refuseChanged(shown: Intent, now: Intent, { isBegun, hint, without }: Refusing): void {
-  // The shown intent was stored as JSON, which has no undefined fields.
+  // The shown intent was stored as JSON, which can't contain undefined fields.
   const present = JSON.parse(JSON.stringify(now)) as Intent
   const names = Object.keys({ ...present, ...(isBegun ? {} : shown) })
   for (const name of names) {
@@ -37,7 +37,7 @@ export function refuseChanged(shown: Intent, now: Intent, { isBegun, hint, witho
   }
 }
 
-/** Returns the first difference, at the deepest path that exists in both values. */
+/** Returns the first difference, at the deepest path that both values have. */
 function differenceOf(before: unknown, after: unknown, path: string): Difference | null {
   if (isDeepStrictEqual(before, after)) return null
   if (isRecord(before) && isRecord(after)) {
@@ -60,7 +60,7 @@ function sentenceOf(
     : `${path} changed from ${old} to ${present} after it was shown`
 }
 
-/** Formats a value for an error, or returns null if it is too long. */
+/** Formats a value for an error; null if the value is too long. */
 function textOf(value: unknown): string | null {
   const text =
     value === undefined || value === null ? 'none' : typeof value === 'string' ? value : JSON.stringify(value)

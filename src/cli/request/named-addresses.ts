@@ -13,7 +13,7 @@ export const NAMED_FIELDS = ['receiver_wallet_address', 'sender_wallet_address',
 const isName = (value: unknown): value is string => typeof value === 'string' && value.startsWith('@')
 
 /**
- * Replaces names such as `@alice` in all address flags. ENS names such as `alice.eth` are only normalized, because the
+ * Replaces names such as `@alice` in all address flags. Only normalizes ENS names such as `alice.eth`, because the
  * command resolves them when it knows the blockchain.
  */
 export async function nameFlags(command: GdnCommand, open: OpenBook): Promise<void> {
@@ -37,7 +37,8 @@ async function checkedEns(name: string, place: Place): Promise<string> {
 }
 
 /**
- * Rejects `alice` if `@alice` is known on this machine. Commands themselves reject other words that aren't addresses.
+ * Rejects `alice` if the name `@alice` exists on this machine. Commands themselves reject other words that aren't
+ * addresses.
  */
 async function refuseBareName(value: unknown, flag: string, open: OpenBook): Promise<void> {
   if (typeof value !== 'string' || /^0x/i.test(value) || nameProblem(value) !== null) return
@@ -65,13 +66,13 @@ export async function nameFields(
 }
 
 /**
- * Returns the address of the configured wallet, or its ENS name. A name on this machine is resolved here rather than
- * when the configuration is loaded, so that a wrong name doesn't break commands that don't use the wallet.
+ * Returns the address or the ENS name of the configured wallet. A name on this machine is resolved here rather than
+ * when the configuration is loaded, so that a wrong name affects only commands that use the wallet.
  */
 export async function configuredWallet({ wallet }: Settings, open: OpenBook): Promise<string | undefined> {
   if (wallet === null || !isName(wallet.value)) return wallet?.value
   return (await open()).resolve(wallet.value, placeOfWallet(wallet))
 }
 
-/** Returns the place of the configured wallet, for messages. */
+/** Returns the location of the configured wallet, for messages. */
 export const placeOfWallet = (wallet: Settings['wallet']): Place => ({ flag: `the wallet of ${wallet?.from}` })

@@ -45,16 +45,16 @@ type WantedByCommand = Omit<
   'origin' | 'backend' | 'again' | 'operationId' | 'mayForget' | 'permit' | 'request'
 > &
   Pick<Spending, 'findBlockchain'> & {
-    /** Prompts for confirmation and returns the request. `limit` is the cost limit of the operation, in wei. */
+    /** Asks for confirmation and returns the request. `limit` is the cost limit of the operation, in wei. */
     request(limit: bigint | null): Promise<object>
     /**
-     * The run that includes the operation, and its limit, if the run's requests were permitted together. Default: a
+     * The run that contains the operation, and its limit, if the run's requests were permitted together. Default: a
      * separate run.
      */
     limit?: RunLimit | undefined
   }
 
-/** Sends one request at most once, reports progress, and calls `act` when the request is accepted. */
+/** Sends a request at most once and reports its progress. Calls `act` when the request is accepted. */
 export async function operateOnce(
   deps: Deps,
   connection: Connection,
@@ -76,7 +76,7 @@ export async function operateOnce(
   const reporter = new EventReporter(deps)
   let own: bigint | null = null
   let permitted: RunLimit | null = null
-  // With --operation, the server may already know the operation even if this machine doesn't.
+  // With --operation, the server may already know the operation even if this machine has no record of it.
   let isRepeated = operation !== undefined
   const permit = async (id: string, storedLimit: bigint | null): Promise<RunLimit | null> => {
     if (limit !== undefined) return limit
@@ -111,7 +111,7 @@ export async function operateOnce(
     {
       ...wanted,
       content: withWrittenNames(io, wanted.content),
-      // `own` is set, because `permit` is called first.
+      // `permit` has already set `own`.
       request: async () => withReceiverName(io, await wanted.request(own)),
       permit,
       again,
@@ -141,7 +141,7 @@ export async function operateOnce(
 }
 
 /**
- * Reports the cost of a request in a dry run, which shows no prompt, and checks its limit.
+ * In a dry run, which has no prompt, reports the cost of a request and checks its limit.
  *
  * @throws GdnError `max_cost` if the request may cost more than its limit
  */
@@ -162,7 +162,7 @@ export async function quoteOperation(
   )
 }
 
-/** Returns a run for a single operation. */
+/** Returns a run that consists of a single operation. */
 const operationRun = (id: string, endpoint: string, maxCost: SpendingRun['maxCost']): SpendingRun => ({
   id,
   isOperation: true,
@@ -172,7 +172,7 @@ const operationRun = (id: string, endpoint: string, maxCost: SpendingRun['maxCos
 })
 
 /**
- * Returns the cost limit of an operation in wei. The operation is a separate run with the same ID, so that a repeated
+ * Returns the cost limit of an operation, in wei. The operation is a separate run with the same ID, so a repeated
  * request counts toward the same limit.
  *
  * @throws GdnError `max_cost` if the request may cost more; `refused` if the server doesn't limit costs; `usage`
@@ -277,7 +277,7 @@ function sentenceOf(
   }
 }
 
-/** Describes an earlier operation: when it was accepted, with its IDs, or else when it was sent. */
+/** Describes an earlier operation: when it was accepted and its IDs, or else when it was sent. */
 function whatOf({ accepted, request }: SentOperation): string {
   if (accepted === null)
     return `the request with an unknown outcome that was sent at ${isoSeconds(request.sentAt ?? 0)}`

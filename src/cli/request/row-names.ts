@@ -7,20 +7,20 @@ import { type EnsFlags, type NameNetwork, networkOf } from '../flags/ens.ts'
 import { safe } from '../io/io.ts'
 import { isPlaced, noNode } from './ens-names.ts'
 
-/** Names that are printed. The others are counted. */
+/** Maximum number of printed names. For the others, only their number is printed. */
 const MAX_PRINTED = 20
-/** Names with the same address, or that look alike, that are printed. */
+/** Maximum number of warnings about names that have the same address or look alike. */
 const MAX_WARNINGS = 10
 
-/** Resolves the ENS names of a manifest's rows or of a list, each once, and prints them before anything is sent. */
+/** Resolves each ENS name in a manifest's rows or in a list once. Prints the names before anything is sent. */
 export class RowNames implements EnsNames {
   readonly #deps: Pick<Deps, 'env' | 'io' | 'signals'>
   readonly #settings: Pick<Settings, 'ensRpcUrl'>
   readonly #flags: EnsFlags
   #pins: ReadonlyMap<string, string> = new Map()
-  /** The name and address of each text, or why it has none. */
+  /** The name and address for each text, or the error. */
   readonly #texts = new Map<string, EnsAddress | GdnError>()
-  /** The addresses of normalized names, or why they have none. */
+  /** The address of each normalized name, or the error. */
   readonly #names = new Map<string, string | GdnError>()
   #printed = 0
   #closedWith = 0
@@ -93,7 +93,7 @@ export class RowNames implements EnsNames {
     for (const name of wanted.keys()) {
       const pinned = this.#pins.get(name)
       if (pinned !== undefined) this.#names.set(name, pinned)
-      // An error of the row, so that all other problems are reported too.
+      // Record this as an error of the row, so that all other problems are reported too.
       else if (node === null) this.#names.set(name, noNode({ name }))
     }
     if (node === null || wanted.size === 0) return
@@ -118,7 +118,7 @@ export class RowNames implements EnsNames {
       return
     }
     const { reason } = result
-    // A name that the run keeps needs no node.
+    // If the run already has an address for the name, no node is needed.
     if (pinned !== undefined && reason instanceof GdnError) return
     if (!(reason instanceof GdnError) || isPlaced(reason)) throw reason
     this.#names.set(name, reason)

@@ -1,10 +1,10 @@
 import type { Io } from '../io/io.ts'
 import type { Progress } from '../io/progress.ts'
 
-/** Progress is shown only for responses that take longer. */
+/** Time in milliseconds after which progress is shown. */
 const SLOW_MS = 500
 
-/** Awaits a response. If it is slow, a terminal shows which server gdn is waiting for. */
+/** Awaits a response. If the response is slow, a terminal shows for which server gdn is waiting. */
 export async function awaitResponse<Response>(io: Io, origin: string, response: Promise<Response>): Promise<Response> {
   if (!io.stderrTty) return await response
   let progress: Promise<Progress> | undefined

@@ -8,7 +8,7 @@ import { withProgress } from '../io/progress.ts'
 
 type Target = Pick<Connection, 'client' | 'server'>
 
-/** Waits until something is final on the chain. Shows the title, followed by what `wait` passes to `onPoll`. */
+/** Waits until something is final on the chain. Shows the title and the texts that `wait` passes to `onPoll`. */
 export const showWait = <Waited>(
   { io, sleep, signals: { signal } }: Deps,
   { client }: Target,
@@ -19,7 +19,7 @@ export const showWait = <Waited>(
 
 const MAY_WAIT_ON = new Set(['pending', 'max_cost', 'interrupted', 'terminated'])
 
-/** Adds a hint on how to follow up, if the wait ended early. */
+/** If the wait ended early, adds a hint that says how to follow up. */
 function withWayOn<Waited extends { problem: GdnError | null }>(waited: Waited, hint: string): Waited {
   const { problem } = waited
   return problem !== null && MAY_WAIT_ON.has(problem.code) ? { ...waited, problem: problem.withHint(hint) } : waited

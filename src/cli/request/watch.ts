@@ -7,22 +7,22 @@ import { createOutput, type DataRecord, type View } from '../render/output.ts'
 const FIRST_WAIT_MS = 500
 const MAX_WAIT_MS = 5000
 
-/** Describes a watched list: how to fetch it and how to print it. */
+/** How to fetch and print a list that is watched. */
 interface Watched<Seen> {
   look(signal: AbortSignal): Promise<Seen>
   records(seen: Seen): readonly DataRecord[]
   /** Returns whether the records can no longer change. */
   isFinal(seen: Seen): boolean
   view: View
-  /** Formats what was seen for a terminal. */
+  /** Formats the fetched records for a terminal. */
   text(seen: Seen): Promise<string>
 }
 
 /**
- * Polls until nothing can change anymore, or until Ctrl-C, which isn't an error. A terminal shows the latest state in
- * place and removes it at the end. Other output has one line for each changed record.
+ * Polls until the records are final, or until Ctrl-C, which isn't an error. A terminal shows only the latest state and
+ * removes it at the end. Other output contains one line for each changed record.
  *
- * @returns the latest state, for the command to print, or null if it was printed as lines
+ * @returns the latest state, for the command to print; null if it was already printed as lines
  */
 export async function watch<Seen>(deps: Deps, flags: OutputFlags, watched: Watched<Seen>): Promise<Seen | null> {
   const { io, signals, sleep } = deps

@@ -25,15 +25,15 @@ import { revealedSignature } from './revealed-signature.ts'
 import { leftText, type Revealing, rehearsalText, sealDrop, waitAfterSeal } from './seal-drop.ts'
 
 const POLL_MS = 2_000
-/** How long relays may lag behind a round. */
+/** Time in milliseconds by which relays may lag behind a round. */
 const RELAY_LAG_MS = 15_000
 
 /**
- * Draws the rows of a shuffled drop: seals the drop unless it is sealed, waits until the seal is final and the round is
- * published, and reads the round. A dry run neither seals nor waits. If NFTs are revealed already, their signature is
- * that of the round.
+ * Draws the rows of a shuffled drop. Seals the drop unless it is sealed, waits until the seal is final and the round is
+ * published, and reads the round. A dry run neither seals nor waits. If NFTs are already revealed, uses the round's
+ * signature from their metadata.
  *
- * @throws GdnError `refused` if NFTs are revealed with a round of another beacon
+ * @throws GdnError `refused` if NFTs were revealed with a round of another beacon
  */
 export async function drawRows(
   deps: Deps,
@@ -96,7 +96,7 @@ export async function drawRows(
         if (!hasRelays(error)) throw error
         throw error.with({ hint: `${SEALED}${rehearsalText(await mayRehearse())}` })
       })
-      // Between the reads, a node may have caught up, or a reorg may have moved the seal to another time.
+      // Between the two reads, the node may have caught up, or a reorg may have changed the time of the seal.
       const again = await onChain(record)
       if (again?.time !== seal.time || again.block !== seal.block) {
         await deps.sleep(POLL_MS, deps.signals.signal)
@@ -113,7 +113,7 @@ export async function drawRows(
 const simulation = (round: number, isEarly: boolean) =>
   `Round ${round} is by a beacon that you named${isEarly ? ', which signed it before its time' : ''}, so the draw is a simulation.`
 
-/** Returns the error for NFTs that were revealed with a round of another beacon than the one of the flags. */
+/** Returns the error for NFTs that were revealed with a round of a different beacon than the one in the flags. */
 function otherBeacon({ isNamed }: BeaconSource, seal: Seal, { marginSeconds }: ShuffleRule, signature: string) {
   const round = roundFor(QUICKNET, seal.time + marginSeconds)
   const isDrand = isNamed && isSigned(QUICKNET, round, Buffer.from(signature, 'hex'))
@@ -132,7 +132,8 @@ interface Finding {
 }
 
 /**
- * Returns the seal once it is final for the server and for the node. Returns null if it isn't and `waits` is false.
+ * Returns the seal when it is final according to the server and the node. If it isn't final and `waits` is false,
+ * returns null.
  *
  * @throws GdnError `refused` if the seal failed
  */
@@ -159,7 +160,7 @@ class SealFailed extends GdnError {
   }
 }
 
-/** Stores the seal with the drop's run if this machine has minted it, so that other commands know the seal. */
+/** Stores the seal with the drop's run if this machine has minted the drop, so that other commands know the seal. */
 async function noteSeal(
   deps: Deps,
   connection: Connection,
@@ -168,26 +169,26 @@ async function noteSeal(
 ): Promise<void> {
   const kept = await keptCommitment({ stateDir, ...options })
   if (kept?.commitment?.provenance !== provenance) return
-  // The next command records what can't be recorded now.
+  // If this fails, the next command records the seal.
   await orNull(deps, noteDrop(deps, connection, await openRun(stateDir, kept.id), { seal }))
 }
 
-/** The hint for a round of a sealed drop that no relay returns. */
+/** The hint for a sealed drop whose round no relay returns. */
 const SEALED =
   'The drop stays sealed, and nothing is lost. Run the same command again when this machine reaches a relay of drand, or set --beacon-url to another relay.'
 
-/** Returns whether no relay has returned a round. */
+/** Returns whether an error means that no relay has returned a round. */
 const hasRelays = (error: unknown): error is GdnError & { details: { relays: RelayProblem[] } } =>
   error instanceof GdnError && isObject(error.details) && Array.isArray(error.details.relays)
 
-/** Reads a round, and waits until it is published. */
+/** Waits until a round is published, and reads it. */
 async function readRound(deps: Deps, beacon: BeaconSource, round: number, progress: Progress) {
   const { io, now, sleep, signals } = deps
   const at = timeOfRound(beacon.chain, round) * 1000
   const of = beacon.isNamed ? 'the beacon that you named' : 'drand'
   const shown = new Set<string>()
   let hasFailed = false
-  // A log gets one line for each wait, not one for each minute.
+  // In a log, print one line for each wait, not one for each minute.
   const show = (what: string, more: string) => {
     if (io.stderrTty) progress.update(`${what}${more}`)
     else if (!shown.has(what)) io.note(`${what}${more}`)
@@ -216,7 +217,7 @@ interface Waiting {
   for: string
 }
 
-/** Returns the error for a wait that was interrupted, or that exceeded --timeout; any other error unchanged. */
+/** Returns the error for a wait that was interrupted or exceeded --timeout. Returns other errors unchanged. */
 function resumable(error: unknown, waiting: Waiting): unknown {
   if (isTimeUp(error)) return new GdnError('pending', waiting.for, { hint: RESUME })
   const isStopped = error instanceof GdnError && (error.code === 'interrupted' || error.code === 'terminated')

@@ -3,23 +3,23 @@ import { flagError } from '../../core/errors.ts'
 import type { RevealPlan } from '../../reveal/plan-reveal.ts'
 import type { DrawnRows } from '../../reveal/shuffle/drawn-rows.ts'
 
-/** The draw of a drop, as far as it is known. */
+/** The known facts about a drop's draw. */
 export interface Draw {
   /** The hash that seals the drop; null if the drop isn't sealed. */
   seal: string | null
   /** The round that draws the rows; null until the seal is final. */
   round: number | null
-  /** The Unix time of the round in seconds. */
+  /** The time of the round, in seconds since the epoch. */
   roundAt: number | null
   /** Whether the user named the beacon. */
   isNamed: boolean
-  /** Null until the round is published. */
+  /** The drawn rows; null until the round is published. */
   drawn: DrawnRows | null
 }
 
 export const NOT_DRAWN: Draw = { seal: null, round: null, roundAt: null, isNamed: false, drawn: null }
 
-/** @throws GdnError `usage` if `--abandon-rows` is another number than that of the rows without an NFT */
+/** @throws GdnError `usage` if the number in `--abandon-rows` isn't the number of rows without an NFT */
 export function checkAbandoned({ notMinted, undeployed }: RevealPlan, abandonRows: number | undefined): void {
   const missing = notMinted - undeployed
   if (abandonRows === undefined || abandonRows === missing) return

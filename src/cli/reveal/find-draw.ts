@@ -45,12 +45,13 @@ interface SealedDrop {
 }
 
 /**
- * Returns the rows that were drawn for the slots of a manifest. They follow from what this machine recorded when it
- * revealed the drop, or else from the signature in the metadata of any revealed NFT, which must be the beacon's for the
- * round of the drop.
+ * Returns the rows that were drawn for the slots of a manifest. Derives them from this machine's records of the reveal,
+ * or else from the signature in the metadata of any revealed NFT. This signature must be the beacon's signature for the
+ * drop's round.
  *
- * @returns null if the rows aren't shuffled, or none is revealed yet
- * @throws GdnError `refused` if the signature is of no round of a drop; `edited_rows` if rows aren't at their positions
+ * @returns null if the rows aren't shuffled, or if none of them is revealed yet
+ * @throws GdnError `refused` if the signature doesn't belong to the round of any drop; `edited_rows` if rows aren't at
+ * their positions
  */
 export async function findDraw(deps: Deps, connection: Connection, drawing: Drawing): Promise<DrawnRows | null> {
   const { options } = drawing
@@ -90,7 +91,7 @@ export async function findDraw(deps: Deps, connection: Connection, drawing: Draw
   })
 }
 
-/** Returns the slots of a manifest's shuffled drop if it is sealed; null if it isn't, or if the drop isn't known. */
+/** Returns the slots of a manifest's shuffled drop if it is sealed; null if it isn't sealed or the drop is unknown. */
 export async function findSealed(deps: Deps, connection: Connection, drawing: Drawing): Promise<SealedSlots | null> {
   const kept = await keptCommitment(drawing.options)
   const own = kept?.commitment ?? null
@@ -99,7 +100,7 @@ export async function findSealed(deps: Deps, connection: Connection, drawing: Dr
   const contents = drops.length === 0 ? null : await contentsOf(drawing)
   if (contents === null) return null
   const rows = Buffer.concat(contents)
-  // An edited manifest is not the one of the drop.
+  // An edited manifest has another commitment than the drop.
   const found = drops.find(({ drop, rule }) => new Commitment(rows, rule).provenance === drop.provenance)
   if (found === undefined) return null
   const known = dropStateOf({ reading: kept?.reading ?? {} })?.seal ?? null
@@ -108,11 +109,11 @@ export async function findSealed(deps: Deps, connection: Connection, drawing: Dr
 }
 
 /**
- * Returns whether `gdn reveal` would refuse a manifest because it was edited: no commitment of the collection matches
- * its rows, or slots of a shuffled drop are minted although no NFT has the IDs of their rows. Returns false if the
- * server doesn't show any commitment.
+ * Returns whether `gdn reveal` would refuse a manifest because it was edited. This is the case if no commitment of the
+ * collection matches its rows, or if slots of a shuffled drop are minted although no NFT has the IDs of their rows.
+ * Returns false if the server doesn't show any commitment.
  *
- * @param isIncomplete whether rows have no NFT
+ * @param isIncomplete whether some rows have no NFT
  */
 export async function isEditedSince(
   deps: Deps,
@@ -120,7 +121,7 @@ export async function isEditedSince(
   drawing: Omit<Drawing, 'flags'>,
   isIncomplete: boolean,
 ): Promise<boolean> {
-  // Standard input can be read only once, and no unrevealed drop has its rows.
+  // Standard input can be read only once. No unrevealed drop has rows from it.
   if (drawing.options.manifestPath === null) return false
   const commitments = await commitmentsOf(deps, connection, drawing.options.contractAddress)
   if (commitments.length === 0) return false
@@ -131,11 +132,11 @@ export async function isEditedSince(
   if (!isIncomplete || rule === null) return false
   const { missing } = await shownRows(deps, connection, drawing)
   const source = { client: connection.client, signal: deps.signals.signal }
-  // `findDraw` compares the IDs of a drop that is revealed.
+  // For a revealed drop, `findDraw` compares the IDs.
   return (await mintedSlots(source, drawing.options, missing, { provenance, slotOf: () => null })).length > 0
 }
 
-/** Returns the drops of the collection that are sealed, or only the one that this machine has committed to. */
+/** Returns the sealed drops of the collection, or only the drop that this machine has committed to. */
 async function sealedDrops(
   deps: Deps,
   connection: Connection,
@@ -154,7 +155,7 @@ async function sealedDrops(
   })
 }
 
-/** Returns the content hashes of the rows; null if the manifest has problems, which planning reports. */
+/** Returns the content hashes of the rows; null if the manifest has problems, which the plan reports. */
 async function contentsOf({ read, contents }: Pick<Drawing, 'read' | 'contents'>): Promise<Buffer[] | null> {
   const hashes: Buffer[] = []
   for await (const item of read()) {
@@ -169,7 +170,7 @@ async function contentsOf({ read, contents }: Pick<Drawing, 'read' | 'contents'>
 const MAX_NAMED = 10
 
 /**
- * Returns the rows that were drawn if the manifest's rows have the positions and the IDs of their slots.
+ * Returns the drawn rows if the manifest's rows have the positions and IDs of their slots.
  *
  * @throws GdnError `edited_rows`
  */
@@ -181,7 +182,7 @@ async function inOrder(
   { shown: { rows, missing }, salts }: { shown: Shown; salts: Salts },
 ): Promise<DrawnRows> {
   refuseMoved(options, movedRows(drawn, salts, rows))
-  // If no row has an NFT, the manifest was more likely renamed. Rows after the slots were added.
+  // If no row has an NFT, the manifest was probably renamed. Rows after the slots were added later.
   const ofSlots = rows.length === 0 ? [] : missing.filter(({ position }) => position < drawn.slots)
   const { provenance } = drawn
   await refuseOtherIds({ client, signal }, options, ofSlots, { provenance, slotOf: slotsBySalt(drawn, salts) })
@@ -203,7 +204,7 @@ function refuseMoved({ manifestPath }: BatchOptions, moved: readonly MovedRow[])
 
 interface Shown {
   rows: (ShownRow & { signature: string })[]
-  /** The rows for which the server has no NFT. */
+  /** The rows without an NFT on the server. */
   missing: RowWithoutNft[]
   /** The signature of the first revealed NFT; null if none is revealed. */
   signature: string | null
@@ -230,7 +231,7 @@ export async function shownRows(
   })
 }
 
-/** Returns whether a signature is of the round of a drop. */
+/** Returns whether a signature belongs to the round of a drop. */
 async function isDrawnBy(
   deps: Deps,
   connection: Connection,
@@ -247,7 +248,7 @@ async function isDrawnBy(
 /**
  * Returns the leaves file of a drop.
  *
- * @throws GdnError `unreachable`, or `bad_answer` if it is another file
+ * @throws GdnError `unreachable`, or `bad_answer` if the content is that of another file
  */
 async function leavesOf(
   deps: Deps,

@@ -5,7 +5,7 @@ import { openVerifier, type ReaderFlags } from '../connect/open-verifier.ts'
 import type { Connection, Deps } from '../deps.ts'
 
 /**
- * Refuses to draw the rows of a drop on a public network with a beacon of the user. Buyers could not prove the draw,
+ * Refuses to draw the rows of a drop on a public network with the user's own beacon. Buyers couldn't verify the draw,
  * and an NFT is revealed only once.
  *
  * @throws GdnError `refused`
@@ -22,7 +22,10 @@ export async function refuseNamedBeacon(
   })
 }
 
-/** Returns whether the rows of a drop may be drawn with a beacon of the user: on a testnet or a development node. */
+/**
+ * Returns whether the rows of a drop may be drawn with the user's own beacon. This is permitted on a testnet and on a
+ * development node.
+ */
 export async function permitsNamedBeacon(
   deps: Deps,
   { server }: Connection,
@@ -31,7 +34,7 @@ export async function permitsNamedBeacon(
   if (isTestnet(blockchain)) return true
   const { verifier, close } = await openVerifier(deps, flags, blockchain, server)
   try {
-    // Without a node, the seal can't be read either, and reading it reports the reason.
+    // Without a node, the seal can't be read either. The error of that read contains the reason.
     return 'reason' in verifier || (await isDevelopmentNode(verifier.chain))
   } finally {
     await close()

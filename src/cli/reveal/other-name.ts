@@ -8,8 +8,8 @@ import type { Commitment } from '../../reveal/leaves.ts'
 import { commitmentOf, keptCommitment } from '../../reveal/unrevealed.ts'
 
 /**
- * Returns the generation of the manifest's run that has committed to its rows, because a later one may have minted them
- * again with --again. Returns undefined if this machine has no such run.
+ * Returns the generation of the manifest's run that has committed to its rows. A later generation, started with
+ * --again, may have minted them again. Returns undefined if this machine has no such run.
  */
 export async function committedGeneration(
   { stateDir, contractAddress, blockchain, manifestPath, runName }: BatchOptions,
@@ -24,7 +24,10 @@ export async function committedGeneration(
   return undefined
 }
 
-/** @throws GdnError `refused` if this machine minted the drop from another file, whose run would not be updated */
+/**
+ * @throws GdnError `refused` if this machine minted the drop from another file, because that file's run would not be
+ * updated
+ */
 export async function refuseOtherName(options: BatchOptions, provenance: string): Promise<void> {
   if ((await keptCommitment(options)) !== undefined) return
   const { stateDir, contractAddress, manifestPath } = options

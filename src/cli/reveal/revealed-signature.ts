@@ -3,7 +3,7 @@ import type { Connection, Deps } from '../deps.ts'
 import { shownRows } from './find-draw.ts'
 import type { Revealing } from './seal-drop.ts'
 
-/** Returns the signature with which NFTs of a shuffled drop are revealed; null if none is revealed. */
+/** Returns the signature with which NFTs of a shuffled drop were revealed; null if none is revealed. */
 export async function revealedSignature(
   deps: Deps,
   connection: Connection,

@@ -34,15 +34,15 @@ export interface Revealing {
   opened: OpenedManifest
   rows: ReadCommitment
   flags: BatchMintFlags & { abandonRows?: number }
-  /** Throws unless the command does what the plan that was shown says. */
+  /** Throws if the command would do something other than the plan that the user was shown. */
   checkPlan(plan: RevealPlan): void
 }
 
-/** Returns a sentence about draws without a relay, after a space; nothing where gdn refuses them. */
+/** Returns a space and a sentence about draws without a relay; an empty string if gdn refuses such draws. */
 export const rehearsalText = (mayRehearse: boolean): string =>
   mayRehearse ? ' To rehearse the draw on this network without drand, add --beacon <file>.' : ''
 
-/** A drop to seal, with the rule that draws its rows. */
+/** A drop to seal, and the rule that draws its rows. */
 export interface Sealing extends Revealing {
   rule: ShuffleRule
   /** The beacon that draws the rows. */
@@ -58,18 +58,18 @@ export const leftText = (ms: number): string => {
   return seconds < 60 ? `${seconds} s` : `${Math.ceil(seconds / 60)} min`
 }
 
-/** Returns a sentence about the time between the seal and the draw. */
+/** Returns a sentence about the delay between the seal and the draw. */
 export const waitAfterSeal = ({ marginSeconds }: ShuffleRule, { isEarly }: Pick<BeaconSource, 'isEarly'>): string =>
   isEarly
     ? 'The beacon file signs the round at once, so gdn does not wait for it.'
     : `The rows are drawn at least ${leftText(marginSeconds * 1000)} later, and gdn waits for that.`
 
 /**
- * Seals a shuffled drop: commits to the end of its mint, after which no more of its rows can be minted. Returns false
- * if no NFT can be revealed, so that there is nothing to seal.
+ * Seals a shuffled drop: commits to the end of its mint, after which none of its rows can be minted. Returns false if
+ * no NFT can be revealed, because there is nothing to seal.
  *
- * @throws GdnError `pending` if rows are not deployed yet; `refused` if unminted rows are not abandoned;
- * `not_confirmed`, `max_cost`, and as `changeOnce`
+ * @throws GdnError `pending` if rows aren't deployed yet; `refused` if unminted rows aren't abandoned; `not_confirmed`,
+ * `max_cost`, and the errors of `changeOnce`
  */
 export async function sealDrop(deps: Deps, connection: Connection, revealing: Sealing): Promise<boolean> {
   const { opened, rows, flags } = revealing
@@ -103,7 +103,10 @@ function refuseUndeployed({ undeployed }: RevealPlan): void {
   throw new GdnError('pending', message, { hint: 'Nothing was sent. Run the same command again later.' })
 }
 
-/** Returns the command that mints the rows without an NFT. A mint of a run whose other rows failed sends nothing. */
+/**
+ * Returns the command that mints the rows without an NFT. If the run's other rows failed, `batch mint` would send
+ * nothing.
+ */
 async function howToMint(options: BatchOptions, rule: ShuffleRule, flags: BatchMintFlags): Promise<string> {
   const kept = await keptCommitment(options)
   if (kept !== undefined && kept.counts.failed > 0 && kept.counts.pending === 0)
@@ -140,7 +143,10 @@ export async function confirmAbandoned(
   )
 }
 
-/** Asks for the cost of the seal and of the updates that follow, and returns the limit that the seal carries. */
+/**
+ * Requests permission for the cost of the seal and of the updates after it. Returns the limit to set in the seal's
+ * request.
+ */
 async function permitSeal(
   deps: Deps,
   connection: Connection,

@@ -5,8 +5,8 @@ import type { Connection, Deps } from '../deps.ts'
 import type { PlanSource } from '../plan/open-plan.ts'
 
 /**
- * Returns the rows to plan with the contents that were drawn for them, if they are those of a shuffled drop. The plan
- * compares an unrevealed drop with its own NFTs, even if a later run with --again has minted the same rows.
+ * Returns the rows to plan. For a shuffled drop, includes the contents that were drawn for them. The plan compares an
+ * unrevealed drop with its own NFTs, even if a later run with --again has minted the same rows.
  */
 export async function withDraw<Source extends PlanSource>(
   deps: Deps,
@@ -16,7 +16,7 @@ export async function withDraw<Source extends PlanSource>(
 ): Promise<Source> {
   const generation = given.options.manifestPath === null ? undefined : await repeatedGeneration(given.options)
   const source = generation === undefined ? given : { ...given, options: { ...given.options, generation } }
-  // A saved plan has no rows of a shuffled drop, and standard input can be read only once.
+  // A saved plan contains no rows of a shuffled drop, and standard input can be read only once.
   if (source.isSaved === true || source.options.manifestPath === null) return source
   const { findDraw, findSealed } = await import('./find-draw.ts')
   const { options, read, contents } = source

@@ -4,7 +4,7 @@ import { type Json, plainJsonSchema, when } from '../../api/openapi/json-schema.
 import { settingsFile } from '../../server/settings/schema.ts'
 import { SIGNER_KINDS } from '../../server/settings/signer-schema.ts'
 
-/** Adds the schema of signers. zod can't derive it, because a function parses them. */
+/** Adds the schema of signers, which zod can't derive because a function parses them. */
 function signerRules(schema: z.core.$ZodType): Json | undefined {
   const { parent = schema } = schema._zod
   const kinds = SIGNER_KINDS.get(parent)

@@ -14,8 +14,8 @@ import { NAME_FORM, SCHEMA_FIELD } from '../../manifest/json-schema.ts'
 import { NAMED_FIELDS } from '../request/named-addresses.ts'
 
 /**
- * Fields that a request in a file must have. Listed for endpoints that have a command, because the command's flags and
- * the configuration supply the other fields.
+ * The fields that a request in a file must contain, for endpoints that have a command. The command's flags and the
+ * configuration supply the other fields.
  */
 const REQUIRED: Readonly<Partial<Record<EndpointName, readonly string[]>>> = {
   createcollection: [],

@@ -61,7 +61,8 @@ export async function schemaNamed(name: SchemaName): Promise<Json> {
   const { summary, load } = SCHEMAS[name]
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
-    // Relative, because the schema isn't published. It resolves to the folder where the user saves the file.
+    // This ID is relative, because the schema isn't published. It resolves to the folder in which the user saves the
+    // file.
     $id: `${name}.schema.json`,
     title: `gdn: ${name}`,
     description: summary,

@@ -5,32 +5,32 @@ const MAX_TITLE = 1000
 const MAX_DESCRIPTION = 2000
 const MAX_VALUE = 300
 const MAX_TAGS = 24
-/** About three lines of a card. Longer texts are cut, and repeated in the details. */
+/** Maximum length of a title, about three lines of a card. Longer titles are cut, and repeated in the details. */
 const LONG_TITLE = 70
 const LONG_DESCRIPTION = 110
 
 type Metadata = Readonly<Record<string, unknown>>
 
 export interface Card {
-  /** Fragment for links to the card. Only letters, digits and dashes. */
+  /** Fragment for links to the card. It contains only letters, digits and dashes. */
   id: string
   classes: string
   /** HTML of the image. */
   image: string
-  /** HTML of the line and the state. */
+  /** HTML of the line number and the state. */
   where: string
   title: string
   description: string
   tags: readonly (readonly [string, string])[]
   /** HTML of the list of problems. */
   problems: string
-  /** Details: terms as text, and values as HTML. */
+  /** Details. The terms are text, and the values are HTML. */
   more: readonly (readonly [string, string])[]
   /** HTML at the bottom of the card. */
   after?: string
 }
 
-/** Returns the HTML of a card, which shows one NFT. */
+/** Returns the HTML of the card of an NFT. */
 export function card({
   id,
   classes,
@@ -73,7 +73,7 @@ function tagList(tags: Card['tags']): string {
 const NAMED = new Set(['title', 'description', 'file_fields', 'attribute'])
 const MAX_EXTRAS = 30
 
-/** Returns the metadata keys that a card doesn't show elsewhere. The values are HTML. */
+/** Returns the metadata that a card doesn't show elsewhere, by key. The values are HTML. */
 export function extrasOf(metadata: Metadata): [string, string][] {
   const extras = Object.entries(metadata).filter(([key]) => !NAMED.has(key))
   return extras

@@ -3,21 +3,23 @@ import { decodeImage } from '../image/decode.ts'
 import { ImageError, type Pixels } from '../image/pixels.ts'
 import { fitted, scaled } from '../image/scale.ts'
 
-/** Files up to this size are embedded unchanged. Larger images are scaled down to it if possible. */
+/**
+ * Maximum size in bytes of files that are embedded unchanged. If possible, larger images are scaled down to this size.
+ */
 const SMALL_BYTES = 28 * 1024
-/** Maximum side in pixels, and JPEG quality. A card is about 250 pixels wide. */
+/** Settings of the first attempt: maximum side in pixels, and JPEG quality. A card is about 250 pixels wide. */
 const USUAL = { side: 360, quality: 80 }
-/** Second attempt for an image that has at most twice the permitted size after the first. */
+/** Settings of the second attempt if the first result has at most twice the maximum size. */
 const COARSER = { side: 300, quality: 65 }
-/** Second attempt for a larger image. The result has about half the bytes that USUAL produces. */
+/** Settings of the second attempt if the first result is larger. They produce about half as many bytes as USUAL. */
 const COARSEST = { side: 240, quality: 50 }
-/** Maximum size of images that can't be scaled, such as SVG, WebP and AVIF. */
+/** Maximum size in bytes of images that can't be scaled, such as SVG, WebP and AVIF. */
 const MAX_BYTES = 512 * 1024
 
 const IMAGES = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/svg+xml'])
 
 /**
- * Returns an image as a data URL, scaled down if it is large.
+ * Returns an image as a data URL. Scales it down if it is large.
  *
  * @throws ImageError if the file isn't an image, or is too large and can't be scaled
  */
@@ -40,8 +42,8 @@ interface Encoded {
 }
 
 /**
- * Scales an image down to SMALL_BYTES, or at least close to it. Encodes it at most twice, because the JPEG encoder
- * takes 27 ms even for a few pixels to build its tables.
+ * Scales an image down to SMALL_BYTES, or close to this size. Encodes the image at most twice, because the JPEG encoder
+ * needs 27 ms to build its tables, even for a few pixels.
  */
 async function smaller(bytes: Uint8Array): Promise<Encoded> {
   const pixels = shrunk(await decodeImage(bytes), USUAL.side)
@@ -55,7 +57,7 @@ async function smaller(bytes: Uint8Array): Promise<Encoded> {
 const shrunk = (pixels: Pixels, side: number): Pixels =>
   pixels.width > side || pixels.height > side ? scaled(pixels, fitted(pixels, { width: side, height: side })) : pixels
 
-/** Returns the encoder for an image: JPEG, or PNG if any pixel is transparent. */
+/** Returns the encoder for an image: PNG if any pixel is transparent, or else JPEG. */
 async function encoderFor(pixels: Pixels): Promise<(pixels: Pixels, quality: number) => Encoded> {
   if (isOpaque(pixels)) {
     const { default: jpeg } = await import('jpeg-js')

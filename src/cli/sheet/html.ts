@@ -10,7 +10,7 @@ const ENTITIES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** Control characters that HTML doesn't permit. Tabs and line breaks are permitted. */
+/** Matches control characters that HTML doesn't permit. Tabs and line breaks are permitted. */
 const CONTROLS = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f]/g
 
 /** Escapes external text for HTML content and quoted attributes. */
@@ -21,34 +21,31 @@ export function escapeHtml(text: string): string {
     .replace(/[&<>"']/g, (char) => ENTITIES[char] ?? char)
 }
 
-/** Truncates a text, which can be as large as a megabyte, and appends how many characters are omitted. */
+/** Truncates a text, which can be as large as a megabyte. Appends the number of omitted characters. */
 export function beginningOf(text: string, most: number): string {
   if (text.length <= most) return text
   const left = text.length - most
   return `${text.slice(0, most)} … (${grouped(left)} more characters)`
 }
 
-/** Isolates the writing direction of a text, so that it doesn't affect its surroundings. */
+/** Isolates the writing direction of a text, so that it doesn't affect the surrounding text. */
 export const ownDirection = (text: string) => `<bdi>${escapeHtml(text)}</bdi>`
 
-/** Returns a link that sends no referrer. Returns only the text if the URL isn't HTTP. */
+/** Returns a link that sends no referrer. If the URL isn't HTTP, returns only the text. */
 export function webLink(url: string, text: string): string {
   if (!/^https?:\/\//i.test(url)) return escapeHtml(text)
   return `<a href="${escapeHtml(url)}" rel="noreferrer noopener" target="_blank">${escapeHtml(text)}</a>`
 }
 
-/**
- * Returns a link for a page that is shared. Returns only the text if the URL is on this machine, which others can't
- * reach.
- */
+/** Returns a link for a shared page. If the URL is on this machine, which others can't reach, returns only the text. */
 export function sharedLink(url: string, text: string): string {
   const parsed = parseUrl(url)
-  // Other URLs, such as ipfs:, have no origin, and never become links.
+  // Other URLs, such as `ipfs://` URLs, have no HTTP origin and never become links.
   const isLocal = parsed !== null && /^https?:$/.test(parsed.protocol) && isLoopbackOrigin(parsed.origin)
   return isLocal ? escapeHtml(text) : webLink(url, text)
 }
 
-/** Returns a definition list. The values are HTML, and empty ones are omitted. */
+/** Returns a definition list. The values are HTML. Empty values are omitted. */
 export function definitions(rows: readonly (readonly [term: string, html: string])[]): string {
   const filled = rows.filter(([, html]) => html !== '')
   if (filled.length === 0) return ''

@@ -7,35 +7,35 @@ import { escapeHtml, webLink } from './html.ts'
 const DRAWN = new Set(['.png', '.jpg', '.jpeg', '.gif', '.webp', '.avif', '.svg', '.bmp', '.ico'])
 const MAX_ALT = 100
 
-/** Where a page is stored. Local files are referenced relative to it. */
+/** The location of a page. Local files are referenced relative to it. */
 export interface PagePlace {
   page: string
-  /** The page's folder with links resolved, as in the paths of local files. */
+  /** The real path of the page's folder. The paths of local files are real paths too. */
   folder: string
 }
 
-/** Returns the URL of a local file relative to the page, so that both can be moved together. */
+/** Returns the URL of a local file relative to the page, so that users can move both together. */
 function fileReference({ page, folder }: PagePlace, path: string): string {
   const below = relative(folder, path)
-  // Browsers resolve `..` in the path as written, without following links.
+  // Browsers resolve `..` in the URL itself, without following links.
   const way = below.startsWith('..') ? relative(dirname(page), path) : below
-  // The file is on another Windows drive.
+  // If the file is on another Windows drive, no relative path exists.
   if (isAbsolute(way)) return pathToFileURL(path).href
   return `./${way.split(sep).map(encodeURIComponent).join('/')}`
 }
 
-/** Returns an image element. An SVG in it can't run scripts or load anything. */
+/** Returns an image element. An SVG in an image element can't run scripts or load other files. */
 export function image(source: string, title: string): string {
   return `<img src="${escapeHtml(source)}" alt="${altOf(title)}" loading="lazy" decoding="async">`
 }
 
-/** Returns a reference to an image that the page contains once, even if many cards show it. */
+/** Returns a reference to an image that the page contains only once, even if many cards show it. */
 export function sharedImage(id: string, title: string): string {
   const label = title === '' ? 'aria-hidden="true"' : `role="img" aria-label="${altOf(title)}"`
   return `<svg ${label}><use href="#${id}"/></svg>`
 }
 
-/** Returns the definition of a shared image. As in an image element, an SVG can't run scripts or load anything. */
+/** Returns the definition of a shared image. As in an image element, an SVG can't run scripts or load other files. */
 export const sharedDefinition = (id: string, source: string) =>
   `<symbol id="${id}" viewBox="0 0 100 100"><image href="${escapeHtml(source)}" width="100" height="100"/></symbol>`
 
@@ -44,7 +44,7 @@ const altOf = (title: string) => escapeHtml(title.length > MAX_ALT ? `${title.sl
 /** Returns the text that replaces a missing image. Both arguments are HTML. */
 export const inItsPlace = (what: string, more = '') => `<p><b>${what}</b>${more}</p>`
 
-/** Returns a local file as an image, or its name if the extension isn't that of an image. */
+/** Returns a local file as an image, or its name if it doesn't have the extension of an image. */
 export function localImage(place: PagePlace, path: string, title: string): string {
   const ending = extname(path).toLowerCase()
   const reference = fileReference(place, existingPath(path))
@@ -52,7 +52,9 @@ export function localImage(place: PagePlace, path: string, title: string): strin
   return inItsPlace(escapeHtml(ending.slice(1).toUpperCase()), escapeHtml(basename(path)))
 }
 
-/** Returns a remote file as an image if `load` is set, or else as a link, so that the page makes no requests. */
+/**
+ * Returns a remote file as an image if `load` is set. Otherwise, returns a link, so that the page makes no requests.
+ */
 export function remoteImage(url: string, title: string, load: boolean): string {
   const parsed = parseUrl(url)
   if (parsed === null || !/^https?:$/.test(parsed.protocol))

@@ -10,11 +10,11 @@ import { TONES } from './result-card.ts'
 
 export interface ManifestCards {
   place: PagePlace
-  /** Whether the page loads images on the web. */
+  /** Whether the page loads images from the web. */
   remoteImages: boolean
 }
 
-/** The rank of a row among the rows of its manifest, and its rarest traits. */
+/** A row's rank among the rows of its manifest, and its rarest traits. */
 export interface CardRarity {
   rank: number
   of: number
@@ -24,10 +24,10 @@ export interface CardRarity {
 const MAX_MESSAGE = 500
 
 /**
- * Returns the card of a row as it would be minted.
+ * Returns the card of a row, with the data to be minted.
  *
- * @param outcome the row's outcome in the run of this manifest, or null if it has none
- * @param rarity null if it is unknown
+ * @param outcome the row's outcome in the manifest's run; null if it has none
+ * @param rarity null if unknown
  */
 export function rowCard(
   row: ManifestRow,
@@ -69,7 +69,7 @@ export function rowCard(
 const rankOf = (rarity: CardRarity | null): string =>
   rarity === null ? '' : `<span title="Rank by rarity">rank ${rarity.rank} of ${rarity.of}</span>`
 
-/** Returns the outcome of a row as HTML, or an empty string if the row wasn't sent. */
+/** Returns the outcome of a row as HTML; an empty string if the row wasn't sent. */
 function outcomeOf(outcome: ResultRow | null): string {
   if (outcome === null || outcome.status === 'pending') return ''
   const { status, token_id } = outcome
@@ -84,7 +84,7 @@ function fileText({ url, path }: { url: string; path: string | undefined }): str
   return path === undefined ? webLink(url, beginningOf(url, 200)) : escapeHtml(basename(path))
 }
 
-/** Returns the card of a row with problems, or of a place in the manifest that isn't a row. */
+/** Returns the card of a row with problems, or of another place in the manifest. */
 export function invalidRowCard(
   issues: readonly ManifestIssue[],
   invalidRow: InvalidRow | undefined,

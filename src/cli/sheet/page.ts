@@ -3,13 +3,17 @@ import { VERSION } from '../version.ts'
 import { escapeHtml } from './html.ts'
 import { SHEET_STYLE } from './style.ts'
 
-/** Bundled from `browser/main.ts`. The build and Vitest's configuration replace this name with the script. */
+/**
+ * The script that is bundled from `browser/main.ts`. The build and Vitest's configuration replace this name with the
+ * script.
+ */
 declare const __GDN_SHEET_SCRIPT__: string
 
 /**
- * The only script of a sheet. A browser would take minutes to lay out 100,000 cards, so the rows are in `noscript`
- * elements, whose content the browser parses as text. The script shows the rows page by page, and searches and filters
- * them. If scripts are disabled, the browser parses the same text as HTML and shows all rows at once.
+ * The only script of a sheet. Without it, a browser would take minutes to lay out 100,000 cards. The rows are therefore
+ * in `noscript` elements, whose content the browser parses as text. The script shows the rows page by page, and
+ * searches and filters them. If scripts are disabled, the browser parses the same text as HTML and shows all rows at
+ * once.
  *
  * The content security policy contains the hash of this script, so the browser runs no other script.
  */
@@ -20,7 +24,8 @@ const bar = (label: string) =>
 `
 
 /**
- * The search form, and the element for the rows. If scripts are disabled, the form stays hidden and the element empty.
+ * The search form, and the container of the rows. If scripts are disabled, the form stays hidden and the container
+ * empty.
  */
 const CONTROLS = `<form id="finder" class="finder" role="search" hidden><label for="find">Find rows</label><input id="find" type="search" autocomplete="off" spellcheck="false" placeholder="a title, a receiver, line 12"></form>
 <p id="told" class="told" role="status" tabindex="-1"></p>
@@ -31,7 +36,7 @@ export interface PageHead {
   title: string
   /** Permitted image sources, in the syntax of a content security policy. */
   images: string
-  /** Styles that only this kind of page has. */
+  /** Additional styles for this kind of page. */
   style?: string
   /** Whether the page contains the script. */
   hasScript?: boolean
@@ -41,7 +46,7 @@ const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).di
 
 /**
  * Returns the HTML before the header of a page. Its content security policy prevents injected content from running
- * scripts or sending data, and permits images only from the given sources.
+ * scripts or sending data. It permits images only from the given sources.
  */
 export function pageHead({ title, images, style = '', hasScript = true }: PageHead): string {
   const styles = `${SHEET_STYLE}${style}`
@@ -63,7 +68,7 @@ export function pageHead({ title, images, style = '', hasScript = true }: PageHe
 `
 }
 
-/** HTML before the rows. The script comes before them, so that it can show the first rows while the others load. */
+/** HTML before the rows. The script precedes the rows, so that it can show the first ones while the others load. */
 export const ROWS_START = `<main>\n${CONTROLS}<script>${SCRIPT}</script>\n`
 export const PAGE_END = '</main>\n</body>\n</html>\n'
 
@@ -78,7 +83,7 @@ export function stats(rows: readonly (readonly [figure: string, what: string, to
   return `<ul class="stats">${items.join('')}</ul>\n`
 }
 
-/** Returns a bar chart of the shares. */
+/** Returns a bar chart of shares. */
 export function shareBar(parts: readonly { share: number; tone: Tone; what: string }[]): string {
   let at = 0
   const rects = parts

@@ -10,7 +10,7 @@ import { GdnError } from '../../core/errors.ts'
 import { PROVENANCE_ROW } from '../../manifest/reveal-keys.ts'
 import type { HistoryEvent } from '../render/history-event.ts'
 
-/** Maximum number of histories in a report. Each takes a request. */
+/** Maximum number of histories in a report, because each takes a request. */
 const MAX_HISTORIES = 1000
 const MAX_EVENTS = 50
 
@@ -29,31 +29,31 @@ const metadataForm = z.looseObject({
     .catch([]),
 })
 
-/** The current state of an NFT, as the server returned it for this report. */
+/** The current state of an NFT, according to the server's response for this report. */
 export interface PresentNft {
   record: NftRecord
-  /** Null if the metadata lacks the usual fields. */
+  /** The metadata; null if it doesn't have the usual fields. */
   metadata: z.output<typeof metadataForm> | null
-  /** The current owner, or the last owner of a burned NFT. Null if unknown. */
+  /** The current owner, or the last owner of a burned NFT; null if unknown. */
   owner: string | null
   isMoved: boolean
   isUnrevealed: boolean
   isRevealed: boolean
-  /** Whether anything happened to the NFT after its mint. */
+  /** Whether the NFT has changed since its mint. */
   isChanged: boolean
-  /** Events, oldest first. Null if the history wasn't read. */
+  /** Events, oldest first; null if the history wasn't read. */
   history: readonly HistoryEvent[] | null
   hasMoreHistory: boolean
 }
 
 export interface ReportRow extends RunRow {
-  /** Null if the NFT isn't deployed, or if the server didn't return it. */
+  /** The NFT; null if it isn't deployed or the server didn't return it. */
   nft: PresentNft | null
 }
 
 /** Reads the current state of a run's NFTs from the server, page by page. */
 export class PresentNfts {
-  /** Null after a failed request. Further requests would fail too, after retrying for a while. */
+  /** The client; null after a failed request. Further requests would fail too, but only after several retries. */
   #client: ApiClient | null
   readonly #signal: AbortSignal
   #histories = 0
@@ -61,9 +61,9 @@ export class PresentNfts {
   readonly hasServer: boolean
   /** Number of deployed rows whose NFT the server didn't return. */
   missing = 0
-  /** Number of NFTs whose history was omitted because the report already has the maximum. */
+  /** Number of NFTs whose history was omitted because the report already has the maximum number. */
   historiesLeft = 0
-  /** Whether the server returned an NFT without a revision. It then doesn't report updates, freezes or burns. */
+  /** Whether the server returned an NFT without a revision. Such a server doesn't report updates, freezes or burns. */
   isPlain = false
 
   /** @param client null if the server can't be reached */
@@ -76,7 +76,7 @@ export class PresentNfts {
   /**
    * Yields the rows of a run with their NFTs, in manifest order.
    *
-   * @param drawn the row that was drawn for each slot of a shuffled drop, from 1
+   * @param drawn the row that was drawn for each slot of a shuffled drop. Row numbers start at 1.
    */
   async *of(run: Run, drawn?: Uint32Array): AsyncGenerator<ReportRow> {
     for await (const page of runRowPages(run, { limit: IDS_PER_REQUEST, drawn })) yield* this.#ofPage(page)
@@ -135,7 +135,7 @@ export class PresentNfts {
     )
   }
 
-  /** Returns null if the request fails. From then on, sends no requests and always returns null. */
+  /** Sends a request. Returns null if it fails. From then on, sends no requests and always returns null. */
   async #request<T>(ask: (client: ApiClient, signal: AbortSignal) => Promise<T>): Promise<T | null> {
     if (this.#client === null) return null
     try {
@@ -148,7 +148,7 @@ export class PresentNfts {
   }
 }
 
-/** Returns whether an owner is neither the row's receiver nor its sender, who owned the NFT first. */
+/** Returns whether the owner is neither the row's receiver nor its sender, who may be the first owner. */
 function isMoved({ result, row }: RunRow, owner: string | null): boolean {
   const known = [result.receiver_wallet_address, row?.sender ?? null]
   return owner !== null && !known.some((one) => one !== null && sameAddress(one, owner))
@@ -156,5 +156,5 @@ function isMoved({ result, row }: RunRow, owner: string | null): boolean {
 
 const isDeployed = ({ status }: RunRow['result']) => status === 'deployed'
 
-/** Returns whether metadata is a placeholder of a drop that is revealed later. */
+/** Returns whether metadata is the placeholder of a drop that isn't revealed yet. */
 const isPlaceholder = (metadata: unknown): boolean => Object.hasOwn(Object(metadata), PROVENANCE_ROW)

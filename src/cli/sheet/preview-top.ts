@@ -8,15 +8,15 @@ import { filter, pageHead, ROWS_START, stats } from './page.ts'
 interface PreviewTop extends Omit<ManifestSummary, 'files'> {
   name: string
   invalidRows: number
-  /** Number of rows that equal an earlier row. */
+  /** Number of rows that are equal to an earlier row. */
   duplicates: number
   remoteImages: boolean
   /** Number of rows whose image is on the web. */
   onTheWeb: number
   now: number
   /**
-   * The run of this manifest on this machine, with the numbers of valid rows that it has sent and minted. Null if there
-   * is none.
+   * The manifest's run on this machine, with the numbers of valid rows that it has sent and minted; null if there is
+   * none.
    */
   run: { name: string; sent: number; minted: number } | null
 }
@@ -55,7 +55,7 @@ ${faults(top)}${remoteImages || onTheWeb === 0 ? '' : '<p class="note">Images on
 ${choices.length > 1 ? filter(choices) : ''}${ROWS_START}`
 }
 
-/** Describes how much of the drop was sent and minted, as far as this machine knows. */
+/** Describes how much of the drop was sent and minted, according to this machine's records. */
 function kickerOf({ run, rows }: PreviewTop): string {
   if (run === null || run.sent === 0) return 'Preview of a drop: no rows have been sent from this machine'
   if (run.minted === rows) return 'Preview of a drop: every row is already minted'

@@ -8,17 +8,17 @@ import { escapeHtml, sharedLink } from './html.ts'
 import { inItsPlace, sharedDefinition, sharedImage } from './image-of.ts'
 import type { ReportRow } from './present-nfts.ts'
 
-/** Maximum size of all embedded images. */
+/** Maximum total size of the embedded images, in characters. */
 const MAX_CHARS = 32 * 1024 * 1024
 
 interface Sources {
-  /** Reads images from the storage. Null if only local files are read. */
+  /** Reads images from the storage; null if only local files are read. */
   reader: ImageReader | null
-  /** Gateway for links, which others must be able to reach. */
+  /** Gateway for links; null if there is none that others can reach. */
   publicGateway: string | null
 }
 
-/** The HTML of a row's image. `definition` is the image itself, or empty if the page already has it. */
+/** The HTML of a row's image. `definition` contains the image itself; it is empty if the page already has the image. */
 interface ShownImage {
   html: string
   definition: string
@@ -28,29 +28,29 @@ interface ShownImage {
 type Found = { id: string } | { why: string }
 
 /**
- * The images of a report. They are embedded, because reports are shared. Each is embedded once, even if many rows show
- * it.
+ * The images of a report. They are embedded, because users share reports. Each image is embedded only once, even if
+ * many rows show it.
  */
 export class ReportImages {
   readonly #sources: Sources
-  /** Images by URL or path. Null if the storage doesn't have the file. */
+  /** Images by URL or path; null if the storage doesn't have the file. */
   readonly #found = new Map<string, Found | null>()
   /** IDs of embedded images by the hash of the file. */
   readonly #ids = new Map<string, string>()
   #chars = 0
   #isFull = false
-  /** The definition of the latest embedded image, until it is returned. */
+  /** The definition of the last embedded image, until it is returned. */
   #definition = ''
   /** Number of rows with an image. */
   embedded = 0
-  /** Number of rows whose image is only linked or named. */
+  /** Number of rows whose image is only linked or named in the text. */
   left = 0
 
   constructor(sources: Sources) {
     this.#sources = sources
   }
 
-  /** Returns the image of a row, or a text that replaces it. */
+  /** Returns the image of a row, or the text that replaces it. */
   async of({ row, result, sentMetadata, nft }: ReportRow): Promise<ShownImage> {
     const title = nft?.metadata?.title ?? row?.metadata.title ?? ''
     const requested = requestedImage(nft?.record.request_metadata ?? (await sentMetadata()) ?? row?.metadata ?? {})
@@ -70,7 +70,10 @@ export class ReportImages {
     return { html: inItsPlace(escapeHtml(found.why), this.#link(requested)), definition: '' }
   }
 
-  /** Finds the stored image, which is the minted one. Falls back to the local file, which may have changed since. */
+  /**
+   * Finds the stored image, which is the minted one. Falls back to the local file, which may have changed since the
+   * mint.
+   */
   async #findAny(path: string | undefined, nft: Parameters<ImageReader['locate']>[0]): Promise<Found> {
     const { reader } = this.#sources
     const url = (await reader?.locate(nft).catch(orNull)) ?? null

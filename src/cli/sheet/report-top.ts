@@ -12,16 +12,16 @@ import { type ReportLinks, type ReportState, TONES } from './result-card.ts'
 
 export interface ReportTop extends ReportLinks {
   status: RunStatus
-  /** Counts of rows by state. A burned NFT counts only as burned, not as deployed. */
+  /** Counts of rows by state. A burned NFT is counted as burned, not as deployed. */
   counts: Readonly<Record<ReportState, number>>
   name: string
   collection: string | null
   owners: number
   times: RunTimes
-  /** The cost of the run so far, or null if unknown. */
+  /** The cost of the run so far; null if unknown. */
   spent: DataRecord | null
   failures: ReadonlyMap<string, { count: number; lines: readonly number[] }>
-  /** Number of rows whose image is only linked or named. */
+  /** Number of rows whose image is only linked or named in the text. */
   left: number
   present: Pick<PresentNfts, 'missing' | 'historiesLeft' | 'isPlain' | 'hasServer'>
   /** Number of NFTs that changed after their mint. */
@@ -91,7 +91,7 @@ ${failures(top)}${left === 0 ? '' : `<p class="note">${grouped(left)} ${left ===
 ${filter(choices(top, total))}${ROWS_START}`
 }
 
-/** Returns notes about NFTs that aren't shown in their current state, or about parts that are missing. */
+/** Returns notes about NFTs that aren't shown in their current state, and about missing parts. */
 function presentNotes({ counts, present, times }: ReportTop): string {
   const { missing, historiesLeft, isPlain, hasServer } = present
   const notes: string[] = []

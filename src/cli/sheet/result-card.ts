@@ -26,20 +26,20 @@ export const TONES: Readonly<Record<ReportState, Tone>> = {
 
 /** Base URLs for links that every reader of the report can open. */
 export interface ReportLinks {
-  /** Block explorer of the chain, or null if unknown. */
+  /** Block explorer of the chain; null if unknown. */
   blockExplorer: string | null
-  /** Gateway that others can reach, or null. */
+  /** Gateway that others can reach; null if there is none. */
   publicGateway: string | null
 }
 
 const MAX_REASON = 600
 const MAX_WHAT = 400
 
-/** Shortens an address to its two ends, by which people recognize it. */
+/** Shortens an address to its first and last characters, by which people recognize it. */
 const shortened = (address: string) => (address.length > 14 ? `${address.slice(0, 6)}…${address.slice(-4)}` : address)
 
 /**
- * Returns the state of a row. A burn is final, so a recorded burn is valid even if the server can't be reached.
+ * Returns the state of a row. A burn is final, so a recorded burn is valid even if the server is unreachable.
  *
  * @param drop the state of the shuffled drop; null for other runs
  */
@@ -91,7 +91,7 @@ export function resultCard(given: ReportRow, image: string, links: ReportLinks, 
   })
 }
 
-/** Returns badges for what happened to an NFT after its mint. */
+/** Returns badges that show how an NFT has changed since its mint. */
 function badges({ record, isUnrevealed, isRevealed, isMoved }: PresentNft): string {
   const { revision, is_frozen, pending_change } = record
   const words: [string, Tone][] = []

@@ -6,12 +6,12 @@ import { CARDS_PER_SECTION } from './sections.ts'
 
 const FLAG = '--to'
 const CHUNK_CHARS = 256 * 1024
-/** Tags around a section. The browser parses the cards in `noscript` as text. A card can't contain these tags. */
+/** Tags around a section. Browsers parse the cards in `noscript` as text. A card can't contain these tags. */
 const [SECTION, SECTION_END] = ['<noscript><section>\n', '</section></noscript>\n']
 
 /**
- * Writes a page whose top is known only after the last row. The file appears only when it is complete, and only a part
- * of it is in memory.
+ * Writes a page whose top is known only after the last row. The file becomes visible only when it is complete. Only a
+ * part of it is in memory.
  */
 export class SheetFile {
   readonly #path: string
@@ -78,14 +78,14 @@ export class SheetFile {
     }
   }
 
-  /** Deletes the draft. Call it after `finish` too. */
+  /** Deletes the draft. Must also be called after `finish`. */
   async close(): Promise<void> {
     await this.#body.close()
     await rm(this.#bodyPath, { force: true })
   }
 
   /**
-   * Returns the end of a section, followed by the definitions of its images. They are outside of the section, so that
+   * Returns the end of a section and the definitions of its images. The definitions are outside of the section, so that
    * other sections can use them.
    */
   #sectionEnd(): string {

@@ -22,8 +22,8 @@ export function addSheetFlags(command: GdnCommand, usual: string): GdnCommand {
 }
 
 /**
- * Returns the path of the file to write, and whether to overwrite an existing one. Without --force, prompts before
- * overwriting.
+ * Returns the path of the file to write, and whether to overwrite an existing file. Without --force, asks for
+ * confirmation before overwriting.
  *
  * @param flag the flag that specifies the path
  * @throws GdnError `usage` if the path isn't a file in an existing folder; `not_confirmed`
@@ -55,7 +55,7 @@ export async function whereTo(
 
 const isFolder = async (path: string): Promise<boolean> => (await stat(path).catch(() => null))?.isDirectory() === true
 
-/** Opens a page in the browser. If that fails, prints only a note, because the path was already printed. */
+/** Opens a page in the browser. If this fails, only prints a note, because the path was already printed. */
 export async function openSheet({ io, env }: Deps, path: string): Promise<void> {
   const { openInBrowser } = await import('../io/browser.ts')
   if (!(await openInBrowser(pathToFileURL(path).href, env, platform))) io.note("Couldn't open a browser.")

@@ -1,4 +1,4 @@
-/** Formats an elapsed time: `4:05`, `1:00:09`. */
+/** Formats an elapsed time, such as `4:05` or `1:00:09`. */
 export function clock(ms: number): string {
   const seconds = Math.floor(ms / 1000)
   const two = (value: number) => String(value).padStart(2, '0')

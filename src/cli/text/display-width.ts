@@ -1,22 +1,25 @@
-// An approximation of Unicode's wide and full-width blocks (Hangul, CJK, kana, Tangut, full-width forms), and
-// characters that are emoji by default. A flag emoji needs no entry, because it consists of two narrow letters.
+// Approximates Unicode's wide and full-width blocks (Hangul, CJK, kana, Tangut, full-width forms), and characters that
+// are emoji by default. Flag emoji need no entry, because each consists of two narrow letters.
 const WIDE =
   /^[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{16fe0}-\u{18cff}\u{1b000}-\u{1b2ff}\u{1f200}-\u{1f265}\u{20000}-\u{3fffd}\p{Emoji_Presentation}]/u
 
-// Created on first use, because that takes a tenth of the time of a short command.
+// Created on first use, because this takes a tenth of the time of a short command.
 let segmenter: Intl.Segmenter | undefined
 
 /**
- * Texts are segmented in pieces, because the segmenter takes quadratic time above about 100,000 code units: minutes for
- * a megabyte of emoji.
+ * Maximum length of the pieces in which text is segmented. For more than about 100,000 code units, the segmenter's time
+ * is quadratic: a megabyte of emoji takes minutes.
  */
 const PIECE = 4096
 
-/** Yields the characters that people see. In a very long text, a character that spans two pieces counts as two. */
+/**
+ * Yields the characters that people see. In a very long text, a character that spans two pieces counts as two
+ * characters.
+ */
 function* graphemes(text: string): Iterable<string> {
   segmenter ??= new Intl.Segmenter()
   for (let at = 0; at < text.length; ) {
-    // Doesn't split a surrogate pair.
+    // Don't split a surrogate pair.
     const end = at + PIECE + (/[\ud800-\udbff]/.test(text[at + PIECE - 1] ?? '') ? 1 : 0)
     for (const { segment } of segmenter.segment(text.slice(at, end))) yield segment
     at = end
@@ -25,7 +28,9 @@ function* graphemes(text: string): Iterable<string> {
 
 const widthOf = (grapheme: string) => (WIDE.test(grapheme) || grapheme.includes('\ufe0f') ? 2 : 1)
 
-/** Latin letters, dashes, quotes, the ellipsis and the frames of spinners. Each takes one column in any context. */
+/**
+ * Matches Latin letters, dashes, quotes, the ellipsis and the frames of spinners. Each takes one column in any context.
+ */
 const NARROW = /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2026\u2800-\u28ff]*$/
 
 /** Returns the width of a text on a terminal, in columns. */

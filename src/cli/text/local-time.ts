@@ -3,7 +3,7 @@ const INSTANT = /^(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d:\d\d(?:\.\d+)?)Z?$/
 
 const two = (number: number) => String(number).padStart(2, '0')
 
-/** Formats a time in the local time zone, which TZ overrides, with the short name of the zone. */
+/** Formats a time in the local time zone, which TZ overrides, and appends the short name of the zone. */
 export function localTime(ms: number, to: 'minute' | 'second' = 'second'): string {
   const at = new Date(ms)
   const day = [String(at.getFullYear()).padStart(4, '0'), two(at.getMonth() + 1), two(at.getDate())].join('-')
@@ -19,8 +19,8 @@ export function localTimeIn(text: string, to?: 'minute' | 'second'): string {
 }
 
 /**
- * Returns the short name of the time zone. Each locale names only some zones and formats others as GMT+2, so several
- * locales are tried. An unknown or empty TZ means UTC, which ICU calls GMT+0.
+ * Returns the short name of the time zone. Each locale names only some zones and formats others as GMT+2, so this
+ * function tries several locales. An unknown or empty TZ means UTC, which ICU calls GMT+0.
  */
 function zoneOf(at: Date): string {
   const names = ['en-US', 'en-GB', 'en-AU'].map((locale) => {

@@ -5,27 +5,27 @@ const MAX_WIDTH = 100
 
 const COLORS = /\u001b\[[\d;]*m/g
 
-/** Matches a command at the end of a line, which users copy: `Next: gdn nft list --local`. */
+/** Matches a command at the end of a line, such as `Next: gdn nft list --local`, which users copy. */
 const COMMAND = /(?<=: )(gdn|node|kill|chmod) .+$/
 
-/** Matches a command in backticks, which users copy too. */
+/** Matches a command in backticks. Users copy these commands too. */
 const QUOTED_COMMAND = /`(?:gdn|node|kill|chmod) [^`]+`/g
 
 const widthOf = (text: string) => displayWidth(text.replaceAll(COLORS, ''))
 
-/** Returns the width for prose: the terminal's width within limits, or 80 columns without a terminal. */
+/** Returns the width for prose: the terminal's width within limits, or 80 columns if there is no terminal. */
 export function proseWidth(columns: number | undefined): number {
   return Math.max(MIN_WIDTH, Math.min(columns || 80, MAX_WIDTH))
 }
 
-/** Wraps a text at spaces. A word that is longer than `width` isn't broken. */
+/** Wraps text at spaces. Doesn't break words that are longer than `width`. */
 export function wrap(text: string, width: number): string[] {
   return wrapWords(text.split(' '), width)
 }
 
 /**
- * Wraps a line for a terminal, and keeps its indentation. A command at its end or in backticks isn't wrapped: if the
- * terminal wraps it, a copy is still a single line.
+ * Wraps a line for a terminal, and keeps its indentation. Doesn't wrap a command at the end or in backticks. If the
+ * terminal itself wraps the command, a copy is still a single line.
  */
 export function wrapLine(line: string, columns: number): string {
   if (widthOf(line) <= columns) return line
@@ -55,8 +55,8 @@ function wrapWords(words: readonly string[], width: number): string[] {
 }
 
 /**
- * Formats terms and descriptions in two columns with wrapped descriptions. If the width is too small, each description
- * is below its term.
+ * Formats terms and descriptions in two columns, and wraps the descriptions. If the width is too small, puts each
+ * description below its term.
  */
 export function twoColumns(rows: readonly (readonly [string, string])[], width: number, indent = 2): string[] {
   const termWidth = Math.max(...rows.map(([term]) => term.length))

@@ -3,13 +3,13 @@ import { dirname, join } from 'node:path'
 import { pid } from 'node:process'
 import { stateDirectory } from '../../config/paths.ts'
 
-/** The result of the latest update check. Times are in milliseconds since 1970. */
+/** The result of the last update check. Times are in milliseconds since the epoch. */
 export interface UpdateCache {
-  /** When the latest check was started. Stored before its request, which may fail. */
+  /** When the last check started. Stored before the check sends its request, which may fail. */
   checkedAt: number
   /** When the notice was last shown. */
   notifiedAt: number
-  /** The latest version in the registry, or null if the registry doesn't have this package. */
+  /** The latest version in the registry; null if the registry doesn't have this package. */
   latest: string | null
 }
 
@@ -17,7 +17,7 @@ const NOTHING: UpdateCache = { checkedAt: 0, notifiedAt: 0, latest: null }
 
 export const updateCacheFile = (env: NodeJS.ProcessEnv): string => join(stateDirectory(env), 'update-check.json')
 
-/** Reads the cache. Returns an empty one if the file is missing or damaged. */
+/** Reads the cache. Returns an empty cache if the file is missing or damaged. */
 export function readUpdateCache(env: NodeJS.ProcessEnv): UpdateCache {
   try {
     const { checkedAt, notifiedAt, latest } = JSON.parse(readFileSync(updateCacheFile(env), 'utf8'))

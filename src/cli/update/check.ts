@@ -15,8 +15,8 @@ const NPM_TIMEOUT_MS = 30_000
 const run = promisify(execFile)
 
 /**
- * Requests the latest version from the registry and stores it. Sends no credentials. First checks that the registry's
- * package is this one, because another package may have the same name there.
+ * Requests the latest version from the registry and stores it. Sends no credentials. First checks that the package in
+ * the registry is this one, because another package there may have the same name.
  */
 export async function checkForUpdate(
   env: NodeJS.ProcessEnv,
@@ -49,18 +49,18 @@ export async function checkForUpdate(
     const latest = typeof newest?.version === 'string' && newest.name === installed.name ? newest.version : null
     writeUpdateCache(env, { ...readUpdateCache(env), latest })
   } catch {
-    // The registry is unreachable. The next check is a day later.
+    // The registry is unreachable. The next check is in a day.
   } finally {
     await transport.close()
   }
 }
 
 /**
- * Returns the registry that npm uses for global installs, or null without npm or without an HTTP URL. Runs npm in the
- * home folder, so that a project's .npmrc has no effect.
+ * Returns the registry that npm uses for global installs; null without npm or without an HTTP URL. Runs npm in the home
+ * folder, so that the .npmrc of a project has no effect.
  */
 export async function npmRegistry(env: NodeJS.ProcessEnv): Promise<URL | null> {
-  // On Windows, npm is a script that only a shell can run.
+  // On Windows, npm is a script, which only a shell can run.
   const options = {
     env: npmEnvironment(env),
     cwd: homeDirectory(env),
@@ -72,13 +72,13 @@ export async function npmRegistry(env: NodeJS.ProcessEnv): Promise<URL | null> {
   return /^https?:\/\//.test(named) ? parseUrl(named.endsWith('/') ? named : `${named}/`) : null
 }
 
-/** Match variables that may contain a secret: by their name, or by a value that is a URL with a password. */
+/** Match variables that may contain a secret, because of their name or because their value is a URL with a password. */
 const SECRET_NAME = /key|token|secret|passw|credential|auth|cookie|^gdn_/i
 const WITH_PASSWORD = /:\/\/[^/\s]+@/
 
 /**
- * Returns the environment for npm. A user's .npmrc may use any variable, so npm gets all of them except likely secrets,
- * which no registry URL needs.
+ * Returns the environment for npm. A user's .npmrc may refer to any variable, so npm gets all variables except likely
+ * secrets. No registry URL needs those.
  */
 function npmEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const isHarmless = ([name, value = '']: [string, string | undefined]) =>

@@ -2,7 +2,7 @@ import { readFileSync, realpathSync } from 'node:fs'
 import { join, sep } from 'node:path'
 import { packageRoot } from '../package-root.ts'
 
-/** The installed npm package that this program belongs to. */
+/** The installed npm package that contains this program. */
 export interface Installed {
   name: string
   version: string
@@ -12,8 +12,8 @@ export interface Installed {
 }
 
 /**
- * Returns the installed package. Returns null for a private package, for a source checkout, even if npm linked it, and
- * for a copy that npx fetched for a single run.
+ * Returns the installed package; null for a private package, for a source checkout (even if linked with npm), and for a
+ * copy that npx fetched for a single run.
  */
 export function installedPackage(root: string = packageRoot()): Installed | null {
   const path = realpathSync(root)

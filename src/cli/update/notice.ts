@@ -8,7 +8,7 @@ import { type Installed, installedPackage } from './installed.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 
-/** Hidden flag of the detached update check, which main.ts handles. */
+/** Hidden flag of the detached update check. `main.ts` handles it. */
 const CHECK_WORD = '--check-for-update'
 
 interface NoticeEdge {
@@ -27,8 +27,8 @@ export function wantsNotice(env: NodeJS.ProcessEnv, stderrTty: boolean): boolean
 }
 
 /**
- * Shows a notice about a newer version at most once a day, from the cached result of the last check. If the check is a
- * day old, starts a detached process that checks again.
+ * Shows a notice about a newer version at most once a day, based on the cached result of the last check. If this check
+ * is a day old, starts a detached process that checks again.
  *
  * update-notifier would add about forty packages. simple-update-notifier asks npmjs.org instead of the configured
  * registry, and delays the command.
@@ -39,7 +39,7 @@ export function updateNotice({ env, cwd, stderr, program, now, installed = insta
     const found = installed()
     if (found === null) return
     const cache = readUpdateCache(env)
-    // A time in the future means that the clock was set back, so it counts as long ago.
+    // A time in the future means that the clock was set back. It counts as more than a day ago.
     const isDue = (time: number) => time > now || now - time >= DAY_MS
     const notifies = cache.latest !== null && isNewer(cache.latest, found.version) && isDue(cache.notifiedAt)
     const asks = isDue(cache.checkedAt)
@@ -49,7 +49,8 @@ export function updateNotice({ env, cwd, stderr, program, now, installed = insta
       ...(notifies ? { notifiedAt: now } : {}),
       ...(asks ? { checkedAt: now } : {}),
     }
-    // Written before the notice. Otherwise, a read-only cache would repeat the notice and the check with every command.
+    // Write the cache before the notice. Otherwise, if the cache is read-only, every command would repeat the notice
+    // and the check.
     writeUpdateCache(env, next)
     if (notifies) stderr.write(noticeText(found, cache.latest ?? '', cwd))
     if (asks) {
@@ -68,7 +69,7 @@ function noticeText({ name, version, root }: Installed, latest: string, cwd: str
   return `\ngdn ${latest} is available, and this is ${version}. To update: ${install}\n  Set GDN_NO_UPDATE_NOTICE=1 to turn this notice off.\n`
 }
 
-/** Returns whether version `a` is newer than `b`. A version that isn't a plain release is never newer. */
+/** Returns whether version `a` is newer than `b`. Only plain releases can be newer. */
 export function isNewer(a: string, b: string): boolean {
   const [left, right] = [numbers(a), numbers(b)]
   if (left === null || right === null) return false

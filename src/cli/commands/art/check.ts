@@ -14,7 +14,7 @@ import { addOutputFlags, integer, notEmpty, type OutputFlags, oneOf } from '../.
 import { safe } from '../../io/io.ts'
 import { createOutput, type View } from '../../render/output.ts'
 
-/** Maximum number of deviations that are printed as text. */
+/** Maximum number of deviations in text output. */
 const LISTED = 10
 
 const VIEW: View = {
@@ -24,7 +24,7 @@ const VIEW: View = {
   ],
   columns: ['verdict', 'count', 'combinations', 'largest_edition', 'upper_bound'],
   id: 'verdict',
-  // The reasons, deviations and warnings are printed as sentences.
+  // The card omits the reasons, deviations and warnings, because they are printed as sentences.
   card: ({ reasons: _reasons, deviations, omitted_rules: _rules, warnings: _warnings, ...record }) => [
     ...Object.entries(record),
     ['deviations', (deviations as readonly unknown[]).length],
@@ -87,7 +87,7 @@ export async function check(deps: Deps, path: string, flags: ArtCheckFlags): Pro
   const warnings = [...ofImages, ...ofTraits, ...ofArt]
   const record = recordOf(art, found, { seed, images, deviations, warnings })
   const isText = output.mode === 'table' && flags.fields === undefined
-  // As text, reasons and warnings are sentences on stderr only.
+  // In text output, the reasons and warnings are sentences on stderr.
   await output.one(isText ? { ...record, reasons: undefined, warnings: undefined } : record)
   for (const { text } of found.reasons) io.note(safe(text))
   for (const { text } of deviations.slice(0, LISTED)) io.note(safe(text))

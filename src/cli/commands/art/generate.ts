@@ -26,13 +26,13 @@ import { csvLine, type View } from '../../render/view.ts'
 import { addEditionFlags, addFitFlag } from './check.ts'
 
 const MAX_THREADS = 64
-/** Default maximum number of threads. More threads need much memory and seldom help. */
+/** Default maximum number of threads. More threads use a lot of memory and are seldom faster. */
 const DEFAULT_THREADS = 8
-/** Number of images before a rate is shown. */
+/** Minimum number of images for a rate. */
 const FEW = 5
-/** Maximum number of manually added files in a warning. */
+/** Maximum number of manually added files that a warning lists. */
 const LISTED_FILES = 5
-/** Maximum number of deviations that are printed as text. */
+/** Maximum number of deviations in text output. */
 const LISTED = 10
 
 const VIEW: View = {
@@ -53,7 +53,8 @@ const VIEW: View = {
   ],
   columns: ['folder', 'manifest', 'images', 'made', 'copied', 'kept'],
   id: 'manifest',
-  // Deviations, changed files, unfinished folders and warnings are printed as sentences.
+  // The card omits the deviations, changed files, unfinished folders and warnings, because they are printed as
+  // sentences.
   card: ({
     deviations: _deviations,
     edited_files: _files,
@@ -208,7 +209,7 @@ interface Replaced {
   added: readonly string[]
 }
 
-/** Returns warnings about the former manifest, and about files of the folder that were changed or added by hand. */
+/** Returns warnings about the former manifest, and about files in the folder that the user changed or added. */
 function outputWarnings({ out, former, rows, edited, added }: Replaced): ArtIssue[] {
   const texts: string[] = []
   if (former !== null && rows !== null) {
@@ -241,13 +242,13 @@ const missingText = ({ missing, of }: ChangedRows, former: string): string =>
   `${missing} of the ${counted(of, 'row')} of the former manifest ${missing === 1 ? 'is' : 'are'} not in the new one, but still in ${former}. For a part of an edition, use another --out.`
 
 /**
- * Describes rows that have the number of an earlier NFT but other content. Such an edition can't continue a minted
+ * Describes rows whose number an earlier NFT has, but whose content differs. Such an edition can't continue a minted
  * drop.
  */
 const changedText = ({ changed, onlyImage, of }: ChangedRows, out: string, former: string): string =>
   `${changed} of the ${counted(of, 'row')} of the former manifest ${changed === 1 ? 'has' : 'have'} other content under the same number now${onlyImage === 0 ? '' : `, and ${onlyImage} of these only another image`}. If NFTs were minted from it, don't mint the new manifest. To change these NFTs, run \`gdn plan ${shellWord(safe(join(out, MANIFEST_FILE)))}\`. To keep the former edition, move ${out} away, and rename ${former} to ${out} again.`
 
-/** Number of NFTs in the sample on the page. */
+/** Number of NFTs in the sample that the page shows. */
 const SAMPLE = 12
 
 /** Returns the HTML of a page about the edition, with images of some of its NFTs. */
@@ -270,8 +271,7 @@ async function pageOf(
 }
 
 /**
- * Refuses an output folder that contains the inputs or the current folder, because the command replaces the whole
- * folder.
+ * Refuses an output folder that contains an input or the current folder, because the command replaces the whole folder.
  */
 function refuseInputs(art: Art, { path, out, cwd }: { path: string; out: string; cwd: string }): void {
   const contains = (inside: string) => inside === out || inside.startsWith(out.endsWith(sep) ? out : `${out}${sep}`)
@@ -285,7 +285,7 @@ function refuseInputs(art: Art, { path, out, cwd }: { path: string; out: string;
   const base = dirname(resolve(cwd, path))
   const isIn = (one: string, folder: string) => `${one}${sep}`.startsWith(`${folder}${sep}`)
   const folders = art.layers.flatMap(({ folder }) => (folder === base ? [] : [folder, dirname(folder)]))
-  // The folder of the file may also contain the folders of the layers.
+  // The folder of `art.yaml` may also contain the layer folders.
   const layers = folders.find((folder) => !isIn(base, folder) && isIn(out, folder))
   if (layers !== undefined) {
     const message = `the folder is in ${relative(cwd, layers) || '.'}, which contains layers`

@@ -27,7 +27,7 @@ const FLAG = '--out'
 const MAX_COLUMNS = 1000
 /** Columns that come first, if they are used. */
 const FIRST = ['id', 'title', 'description', 'image', 'file:animation_url']
-/** Maximum number of missing numbers and fields that a note lists. */
+/** Maximum number of missing numbers and fields that a note shows. */
 const LISTED = 5
 
 const FIELDS = ['file', 'format', 'rows', 'images', 'columns', 'omitted_fields', 'warnings']
@@ -106,8 +106,8 @@ export async function importBuild(deps: Deps, folder: string, flags: ArtImportFl
 }
 
 /**
- * Refuses a file outside of the manifest's folder. A manifest can only name files below its folder, because files
- * become public.
+ * Refuses a file outside of the manifest's folder. The named files become public, so a manifest can only name files
+ * below its folder.
  */
 async function refuseOutside({ cwd }: Deps, folder: string, path: string): Promise<void> {
   const [real, base] = await Promise.all([
@@ -153,7 +153,7 @@ async function writeManifest(
   )
   const text = [columns, ...lines].map((cells) => csvLine(cells)).join('')
   const check = async (draft: string) => {
-    // The receiver and the blockchain are chosen later. Without a blockchain, the address isn't checked.
+    // The user chooses the receiver and the blockchain later. Without a blockchain, the address isn't checked.
     const options = { blockchain: null, mayLackBlockchain: true, receiver: 'later', localFiles: true }
     const { issues, issueCount } = await validateManifest({ path: draft }, options)
     throwProblems({ issues: issues.map((issue) => atMetadata(issue, columns, nfts)), issueCount }, null)
@@ -162,7 +162,7 @@ async function writeManifest(
   return { images, columns }
 }
 
-/** Returns a problem of the manifest with the location of the metadata that it comes from. */
+/** Returns a problem of the manifest, located in the metadata file that the value comes from. */
 function atMetadata(
   { place, message, hint }: ManifestIssue,
   columns: readonly string[],
@@ -170,7 +170,7 @@ function atMetadata(
 ): ManifestIssue {
   const { line = 1, column: position = 0, field = '' } = place
   const column = columns[position - 1] ?? field
-  // The header is line 1. Such a problem belongs to the first NFT that has the column.
+  // A problem on line 1, the header, is attributed to the first NFT that has the column.
   const nft = line === 1 ? nfts.find(({ fields }) => fields.has(column)) : nfts[line - 2]
   const source = nft?.fields.get(column)
   return {
@@ -195,14 +195,14 @@ function notesOf(build: Build, omitted: readonly string[]): string[] {
   return notes
 }
 
-/** Returns warnings about a build that can be imported, but probably isn't what the user wants. */
+/** Returns warnings about a build that can be imported but probably isn't what the user intends. */
 function warningsOf({ nfts, folder }: Build): ArtIssue[] {
   const ignored = folder.ignored.map((file): ArtIssue => ({ place: { file }, message: 'the folder is not imported' }))
   const ofTexts = [...equalNames(nfts), ...defaultDescription(nfts), ...spellings(nfts)]
   return [...ignored, ...ofTexts, ...missingNumbers(nfts), ...otherNumbers(nfts), ...imageWarnings(nfts, folder)]
 }
 
-/** The description in HashLips' `src/config.js`. */
+/** The default description in HashLips' `src/config.js`. */
 const DEFAULT_DESCRIPTION = 'Remember to replace this description'
 
 function defaultDescription(nfts: readonly BuildNft[]): ArtIssue[] {
@@ -219,7 +219,7 @@ function defaultDescription(nfts: readonly BuildNft[]): ArtIssue[] {
   ]
 }
 
-/** Finds traits and values that differ only in case, which marketplaces show as different ones. */
+/** Finds traits and values that differ only in case. Marketplaces show them as different ones. */
 function spellings(nfts: readonly BuildNft[]): ArtIssue[] {
   const first = new Map<string, { text: string; file: string }>()
   const warnings: ArtIssue[] = []
@@ -235,7 +235,7 @@ function spellings(nfts: readonly BuildNft[]): ArtIssue[] {
         const key = `${what} ${text.toLowerCase()}`
         const earlier = first.get(key)
         if (earlier === undefined) first.set(key, { text, file })
-        // Another spelling of a trait is reported once, and not for its values.
+        // If the trait itself has another spelling, this is reported once, not for each value.
         const isOther = earlier !== undefined && earlier.text !== text && !first.has(`${key} ${text}`)
         if (!isOther || (what === 'the value' && first.get(`the trait ${tag.toLowerCase()}`)?.text !== tag)) continue
         first.set(`${key} ${text}`, { text, file })
@@ -279,7 +279,7 @@ function missingNumbers(nfts: readonly BuildNft[]): ArtIssue[] {
   return [{ place: {}, message: `Missing numbers: ${listed(some, missing)}` }]
 }
 
-/** Finds metadata that names the image of another number, for example after two files were swapped. */
+/** Finds metadata that names the image of another NFT, for example because two files were swapped. */
 function otherNumbers(nfts: readonly BuildNft[]): ArtIssue[] {
   const numbers = new Set(nfts.map(({ number }) => number))
   const found = nfts.flatMap(({ number, file, within, files }) => {
@@ -289,14 +289,14 @@ function otherNumbers(nfts: readonly BuildNft[]): ArtIssue[] {
     const name = basename(isFile ? image.path : image.url.replace(/[?#].*$/s, ''))
     const [, digits] = /^(\d{1,9})\.[^.]+$/.exec(name) ?? []
     if (digits === undefined || Number(digits) === number) return []
-    // Another number in a URL may be an ID of the host.
+    // A different number in a URL may be an ID that the host assigned.
     if (!isFile && !numbers.has(Number(digits))) return []
     return [`${basename(file)}${within === '' ? '' : `: ${within.slice(0, -1)}`} names ${name}`]
   })
   return found.length === 0 ? [] : [{ place: {}, message: `Images of another number: ${listed(found)}` }]
 }
 
-/** Returns warnings about images that several NFTs share, and about images that no NFT has. */
+/** Returns warnings about images that several NFTs share, and about images that no NFT uses. */
 function imageWarnings(nfts: readonly BuildNft[], folder: Build['folder']): ArtIssue[] {
   const users = new Map<string, number[]>()
   for (const { number, files } of nfts) {

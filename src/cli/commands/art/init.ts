@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts'
 import { addCommonFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 
-/** Skipped files that a note lists. */
+/** Maximum number of skipped files that a note lists. */
 const LISTED = 5
 
 export function command(deps: Deps, run = init): GdnCommand {

@@ -28,7 +28,7 @@ const USUAL = 'art-preview.html'
 const FLAG = '--out'
 const SAMPLE = 12
 const MAX_SAMPLE = 500
-/** Number of terminal lines of an image. */
+/** Height of an image, in terminal lines. */
 const TILE_LINES = 3
 
 const VIEW: View = {
@@ -100,7 +100,7 @@ export async function preview(deps: Deps, path: string, flags: ArtPreviewFlags):
   io.note(`Generate the edition: gdn art generate ${again}${fit} --out drop`)
 }
 
-/** @param warnings those that follow the NFTs as records, for formats that print nothing else */
+/** @param warnings warnings to yield as records after the NFTs, for formats that print nothing else */
 async function* recordsOf(
   view: EditionView,
   picked: Picked,
@@ -122,7 +122,7 @@ async function* recordsOf(
   for (const warning of warnings) yield { ...nothing, group: 'warning', warning }
 }
 
-/** Refuses a page that would replace an input, be in a folder of layers, or replace a file of a generated edition. */
+/** Refuses a page that would replace an input or a file of a generated edition, or that is in a layer folder. */
 async function refuseInputs(art: Art, { path, out, cwd }: { path: string; out: string; cwd: string }): Promise<void> {
   const real = async (folder: string) => await realpath(folder).catch(() => folder)
   const [folder, base] = await Promise.all([real(dirname(out)), real(dirname(resolve(cwd, path)))])
@@ -138,7 +138,7 @@ async function refuseInputs(art: Art, { path, out, cwd }: { path: string; out: s
   }
   for (const one of new Set(art.layers.map((layer) => layer.folder))) {
     const layers = await real(one)
-    // A folder of layers may also contain art.yaml, and then the page beside it.
+    // A layer folder may also contain `art.yaml`. In this case, the page may be there too.
     if (isIn(base, layers) || !isIn(folder, layers)) continue
     const message = `the file is in ${relative(cwd, one) || '.'}, which contains layers`
     throw flagError(FLAG, message, 'Use a file outside of the folders of layers.')

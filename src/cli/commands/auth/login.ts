@@ -24,7 +24,7 @@ import { serverForKey } from './server-for-key.ts'
 export interface LoginFlags extends OutputFlags, ServerFlags {
   keyFile?: string
   store?: KeptIn
-  /** Whether to check the key. False with --no-check. */
+  /** Whether to check the key. `--no-check` sets this to false. */
   check?: boolean
 }
 
@@ -77,7 +77,7 @@ export async function login(deps: Deps, flags: LoginFlags): Promise<void> {
     io.note(`To make this server your default: gdn config set base_url ${server.baseUrl}`)
 }
 
-/** Checks a key before it is saved. A key that the server rejects isn't saved. */
+/** Checks a key before it is saved. A rejected key isn't saved. */
 async function checkKey(deps: Deps, flags: LoginFlags, server: Server, key: Secret): Promise<void> {
   const settings = await deps.settings(flags)
   const progress = await deps.io.progress(`Checking the key at ${server.origin}`)

@@ -6,8 +6,8 @@ import { GdnError } from '../../../core/errors.ts'
 import type { Deps } from '../../deps.ts'
 
 /**
- * Returns the server to save a key for. Rejects a server that only the project's file specifies, because a cloned
- * repository could otherwise send the key to its author.
+ * Returns the server to save a key for. Rejects a server that only the project's file specifies. Otherwise, a cloned
+ * repository could send the key to the repository's author.
  */
 export async function serverForKey({ env }: Deps, settings: Settings): Promise<Server> {
   if (settings.profile === 'local' && settings.baseUrl === null) {

@@ -37,7 +37,7 @@ export function command(deps: Deps, run = status): GdnCommand {
     .action(async (flags: StatusFlags) => await run(deps, flags))
 }
 
-/** A key and where it was found. */
+/** A key and its source. */
 interface Found {
   server: string
   /** The URL to which the key is sent; null if the server isn't running. */
@@ -118,14 +118,15 @@ async function findKeys(deps: Deps, flags: StatusFlags): Promise<Found[]> {
       profiles: profilesOf(serverInUse),
       kept_in: 'environment',
       place: 'GDN_API_KEY',
-      // Throw, as in every command, if only the project's file specifies the server, which must not receive the key.
+      // As in every command, throw if only the project's file specifies the server. Such a server must not receive the
+      // key.
       key: async () => await settings.apiKey(await settings.server()),
     })
   }
   return [...found, ...(await localKey(deps, settings.profile === 'local' && serverInUse === null))]
 }
 
-/** Returns the key of the local backend. Empty if no local backend was ever started. */
+/** Returns the key of the local backend; an empty array if no local backend was ever started. */
 async function localKey({ env }: Deps, isInUse: boolean): Promise<Found[]> {
   const dataDir = localDataDirectory(env)
   const key = await localApiKeyIfThere(dataDir).catch((error: unknown) => error)

@@ -25,7 +25,7 @@ export interface MarketplaceCheck {
   }>
 }
 
-/** Opens the check of a drop by the rules of a marketplace; null without a marketplace. */
+/** Starts the check of a drop against the rules of a marketplace; null if no marketplace is specified. */
 export async function openMarketplaceCheck(
   deps: Deps,
   settings: Settings,

@@ -45,7 +45,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
     .action(async (manifest: string, flags: BatchMintFlags) => await run(deps, manifest, flags))
 }
 
-/** Loads the minting code separately, because loading everything at once opens more files than some machines permit. */
+/** Loads the minting code separately. Loading all code at once exceeds the limit of open files on some machines. */
 async function mint(deps: Deps, manifest: string, flags: BatchMintFlags): Promise<void> {
   const { mintManifest } = await import('../../batch/mint-manifest.ts')
   await mintManifest(deps, manifest, flags)

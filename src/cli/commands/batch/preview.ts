@@ -43,13 +43,13 @@ const FIELDS = [
   'run',
   'minted',
 ]
-// Mapped columns are already printed while the manifest is read.
+// The mapped columns are already printed while the manifest is read.
 const SHOWN = FIELDS.filter((field) => field !== 'mapped_columns')
 const VIEW: View = {
   fields: FIELDS,
   columns: FIELDS,
   id: 'file',
-  // Like the page, the card counts only valid rows.
+  // The card counts only valid rows, like the page.
   card: (record) =>
     SHOWN.map((field) => [field === 'rows' && record.errors !== 0 ? 'valid rows' : field, record[field]] as const),
 }
@@ -90,7 +90,10 @@ async function runOf(deps: Deps, manifest: string, flags: PreviewFlags, stateDir
   return (await listRuns(stateDir)).find(fits) ?? null
 }
 
-/** Reads a manifest, and returns the rarity of its valid rows by their number, from 0. Null if no row has a trait. */
+/**
+ * Reads a manifest and ranks its valid rows by rarity. Returns the rarities by row number, starting at 0; null if no
+ * row has a trait.
+ */
 async function rarityOfRows(
   { io, signals }: Deps,
   reading: ManifestReading,
@@ -110,7 +113,7 @@ async function rarityOfRows(
   if (!ranking.hasScores) return null
   return (row) => {
     const rank = ranking.ranks[row]
-    // The manifest may have grown since it was ranked.
+    // The manifest may have grown since the ranking.
     if (rank === undefined) return null
     return { rank, of: ranking.size, rarest: ranking.rarest(row, RAREST).map(traitText) }
   }
@@ -132,7 +135,7 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
     blockchain: blockchain ?? null,
     onMapped: mapped.add,
   })
-  // The rank of the first row depends on the last row. Standard input can't be read twice.
+  // The rank of the first row depends on all rows, so the manifest is read twice. Standard input can't be read twice.
   const rarities = manifest === '-' ? null : await rarityOfRows(deps, reading)
   const [{ invalidRowCard, rowCard }, { previewTop }, { PAGE_END }] = await Promise.all([
     import('../../sheet/manifest-card.ts'),
@@ -168,7 +171,7 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
         if ('row' in item) {
           await settle()
           rows++
-          // Duplicates in an existing run were permitted when it started.
+          // The user permitted the duplicates of an existing run when the run was started.
           if (run === null) duplicates.add(item.row)
           if (hasImageOnTheWeb(item.row)) onTheWeb++
           receivers.getOrAdd(item.row.receiver.toLowerCase(), 0)
@@ -192,7 +195,7 @@ export async function preview(deps: Deps, manifest: string, flags: PreviewFlags)
       deps.signals.signal.throwIfAborted()
     }
     await settle()
-    // If the file itself can't be read, there is nothing to show.
+    // If the file itself can't be read, there is nothing to preview.
     if (rows === 0 && issues.every(({ place }) => place.line === undefined)) throwProblems({ issues, issueCount }, null)
     const { target } = reading
     const counts = { receivers: receivers.size, duplicates: duplicates.count }

@@ -190,7 +190,7 @@ class Tally {
   readonly #owners = new HashTable({ foldHex: true })
   rows = 0
   burned = 0
-  /** Number of rows of a sealed drop that were not minted. They don't count as pending or failed. */
+  /** Number of rows of a sealed drop that were not minted. They count as neither pending nor failed. */
   abandoned = 0
   /** Number of NFTs that changed after their mint. */
   changed = 0
@@ -222,7 +222,7 @@ class Tally {
   }
 }
 
-/** Returns a client of the server; null if it can't be reached. */
+/** Returns a client of the server; null if the server is unreachable. */
 async function clientOf(deps: Deps, server: Server | null, settings: Settings | null): Promise<ApiClient | null> {
   if (server === null || settings === null) return null
   try {
@@ -246,7 +246,10 @@ const collectionResponse = z.object({
   transaction: z.object({ explorer_url: z.string().nullable() }).nullable(),
 })
 
-/** Reads facts that only a gdn backend returns, and only with permission. A report works without them. */
+/**
+ * Reads data that only a gdn backend returns, and only to keys with the permission. The report is complete without this
+ * data.
+ */
 async function readServerFacts(
   deps: Deps,
   run: Awaited<ReturnType<typeof runStatus>>,
@@ -282,7 +285,7 @@ async function readServerFacts(
 
 /**
  * Returns the base URL of a block explorer, such as `https://polygonscan.com`, from the URL of a transaction page.
- * Returns null for an explorer on this machine, because other users can't open it.
+ * Returns null for an explorer on this machine, because other users of the report can't open it.
  */
 function blockExplorerOf(transaction: string): string | null {
   const base = /^(https?:\/\/.+)\/tx\/[^/]+$/.exec(transaction)?.[1]

@@ -32,7 +32,7 @@ import { createOutput, type DataRecord, type View } from '../../render/output.ts
 
 const STATUSES = ['pending', 'accepted', 'deployed', 'failed', 'unknown', 'burned', 'abandoned'] as const
 
-/** The status by which `--status` selects a row. A burned row doesn't count as deployed. */
+/** The row statuses that `--status` accepts. A burned row doesn't count as deployed. */
 type ShownStatus = RowStatus | 'burned' | 'abandoned'
 
 export interface ResultsFlags extends OutputFlags, RunFlags, VerifyFlags {
@@ -67,7 +67,7 @@ const VERIFIED_VIEW: View = {
   columns: ['line', 'title', 'status', 'verified', 'token_id', 'receiver_wallet_address', 'verify_error'],
 }
 
-/** Returns the view of a shuffled drop, which also shows the row that was drawn for each NFT. */
+/** Returns the view of a shuffled drop, which has a column for the row that was drawn for each NFT. */
 const withDrawn = (view: View): View => ({
   ...view,
   fields: [...view.fields, 'drawn_key', 'drawn_line'],
@@ -103,7 +103,7 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
   const fields = isShuffled(run) ? withDrawn(usual) : usual
   const view = drawn === undefined ? { ...fields, columns: usual.columns } : fields
   const isCsv = flags.output === 'csv'
-  // Manifest columns aren't fields of the view.
+  // The view doesn't have manifest columns as fields, so `--fields` is handled separately for CSV.
   const output = createOutput(io, isCsv ? withoutFields(flags) : flags, view, { manifest: run.manifestPath })
   const inCsv = isCsv ? await csvOf(deps, run, view, flags) : null
   const edits = await editsSince(deps, run)
@@ -147,7 +147,7 @@ const isListedForPrograms = (mode: OutputMode): boolean => mode === 'json' || mo
 
 const withoutFields = ({ fields: _, ...others }: ResultsFlags): OutputFlags => others
 
-/** Returns how to print a run's rows as CSV. */
+/** Returns the options for printing a run's rows as CSV. */
 async function csvOf(deps: Deps, run: Run, view: View, flags: ResultsFlags) {
   const own = await runColumns(run)
   const options = readingOf(deps, run, await deps.settings(flags))
@@ -160,13 +160,13 @@ async function csvOf(deps: Deps, run: Run, view: View, flags: ResultsFlags) {
     chosen: chooseFields(flags.fields, view, columns, others.names),
     csv: createCsv(deps.io, flags, header?.separator),
     inFile: columns.hasIgnored ? await cellsOfFile(run, options) : undefined,
-    // Users filter a spreadsheet by the displayed status. Programs get the outcome of the mint.
+    // Spreadsheet users filter by the displayed status. Programs get the outcome of the mint.
     shown: flags.forSpreadsheet === true ? view.cells : undefined,
   }
 }
 
 /**
- * Returns the options that a run's manifest was read with. If the project has its own map, that map replaces the
+ * Returns the options with which a run's manifest was read. If the project has a column map, this map replaces the
  * recorded one.
  */
 function readingOf(deps: Deps, run: Run, settings: Settings): ManifestOptions {
@@ -232,8 +232,8 @@ const noRowIs = (statuses: readonly ShownStatus[]): string =>
   statuses.join() === 'failed' ? 'No row has failed.' : `No row has the status ${statuses.join(' or ')}.`
 
 /**
- * A row that was removed from the manifest has no line, because another row may be on that line now. An abandoned slot
- * has no NFT, so nothing shows the row that was drawn for it.
+ * Converts a row to a record. A removed row has no line, because another row may now be on that line. An abandoned slot
+ * has no NFT, so the row that was drawn for it is unknown.
  */
 function recordOf({ result, row, drawn }: RunRow, state: DropState | null): DataRecord {
   const record = { ...result, ...(row === null ? { line: null } : {}) }

@@ -47,7 +47,7 @@ export function command(deps: Deps, run = rm): GdnCommand {
 }
 
 export async function rm(deps: Deps, name: string | undefined, flags: RmFlags): Promise<void> {
-  // Rejects invalid flags before a run is removed.
+  // Reject invalid flags before a run is removed.
   createOutput(deps.io, flags, VIEW)
   if ((name === undefined) === (flags.finished !== true)) {
     throw new GdnError('usage', name === undefined ? 'no run is specified' : "a run and --finished can't be combined", {
@@ -102,7 +102,9 @@ async function rmCommand(
   return { id, name, manifestPath: null }
 }
 
-/** Removes finished runs. Starts with the latest drop, because a drop can't be removed before later ones. */
+/**
+ * Removes finished runs. Starts with the latest drop of a run, because a drop can't be removed while later drops exist.
+ */
 async function rmFinished(deps: Deps, stateDir: string, flags: RmFlags): Promise<Run[]> {
   const { io } = deps
   const limits = { server: await whichServer(deps, flags), collection: flags.contract }
@@ -119,7 +121,7 @@ async function rmFinished(deps: Deps, stateDir: string, flags: RmFlags): Promise
       await forgetHidden(run)
       removed.push(run)
     } catch (error) {
-      // Another process resumed the run, or a later run isn't finished. Keeps the run.
+      // Keep the run, because another process resumed it, or a later drop isn't finished.
       if (!(error instanceof GdnError && error.code === 'run_busy')) throw error
     }
   }
@@ -137,7 +139,7 @@ function refuseRunning({ name, running }: Pick<Run, 'name' | 'running'>): void {
 
 const isFinished = ({ counts }: RunStatus): boolean => openRows(counts) === 0
 
-/** Describes what is lost when a run is removed. */
+/** Describes what the user loses if a run is removed. */
 function lossOf({ counts }: RunStatus): string {
   const { pending, accepted, unknown } = counts
   const losses = [
@@ -148,7 +150,9 @@ function lossOf({ counts }: RunStatus): string {
   return `${rowsByState({ ...counts })}. Removing it deletes the record of ${losses.join(', and of ')}. On a server without reference IDs, the same manifest may then mint every row again`
 }
 
-/** Warns of runs whose removal changes which rows gdn refuses to publish in other collections. */
+/**
+ * Warns of runs whose records protect hidden rows: after their removal, gdn no longer refuses to publish these rows.
+ */
 async function warnOfHidden(deps: Deps, runs: readonly Run[]): Promise<void> {
   for (const run of runs) {
     const effect = await removalEffect(run, runs)
@@ -166,7 +170,7 @@ const warnOfName = ({ io }: Deps, name: string): void =>
     `The rows of ${safe(name)} are not revealed yet. Without the run, gdn doesn't refuse to publish them in another collection.`,
   )
 
-/** Prompts, because even a finished run protects its rows from being minted twice. */
+/** Asks for confirmation, because the records of even a finished run prevent its rows from being minted twice. */
 async function confirmRemoval({ io }: Deps, yes: boolean | undefined, question: string): Promise<void> {
   if (yes) return
   if (io.interactive)

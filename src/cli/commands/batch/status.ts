@@ -74,14 +74,14 @@ export async function status(deps: Deps, given: string | undefined, flags: Statu
     for (const note of notes) deps.io.note(note)
     return
   }
-  // A single command has no rows to show.
+  // The card of a single command omits `results`, because there are no rows to show.
   const card: View['card'] = (record) => view.card?.(record).filter(([field]) => field !== 'results') ?? []
   const spent = flags.costs ? await spentByCommand(deps, command, flags) : null
   await createOutput(deps.io, flags, { ...view, card }).one({ ...command, ...spent?.costs })
   if (spent?.problem != null) deps.io.warn(safe(spent.problem))
 }
 
-/** Adds the flags of the server. `gdn batch resume` finds the server of the run. */
+/** Adds the server flags, unless the command is `gdn batch resume`, which finds the server of the run. */
 const resumeText = (command: string, given: StatusFlags, hinted: StatusFlags): string =>
   `${safe(command)}${serverFlagsAgain(command.startsWith('gdn batch resume ') ? given : hinted)}`
 
@@ -94,7 +94,7 @@ interface Seen {
   problem: string | null
 }
 
-/** Shows a run while a process mints it. Only such a process changes what this machine has recorded. */
+/** Shows a run until no process is minting it. Only such a process changes the records on this machine. */
 async function watchRun(
   deps: Deps,
   flags: StatusFlags,

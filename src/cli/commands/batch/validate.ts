@@ -221,7 +221,7 @@ async function knownRun(
     const limits = { server, collection, cwd: deps.cwd }
     return await runStatus(await openRun(stateDir, manifest, limits))
   } catch (error) {
-    // What the run adds to the output is optional.
+    // The data from the run is optional.
     if (error instanceof GdnError) return null
     throw error
   }
@@ -231,23 +231,26 @@ async function knownRun(
 const isMinted = ({ counts: { pending, accepted, unknown, failed } }: RunStatus): boolean =>
   pending + accepted + unknown + failed === 0
 
-/** Returns the number of a run's rows that are part of the supply, or may be. */
+/** Returns the number of a run's rows that are, or may be, part of the supply. */
 function sentRows(run: RunStatus | null): number {
   if (run === null) return 0
   const { accepted, unknown, deployed } = run.counts
   return accepted + unknown + deployed
 }
 
-/** Maximum time to wait for a server, because a manifest can also be validated without one. */
+/**
+ * Maximum time to wait for a server, in milliseconds. The time is short, because a manifest can be validated without a
+ * server.
+ */
 const SUPPLY_MS = 5000
 
 interface Counted {
   file: string
   /** Number of rows of the manifest. */
   rows: number
-  /** Number of rows that the server has accepted from this machine. */
+  /** Number of rows from this machine that the server has accepted. */
   sent: number
-  /** Null if the rows can't be looked up. */
+  /** Looks up the rows on the server; null if this isn't possible. */
   onServer: RowsOnServer | null
 }
 
@@ -258,8 +261,8 @@ interface FoundOnServer {
 }
 
 /**
- * Counts the rows that the server already has, and warns of other rows that exceed the maximum supply of the selected
- * collection. Returns nothing without a collection or a server, or if the server doesn't respond.
+ * Counts the rows that the server already has, and warns if the other rows exceed the maximum supply of the selected
+ * collection. Returns nothing if no collection or server is selected, or if the server doesn't respond.
  */
 async function onServerAndSupply(
   deps: Deps,
@@ -284,7 +287,7 @@ async function onServerAndSupply(
   return found
 }
 
-/** Lists what minting still needs. Validating itself needs neither a server nor a collection. */
+/** Lists the flags and settings that minting still needs. Validation itself needs neither a server nor a collection. */
 async function missingFlags(
   deps: Deps,
   settings: Settings,
@@ -303,9 +306,9 @@ async function missingFlags(
 }
 
 /**
- * Rejects an invalid address from the flag. An address from a column is checked with its row.
+ * Rejects an invalid address in the flag. An address in a column is checked with its row.
  *
- * @param blockchain null if it isn't known yet, so that only an EVM address can be checked
+ * @param blockchain null if unknown. If so, only EVM addresses can be checked.
  */
 function refuseContract(contract: string | undefined, blockchain: Blockchain | null): void {
   if (contract === undefined || (blockchain === null && !/^0x[0-9a-f]+$/i.test(contract))) return
@@ -313,7 +316,7 @@ function refuseContract(contract: string | undefined, blockchain: Blockchain | n
   if (problem !== null) throw wrongAddress(contract, problem, '--contract')
 }
 
-/** Throws one error with the problems of rows and files, if there are any. */
+/** Throws one error that contains all problems of rows and files, if there are any. */
 export function throwProblems(
   found: Pick<ManifestSummary, 'issues' | 'issueCount'>,
   check: Pick<FileCheck, 'errors' | 'warnings'> | null,
@@ -325,8 +328,8 @@ export function throwProblems(
 }
 
 /**
- * Returns the specified collection, or the only one created on this machine. Null if there is none, if there are
- * several, or if no server is specified.
+ * Returns the specified collection, or else the only collection that this machine created. Returns null if there are
+ * none or several, or if no server is specified.
  */
 export async function knownCollection(deps: Deps, settings: Settings): Promise<ChosenCollection | null> {
   try {
@@ -337,8 +340,8 @@ export async function knownCollection(deps: Deps, settings: Settings): Promise<C
 }
 
 /**
- * Returns the server that will fetch the files; null if it is unknown. Files can be checked without a server, but a
- * server on this machine may also fetch files from private addresses.
+ * Returns the server that will fetch the files; null if unknown. The check works without a server, but only a server on
+ * this machine can fetch files from private addresses.
  */
 async function serverIfNamed(settings: Settings): Promise<Server | null> {
   try {

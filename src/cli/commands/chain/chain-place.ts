@@ -50,7 +50,7 @@ export function evmBlockchain(word: string): EvmBlockchain {
   })
 }
 
-/** Warns if a network was replaced by a successor. */
+/** Warns if a network was retired and has a successor. */
 export function warnIfRetired(io: Io, blockchain: EvmBlockchain): void {
   const retired = retirementOf(blockchain)
   if (retired === null) return

@@ -23,7 +23,7 @@ const STATUS_VIEW: View = {
   id: 'signer',
 }
 
-/** Runs `gdn chain setup` for a Solana cluster. Deploys and spends nothing. */
+/** Runs `gdn chain setup` for a Solana cluster. The setup neither deploys nor spends anything. */
 export async function setUpSolana(deps: Deps, blockchain: SolanaBlockchain, flags: SetupFlags): Promise<void> {
   for (const [flag, given] of [
     ['--admin-keystore', flags.adminKeystore],

@@ -18,7 +18,7 @@ export const SETUP_VIEW: View = {
   ],
 }
 
-/** Formats a decimal amount of a record for display: `0.0043 ETH`. */
+/** Formats a decimal amount of a record for display, such as `0.0043 ETH`. */
 export function coinsOf(record: DataRecord, field: string, rounding: Rounding): string | null {
   const amount = record[field]
   const wei = typeof amount === 'string' ? parseUnits(amount) : null
@@ -27,16 +27,17 @@ export function coinsOf(record: DataRecord, field: string, rounding: Rounding): 
 
 const gasOf = (gas: unknown) => `${grouped(Number(gas))} gas`
 
-/** Returns rows for the setup's maximum cost and the admin's balance. */
+/** Returns the rows for the setup's maximum cost and the admin's balance. */
 const plannedRows = (record: DataRecord): CardRow[] => [
   ['cost', `at most ${coinsOf(record, 'cost', 'up')} for ${gasOf(record.gas)}`],
   ['balance', coinsOf(record, 'balance', 'down')],
 ]
 
 /**
- * Returns rows for the deployment cost and the maximum authorization cost. The deployment cost comes from the receipt,
- * even if an earlier run deployed the factory. A new factory authorizes its own operators. If other operators remain,
- * `gas` is that of their authorization, and also that of the deployment if the setup replaced its transaction.
+ * Returns the rows for the deployment cost and the maximum authorization cost. The deployment cost comes from the
+ * receipt, even if an earlier run deployed the factory. A new factory authorizes its own operators. If other operators
+ * remain, `gas` is the gas of their authorization. If the setup also replaced the deployment transaction, `gas`
+ * includes the gas of the deployment.
  */
 function paidRows(record: DataRecord): CardRow[] {
   const { deployment_cost: paid, deployment_gas: gas, to_appoint: authorized } = record

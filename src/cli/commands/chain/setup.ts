@@ -77,7 +77,7 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
   ])
   const place = await chainPlace(deps, flags)
   const { adminKeystore: file } = flags
-  // Reports invalid settings before the password prompt.
+  // Report invalid settings before the password prompt.
   await chainSettings(place, blockchain)
   if (file !== undefined) checkKeystoreFile(file)
   const given = file === undefined ? null : await openAdmin(deps, file, flags)
@@ -121,7 +121,9 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
       if (!flags.yes) await io.confirm(`${what}?`, '--yes')
     }
     const progress = await io.progress(`Setting up ${blockchain}`)
-    /** Steps whose number of blocks was printed. Without a terminal, the number is printed only once per step. */
+    /**
+     * Steps whose block count was already printed. Without a terminal, each step's block count is printed only once.
+     */
     const counted = new Set<string>()
     if (flags.timeout === undefined) deps.signals.endAfter(DEFAULT_TIMEOUT_MS)
     try {
@@ -134,8 +136,8 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
         now: deps.now,
         log: SILENT,
         signal: deps.signals.signal,
-        // Without a terminal, print every message. There are only a few, and one of them reports that the network is
-        // unreachable.
+        // Without a terminal, every message is printed. There are only a few, and one of them reports an unreachable
+        // network.
         say: (text) => (io.stderrTty ? progress.update(safe(text)) : io.note(safe(text))),
         sayLeft(text, blocks) {
           const left = `${text}: ${count(blocks, 'block')} left`

@@ -31,7 +31,7 @@ const VIEW: View = {
   id: 'signer',
 }
 
-/** Returns the view. On a terminal, amounts have units, and problems are printed in full below the table. */
+/** Returns the view. On a terminal, amounts have units, and the full text of problems is below the table. */
 const viewFor = ({ stdoutTty }: Io, { fields }: StatusFlags): View =>
   stdoutTty && fields === undefined
     ? {
@@ -46,7 +46,7 @@ const viewFor = ({ stdoutTty }: Io, { fields }: StatusFlags): View =>
       }
     : VIEW
 
-/** Formats the work that waits for a signer: `2 transactions, 24 NFTs`. */
+/** Formats the work that is waiting for a signer, such as `2 transactions, 24 NFTs`. */
 function waitingText({ waiting, waiting_nfts }: DataRecord): string {
   const [transactions, nfts] = [Number(waiting), Number(waiting_nfts)]
   const parts = [transactions > 0 ? count(transactions, 'transaction') : '', nfts > 0 ? count(nfts, 'NFT') : '']

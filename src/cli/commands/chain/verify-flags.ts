@@ -17,7 +17,7 @@ export interface VerifyFlags extends OutputFlags, ChainFlags {
   timeout?: number
 }
 
-/** Reads the key from a file or the environment only, because other users can see a process's arguments. */
+/** Reads the key from a file or the environment only, because other users can see the arguments of a process. */
 export async function etherscanKey(
   { cwd, env }: Deps,
   { etherscanKeyFile, etherscanUrl }: VerifyFlags,

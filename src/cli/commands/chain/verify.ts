@@ -28,7 +28,7 @@ const VIEW: View = {
   plural: 'verifications',
 }
 
-/** Returns the view. A terminal prints the reasons below the table. With --to, no service returns a verdict. */
+/** Returns the view. On a terminal, the reasons are below the table. With --to, there are no verdicts. */
 function viewFor({ stdoutTty }: Io, { to }: VerifyFlags): View {
   const hidden = to !== undefined ? ['service', 'match', 'message'] : stdoutTty ? ['message'] : []
   return { ...VIEW, columns: VIEW.columns.filter((column) => !hidden.includes(column)) }
@@ -110,7 +110,7 @@ export async function verify(deps: Deps, word: string, flags: VerifyFlags): Prom
             const verdict: VerificationResult =
               unreachable ?? (await verifier.verify(contract).catch((error: unknown) => failureOf(deps, error)))
             if (verdict.status === 'rejected') deps.setExitCode(EXIT.refused)
-            // Don't send further requests, because the next one would take just as long to fail.
+            // Don't send further requests to this service, because each of them would take just as long to fail.
             if (verdict.status === 'failed') unreachable = verdict
             records.push(record(contract, verifier.service, verdict))
           }
@@ -130,7 +130,7 @@ export async function verify(deps: Deps, word: string, flags: VerifyFlags): Prom
   )
 }
 
-/** On a terminal, prints each reason once and in full, because the table has no room for it. */
+/** On a terminal, prints the full text of each reason once, because the table has no room for it. */
 function printReasons(io: Io, mode: string, records: readonly { service: string | null; message: string | null }[]) {
   if (mode !== 'table' || !io.stdoutTty) return
   const reasons = records.flatMap(({ service, message }) => (message === null ? [] : [`${service}: ${safe(message)}`]))
@@ -154,7 +154,7 @@ async function openVerifiers({ env }: Deps, flags: VerifyFlags, { chainId, signa
   return [sourcify, createEtherscan({ ...at(flags.etherscanUrl ?? ETHERSCAN_URL), key, pages })]
 }
 
-/** Returns the verdict for a service that failed, so that other services can still verify. */
+/** Returns a verdict for a service that failed, so that verification continues with other services. */
 function failureOf(deps: Deps, error: unknown): VerificationResult {
   if (!(error instanceof GdnError) || deps.signals.signal.aborted) throw error
   deps.setExitCode(EXIT_BY_CODE[error.code])

@@ -48,7 +48,7 @@ const VIEW: View = {
   card: ({ problems: _listed, kept_files: _kept, ...record }) => Object.entries(record),
 }
 
-/** Maximum number of problems in the JSON output and on the terminal. The index has all of them. */
+/** Maximum number of problems in JSON output and on a terminal. The archive's index lists all of them. */
 const MAX_PROBLEMS = 1000
 
 export function command(deps: Deps, run = archive): GdnCommand {
@@ -159,13 +159,13 @@ async function write(deps: Deps, path: string, { target, flags, previous }: Want
 }
 
 interface Reported extends WrittenArchive {
-  /** Number of files that the archive has. */
+  /** Number of files in the archive. */
   files: number
   problems: ArchiveProblem[]
-  /** Number of files of the existing archive that can't be read now. */
+  /** Number of files that are kept from the existing archive, because they can't be read now. */
   kept: number
   keptFiles: ArchiveProblem[]
-  /** Number of files of the existing archive that were not read again. */
+  /** Number of files that are reused from the existing archive without being read again. */
   reused: number
 }
 
@@ -192,7 +192,7 @@ const fewerFiles = (path: string, before: number, now: number) =>
     hint: `The existing archive was kept. ${basename(path)}.partial contains the files that could be read. Run the same command again to read the others, or use another --to.`,
   })
 
-/** Prints what could not be read. Returns the error of the command. */
+/** Prints the problems of the archive. Returns the error of the command. */
 function incomplete(deps: Deps, path: string, reported: Reported): GdnError {
   const { unreadable, tokens, files, problems } = reported
   printProblems(deps.io, problems, unreadable)

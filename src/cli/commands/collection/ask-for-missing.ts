@@ -5,7 +5,7 @@ import { wrongAddress } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { askAddress, askBlockchain, askLine, askWhether, mayAsk } from '../../prompt/ask-missing.ts'
 
-/** Request fields that gdn prompts for, and `is_locked`, which makes one of the prompts unnecessary. */
+/** The request fields that gdn prompts for, and `is_locked`, which makes one of these prompts unnecessary. */
 interface Asked {
   name: unknown
   blockchain: unknown
@@ -18,7 +18,7 @@ interface Asked {
   enable_burn: unknown
 }
 
-/** Prompts for missing fields of a collection request. Without a terminal, returns the fields unchanged. */
+/** Prompts for missing fields of a collection request. Without a terminal, returns the request unchanged. */
 export async function askForMissing(
   { io, addresses }: Pick<Deps, 'io' | 'addresses'>,
   { yes = false }: { yes?: boolean },
@@ -43,11 +43,12 @@ export async function askForMissing(
     value ?? (wantsMore ? await askLine(io, { message, flag }) : undefined)
   const description = await ask(given.description, 'Description', '--description')
   const image = await ask(given.image, 'URL of the image', '--image')
-  // If the output is captured or --yes is used, the API's defaults apply.
+  // If the output is captured, or with --yes, the API's defaults apply.
   const mayAskMore = !yes && io.stdoutTty && known !== undefined && isEvm(known)
   const whether = async (value: unknown, message: string, flag: string) =>
     value ?? (mayAskMore ? await askWhether(io, { message, flag, default: false }) : undefined)
-  // A request contains `dynamic` and `enable_burn` only if they are true, because the hosted service doesn't know them.
+  // `dynamic` and `enable_burn` are included only if they are true, because the hosted service doesn't support these
+  // fields.
   const dynamic =
     (await whether(given.dynamic, `Let the API update the metadata of NFTs? ${PERMANENT}`, '--dynamic')) || undefined
   const enable_burn =
@@ -60,7 +61,7 @@ export async function askForMissing(
 }
 
 /**
- * Rejects an invalid address before the prompts that follow.
+ * Rejects an invalid address before further prompts.
  *
  * @throws GdnError `usage`
  */

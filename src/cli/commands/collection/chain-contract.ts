@@ -18,10 +18,10 @@ export interface ChainContractFlags extends ServerFlags, Pick<ReaderFlags, 'rpcU
 
 /** A token contract on an EVM network. */
 export interface ChainContract {
-  /** In lower case. */
+  /** The address in lower case. */
   contract: string
   blockchain: Blockchain
-  /** Null if the user specifies a node. */
+  /** The server; null if the user specifies a node. */
   server: Server | null
   settings: Settings
 }
@@ -42,7 +42,7 @@ export function addChainContract(command: GdnCommand, group: string): GdnCommand
 }
 
 /**
- * Returns the contract of a command, from its argument and flags.
+ * Returns the contract that a command's argument and flags select.
  *
  * @throws GdnError `usage`
  */
@@ -65,7 +65,7 @@ export async function chainContract(
 }
 
 /**
- * Returns the contract of the argument, of `--contract`, or of the configuration.
+ * Returns the contract address from the argument, from `--contract`, or from the configuration.
  *
  * @throws GdnError `usage`
  */

@@ -23,7 +23,7 @@ export interface CheckFlags extends Omit<OutputFlags, 'output'>, ReadingFlags {
 }
 
 const FIELDS = ['token_id', 'kind', 'field', 'url', 'error']
-/** Maximum length of the name of a field in a message. */
+/** Maximum length of a field name in a message. */
 const MAX_FIELD = 60
 const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'token_id', plural: 'problems', yields: 'url' }
 
@@ -78,7 +78,7 @@ export async function check(deps: Deps, typed: string | undefined, { output: mod
     if (lost > 0) throw problemsIn(lost, tokens)
     const lacked = list.filter(({ kind }) => kind === 'new' || kind === 'not_archived')
     if (archive !== null && lacked.length + changed.size > 0) {
-      // An embedded chain has no state of earlier blocks.
+      // On an embedded chain, tokens can't be compared at the archive's block, because earlier states aren't kept.
       const block = target.server === null && lacked.length === 0 ? archive.header.block.number : null
       throw outdated(String(flags.archive), { lacked, changed, block })
     }
@@ -94,7 +94,10 @@ const problemsIn = (lost: number, tokens: number) =>
     hint: 'Run the command again to exclude temporary failures. `gdn collection restore` serves the files of an archive.',
   })
 
-/** Returns the tokens with another URI than in the archive, such as updated NFTs; null is the collection's metadata. */
+/**
+ * Returns the tokens whose URI differs from the archive, such as updated NFTs. Null stands for the collection's
+ * metadata.
+ */
 const changedTokens = (list: readonly Finding[]): ReadonlySet<string | null> =>
   new Set(
     list.flatMap(({ kind, field, url, token_id }) =>
@@ -105,7 +108,7 @@ const changedTokens = (list: readonly Finding[]): ReadonlySet<string | null> =>
 interface Outdated {
   lacked: readonly Finding[]
   changed: ReadonlySet<string | null>
-  /** The archive's block, if the tokens can be compared at it. */
+  /** The block of the archive, if the tokens can be compared at this block; null otherwise. */
   block: number | null
 }
 
@@ -134,7 +137,7 @@ function changedText(changed: ReadonlySet<string | null>): string {
   return tokens.length === 0 ? 'the metadata of the collection' : `the metadata of the collection and ${named}`
 }
 
-/** Names the files that an archive lacks: a single one by its token and its field. */
+/** Describes the files that an archive lacks. If there is only one, names its token and field. */
 function lackedFiles(files: readonly Finding[]): string {
   const [first] = files
   if (files.length !== 1 || first === undefined) return `${count(files.length, 'file')}, which can be read now`
@@ -143,7 +146,7 @@ function lackedFiles(files: readonly Finding[]): string {
   return `${owner}'s ${safe(field)}, which can be read now`
 }
 
-/** Reads the collection into a file that is removed. Returns what differs. */
+/** Reads the collection into a temporary file. Returns the differences from the archive. */
 async function findingsOf(deps: Deps, target: ChainContract, flags: ReadingFlags, archive: OpenArchive | null) {
   const [{ ArchiveStore }, { readCollection }, { compareTokens }, { indexTokens }, { tokensWithMissing }] =
     await Promise.all([

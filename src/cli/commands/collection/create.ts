@@ -120,7 +120,7 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   const output = createOutput(io, flags, withPaid(COLLECTION_VIEW))
   warnOfQuotes(io, '--name', flags.name)
   const settings = await deps.settings(flags)
-  // Reports a missing server before the prompts.
+  // Report a missing server before the prompts.
   if (mayAsk(io) && !flags.dryRun) await settings.server()
   const fromFile =
     flags.file === undefined
@@ -200,7 +200,7 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   })
 }
 
-/** Rejects flags that are wrong regardless of the answers to the prompts. */
+/** Rejects flags that are invalid regardless of the answers to the prompts. */
 function refuseWrongFlags(
   { image, royalty, royaltyReceiver }: CreateFlags,
   fromFile: Readonly<Record<string, unknown>>,
@@ -216,7 +216,7 @@ function refuseWrongFlags(
   }
 }
 
-/** Adds a hint to an error about the owner's address, such as an address that doesn't belong to the account. */
+/** Adds a hint to an error about the owner's address, for example if the address doesn't belong to the account. */
 function withWalletHint(error: unknown, server: Server): unknown {
   const isRefusal = error instanceof GdnError && ['refused', 'forbidden', 'invalid_input'].includes(error.code)
   if (!isRefusal || !/owner|wallet|address/i.test(error.message)) return error
@@ -227,7 +227,10 @@ function withWalletHint(error: unknown, server: Server): unknown {
 
 type NewCollection = z.output<typeof createcollection.request>
 
-/** Returns the rights and limits that not every server supports: the flag, the capability, and what it is for. */
+/**
+ * Lists the requested rights and limits that not every server supports. Each entry has the flag, the capability and the
+ * purpose.
+ */
 const needsSupport = ({ dynamic, enable_burn, max_supply }: NewCollection) => [
   ...(dynamic ? ([['--dynamic', 'updates', 'update NFTs']] as const) : []),
   ...(enable_burn ? ([['--enable-burn', 'updates', 'burn NFTs']] as const) : []),
@@ -253,7 +256,7 @@ interface Requested {
   output: Output
 }
 
-/** Completes the command after the request was accepted. */
+/** Prints the accepted collection, or waits for its deployment. */
 async function finish(
   deps: Deps,
   connection: Connection,
@@ -263,7 +266,7 @@ async function finish(
   const { io } = deps
   const { server } = connection
   const { transaction_gdn_id, accepted_date, at } = operation.accepted
-  // Without a response, gdn can't know that a collection was accepted, because the API has no list of collections.
+  // The API doesn't list collections. Without a response, gdn can't know that the collection was accepted.
   if (transaction_gdn_id === null) throw new Error('a collection was accepted without an ID')
   const known = {
     transaction_gdn_id,

@@ -20,7 +20,7 @@ export interface HoldersFlags extends OutputFlags, ChainContractFlags, EnsFlags 
   seed?: string
 }
 
-/** The fields of CSV are the columns of a list of receivers. */
+/** The CSV fields are the columns of a list of receivers. */
 const VIEW: View = {
   fields: ['receiver', 'count', 'token_ids'],
   columns: ['receiver', 'count', 'token_ids'],
@@ -33,7 +33,7 @@ const MAX_NUMBER = 1_000_000_000
 const READING = 'Reading'
 const CHOOSING = 'Choosing'
 
-/** Parses a number of up to 256 bits, as contracts have them. */
+/** Parses an unsigned 256-bit integer, the type of token IDs in contracts. */
 const uint256: Parse<bigint> = (raw, flag) => {
   const value = /^(0|[1-9][0-9]{0,77})$/.test(raw) ? BigInt(raw) : -1n
   if (value >= 0n && value < 2n ** 256n) return value
@@ -113,7 +113,7 @@ const withoutTokens = (view: View): View => {
   return { ...view, fields, columns: fields }
 }
 
-/** @throws GdnError `usage` for contradictory flags */
+/** @throws GdnError `usage` if flags contradict each other */
 function wantedBlock({ block, at, sample, seed }: HoldersFlags): WantedBlock {
   if (seed !== undefined && sample === undefined) throw flagError('--seed', 'requires --sample', 'Add --sample <n>.')
   if (block !== undefined && at !== undefined) {
@@ -122,12 +122,14 @@ function wantedBlock({ block, at, sample, seed }: HoldersFlags): WantedBlock {
   return block !== undefined ? { number: block } : at !== undefined ? { at } : null
 }
 
-/** Parses a time such as `2026-11-01T00:00Z`, or a date, which begins at midnight in UTC, to milliseconds. */
+/**
+ * Parses a time such as `2026-11-01T00:00Z`, or a date, which means midnight UTC. Returns milliseconds since the epoch.
+ */
 const blockTime: Parse<number> = (raw, flag) => {
   const match = /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2})?Z)?$/.exec(raw)
   const midnight = Date.parse(`${match?.[1]}T00:00:00Z`)
   const at = raw.includes('T') ? Date.parse(raw) : midnight
-  // JavaScript either rejects February 30 or reads it as a day in March.
+  // For February 30, JavaScript returns either an invalid date or a day in March.
   const isDay = !Number.isNaN(midnight) && new Date(midnight).toISOString().startsWith(match?.[1] ?? '-')
   if (isDay && !Number.isNaN(at)) return at
   throw flagError(flag, `must be a time in UTC such as 2026-11-01T00:00Z, not ${quoted(raw)}`)

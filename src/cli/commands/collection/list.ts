@@ -37,7 +37,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const connection = await deps.connect(settings)
   const ids = known.map(({ transaction_gdn_id }) => transaction_gdn_id)
   const records = await awaitResponse(deps.io, server.origin, ask(deps, connection, ids))
-  // No column of the table shows a setting that the owner can change.
+  // The table has no column for a setting that the owner can change.
   const shown = isAskedFor(flags) ? await withSettings(deps, connection, records) : records.map(collectionData)
   const byId = new Map<unknown, DataRecord>(shown.map((record) => [record.transaction_gdn_id, record]))
   await output.many(
@@ -49,7 +49,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   )
 }
 
-/** Reads collection records from the server. Returns none if the server lacks the endpoint. */
+/** Reads collection records from the server. Returns none if the server doesn't have the endpoint. */
 async function ask(deps: Deps, { client }: Connection, ids: readonly string[]): Promise<CollectionRecord[]> {
   try {
     return await readCollections({ client }, ids, deps.signals.signal)

@@ -98,7 +98,10 @@ export async function restore(deps: Deps, given: string, flags: RestoreFlags): P
   }
 }
 
-/** Says who serves the files. Whether a backend on PostgreSQL runs isn't known here. */
+/**
+ * Returns a sentence that says which server serves the files. For PostgreSQL, gdn doesn't know whether a backend is
+ * running.
+ */
 async function howServed({ dataDir, database }: DatabaseOptions, flags: RestoreFlags): Promise<string> {
   if (database.url !== undefined || (await runningBackend(dataDir)) !== null)
     return 'The backend serves its files at /ipfs.'
@@ -106,7 +109,7 @@ async function howServed({ dataDir, database }: DatabaseOptions, flags: RestoreF
   return `Run \`gdn serve${named}\` to serve its files at /ipfs.`
 }
 
-/** The facts that only the index has. */
+/** The fields of an archive that are null if its index can't be read. */
 const UNKNOWN = {
   contract_address: null,
   blockchain: null,
@@ -117,9 +120,9 @@ const UNKNOWN = {
 }
 
 /**
- * Reports what the archive lacks.
+ * Reports the files that the archive lacks.
  *
- * @throws GdnError `unreadable_files` if it lacks anything
+ * @throws GdnError `unreadable_files` if the archive lacks a file
  */
 async function reportFiles(
   { io, output, served }: { io: Io; output: Output; served: string },
@@ -143,7 +146,7 @@ async function reportFiles(
   if (missing.all > 0) throw lacks(`lacks ${count(missing.all, 'file')} of ${count(tokens, 'token')}`)
 }
 
-/** Number of damaged parts that are printed. */
+/** Maximum number of damaged parts to print. */
 const MAX_DAMAGE = 10
 
 function damageNotes(io: Io) {

@@ -61,7 +61,7 @@ export async function set(deps: Deps, typed: string | undefined, flags: SetFlags
   if (address !== undefined && (flags.blockchain === undefined || isEvm(flags.blockchain))) evmAddress(address)
   const settings = await deps.settings(address === undefined ? flags : { ...flags, contract: address })
   const node = namedNode(deps, flags)
-  // A new owner may know only the collection and a node, so gdn connects to the server only if necessary.
+  // Connect to the server only if necessary, because a new owner may know only the collection and a node.
   let opened: Promise<Connection> | undefined
   const connect = () => (opened ??= deps.connect(settings))
   const { contract, blockchain } =
@@ -88,7 +88,7 @@ export async function set(deps: Deps, typed: string | undefined, flags: SetFlags
 /**
  * Returns the server that knows the collection.
  *
- * @throws GdnError `usage` without a server; names the flags that a change without a server needs
+ * @throws GdnError `usage` if no server is specified. The error names the flags for a change without a server.
  */
 async function serverOf(settings: Settings, node: Node | null): Promise<Server> {
   try {

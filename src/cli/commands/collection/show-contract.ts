@@ -31,7 +31,7 @@ const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'contract_address', ca
 
 type ShownContract = ContractTarget & { flags: OutputFlags }
 
-/** Shows what a contract of anybody says about itself, read from its chain at one block. */
+/** Shows the data that any contract reports about itself, read from its chain at one block. */
 export async function showContract(deps: Deps, { contract, blockchain, ...target }: ShownContract): Promise<void> {
   const output = createOutput(deps.io, target.flags, VIEW)
   if (!isEvm(blockchain)) throw refuseSolana(blockchain)
@@ -73,7 +73,7 @@ function checksummed(facts: ContractFacts) {
 
 type Shown = ReturnType<typeof checksummed>
 
-/** Returns a contract as a card. What can't be read is at the end, with the reasons. */
+/** Returns a contract as a card. The fields that can't be read are at the end, with the reasons. */
 function cardOf(record: DataRecord): RecordCard {
   const facts = record as unknown as Shown & { block_number: number; block_time: string }
   const { proxy, royalty, roles, admins, standard, not_readable } = facts
@@ -108,7 +108,7 @@ function cardOf(record: DataRecord): RecordCard {
   ]
 }
 
-/** Returns the fields of metadata that is in the contract itself, such as its description and banner. */
+/** Returns fields from metadata that is stored in the contract itself, such as its description and banner. */
 function metadataIn(uri: string | null): CardRow[] {
   const place = uri === null ? null : metadataPlace(uri)
   const parsed = place?.kind === 'data' && place.content !== null ? parseMetadata(place.content) : null

@@ -124,7 +124,7 @@ async function showCollections(
   for (const { transaction_gdn_ids, contract_address } of found) {
     const old = known.find(({ transaction_gdn_id }) => transaction_gdn_id === transaction_gdn_ids)
     if (old !== undefined && contract_address && old.contract_address !== contract_address) {
-      // The state directory may be read-only. The address is shown anyway.
+      // The state directory may be read-only. If so, show the address anyway.
       await rememberCollection(deps, connection, { ...old, contract_address }).catch(() => undefined)
     }
   }

@@ -9,7 +9,7 @@ import { COLLECTION_VIEW, collectionData } from '../../render/collection-view.ts
 import type { DataRecord, View } from '../../render/view.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 
-/** Fields of the settings, after the field of a collection that they belong to. */
+/** Settings fields, by the collection field after which they are inserted. */
 const ADDED: Readonly<Record<string, readonly string[]>> = {
   max_supply: ['minted', 'accepted', 'supply_left'],
   image: ['banner_image', 'external_link', 'has_metadata'],

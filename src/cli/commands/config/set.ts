@@ -24,7 +24,7 @@ export interface SetFlags extends OutputFlags {
   baseUrl?: string
 }
 
-/** For api_key, the record has a server instead of a value and a profile. */
+/** The view of a saved setting. The record of `api_key` has a server instead of a value and a profile. */
 const VIEW: View = {
   fields: ['name', 'value', 'profile', 'server', 'kept_in'],
   columns: ['name', 'value', 'profile'],
@@ -72,7 +72,7 @@ export async function set(deps: Deps, name: string, given: string, flags: SetFla
   const isEns = setting === 'wallet' && isEnsName(given)
   const value = isEns ? await normalized(given) : given
   if (setting === 'ens_rpc_url') knowKeysIn(value)
-  // Reports a mistyped name immediately, not only when the wallet is used.
+  // Report an unknown name now rather than when the wallet is used.
   if (setting === 'wallet' && value.startsWith('@')) (await deps.addresses()).resolve(value, { field: 'wallet' })
   const parsed = parseSetting(setting, value)
   if (setting === 'contract' || (setting === 'wallet' && !isEns && !value.startsWith('@')))
@@ -83,7 +83,7 @@ export async function set(deps: Deps, name: string, given: string, flags: SetFla
   await print(output, flags, { name: setting, value: changed[setting] ?? null, profile })
 }
 
-/** Returns an ENS name as it is stored. It is resolved whenever the wallet is used. */
+/** Returns a normalized ENS name to store. The name is resolved each time the wallet is used. */
 async function normalized(name: string): Promise<string> {
   const { normalizeName } = await import('../../../ens/normalize-name.ts')
   return normalizeName(name, { field: 'wallet' })
@@ -101,8 +101,8 @@ async function print(output: Output, flags: SetFlags, record: DataRecord): Promi
 }
 
 /**
- * Saves a key from standard input. Rejects a key on the command line, where the shell's history and the list of
- * processes would show it.
+ * Saves a key from standard input. Rejects a key on the command line, because the shell history and the process list
+ * would show it.
  */
 async function setKey(deps: Deps, value: string, flags: SetFlags, output: Output): Promise<void> {
   if (value !== '-') {

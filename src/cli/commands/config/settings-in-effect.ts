@@ -27,7 +27,7 @@ export interface SettingInEffect {
 }
 
 /**
- * Returns the settings with their effective values and sources. Omits the optional ones that are unset: API version,
+ * Returns the settings with their effective values and sources. Omits optional settings that are unset: API version,
  * columns, storage, prices, email, wallet URL and Ethereum node.
  */
 export function settingsInEffect(settings: Settings): SettingInEffect[] {

@@ -58,7 +58,7 @@ export async function unset(deps: Deps, name: string, flags: UnsetFlags): Promis
   await print(output, flags, { name: setting, profile })
 }
 
-/** Prints the removed setting with its profile or server if a flag requests output. */
+/** Prints the removed setting and its profile or server if a flag requests output. */
 async function print(output: Output, flags: UnsetFlags, record: DataRecord): Promise<void> {
   if (isAskedFor(flags)) await output.one(record)
 }

@@ -7,7 +7,7 @@ import { readUserConfig } from '../../../config/user-file.ts'
 import type { Deps } from '../../deps.ts'
 import { type Finding, fail, ok, warn } from './finding.ts'
 
-/** Checks the user's configuration and who can write to it, the project's configuration, and the saved keys. */
+/** Checks the user's configuration and its write permissions, the project's configuration, and the saved keys. */
 export async function diagnoseConfiguration({ env, cwd }: Deps): Promise<Finding[]> {
   const user = userConfigFile(env)
   return [
@@ -32,7 +32,10 @@ export async function diagnoseConfiguration({ env, cwd }: Deps): Promise<Finding
   ]
 }
 
-/** Returns a finding about the profile and server, and the settings; null if they are invalid or specify no server. */
+/**
+ * Returns the settings, and a finding about the profile and the server. The settings are null if they are invalid or
+ * specify no server.
+ */
 export async function checkSettings(
   deps: Deps,
   flags: ConfigFlags,

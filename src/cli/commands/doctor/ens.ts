@@ -6,12 +6,12 @@ import { type Finding, fail, ok } from './finding.ts'
 
 const CHECK = 'ENS node'
 
-/** Checks the Ethereum node that resolves ENS names. Empty if none is configured. */
+/** Checks the Ethereum node that resolves ENS names. Returns no findings if none is configured. */
 export async function checkEnsNode(
   deps: Pick<Deps, 'env' | 'io' | 'signals' | 'settings'>,
   flags: ConfigFlags,
 ): Promise<Finding[]> {
-  // Another check reports settings that can't be loaded. A node needs no server.
+  // Another check reports settings that can't be loaded. This check doesn't need a server.
   const { ensRpcUrl: node } = await deps.settings(flags).catch(() => ({ ensRpcUrl: null }))
   if (node === null) return []
   try {

@@ -8,7 +8,7 @@ export interface Finding {
   message: string
   /** How to fix the problem. */
   fix: string | null
-  /** Exit code of a command that fails for this reason. */
+  /** Exit code of a command that fails because of this problem. */
   exitCode: ExitCode
 }
 

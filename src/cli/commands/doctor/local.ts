@@ -12,9 +12,10 @@ const LOG_FIX = 'Run `gdn local logs` to show its log.'
 const RESTART_FIX = 'Run `gdn local stop && gdn local start` to restart it.'
 
 /**
- * Checks the backend of `gdn local start`. A stopped backend is not a problem.
+ * Checks the backend of `gdn local start`. It isn't a problem if the backend is stopped.
  *
- * @param asked the server whose readiness was already checked. If it is this backend, its problems are not repeated.
+ * @param asked the server whose readiness was already checked. If this is the local backend, its problems aren't
+ * repeated.
  */
 export async function checkLocalBackend({ env, signals }: Deps, asked: Server | null): Promise<Finding[]> {
   const check = 'local backend'

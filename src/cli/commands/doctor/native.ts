@@ -2,10 +2,10 @@ import { GdnError, messageOf } from '../../../core/errors.ts'
 import type { Deps } from '../../deps.ts'
 import { type Finding, ok, warn } from './finding.ts'
 
-/** An origin that has no saved key. Looking up its key shows whether the keyring responds. */
+/** An origin for which no key is saved. A lookup of its key shows whether the keyring responds. */
 const NOBODY = 'https://doctor.invalid'
 
-/** Checks the native packages for a local backend, and the keyring. The state directory needs SQLite too. */
+/** Checks the native packages that a local backend needs, and the keyring. The state directory also needs SQLite. */
 export async function checkNativeParts({ openKeyring }: Deps): Promise<Finding[]> {
   return [
     await part('anvil', 'available for the EVM chains of the local backend', async () => {

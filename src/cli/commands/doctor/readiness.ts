@@ -5,7 +5,7 @@ import { type Finding, warn } from './finding.ts'
 /**
  * Returns the problems that a gdn backend reports at `/readyz`. Other servers report none.
  *
- * @param fix how to fix a problem that is not about a network
+ * @param fix how to fix a problem that isn't about a network
  */
 export function readinessFindings(check: string, readyz: Uint8Array, fix: string | null): Finding[] {
   return problemsIn(readyz).map((message) => {
@@ -15,15 +15,15 @@ export function readinessFindings(check: string, readyz: Uint8Array, fix: string
   })
 }
 
-/** Returns the network that a reported problem is about; null if it isn't about a network. */
+/** Returns the network that a reported problem is about; null if there is none. */
 function networkOf(message: string): Blockchain | null {
   const [name = ''] = message.split(': ', 1)
   return isBlockchain(name) ? name : null
 }
 
 /**
- * Omits the backend's problems with networks that also failed a check from this machine, because that check is more
- * specific.
+ * Omits the backend's problems with networks for which a check from this machine also failed, because this check is
+ * more specific.
  */
 export function withoutReportedNetworks(findings: readonly Finding[], own: readonly Finding[]): Finding[] {
   const isReported = (network: Blockchain) =>

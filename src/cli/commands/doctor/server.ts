@@ -14,10 +14,13 @@ import { type Finding, fail, ok, warn } from './finding.ts'
 import { readinessFindings } from './readiness.ts'
 
 const TIMEOUT_MS = 10_000
-/** Signed URLs and rate limits depend on the clock. A smaller clock difference is harmless. */
+/** Maximum clock difference that is harmless. Signed URLs and rate limits depend on the clock. */
 const MAX_SKEW_MS = 60_000
 
-/** Checks that the server responds, that its clock agrees with this machine's, and what the API key permits. */
+/**
+ * Checks that the server responds and that its clock matches this machine's clock. Also checks what the API key
+ * permits.
+ */
 export async function checkServer(deps: Deps, settings: Settings): Promise<Finding[]> {
   let server: Server
   try {
@@ -29,7 +32,7 @@ export async function checkServer(deps: Deps, settings: Settings): Promise<Findi
   return isThere ? [...findings, await checkKey(deps, settings, server)] : findings
 }
 
-/** Returns whether the server is reachable. Any response is sufficient. Sends no key. */
+/** Returns whether the server is reachable, which any response shows. Sends no key. */
 async function knock(
   { env, io, now, signals }: Deps,
   server: Server,
@@ -74,8 +77,8 @@ async function knock(
 const health = z.object({ version: z.string(), backend_id: z.string() })
 
 /**
- * Compares the version of a gdn backend with that of this process. Skips the backend of `gdn local start`, which has
- * its own check.
+ * Compares the version of a gdn backend with the version of this process. Skips the backend of `gdn local start`,
+ * because another check covers it.
  */
 function versionOf(body: Uint8Array, { origin, source }: Server): Finding[] {
   const { data } = health.safeParse(parseJson(body))
@@ -89,7 +92,7 @@ function versionOf(body: Uint8Array, { origin, source }: Server): Finding[] {
   ]
 }
 
-/** Compares the clocks using the Date header, whose resolution is one second. */
+/** Compares the clocks based on the Date header, which has a resolution of one second. */
 export function compareClocks(date: string | undefined, now: number, { origin, loopback }: Server): Finding[] {
   const serverTime = Date.parse(date ?? '')
   if (Number.isNaN(serverTime) || loopback) return []

@@ -13,7 +13,7 @@ import { type Finding, fail, ok, warn } from './finding.ts'
 
 const LITTLE_SPACE = 100 * 1024 * 1024
 
-/** Checks the directory in which runs and commands are recorded, because nothing can be resumed without it. */
+/** Checks the directory that records runs and commands. Without this directory, nothing can be resumed. */
 export async function checkStateDirectory(stateDir: string): Promise<Finding> {
   const check = 'state'
   const there = await nearestThere(stateDir)
@@ -48,7 +48,7 @@ const inMiB = (bytes: number) => {
   return mebibytes >= 10_240 ? `${Math.floor(mebibytes / 1024)} GiB` : `${mebibytes} MiB`
 }
 
-/** Returns the folder, or its nearest existing parent. gdn creates the folder when it first writes to it. */
+/** Returns the folder, or its nearest existing parent. gdn creates the folder on the first write. */
 async function nearestThere(path: string): Promise<string> {
   const isThere = await stat(path).then(
     () => true,
@@ -78,14 +78,14 @@ export async function checkRuns(stateDir: string): Promise<Finding[]> {
     findings.push(...sameNames(runs), ...(await checkCommands(stateDir)))
     return findings.length > 0 ? findings : [ok(CHECK, count(runs.length, 'run'))]
   } catch (error) {
-    // Only this error is a failure, because commands that send need the state. Other errors are warnings: another
-    // process holds the lock, or SQLite is missing.
+    // Only this error is a failure, because commands that send requests need the state. Other errors are warnings, for
+    // example if another process holds the lock or SQLite is missing.
     if (error instanceof GdnError && error.code === 'data_dir') return [fail(CHECK, error)]
     return [warn(CHECK, messageOf(error), error instanceof GdnError ? (error.hint ?? null) : null)]
   }
 }
 
-/** Reports names that several runs share, because such a name doesn't identify a run. */
+/** Reports names that several runs share, because they don't identify a single run. */
 function sameNames(runs: readonly Run[]): Finding[] {
   const byName = new Map<string, Map<string, Run>>()
   for (const run of runs) {
@@ -93,7 +93,7 @@ function sameNames(runs: readonly Run[]): Finding[] {
     if (name === null) continue
     const named = byName.get(name) ?? new Map<string, Run>()
     byName.set(name, named)
-    // Runs are ordered newest first. Further drops of a run share its name intentionally.
+    // Runs are sorted from newest to oldest. Later drops of a run intentionally have the same name.
     if (!named.has(run.family)) named.set(run.family, run)
   }
   const shared = [...byName].filter(([, named]) => named.size > 1)
@@ -122,7 +122,8 @@ async function checkCommands(stateDir: string): Promise<Finding[]> {
   try {
     const findings: Finding[] = []
     for (const { name, note, isKept, isReleased, holder, beatAt, state: status } of await state.read(commandRuns)) {
-      // A command that was killed while it waited for the response still has a holder and the state `sent`.
+      // If a command was killed while it waited for the response, its operation still has a holder and the state
+      // `sent`.
       if (!(status === 'unknown' || status === 'sent') || (isReleased && !isKept)) continue
       if (holder !== null && (await seemsActive(holder, beatAt))) continue
       findings.push(

@@ -8,12 +8,12 @@ import { type Finding, ok, warn } from './finding.ts'
 
 const VARIABLES = OWN_VARIABLES.map(({ name }) => name)
 
-/** Reports the version of Node.js. Always ok, because gdn doesn't start on an unsupported version. */
+/** Reports the version of Node.js. The status is always ok, because gdn doesn't start on an unsupported version. */
 export function checkNode(): Finding {
   return ok('Node.js', `${process.version} on ${process.platform} ${process.arch}`)
 }
 
-/** Reports a misspelled environment variable, which all other commands ignore silently. */
+/** Reports misspelled environment variables. All other commands silently ignore them. */
 export function checkEnvironment(env: NodeJS.ProcessEnv): Finding {
   const set = Object.keys(env).filter((name) => name.startsWith('GDN_') && env[name] !== '')
   for (const name of set) {

@@ -6,10 +6,10 @@ import { type Finding, ok, warn } from './finding.ts'
 
 const CHECK = 'wallets'
 
-/** Display names of the formats whose identifiers aren't plain words. */
+/** Display names of formats whose identifiers aren't plain English. */
 const FORMATS: Readonly<Record<string, string>> = { 'private-key': 'private key', answer: 'response' }
 
-/** Reports wallets whose keys were copied out of the wallet folder. Empty if there are none. */
+/** Reports wallets whose keys were copied out of the wallet folder. Returns no findings if there are none. */
 export function checkWallets(env: NodeJS.ProcessEnv): Finding[] {
   try {
     const exports = readExports(walletsDirectory(env))
@@ -22,8 +22,8 @@ export function checkWallets(env: NodeJS.ProcessEnv): Finding[] {
 }
 
 /**
- * Returns the findings about the copies of one wallet's key: the latest unencrypted copy and each unencrypted file that
- * still exists. If no copy is unencrypted, returns a finding about the latest copy of the keystore.
+ * Returns findings about the copies of a wallet's key: the latest unencrypted copy, and each unencrypted file that
+ * still exists. If no copy is unencrypted, returns a finding about the latest keystore copy.
  */
 function findingsOf(copies: readonly WalletExport[]): Finding[] {
   const plain = copies.filter(isPlain)

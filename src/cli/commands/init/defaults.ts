@@ -15,7 +15,7 @@ export interface Defaults {
   wallet: string | undefined
 }
 
-/** Checks the wallet from the flag before any prompt, request or write. */
+/** Checks the wallet in the flag before any prompt, request or write. */
 export function checkWallet({ wallet, blockchain }: InitFlags): void {
   if (wallet === undefined || (isEnsName(wallet) && (blockchain === undefined || isEvm(blockchain)))) return
   const problem =
@@ -50,7 +50,7 @@ export async function askDefaults({ io, addresses }: Deps, flags: InitFlags): Pr
   return { blockchain: blockchain ?? undefined, wallet: wallet === '' ? undefined : wallet }
 }
 
-/** Writes the profile and selects it. If the server changes, drops the earlier blockchain, contract and rate. */
+/** Writes the profile and selects it. If the server changes, removes the former blockchain, contract and rate. */
 export async function writeProfile(
   { env }: Deps,
   name: string,

@@ -34,7 +34,7 @@ export async function initHosted(deps: Deps, flags: InitFlags): Promise<Setup> {
   checkWallet(flags)
   const baseUrl = checkUrl(flags.baseUrl ?? (await askUrl(deps)))
   const server = await (await deps.settings({ baseUrl })).server()
-  // Reads a key from a file or a pipe before the first prompt, because the answers are useless without a key.
+  // Read a key from a file or a pipe before the first prompt, because the setup can't be completed without a key.
   const read = flags.keyFile !== undefined || !mayAsk(io) ? await findKey(deps, flags, server) : null
   await confirmReplacing(deps, flags, profile, baseUrl)
   const { key, from } = await triedKey(deps, flags, server, read)
@@ -83,7 +83,7 @@ async function askUrl({ io, env }: Deps): Promise<string> {
   }).then((url) => url.trim())
 }
 
-/** Prompts before replacing a profile of another server. */
+/** Asks for confirmation before a profile for another server is replaced. */
 async function confirmReplacing({ io, env }: Deps, flags: InitFlags, name: string, baseUrl: string): Promise<void> {
   const { profiles = {} } = await readUserConfig(env)
   const before = Object.hasOwn(profiles, name) ? profiles[name]?.base_url : undefined
@@ -92,7 +92,7 @@ async function confirmReplacing({ io, env }: Deps, flags: InitFlags, name: strin
   await io.confirm(question, '--yes', { message: 'nothing was written' })
 }
 
-/** Returns a given or saved key after checking it. If a typed key is rejected, prompts again. */
+/** Returns a given or saved key after checking it. If the server rejects a typed key, prompts again. */
 async function triedKey(deps: Deps, flags: InitFlags, server: Server, read: GivenKey | null): Promise<GivenKey> {
   const { io } = deps
   for (let attempt = 1; ; attempt++) {

@@ -12,7 +12,7 @@ export interface InitFlags extends OutputFlags {
   blockchain?: Blockchain
   wallet?: string
   profile?: string
-  /** False with --no-check. */
+  /** Whether to check the key. `--no-check` sets this to false. */
   check?: boolean
   start?: boolean
   yes?: boolean

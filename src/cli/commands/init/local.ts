@@ -9,7 +9,7 @@ import { askDefaults, checkWallet, writeProfile } from './defaults.ts'
 import type { InitFlags } from './init-flags.ts'
 import type { Setup } from './next-steps.ts'
 
-/** Selects the built-in profile `local`. The backend itself stores its address and key in its folder. */
+/** Selects the built-in profile `local`. The backend stores its address and key in its own folder. */
 export async function initLocal(deps: Deps, flags: InitFlags): Promise<Setup> {
   if (flags.profile !== undefined && flags.profile !== 'local') {
     throw flagError('--profile', 'the local backend uses the profile local', 'Omit --profile.')

@@ -4,9 +4,9 @@ import { safe } from '../../io/io.ts'
 
 export interface Setup {
   profile: string
-  /** Null for the local backend, whose address may change. */
+  /** The base URL; null for the local backend, whose address may change. */
   baseUrl: string | null
-  /** A sentence that names what overrides the saved profile; null if nothing does. */
+  /** A sentence that names whatever overrides the saved profile; null if nothing does. */
   override: string | null
   /** Where the key is; null if it was saved earlier. */
   keptIn: 'keyring' | 'file' | 'environment' | 'local backend' | null
@@ -17,13 +17,13 @@ export interface Setup {
 }
 
 /**
- * Returns lines with the next steps: what is still missing, and then three commands to paste. If something overrides
- * the profile, the commands have a flag that selects the profile.
+ * Returns lines with the next steps: first what is missing, and then three commands to paste. If something overrides
+ * the profile, each command has a flag that selects the profile.
  */
 export function nextSteps(setup: Setup): string[] {
   const { profile, baseUrl, override, keptIn, blockchain, wallet, isChecked, isRunning } = setup
   const server = baseUrl ?? 'the local backend'
-  // gdn generates EVM wallets only.
+  // gdn can't generate Solana wallets.
   const isSolana = blockchain !== undefined && !isEvm(blockchain)
   const receiver = shellWord(wallet ?? '@alice')
   const chosen = [

@@ -60,7 +60,7 @@ export function command(deps: Deps, run = create): GdnCommand {
     .action(async (flags: CreateFlags) => await run(deps, flags))
 }
 
-/** Parses `nft:create,nft:read`, or `all`. */
+/** Parses a list such as `nft:create,nft:read`, or `all`. */
 const permissions = someOf([...PERMISSIONS, 'all'])
 
 /** Checks the flag values before the database is opened. */
@@ -110,8 +110,8 @@ const DAY = 24 * 60 * MINUTE
 const UNITS: Readonly<Record<string, number>> = { m: MINUTE, h: 60 * MINUTE, d: DAY }
 
 /**
- * Returns when a key expires, in milliseconds since the epoch. Accepts a time from now (`30d`, `12h` or `90m`), a date
- * such as `2027-01-31` (the end of that day in UTC), or a time such as `2027-01-31T12:00:00Z`.
+ * Returns the time when a key expires, in milliseconds since the epoch. Accepts a duration from now (`30d`, `12h` or
+ * `90m`), a date such as `2027-01-31` (the end of that day in UTC), or a time such as `2027-01-31T12:00:00Z`.
  */
 export function parseExpiry(raw: string, flag: string, now: number): number {
   const at = fromNow(raw, now) ?? atDate(raw)
@@ -133,7 +133,7 @@ function atDate(raw: string): number | null {
   if (match === null) return null
   const [, day = '', time] = match
   const midnight = Date.parse(`${day}T00:00:00Z`)
-  // JavaScript either rejects February 30 or reads it as a day in March.
+  // For February 30, JavaScript returns either an invalid date or a day in March.
   if (Number.isNaN(midnight) || !new Date(midnight).toISOString().startsWith(day)) return null
   if (time === undefined) return midnight + DAY
   const at = Date.parse(raw)

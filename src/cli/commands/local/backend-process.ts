@@ -19,8 +19,8 @@ export interface Started {
 }
 
 /**
- * Starts `gdn serve` detached from this process. Its log and stderr go to the log file in the data directory. Its ready
- * line contains the key, so it is read from a pipe.
+ * Starts `gdn serve` detached from this process. Redirects its log and stderr to the log file in the data directory.
+ * Reads its ready line from a pipe, because the line contains the key.
  */
 export async function spawnBackend(deps: Deps, dataDir: string, flags: readonly string[]): Promise<Started> {
   await makePrivateFolder(dataDir)
@@ -44,7 +44,7 @@ export async function spawnBackend(deps: Deps, dataDir: string, flags: readonly 
   }
 }
 
-/** Terminates a backend that failed to start, because it would keep the data directory locked. */
+/** Terminates a backend that failed to start. Otherwise, the backend would keep the data directory locked. */
 async function end(child: ReturnType<typeof spawn>): Promise<void> {
   if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return
   const ended = new Promise<void>((done) => child.once('exit', () => done()))
@@ -83,10 +83,7 @@ async function firstLine(
   })
 }
 
-/**
- * Returns the JSON error that the backend reported on stderr. If there is none, returns an error with the end of
- * the log.
- */
+/** Returns the JSON error that the backend reported on stderr, or else an error with the end of the log. */
 function failure(error: unknown, lines: string[], logFile: string): GdnError {
   if (error instanceof GdnError) return error
   const reported = lines.map(errorIn).findLast((found) => found !== undefined)

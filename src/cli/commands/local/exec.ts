@@ -89,7 +89,7 @@ async function withBackend(
   const { backend, failed, close } = started
   announceFaults(io, backend.faults)
   try {
-    // This backend doesn't know the contracts of other servers.
+    // The backend of this command doesn't know contracts on other servers.
     const { GDN_PROFILE: _profile, GDN_CONTRACT: _contract, GDN_FORK_URL: _forkUrl, ...rest } = env
     return await work(
       {
@@ -129,14 +129,14 @@ async function start(deps: Deps, options: BackendOptions, flag: ForkFlag | undef
 const MAX_BYTES = 64 * 1024
 const FLAG = '--fork'
 
-/** The value of `--fork`: a blockchain, and where to find the URL of its network. */
+/** The value of `--fork`: a blockchain, and the source of its network's URL. */
 interface ForkFlag {
   blockchain: EvmBlockchain
-  /** The URL, or `@` followed by the path of a file that contains it. If undefined, the URL is in GDN_FORK_URL. */
+  /** The URL, or `@` and the path of a file that contains the URL. If undefined, the URL is in GDN_FORK_URL. */
   at: string | undefined
 }
 
-/** Parses `base=https://…`, `base=@file` or `base`. */
+/** Parses a value such as `base=https://…`, `base=@file` or `base`. */
 const fork: Parse<ForkFlag> = (raw, flag) => {
   const [name = '', ...rest] = raw.split('=')
   const blockchain = blockchainName(name, flag)
@@ -148,7 +148,7 @@ const fork: Parse<ForkFlag> = (raw, flag) => {
   return { blockchain, at: at.startsWith('@') ? at : httpAddress(at, flag) }
 }
 
-/** Returns the URL of the network. It may contain API keys, which are never printed. */
+/** Returns the URL of the network to fork. The URL may contain API keys, so it is never printed. */
 async function forkUrl({ env, cwd }: Pick<Deps, 'env' | 'cwd'>, { blockchain, at }: ForkFlag): Promise<string> {
   if (at === undefined) {
     const named = env.GDN_FORK_URL

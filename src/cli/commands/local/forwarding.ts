@@ -4,13 +4,13 @@ import { parseUrl } from '../../../core/parse-url.ts'
 import type { Parse } from '../../command.ts'
 import { eventTypes } from '../webhook/event-flag.ts'
 
-/** A URL and the event types to post to it. */
+/** A URL, and the event types to forward to it. */
 export interface ForwardTarget {
   url: string
   events: readonly string[]
 }
 
-/** Matches event types before the first `=`. In a URL, a `:`, `/` or `?` precedes any `=`. */
+/** Matches event types before the first `=`. The value is a bare URL if `:`, `/` or `?` precedes the first `=`. */
 const MAPPED = /^([\w*][\w.,* -]*)=(.*)$/s
 
 /** Parses `<url>` (all events) or `<events>=<url>`. */
@@ -35,10 +35,10 @@ const address: Parse<string> = (raw, flag) => {
 const isIn = (type: string, events: readonly string[]) => events.includes('*') || events.includes(type)
 
 /**
- * Returns one target for each URL, with all event types that are given for the URL.
+ * Returns one target for each URL, with all event types that the flags specify for this URL.
  *
  * @param listened the event types that are shown
- * @throws GdnError `usage` if an event type isn't among them
+ * @throws GdnError `usage` if another event type is specified
  */
 export function targetsOf(given: readonly ForwardTarget[], listened: readonly string[]): ForwardTarget[] {
   const byUrl = new Map<string, Set<string>>()
@@ -56,10 +56,10 @@ export function targetsOf(given: readonly ForwardTarget[], listened: readonly st
 }
 
 const AT_ONCE = 4
-/** Maximum number of queued events for one URL. At this number, no more events are received. */
+/** Maximum number of queued events for one URL. When a queue is full, no more events are received. */
 const MAX_WAITING = 10_000
 
-/** Posts events to URLs, each with its own queue, so that a URL that doesn't respond doesn't delay the others. */
+/** Posts events to URLs. Each URL has its own queue, so an unresponsive URL doesn't delay the others. */
 export class Forwarding<Event extends { type: string }> {
   readonly #queues: { target: ForwardTarget; waiting: Event[]; active: number }[]
   readonly #post: (event: Event, url: string) => Promise<void>
@@ -70,7 +70,7 @@ export class Forwarding<Event extends { type: string }> {
     this.#post = post
   }
 
-  /** Returns whether more events can be added. Rethrows the first error of a post. */
+  /** Returns whether more events can be added. Rethrows the first error of an earlier post. */
   hasRoom(): boolean {
     if (this.#failure !== null) throw this.#failure.error
     return this.#queues.every(({ waiting }) => waiting.length < MAX_WAITING)

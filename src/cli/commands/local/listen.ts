@@ -79,7 +79,7 @@ export async function listen(deps: Deps, flags: ListenFlags): Promise<void> {
   await unlessStopped(deps.signals, listening)
 }
 
-/** Prints the secret as data, because notes redact secrets. */
+/** Prints the secret as data, because secrets in notes are redacted. */
 async function begin(
   { io }: Deps,
   { json, email: account }: ListenFlags,

@@ -16,7 +16,7 @@ import { type Io, safe } from '../../io/io.ts'
 import { askText } from '../../prompt/ask-missing.ts'
 import { createOutput, isAskedFor, type View } from '../../render/output.ts'
 
-/** The text that the user types to confirm: the name of the local backend, as in its profile. */
+/** The text that the user types to confirm: the name of the local backend's profile. */
 const NAME = 'local'
 
 const VIEW: View = { fields: ['data_dir', 'deleted'], columns: ['data_dir', 'deleted'], id: 'data_dir' }
@@ -62,7 +62,7 @@ export async function reset({ io, env }: Deps, flags: ResetFlags): Promise<void>
   }
   if (!flags.yes) await confirmDeletion(io, dataDir)
   const id = await localBackendId(dataDir)
-  // After the reset, the backend in this directory has a new ID, unless its database is elsewhere.
+  // After the reset, the backend in this directory gets a new ID, unless its database is elsewhere.
   if (id !== null && existsSync(databaseIn(dataDir))) await forgetCollectionsOf(stateDirectory(env), id)
   await rm(dataDir, { recursive: true, force: true, maxRetries: 3 })
   io.note(`Deleted ${safe(dataDir)}.`)
@@ -81,7 +81,7 @@ async function confirmDeletion(io: Io, dataDir: string): Promise<void> {
 
 const databaseIn = (dataDir: string) => join(dataDir, 'gdn.db')
 
-/** Describes what is deleted. With PostgreSQL, the database is not in the directory. */
+/** Describes the content to delete. With PostgreSQL, the database isn't in the directory. */
 async function contentOf(dataDir: string): Promise<string> {
   if (!existsSync(databaseIn(dataDir))) {
     return 'the files and API key of the local backend, but not its database, which is stored elsewhere'
@@ -90,8 +90,8 @@ async function contentOf(dataDir: string): Promise<string> {
 }
 
 /**
- * Counts collections and NFTs. If the database can't be read, describes them without counts, so that it can still be
- * deleted.
+ * Returns the numbers of collections and NFTs as text. If the database can't be read, returns a text without numbers,
+ * so that the user can still delete the database.
  */
 async function countsOf(path: string): Promise<string> {
   const { openStore } = await import('../../../server/store/open-store.ts')

@@ -4,14 +4,14 @@ import { GdnError, systemCode } from '../../../core/errors.ts'
 import { EXIT } from '../../../core/exit-codes.ts'
 import type { Deps } from '../../deps.ts'
 
-/** How long the command may take to exit after its backend failed. */
+/** Maximum time in milliseconds for the command to exit after its backend failed. */
 const END_WITHIN_MS = 5000
 
 /**
- * Runs the command with gdn's own stdio streams, and returns its exit code. Forwards the first signal to the command.
- * Kills the command at the second signal.
+ * Runs the command with gdn's own stdio streams, and returns its exit code. Forwards the first signal to the command,
+ * and kills the command on the second signal.
  *
- * @param failed stops the command when aborted; its reason is then thrown
+ * @param failed a signal that stops the command. Its reason is thrown.
  */
 export async function runChild(
   deps: Deps,
@@ -26,8 +26,8 @@ export async function runChild(
     const child = spawn(file, args, { stdio: 'inherit', env, cwd: deps.cwd })
     const passOn = () => {
       const interrupted = signal.reason instanceof GdnError && signal.reason.code === 'interrupted'
-      // At a terminal, the command gets Ctrl-C too. Many programs stop immediately at a second one, so it isn't
-      // forwarded.
+      // At a terminal, the command also receives Ctrl-C. Don't forward it, because many programs exit immediately on a
+      // second one.
       if (!interrupted) child.kill('SIGTERM')
       else if (!deps.io.stdin.isTTY) child.kill('SIGINT')
     }

@@ -80,14 +80,14 @@ export async function start(deps: Deps, flags: StartFlags): Promise<void> {
   await tell(started)
 }
 
-/** Prints what the backend itself reports, such as storage that it can't reach. */
+/** Prints problems that the backend itself reports, such as unreachable storage. */
 async function warnOfProblems({ io, signals }: Deps, url: string): Promise<void> {
   const ready = await askReady(url, signals.signal).catch(() => null)
   for (const problem of ready === null ? [] : problemsIn(ready.body)) io.warn(safe(problem))
 }
 
 /**
- * Rejects a flag whose value differs from that of the running backend.
+ * Rejects a flag whose value differs from the running backend's option.
  *
  * @throws GdnError `usage`
  */
@@ -118,8 +118,8 @@ function refuseOtherOptions({ url, options = {} }: RunningBackend, flags: StartF
 const backendArgs = (flags: StartFlags): string[] => [...servedApiArgs(flags), ...storedFilesArgs(flags)]
 
 /**
- * Starts the backend on the given port. If no port is given, uses the last or default port, or a free port if that port
- * is in use.
+ * Starts the backend on the given port. Without a given port, uses the last port or the default port, or a free one if
+ * that port is in use.
  */
 async function startOnSomePort(deps: Deps, flags: StartFlags, dataDir: string): Promise<Started> {
   const more = backendArgs(flags)
@@ -129,14 +129,14 @@ async function startOnSomePort(deps: Deps, flags: StartFlags, dataDir: string): 
     try {
       return await spawnBackend(deps, dataDir, ['--port', String(port), ...more])
     } catch (error) {
-      // Another program may have taken the port since the check.
+      // Another program may have started to use the port since the check.
       if (!(error instanceof GdnError) || error.code !== 'port_in_use') throw error
     }
   }
   return await spawnBackend(deps, dataDir, ['--port', '0', ...more])
 }
 
-/** Returns whether a backend can listen on a port. A backend itself reports that only after half a second of CPU. */
+/** Returns whether a port is free. The backend itself would report a used port only after half a second of CPU time. */
 async function isFree(port: number): Promise<boolean> {
   const server = createServer().listen(port, '127.0.0.1')
   try {

@@ -9,7 +9,7 @@ import type { DataRecord } from '../../render/view.ts'
 
 type ReturnedNft = Pick<NftRecord, 'contract_address'> & { readonly blockchain?: unknown }
 
-/** Returns the blockchain of an NFT from its record or from the known collections; null if neither has it. */
+/** Returns the blockchain from the NFT's record or from the known collections; null if neither contains it. */
 export function knownBlockchain(nft: ReturnedNft, collections: readonly KnownCollection[]): Blockchain | null {
   if (typeof nft.blockchain === 'string' && isBlockchain(nft.blockchain)) return nft.blockchain
   return findByAddress(collections, nft.contract_address ?? '')?.blockchain ?? null

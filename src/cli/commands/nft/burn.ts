@@ -79,7 +79,7 @@ export async function burn(deps: Deps, given: readonly string[], flags: ChangeFl
         blockchain: nft.blockchain,
         contract: contract_address,
         content: { nft_gdn_id },
-        // Called after --max-cost is checked. Not called for a burn that was accepted before.
+        // Called after --max-cost is checked. Not called if the burn was already accepted.
         request: async (limit: bigint | null) => {
           if (!isChecked) deps.checkPlan?.(intent)
           isChecked = true
@@ -96,14 +96,14 @@ export async function burn(deps: Deps, given: readonly string[], flags: ChangeFl
       })
     }
   } finally {
-    // Also printed after an error, because the server accepted these burns.
+    // Print these records even after an error, because the server accepted these burns.
     if (isConfirmed || burned.length > 0) await output.many(burned)
     notePaid(io, output, burned)
   }
 }
 
 /**
- * Refuses NFTs of a collection that is known not to permit burns.
+ * Refuses NFTs if their collection is known not to permit burns.
  *
  * @throws GdnError `refused`
  */
@@ -117,7 +117,7 @@ async function refuseUnburnable(deps: Deps, connection: Connection, nfts: readon
 }
 
 /**
- * Prompts once for all NFTs, with the maximum total cost.
+ * Asks once for confirmation of all burns, and shows the maximum total cost.
  *
  * @throws GdnError `not_confirmed`
  */
@@ -133,7 +133,7 @@ async function confirm(
   const [blockchain = null, ...others] = new Set(nfts.map((nft) => nft.blockchain))
   const what = nfts.length === 1 ? `token ${nfts[0]?.token_id}` : `these ${nfts.length} NFTs`
   const worst = () => worstOfChanges('burn', nfts.length)
-  // Amounts in the coins of several blockchains can't be added.
+  // Amounts in different coins can't be added.
   const cost = others.length > 0 ? null : await costAtMost(deps, connection, blockchain, { limit, worst })
   printNotes(deps, cost?.notes ?? [])
   const question = `Permanently burn ${what} of ${await collectionsText(deps, connection, nfts)}${cost?.text ?? ''}?`

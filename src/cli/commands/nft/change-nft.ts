@@ -31,11 +31,11 @@ export interface ChangeFlags extends OutputFlags, ServerFlags, WaitFlags, Operat
   yes?: boolean
 }
 
-/** Adds `--blockchain`, for servers whose records lack the blockchain. */
+/** Adds `--blockchain`, for servers whose NFT records don't include the blockchain. */
 export const addBlockchainFlag = (command: GdnCommand): GdnCommand =>
   command.valueFlag('-b, --blockchain <name>', 'Blockchain of the NFT', blockchainName)
 
-/** Adds the flags of a command that burns or freezes NFTs. @param done what the command waits for */
+/** Adds the flags of a command that burns or freezes NFTs. @param done the outcome that the command waits for */
 export function addChangeFlags(command: GdnCommand, done: string): void {
   command.argument('<nft_gdn_id...>')
   addBlockchainFlag(command)
@@ -57,7 +57,7 @@ export const CHANGE_VIEW: View = {
   sparse: ['receiver_wallet_address'],
 }
 
-/** An NFT on a chain, as reported by the server. */
+/** An NFT on a chain, as the server reports it. */
 export interface FoundNft extends NftRecord {
   contract_address: string
   blockchain: Blockchain
@@ -65,7 +65,7 @@ export interface FoundNft extends NftRecord {
 }
 
 /**
- * Returns the records of NFTs that are on a chain.
+ * Returns the records of the given NFTs, which must be on a chain.
  *
  * @throws GdnError `not_found`, `nft_failed`, `pending`
  */
@@ -95,7 +95,7 @@ async function onChain(deps: Deps, connection: Connection, nft: NftRecord): Prom
   return { ...nft, contract_address, blockchain, title: typeof title === 'string' ? title : '' }
 }
 
-/** Returns the NFT's short record, without fields that only the server's record has. */
+/** Returns a short record of the NFT, without fields that only the server's record has. */
 export const shortRecord = ({ nft_gdn_id, token_id, title, ...nft }: FoundNft): DataRecord => ({
   nft_gdn_id,
   token_id,
@@ -106,7 +106,8 @@ export const shortRecord = ({ nft_gdn_id, token_id, title, ...nft }: FoundNft): 
 })
 
 /**
- * Returns a text with the NFTs' collections for a prompt. Includes the names of collections created on this machine.
+ * Returns a text for a prompt that lists the NFTs' collections. Includes the names of collections that this machine
+ * created.
  */
 export async function collectionsText(deps: Deps, connection: Connection, nfts: readonly FoundNft[]): Promise<string> {
   const addresses = [...new Set(nfts.map(({ contract_address }) => contract_address))]
@@ -118,7 +119,7 @@ export async function collectionsText(deps: Deps, connection: Connection, nfts: 
   return [...new Set(places)].join(' and ')
 }
 
-/** Returns a given flag that can apply to only one request; null if no such flag is given. */
+/** Returns a flag that can apply to only one request, if the user set one; null otherwise. */
 export function flagOfOneRequest({ operation, maxCost }: OperationFlags): '--operation' | '--max-cost' | null {
   return operation !== undefined ? '--operation' : maxCost !== undefined ? '--max-cost' : null
 }

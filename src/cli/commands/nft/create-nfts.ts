@@ -98,8 +98,8 @@ export async function createNfts(deps: Deps, wanted: NftCreation): Promise<void>
 }
 
 /**
- * Refuses a dry run of hidden metadata, and of typed traits if the server says that it doesn't support them. The server
- * needn't be running.
+ * Refuses a dry run of hidden metadata. Also refuses typed traits if the server reports that it doesn't support them.
+ * The server doesn't need to be running.
  */
 async function refuseInDryRun(deps: Deps, { request, localFiles, flags, settings }: NftCreation): Promise<void> {
   const connection = await connectDryRun(deps, settings)
@@ -115,7 +115,7 @@ async function refuseInDryRun(deps: Deps, { request, localFiles, flags, settings
   if (connection.client.supports('traits') === false) throw noTypedTraits(trait)
 }
 
-/** Completes the command after the request was accepted. */
+/** Prints the accepted NFTs, or waits until they are deployed. */
 async function finish(
   deps: Deps,
   connection: Connection,

@@ -39,8 +39,8 @@ export function command(deps: Deps, run = freeze): GdnCommand {
 }
 
 /**
- * The status is that of the transaction, so a separate field says whether the NFT is frozen. Tables show `frozen` as
- * the status.
+ * The view of frozen NFTs. The record's status is that of the transaction, so a separate field contains whether the NFT
+ * is frozen. Tables show `frozen` as the status.
  */
 const VIEW: View = {
   ...CHANGE_VIEW,
@@ -95,14 +95,14 @@ export async function freeze(deps: Deps, given: readonly string[], flags: Change
         blockchain,
         contract: contract_address,
         content: { nft_gdn_ids: [...nft_gdn_ids].sort() },
-        // Called after --max-cost is checked. Not called for a freeze that was accepted before.
+        // Called after --max-cost is checked. Not called if the freeze was already accepted.
         request: async (limit: bigint | null) => {
           if (!isChecked) deps.checkPlan?.(intent)
           isChecked = true
           if (!isConfirmed) {
             const asked = left.slice(from)
             await confirm(deps, connection, asked, limit)
-            // The request doesn't contain the metadata, which may have changed while the user was prompted.
+            // The request doesn't contain the metadata, which may have changed while the prompt was open.
             const now = intentOf(await findNftsOnChain(deps, connection, idsOf(asked)))
             refuseChanged(intentOf(asked), now, { isBegun: false, hint: CHANGED_HINT })
           }
@@ -117,7 +117,7 @@ export async function freeze(deps: Deps, given: readonly string[], flags: Change
       })
     }
   } finally {
-    // Also printed after an error, because the server accepted these freezes.
+    // Print these records even after an error, because the server accepted these freezes.
     if (isConfirmed || frozen.length > 0) await output.many(frozen)
     notePaid(io, output, frozen)
   }
@@ -134,7 +134,7 @@ const intentOf = (nfts: readonly FoundNft[]): Intent =>
     }),
   )
 
-/** Returns the revisions that the freeze makes final; undefined if the server doesn't report them. */
+/** Returns the metadata revisions that the freeze makes final; undefined if the server doesn't report revisions. */
 function revisionsOf(nfts: readonly FoundNft[]): number[] | undefined {
   const revisions = nfts.map(({ revision }) => revision).filter((one) => typeof one === 'number')
   return revisions.length === nfts.length ? revisions : undefined
@@ -143,7 +143,7 @@ function revisionsOf(nfts: readonly FoundNft[]): number[] | undefined {
 const idsOf = (nfts: readonly FoundNft[]): string[] => nfts.map(({ nft_gdn_id }) => nft_gdn_id)
 
 /**
- * Prompts once for all NFTs, with the maximum total cost.
+ * Asks once for confirmation of all freezes, and shows the maximum total cost.
  *
  * @throws GdnError `not_confirmed`
  */

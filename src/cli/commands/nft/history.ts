@@ -26,15 +26,15 @@ export const VIEW: View = {
     date: record.block_date ?? record.accepted_date,
     what: whatOf(record as HistoryEvent),
     block: record.block_number,
-    // The ID column is never shortened. This copy of it can be, so that a terminal has room for the event.
+    // The ID column is never shortened. This copy can be shortened, so that a terminal has room for the event.
     transaction: record.transaction_hash,
   }),
 }
 
-/** Below this width, a line has no room for two addresses. */
+/** Minimum terminal width at which a line has room for two addresses. */
 const WIDE = 150
 
-/** Returns the view. On a narrow terminal, addresses are shortened to make room. Programs get whole values. */
+/** Returns the view. On a narrow terminal, addresses are shortened. Programs always get full values. */
 function viewFor({ stdoutTty, columns }: Io): View {
   if (stdoutTty && columns >= WIDE) return VIEW
   const textOf = stdoutTty ? shortWhatOf : wholeWhatOf
@@ -62,7 +62,7 @@ export function command(deps: Deps, run = history): GdnCommand {
 export async function history(deps: Deps, id: string, flags: HistoryFlags): Promise<void> {
   const output = createOutput(deps.io, flags, viewFor(deps.io))
   const { client, server } = await deps.connect(await deps.settings(flags))
-  // Every server has this endpoint. Its response shows whether the server also has the history endpoint.
+  // All servers have this endpoint. Its response shows whether the server also has the history endpoint.
   const reading = readNft({ client, signal: deps.signals.signal }, id)
   const nft = await awaitResponse(deps.io, server.origin, reading)
   if (nft === undefined) throw unknownNfts([id])

@@ -22,8 +22,7 @@ const FIELDS = [
 ]
 
 /**
- * Returns the manifest of the newest run of a collection on this machine whose manifest still exists; null if there is
- * none.
+ * Returns the manifest of a collection's newest run on this machine whose manifest still exists; null if there is none.
  */
 export async function manifestOf(
   { stateDir }: Pick<Settings, 'stateDir'>,
@@ -38,8 +37,8 @@ export async function manifestOf(
 }
 
 /**
- * Prints NFTs as manifest rows, each followed by its other fields. Metadata columns have readable names. If there is a
- * manifest, uses its separator, its headers and their order.
+ * Prints NFTs as manifest rows. Each row ends with the NFT's other fields. Metadata columns have readable names. If
+ * there is a manifest, uses its separator, headers and column order.
  */
 export async function printSheet(
   deps: Deps,
@@ -65,7 +64,7 @@ async function* each(rows: readonly ResultRecord[]): AsyncGenerator<ResultRecord
   yield* rows
 }
 
-/** Returns an NFT as a manifest row. Metadata in an unknown format results in an empty title. */
+/** Returns an NFT as a manifest row. If the format of the metadata is unknown, the title is empty. */
 function rowOf({ request_metadata, receiver_wallet_address, burned }: NftRecord): ManifestRow {
   const { title, description, file_fields, attribute, ...extras } = Object(request_metadata) as Readonly<
     Record<string, unknown>

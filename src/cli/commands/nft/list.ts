@@ -25,10 +25,10 @@ export interface ListFlags extends OutputFlags, ServerFlags {
   limit?: number
 }
 
-/** If the terminal is too narrow for both titles and IDs, shows the titles. */
+/** The view of the list. If a terminal is too narrow for titles and IDs, only the titles are shown. */
 const LIST_VIEW: View = { ...NFT_VIEW, dropsId: true }
 
-/** Number of NFTs that a terminal shows without `--limit`: one getnfts request. */
+/** Number of NFTs that a terminal shows without `--limit`. They fit into one getnfts request. */
 const SHOWN_ON_TERMINAL = IDS_PER_REQUEST
 
 export function command(deps: Deps, run = list): GdnCommand {
@@ -74,9 +74,10 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   if (!needsDetails) return await output.many(ids.map((nft_gdn_id) => ({ nft_gdn_id })))
 
   const here = (record: NftRecord): DataRecord => ({ ...record, blockchain })
-  // In these modes, each record is a complete line, so each chunk is printed as it arrives.
+  // In these modes, each record is a complete line, so each chunk can be printed when it arrives.
   const streams = output.mode === 'ndjson' || (output.mode === 'table' && !io.stdoutTty)
-  // With streaming, a spinner would share its line with the rows, and the rows already show the progress.
+  // If records are streamed, show no spinner: it would be on the same line as the rows, which already show the
+  // progress.
   const progress = streams ? null : await progressOf(deps, ids.length)
   const records: NftRecord[] = []
   const readAll = async () => {
@@ -94,7 +95,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   if (flags.forSpreadsheet && flags.fields === undefined) {
     await printSheet(deps, settings, records, { manifest, blockchain })
   } else if (!streams) await output.many(records.map(here))
-  // A warning, so that it is printed with -q too and a truncated list doesn't look complete.
+  // Print a warning, which `-q` doesn't suppress, so that a truncated list doesn't look complete.
   if (flags.limit === undefined && ids.length < nft_gdn_ids.length) {
     io.warn(
       `Showing the first ${ids.length} of ${nft_gdn_ids.length} NFTs. Add \`--limit ${nft_gdn_ids.length}\` to show all, or \`-o ids\` for all IDs.`,
@@ -102,7 +103,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   }
 }
 
-/** Shows progress if the NFTs need more than one request; returns null otherwise. */
+/** Shows progress if the NFTs need more than one request. Otherwise returns null. */
 async function progressOf({ io }: Deps, nfts: number) {
   return nfts > IDS_PER_REQUEST ? await io.progress(`Reading ${count(nfts, 'NFT')}`) : null
 }

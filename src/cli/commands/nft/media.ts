@@ -12,7 +12,7 @@ import type { KeyValue } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
 import { mediaFlag } from '../../request/check-request.ts'
 
-/** A local file of an NFT. The placeholder replaces its URL until it is uploaded. */
+/** A local file of an NFT. The placeholder stands for its URL until the file is uploaded. */
 export interface LocalFile {
   path: string
   placeholder: string
@@ -26,8 +26,8 @@ export interface DownloadedMedia {
 }
 
 /**
- * Reads the values of `--media` and `--image`. A value is a URL or the path of an existing file. Files are inspected in
- * the same way as those in manifests.
+ * Reads the values of `--media` and `--image`. A value is a URL or the path of an existing file. Files are checked in
+ * the same way as files in manifests.
  *
  * @param flagOf returns the flag of a key, for errors
  */
@@ -77,7 +77,8 @@ export function printMediaWarnings({ io }: Pick<Deps, 'io'>, { warnings }: Pick<
 }
 
 /**
- * Returns a content hash for each placeholder, so that a request is identified by its files' content, not their paths.
+ * Returns a content hash for each placeholder. A request is thus identified by the content of its files, not by their
+ * paths.
  */
 export async function hashLocalFiles(files: readonly LocalFile[]): Promise<Map<string, string>> {
   const hashes = new Map<string, string>()
@@ -88,9 +89,9 @@ export async function hashLocalFiles(files: readonly LocalFile[]): Promise<Map<s
 }
 
 /**
- * Uploads each file once, several at a time.
+ * Uploads each file once. Uploads several files at a time.
  *
- * @param hashes the result of `hashLocalFiles`. A file that has changed since is not uploaded.
+ * @param hashes the result of `hashLocalFiles`. A file that has changed since then isn't uploaded.
  * @returns the URL for each placeholder
  */
 export async function uploadLocalFiles(

@@ -16,7 +16,7 @@ import {
 import type { EnsFlags } from '../../flags/ens.ts'
 import type { OperationFlags } from '../../request/operate-once.ts'
 
-/** An attribute, with its type if it is a typed trait. */
+/** An attribute. A typed trait also has a type. */
 export interface AttributeFlag extends KeyValue {
   trait?: { display_type: TraitType; max_value: string | undefined }
 }
@@ -70,11 +70,11 @@ export function addMetadataFlags(command: GdnCommand): GdnCommand {
   return command.valueFlag('--attr <tag=value>', "Add an attribute, also 'tag(number)=5'; repeatable", attributes)
 }
 
-/** Parses `tag=value`, or a typed trait: `Power(number)=5` or `Power(number,max=100)=5`. */
+/** Parses `tag=value`, or a typed trait such as `Power(number)=5` or `Power(number,max=100)=5`. */
 const attribute: Parse<AttributeFlag> = (raw, flag) => {
   const [, tag = '', inside = '', given = ''] = /^([^=()]+)\(([^()]*)\)=(.*)$/s.exec(raw) ?? []
   const [type, max, ...more] = inside.split(',').map((part) => part.trim().toLowerCase())
-  // Other tags may have parentheses, such as `Size (cm)`.
+  // Parentheses with other content are part of the tag, as in `Size (cm)`.
   const { key, value: text } = isTraitType(type) ? { key: tag, value: given } : keyValue(raw, flag)
   const pair = { key: key.trim(), value: text }
   if (pair.key === '') throw flagError(flag, `must be tag=value, not ${quoted(raw)}`)

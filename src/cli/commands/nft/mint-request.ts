@@ -13,7 +13,7 @@ import { warnOfQuotes } from '../../word-processor.ts'
 import { type LocalFile, printMediaWarnings, readMedia } from './media.ts'
 import type { NftFlags } from './mint-flags.ts'
 
-/** The command's input: one request, or a manifest to mint as a run. */
+/** The command's input: a single request, or a manifest to mint as a run. */
 export type MintInput = { kind: 'manifest'; manifest: string } | NftRequest
 
 /** A request before validation. */
@@ -57,13 +57,13 @@ export async function nftRequest(
     contract_address: address ?? known?.contract,
     blockchain: flags.blockchain ?? fromFile.blockchain ?? known?.blockchain,
     receiver_wallet_address: flags.receiver ?? fromFile.receiver_wallet_address,
-    // A name in the file belongs to the receiver in the file.
+    // The receiver name in the file belongs to the receiver in the file.
     receiver_name: flags.receiver === undefined ? fromFile.receiver_name : undefined,
   }
   return { kind: 'request', request: await resolved(deps, flags, settings, request, file), localFiles: [], file }
 }
 
-/** Returns a file with a JSON list as a manifest. Rejects standard input, because it was already consumed. */
+/** Returns a file that contains a JSON list as a manifest. Rejects standard input, because it was already read. */
 function manifestOf(file: string): MintInput {
   if (file !== '-') return { kind: 'manifest', manifest: file }
   throw new GdnError('usage', 'standard input contains a list of rows, which is a manifest', {
@@ -114,7 +114,7 @@ async function fromFlags(deps: Deps, given: NftFlags, settings: Settings, verb: 
   }
 }
 
-/** Replaces the ENS names of a request with addresses on its blockchain. The sender is resolved by `gdn nft grant`. */
+/** Replaces the ENS names of a request with addresses on its blockchain. `gdn nft grant` resolves the sender. */
 async function resolved(
   deps: Deps,
   flags: Pick<NftFlags, 'receiver' | 'ccip'>,
@@ -150,7 +150,7 @@ async function askMetadata({ io, cwd }: Deps, flags: NftFlags) {
   return { title, description, image }
 }
 
-/** Returns the configured collection if the file doesn't fully specify one. */
+/** Returns the configured collection if the file doesn't specify the collection completely. */
 async function collectionOf(deps: Deps, settings: Settings, address: unknown, blockchain: unknown) {
   if (address !== undefined && blockchain !== undefined) return undefined
   const contract = typeof address === 'string' ? { value: address, from: 'contract_address' } : settings.contract
@@ -159,7 +159,7 @@ async function collectionOf(deps: Deps, settings: Settings, address: unknown, bl
 
 const RESERVED = new Set(['title', 'description', 'file_fields', 'attribute', '__proto__'])
 
-/** Rejects reserved keys and repeated keys. If a key were repeated, one value would be lost. */
+/** Rejects reserved keys and repeated keys. All but one value of a repeated key would be lost. */
 function distinct(pairs: readonly KeyValue[], flag: string): readonly KeyValue[] {
   const seen = new Set<string>()
   for (const { key } of pairs) {

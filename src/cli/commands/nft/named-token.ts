@@ -14,7 +14,7 @@ export interface NamedToken {
 export async function tokenNamed(text: string): Promise<NamedToken | null> {
   const [, contractAddress, tokenId] = /^(0x[0-9a-f]+)\/(\d{1,78})$/i.exec(text) ?? []
   if (contractAddress === undefined || tokenId === undefined) return null
-  // The checksum needs a package.
+  // Load this module only now, because the checksum needs a package.
   const { evmAddressProblem } = await import('../../../api/address.ts')
   const problem = evmAddressProblem(contractAddress)
   if (problem !== null) throw wrongAddress(contractAddress, problem, '<nft_gdn_id>')

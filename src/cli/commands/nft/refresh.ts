@@ -70,7 +70,7 @@ export function command(deps: Deps, run = refresh): GdnCommand {
 interface Tokens extends ChosenCollection {
   /** Returns the IDs of the tokens to refresh. */
   list(): Promise<readonly string[]>
-  /** Settings that reach the server of the collection; null if there is no server. */
+  /** Settings for the server of the collection; null if there is no server. */
   settings: Settings | null
 }
 
@@ -112,7 +112,7 @@ async function tokensOf(deps: Deps, ids: readonly string[], flags: RefreshFlags)
     return { ...chosen, list: ids.length > 0 ? list : () => tokensOfCollection(deps, settings, chosen), settings }
   } catch (error) {
     const { contract, blockchain } = settings
-    // No server is needed if the tokens and their collection are named.
+    // No server is needed if the user specifies the tokens, the contract and the blockchain.
     if (ids.length > 0 && contract !== null && blockchain !== null && isNoServer(error)) {
       const problem = addressProblem(contract.value, blockchain.value)
       if (problem !== null) throw wrongAddress(contract.value, problem, contract.from)
@@ -130,7 +130,7 @@ async function tokensOf(deps: Deps, ids: readonly string[], flags: RefreshFlags)
   }
 }
 
-/** Whether no server is configured, or the configured local backend isn't running. */
+/** Returns whether an error means that no server is configured, or that the configured local backend isn't running. */
 const isNoServer = (error: unknown): boolean =>
   error instanceof NoServer || (error instanceof GdnError && error.code === 'unreachable')
 
@@ -163,7 +163,7 @@ async function tokensOfCollection(
   const tokenIds: string[] = []
   for await (const { nfts } of pagesOfNfts({ client, signal: signals.signal }, ids)) {
     for (const { token_id, status, burned } of nfts) {
-      // The server's text becomes a part of a URL.
+      // Check the token ID from the server, because it becomes part of a URL.
       if (status === 'deployed' && burned !== true && parseTokenId(token_id ?? '') !== null)
         tokenIds.push(token_id ?? '')
     }

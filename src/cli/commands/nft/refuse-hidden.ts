@@ -5,19 +5,19 @@ import { runOrigin } from '../../../operations/run-origin.ts'
 import { provenanceFolder } from '../../../reveal/provenance-folder.ts'
 import type { Connection, Deps } from '../../deps.ts'
 
-/** NFTs of a request, before their local files are uploaded. */
+/** The NFTs that a request publishes, before their local files are uploaded. */
 interface PublishedNfts {
   blockchain: Blockchain
   contract: string
   metadata: readonly NftMetadata[]
-  /** The local files, with the URLs that stand for them in the metadata. */
+  /** The local files, and the placeholders for their URLs in the metadata. */
   localFiles: readonly { path: string; placeholder: string }[]
   what: 'mint' | 'update'
 }
 
 /**
- * Refuses a request that would publish metadata which is hidden in another collection, unless `--again` is given. Files
- * are compared only if they are local. Loads code only if this machine has an unrevealed drop.
+ * Refuses a request that would publish metadata that is hidden in another collection, unless `--again` is set. Compares
+ * only local files. Loads the code only if this machine has an unrevealed drop.
  *
  * @throws GdnError `refused`
  */

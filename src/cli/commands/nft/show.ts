@@ -26,7 +26,7 @@ import { type NamedToken, tokenNamed } from './named-token.ts'
 export interface ShowFlags extends OutputFlags, ServerFlags {
   nftGdnId?: string[]
   watch?: boolean
-  /** False with --no-image. */
+  /** Whether to show the image. `--no-image` sets this to false. */
   image?: boolean
   gateway?: string
   blockchain?: Blockchain
@@ -88,7 +88,7 @@ export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags)
       throw unknownNfts(missing, { takesTokens: true })
     }
   }
-  // If the server doesn't know an ID, there is nothing to watch.
+  // If the server doesn't know one of the IDs, don't start to watch.
   const lookAtAll = async () => {
     const found = await look()
     await refuseMissing(found.records)
@@ -109,7 +109,7 @@ export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags)
 }
 
 /**
- * Returns the token of any contract that is specified; null for IDs of NFTs.
+ * Returns the token if the argument is a contract and a token ID; null if the arguments are NFT IDs.
  *
  * @throws GdnError `usage`
  */
@@ -131,7 +131,7 @@ interface Seen {
   shown: DataRecord[]
 }
 
-/** Shows NFTs until each is deployed or failed and has no change in progress. */
+/** Shows NFTs until each of them is deployed or failed, and none has a change in progress. */
 async function watchNfts(
   deps: Deps,
   flags: ShowFlags,

@@ -8,10 +8,11 @@ import { tokenNamed } from './named-token.ts'
 import type { TransferGiven } from './transfer-request.ts'
 
 /**
- * Replaces `<contract>/<token ID>`, or a token ID with `--contract`, with the ID that the server gave the NFT. Any
- * other transfer stays the same. A number that is the ID of an NFT on the server is not a token ID.
+ * Replaces `<contract>/<token ID>`, or a token ID with `--contract`, with the NFT ID that the server assigned. Leaves
+ * other transfers unchanged. If a number is the ID of an NFT on the server, it isn't treated as a token ID.
  *
- * @throws GdnError `usage` for a contract or token ID that contradicts a flag; `not_found`; those of `blockchainOf`
+ * @throws GdnError `usage` for a contract or token ID that contradicts a flag; `not_found`; the errors of
+ * `blockchainOf`
  */
 export async function findTransferredToken(
   deps: Deps,
@@ -55,6 +56,6 @@ async function idOfToken(
   })
 }
 
-/** Returns a token ID as a number; null if it is none. */
+/** Returns a token ID as a number; null for anything else. */
 const numberOf = (text: unknown): bigint | null =>
   typeof text === 'string' && /^\d{1,78}$/.test(text) ? BigInt(text) : null

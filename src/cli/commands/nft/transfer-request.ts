@@ -43,12 +43,12 @@ export interface TransferGiven {
   receiver: string
   /** Request fields from flags or a file. */
   fields: Record<string, unknown>
-  /** The fields of a token that flags set, which override the file. */
+  /** The token fields that flags set. They take precedence over the file. */
   fromFlags: readonly ('contract_address' | 'token_id')[]
   file: string | null
 }
 
-/** Merges the argument, flags and file. The argument and flags take precedence. Sends no request. */
+/** Merges the argument, the flags and the file. The argument and the flags take precedence. Sends no request. */
 export async function readTransfer(deps: Deps, id: string | undefined, flags: TransferFlags): Promise<TransferGiven> {
   const { io } = deps
   const file = flags.file === undefined ? null : nameOfInput(flags.file)
@@ -73,7 +73,7 @@ export async function readTransfer(deps: Deps, id: string | undefined, flags: Tr
       }),
     ),
   }
-  // A name in the file belongs to the receiver in the file.
+  // The receiver name in the file belongs to the receiver in the file.
   const { receiver_name, ...withoutName } = fromFile
   const fields = {
     ...(flags.receiver === undefined ? fromFile : withoutName),
@@ -106,8 +106,8 @@ export async function readTransfer(deps: Deps, id: string | undefined, flags: Tr
 }
 
 /**
- * Replaces the ENS names of a transfer with addresses on the NFT's blockchain, which is looked up on the server unless
- * the transfer specifies it.
+ * Replaces the ENS names of a transfer with addresses on the NFT's blockchain. Unless the transfer specifies the
+ * blockchain, looks it up on the server.
  */
 export async function resolveTransfer(
   deps: Deps,
@@ -136,7 +136,7 @@ function receiverProblem(receiver: string): string | null {
 }
 
 /**
- * Returns the complete request. Looks up missing fields on the server, except for a blockchain that v1.2 doesn't need.
+ * Returns the complete request. Looks up missing fields on the server, except the blockchain if v1.2 doesn't need it.
  */
 export async function completeTransfer(
   deps: Deps,
@@ -168,8 +168,8 @@ export async function completeTransfer(
 }
 
 /**
- * Returns the blockchain of an NFT from its record on the server; null if unknown. Also null if the request names
- * another blockchain or collection, because a server may use either one.
+ * Returns the blockchain of an NFT from its record on the server; null if unknown. Also returns null if the request
+ * specifies another blockchain or collection than the record, because a server may use either one.
  */
 export async function blockchainOfTransfer(
   deps: Deps,
@@ -185,7 +185,7 @@ export async function blockchainOfTransfer(
 }
 
 /**
- * Rejects a contract or a token ID that isn't that of the NFT, before anything is sent.
+ * Rejects a contract or token ID that differs from the NFT's, before anything is sent.
  *
  * @throws GdnError `invalid_input`
  */

@@ -126,7 +126,7 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
       blockchain: null,
       findBlockchain,
       contract: null,
-      // Omits the sender, which is looked up and changes when the transfer takes effect.
+      // Omit the sender. gdn looks it up, and it changes when the transfer takes effect.
       content: what,
       note: 'nft transfer',
       async request(limit) {
@@ -156,7 +156,7 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
 }
 
 /**
- * Refuses an NFT of a collection that is known not to permit transfers.
+ * Refuses an NFT if its collection is known not to permit transfers.
  *
  * @throws GdnError `refused`
  */
@@ -173,15 +173,15 @@ async function refuseUntransferable(deps: Deps, connection: Connection, request:
 }
 
 /**
- * Returns the question for the prompt. Shortens only the addresses that the user knows already, so that the user can
- * compare the whole address of the new owner.
+ * Returns the question for the prompt. Shortens only addresses that the user already knows. The user must be able to
+ * compare the full address of the new owner.
  */
 function questionOf({ token_id, contract_address, sender_wallet_address, receiver_wallet_address }: TransferRequest) {
   const [contract, sender] = [contract_address, sender_wallet_address].map(shortAddress)
   return `Transfer token ${token_id} of ${contract} from ${sender} to ${receiver_wallet_address}`
 }
 
-/** Completes the command after the request was accepted. */
+/** Prints the accepted transfer, or waits until it takes effect. */
 async function finish(
   deps: Deps,
   connection: Connection,

@@ -133,7 +133,7 @@ export async function update(deps: Deps, id: string, flags: UpdateFlags): Promis
   })
 }
 
-/** Warns of typed traits that become text, because the new metadata has no type for them. */
+/** Warns about typed traits that become text because the new metadata doesn't specify their types. */
 function warnOfLostTypes({ io }: Deps, before: NftMetadata, after: NftMetadata): void {
   for (const { tag, display_type } of after.attribute ?? []) {
     const earlier = before.attribute?.find((one) => one.tag === tag)
@@ -146,7 +146,7 @@ function warnOfLostTypes({ io }: Deps, before: NftMetadata, after: NftMetadata):
   }
 }
 
-/** Returns metadata with its dates as people write them, to show the difference. */
+/** Returns metadata with readable dates, for display of the differences. */
 function withDates(metadata: NftMetadata): NftMetadata {
   const shown = structuredClone(metadata)
   for (const one of shown.attribute ?? []) if (one.display_type === 'date') one.value = shownValue(readAttribute(one))
@@ -162,7 +162,7 @@ function refuseFinal({ nft_gdn_id: id, is_dynamic, is_frozen, burned }: FoundNft
   })
 }
 
-/** Refuses a new attribute whose tag differs only in case or spaces from one that the NFT has. */
+/** Refuses a new attribute whose tag differs from an existing tag only in case or spaces. */
 function refuseMisspelled(given: NonNullable<UpdateFlags['attr']>, earlier: readonly { tag: string }[]): void {
   const plain = (tag: string) => tag.replace(/\s/g, '').toLowerCase()
   for (const { key } of given) {
@@ -177,7 +177,7 @@ function refuseMisspelled(given: NonNullable<UpdateFlags['attr']>, earlier: read
   }
 }
 
-/** Warns of a new attribute whose tag may be a misspelling of one that the NFT has. */
+/** Warns about a new attribute whose tag may be a misspelling of an existing tag. */
 function warnOfMisspelled(
   { io }: Pick<Deps, 'io'>,
   given: NonNullable<UpdateFlags['attr']>,
@@ -224,7 +224,7 @@ async function readChanges(deps: Deps, flags: UpdateFlags): Promise<Changes> {
     const earlier = before.attribute ?? []
     refuseMisspelled(attr, earlier)
     warnOfMisspelled(deps, attr, earlier)
-    // A typed trait keeps its type and maximum, unless new ones are given.
+    // A typed trait keeps its type and maximum unless the user specifies new ones.
     const attributes = attr.map(({ key, value, trait }) => ({
       ...(trait ?? earlier.find(({ tag }) => tag === key)),
       tag: key,

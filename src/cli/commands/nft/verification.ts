@@ -33,11 +33,11 @@ const FIELDS = [
 
 export const VERIFY_VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'nft_gdn_id' }
 
-/** The view with the results of comparing NFTs with chain and storage. `verified` is null if they can't be read. */
+/** The view of the results of verifying NFTs against chain and storage. `verified` is null if an NFT can't be read. */
 export const ON_CHAIN_VIEW: View = {
   ...VERIFY_VIEW,
   fields: [...FIELDS, 'verified', 'verify_error', 'differences', 'provenance'],
-  // The error names the differences.
+  // The card omits these fields, because the error names the differences.
   card: ({ provenance, verify_error: _text, differences: _differences, ...record }) => [
     ...Object.entries(record),
     ['provenance', (provenance as ProvenanceData)?.hash ?? null],
@@ -70,7 +70,7 @@ const shuffleData = ({ slot, marginSeconds, seal, sealed, isNamed, isSimulated }
   is_simulated: isSimulated,
 })
 
-/** The note on a verified NFT. */
+/** The note that is printed for a verified NFT. */
 export const FILES_NOT_READ =
   'Its files were not checked. To check the files of all tokens, run `gdn collection check`.'
 
@@ -86,7 +86,7 @@ export function provenanceText(provenance: Provenance, tokenId: string): string 
   return isRevealed ? revealed : `Token ${tokenId} is not revealed yet. Its metadata ${match}`
 }
 
-/** Returns the sentences that explain the proof of a shuffle to a buyer. */
+/** Returns sentences that explain a shuffle proof to a buyer. */
 function shuffleText({ row, rows }: Provenance, { sealed, isNamed, isSimulated }: ShuffleProof, tokenId: string) {
   if (sealed === null) {
     return ['More tokens can be minted: the drop is not sealed yet. The seal determines the round that draws the rows.']
@@ -95,7 +95,7 @@ function shuffleText({ row, rows }: Provenance, { sealed, isNamed, isSimulated }
   const of = isNamed ? 'a beacon that you named' : 'drand'
   const beacon = `round ${round} of ${of}, ${row === null || isNamed ? 'due' : 'published'} at ${isoTime(roundTime)}`
   const after = `after all tokens were minted (block ${block}, ${isoTime(time)})`
-  // The key of a named beacon signs any round at any time.
+  // The owner of a named beacon's key can sign any round at any time.
   const [chooses, chose] = isNamed
     ? ['', '']
     : ['Nobody chooses which token gets which row: ', 'Nobody chose which token got which row: ']
@@ -114,7 +114,7 @@ function shuffleText({ row, rows }: Provenance, { sealed, isNamed, isSimulated }
   ]
 }
 
-/** Returns the address of an owner, whose ENS name is resolved on the NFT's blockchain. */
+/** Returns the address of an owner. Resolves an ENS name on the NFT's blockchain. */
 export async function ownerOf(
   deps: Deps,
   settings: Settings,

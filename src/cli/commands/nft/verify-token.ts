@@ -11,8 +11,8 @@ import type { ServerFlags } from '../../flags/common.ts'
 import type { NamedToken } from './named-token.ts'
 
 /**
- * Proves that the metadata of a token matches the commitment of its collection, by reading the chain and the storage.
- * Needs no API key. Uses a server only if the node, the gateway or both are not specified.
+ * Proves from chain and storage that the metadata of a token matches the commitment of its collection. Needs no API
+ * key. Uses a server only if the node, the gateway or both are not specified.
  *
  * @returns null if the token was minted without a commitment
  */
@@ -37,15 +37,15 @@ export async function verifyToken(
 }
 
 /**
- * Returns the server that a flag or the environment names; null if none. A proof doesn't rely on the server of a
- * configuration file.
+ * Returns the server that a flag or the environment specifies; null if there is none. Proofs don't rely on a server
+ * from a configuration file.
  */
 export async function namedServer(deps: Deps, flags: ServerFlags): Promise<Server | null> {
   const { local, baseUrl = deps.env.GDN_BASE_URL, profile = deps.env.GDN_PROFILE } = flags
   return local || baseUrl || profile ? await (await deps.settings(flags)).server() : null
 }
 
-/** Proves the metadata of a token from an open chain and storage. */
+/** Proves the metadata of a token, given an open chain and storage. */
 export async function checkProvenance(
   deps: Deps,
   flags: BeaconFlags,
@@ -60,7 +60,7 @@ export async function checkProvenance(
 interface ProofResult {
   verification: Verification
   provenance: Provenance | null
-  /** Explains a difference; undefined for a difference of the metadata. */
+  /** Explains a difference; undefined if the metadata differs. */
   hint: string | undefined
 }
 

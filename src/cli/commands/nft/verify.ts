@@ -86,11 +86,11 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
     return (await client.call('getisgdnnft', request, { signal })).response
   }
   const response = await responseFor(owner)
-  // Without this record, the error couldn't distinguish a former owner from an NFT that the server didn't create.
+  // Without this record, the error couldn't tell a former owner from an NFT that the server didn't create.
   const seen = record ?? (response.isgdnnft ? null : await ifReadable(deps, readNft({ client, signal }, nftGdnId)))
   const shown = response.nft ?? seen
   const current = seen?.receiver_wallet_address
-  // The server confirms an NFT only together with its owner.
+  // The server confirms an NFT only if the request names the right owner.
   const ofCurrent =
     response.isgdnnft || !current || sameAddress(current, owner) ? null : await ifReadable(deps, responseFor(current))
   const isgdnnft = (ofCurrent ?? response).isgdnnft
@@ -147,8 +147,8 @@ async function ifReadable<Read>({ signals }: Deps, reading: Promise<Read>): Prom
 }
 
 /**
- * Returns the error for an NFT that the server doesn't confirm. The response doesn't say why. The error names another
- * owner only if the server returned the current owner.
+ * Returns the error for an NFT that the server doesn't confirm. The response doesn't contain a reason. The error says
+ * that another account is the owner only if the server returned the current owner.
  */
 function notConfirmed(
   id: string,
@@ -207,13 +207,13 @@ function refuseUnreadable(blockchain: Blockchain): void {
 }
 
 interface Complete {
-  /** The NFT's record; null if the flags specify everything, so that it wasn't requested. */
+  /** The NFT's record; null if the flags specify everything, so that the record isn't needed. */
   record: NftRecord | null
   owner: string
   blockchain: Blockchain
 }
 
-/** Returns the owner and the blockchain, from flags if given, or else from the server. */
+/** Returns the owner and the blockchain, from the flags or else from the server. */
 async function complete(
   deps: Deps,
   { client, server, settings }: Connection,

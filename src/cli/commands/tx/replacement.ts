@@ -21,10 +21,10 @@ import { createOutput, type DataRecord, type View } from '../../render/output.ts
 import { txName } from './list.ts'
 import { TX_VIEW, withLinks } from './tx-view.ts'
 
-/** Maximum time that a prompt waits for the network's fees. */
+/** Maximum time that a prompt waits for the network's fees, in milliseconds. */
 const FEES_MS = 5_000
 
-/** A transaction with its maximum cost before and after its replacement. */
+/** The view of a replaced transaction, with its maximum cost before and after the replacement. */
 const REPLACEMENT_VIEW: View = {
   ...TX_VIEW,
   fields: [...TX_VIEW.fields, 'max_cost_before_wei', 'max_cost_after_wei', 'currency', 'pending_reason'],
@@ -47,9 +47,9 @@ interface Replacement {
   isCanceled: boolean
   /** Whether the replacement may cost money. */
   costsMoney: boolean
-  /** The current maximum cost of the transaction: ` (now at most 0.003 ETH)`. */
+  /** The current maximum cost of the transaction, such as ` (now at most 0.003 ETH)`. */
   nowText: string
-  /** The end of a question: `, for at most 0.1 ETH (max_fee_gwei, 0.004 ETH at the current fees)`. */
+  /** The end of a question, such as `, for at most 0.1 ETH (max_fee_gwei, 0.004 ETH at the current fees)`. */
   atMostText: string
   /** The reason why the backend can't sign the replacement at the current fees; null if it can. */
   waitsFor: string | null
@@ -63,13 +63,13 @@ interface Texts {
   example: string
   /** The description of `--yes`. */
   yes: string
-  /** Returns the question to prompt with; null for no prompt. */
+  /** Returns the question for the prompt; null if there is no prompt. */
   question(transaction: ShownTransaction, cost: Replacement): string | null
   /** The message if the user declines. */
   declined: string
-  /** Returns the backend's action, as a clause. */
+  /** Returns a clause that describes what the backend does. */
   does(cost: Replacement): string
-  /** The purpose of `gdn tx show`, as a clause. */
+  /** A clause that says what `gdn tx show` is for. */
   see: string
 }
 
@@ -157,7 +157,7 @@ function waitsForOf({ waitsFor }: ReplacementCost, coin: string): string | null 
 }
 
 /**
- * Returns the configuration of a network; null if the backend's configuration isn't on this machine, or doesn't contain
+ * Returns the configuration of a network; null if the backend's configuration is on another machine or doesn't contain
  * the network.
  */
 async function settingsOf({ dataDir, settingsFile }: DatabaseOptions, blockchain: EvmBlockchain) {

@@ -61,7 +61,10 @@ export async function show(deps: Deps, word: string, flags: ShowFlags): Promise<
   })
 }
 
-/** Returns why the backend can't carry out the requested action yet; null if there is no request or obstacle. */
+/**
+ * Returns why the backend can't yet carry out the requested action; null if nothing is requested or nothing prevents
+ * it.
+ */
 async function reasonOf(deps: Deps, place: DatabaseOptions, transaction: ShownTransaction): Promise<unknown> {
   const { id: name, blockchain, requested_action: action } = transaction
   if (action === null) return null

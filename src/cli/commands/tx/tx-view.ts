@@ -14,7 +14,7 @@ export const TX_VIEW: View = {
 
 interface Linkable {
   blockchain: string
-  /** Null if only the collection is known. */
+  /** The transaction hash; null if only the collection is known. */
   hash: string | null
   contract_address?: string
 }

@@ -9,7 +9,7 @@ import type { Io } from '../../io/io.ts'
 import { askLine, orAsk } from '../../prompt/ask-missing.ts'
 import { checkRequest } from '../../request/check-request.ts'
 
-/** The local backend has only one account and accepts any address for it. */
+/** The email address to use with the local backend, which has one account and accepts any address. */
 const LOCAL_EMAIL = 'local@example.com'
 
 export interface AccountFlags {
@@ -45,7 +45,7 @@ export async function signedUrlRequest(
 
 const MINUTES: Readonly<Record<string, number>> = { m: 1, h: 60, d: 1440 }
 
-/** Converts `15m`, `24h` or `7d` to minutes, the unit of the API. */
+/** Parses a duration such as `15m`, `24h` or `7d`. Returns minutes, as the API requires. */
 const validFor: Parse<number> = Object.assign(
   (raw: string, flag: string) => {
     const [, count = '', unit = ''] = /^([1-9][0-9]{0,5})([mhd])$/.exec(raw) ?? []

@@ -80,7 +80,7 @@ export async function add(
   await noteGroups(deps, joined)
 }
 
-/** Prints the members that were added to each group, and the members of these groups with the same address. */
+/** Prints the members that were added to each group. Also prints members of these groups that share an address. */
 async function noteGroups(
   { io, addresses }: Pick<Deps, 'io' | 'addresses'>,
   joined: ReadonlyMap<string, readonly string[]>,
@@ -96,7 +96,7 @@ async function noteGroups(
   }
 }
 
-/** Maximum number of groups, and of members of one group, that are printed. */
+/** Maximum number of printed groups, and of printed members of one group. */
 const MAX_SHOWN = 10
 
 /** Formats the members of a group that a command has added or removed. */
@@ -112,7 +112,7 @@ function namedOf(typed: string | undefined, given: string | undefined): Named {
   return { name, address: checksumAddress(given) }
 }
 
-/** Enters names in one transaction. @param names those whose unfinished keystores are removed or completed first */
+/** Saves names in one transaction. @param names the names whose unfinished keystores are removed or completed first */
 async function save<Result>(
   { env, signals: { signal } }: Pick<Deps, 'env' | 'signals'>,
   { stateDir }: AddFlags,
@@ -130,7 +130,7 @@ async function save<Result>(
 }
 
 /**
- * Saves an address. Returns whether it wasn't saved before.
+ * Saves an address. Returns whether the address is new.
  *
  * @throws GdnError `invalid_input` if the name is taken
  */
@@ -144,16 +144,16 @@ function enter(sql: Sql, folder: string, { name, address }: Named, now: number):
 }
 
 interface Entered {
-  /** The number of contacts that weren't saved before. */
+  /** The number of new contacts. */
   added: number
-  /** The members that groups didn't have before, by the name of the group. */
+  /** The new members of each group, by group name. */
   joined: Map<string, string[]>
 }
 
 /**
  * Saves all contacts and their groups.
  *
- * @throws GdnError `invalid_input` with all problems of the file and its names, if there are any
+ * @throws GdnError `invalid_input` if the file or its names have problems. The error lists all of them.
  */
 function enterAll(sql: Sql, folder: string, { contacts, issues }: Contacts, now: number): Entered {
   const all = [...issues]

@@ -23,7 +23,7 @@ import { whileOpening } from './while-opening.ts'
 
 const FORMATS = ['keystore', 'private-key', 'keypair'] as const
 
-/** Descriptions of the file's content, by format. */
+/** Descriptions of the content of an exported file, by format. */
 const CONTENTS = {
   keystore: 'keystore',
   'private-key': 'unencrypted private key',
@@ -113,7 +113,7 @@ async function contentOf(deps: Deps, { text, keystore, file }: Found, flags: Exp
   if (format === 'keystore') return { content: text, address: written, format }
   const password = await knownPassword(deps.io, flags.passwordFile)
   if (isAnswer) {
-    // The content is a service's response, which was saved because it contained no usable wallet.
+    // The keystore contains a service's response, which was saved because no usable wallet was in it.
     const bytes = await whileOpening(deps, () => decrypt(keystore, password, file))
     return { content: `${bytes.toString('utf8')}\n`, address: null, format }
   }
@@ -121,7 +121,7 @@ async function contentOf(deps: Deps, { text, keystore, file }: Found, flags: Exp
     openKeystore(text, password, file).catch(nameFileOfPassword(flags.passwordFile)),
   )
   const secret = format === 'keypair' ? keypairText(privateKey) : privateKey
-  // Disclosed only because --to - requests it.
+  // The secret is printed only because the user requested this with `--to -`.
   const content = flags.to === '-' ? secret.disclose() : secret.reveal()
   return { content: `${content}\n`, address: checksumAddress(address), format }
 }

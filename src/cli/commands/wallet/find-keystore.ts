@@ -9,7 +9,7 @@ import type { Deps } from '../../deps.ts'
 /**
  * Returns the keystore file that a name or path identifies.
  *
- * @param flag the flag with the name or path, for errors
+ * @param flag the flag that contains the name or path, for errors
  */
 export async function findKeystore(deps: Deps, what: string, flag: string): Promise<string> {
   const isFile = /[/\\]/.test(what) || (!what.startsWith('@') && (what.endsWith('.json') || nameProblem(what) !== null))

@@ -9,7 +9,7 @@ import { walletSource } from './wallet-source.ts'
 
 interface MakingOnline extends Making {
   source: WalletSource
-  /** Folders to use if a keystore can't be written to the wallet folder. */
+  /** Folders in which to save a keystore if the wallet folder isn't writable. */
   otherFolders: readonly string[]
 }
 
@@ -20,7 +20,7 @@ const STEPS = {
   checking: 'Saving the key and checking that it can be read',
 } as const
 
-/** Returns a generator of wallets whose keys are created by the service. */
+/** Returns a generator of wallets whose keys the service creates. */
 export async function withServer(deps: Deps, flags: GenerateFlags): Promise<WalletGenerator> {
   if (flags.blockchain !== undefined) {
     throw new GdnError('usage', 'requires --offline: the service generates only EVM wallets', {
@@ -46,7 +46,7 @@ async function makeAll(deps: Deps, { source, otherFolders, reservations, folder,
   const count = reservations.length
   const progress = await io.progress(count === 1 ? STEPS.deriving : `Wallet 1 of ${count}`)
   let step: keyof typeof STEPS = 'deriving'
-  // A second Ctrl-C must not end the process after the response arrives and before the key is saved.
+  // A second Ctrl-C must not end the process between the response and the time when the key is saved.
   signals.own()
   const onSignal = () => {
     if (step !== 'calling') return
@@ -79,7 +79,7 @@ async function makeAll(deps: Deps, { source, otherFolders, reservations, folder,
   }
 }
 
-/** Returns the folders to use if a keystore can't be written to the wallet folder. */
+/** Returns folders in which to save a keystore if the wallet folder isn't writable. */
 function placesElse({ env, cwd }: Deps, stateDir: string): string[] {
   const places = [stateDir, env.HOME ?? '', cwd, tmpdir()]
   return [...new Set(places.filter((place) => isAbsolute(place)))]

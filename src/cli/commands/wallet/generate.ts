@@ -67,7 +67,7 @@ export async function generate(deps: Deps, flags: GenerateFlags): Promise<void> 
   for (const [i, { name }] of made.entries()) {
     if (name !== names[i]) io.warn(`The name @${names[i]} was taken in the meantime. The wallet is named @${name}.`)
   }
-  // Prints the generated wallets even if a later one failed.
+  // Print the generated wallets even if a later one failed.
   const records = made.map((wallet) => asRecord(wallet, flags))
   const [first] = records
   if (flags.count !== undefined && (records.length > 0 || failure === undefined)) await output.many(records)
@@ -83,7 +83,7 @@ const asRecord = (wallet: NewWallet, flags: GenerateFlags): DataRecord => ({
   ...(flags.showPrivateKey ? { private_key: wallet.privateKey.disclose() } : {}),
 })
 
-/** Reserves all names or none, so that a name in use is reported before the first request. */
+/** Reserves all names or none. A name in use is thus reported before the first request. */
 async function reserveAll(folder: string, names: readonly string[]): Promise<NameReservation[]> {
   const reservations: NameReservation[] = []
   try {
@@ -98,7 +98,7 @@ async function reserveAll(folder: string, names: readonly string[]): Promise<Nam
 const releaseAll = async (reservations: readonly NameReservation[]) =>
   await Promise.all(reservations.map((reservation) => reservation.release().catch(() => {})))
 
-/** Returns a generator of wallets whose keys are created by this process. It sends nothing to a server. */
+/** Returns a generator of wallets whose keys this process creates. The generator sends nothing to a server. */
 function withoutServer({ io, signals: { signal } }: Deps, flags: GenerateFlags): WalletGenerator {
   const ofServer = {
     '--local': flags.local,

@@ -14,12 +14,12 @@ export interface GenerateFlags extends OutputFlags, ServerFlags, AccountFlags, N
   blockchain?: Blockchain
 }
 
-/** The input of both ways to generate wallets. */
+/** The input of both wallet generators. */
 export interface Making {
   reservations: readonly NameReservation[]
   folder: string
   password: Secret
-  /** Each wallet is added when it is complete. */
+  /** The generated wallets. A wallet is added when it is complete. */
   made: NewWallet[]
 }
 

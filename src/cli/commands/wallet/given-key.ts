@@ -106,12 +106,12 @@ async function fromFile(given: string, cwd: string): Promise<string> {
   const file = resolve(cwd, given)
   try {
     const text = await readText(file, MAX_KEYSTORE_BYTES, 'invalid_input')
-    // A keystore is encrypted, so other users may read it. `cast` creates its files with mode 0644.
+    // Other users may be able to read a keystore, because it is encrypted. `cast` creates keystores with mode 0644.
     return isKeystore(text) ? text : readSecretFile(file, MAX_KEYSTORE_BYTES)
   } catch (error) {
     const found = lstatSync(file, { throwIfNoEntry: false })
     if (!(error instanceof GdnError) || found === undefined || found.isFile() || found.isDirectory()) throw error
-    // Shells pass secrets as pipes, and clusters pass them as links.
+    // Shells often pass secrets through pipes, and clusters through links.
     throw error.withHint('Pipe it in instead: `gdn wallet import --password-file <file> < <key>`.')
   }
 }
@@ -120,7 +120,7 @@ const read = async (text: string, name: string, { blockchain, path }: KeyFlags) 
   await parsePrivateKey(text, name, { kind: keyKind(blockchain), path })
 
 async function opened(deps: Deps, text: string, name: string, { passwordFile }: KeyFlags): Promise<GivenKey> {
-  // Reports a damaged file before prompting for the password.
+  // Report a damaged file before the password prompt.
   parseKeystore(text, name)
   const password = await knownPassword(deps.io, passwordFile)
   const { address, privateKey } = await whileOpening(deps, () =>

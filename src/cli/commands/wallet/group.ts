@@ -110,7 +110,7 @@ const without = (members: readonly string[], others: readonly string[]): string[
   return members.filter((member) => !known.has(member))
 }
 
-/** Returns the members of a group after a change. Throws a GdnError for a change that isn't possible. */
+/** Returns the members of a group after a change. Throws a GdnError if the change isn't possible. */
 type Change = (before: readonly string[]) => string[]
 
 function replaceAll(book: AddressBook, given: readonly string[], { add, remove }: GroupFlags): Change {
@@ -141,7 +141,7 @@ function changeSome(book: AddressBook, name: string, { add = [], remove = [] }: 
 }
 
 /**
- * Returns new members as they are stored.
+ * Returns new members in the form in which they are stored.
  *
  * @param kept the members that the group keeps
  * @throws GdnError `usage` for an unknown or repeated member, or a group
@@ -183,7 +183,7 @@ function checkedAddress(book: AddressBook, typed: string, place: Place): string 
   throw new GdnError('usage', `${quoted(typed)} ${problem}`, { place, hint })
 }
 
-/** Shows a member whose name can't be resolved with the reason. */
+/** Returns the record of a member. If a name can't be resolved, the record contains the reason. */
 function memberRecord(book: AddressBook, member: string): DataRecord {
   if (!isName(member)) return { name: null, address: member }
   const name = member.slice(1)

@@ -73,7 +73,7 @@ export async function importWallet(deps: Deps, file: string | undefined, flags: 
   const [name = ''] = newNames(book.names(), given, undefined)
   const password = known ?? (await newPassword(io, flags))
   const reservation = await reserve(folder, name).catch(async (error: unknown) => {
-    // Another process may have imported the same key in the meantime.
+    // Another process may have imported the key since the first check.
     if (await unchanged()) return null
     throw error
   })
@@ -94,7 +94,7 @@ async function store(deps: Deps, options: Parameters<typeof storeKey>[0]) {
   }
 }
 
-/** Returns the keystore with an address. If a name is given, the keystore must also have that name. */
+/** Returns the keystore that has an address and, if a name is given, this name. */
 function holderOf(book: AddressBook, address: string, name: string | undefined) {
   for (const one of book.list()) {
     const { kind, file, address: its } = one

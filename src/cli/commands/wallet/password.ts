@@ -24,7 +24,7 @@ export interface NewPasswordFlags {
   weakPassword?: boolean
 }
 
-/** Returns the password for a new keystore. At a prompt, the user enters it twice. */
+/** Returns the password for a new keystore. A prompt asks for it twice. */
 export async function newPassword(io: Io, { passwordFile, weakPassword }: NewPasswordFlags): Promise<Secret> {
   const problemOf: Problem = (password) => newPasswordProblem(password, { weak: weakPassword === true })
   const given = await givenPassword(io, passwordFile, problemOf)
@@ -47,7 +47,7 @@ export async function knownPassword(io: Io, file: string | undefined): Promise<S
 
 type Problem = (password: string) => string | null
 
-/** Returns the password from a file or a pipe; null if the user must enter it. */
+/** Returns the password from a file or a pipe; null if gdn must prompt for it. */
 async function givenPassword(io: Io, file: string | undefined, problemOf: Problem): Promise<Secret | null> {
   if (file !== undefined && file !== '-') return fromFile(file, problemOf)
   if (file === '-' || io.stdin.isTTY !== true) {
@@ -61,7 +61,7 @@ function fromFile(file: string, problemOf: Problem): Secret {
   try {
     return readPasswordFile(file, problemOf)
   } catch (error) {
-    // Shells and clusters often pass secrets as pipes or links, which can be read from standard input.
+    // Shells and clusters often pass secrets as pipes or links. The hint says to pass them on standard input instead.
     if (!(error instanceof GdnError) || error.hint !== undefined || !existsSync(file)) throw error
     throw error.with({ hint: `Pipe it in with ${FLAG} - instead.` })
   }

@@ -91,7 +91,7 @@ export async function proofs(deps: Deps, list: string, flags: ProofsFlags): Prom
   if (out === null) io.note('To write the proofs for a claim page, add `--out <dir>`. To print them, add `--json`.')
 }
 
-/** Opens the list: a file, standard input, or a group, of which each address counts once. */
+/** Opens the list: a file, standard input, or a group. Each address of a group counts only once. */
 async function sourceOf({ io, addresses }: Pick<Deps, 'io' | 'addresses'>, list: string): Promise<ManifestSource> {
   if (list === '-') return { stdin: io.stdin }
   if (!isName(list)) return { path: list }
@@ -102,7 +102,7 @@ async function sourceOf({ io, addresses }: Pick<Deps, 'io' | 'addresses'>, list:
 
 const isJson = ({ mode }: Output) => mode === 'json' || mode === 'ndjson'
 
-/** Rejects flags that contradict each other before anything is read. Returns the format. */
+/** Rejects contradictory flags before anything is read. Returns the format. */
 function checkFlags(list: string, { format, params, out, force, fields }: ProofsFlags, output: Output): ProofFormat {
   if (format === undefined) throw requiredFlag('--format', `Use ${PROOF_FORMATS.join(', ')}.`)
   if (format === 'seadrop' && params === undefined) {
@@ -125,7 +125,7 @@ async function readParams(io: Io, path: string): Promise<ParamsFile> {
   return { name, params: parseRequest(await readInput(io, path), name) }
 }
 
-/** Prints the fields with all proofs, in chunks, because a million proofs take more than a gigabyte. */
+/** Prints the fields and all proofs in chunks, because a million proofs need more than a gigabyte. */
 async function printAll(io: Io, set: ProofSet, summary: DataRecord, { fields, pick }: Output): Promise<void> {
   const picked = pick(summary)
   let separator = '{'

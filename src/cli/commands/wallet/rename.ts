@@ -42,7 +42,7 @@ export async function rename(deps: Deps, typed: string, typedNew: string, flags:
     const hint = `Save the address under another name with \`gdn wallet add ${name} <address>\`.`
     throw new GdnError('usage', `@${from} is a keystore, which can't be renamed`, { place: FROM, hint })
   }
-  // Throws for a group or an unknown name.
+  // This throws an error for a group or an unknown name.
   const address = book.resolve(from, FROM)
   await clearReservation(folder, name)
   await withState(

@@ -57,9 +57,9 @@ export async function rm(deps: Deps, typed: string, flags: RmFlags): Promise<voi
 }
 
 interface Deleted {
-  /** Null for a group. */
+  /** The address; null for a group. */
   address: string | null
-  /** The groups that have the name as a member. */
+  /** The groups of which the name is a member. */
   groups: string[]
 }
 

@@ -34,14 +34,14 @@ export async function url(deps: Deps, flags: UrlFlags): Promise<void> {
   const request = await signedUrlRequest(io, flags, settings)
   const signed = await signedUrl(deps, await deps.connect(settings), request)
   const expires_at = expiryOf(signed)
-  // Printed on its own line, so that it can be copied.
+  // Print the URL on a separate line, so that the user can copy it.
   if (isAskedFor(flags)) await output.one({ url: signed.href, expires_at })
   else await io.data(`${signed.href}\n`)
   if (expires_at !== null)
     io.note(`Anyone with the URL can use it until ${io.stderrTty ? localTimeIn(expires_at) : expires_at}.`)
 }
 
-/** Returns the expiry time in the URL; null if it has none. */
+/** Returns the expiry time in the URL; null if the URL has none. */
 function expiryOf({ searchParams }: URL): string | null {
   const seconds = searchParams.get('expiry') ?? ''
   const at = new Date(/^\d{1,12}$/.test(seconds) ? Number(seconds) * 1000 : Number.NaN)

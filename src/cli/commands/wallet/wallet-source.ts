@@ -9,18 +9,20 @@ import type { Connection, Deps } from '../../deps.ts'
 import { safe } from '../../io/io.ts'
 import { VERSION } from '../../version.ts'
 
-/** Longer than the timeout of other requests, because the response can't be requested again. */
+/** The timeout of a wallet request, in milliseconds. It is long, because the response can't be requested again. */
 const RESPONSE_TIMEOUT_MS = 120_000
 
 type Request = z.output<typeof getpresignedurl.request>
 
-/** Returns a validated signed URL from the server. The request has no effect, so transient failures are retried. */
+/**
+ * Returns a validated signed URL from the server. The request has no effect, so it is retried after transient failures.
+ */
 export async function signedUrl(deps: Deps, { client, settings }: Connection, request: Request): Promise<URL> {
   const { response } = await client.call('getpresignedurl', request, { signal: deps.signals.signal })
   return checkSignedUrl(response.url, { baseUrl: client.baseUrl, walletUrl: settings.walletUrl })
 }
 
-/** Generates wallets with signed URLs of the server. Each URL is called once, without the API key. */
+/** Generates wallets through signed URLs of the server. Calls each URL once, without the API key. */
 export async function walletSource(
   deps: Deps,
   connection: Connection,
@@ -33,7 +35,7 @@ export async function walletSource(
     signedUrl: () => signedUrl(deps, connection, request),
     async call(url) {
       const started = performance.now()
-      // Omits the query and the response body, because they are secret.
+      // The query and the response body are secret, so omit them.
       const debug = (what: string) =>
         io.debug(safe(`POST ${url.origin}${url.pathname} -> ${what} in ${Math.round(performance.now() - started)} ms`))
       try {
@@ -43,7 +45,7 @@ export async function walletSource(
           headers: { 'user-agent': `gdn/${VERSION}`, accept: 'application/json' },
           body: new Uint8Array(),
           timeoutMs: RESPONSE_TIMEOUT_MS,
-          // The first Ctrl-C doesn't abort the request, because the response is the only copy of a key.
+          // Don't abort the request on the first Ctrl-C, because the response is the only copy of a key.
           signal: signals.again,
         })
         debug(`${response.status}, ${response.body.length} bytes`)

@@ -2,7 +2,7 @@ import { orAborted } from '../../../core/or-aborted.ts'
 import type { Deps } from '../../deps.ts'
 
 /**
- * Shows progress while a keystore opens, which can take seconds. Returns the result of `open`.
+ * Shows progress while a keystore is opened, which can take seconds. Returns the result of `open`.
  *
  * @throws the signal's reason as soon as the command is interrupted
  */

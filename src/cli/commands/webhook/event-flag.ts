@@ -1,5 +1,5 @@
 import { EVENT_TYPES } from '../../../api/webhook-events.ts'
 import { someOf } from '../../flags/common.ts'
 
-/** Parses `nft.deployed,nft.failed`, or `*` for all event types. */
+/** Parses a list such as `nft.deployed,nft.failed`, or `*` for all event types. */
 export const eventTypes = someOf([...EVENT_TYPES, '*'])

@@ -7,7 +7,7 @@ import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
 import { DELIVERY_VIEW } from './webhook-view.ts'
 
-/** How long to wait for the delivery. An attempt takes at most 10 s, and the backend polls twice a second. */
+/** Maximum time to wait for the delivery. An attempt takes at most 10 s, and the backend polls twice a second. */
 const WAIT_MS = 15_000
 const LOOK_EVERY_MS = 150
 

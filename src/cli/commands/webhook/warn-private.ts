@@ -2,7 +2,10 @@ import { runningBackend } from '../../../config/local-backend.ts'
 import { type DataDirFlags, databasePlace } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 
-/** Warns that a backend may not deliver to a private URL, unless the backend running here has --allow-private-files. */
+/**
+ * Warns that a backend may not deliver to a private URL, unless this machine's running backend has
+ * --allow-private-files.
+ */
 export async function warnPrivate(deps: Deps, flags: DataDirFlags): Promise<void> {
   const { dataDir, database } = databasePlace(deps, flags)
   const running = database.url === undefined ? await runningBackend(dataDir) : null

@@ -10,7 +10,7 @@ const VIEW: View = {
   sparse: ['email', 'waiting', 'failed'],
 }
 
-/** Returns the view of webhooks. A terminal shows only the number of event types if there are several. */
+/** Returns the view of webhooks. If a webhook has several event types, a terminal shows only their number. */
 export const webhookView = ({ stdoutTty }: Pick<Io, 'stdoutTty'>, ...more: string[]): View => ({
   ...VIEW,
   fields: [...VIEW.fields, ...more],

@@ -15,10 +15,10 @@ const textOf = (card: string): string =>
 export const isAt = (card: string, id: string): boolean => card.includes(` id="${id}"`)
 
 /**
- * Returns a test that a card passes if it is of the kind and contains every word of the text. The text `line 12`
- * matches the row on that line. Returns null if all cards would pass.
+ * Returns a test for cards of the kind that contain every word of the text. The text `line 12` matches the row on that
+ * line. Returns null if all cards would pass.
  *
- * @param kind a class of cards, or null for all
+ * @param kind a class of cards; null for all
  */
 export function cardTest(kind: string | null, text: string): ((card: string) => boolean) | null {
   const wanted = text.trim().toLowerCase()

@@ -1,9 +1,9 @@
 import { CARDS_PER_SECTION } from '../sections.ts'
 import { cardsIn, cardTest, isAt } from './cards.ts'
 
-/** A multiple of a section, because pages consist of whole sections. */
+/** Number of cards per page. A page consists of whole sections, so this is a multiple of a section. */
 const CARDS_PER_PAGE = 5 * CARDS_PER_SECTION
-/** How long a search may block the browser before it yields. */
+/** Maximum time in milliseconds that a search may block the browser before it yields. */
 const SLICE_MS = 30
 const TYPING_MS = 150
 
@@ -27,11 +27,11 @@ const sections = document.getElementsByTagName('noscript')
 
 let total = 0
 let page = 0
-/** Indexes of the matching rows, or null if all match. */
+/** Indexes of the matching rows; null if all match. */
 let found: number[] | null = null
-/** Incremented by each search, so that earlier searches stop. */
+/** The number of the current search. Each new search increments it, which stops earlier searches. */
 let search = 0
-/** The section that was split into cards most recently. */
+/** The last section that was split into cards. */
 let last: { at: number; cards: string[] } = { at: -1, cards: [] }
 
 function cardsOf(at: number): string[] {
@@ -86,8 +86,8 @@ function turnTo(wanted: number): void {
 }
 
 /**
- * Searches for rows of the selected kind that contain every word of the search text, and shows the first page of them.
- * Yields regularly, so that the browser stays responsive.
+ * Searches for rows of the selected kind that contain every word of the search text, and shows the first page of
+ * results. Yields regularly, so that the browser stays responsive.
  */
 async function find(): Promise<void> {
   const mine = ++search
@@ -107,7 +107,7 @@ async function find(): Promise<void> {
   show()
 }
 
-/** Shows the row that the URL's fragment names. */
+/** Shows the row that the fragment of the URL names. */
 function showNamed(): void {
   const id = location.hash.slice(1)
   if (!/^line-\d+$/.test(id)) return
@@ -119,7 +119,7 @@ function showNamed(): void {
     page = Math.floor((found?.indexOf(row) ?? row) / CARDS_PER_PAGE)
     show()
   }
-  // Makes the browser scroll to the row, which didn't exist when it first looked for it.
+  // Scroll to the row, which didn't exist when the browser first looked for it.
   location.replace(`#${id}`)
 }
 
@@ -131,7 +131,7 @@ function wantAll(): void {
   if (all !== null) all.checked = true
 }
 
-// Shows the first page before the rest of the file has loaded.
+// Show the first page before the rest of the file is loaded.
 const observer = new MutationObserver(() => {
   if (sections.length <= CARDS_PER_PAGE / CARDS_PER_SECTION) return
   observer.disconnect()
@@ -163,7 +163,7 @@ addEventListener('DOMContentLoaded', () => {
     for (const button of buttons) button.addEventListener('click', () => turnTo(pageOf(button)))
     input.addEventListener('change', () => turnTo(Number(input.value || 1) - 1))
   }
-  // Prints all matching rows, not just one page.
+  // Print all matching rows instead of a single page.
   addEventListener('beforeprint', () => show(true))
   addEventListener('afterprint', () => show())
 })

@@ -3,13 +3,13 @@ import { count } from '../../../../core/count.ts'
 import { safe } from '../../../io/io.ts'
 import { escapeHtml } from '../../../sheet/html.ts'
 
-/** Maximum number of characters. It is below GitHub's limit of 65,536 characters per issue. */
+/** Maximum number of characters in the text, below GitHub's limit of 65,536 characters per issue. */
 const MAX_CHARS = 60_000
 const MAX_VALUE = 200
 
 /**
- * Formats the findings of a check as the text of an issue. External text is in `<code>` elements of an HTML block,
- * where GitHub doesn't interpret Markdown, mentions, links or issue numbers.
+ * Formats the findings of a check as the text of an issue. External text is inside `<code>` elements of an HTML block.
+ * GitHub doesn't interpret Markdown, mentions, links or issue numbers there.
  */
 export function checkMarkdown(contract: string, tokens: number, findings: readonly Finding[]): string {
   const head = `<h3>Check of ${code(contract)}</h3>\n\n${count(findings.length, 'problem')} in the files of ${count(tokens, 'token')}.\n`

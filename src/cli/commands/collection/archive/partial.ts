@@ -13,10 +13,10 @@ export interface WantedArchive {
 }
 
 /**
- * Calls `act` with the unfinished archive of a file, or with a new one if there is none. Deletes it after success.
- * After a failure, keeps it if its list of tokens is complete, so that the same command resumes.
+ * Calls `act` with the unfinished archive that belongs to a file, or with a new archive. Deletes this archive after
+ * success. After a failure, keeps it if its token list is complete, so that the same command can resume.
  *
- * @throws GdnError `usage` if it is the unfinished archive of something else
+ * @throws GdnError `usage` if the unfinished archive is that of another collection
  */
 export async function openPartial<Result>(
   path: string,
@@ -35,8 +35,8 @@ export async function openPartial<Result>(
       remove = true
       return result
     } catch (error) {
-      // Remove an archive whose list of tokens isn't complete. The tokens are listed at one block, so an incomplete
-      // list is of no use.
+      // Remove an archive whose token list is incomplete. All tokens must be listed at the same block, so the list
+      // can't be completed later.
       remove = store.archived() === null
       throw remove ? error : withResume(error, partial)
     } finally {
@@ -63,7 +63,7 @@ const otherArchive = (partial: string, difference: string) =>
 
 const isOfServers = ({ code }: GdnError) => ['interrupted', 'terminated', 'unreachable', 'bad_answer'].includes(code)
 
-/** Returns an error with the name of the unfinished archive, because the file stays. */
+/** Adds the name of the unfinished archive to an error, because this file remains on disk. */
 function withResume(error: unknown, partial: string): unknown {
   if (!(error instanceof GdnError)) return error
   const kept = `${safe(basename(partial))} has what was read so far.`
@@ -72,7 +72,7 @@ function withResume(error: unknown, partial: string): unknown {
   return error.place?.flag === '--gateway' ? error.with({ hint: `${error.hint ?? ''} ${kept}`.trim() }) : error
 }
 
-/** Converts an error of SQLite, or of a missing directory, to one with a fix. */
+/** Converts an SQLite error, or the error of a missing directory, to an error with a fix. */
 function partialError(path: string, partial: string, error: unknown): unknown {
   if (error instanceof GdnError) return error
   const problem = fileProblem(error)

@@ -1,13 +1,13 @@
 import type { ArchiveProblem } from '../../../../archive/index-lines.ts'
 import { type Io, safe } from '../../../io/io.ts'
 
-/** Maximum number of problems that are printed. */
+/** Maximum number of printed problems. */
 export const SHOWN_PROBLEMS = 20
 
 /**
- * Prints what an archive lacks.
+ * Prints the problems of an archive.
  *
- * @param all the number of problems. `problems` has the first of them
+ * @param all the total number of problems, of which `problems` contains the first
  */
 export function printProblems(io: Io, problems: readonly ArchiveProblem[], all: number): void {
   for (const { token_id, field, url, error } of problems.slice(0, SHOWN_PROBLEMS)) {

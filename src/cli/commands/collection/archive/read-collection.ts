@@ -28,16 +28,19 @@ export interface ReadCollectionOptions {
   keepsFiles: boolean
   /** Called when all tokens are in the store. */
   onListed?: () => Promise<void>
-  /** Called for a file of an existing archive in the store that is kept, because it can't be read now. */
+  /** Called for a file that can't be read now. The store keeps this file from the existing archive. */
   onKept?: ((file: ArchiveProblem) => void) | undefined
 }
 
-/** Maximum number of times that the tokens are listed, if the node forgets the state of the block in the meantime. */
+/**
+ * Maximum number of attempts to list the tokens. An attempt fails if the node discards the state of the block
+ * meanwhile.
+ */
 const LISTINGS = 3
 
 /**
- * Reads a collection into the store: its tokens at a block, their metadata and their files. If an earlier call stopped,
- * resumes it.
+ * Reads a collection into the store: its tokens at one block, their metadata and their files. Resumes an earlier call
+ * that stopped.
  */
 export async function readCollection(deps: Deps, options: ReadCollectionOptions): Promise<Archived> {
   const { store, flags, target } = options
@@ -54,7 +57,7 @@ function hasIpfsUri(store: ArchiveStore): boolean {
   return false
 }
 
-/** Lists the tokens of the collection in the store. */
+/** Stores the list of the collection's tokens. */
 async function listCollection(deps: Deps, options: ReadCollectionOptions): Promise<Archived> {
   const { target, flags, store, wanted } = options
   const { contract, blockchain, server, settings } = target
@@ -88,7 +91,10 @@ function withoutState(block: number | undefined, isEmbedded: boolean): GdnError 
     : flagError('--block', `the node does not have the state of block ${block}`, 'Use the URL of an archive node.')
 }
 
-/** Refuses a collection whose first tokens have ipfs URLs, before any other data of it is read. */
+/**
+ * Refuses a collection whose first tokens have `ipfs://` URLs if no gateway is known. Runs before other data of the
+ * collection is read.
+ */
 const requireGateway =
   (contract: string) =>
   async ({ reader, block }: Pick<ReadHolders, 'reader' | 'block'>): Promise<void> => {
@@ -105,7 +111,7 @@ function archivedAt(
   return { ...facts, standard: standard === 'erc1155' ? standard : 'erc721' }
 }
 
-/** Lists the tokens at the block. Returns false if the node no longer has its state. */
+/** Lists the tokens at the block. Returns false if the node no longer has the state of this block. */
 async function listAt(
   deps: Deps,
   { target, store, limits }: ReadCollectionOptions,
@@ -166,8 +172,8 @@ async function readFiles(
       const facts = { standard, arweave, wholeDirectory, keepsFiles }
       await readTokens({ store, reader, limits, ...facts, signal, onToken, onKept })
     })
-    // Archive and report all data that was read, even by an earlier command or from another server. If the gateways
-    // can't be reached any more, the same command can read the rest later.
+    // Archive and report all data that was read, including data from earlier commands and other servers. If no gateway
+    // is reachable any more, the same command can read the rest later.
     const failure = (store.count('readable') === 0 ? reader.unreachable() : null) ?? reader.disconnected()
     if (failure !== null) throw unreachable(failure)
   } finally {

@@ -17,7 +17,7 @@ const READING = 'Reading'
 const LIMITS = 'Limits'
 const ARWEAVE = 'https://arweave.net'
 
-/** Adds the flags that select a contract, and how its files are read. */
+/** Adds the flags that select a contract, and the flags for reading its files. */
 export function addReadingFlags(command: GdnCommand): GdnCommand {
   addChainContract(command, READING)
   const reading = { group: READING }
@@ -48,7 +48,7 @@ export const limitsOf = ({ maxFileSize, maxSize }: ReadingFlags): ArchiveLimits 
   totalBytes: maxSize ?? DEFAULT_LIMITS.totalBytes,
 })
 
-/** Returns the base URLs of the gateways; none if the user specifies a node, but no gateway. */
+/** Returns the base URLs of the gateways; none if the user specifies a node but no gateway. */
 export function gatewaysOf({ gateway }: ReadingFlags, server: Pick<Server, 'baseUrl'> | null): string[] {
   const urls = gateway ?? (server === null ? [] : [server.baseUrl])
   return urls.map((url) => url.replace(/\/+$/, '').replace(/\/ipfs$/, ''))

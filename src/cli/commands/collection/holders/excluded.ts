@@ -12,11 +12,11 @@ import type { Deps } from '../../../deps.ts'
 import { type EnsContext, resolveEnsFields } from '../../../request/ens-names.ts'
 
 const FLAG = '--exclude'
-/** Stands for the address of a name, which is resolved after its line was read. */
+/** Placeholder for the address of a name. The name is resolved after its line is read. */
 const PLACEHOLDER = `0x${'1'.repeat(40)}`
 
 /**
- * Returns the addresses of `--exclude` as 40 hex digits in lower case, and prints how many there are. Each value is an
+ * Returns the addresses of `--exclude` as 40 hex digits in lower case, and prints their number. Each value is an
  * address, a name such as `@alice`, a group, an ENS name, or a list of receivers with addresses and names.
  *
  * @throws GdnError `usage` if an address or a name is invalid, with its line and column
@@ -52,14 +52,16 @@ export async function excludedAddresses(
   return found
 }
 
-/** Returns the address of `@alice`, or those of the members of a group. */
+/** Returns the address of a name such as `@alice`, or the addresses of a group's members. */
 async function addressesOf({ addresses }: Pick<Deps, 'addresses'>, name: string, place: Place): Promise<string[]> {
   const book = await addresses()
   if (book.problem !== null || !book.isGroup(name.slice(1))) return [book.resolve(name, place)]
   return book.group(name, place).members.map((member) => (isName(member) ? book.resolve(member, place) : member))
 }
 
-/** Returns whether a value is the name of a file. A file that exists is never an ENS name. */
+/**
+ * Returns whether a value is a file name. If a file with this name exists, the value is never treated as an ENS name.
+ */
 function isFile(value: string): boolean {
   if (isName(value) || /^0x/i.test(value)) return false
   return !isEnsName(value) || existsSync(value) || /\.(?:csv|tsv|txt|jsonl?)$/i.test(value)

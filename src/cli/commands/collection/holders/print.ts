@@ -28,12 +28,12 @@ interface ChosenHolders extends Reading {
   flags: { min?: bigint; per?: 'token'; tokenId?: bigint; sample?: number; seed?: string }
 }
 
-/** Number of tokens that a table shows in a terminal. */
+/** Maximum number of tokens per holder in a table on a terminal. */
 const SHOWN_TOKENS = 5
 
 const HOLDERS_PER_TURN = 200
 
-/** Prints the holders that the flags choose, and a note with the block and what was compared. */
+/** Prints the holders that the flags select, and a note that names the block and the comparison that was made. */
 export async function printHolders(
   io: Io,
   { standard, checked, block, store, output, excluded, flags }: ChosenHolders,
@@ -72,7 +72,8 @@ export async function printHolders(
     const at = { block_number: block.number, block_hash: block.hash, is_checked: isChecked }
     let printed = 0
     for (const { owner, count } of listHolders(store)) {
-      // libsql frees its results between turns of the event loop. Without them, a million holders would need gigabytes.
+      // libsql frees its results only between turns of the event loop. If no turn ended, a million holders would need
+      // gigabytes.
       if (++printed % HOLDERS_PER_TURN === 0) await ownTurn()
       const receiver = checksumAddress(`0x${owner}`)
       if (per === 'token') {
@@ -86,7 +87,7 @@ export async function printHolders(
     }
   }
 
-  /** Returns the tokens as a list, or as a text in formats with cells. */
+  /** Returns the tokens as a list, or as text in formats that have cells. */
   function shown(tokens: string[]): string | string[] {
     if (output.mode === 'json' || output.mode === 'ndjson') return tokens
     if (output.mode !== 'table' || !io.stdoutTty || tokens.length <= SHOWN_TOKENS) return tokens.join(' ')
@@ -94,7 +95,7 @@ export async function printHolders(
   }
 }
 
-/** Returns one token of held tokens. */
+/** Returns one of several held tokens. */
 const only = (held: HeldTokens, token: bigint): HeldTokens =>
   held.first === held.last ? held : { first: token, last: token, amount: 1n }
 

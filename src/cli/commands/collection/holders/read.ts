@@ -19,17 +19,17 @@ import type { Deps } from '../../../deps.ts'
 import { withProgress } from '../../../io/progress.ts'
 import { clock } from '../../../text/clock.ts'
 
-/** The address of the contract is in lower case. */
+/** The contract to read. Its address is in lower case. */
 export interface ChainTarget extends Omit<ContractTarget, 'flags'> {
   flags: Pick<ReaderFlags, 'rpcUrl'> & { requestsPerSecond?: number }
   wanted: WantedBlock
-  /** Connects to the server, which may know the owners. Null if the holders have to be read from logs. */
+  /** Connects to the server, which may know the owners. Null if the owners must be read from logs. */
   connect: (() => Promise<Pick<ApiClient, 'call' | 'supports' | 'learnIdempotency'>>) | null
-  /** Called before the transfers are read, which can take long. */
+  /** Called before the transfers are read, which can take a long time. */
   before?: ((read: Pick<ReadHolders, 'reader' | 'block'>) => Promise<void>) | undefined
 }
 
-/** The holders at a block, and the node from which they were read. */
+/** The holders at a block, and the node that returned them. */
 export interface ReadHolders extends Reading {
   block: Block
   store: ReadingStore
@@ -39,12 +39,12 @@ export interface ReadHolders extends Reading {
   isEmbedded: boolean
 }
 
-/** Days after which the file of a stopped reading is removed. */
+/** Number of days after which the file of an interrupted read is removed. */
 const KEPT_DAYS = 30
 
 /**
- * Reads the holders of a contract from its chain, and calls `print` with them. A stopped reading stays in the state
- * directory, so that the same command resumes it.
+ * Reads the holders of a contract from its chain, and calls `print` with them. The file of an interrupted read stays in
+ * the state directory, so that the same command can resume it.
  */
 export async function withHolders(
   deps: Deps,
@@ -82,7 +82,7 @@ export async function withHolders(
     } catch (error) {
       remove = isDamaged(error)
       if (fileProblem(error) !== null) throw readingError(path, error)
-      // Another node, or the same one later, may return other logs.
+      // Start again next time, because another node, or the same node later, may return other logs.
       remove = error instanceof GdnError && error.code === 'verify_failed'
       throw remove || store.state() === null ? error : withResume(error)
     } finally {
@@ -97,8 +97,8 @@ export async function withHolders(
 }
 
 /**
- * Returns what the server knows, or null if the holders have to be read from logs: for any error of the server, and if
- * the contract differs from its answer.
+ * Returns the owners that the server knows. Returns null if the owners must be read from logs, because the server
+ * returned an error or the contract differs from the server's response.
  */
 async function knownOwners(
   { connect, blockchain }: Pick<ChainTarget, 'connect' | 'blockchain'>,
@@ -128,7 +128,7 @@ function openStore(path: string): ReadingStore {
   }
 }
 
-/** Converts an error of SQLite to one with a fix. A damaged file of a reading is deleted. */
+/** Converts an SQLite error to an error with a fix. Deletes a damaged file. */
 function readingError(path: string, error: unknown): unknown {
   if (isDamaged(error)) {
     return new GdnError('data_dir', `${path} is damaged: ${messageOf(error)}`, {
@@ -144,14 +144,14 @@ const OTHER_NODE = 'Try again later, or use the URL of another node.'
 const isStop = ({ code }: GdnError) => code === 'interrupted' || code === 'terminated'
 const isOfNode = ({ code }: GdnError) => code === 'unreachable' || code === 'bad_answer'
 
-/** Adds to the error of a stopped reading how to resume it. */
+/** Adds a hint about how to resume to the error of an interrupted read. */
 function withResume(error: unknown): unknown {
   if (!(error instanceof GdnError)) return error
   if (isStop(error)) return error.with({ hint: 'Run the same command again to resume.' })
   return isOfNode(error) ? error.with({ hint: `${OTHER_NODE} ${RESUMES}` }) : error
 }
 
-/** Replaces hints about the server, because the user specified the node. */
+/** Replaces a hint about the server, because the user specified a node. */
 function withNodeHint(error: unknown): unknown {
   if (!(error instanceof GdnError) || !isOfNode(error) || error.hint?.startsWith(OTHER_NODE)) return error
   return error.with({ hint: OTHER_NODE })
@@ -172,7 +172,7 @@ function progressLine(now: () => number, update: (text: string) => void) {
 
 async function removeOld(folder: string, now: number): Promise<void> {
   for (const name of await readdir(folder)) {
-    // A process may have the lock: its file never changes.
+    // Keep lock files. A process may hold the lock although the file is old, because a lock file never changes.
     if (name.endsWith('.lock')) continue
     const path = join(folder, name)
     const found = await stat(path).catch(() => null)

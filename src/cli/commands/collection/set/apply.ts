@@ -38,11 +38,11 @@ import type { SetFlags } from './flags.ts'
 import { acceptedNfts } from './max-supply.ts'
 import { changeMetadata, readCreation } from './metadata.ts'
 
-/** How often an embedded chain is polled. Short, because embedded chains mine immediately. */
+/** Interval in milliseconds at which an embedded chain is polled. Short, because embedded chains mine immediately. */
 const EMBEDDED_POLL_MS = 200
 
 export interface SettingsTarget {
-  /** Connects to the server on the first call only. */
+  /** Connects to the server on the first call. Later calls return the same connection. */
   connect: () => Promise<Connection>
   settings: Settings
   /** The node that the user selected; null for the server's embedded chain. */
@@ -53,7 +53,7 @@ export interface SettingsTarget {
   output: Output
 }
 
-/** Makes the changes that the flags request. The wallet signs a transaction for each change. */
+/** Makes the requested changes. The wallet signs one transaction for each change. */
 export async function applySettings(
   deps: Deps,
   { connect, settings, node, contract, blockchain, flags, output }: SettingsTarget,
@@ -127,12 +127,12 @@ export async function applySettings(
     try {
       const sleep = () => deps.sleep(network.publicNetwork.pollMs, deps.signals.signal)
       const nonce = await untilIdle(network, from, sleep)
-      // An interrupted command may have already made some of the changes.
+      // An earlier, interrupted command may have already made some of the changes.
       const { changes: remaining } = await compare()
       deps.checkPlan?.(intentOf(remaining))
       refuseChanged(intentOf(changes), intentOf(remaining), { isBegun: true, hint: CHANGED_HINT })
       await deps.permit({ ...spending, most: remaining.reduce((sum, change) => sum + costOf(offer, change).most, 0n) })
-      // All files are uploaded before any transaction is sent.
+      // Upload all files before sending any transaction.
       const calls: Hex[] = []
       for (const change of remaining) calls.push(encodeOwnerCall(await change.call()))
       for (const [index, change] of remaining.entries()) {
@@ -155,7 +155,7 @@ export async function applySettings(
       throw isSending ? stillPending(error, 'the network has not confirmed every change yet') : error
     } finally {
       progress.stop()
-      // Also printed after an error, because these changes were made.
+      // Print these records even after an error, because the changes were made.
       await output.many(records)
       const paid = records.filter(({ fee_paid_wei }) => typeof fee_paid_wei === 'string')
       if (paid.length > 0) io.note(safe(`Paid: ${spentText(totalOf(paid))}`))
@@ -169,10 +169,11 @@ export async function applySettings(
 }
 
 /**
- * Returns a `usage` error if the server was asked for an embedded chain and has none. Returns other errors unchanged.
+ * Returns a `usage` error if the server has no embedded chain although one was requested. Returns other errors
+ * unchanged.
  */
 export function withoutNode(error: unknown, blockchain: EvmBlockchain): unknown {
-  // The server has responded, but it isn't a node.
+  // The server responds, but it isn't a node.
   const isNoNode =
     error instanceof NodeFailed && (error.cause instanceof RpcError || error.cause instanceof SyntaxError)
   if (!isNoNode) return error
@@ -206,7 +207,7 @@ const recordOf = (
   safe_address: null,
 })
 
-/** Returns a record with the total gas and the total fees of transactions. */
+/** Returns a record of the total gas and total fees of transactions. */
 const totalOf = (records: readonly DataRecord[]): DataRecord => {
   const sum = (field: string) => String(records.reduce((total, record) => total + BigInt(String(record[field])), 0n))
   return { ...records[0], gas_used: sum('gas_used'), fee_paid_wei: sum('fee_paid_wei') }
@@ -226,11 +227,11 @@ interface MostCost {
 
 interface Offer {
   fees: Fees
-  /** Maximum cost of each setting. */
+  /** The maximum cost of each setting's change. */
   costs: ReadonlyMap<string, MostCost>
   /** The maximum total cost, in wei. */
   most: bigint
-  /** The maximum total cost in coins: `0.001 POL`. */
+  /** The maximum total cost in coins, such as `0.001 POL`. */
   text: string
 }
 
@@ -257,7 +258,10 @@ async function priceChanges(
   return { fees, costs, most, text: `${inCoins(most, 'up')} ${coinOf(network.chainId) ?? 'coins'}` }
 }
 
-/** Returns whether the account that accepts the ownership already has it, such as when a command is repeated. */
+/**
+ * Returns whether the account that accepts the ownership already is the owner, for example because the command is
+ * repeated.
+ */
 async function isOwner(deps: Deps, network: RemoteNetwork, { wallet, safe: file }: SetFlags, owner: Hex) {
   if (file !== undefined) {
     const { readSafe } = await import('../../../../server/chain/evm/owner/safe.ts')
@@ -281,7 +285,7 @@ interface Wanted {
 
 /**
  * Returns the keystore file of the wallet that must sign the changes; null for a dry run without a wallet. Checks the
- * address in the file, so that a dry run refuses the wrong wallet too.
+ * address in the file, so that even a dry run refuses the wrong wallet.
  */
 async function findWallet(deps: Deps, { wallet, dryRun }: SetFlags, wanted: Wanted): Promise<string | null> {
   if (wallet === undefined) {
@@ -295,11 +299,11 @@ async function findWallet(deps: Deps, { wallet, dryRun }: SetFlags, wanted: Want
   return file
 }
 
-/** Adds a hint about `--safe` to an error about `--wallet` if the account that must sign is a contract. */
+/** If the account that must sign is a contract, adds a hint about `--safe` to an error about `--wallet`. */
 async function withSafeHint(network: RemoteNetwork, error: unknown, { role, address }: Wanted): Promise<unknown> {
   if (!(error instanceof GdnError) || error.place?.flag !== '--wallet') return error
   const { isContract } = await import('../../../../server/chain/evm/owner/safe.ts')
-  // The hint is optional, so an error of the node is ignored.
+  // The hint is optional, so ignore an error of the node.
   if (!(await isContract(network, address).catch(() => false))) return error
   return error.with({
     hint: `Nothing was sent. The ${role} is a contract, which no wallet can sign for. If it is a Safe, use --safe <file> instead of --wallet.`,
@@ -325,7 +329,7 @@ async function openWallet(deps: Deps, file: string, { passwordFile }: SetFlags, 
   return signer
 }
 
-/** Returns a hint that names this machine's wallet with the address, if there is one. */
+/** Returns a hint that names the wallet with this address on this machine, if there is one. */
 async function walletHint(deps: Deps, address: Hex): Promise<string> {
   const wallets = (await deps.addresses()).list()
   const own = wallets.find(({ kind, problem, ...one }) => {
@@ -335,7 +339,7 @@ async function walletHint(deps: Deps, address: Hex): Promise<string> {
   return 'Add --wallet with @name or a keystore file, or --dry-run, which needs no wallet.'
 }
 
-/** Formats the old and new values of a setting as a line. */
+/** Formats the old and the new value of a setting on one line. */
 function textOfChange({ setting, before, after }: SettingChange): string {
   const [old, wanted] = [before, after].map((value) => (typeof value === 'boolean' ? (value ? 'yes' : 'no') : value))
   return `${safe(`${setting}: ${old === null ? '' : `${settingText(old)} → `}${wanted === null ? 'none' : settingText(wanted)}`)}\n`
@@ -351,7 +355,7 @@ interface Plan {
   offer: Offer
 }
 
-/** Prompts before spending gas on a public network, and before making a change that can't be undone. */
+/** Asks for confirmation before gas is spent on a public network, and before a change that can't be undone. */
 async function confirm({ io }: Deps, { yes }: SetFlags, plan: Plan): Promise<void> {
   const { isPublic, contract, blockchain, changes, offer, name } = plan
   const final = changes.flatMap((change) => change.final ?? [])

@@ -12,11 +12,11 @@ export interface SettingChange {
   setting: string
   before: unknown
   after: unknown
-  /** Returns the call that makes the change. It may upload files first. */
+  /** Returns the contract call that makes the change. Uploads files first if necessary. */
   call(): Promise<OwnerCall>
-  /** A call that needs the same amount of gas, and is known before any upload. */
+  /** A call that is known before any upload and needs the same amount of gas. */
   estimate: OwnerCall
-  /** Describes the change if it can't be undone, for the prompt; undefined otherwise. */
+  /** For the prompt: describes a change that can't be undone; undefined for other changes. */
   final?: string | undefined
 }
 
@@ -24,8 +24,8 @@ export interface SettingChange {
 const URI_LIKE = `ipfs://bafkrei${'a'.repeat(52)}`
 
 /**
- * Returns the changes in the order in which they are sent. The ownership is last, because only the owner can make the
- * other changes.
+ * Returns the changes in the order in which they are sent. The transfer of ownership is last, because only the owner
+ * can make the other changes.
  *
  * @param accepted number of NFTs that the server has accepted and that aren't minted yet
  * @throws GdnError `usage`; `refused` for changes that aren't possible
@@ -128,7 +128,7 @@ const sameRoyalty = (a: Royalty | null, b: Royalty | null): boolean =>
 const shownRoyalty = (royalty: Royalty | null) =>
   royalty === null ? null : { percent: royalty.basisPoints / 100, receiver: royalty.receiver }
 
-/** Formats a value for display: `5% to 0x…`, or the fields of metadata. */
+/** Formats a value for display, such as `5% to 0x…`, or the fields of metadata. */
 export function settingText(value: unknown): unknown {
   if (value === null || typeof value !== 'object') return value
   if ('percent' in value && 'receiver' in value) return `${value.percent}% to ${value.receiver}`

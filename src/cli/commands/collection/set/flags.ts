@@ -91,7 +91,7 @@ export function addSetFlags(command: GdnCommand): void {
   addOutputFlags(command)
 }
 
-/** Rejects flags that contradict each other, and a command without changes. */
+/** Rejects flags that contradict each other. Also rejects a command without changes. */
 export function checkSetFlags(flags: SetFlags): void {
   const { contractUri, image, banner, description, externalLink, newOwner, acceptOwner, safe } = flags
   if (safe === '-') throw flagError('--safe', 'must be a file, not standard output', 'Use the path of a new file.')

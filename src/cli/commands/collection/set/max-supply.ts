@@ -8,7 +8,7 @@ const FLAG = '--max-supply'
 /**
  * Returns the maximum supply to set; null if nothing changes.
  *
- * @throws GdnError `usage` if the limit would be raised, or is less than the NFTs that were minted or accepted
+ * @throws GdnError `usage` if the limit would be raised, or is lower than the number of minted or accepted NFTs
  */
 export function maxSupplyChange(
   wanted: number | undefined,
@@ -28,8 +28,8 @@ export function maxSupplyChange(
 }
 
 /**
- * Returns how many NFTs the server has accepted that aren't minted yet; null without a server that can be asked. The
- * contract compares the limit with the minted NFTs in any case.
+ * Returns the number of NFTs that the server has accepted but not minted; null if there is no server to ask. In any
+ * case, the contract compares the limit with the number of minted NFTs.
  */
 export async function acceptedNfts(
   { io, signals: { signal } }: Deps,

@@ -29,13 +29,13 @@ export interface CollectionMetadataChange {
 /** Sources of a collection's metadata. */
 export interface MetadataSource {
   connect: () => Promise<Connection>
-  /** Returns the description and image from the creation of the collection. */
+  /** Returns the description and image that the collection was created with. */
   creation: () => Promise<ContractMetadata>
   /** The metadata URI in the contract. */
   uri: string
 }
 
-/** Returns the change that the flags make to the metadata; null if they change nothing. */
+/** Returns the metadata change that the flags make; null if the metadata stays the same. */
 export async function changeMetadata(
   deps: Deps,
   { connect, creation, uri }: MetadataSource,
@@ -83,7 +83,10 @@ const shown = (metadata: ContractMetadata, files: readonly { path: string; place
     ]),
   )
 
-/** Returns the description and image from the creation of a collection. Only the server has them, not the contract. */
+/**
+ * Returns the description and image that a collection was created with. Only the server stores them. The contract
+ * doesn't.
+ */
 export async function readCreation(deps: Deps, connection: Connection, contract: string): Promise<ContractMetadata> {
   const known = findByAddress(await knownCollections(deps, connection), contract)
   if (known === undefined) {

@@ -7,7 +7,7 @@ import type { NamedCall } from '../../../../server/chain/evm/owner/settings.ts'
 export interface SafeBatch {
   version: '1.0'
   chainId: string
-  /** In milliseconds since the epoch. */
+  /** The creation time, in milliseconds since the epoch. */
   createdAt: number
   meta: {
     name: string
@@ -27,7 +27,7 @@ interface SafeTransaction {
   contractInputsValues: Readonly<Record<string, string>>
 }
 
-/** A call of a contract, encoded and by name. */
+/** A contract call, both encoded and as a name with arguments. */
 export interface BatchCall extends NamedCall {
   to: string
   data: string
@@ -82,14 +82,14 @@ function serialized(value: unknown): string {
 }
 
 /**
- * Compares the content of a file with a batch. `same`: it is a batch of the same transactions. `changed`: it is a batch
- * whose checksum is wrong. `other`: it is anything else.
+ * Compares the content of a file with a batch. Returns `same` for a batch of the same transactions, `changed` for a
+ * batch with a wrong checksum, and `other` for anything else.
  */
 export function compareBatch(content: Uint8Array, batch: SafeBatch): 'same' | 'changed' | 'other' {
   try {
     return compareJson(parseJson(content), batch)
   } catch (error) {
-    // A file may be nested too deeply for the checksum.
+    // The JSON may be nested too deeply to calculate a checksum.
     if (error instanceof RangeError) return 'other'
     throw error
   }

@@ -21,19 +21,20 @@ export interface SafeBatchTarget {
   /** The account that makes the changes. It must be a Safe. */
   from: { role: 'owner' | 'new owner'; address: Hex }
   changes: readonly SettingChange[]
-  /** The changes as lines, for people who review the batch. */
+  /** The changes, one per line, for people who review the batch. */
   description: string
   dryRun: boolean
 }
 
-/** Maximum size of an existing batch that is compared. */
+/** Maximum size in bytes of an existing batch to compare with. */
 const MAX_BYTES = 1024 * 1024
 
 /**
- * Writes the changes as a batch for the Safe that owns the collection. Sends no transaction. If the file already has
- * the same changes, it stays as it is.
+ * Writes the changes as a batch for the Safe that owns the collection. Sends no transaction. A file that already
+ * contains the same changes stays unchanged.
  *
- * @throws GdnError `refused` if the owner isn't a Safe, or if the contract rejects a change; `usage` for another file
+ * @throws GdnError `refused` if the owner isn't a Safe, or if the contract rejects a change; `usage` if the existing
+ * file is anything else
  */
 export async function writeSafeBatch(
   { io, cwd, now }: Pick<Deps, 'io' | 'cwd' | 'now'>,
@@ -74,7 +75,7 @@ export async function writeSafeBatch(
 /**
  * Calls each function as the Safe would.
  *
- * @throws GdnError `refused` if the contract rejects one
+ * @throws GdnError `refused` if the contract rejects a call
  */
 async function simulate(
   network: RemoteNetwork,
@@ -106,7 +107,7 @@ async function refuseSpecial(path: string): Promise<void> {
 
 const OTHER_NAME = 'Use another name. Existing files are not overwritten.'
 
-/** @throws GdnError `usage` unless the existing file is a batch of the same transactions */
+/** @throws GdnError `usage` if the existing file isn't a batch of the same transactions */
 async function refuseOther(path: string, batch: SafeBatch): Promise<void> {
   const { size } = await stat(path)
   const found = size > MAX_BYTES ? 'other' : compareBatch(await readFile(path), batch)

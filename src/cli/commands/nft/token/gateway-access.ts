@@ -7,7 +7,7 @@ import { debugExchanges } from '../../../connect/debug-exchange.ts'
 import type { Deps } from '../../../deps.ts'
 import { VERSION } from '../../../version.ts'
 
-/** An IPFS gateway, and the means to read from it. */
+/** An IPFS gateway and everything that is needed to read from it. */
 export interface GatewayAccess {
   gateway: string
   transport: Transport
@@ -16,7 +16,7 @@ export interface GatewayAccess {
   signal: AbortSignal
 }
 
-/** Calls `work` with the gateway of `--gateway`, or else of the server; null if there is none. */
+/** Calls `work` with the gateway in `--gateway`, or else with the server's gateway; null if there is none. */
 export async function withGateway<Result>(
   { env, io, signals }: Pick<Deps, 'env' | 'io' | 'signals'>,
   { gateway }: { gateway?: string },

@@ -21,20 +21,20 @@ export interface OpenToken {
   facts: Awaited<ReturnType<typeof readToken>>
   block: Block
   blockchain: Blockchain
-  /** The server that may have the files; null if none is named. */
+  /** The server that may have the files; null if no server is specified. */
   server: Server | null
 }
 
 export interface TokenOptions {
-  /** Whether to use the server of a configuration file, on which a proof doesn't rely. */
+  /** Whether to use the server from a configuration file. Proofs don't rely on it. */
   usesConfigured: boolean
-  /** Asks more questions at the same block. */
+  /** Makes further calls at the same block. */
   more?: (reader: ContractReader, facts: OpenToken['facts'], id: bigint) => Promise<void>
 }
 
 /**
- * Returns the flags with the blockchain of a collection that was created on this machine, if the user specifies the
- * server but no blockchain.
+ * Returns the flags, and adds the blockchain if the user specifies a server but no blockchain, and this machine created
+ * the collection.
  */
 export async function withKnownBlockchain<Flags extends TokenFlags>(
   deps: Deps,

@@ -35,12 +35,12 @@ const TOKEN_VIEW: View = {
   ],
 }
 
-/** Maximum length of a token URI in a card. The metadata in a data URL is long. */
+/** Maximum length of a token URI in a card. A data URL that contains metadata is long. */
 const MAX_URI = 200
 
 /**
- * Prints what the chain and the storage prove about a token: that its metadata matches the commitment of its
- * collection, or else the CID in its token URI.
+ * Proves on the basis of chain and storage that the metadata of a token matches the commitment of its collection, or
+ * else the CID in its token URI. Prints the result.
  */
 export async function proveToken(deps: Deps, given: VerifyNftFlags, token: NamedToken): Promise<void> {
   const output = createOutput(deps.io, given, TOKEN_VIEW)
@@ -66,7 +66,7 @@ export async function proveToken(deps: Deps, given: VerifyNftFlags, token: Named
   })
   if (proof === null) throwUnlessMatching(token, verification, { content, isOfGdn: facts.isOfGdn })
   else {
-    // Without a server, there is no history to look up.
+    // Without a server, the history can't be requested.
     const history = proof.server === null ? null : `gdn nft history <nft_gdn_id>${serverFlag(proof.server)}`
     throwUnlessVerified(`token ${token.tokenId}`, verification, { broken: { hint: proof.hint }, history })
   }
@@ -82,7 +82,7 @@ export async function proveToken(deps: Deps, given: VerifyNftFlags, token: Named
 const NO_COMMITMENT = "The collection has no commitment to the metadata, so gdn can't prove how it was chosen."
 
 /**
- * Returns the flags with the address of an ENS name in `--receiver`.
+ * Returns the flags, with an ENS name in `--receiver` replaced by its address.
  *
  * @throws GdnError `usage` if the address is invalid
  */
@@ -114,7 +114,7 @@ const withDifferences = (verification: Verification, differences: readonly Diffe
         differences: [...differences, ...(verification.verified === false ? verification.differences : [])],
       }
 
-/** Throws unless the metadata of a token without a commitment matches the CID in its token URI. */
+/** Throws if a token has no commitment and its metadata doesn't match the CID in its token URI. */
 function throwUnlessMatching(
   { tokenId, contractAddress }: NamedToken,
   verification: Verification,

@@ -8,7 +8,7 @@ import type { GatewayAccess } from './gateway-access.ts'
 const MAX_BYTES = 4 * 1024 * 1024
 const TIMEOUT_MS = 15_000
 
-/** Creates the fetcher of URLs that contracts choose. It never connects to private addresses. */
+/** Creates a fetcher for URLs from contracts. It never connects to private addresses. */
 const createUrlFetcher = async (): Promise<Fetcher> =>
   (await import('../../../../files/fetcher.ts')).createFetcher({
     allowPrivate: false,
@@ -18,8 +18,8 @@ const createUrlFetcher = async (): Promise<Fetcher> =>
   })
 
 /**
- * Reads the metadata at a token URI: from the URI itself, from an IPFS gateway, or from the web. If it can't be read,
- * returns why, as the end of a sentence about the metadata.
+ * Reads the metadata at a token URI: from the URI itself, from an IPFS gateway, or from the web. If the metadata can't
+ * be read, returns the reason as the end of a sentence that starts with the metadata.
  */
 export async function readTokenMetadata(
   uri: string,

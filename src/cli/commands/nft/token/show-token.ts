@@ -20,7 +20,7 @@ const FIELDS = [
 
 const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'token_id', card: cardOf }
 
-/** Shows a token of any contract: what the contract says about it, and its metadata. */
+/** Shows a token of any contract: the contract's data about the token, and its metadata. */
 export async function showToken(deps: Deps, token: NamedToken, given: TokenFlags & OutputFlags): Promise<void> {
   const output = createOutput(deps.io, given, VIEW)
   const flags = await withKnownBlockchain(deps, given, token)
@@ -77,7 +77,7 @@ function cardOf(record: DataRecord): RecordCard {
   ]
 }
 
-/** Returns the attributes of OpenSea's metadata standard as pairs; any other value as text. */
+/** Returns attributes in the form of OpenSea's metadata standard as pairs, and any other value as text. */
 function attributesOf(attributes: unknown): unknown {
   if (!Array.isArray(attributes) || !attributes.every(isRecord)) return shortText(attributes)
   return attributes.map((one): CardRow => {

@@ -6,8 +6,8 @@ import { findEntry, isDirectory, readNode, streamNode } from '../../../../ipfs/n
 import type { GatewayAccess } from './gateway-access.ts'
 
 /**
- * The content of an ipfs URL. `differs`: the gateway returned other content than the CID identifies, or the CID has no
- * such file. `unknown`: nothing is proven.
+ * The content of an `ipfs://` URL. `differs`: the gateway returned content that doesn't match the CID, or the CID
+ * contains no such file. `unknown`: nothing is proven.
  */
 export type VerifiedFile =
   | { kind: 'matches'; bytes: Uint8Array; cid: string }
@@ -30,7 +30,7 @@ class Unproven extends Error {
 }
 
 /**
- * Reads a file from a gateway that isn't trusted: block by block, each checked against its CID.
+ * Reads a file from an untrusted gateway. Checks each block against its CID.
  *
  * @see https://specs.ipfs.tech/http-gateways/trustless-gateway/
  */
@@ -66,14 +66,14 @@ export async function readVerifiedFile(url: string, access: GatewayAccess): Prom
     if (error instanceof Unproven) return { kind: error.kind, reason: error.message }
     if (access.signal.aborted) throw error
     if (error instanceof GdnError && OF_GATEWAY.has(error.code)) return { kind: 'unknown', reason: error.message }
-    // The blocks match their CIDs, but aren't those of a file.
+    // The blocks match their CIDs, but they don't form a file.
     return { kind: 'differs', reason: `${url} is not a well-formed file` }
   }
 }
 
 const OF_GATEWAY: ReadonlySet<string> = new Set(['unreachable', 'bad_answer', 'rate_limited'])
 
-/** Reads blocks from the gateway. Each is checked against its CID. */
+/** Returns a function that reads blocks from the gateway and checks each against its CID. */
 function checkedBlocks({ gateway, transport, clock, userAgent, signal }: GatewayAccess) {
   const base = gateway.replace(/\/+$/, '').replace(/\/ipfs$/, '')
   const { origin } = new URL(base)
@@ -94,7 +94,7 @@ function checkedBlocks({ gateway, transport, clock, userAgent, signal }: Gateway
       if (status !== 200) throw new Unproven('unknown', `${origin} returned HTTP ${status} for the block ${text}`)
       const cid = parseCid(text)
       if (cid !== null && matchesCid(cid, body)) return body
-      // Other gateways ignore the format, and return the file that the block belongs to.
+      // Other gateways ignore the requested format and return the file to which the block belongs.
       const isBlock = headers['content-type']?.startsWith(BLOCK) === true || cid?.code === RAW
       throw isBlock
         ? new Unproven('differs', `${origin} returned content that does not match ${text}`)

@@ -10,28 +10,28 @@ import { withGateway } from './gateway-access.ts'
 import { type OpenToken, openToken, type TokenFlags, type TokenOptions } from './open-token.ts'
 
 /**
- * Whether the metadata of a token is the one that its contract names. `matches`: its content has the CID in the token
- * URI, or is in the contract itself. `not_verifiable`: its URL doesn't identify its content. `unknown`: it couldn't be
- * read.
+ * Whether a token has the metadata that its contract specifies. `matches`: the content has the CID in the token URI, or
+ * is in the contract itself. `not_verifiable`: the URL doesn't identify the content. `unknown`: the metadata couldn't
+ * be read.
  */
 export interface ContentCheck {
   result: 'matches' | 'differs' | 'not_verifiable' | 'unknown'
   token_uri: string | null
-  /** The CID of the metadata; null unless it matches. */
+  /** The CID of the metadata; null if the metadata doesn't match. */
   cid: string | null
-  /** The reason why it doesn't match, or null. */
+  /** The reason why the metadata doesn't match; null if it matches. */
   reason: string | null
 }
 
 export interface CheckedToken extends OpenToken {
   content: ContentCheck
-  /** How the owner differs from `--receiver`. */
+  /** The differences between the owner and `--receiver`. */
   differences: Difference[]
 }
 
 type VerifyFlags = TokenFlags & { receiver?: string }
 
-/** Checks a token of any contract: its owner, if one is given, and the content of its metadata. */
+/** Checks a token of any contract: the owner, if the user specifies one, and the content of the metadata. */
 export async function checkToken(deps: Deps, flags: VerifyFlags, token: NamedToken): Promise<CheckedToken> {
   const differences: Difference[] = []
   const compareOwner: TokenOptions['more'] = async (reader, facts, id) => {
