@@ -21,7 +21,7 @@ import type { Art, ArtLayer, ArtRule, ArtTrait, Frequency, OneOfOne } from './ty
 
 type Path = (string | number)[]
 
-/** A problem in `art.yaml`, with its location and a fix. */
+/** The hint of an error in `art.yaml`. */
 const HINT = 'docs/art.md describes the fields of art.yaml, and `gdn schema art` prints their schema.'
 
 /**
@@ -29,8 +29,8 @@ const HINT = 'docs/art.md describes the fields of art.yaml, and `gdn schema art`
  *
  * @param file the path of the file, to which the paths in it are relative
  * @param cwd the folder to which `file` is relative
- * @throws GdnError `invalid_config` with file, line, column and field of the first problem; all problems are in
- *   `details`
+ * @throws GdnError `invalid_config` with the file, line, column and field of the first problem. `details` contains
+ *   all problems.
  */
 export function parseArt(text: string, file: string, cwd: string): Art {
   const parsed = withHint(() => parseYamlWithPlaces(artSchema, text, file, isAttributeValue))
@@ -88,7 +88,7 @@ function checkOneOfOnes({ one_of_ones: ones = [], layers }: ArtFile, report: (pa
       const layer = layers.find(({ name }) => name === tag)
       if (layer?.type === undefined) continue
       const most = layer.max === undefined ? undefined : parseMaximum(layer.type, String(layer.max))
-      // checkTypes reports an invalid maximum.
+      // `checkTypes` reports an invalid maximum.
       const max = most === undefined || 'problem' in most ? undefined : most.text
       const problem = parseTraitValue(layer.type, max, String(value))
       if ('problem' in problem) report(['one_of_ones', index, 'attributes', tag], problem.problem)

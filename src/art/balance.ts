@@ -1,11 +1,11 @@
 import type { Problem } from './problem.ts'
 
-/** The penalty for an NFT too many or too few of an exact count. For a weight, it is 1. */
+/** The penalty for each NFT above or below an exact count. For a weight, the penalty is 1. */
 export const EXACT_PENALTY = 64
 
-/** The number of NFTs with each value, compared with the wanted one. */
+/** The number of NFTs with each value, compared with the target number. */
 export class Balance {
-  /** How many NFTs too many have each value, by layer. */
+  /** The number of NFTs with each value minus the target number, by layer. */
   readonly over: Int32Array[]
   readonly #penalty: Int32Array[]
 
@@ -14,7 +14,7 @@ export class Balance {
     this.#penalty = exact.map((own) => Int32Array.from(own, (one) => (one === null ? 1 : EXACT_PENALTY)))
   }
 
-  /** Adds (1) or removes (-1) an NFT. */
+  /** Counts an NFT (1), or stops counting it (-1). */
   count(rows: Int16Array, at: number, by: 1 | -1): void {
     for (const [layer, own] of this.over.entries()) {
       const value = rows[at + layer] as number
@@ -22,7 +22,7 @@ export class Balance {
     }
   }
 
-  /** Returns the change of the penalty if an NFT gets another value. */
+  /** Returns the change in the penalty if an NFT changes from one value to another. */
   change(layer: number, from: number, to: number): number {
     return from === to ? 0 : this.removal(layer, from) + this.addition(layer, to)
   }
@@ -37,12 +37,12 @@ export class Balance {
     return (this.over[layer]?.[value] as number) > 0 ? -penalty : penalty
   }
 
-  /** The number of NFTs too many of exact counts. */
+  /** The number of NFTs that exceed exact counts. */
   get exactErrors(): number {
     return this.#sum((penalty) => penalty > 1)
   }
 
-  /** The penalty of all values. */
+  /** The total penalty of all values. */
   get total(): number {
     return this.#sum(() => true)
   }
@@ -60,7 +60,7 @@ export class Balance {
     return sum
   }
 
-  /** Returns the values with too many (1) or too few (-1) NFTs. Every move of a search calls it. */
+  /** Returns the values that have too many (1) or too few (-1) NFTs. Every move of a search calls this function. */
   values(sign: 1 | -1): { layer: number; value: number; isExact: boolean }[] {
     const found: { layer: number; value: number; isExact: boolean }[] = []
     for (let layer = 0; layer < this.over.length; layer++) {
@@ -74,7 +74,7 @@ export class Balance {
   }
 }
 
-/** The rows with each value, so that a random one can be drawn. */
+/** The rows with each value. A random row of a value can be drawn. */
 export class Buckets {
   readonly #layers: number
   readonly #rows: number[][][]

@@ -9,11 +9,14 @@ export interface ArtCheck {
   count: number
   /** The number of combinations that the rules allow; an upper bound if rules were omitted. */
   combinations: bigint
-  /** The lines of the rules that were omitted of the count, which therefore is an upper bound. */
+  /** The lines of the rules that the count omits. If there are any, the count is an upper bound. */
   omittedRules: readonly number[]
-  /** The largest edition that was constructed, with one-of-ones; null if none was, or if larger ones were not tried. */
+  /**
+   * The size of the largest edition that was constructed, including one-of-ones. Null if no edition was constructed, or
+   * if larger ones were not tried.
+   */
   largest: number | null
-  /** No edition can have more NFTs, with one-of-ones. */
+  /** The maximum number of NFTs that any edition can have, including one-of-ones. */
   upperBound: bigint
   /** The reason why the edition is impossible. */
   reasons: readonly Reason[]

@@ -1,18 +1,18 @@
 import type { Art, ArtRule, TraitSet } from './types.ts'
 
 /**
- * A part of a rule. A combination follows it if the value of at least one of the layers is allowed there: a value `v`
- * of `layers[i]` for which `allowed[i][v]` is 1.
+ * A part of a rule. A combination satisfies the clause if, in at least one layer `layers[i]`, its value `v` is allowed,
+ * which means that `allowed[i][v]` is 1.
  */
 export interface Clause {
   /** The index of the rule. */
   rule: number
-  /** In ascending order. */
+  /** The layers, in ascending order. */
   layers: readonly number[]
   allowed: readonly Uint8Array[]
 }
 
-/** Returns the rules as clauses. Parts that every combination follows are omitted. */
+/** Returns the rules as clauses. Omits clauses that every combination satisfies. */
 export function clausesOf(art: Art): Clause[] {
   const sizes = art.layers.map(({ traits, optional }) => traits.length + (optional === null ? 0 : 1))
   return art.rules.flatMap((rule, index) =>
@@ -50,14 +50,17 @@ function byLayer({ members }: TraitSet): ByLayer {
   return [...found]
 }
 
-/** Returns the targets that apply independently. A requirement can be met in any layer. Each layer is an exclusion. */
+/**
+ * Returns the targets of a rule that apply independently. A requirement can be met in any layer. Each layer of an
+ * exclusion is a separate target.
+ */
 function targetsOf({ kind, sets }: ArtRule): ByLayer[] {
   if (kind === 'requires') return sets.map(byLayer)
   const all = byLayer({ name: '', members: sets.flatMap(({ members }) => members) })
   return kind === 'only_with' ? [all] : all.map((one) => [one])
 }
 
-/** Returns whether a combination follows a clause. */
+/** Returns whether a combination satisfies a clause. */
 export function follows(clause: Clause, values: ArrayLike<number>, at = 0): boolean {
   const { layers, allowed } = clause
   for (let index = 0; index < layers.length; index++) {

@@ -7,8 +7,9 @@ type Member = TraitSet['members'][number]
 const keyOf = ({ layer, trait }: Member) => `${layer}/${trait}`
 
 /**
- * Finds a trait that its own rules exclude from every NFT: it excludes itself, or what it requires is in the same
- * layer, in one other layer twice, or excluded. Returns the first such rule with its location; null if there is none.
+ * Finds a trait that its own rules exclude from every NFT: the trait excludes itself, or it requires something that is
+ * in the same layer, that is twice in another layer, or that is excluded. Returns the first such rule and its location;
+ * null if there is none.
  */
 export function forbiddenSubject(art: Art): { place: Place; message: string; hint?: string } | null {
   const excluded = exclusions(art.rules)
@@ -27,16 +28,17 @@ export function forbiddenSubject(art: Art): { place: Place; message: string; hin
   return null
 }
 
-/** The requirements of a trait in another layer: the name of the last set, and the traits that all sets have. */
+/** The traits that rules require in another layer: the name of the last set, and the traits that are in all sets. */
 interface Required {
   name: string
   traits: ReadonlySet<number>
 }
 
 /**
- * Returns why a trait can't have everything that the rules so far require of it: two traits of one layer.
+ * Returns why no NFT with a trait can satisfy the rules up to this one, because they require two traits of the same
+ * layer. Returns null if this is possible.
  *
- * @param required what the rules require, by trait and layer
+ * @param required the required traits, by trait and layer
  */
 function severalOf(rule: ArtRule, subject: Member, required: Map<string, Required>): string | null {
   for (const { name, members } of setsOf(rule)) {
@@ -53,13 +55,13 @@ function severalOf(rule: ArtRule, subject: Member, required: Map<string, Require
   return null
 }
 
-/** Returns the sets of which an NFT needs at least one trait each. */
+/** Returns the sets of a rule. An NFT must have at least one trait of each set. */
 function setsOf(rule: ArtRule): Pick<TraitSet, 'name' | 'members'>[] {
   if (rule.kind === 'excludes') return []
   return rule.kind === 'requires' ? [...rule.sets] : [{ name: names(rule), members: rule.sets.flatMap(membersOf) }]
 }
 
-/** Returns the rule that excludes each pair of traits. */
+/** Returns the excluding rule for each pair of traits. */
 function exclusions(rules: readonly ArtRule[]): Map<string, ArtRule> {
   const found = new Map<string, ArtRule>()
   for (const rule of rules) {

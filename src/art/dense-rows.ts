@@ -4,18 +4,27 @@ import type { Diagram } from './diagram.ts'
 import type { Problem } from './problem.ts'
 
 const SWEEPS = 20
-/** The limit of the search, in values that are compared. */
+/** The limit of the search, as a number of value comparisons. */
 const MAX_STEPS = 6e8
-/** The search ends after this number of moves without progress, if only weights are not met, and otherwise. */
+/**
+ * Number of moves without progress after which the search ends. PATIENCE applies if only weights aren't met, and
+ * EXACT_PATIENCE otherwise.
+ */
 const PATIENCE = 200
 const EXACT_PATIENCE = 1500
-/** Pairs of combinations that are compared in one move, and combinations whose neighbors are tried before. */
+/**
+ * SAMPLE is the number of pairs that are compared in a move. NEIGHBORS is the number of combinations whose neighbors
+ * are tried first.
+ */
 const SAMPLE = 12
 const NEIGHBORS = 40
-/** Third values that are tried to move an NFT between two values. */
+/** Number of third values to try when an NFT moves between two values. */
 const MIDDLES = 8
 
-/** Returns the values of all combinations that contain no value with the exact count 0, one after the other. */
+/**
+ * Returns the values of all combinations, one combination after the other. Omits combinations that contain a value with
+ * the exact count 0.
+ */
 export function allCombinations({ sizes, levels }: Diagram, exact: Problem['exact']): Int16Array {
   const values: number[] = []
   const current = new Int16Array(sizes.length)
@@ -40,11 +49,11 @@ export function allCombinations({ sizes, levels }: Diagram, exact: Problem['exac
 }
 
 /**
- * Makes distinct rows for a small space: chooses combinations of a list, then exchanges chosen ones with others until
- * the counts are met.
+ * Makes distinct rows in a small space. Chooses combinations from a list, and then exchanges chosen combinations for
+ * others until the counts are met.
  *
- * @param all the combinations that follow the rules, of which there are at least as many as NFTs
- * @param start 1 for each combination to begin with. Default: random ones
+ * @param all the combinations that satisfy the rules. There must be at least as many as NFTs.
+ * @param start 1 for each combination of the initial choice. Default: a random choice
  */
 export function denseRows(problem: Problem, all: Int16Array, seed: string, start?: Uint8Array): Int16Array {
   const choice = new Choice(problem, all, new SeededRandom(seed, 'rows'), start)
@@ -52,7 +61,7 @@ export function denseRows(problem: Problem, all: Int16Array, seed: string, start
   return choice.rows()
 }
 
-/** The chosen and the other combinations. */
+/** The combinations that are chosen, and those that aren't. */
 class Choice {
   readonly #all: Int16Array
   readonly #layers: number
@@ -62,9 +71,9 @@ class Choice {
   readonly #values: number
   readonly #chosen: Uint8Array
   readonly #balance: Balance
-  /** The other combinations, and the chosen ones. */
+  /** The combinations that aren't chosen, and those that are. */
   readonly #buckets: readonly [Buckets, Buckets]
-  /** The index of each combination by its values. */
+  /** The index of each combination, by its values. */
   readonly #indexes = new Map<string, number>()
   #steps = 0
 
@@ -107,7 +116,10 @@ class Choice {
     }
   }
 
-  /** Exchanges the best pair of a sample of those that reduce one error. Equal ones are accepted now and then. */
+  /**
+   * Exchanges the best pair in a sample of pairs that reduce one error. Occasionally accepts a pair that leaves the
+   * penalty unchanged.
+   */
   #exchangeSample(idle: number): boolean {
     const over = this.#balance.values(1)
     const { layer, value } = over[this.#random.below(over.length)] ?? { layer: 0, value: 0 }
@@ -132,8 +144,8 @@ class Choice {
   }
 
   /**
-   * Moves an NFT from a value to another one of the same layer, or one to a third value and one from there: exchanges
-   * combinations that differ only in this layer.
+   * Moves an NFT from one value of a layer to another, directly or through a third value. Exchanges only combinations
+   * that differ in no other layer.
    */
   #moveInLayer(layer: number, from: number, to: number): boolean {
     const direct = this.#neighborsIn(layer, from, to)
@@ -154,7 +166,10 @@ class Choice {
     return false
   }
 
-  /** Returns a chosen combination with a value and another one that differs only in having the other value. */
+  /**
+   * Returns a chosen combination with one value and an unchosen combination that differs only in having the other
+   * value.
+   */
   #neighborsIn(layer: number, from: number, to: number): [out: number, into: number] | null {
     const [others, chosen] = [this.#buckets[0].of(layer, to), this.#buckets[1].of(layer, from)]
     this.#steps += 2 * NEIGHBORS * this.#layers
@@ -175,7 +190,10 @@ class Choice {
     return this.#indexes.get(String.fromCharCode(...values))
   }
 
-  /** Exchanges the chosen combination with the highest gain and the other one with the lowest cost, in all layers. */
+  /**
+   * Exchanges the chosen combination with the highest gain for the unchosen one with the lowest cost, considering all
+   * layers.
+   */
   #exchangeBest(): void {
     const total = this.#chosen.length
     const start = this.#random.below(total)
@@ -233,8 +251,9 @@ class Choice {
 }
 
 /**
- * Returns the chance of each combination to be chosen, under which the wanted counts are met on average: weight / (1 +
- * weight), in which the weight is a product of one factor for each value. The factors are fitted one after the other.
+ * Returns the probability with which to choose each combination, so that the expected counts are the wanted ones. The
+ * probability is weight / (1 + weight). The weight is the product of one factor per value, and the factors are fitted
+ * in turn.
  */
 function chances({ sizes, wanted }: Problem, all: Int16Array): Float64Array {
   const layers = sizes.length
@@ -261,7 +280,7 @@ function chances({ sizes, wanted }: Problem, all: Int16Array): Float64Array {
   return weights.map((weight) => weight / (1 + weight))
 }
 
-/** Chooses a number of indexes with these chances (systematic sampling in a random order). */
+/** Chooses `count` indexes with the given probabilities, by systematic sampling in a random order. */
 function choose(chances: Float64Array, count: number, random: SeededRandom): Uint8Array {
   const chosen = new Uint8Array(chances.length)
   const order = random.shuffle(Int32Array.from(chances, (_, index) => index))

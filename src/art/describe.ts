@@ -5,7 +5,7 @@ import type { Problem } from './problem.ts'
 import type { Proof, Sum } from './prove.ts'
 import type { Art, ArtRule, Deviation } from './types.ts'
 
-/** A member of a proof, or the fact that follows from the others. */
+/** A statement of a proof: a premise, or the fact that follows from the premises. */
 export interface Reason {
   kind: 'rule' | 'count' | 'combinations'
   file: string
@@ -14,8 +14,8 @@ export interface Reason {
 }
 
 /**
- * Returns the rules and counts of a proof, and the sum or the number of combinations that contradicts them. Then
- * returns the sum of each other layer whose exact counts don't add up, so that all of them can be fixed at once.
+ * Returns the rules and counts of a proof, and the sum or number of combinations that contradicts them. Also returns
+ * the sum of each other layer whose exact counts don't add up, so that the user can fix all of them at once.
  *
  * @param total the number of combinations that all rules allow
  */
@@ -43,7 +43,7 @@ export function reasonsOf(
     return reason('count', place, `${text} ${name}`)
   })
   const given = layersText(wanted, art.oneOfOnes.length)
-  // If these rules allow too few, so do all rules. Then it is the number that `art check` prints.
+  // If these rules allow too few combinations, so do all rules together. `art check` prints the number for all rules.
   const combinations = proof.combinations < BigInt(wanted) && total < BigInt(wanted) ? total : proof.combinations
   const allowed = `${combinations} ${combinations === 1n ? 'combination' : 'combinations'}`
   const last =
@@ -61,8 +61,8 @@ export function reasonsOf(
 }
 
 /**
- * Returns the sum of a layer's exact counts if they are more than all NFTs, or fewer although no value has a weight.
- * Returns null otherwise. Omits counts that aren't needed to exceed the number of NFTs.
+ * Returns the sum of a layer's exact counts if it is wrong; null otherwise. The sum is wrong if it exceeds the number
+ * of NFTs, or if it is lower and no value has a weight. Omits counts that aren't needed to exceed the number of NFTs.
  */
 function wrongSum({ exact, count: wanted }: Problem, layer: number): Sum | null {
   const own = exact[layer] ?? []
@@ -82,7 +82,10 @@ function wrongSum({ exact, count: wanted }: Problem, layer: number): Sum | null 
   return { terms: needed.map((one) => ({ ...one, points: 1 })), most: wanted }
 }
 
-/** Returns the number of NFTs from layers as text, with the number of all NFTs if there are one-of-ones. */
+/**
+ * Returns a text with the number of NFTs from layers. If there are one-of-ones, the text also contains the total number
+ * of NFTs.
+ */
 export function layersText(wanted: number, ones: number): string {
   const all = ones === 0 ? '' : ` (${wanted + ones} with the ${ones === 1 ? 'one-of-one' : 'one-of-ones'})`
   return `${count(wanted, 'NFT')} from layers${all}`
@@ -90,14 +93,17 @@ export function layersText(wanted: number, ones: number): string {
 
 const lineOf = ({ file }: Art, { line }: Place): string => formatPlace({ file, line })
 
-/** Returns the name of a value of a layer, in quotes, and its location. Without a trait, the layer is not shown. */
+/**
+ * Returns the quoted name and the location of a layer's value. The value without a trait means that the layer isn't
+ * shown.
+ */
 function valueAt({ layers }: Art, layer: number, value: number) {
   const { traits = [], place: own = {}, name = '' } = layers[layer] ?? {}
   const trait = traits[value]
   return { trait, place: trait?.place ?? own, name: quoted(trait === undefined ? name : `${name}/${trait.name}`) }
 }
 
-/** Returns a sentence about counts of a proof that are too large or too small together. */
+/** Returns a sentence that says that a proof's counts are too large or too small in total. */
 function sumText(art: Art, wanted: number, { terms, most }: Sum): string {
   const side = (sign: 1 | -1) => {
     const own = terms.filter(({ points }) => points * sign > 0)

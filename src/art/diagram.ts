@@ -1,6 +1,6 @@
 import type { Clause } from './clauses.ts'
 
-/** The values of a layer that the clauses can't distinguish. */
+/** A level of the diagram: one layer. Values that no clause distinguishes form a class. */
 interface Level {
   layer: number
   /** The values of each class. */
@@ -8,20 +8,23 @@ interface Level {
   classOf: Int32Array
   /** The number of nodes. */
   nodes: number
-  /** The node of the next level by node and class; -1 if no combination follows the rules there. */
+  /** The node on the next level, by node and class; -1 if no combination there satisfies the rules. */
   child: Int32Array
 }
 
 /**
- * The combinations that follow the rules, as a decision diagram: each path from the first node through all levels is
+ * The combinations that satisfy the rules, as a decision diagram. Each path from the first node through all levels is
  * one class of combinations. The layers are ordered so that few clauses are open between two levels.
  */
 export interface Diagram {
   sizes: readonly number[]
   levels: readonly Level[]
-  /** The rules that were omitted because the diagram would be too large. Then it has too many combinations. */
+  /**
+   * Rules that were omitted because the diagram would be too large. If there are any, the diagram contains too many
+   * combinations.
+   */
   omitted: readonly number[]
-  /** The number of classes in all nodes: the cost of one pass. */
+  /** The number of classes in all nodes, which is the cost of one pass. */
   arcs: number
   total: bigint
   /** The number of combinations with each value, by layer. */
@@ -31,7 +34,10 @@ export interface Diagram {
 /** The largest number of arcs in a diagram. */
 const MAX_ARCS = 1_000_000
 
-/** Builds the diagram of some clauses. If the diagram becomes too large, rules are omitted, the longest span first. */
+/**
+ * Builds the diagram of some clauses. If the diagram would be too large, omits rules. Rules with the longest span are
+ * omitted first.
+ */
 export function diagramOf(sizes: readonly number[], clauses: readonly Clause[], maxArcs = MAX_ARCS): Diagram {
   let kept = clauses
   const omitted: number[] = []
@@ -51,7 +57,7 @@ export function diagramOf(sizes: readonly number[], clauses: readonly Clause[], 
   }
 }
 
-/** Orders the layers so that few clauses are open: each next layer leaves the fewest open. */
+/** Orders the layers so that few clauses are open. Each next layer is the one that leaves the fewest open. */
 function orderOf(sizes: readonly number[], clauses: readonly Clause[]): number[] {
   const order: number[] = []
   const rest = new Set(sizes.keys())
@@ -68,7 +74,10 @@ function orderOf(sizes: readonly number[], clauses: readonly Clause[]): number[]
   return order
 }
 
-/** A node is the set of clauses that are open and not followed yet, as bits. Returns null if there are too many. */
+/**
+ * Builds the levels; returns null if there are too many arcs. A node is the set of open clauses that aren't satisfied
+ * yet, as bits.
+ */
 function buildLevels(
   sizes: readonly number[],
   clauses: readonly Clause[],
@@ -90,7 +99,7 @@ function buildLevels(
     const numbers = new Map<bigint | string, number>()
     const child: number[] = []
     for (const state of states) {
-      // A level can have many times more arcs than the limit, so that it ends before the level does.
+      // Check the limit here too, because a single level can have many times more arcs than the limit.
       if (arcs + child.length > maxArcs) return null
       for (const { followed } of classes.values()) {
         const open = (state | begun) & ~followed
@@ -121,11 +130,11 @@ function buildLevels(
   return levels
 }
 
-/** Returns bits as a key of a map. V8 hashes only the lowest 64 bits of a bigint, so larger ones are slow keys. */
+/** Returns bits as a map key. V8 hashes only the lowest 64 bits of a bigint, so larger bigints are slow keys. */
 const keyOf = (bits: bigint, clauses: readonly Clause[]): bigint | string =>
   clauses.length <= 64 ? bits : bits.toString(32)
 
-/** Groups the values of a layer by the clauses that they follow, as bits. */
+/** Groups the values of a layer by the clauses that they satisfy, as bits. */
 function classesOf(clauses: readonly Clause[], layer: number, size: number) {
   const inScope = clauses.flatMap(({ layers, allowed }, index) => {
     const own = allowed[layers.indexOf(layer)]
@@ -144,7 +153,7 @@ function classesOf(clauses: readonly Clause[], layer: number, size: number) {
   return { classes, classOf }
 }
 
-/** Merges nodes from which the same combinations follow, and removes arcs that lead to none. */
+/** Merges nodes from which the same combinations follow. Removes arcs that lead to no combination. */
 function merged(levels: readonly Level[]): Level[] {
   const made: Level[] = []
   let nodeOf = Int32Array.of(0)
@@ -175,7 +184,7 @@ function merged(levels: readonly Level[]): Level[] {
   return made
 }
 
-/** Adds the numbers of combinations. */
+/** Adds the numbers of combinations to the levels. */
 function counted(sizes: readonly number[], levels: readonly Level[], omitted: readonly number[]): Diagram {
   const after: bigint[][] = [[1n]]
   for (const { nodes, child, classes } of levels.toReversed()) {
@@ -214,10 +223,10 @@ function counted(sizes: readonly number[], levels: readonly Level[], omitted: re
 }
 
 /**
- * Finds a combination with the lowest sum of costs, and writes its values by layer.
+ * Finds a combination with the lowest total cost, and writes its values by layer.
  *
  * @param cost returns the cost of a value
- * @returns the sum; infinity if there is no combination
+ * @returns the total cost; infinity if there is no combination
  */
 export function cheapest(
   { levels }: Diagram,
@@ -266,13 +275,13 @@ export function cheapest(
   return below[0] ?? Number.POSITIVE_INFINITY
 }
 
-/** Counts above this limit are not exact. */
+/** Counts above this limit are inexact. */
 const MANY = 2 ** 52
 
 /**
- * Returns the largest sum of points of `count` distinct combinations. Returns infinity if there are fewer combinations.
+ * Returns the maximum total points of `count` distinct combinations; infinity if there are fewer combinations.
  *
- * @param points whole points of each value, by layer
+ * @param points the points of each value, as integers, by layer
  */
 export function topSum({ levels }: Diagram, points: readonly ArrayLike<number>[], count: number): number {
   const ranges = levels.map(({ layer }) => {

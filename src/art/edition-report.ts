@@ -5,12 +5,15 @@ import { type Problem, problemOf } from './problem.ts'
 import { prove } from './prove.ts'
 import type { Art, Deviation, Edition } from './types.ts'
 
-/** The largest number of traits whose numbers a proof explains, because it takes longer with more of them. */
+/**
+ * Maximum number of traits for which a proof explains the numbers, because the time increases with the number of
+ * traits.
+ */
 const MAX_EXPLAINED = 200
 
-/** The wanted and the actual number of NFTs with a value of a layer. */
+/** The wanted and actual numbers of NFTs with a value of a layer. */
 export interface ValueReport {
-  /** Null for "not shown". */
+  /** The trait; null for "not shown". */
   trait: string | null
   isExact: boolean
   wanted: number
@@ -25,22 +28,22 @@ export interface LayerReport {
 export interface RuleReport {
   text: string
   line: number | null
-  /** The share of all combinations that the rule forbids on its own, from 0 to 1. */
+  /** The share of all combinations that the rule by itself forbids, from 0 to 1. */
   forbidden: number
-  /** The number of NFTs that the rule applies to. */
+  /** The number of NFTs to which the rule applies. */
   applies: number
   /** Whether the rule is part of the reason why a weight isn't met. */
   isBinding: boolean
 }
 
-/** How an edition compares with its `art.yaml`. */
+/** A comparison of an edition with its `art.yaml`. */
 export interface EditionReport {
   /** The number of NFTs that are made from layers. */
   generated: number
   layers: readonly LayerReport[]
-  /** Rules that bind first, and then those that forbid most. */
+  /** The rules. Binding rules are first, followed by those that forbid the most combinations. */
   rules: readonly RuleReport[]
-  /** Rules and weights that contradict each other. Empty if all weights are met, or if no proof was found. */
+  /** Rules and weights that contradict each other. Empty if all weights are met or no proof was found. */
   reasons: readonly Reason[]
 }
 
@@ -86,7 +89,7 @@ export function reportOf(edition: Edition): EditionReport {
   return { generated: generated.length, layers, rules, reasons }
 }
 
-/** The causes of deviations. A command explains the deviations of its edition in several places. */
+/** The causes of deviations, cached because a command explains the deviations of its edition in several places. */
 const known = new WeakMap<readonly Deviation[], Causes>()
 
 type Causes = ReturnType<typeof findCauses>
@@ -98,8 +101,8 @@ function causesOf(art: Art, count: number, deviations: readonly Deviation[]): Ca
 }
 
 /**
- * Proves that deviations are necessary: no edition has the wanted numbers in the layers with deviations and in the
- * layers to which rules connect them.
+ * Tries to prove that deviations are unavoidable. Such a proof shows that no edition has the wanted numbers in the
+ * layers with deviations and in the layers that rules connect to them.
  */
 function findCauses(art: Art, count: number, deviations: readonly Deviation[]) {
   const problem = problemOf(art, count)
@@ -119,7 +122,7 @@ function findCauses(art: Art, count: number, deviations: readonly Deviation[]) {
   }
 }
 
-/** Returns the rules that exclude a trait from every NFT, by the deviation of the trait. */
+/** Returns the rules that exclude a trait from every NFT, by the trait's deviation. */
 function excludingRules(problem: Problem, deviations: readonly Deviation[]): Map<Deviation, readonly number[]> {
   const missing = deviations.filter(({ made, wanted, trait }) => made === 0 && wanted > 0 && trait >= 0)
   if (missing.length === 0) return new Map()
@@ -139,12 +142,12 @@ function excludingRules(problem: Problem, deviations: readonly Deviation[]): Map
 export interface ExplainedDeviation {
   deviation: Deviation
   reason: string | null
-  /** A sentence about both. */
+  /** A sentence that describes the deviation and its reason. */
   text: string
 }
 
 /**
- * Returns deviations with the reason why the weights of their layers can't be met.
+ * Returns deviations, each with the reason why the weights of its layer can't be met.
  *
  * @param count the number of NFTs that are made from layers
  */

@@ -10,22 +10,22 @@ import { type Proof, prove } from './prove.ts'
 import { findRows, type Rows } from './rows.ts'
 import type { Art, Deviation, Edition, EditionItem } from './types.ts'
 
-/** Traits that an error lists. */
+/** Maximum number of traits that an error lists. */
 const LISTED = 20
-/** Searches that divide what impossible weights leave. */
+/** Number of searches in which the NFTs that impossible weights leave are divided among other values. */
 const BALANCES = 2
 
 export interface EditionOptions {
-  /** The number of NFTs, with one-of-ones. */
+  /** The number of NFTs, including one-of-ones. */
   count: number
-  /** Any text. The same seed makes the same edition on every machine. */
+  /** Any text. The same seed produces the same edition on every machine. */
   seed: string
   /** Whether to refuse an edition that deviates from a weight. */
   strict?: boolean | undefined
 }
 
 /**
- * Makes an edition that follows the rules and the exact counts, in which all combinations are distinct.
+ * Makes an edition of distinct combinations that satisfies the rules and the exact counts.
  *
  * @throws GdnError `art_impossible` with a proof, `art_undecided` if the search found neither an edition nor a proof,
  *   `art_deviates` if a weight isn't met and `strict` is set, `invalid_config` if a one-of-one has a larger number
@@ -67,7 +67,7 @@ export function makeEdition(art: Art, { count, seed, strict = false }: EditionOp
 }
 
 /**
- * Returns the problem of the NFTs that are made from layers.
+ * Returns the problem for the NFTs that are made from layers.
  *
  * @throws GdnError if a one-of-one has a larger number
  */
@@ -90,8 +90,8 @@ export function solve(problem: Problem, diagram: Diagram, seed: string): Solutio
 }
 
 /**
- * Searches for rows. If some values can't have the wanted number, the others of their layers get more NFTs in
- * proportion to their weights. A search alone would leave this to chance.
+ * Searches for rows. If some values can't have the wanted number of NFTs, other values of the same layers get more
+ * NFTs, in proportion to their weights. A single search would leave this to chance.
  */
 function balancedRows(problem: Problem, diagram: Diagram, seed: string): Rows | null {
   const { wanted } = problem
@@ -125,11 +125,11 @@ export function deviationsOf(art: Art, { wanted }: Problem, { made }: Rows): Dev
   )
 }
 
-/** Returns the number of the trait of a value; -1 for "not shown". */
+/** Returns the index of a value's trait; -1 for "not shown". */
 const traitOf = ({ layers }: Art, layer: number, value: number): number =>
   value === layers[layer]?.traits.length ? -1 : value
 
-/** Puts the rows in a random order, and the one-of-ones at their numbers. */
+/** Puts the rows in a random order, and inserts the one-of-ones at their numbers. */
 function itemsOf(art: Art, count: number, { values }: Rows, seed: string): EditionItem[] {
   const layers = art.layers.length
   const order = Int32Array.from({ length: values.length / layers }, (_, row) => row)

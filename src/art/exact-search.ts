@@ -3,11 +3,11 @@ import type { Problem } from './problem.ts'
 const MAX_CLASSES = 400
 const MAX_NODES = 20_000
 
-/** Combinations that have the same values with exact counts. */
+/** Combinations that contain the same values with exact counts. */
 interface PatternClass {
   /** The indexes of the combinations. */
   members: number[]
-  /** The numbers of the sums that count them. */
+  /** The indexes of the sums in which the combinations are counted. */
   sums: number[]
 }
 
@@ -17,11 +17,11 @@ interface Sum {
 }
 
 /**
- * Searches for a choice of combinations that meets all exact counts, by trying all numbers of combinations with the
- * same pattern of exact counts. Weights don't matter.
+ * Searches for a choice of combinations that meets all exact counts. Groups combinations with the same values with
+ * exact counts, and tries all numbers of combinations per group. Ignores weights.
  *
- * @param all the combinations that follow the rules
- * @returns 1 for each chosen combination; `impossible` if there is no choice; null if the search was too long
+ * @param all the combinations that satisfy the rules
+ * @returns 1 for each chosen combination; `impossible` if there is no choice; null if the search took too long
  */
 export function exactSearch({ sizes, count, exact }: Problem, all: Int16Array): Uint8Array | 'impossible' | null {
   const layers = sizes.length
@@ -57,7 +57,7 @@ export function exactSearch({ sizes, count, exact }: Problem, all: Int16Array): 
   return chosen
 }
 
-/** The bounds of the number of combinations that are chosen from each class. */
+/** The bounds on the number of combinations to choose from each class. */
 interface Bounds {
   low: Int32Array
   high: Int32Array
@@ -101,7 +101,7 @@ class Search {
     return 'impossible'
   }
 
-  /** Tightens the bounds by each sum until nothing changes. Returns whether they contain a solution perhaps. */
+  /** Tightens the bounds with each sum until nothing changes. Returns whether they may still contain a solution. */
   #tighten({ low, high }: Bounds): boolean {
     for (let changed = true; changed; ) {
       changed = false

@@ -4,18 +4,18 @@ import type { Diagram } from './diagram.ts'
 const SWEEPS = 24
 
 /**
- * Weights of values under which random combinations of a diagram have the wanted number of each value on average. Of
- * all such distributions, it is the one that depends on nothing but the rules and the counts (maximum entropy), found
- * by iterative proportional fitting. It uses no function that may differ between machines.
+ * Weights of values with which random combinations of a diagram have, on average, the wanted number of each value. This
+ * is the distribution that depends only on the rules and the counts (maximum entropy). It is found by iterative
+ * proportional fitting. The calculation uses no function whose result may differ between machines.
  */
 export class FittedDiagram {
   readonly #diagram: Diagram
-  /** The weight of each value by layer. */
+  /** The weight of each value, by layer. */
   readonly #weights: Float64Array[]
-  /** The weight of all combinations from each node on, by level. */
+  /** The total weight of all combinations that start at each node, by level. */
   #after: Float64Array[] = []
 
-  /** @param wanted the wanted number of each value, by layer. A value with 0 is never drawn */
+  /** @param wanted the wanted number of each value, by layer. A value with the number 0 is never drawn. */
   constructor(diagram: Diagram, wanted: readonly (readonly number[])[]) {
     this.#diagram = diagram
     this.#weights = wanted.map((own) => Float64Array.from(own, (one) => (one > 0 ? 1 : 0)))
@@ -27,13 +27,13 @@ export class FittedDiagram {
     for (let sweep = 0; sweep < SWEEPS; sweep++) this.#sweep(shares)
   }
 
-  /** Makes rare values more likely, for a space in which the fitted weights find too few distinct combinations. */
+  /** Makes rare values more likely. Used if draws with the fitted weights produce too few distinct combinations. */
   flatten(): void {
     for (const own of this.#weights) for (const [value, weight] of own.entries()) own[value] = Math.sqrt(weight)
     this.#pass()
   }
 
-  /** Writes a random combination by layer. */
+  /** Writes the values of a random combination, by layer. */
   draw(random: SeededRandom, values: Int16Array, at: number): void {
     let node = 0
     for (const [depth, { layer, child, classes }] of this.#diagram.levels.entries()) {
@@ -55,7 +55,7 @@ export class FittedDiagram {
     }
   }
 
-  /** Computes the weights from each node on. Each level is scaled, so that none overflows. */
+  /** Computes the total weights from each node. Scales each level, so that no weight overflows. */
   #pass(): void {
     const { levels } = this.#diagram
     const after: Float64Array[] = []
@@ -80,7 +80,7 @@ export class FittedDiagram {
     this.#after = after
   }
 
-  /** Adjusts the weights of each level in turn to the wanted shares. */
+  /** Adjusts the weights of one level after the other to the wanted shares. */
   #sweep(shares: readonly (readonly number[])[]): void {
     let before: Float64Array = Float64Array.of(1)
     for (const [depth, { layer, nodes, child, classes, classOf }] of this.#diagram.levels.entries()) {
@@ -120,7 +120,7 @@ function sumOf(own: Float64Array, members: readonly number[]): number {
   return sum
 }
 
-/** Returns a random index with these weights. */
+/** Returns a random index, with probabilities in proportion to the weights. */
 function pick(random: SeededRandom, weights: readonly number[]): number {
   if (weights.length === 1) return 0
   let left = random.unit() * weights.reduce((sum, one) => sum + one, 0)

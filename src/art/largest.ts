@@ -4,14 +4,20 @@ import { isImpossible } from './prove.ts'
 import { findRows } from './rows.ts'
 import { type Art, MAX_COUNT } from './types.ts'
 
-/** Larger editions are not constructed only to find the largest one. */
+/** Maximum size of an edition that is constructed only to find the largest one. */
 const MAX_TRIED = 20_000
-/** Editions that are constructed, and counts that are proven impossible, to find the largest one. */
+/**
+ * TRIES is the maximum number of editions that are constructed to find the largest one. PROOFS is the maximum number of
+ * counts to prove impossible.
+ */
 const TRIES = 6
 const PROOFS = 20
 
 interface Range {
-  /** Null if no edition was found, or if none larger than `made` was found and not all larger ones were tried. */
+  /**
+   * The size of the largest edition. Null if no edition was found, or if none larger than `made` was found although not
+   * all larger sizes were tried.
+   */
   largest: number | null
   upper: bigint
 }
@@ -19,7 +25,7 @@ interface Range {
 /**
  * Finds bounds of the largest edition from layers.
  *
- * @param made the size of an edition that was constructed; null if none was
+ * @param made the size of an edition that was already constructed; null if there is none
  */
 export function largestOf(art: Art, diagram: Diagram, { seed, made }: { seed: string; made: number | null }): Range {
   const problem = problemOf(art, made ?? 0)
@@ -37,27 +43,27 @@ export function largestOf(art: Art, diagram: Diagram, { seed, made }: { seed: st
     return { largest: largest === made && low < high ? null : largest, upper: BigInt(upper) }
   }
   const begun = made === null ? search(null, Number(bound)) : { largest: made, upper: bound }
-  // Proofs need a possible count. A lower bound makes the search more likely to find the largest edition.
+  // Proofs need a possible count. A lower bound then makes the search more likely to find the largest edition.
   const upper = provenBound(art, Number(bound), begun.largest)
   return made === null && BigInt(upper) === bound ? begun : search(begun.largest, upper)
 }
 
-/** Each NFT has a value of each layer, so a layer limits the number of NFTs. */
+/** Returns the limit that the layers set for the number of NFTs, because each NFT has a value in every layer. */
 function layerBound({ exact }: Problem, { withValue, total }: Diagram): bigint {
   return exact.reduce((least, own, layer) => {
     const most = own.reduce<bigint>((sum, one, value) => {
       const possible = withValue[layer]?.[value] ?? 0n
       return sum + (one === null || possible < BigInt(one) ? possible : BigInt(one))
     }, 0n)
-    // Math.min doesn't take bigints.
+    // `Math.min` doesn't accept bigints.
     if (most < least) return most
     return least
   }, total)
 }
 
 /**
- * Lowers a bound by proofs. If a count between a possible one and the bound is proven impossible, then all larger ones
- * are: a mixture of two editions would be a solution of the relaxation that the proof excludes.
+ * Lowers a bound with proofs. If a count above a possible one is proven impossible, all larger counts are impossible
+ * too. Otherwise, a mixture of two editions would be a solution of the relaxation that the proof excludes.
  */
 function provenBound(art: Art, bound: number, made: number | null): number {
   if (made === null) return bound

@@ -7,7 +7,7 @@ import { SNIFF_BYTES, sniffContentType } from '../files/content-type.ts'
 
 export interface FoundLayer {
   name: string
-  /** The name of its folder. */
+  /** The name of the layer's folder. */
   folder: string
   traits: readonly FoundTrait[]
 }
@@ -15,30 +15,30 @@ export interface FoundLayer {
 export interface FoundTrait {
   name: string
   file: string
-  /** The weight in the file name, as in HashLips' `name#weight.png`; 1 without one. */
+  /** The weight in the file name, as in HashLips' `name#weight.png`. Default: 1. */
   weight: number
 }
 
-/** Files that operating systems create. */
+/** Matches files that operating systems create. */
 const IGNORED = /^(?:\..*|Thumbs\.db|desktop\.ini)$/i
-/** Notes and sources of images that are often in the folders of layers. */
+/** Matches notes and image sources, which are often in layer folders. */
 const TEXT = /^(?:readme|license)$|\.(?:txt|md|pdf|rtf|docx?|json|ya?ml|csv|psd|ai|kra|xcf|procreate|zip)$/i
-/** The usual name of the file that `gdn art init` prints, which may be in the folder of the layers. */
+/** The usual name of the file that `gdn art init` prints. It may be in the folder that contains the layers. */
 const OUTPUT = 'art.yaml'
 const WEIGHTED = /^(.*\S)\s*#\s*(\d{1,9}(?:\.\d{1,6})?)$/
-/** A number that only orders the folders: `01_`, `2. `, `3 - `. */
+/** Matches a number that only orders the folders: `01_`, `2. `, `3 - `. */
 const ORDER = /^\d+(?:[\s._-]+)(?=\S)/
 
 /**
  * Reads a folder that contains a folder for each layer, in natural order, with one image for each trait.
  *
- * @param path relative to `cwd`, as messages show it
- * @param onSkipped called with the path of each file that is no image by its name, such as readme.txt
- * @throws GdnError `invalid_input` with the path of an entry that is not allowed: an empty layer, a folder in a layer,
- *   a file that is no image by its content, or names that are equal after cleaning
+ * @param path the path relative to `cwd`, in the form that messages use
+ * @param onSkipped called with the path of each file whose name isn't that of an image, such as readme.txt
+ * @throws GdnError `invalid_input` with the path of an entry that is not allowed: an empty layer, a folder in a
+ *   layer, a file whose content isn't an image, or names that are equal after cleaning
  */
 export async function readLayerFolders(path: string, cwd: string, onSkipped: OnSkipped): Promise<FoundLayer[]> {
-  // The shell creates the output file before gdn reads the folder.
+  // The shell creates the output file before gdn reads the folder, so ignore it.
   const all = (await entriesOf(path, cwd)).filter(({ name, isFolder }) => isFolder || name !== OUTPUT)
   const entries = withoutTexts(all, onSkipped)
   const [file] = entries.filter(({ isFolder }) => !isFolder)
@@ -62,10 +62,10 @@ export async function readLayerFolders(path: string, cwd: string, onSkipped: OnS
   return layers
 }
 
-/** Called with the path of each file that is skipped. */
+/** Called with the path of each skipped file. */
 type OnSkipped = (path: string) => void
 
-/** Leaves out files that are no images by their names, such as readme.txt. */
+/** Omits files whose names aren't those of images, such as readme.txt. */
 function withoutTexts(entries: readonly Entry[], onSkipped: OnSkipped): Entry[] {
   const isText = ({ name, isFolder }: Entry) => !isFolder && TEXT.test(name)
   for (const { path } of entries.filter(isText)) onSkipped(path)
@@ -129,7 +129,10 @@ async function firstBytes(path: string): Promise<Uint8Array> {
   }
 }
 
-/** Compares numbers in names by their value: `2 Eyes` before `10 Hat`. The same on every machine. */
+/**
+ * Compares names, with the numbers in them compared by value: `2 Eyes` is before `10 Hat`. The order is the same on
+ * every machine.
+ */
 function naturally(a: string, b: string): number {
   const [one, other] = [a, b].map((name) => name.match(/\d+|\D+/g) ?? [])
   for (const [index, part] of (one ?? []).entries()) {

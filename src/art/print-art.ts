@@ -1,6 +1,6 @@
 import type { FoundLayer } from './layer-folders.ts'
 
-/** A text that YAML reads as the same text without quotes. */
+/** Matches text that needs no quotes in YAML. */
 const PLAIN = /^(?!(?:true|false|null|yes|no|on|off|y|n)$)[A-Za-z][\w ./-]*$/i
 
 const scalar = (text: string): string => (PLAIN.test(text) && text === text.trim() ? text : JSON.stringify(text))
@@ -8,7 +8,7 @@ const scalar = (text: string): string => (PLAIN.test(text) && text === text.trim
 /**
  * Returns a commented `art.yaml` for layers.
  *
- * @param folder the folder of the layers, relative to the new file or absolute
+ * @param folder the folder that contains the layers, relative to the new file or absolute
  */
 export function printArt(layers: readonly FoundLayer[], folder: string): string {
   const [first] = layers

@@ -1,22 +1,24 @@
 import { type Clause, clausesOf } from './clauses.ts'
 import type { Art, ArtLayer } from './types.ts'
 
-/** The layers, rules and counts of an edition. The last value of an optional layer means that it is not shown. */
+/** The layers, rules and counts of an edition. The last value of an optional layer means that the layer isn't shown. */
 export interface Problem {
   /** The number of NFTs that are made from layers. */
   count: number
   /** The number of values of each layer. */
   sizes: readonly number[]
   clauses: readonly Clause[]
-  /** The exact count of each value, by layer; null if it has a weight. */
+  /** The exact count of each value, by layer; null for a value with a weight. */
   exact: readonly (readonly (number | null)[])[]
-  /** The wanted number of NFTs of each value: its exact count, or its share by largest remainder. */
+  /**
+   * The wanted number of NFTs with each value: its exact count, or its share, rounded by the largest remainder method.
+   */
   wanted: readonly (readonly number[])[]
-  /** The share of each value among the values with a weight, by layer; 0 for an exact count. */
+  /** Each value's share among the values with a weight, by layer; 0 for a value with an exact count. */
   shares: readonly (readonly number[])[]
 }
 
-/** @param count the number of NFTs that are made from layers, without one-of-ones */
+/** @param count the number of NFTs that are made from layers, excluding one-of-ones */
 export function problemOf(art: Art, count: number): Problem {
   const parts = art.layers.map((layer) => countsOf(layer, count))
   return {
@@ -42,7 +44,7 @@ function countsOf({ traits, optional }: ArtLayer, count: number) {
   const shares = weights.map((weight) => (sum === 0 ? 0 : weight / sum))
   if (optional !== null && 'share' in optional) {
     exact.push(optional.share === 0 ? 0 : null)
-    // The share is one of all NFTs, and the weights divide what remains.
+    // The share is relative to all NFTs. The weights divide the rest.
     const hidden = sum === 0 ? 1 : rest === 0 ? 0 : Math.min(1, (optional.share * count) / rest)
     for (const [index, share] of shares.entries()) shares[index] = share * (1 - hidden)
     shares.push(hidden)
@@ -52,8 +54,8 @@ function countsOf({ traits, optional }: ArtLayer, count: number) {
 }
 
 /**
- * Returns wanted numbers for values of which there are fewer than wanted. What they leave is divided among the other
- * values of the layer in proportion to their weights.
+ * Lowers the wanted numbers of values that have fewer NFTs than wanted. Divides the difference among the other values
+ * of the layer, in proportion to their weights.
  *
  * @param made the number of NFTs with each value, by layer
  */
@@ -75,7 +77,10 @@ export function reachable({ count, exact, wanted, shares }: Problem, made: Probl
   })
 }
 
-/** Divides a number by shares that add up to 1. The largest fractions are rounded up, the first of equal ones. */
+/**
+ * Divides a number by shares that add up to 1. Rounds up the largest fractions. Among equal fractions, the first is
+ * rounded up.
+ */
 export function largestRemainder(total: number, shares: readonly number[]): number[] {
   const whole = shares.map((share) => Math.floor(share * total + 1e-9))
   const left = total - whole.reduce((sum, one) => sum + one, 0)

@@ -10,35 +10,36 @@ export interface ExactCount {
   count: number
 }
 
-/** Rules and exact counts that no edition of the wanted size can follow. Without any of them, this isn't proven. */
+/** Rules and exact counts that contradict the wanted size of the edition. Every member is needed for the proof. */
 export interface Proof {
   /** The indexes of the rules. */
   rules: readonly number[]
   counts: readonly ExactCount[]
   /** The number of combinations that these rules allow. */
   combinations: bigint
-  /** The sum by which the counts contradict the rules; null if there is none. */
+  /** The sum in which the counts contradict the rules; null if there is none. */
   sum: Sum | null
 }
 
-/** Exact counts, of which each NFT with the value adds points. */
+/** Exact counts and the points of their values. Each NFT with a value adds the value's points. */
 export interface Sum {
   terms: readonly (ExactCount & { points: number })[]
-  /** The largest sum of points that the NFTs can have. The counts have more. */
+  /** The maximum total points of all NFTs. The counts require more. */
   most: number
 }
 
-/** The limit of one attempt, in arcs of the diagram and values that are read. */
+/** The limit of one attempt, in arcs of the diagram and values read. */
 const MAX_STEPS = 3e8
 const ROUNDS = 400
-/** A space with more combinations is not searched completely. */
+/** Maximum number of combinations in a space that is searched completely. */
 const MAX_SEARCHED = 20_000
 const SCALES = [1, 2, 3, 4]
 
 type Points = Int32Array[]
 
 /**
- * Finds a proof that a problem has no solution, or null. A problem without a proof may be impossible as well.
+ * Finds a proof that a problem has no solution; null if none is found. A problem without a proof may still be
+ * impossible.
  *
  * @param all the diagram of all rules, if there is one
  */
@@ -50,7 +51,7 @@ export function prove(problem: Problem, all?: Diagram): Proof | null {
     members = { ...members, counts: members.counts.filter(({ layer, value }) => points[layer]?.[value] !== 0) }
     members = reduced(members, (fewer) => isProven(problem, fewer, points))
   }
-  // The points that prove it may differ without a member, so each is omitted once more.
+  // Without a member, other points may still prove the contradiction, so try to omit each member once more.
   members = reduced(members, (fewer) => contradiction(problem, fewer) !== null)
   const diagram = diagramWith(problem, members.rules)
   return { ...members, combinations: diagram.total, sum: sumOf(problem, members, diagram) }
@@ -76,19 +77,19 @@ const allMembers = ({ clauses, exact }: Problem): Members => ({
 })
 
 /**
- * Returns whether a problem is proven impossible by a relaxation, in which parts of combinations can be chosen. The
- * counts that it excludes are those outside of a range.
+ * Returns whether a problem is proven impossible by a relaxation, which permits choosing parts of combinations. The
+ * counts that the relaxation permits form a range.
  */
 export const isImpossible = (problem: Problem): boolean => {
   const found = contradiction(problem, allMembers(problem))
   return found !== null && found !== 'searched'
 }
 
-/** Returns whether there is a proof with only these rules and counts. */
+/** Returns whether these rules and counts alone contradict each other. */
 export const isContradictory = (problem: Problem, members: Pick<Proof, 'rules' | 'counts'>): boolean =>
   contradiction(problem, { rules: [...members.rules], counts: [...members.counts] }) !== null
 
-/** Omits members, one after the other, as long as the rest is still a proof. */
+/** Omits members, one after the other, while the rest is still a proof. */
 function reduced(members: Members, isProof: (members: Members) => boolean): Members {
   let kept = members
   for (let size = -1; size !== kept.rules.length + kept.counts.length; ) {
@@ -112,8 +113,8 @@ const diagramWith = ({ sizes, clauses }: Problem, rules: readonly number[]): Dia
   )
 
 /**
- * Finds points for values with an exact count, such that the counts give more points than any choice of distinct
- * combinations can have. Without points, the combinations are too few.
+ * Finds points for values with exact counts, such that the counts require more points than any choice of distinct
+ * combinations can have. If no points are needed, there are too few combinations.
  */
 function contradiction(
   problem: Problem,
@@ -148,7 +149,7 @@ const pointsOf = (sizes: readonly number[], of: (layer: number, value: number) =
 const widthOf = (points: Points): number =>
   points.reduce((sum, own) => sum + own.reduce((a, b) => Math.max(a, b)) - own.reduce((a, b) => Math.min(a, b)), 1)
 
-/** Reading the points of a value takes as long as reading about 16 arcs. */
+/** Returns the cost of testing points. Reading the points of a value takes as long as reading about 16 arcs. */
 const costOf = ({ arcs, sizes }: Diagram, points: Points): number =>
   arcs * widthOf(points) + 16 * sizes.reduce((sum, size) => sum + size, 0)
 
@@ -160,7 +161,7 @@ function exceeds(diagram: Diagram, { exact, count }: Problem, points: Points): b
   return sum > topSum(diagram, points, count)
 }
 
-/** Yields points for a single count, for the counts of a layer, and for the sides of each clause. */
+/** Yields simple points: for a single count, for the counts of a layer, and for the sides of each clause. */
 function* simplePoints({ sizes, exact, clauses, count }: Problem, diagram: Diagram, counts: readonly ExactCount[]) {
   for (const sign of [1, -1]) {
     for (const one of counts) {
@@ -184,7 +185,7 @@ function* simplePoints({ sizes, exact, clauses, count }: Problem, diagram: Diagr
   }
 }
 
-/** Learns points from combinations: values that the cheapest combinations contain too rarely get more points. */
+/** Learns points iteratively. Values that are too rare in the cheapest combinations get more points. */
 function learnedPoints({ sizes, exact, count, ...rest }: Problem, diagram: Diagram): Points | null {
   if (exact.every((own) => own.every((one) => one === null))) return null
   const learned = sizes.map((size) => new Float64Array(size))

@@ -6,12 +6,12 @@ import type { TraitSet } from './types.ts'
 type Path = (string | number)[]
 type Member = TraitSet['members'][number]
 
-/** The names that rules use: `Layer`, `Layer/Trait`, and groups. */
+/** Resolves the names in rules: `Layer`, `Layer/Trait`, and groups. */
 export class References {
   readonly #sets = new Map<string, readonly Member[]>()
   readonly #report: (path: Path, message: string) => void
 
-  /** @param report called for unknown names and for groups with the name of a layer */
+  /** @param report called for unknown names, and for groups that have the name of a layer */
   constructor({ layers, groups = {} }: ArtFile, report: (path: Path, message: string) => void) {
     this.#report = report
     for (const [layer, { name, traits }] of layers.entries()) {
@@ -19,7 +19,7 @@ export class References {
       this.#sets.set(name, members)
       for (const [trait, key] of Object.keys(traits).entries()) this.#sets.set(`${name}/${key}`, [{ layer, trait }])
     }
-    // A group contains only layers and traits, so groups are resolved before they are added.
+    // A group can't contain other groups, so resolve all groups before adding any.
     const resolved = Object.entries(groups).map(([name, names]) => [name, this.union(names, ['groups', name])] as const)
     for (const [name, { members }] of resolved) {
       if (this.#sets.has(name)) report(['groups', name], 'is also the name of a layer')
@@ -27,7 +27,7 @@ export class References {
     }
   }
 
-  /** Returns the set of each name. */
+  /** Returns a set for each name. */
   each(names: string | readonly string[], at: Path): TraitSet[] {
     return [names].flat().map((name, index) => {
       const members = this.#sets.get(name)
@@ -36,7 +36,7 @@ export class References {
     })
   }
 
-  /** Returns the traits of all names as one set. */
+  /** Returns the union of the traits of all names. */
   union(names: string | readonly string[], at: Path): TraitSet {
     const sets = this.each(names, at)
     const members = sets.flatMap((set) => set.members).sort((a, b) => a.layer - b.layer || a.trait - b.trait)

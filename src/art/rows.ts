@@ -4,25 +4,25 @@ import { exactSearch } from './exact-search.ts'
 import type { Problem } from './problem.ts'
 import { sparseRows } from './sparse-rows.ts'
 
-/** A space with at most this number of combinations is listed. */
+/** Maximum number of combinations in a space that is listed. */
 const MAX_LISTED = 200_000
-/** Below this number of combinations for each NFT, random combinations are often duplicates. */
+/** Number of combinations per NFT below which random combinations are often duplicates. */
 const DENSE = 64
 
 /** The rows of an edition. */
 export interface Rows {
-  /** The values of each row by layer, one row after the other. */
+  /** The values of each row, by layer. One row follows the other. */
   values: Int16Array
   /** The number of NFTs with each value, by layer. */
   made: readonly (readonly number[])[]
 }
 
-/** Searches for distinct rows that follow the rules and meet the counts. Returns null if it finds none. */
+/** Searches for distinct rows that satisfy the rules and meet the counts; null if none are found. */
 export function findRows(problem: Problem, diagram: Diagram, seed: string): Rows | null {
   const { count, exact, sizes } = problem
   if (count === 0) return met(problem, new Int16Array(0))
   const listed = Math.min(Math.max(MAX_LISTED, 4 * count), count * DENSE)
-  // A diagram without some rules has combinations that violate them.
+  // A diagram that omits rules contains combinations that violate these rules.
   if (diagram.omitted.length > 0 || diagram.total > BigInt(listed)) {
     const rows = sparseRows(problem, diagram, seed)
     return rows === null ? null : met(problem, rows)
@@ -35,7 +35,7 @@ export function findRows(problem: Problem, diagram: Diagram, seed: string): Rows
   return start === null || start === 'impossible' ? null : met(problem, denseRows(problem, all, seed, start))
 }
 
-/** Counts the values of rows. Returns null if an exact count isn't met. */
+/** Counts the values of rows; null if an exact count isn't met. */
 function met({ sizes, exact }: Problem, values: Int16Array): Rows | null {
   const made = sizes.map((size) => new Array<number>(size).fill(0))
   for (const [index, value] of values.entries()) {

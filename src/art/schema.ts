@@ -9,7 +9,7 @@ const MAX_TRAITS = 2000
 const MAX_RULES = 1000
 const MAX_SIDE = 16_384
 
-/** Returns the message for an unknown key, which suggests the field that was probably meant. */
+/** Returns the message for an unknown key. It suggests the field that the user probably meant. */
 const unknownKey =
   (known: readonly string[]): z.core.$ZodErrorMap =>
   (issue) => {
@@ -18,7 +18,7 @@ const unknownKey =
     return `is not a known field${near === undefined ? '' : `: did you mean "${near}"?`}`
   }
 
-/** Returns a strict object whose errors suggest the field that was probably meant. */
+/** Returns a strict object schema. For an unknown key, its error suggests the field that the user probably meant. */
 const fields = <Shape extends z.ZodRawShape>(shape: Shape) =>
   z.strictObject(shape, { error: unknownKey(Object.keys(shape)) })
 
@@ -29,7 +29,7 @@ const line = z
 const name = line
   .regex(/^\S(?:.*\S)?$/u, { error: 'must not begin or end with a space' })
   .max(100, { error: 'must have at most 100 characters' })
-/** A reference separates the names of layer and trait by a slash. */
+/** A slash separates the layer name from the trait name in a reference, so names can't contain a slash. */
 const plainName = name.regex(/^[^/]*$/, { error: 'must not contain a slash' })
 const template = z
   .string()
@@ -146,14 +146,14 @@ const output = fields({
 })
 
 /**
- * Returns whether the field at these keys is the value of an attribute. Such a value is the text in the file: 007 isn't
- * the same as 7.
+ * Returns whether the field at these keys is the value of an attribute. Such a value keeps its spelling in the file:
+ * 007 differs from 7.
  */
 export const isAttributeValue = ([top, list, ...rest]: readonly string[]): boolean =>
   (top === 'layers' && list === 'traits' && rest.length === 2 && rest[1] === 'value') ||
   (top === 'one_of_ones' && list === 'attributes' && rest.length === 1)
 
-/** The schema of `art.yaml`. `art-file.ts` checks what concerns several fields. */
+/** The schema of `art.yaml`. `art-file.ts` checks rules that concern several fields. */
 export const artSchema = fields({
   title: template.describe('Title of each NFT. {number} is its number'),
   description: template.describe('Description of each NFT. {number} is its number'),
@@ -176,21 +176,21 @@ export const artSchema = fields({
 export type ArtFile = z.output<typeof artSchema>
 export type LayerEntry = ArtFile['layers'][number]
 
-/** Returns the share of a text such as `20%`, from 0 to 1. */
+/** Returns the share in a text such as `20%`, as a number from 0 to 1. */
 export const shareOf = (text: string): number => Number(SHARE.exec(text)?.[1]) / 100
 
-/** Returns the text of an attribute's value. The text of a number is its shortest form: `1.50` becomes `1.5`. */
+/** Returns an attribute's value as text. A number is in its shortest form: `1.50` becomes `1.5`. */
 export function textOfValue(type: TraitType | undefined, given: string | number): string {
   const text = String(given)
   if (type === undefined || type === 'date') return text
   const parsed = parseTraitValue(type, undefined, text)
-  // checkTypes reports an invalid value.
+  // `checkTypes` reports an invalid value.
   return 'problem' in parsed ? text : parsed.text
 }
 
 type Report = (path: (string | number)[], message: string) => void
 
-/** Reports traits of a layer whose values don't fit the type of the layer. */
+/** Reports traits whose values don't match the type of their layer. */
 export function checkTypes({ type, max, traits }: LayerEntry, at: (string | number)[], report: Report): void {
   if (type === undefined) {
     if (max !== undefined) report([...at, 'max'], 'needs a type, such as type: number')

@@ -3,10 +3,10 @@ import { quoted } from '../core/quoted.ts'
 import type { Art, ArtIssue } from './types.ts'
 
 /**
- * Returns a warning for each trait that has the file of an earlier trait, or an equal file in the same layer, with
- * both locations. Layers often have equal empty images.
+ * Returns a warning for each trait that has the same file as an earlier trait, or a file with equal content in the same
+ * layer. The warning contains both locations. Across layers, equal images are common, because many are empty.
  *
- * @param hashes the hash of the image of each trait; null if only paths are compared
+ * @param hashes the hash of each trait's image; null to compare only paths
  */
 export function sharedImages({ file, layers }: Art, hashes: readonly string[] | null): ArtIssue[] {
   const first = new Map<string, { name: string; place: string; file: string }>()

@@ -5,28 +5,34 @@ import { cheapest, type Diagram } from './diagram.ts'
 import { FittedDiagram } from './fit.ts'
 import type { Problem } from './problem.ts'
 
-/** Draws of a combination before the weights are flattened. */
+/** Number of draws of a combination after which the weights are flattened. */
 const TRIES = 60
 const FLATTENINGS = 8
-/** The limit of the search, in arcs of the diagram and values that are read. */
+/** The limit of the search, in arcs of the diagram and values read. */
 const MAX_STEPS = 6e8
-/** The search ends after this number of moves without progress, if only weights are not met, and otherwise. */
+/**
+ * Number of moves without progress after which the search ends. PATIENCE applies if only weights aren't met, and
+ * EXACT_PATIENCE otherwise.
+ */
 const PATIENCE = 300
 const EXACT_PATIENCE = 5000
-/** Rows that are tried for a change of one value, and third values to move an NFT between two values. */
+/**
+ * SAMPLE is the number of rows to try for a change of one value. MIDDLES is the number of third values to try when an
+ * NFT moves between two values.
+ */
 const SAMPLE = 12
 const MIDDLES = 8
 
 /**
- * Makes distinct rows for a space with many more combinations than NFTs: draws them, then changes rows until the counts
- * are met.
+ * Makes distinct rows in a space with many more combinations than NFTs. Draws random rows, and then changes rows until
+ * the counts are met.
  *
  * @returns the values of each row by layer; null if fewer distinct rows were found
  */
 export function sparseRows(problem: Problem, diagram: Diagram, seed: string): Int16Array | null {
   const { count, sizes, clauses, exact, wanted } = problem
   const random = new SeededRandom(seed, 'rows')
-  // A weight may ask for none, but the rules may need some.
+  // The wanted number may round to 0, but the rules may require the value.
   const inWanted = wanted.map((own, layer) =>
     own.map((one, value) => (exact[layer]?.[value] === 0 ? 0 : Math.max(one, 0.01))),
   )
@@ -68,7 +74,9 @@ function drawRows(fitted: FittedDiagram, { count, layers, clauses, random }: Dra
 const keyOf = (rows: Int16Array, at: number, layers: number): string =>
   String.fromCharCode(...rows.subarray(at, at + layers))
 
-/** Changes rows, which stay distinct and follow the rules, until the counts are met as far as the search finds. */
+/**
+ * Changes rows to meet the counts as closely as the search finds. The rows stay distinct and keep satisfying the rules.
+ */
 class Repair {
   readonly #diagram: Diagram
   readonly #rows: Int16Array
@@ -114,7 +122,10 @@ class Repair {
     }
   }
 
-  /** Makes one change that reduces the penalty, or that leaves it unchanged so that another one can. */
+  /**
+   * Makes one change that reduces the penalty, or one that leaves the penalty unchanged to make another change
+   * possible.
+   */
   #move(): void {
     const over = this.#balance.values(1)
     const under = this.#balance.values(-1)
@@ -127,11 +138,12 @@ class Repair {
     for (let tries = 0; tries < 3 && rows.length > 0; tries++) {
       if (this.#changeSeveral(rows[this.#random.below(rows.length)] as number)) return
     }
-    // Values outside of the chosen layer may stand in the way, so any row may change at no cost.
+    // Values outside of the chosen layer may prevent the change, so change any row if this doesn't increase the
+    // penalty.
     this.#changeSeveral(this.#random.below(this.#count))
   }
 
-  /** Moves an NFT from a value to another one of the same layer, or one to a third value and one from there. */
+  /** Moves an NFT from one value of a layer to another, directly or through a third value. */
   #moveInLayer(layer: number, from: number, to: number): boolean {
     if (this.#changeOne(layer, from, to) !== null) return true
     const size = this.#diagram.sizes[layer] ?? 0
@@ -147,7 +159,9 @@ class Repair {
     return false
   }
 
-  /** Changes a value of one of some random rows. Returns the row; null if the rules or other rows prevent it. */
+  /**
+   * Changes a value in one of several random rows. Returns the row; null if the rules or other rows prevent the change.
+   */
   #changeOne(layer: number, from: number, to: number): number | null {
     const rows = this.#buckets.of(layer, from)
     const clauses = this.#ofLayer[layer] ?? []
@@ -165,7 +179,10 @@ class Repair {
     this.#next[layer] = value
   }
 
-  /** Replaces a row by the best combination for it. Of equal ones, it takes a random one that differs. */
+  /**
+   * Replaces a row with the best combination for it. Among equally good combinations, chooses a random one that
+   * differs.
+   */
   #changeSeveral(row: number): boolean {
     this.#steps += this.#diagram.arcs + 16 * this.#values
     const at = row * this.#layers

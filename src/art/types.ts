@@ -1,7 +1,7 @@
 import type { TraitType } from '../api/traits.ts'
 import type { Place } from '../core/errors.ts'
 
-/** The largest number of NFTs in an edition. */
+/** Maximum number of NFTs in an edition. */
 export const MAX_COUNT = 1_000_000
 export const DEFAULT_SEED = 'gdn'
 
@@ -15,27 +15,27 @@ export type BlendMode = (typeof BLEND_MODES)[number]
 export const ART_FORMATS = ['png', 'webp', 'jpeg'] as const
 export type ArtFormat = (typeof ART_FORMATS)[number]
 
-/** How many NFTs have a trait: a weight relative to the layer's other weights, or an exact count. */
+/** The frequency of a trait: a weight relative to the layer's other weights, or an exact count of NFTs. */
 export type Frequency = { weight: number } | { count: number }
 
-/** How many NFTs show no trait of a layer: a share of all generated NFTs (0 to 1), or an exact count. */
+/** The frequency of NFTs without a trait of a layer: a share of all generated NFTs (0 to 1), or an exact count. */
 export type Optional = { share: number } | { count: number }
 
 export interface ArtTrait {
   name: string
-  /** The path of the image as `art.yaml` spells it, relative to the folder of its layer. */
+  /** The path of the image as spelled in `art.yaml`, relative to the folder of its layer. */
   file: string
   /** The absolute path of the image. */
   path: string
   frequency: Frequency
-  /** 0 to 1. */
+  /** The opacity, from 0 to 1. */
   opacity: number
   blend: BlendMode
   /** Whether the NFT has no attribute for this trait. */
   hidden: boolean
   /** The value of the attribute. */
   value: string
-  /** Its location in `art.yaml`. */
+  /** The trait's location in `art.yaml`. */
   place: Place
 }
 
@@ -43,11 +43,11 @@ export interface ArtLayer {
   name: string
   /** The absolute path of the folder with the images. */
   folder: string
-  /** The folder as `art.yaml` spells it, with its location; null if the file doesn't name it. */
+  /** The folder as spelled in `art.yaml`, and its location; null if the file doesn't specify it. */
   namedFolder: { file: string; place: Place } | null
-  /** Null if every NFT has a trait of this layer. */
+  /** The frequency of NFTs without a trait of this layer; null if every NFT has one. */
   optional: Optional | null
-  /** The type of its attributes; null for text. */
+  /** The type of the layer's attributes; null for text. */
   type: TraitType | null
   /** The maximum value of a typed trait. */
   max: string | null
@@ -55,7 +55,7 @@ export interface ArtLayer {
   place: Place
 }
 
-/** One or more traits. It holds for an NFT that has at least one of them. */
+/** A set of traits. An NFT matches the set if it has at least one of them. */
 export interface TraitSet {
   /** The name in `art.yaml`: `Layer`, `Layer/Trait` or a group. */
   name: string
@@ -64,8 +64,8 @@ export interface TraitSet {
 }
 
 /**
- * A rule for NFTs that have a trait of `subject`. `requires`: each of the sets must hold. `excludes`: none may hold.
- * `only_with`: at least one must hold.
+ * A rule for NFTs that have a trait in `subject`. `requires`: the NFT must match each set. `excludes`: it must match no
+ * set. `only_with`: it must match at least one set.
  */
 export interface ArtRule {
   kind: 'requires' | 'excludes' | 'only_with'
@@ -74,22 +74,22 @@ export interface ArtRule {
   place: Place
 }
 
-/** An NFT with an image of its own. */
+/** An NFT with its own image. */
 export interface OneOfOne {
-  /** The number of the NFT, from 1. */
+  /** The NFT's number. Numbers start at 1. */
   at: number
-  /** The path as `art.yaml` spells it, relative to the file. */
+  /** The path as spelled in `art.yaml`, relative to this file. */
   image: string
-  /** The absolute path. */
+  /** The absolute path of the image. */
   path: string
-  /** Null if the template of the file applies. */
+  /** The title; null if the template in `art.yaml` applies. */
   title: string | null
   description: string | null
   attributes: readonly { tag: string; value: string }[]
   place: Place
 }
 
-/** A problem or a warning with its location. */
+/** A problem or a warning, and its location. */
 export interface ArtIssue {
   place: Place
   message: string
@@ -98,41 +98,41 @@ export interface ArtIssue {
 
 /** The content of `art.yaml`. */
 export interface Art {
-  /** The path of the file in messages. */
+  /** The path of `art.yaml` in messages. */
   file: string
-  /** Templates in which `{number}` is the number of the NFT. */
+  /** Templates, in which `{number}` stands for the number of the NFT. */
   title: string
   description: string
   /** The name of the collection. */
   collection: string | null
   output: {
-    /** Null for the size of the images. */
+    /** The output size; null to use the size of the images. */
     size: { width: number; height: number } | null
     format: ArtFormat
-    /** `#rrggbb` or `#rrggbbaa`; null for transparent. */
+    /** The background color as `#rrggbb` or `#rrggbbaa`; null for transparent. */
     background: string | null
   }
-  /** Bottom first. */
+  /** The layers, from bottom to top. */
   layers: readonly ArtLayer[]
   rules: readonly ArtRule[]
-  /** Ordered by number. */
+  /** The one-of-ones, ordered by number. */
   oneOfOnes: readonly OneOfOne[]
 }
 
 /** An NFT of an edition. */
 export interface EditionItem {
-  /** From 1. */
+  /** The NFT's number. Numbers start at 1. */
   number: number
-  /** The number of the trait in each layer; -1 if the layer is not shown. Empty for a one-of-one. */
+  /** The index of the trait in each layer; -1 if the layer isn't shown. Empty for a one-of-one. */
   traits: Int16Array
   /** The index in `art.oneOfOnes`; null if the NFT is made from layers. */
   oneOfOne: number | null
 }
 
-/** The number of NFTs with a trait, if it differs from the one that the weights ask for. */
+/** The number of NFTs with a trait, if it differs from the number that the weights require. */
 export interface Deviation {
   layer: number
-  /** -1 if the layer is not shown. */
+  /** The index of the trait; -1 if the layer isn't shown. */
   trait: number
   wanted: number
   made: number
@@ -142,8 +142,8 @@ export interface Edition {
   art: Art
   /** The seed of the random choices. */
   seed: string
-  /** Ordered by number. */
+  /** The NFTs, ordered by number. */
   items: readonly EditionItem[]
-  /** Ordered by layer and trait. Empty if all weights are met. */
+  /** The deviations, ordered by layer and trait. Empty if all weights are met. */
   deviations: readonly Deviation[]
 }

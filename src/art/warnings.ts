@@ -5,7 +5,7 @@ import { nearest } from '../core/nearest.ts'
 import { quoted } from '../core/quoted.ts'
 import type { Art, ArtIssue } from './types.ts'
 
-/** Files that a note lists. */
+/** Maximum number of files that a note lists. */
 const LISTED = 5
 const IMAGE = /^[^.].*\.(?:png|webp|jpe?g|gif|avif|svg)$/i
 
@@ -18,7 +18,10 @@ export async function artWarnings(art: Art, count: number, folder: string): Prom
   return [...equalTitles(art, count), ...misspelledTags(art), ...spellings(art), ...(await unnamedImages(art, folder))]
 }
 
-/** In YAML, a number sign after a space begins a comment, unless the text is in quotes. */
+/**
+ * Warns about equal titles. The hint uses quotes, because in YAML a number sign after a space begins a comment
+ * otherwise.
+ */
 function equalTitles({ file, title, oneOfOnes }: Art, count: number): ArtIssue[] {
   const given = count - oneOfOnes.filter((one) => one.title !== null).length
   if (given < 2 || title.includes('{number}')) return []
@@ -44,7 +47,9 @@ function misspelledTags({ file, layers, oneOfOnes }: Art): ArtIssue[] {
   )
 }
 
-/** Finds traits of a layer that differ only in case, and attributes that differ so from the name of a layer. */
+/**
+ * Finds traits of a layer that differ only in case, and attributes that differ only in case from the name of a layer.
+ */
 function spellings({ file, layers, oneOfOnes }: Art): ArtIssue[] {
   const warnings: ArtIssue[] = []
   const add = (first: Map<string, string>, text: string, { place, of }: { place: Place; of: string | null }) => {
@@ -70,13 +75,13 @@ function spellings({ file, layers, oneOfOnes }: Art): ArtIssue[] {
   return warnings
 }
 
-/** Finds images beside those of the layers, and folders beside those of the layers, that the file doesn't name. */
+/** Finds images and folders beside those of the layers that `art.yaml` doesn't name. */
 async function unnamedImages({ file, layers, oneOfOnes }: Art, base: string): Promise<ArtIssue[]> {
   const named = new Set([
     ...layers.flatMap(({ traits }) => traits.map(({ path }) => path)),
     ...oneOfOnes.map((one) => one.path),
   ])
-  // The folder of the file contains other images, too, such as a placeholder or an output.
+  // Don't search the folder of `art.yaml`, because it also contains other images, such as a placeholder or an output.
   const folders = new Set([...named].map(dirname).filter((one) => one !== base))
   const ofTraits = new Set(layers.flatMap(({ traits }) => traits.map(({ path }) => dirname(path))))
   ofTraits.delete(base)
@@ -100,7 +105,7 @@ async function unnamedImages({ file, layers, oneOfOnes }: Art, base: string): Pr
   return [{ place: { file }, message: `no layer uses ${shown.join(', ')}${more}` }]
 }
 
-/** Returns whether a path is a folder, or is in it. */
+/** Returns whether a path is a folder or is inside it. */
 const isIn = (path: string, folder: string): boolean => `${path}${sep}`.startsWith(`${folder}${sep}`)
 
 const entriesOf = async (folder: string): Promise<{ name: string; isFolder: boolean }[]> => {

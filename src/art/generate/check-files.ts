@@ -31,7 +31,7 @@ export interface CheckedFiles {
   ones: readonly CheckedOneOfOne[]
 }
 
-/** The image of a one-of-one, which is copied, or scaled and encoded like the other images. */
+/** The image of a one-of-one. It is copied, or scaled and encoded like the other images. */
 export interface CheckedOneOfOne {
   extension: string
   sha256: string
@@ -41,14 +41,14 @@ export interface CheckedOneOfOne {
 interface Found {
   image: ImageFile
   sha256: string
-  /** Null if the file has no size in pixels. */
+  /** The size; null if the file has no size in pixels. */
   size: Size | null
 }
 
-/** Images of one wrong size that an error names, in addition to the first one. */
+/** Maximum number of other images with the same wrong size that an error lists. */
 const LISTED = 4
 
-/** Returns the end of an error about an image of a wrong size that names other images of this size. */
+/** Returns the end of an error about an image of the wrong size: the other images that have this size. */
 function alsoText(others: readonly ImageFile[]): string {
   if (others.length === 0) return ''
   const shown = others.slice(0, LISTED).map(({ file, place }) => `${quoted(file)} (line ${place.line})`)
@@ -59,8 +59,8 @@ function alsoText(others: readonly ImageFile[]): string {
 /**
  * Checks every image that an `art.yaml` names, before any image is made.
  *
- * @throws GdnError `native_missing` without sharp; `invalid_input` with the location in `art.yaml` of the first
- *   problem. All problems are in `details`
+ * @throws GdnError `native_missing` without sharp; `invalid_input` with the location of the first problem in
+ *   `art.yaml`. `details` contains all problems.
  */
 export async function checkFiles(art: Art, fit: Fit | null): Promise<CheckedFiles> {
   const sharp = await loadSharp()
@@ -111,13 +111,13 @@ export async function checkFiles(art: Art, fit: Fit | null): Promise<CheckedFile
   return { sharp, hashes: traits.flatMap((one) => one?.sha256 ?? []), ones }
 }
 
-/** Returns the absolute paths that an `art.yaml` names. They aren't suggested in place of a missing one. */
+/** Returns the absolute paths in an `art.yaml`. Errors don't suggest these paths as replacements for a missing file. */
 function namesIn({ layers, oneOfOnes }: Art): Record<'images' | 'folders', ReadonlySet<string>> {
   const images = [...layers.flatMap(({ traits }) => traits), ...oneOfOnes]
   return { images: new Set(images.map(({ path }) => path)), folders: new Set(layers.map(({ folder }) => folder)) }
 }
 
-/** @throws GdnError `invalid_input` with the location of `folder` in `art.yaml`, if there is no such folder */
+/** @throws GdnError `invalid_input` with the location of `folder` in `art.yaml`, if the folder doesn't exist */
 async function checkFolder({ folder: path, namedFolder }: ArtLayer, named: ReadonlySet<string>): Promise<true> {
   if (namedFolder === null) return true
   const found = await stat(path).catch((error: unknown) => {
@@ -130,7 +130,7 @@ async function checkFolder({ folder: path, namedFolder }: ArtLayer, named: Reado
   throw imageProblem({ ...namedFolder, path }, message, hint)
 }
 
-/** Reads an image. If it is missing, the error names a similar file that `art.yaml` doesn't name. */
+/** Reads an image. If it is missing, the error suggests a similar file that `art.yaml` doesn't name. */
 async function readNamed(image: ImageFile, named: ReadonlySet<string>): Promise<Buffer> {
   return await readImageFile(image).catch(async (error: unknown) => {
     const isMissing = await stat(image.path).then(
@@ -142,7 +142,7 @@ async function readNamed(image: ImageFile, named: ReadonlySet<string>): Promise<
   })
 }
 
-/** @param shown the path as `art.yaml` spells it */
+/** @param shown the path as spelled in `art.yaml` */
 async function missingText(path: string, shown: string, named: ReadonlySet<string>): Promise<string> {
   const folder = dirname(path)
   const names = (await readdir(folder).catch(() => [])).filter((name) => !named.has(join(folder, name)))
@@ -162,7 +162,7 @@ async function checkTrait(sharp: Sharp, image: ImageFile, named: ReadonlySet<str
   return { image, size, sha256: hashOf(bytes) }
 }
 
-/** Checks that a one-of-one is an image. SVG has no size, and only a still image of the types of layers is scaled. */
+/** Checks that a one-of-one is an image. An SVG has no size. Only still images in the formats of layers are scaled. */
 async function checkOneOfOne(
   sharp: Sharp,
   one: OneOfOne,
@@ -180,7 +180,7 @@ async function checkOneOfOne(
   return { image, size, sha256: hashOf(bytes), extension, canScale: still !== null }
 }
 
-/** @throws GdnError `invalid_input` if the file is cut off or damaged, which its header doesn't show */
+/** @throws GdnError `invalid_input` if the file is truncated or damaged, which its header doesn't reveal */
 async function refuseDamage(image: ImageFile): Promise<void> {
   const damage = await damageOf(image.path)
   if (damage !== null) throw imageProblem(image, `can't be decoded: ${damage}`)
@@ -188,7 +188,7 @@ async function refuseDamage(image: ImageFile): Promise<void> {
 
 const hashOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 
-/** Returns the error for images that can't be used, in the order of the file. */
+/** Returns the error for unusable images, in the order of the file. */
 function problemsError(problems: GdnError[]): GdnError {
   const line = ({ place }: GdnError) => place?.line ?? 0
   const issues = problems

@@ -29,12 +29,12 @@ import { withOutputLock } from './output-lock.ts'
 export interface GenerateOptions {
   /** The absolute path of the output folder. */
   out: string
-  /** The NFTs whose images are made. */
+  /** The NFTs whose images to make. */
   items: readonly EditionItem[]
   fit: Fit | null
   threads: number
   signal: AbortSignal
-  /** Formats a line of CSV. */
+  /** Formats a CSV line. */
   csvLine(cells: readonly string[]): string
   /**
    * Returns the HTML of the page about the edition.
@@ -42,23 +42,23 @@ export interface GenerateOptions {
    * @param readImage returns the bytes of an NFT's image
    */
   page(readImage: (item: EditionItem) => Promise<Buffer>): Promise<string>
-  /** Called with the SHA-256 of the image of each trait, before any image is made. */
+  /** Called with the SHA-256 of each trait's image before any image is made. */
   onChecked(hashes: readonly string[]): void
-  /** Called before and after each image. `kept` images were complete before. */
+  /** Called before and after each image. `kept` is the number of images that were already complete. */
   onProgress(progress: { made: number; kept: number; of: number }): void
 }
 
 export interface Generated {
   images: readonly MadeImage[]
-  /** Images whose files an earlier command made. */
+  /** Number of images whose files an earlier command made. */
   kept: number
-  /** Images of one-of-ones that this command copied. */
+  /** Number of one-of-one images that this command copied. */
   copied: number
-  /** The folder that was at this path before; null if there was none, or if it is unchanged. */
+  /** The path of the former output folder; null if there was none or it is unchanged. */
   former: string | null
-  /** The numbers of the images that differ from those of the earlier output folder. */
+  /** The numbers of the images that differ from those in the earlier output folder. */
   changedImages: ReadonlySet<number>
-  /** Files of the earlier output folder that were changed after they were made, relative to the folder. */
+  /** Files in the earlier output folder that were changed after gdn made them, relative to the folder. */
   edited: readonly string[]
   /** Files and folders in the earlier output folder that gdn didn't write, relative to the folder. */
   added: readonly string[]
@@ -67,8 +67,8 @@ export interface Generated {
 }
 
 /**
- * Makes the images and the manifest of an edition. The output folder appears only when it is complete. Interrupted work
- * remains beside it, and the same call continues it.
+ * Makes the images and the manifest of an edition. The output folder becomes visible only when it is complete.
+ * Interrupted work stays in a folder beside it, so that the same call can continue.
  *
  * @throws GdnError `native_missing`; `invalid_input` with the location in `art.yaml`; `usage`; `run_busy`; `file_error`
  */
@@ -105,7 +105,7 @@ async function generateLocked(edition: Edition, options: GenerateOptions): Promi
     return await done([...earlier.images.values()], { kept: earlier.images.size, former: null })
   }
   const draft = await DraftFolder.open(out, digest)
-  // An earlier command can have been stopped just before it renamed the complete folder.
+  // An earlier command may have stopped just before it renamed the complete folder.
   const complete = await readOutput(draft.path)
   if (complete?.inputs === digest && isUnchanged(await changesOf(draft.path, complete))) {
     const images = [...complete.images.values()]
@@ -156,7 +156,7 @@ function earlierOf(image: MadeImage | undefined, out: string): ImageJob['earlier
   return { path: `${out}/${image.file}`, sha256: image.sha256, pixels: image.pixels }
 }
 
-/** Returns what the files of an edition depend on, except the images of its layers. */
+/** Returns the data on which an edition's files depend, except the images of its layers. */
 function describe({ art, items, seed }: Edition, chosen: readonly EditionItem[]): string {
   const { file: _file, ...content } = art
   const numbers = [chosen[0]?.number, chosen.length]
@@ -170,7 +170,7 @@ function editionText(
   { images, ...rest }: Pick<EditionFile, 'inputs' | 'files' | 'images'>,
 ): string {
   const head: Omit<EditionFile, 'images'> = { gdn: VERSION, sharp: SHARP_VERSION, ...rest, seed, count: items.length }
-  // One line for each image, for diffs.
+  // Write one line for each image, so that diffs are readable.
   const lines = images.map((image) => `    ${JSON.stringify(image)}`).join(',\n')
   return `${JSON.stringify(head, null, 2).slice(0, -2)},\n  "images": [\n${lines}\n  ]\n}\n`
 }

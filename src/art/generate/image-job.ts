@@ -18,41 +18,42 @@ export interface ImageSetup {
 /** An image to make. */
 export interface ImageJob {
   item: EditionItem
-  /** Relative to the folder. */
+  /** The path of the file, relative to the folder. */
   file: string
   /** An image that an earlier command made for this number; null if there is none. */
   earlier: { path: string; sha256: string; pixels: string } | null
-  /** The image of a one-of-one that is copied; null for an image that is drawn. */
+  /** The image of a one-of-one to copy; null if the image is drawn. */
   copied: ImageFile | null
 }
 
-/** An image that was made. */
+/** A finished image. */
 export interface MadeImage {
   number: number
   file: string
   /** SHA-256 of the file, as lower-case hex. */
   sha256: string
-  /** SHA-256 of the pixels before encoding; null for a one-of-one that is copied. */
+  /** SHA-256 of the pixels before encoding; null for a copied one-of-one. */
   pixels: string | null
 }
 
 /** A finished job. */
 export interface JobResult {
   image: MadeImage
-  /** Whether the file is the one that an earlier command made. */
+  /** Whether the file is the same as the one from an earlier command. */
   isUnchanged: boolean
 }
 
 export type MakeImage = (job: ImageJob) => Promise<JobResult>
 
 /**
- * Returns a function that makes an image, and writes and syncs its file.
+ * Returns a function that makes an image, writes its file and syncs the file.
  *
  * @throws GdnError `native_missing`; `invalid_input` with the location in `art.yaml`; `file_error`
  */
 export async function imageMaker({ art, fit, folder }: ImageSetup): Promise<MakeImage> {
   const renderer = await openRenderer(art, { fit, sharp: await loadSharp() })
-  // Several images are made at the same time. New memory for each would cost more than drawing some layers.
+  // Several images are made at the same time. Reuse memory, because allocating it for each image would cost more than
+  // drawing some layers.
   const free: Uint8Array[] = []
   const draw = async ({ item, earlier }: ImageJob) => {
     const data = free.pop() ?? new Uint8Array(renderer.width * renderer.height * 4)
@@ -61,7 +62,7 @@ export async function imageMaker({ art, fit, folder }: ImageSetup): Promise<Make
       const image =
         one === undefined ? await renderer.render(item, data) : await renderer.renderFile({ ...one, file: one.image })
       const pixels = pixelsHash(image)
-      // The encoders of other processors can return other bytes for the same pixels.
+      // Keep an equal earlier file, because encoders on other processors can return other bytes for the same pixels.
       const unchanged = pixels === earlier?.pixels ? await readUnchanged(earlier) : null
       return { bytes: unchanged ?? (await renderer.encode(image)), pixels, isUnchanged: unchanged !== null }
     } finally {
@@ -80,7 +81,7 @@ export async function imageMaker({ art, fit, folder }: ImageSetup): Promise<Make
 /**
  * Writes and syncs a file.
  *
- * @throws errors of the file system with the path
+ * @throws file system errors, which contain the path
  */
 export async function writeSynced(path: string, content: string | Buffer): Promise<void> {
   await namingFile(path, async () => {
@@ -94,7 +95,7 @@ export async function writeSynced(path: string, content: string | Buffer): Promi
   })
 }
 
-/** Reads a file with a known hash. Returns null if it is missing or has changed. */
+/** Reads a file with a known hash; null if the file is missing or has changed. */
 export async function readUnchanged({ path, sha256: expected }: { path: string; sha256: string }) {
   const bytes = await readFile(path).catch(() => null)
   return bytes !== null && sha256(bytes) === expected ? bytes : null

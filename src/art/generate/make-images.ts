@@ -6,24 +6,24 @@ import type { WorkerAnswer } from './worker.ts'
 
 export interface MakeImagesOptions {
   threads: number
-  /** Stops after the images in progress. */
+  /** Stops the work after the images in progress. */
   signal: AbortSignal
   onMade(result: JobResult): Promise<void>
 }
 
 /**
- * The young generation of a thread, in MiB. The bytes of encoded images are freed when it is collected, so that a
- * larger one keeps more of them.
+ * Maximum size of a thread's young generation, in MiB. The memory of encoded images is freed when V8 collects this
+ * generation, so a larger one would hold more images.
  */
 const YOUNG_MIB = 6
 
-/** One image is drawn while another is encoded, so that no processor waits. */
+/** Number of images per thread: one is drawn while another is encoded, so that no processor is idle. */
 const JOBS_PER_THREAD = 2
 
 /**
- * Makes images in worker threads. A single thread is the calling one.
+ * Makes images in worker threads. With a single thread, uses the calling thread.
  *
- * @throws the first error, after which no image is in progress
+ * @throws the first error, when no image is in progress any more
  */
 export async function makeImages(
   setup: ImageSetup,
@@ -39,7 +39,7 @@ export async function makeImages(
     try {
       for (let job = take(); job !== undefined; job = take()) await onMade(await make(job))
     } catch (error) {
-      // Nothing else begins another image.
+      // Empty the queue, so that no other image is started.
       while (!queue.next().done);
       throw error
     }
@@ -62,11 +62,11 @@ type Settle = (result: WorkerAnswer['result'] | Error) => void
 /** A worker thread that makes images. */
 class ImageWorker {
   readonly #worker: Worker
-  /** By the number of the job. */
+  /** The promise callbacks, by job number. */
   readonly #settles = new Map<number, Settle>()
 
   constructor(setup: ImageSetup) {
-    // The program is a file of its own in the bundle, one folder above the chunk with this function.
+    // In the bundle, the worker is a separate file, one folder above the chunk that contains this function.
     this.#worker = new Worker(new URL('../art-worker.cjs', import.meta.url), {
       workerData: setup,
       resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MIB },

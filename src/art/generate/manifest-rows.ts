@@ -1,7 +1,7 @@
 import { manifestCell } from '../../core/spreadsheet-text.ts'
 import type { Art, ArtLayer, EditionItem } from '../types.ts'
 
-/** The rows of the manifest of an edition: a header, and a row for each NFT. */
+/** Returns the manifest rows of an edition: a header, and one row for each NFT. */
 export function manifestRows(
   art: Art,
   items: readonly EditionItem[],
@@ -20,7 +20,7 @@ export function manifestRows(
   return [['id', 'title', 'description', 'image', ...columns.values()], ...rows]
 }
 
-/** Returns the attributes that an NFT shows, by layer or tag. */
+/** Returns the attributes of an NFT, by layer or tag. */
 export function attributesOf(art: Art, { traits, oneOfOne }: EditionItem): Map<string, string> {
   const one = oneOfOne === null ? undefined : art.oneOfOnes[oneOfOne]
   if (one !== undefined) return new Map(one.attributes.map(({ tag, value }) => [tag, value]))

@@ -9,7 +9,7 @@ import { quoted } from '../../core/quoted.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { type MadeImage, readUnchanged, writeSynced } from './image-job.ts'
 
-/** The file in an output folder that lists the images with their hashes. */
+/** The file in an output folder that lists the images and their hashes. */
 export const EDITION_FILE = 'edition.json'
 export const MANIFEST_FILE = 'manifest.csv'
 export const IMAGE_FOLDER = 'images'
@@ -30,7 +30,7 @@ export interface EditionFile {
   /** The SHA-256 of the manifest and of the page, as lower-case hex. */
   files: Readonly<Record<string, string>>
   gdn: string
-  /** The digest of everything that the files depend on. */
+  /** The digest of all data on which the files depend. */
   inputs: string
   sharp: string
   seed: string
@@ -38,13 +38,13 @@ export interface EditionFile {
   images: readonly MadeImage[]
 }
 
-/** Digits of the digest in the name of a draft. */
+/** Number of digits of the digest in the name of a draft. */
 const DIGITS = 12
 const draftName = (out: string, digits: string): string => `.${basename(out)}.${digits}.partial`
 
 /**
- * The folder in which the images are made, beside the output folder. Its name depends on everything that the images
- * depend on, so that a repeated command finds the images that it made before, and no others.
+ * The folder in which the images are made, beside the output folder. Its name depends on all inputs of the images. A
+ * repeated command therefore finds exactly the images that it made before.
  */
 export class DraftFolder {
   readonly path: string
@@ -55,14 +55,14 @@ export class DraftFolder {
     this.path = path
   }
 
-  /** @param inputs the digest of everything that the files depend on */
+  /** @param inputs the digest of all data on which the files depend */
   static async open(out: string, inputs: string): Promise<DraftFolder> {
     const path = join(dirname(out), draftName(out, inputs.slice(0, DIGITS)))
     await mkdir(join(path, IMAGE_FOLDER), { recursive: true })
     return new DraftFolder(out, path)
   }
 
-  /** Returns the complete images that an earlier command made, by number. */
+  /** Returns the complete images that an earlier command made, by NFT number. */
   async made(): Promise<Map<number, MadeImage>> {
     const images = new Map<number, MadeImage>()
     for (const line of (await readText(join(this.path, JOURNAL))).split('\n')) {
@@ -75,7 +75,7 @@ export class DraftFolder {
     return images
   }
 
-  /** Records a complete image. */
+  /** Records a completed image. */
   async record(image: MadeImage): Promise<void> {
     const path = join(this.path, JOURNAL)
     await namingFile(path, () => appendFile(path, `${JSON.stringify(image)}\n`))
@@ -88,7 +88,7 @@ export class DraftFolder {
   }
 
   /**
-   * Renames the folder to the output folder. An existing folder is renamed first, and remains beside it.
+   * Renames the folder to the output folder. First renames an existing output folder, which stays beside the new one.
    *
    * @returns the path of the former folder; null if there was none
    */
@@ -109,8 +109,8 @@ export class DraftFolder {
 }
 
 /**
- * Renames a folder to the first free name such as `drop.before-2`, or deletes it if it is empty. Returns null if no
- * folder was renamed.
+ * Renames a folder to the first free name such as `drop.before-2`. Deletes the folder instead if it is empty. Returns
+ * null if no folder was renamed.
  */
 async function moveAside(out: string): Promise<string | null> {
   if (!(await isThere(out))) return null
@@ -126,12 +126,15 @@ async function moveAside(out: string): Promise<string | null> {
   }
 }
 
-/** File systems allow names of 255 bytes. The names of the draft, the lock and the former folder are longer. */
+/**
+ * Maximum length of the folder's name in bytes. File systems allow 255 bytes, and the names of the draft, the lock and
+ * the former folder are longer.
+ */
 const MAX_NAME = 200
 const FORMER = /\.before-\d+$/
 
 /**
- * Checks that an output folder can be written: it is missing, empty, or an output of this command.
+ * Checks that an output folder can be written. It must be missing, empty, or an output of this command.
  *
  * @throws GdnError `usage`
  */
@@ -179,13 +182,13 @@ const editionFile = z.object({
 /** An output folder that an earlier command made. */
 export interface EarlierOutput {
   inputs: string
-  /** By number. */
+  /** The images, by NFT number. */
   images: Map<number, MadeImage>
   /** The SHA-256 of the manifest and of the page. */
   files: ReadonlyMap<string, string>
 }
 
-/** Reads an output folder. Returns null if there is none. */
+/** Reads an output folder; null if there is none. */
 export async function readOutput(out: string): Promise<EarlierOutput | null> {
   const found = parse(editionFile, await readText(join(out, EDITION_FILE)))
   if (found === null) return null
@@ -199,9 +202,9 @@ export async function readOutput(out: string): Promise<EarlierOutput | null> {
 
 /** The differences between an output folder and its recorded hashes. */
 export interface OutputChanges {
-  /** Files with other content, relative to the folder. */
+  /** Files whose content has changed, relative to the folder. */
   edited: readonly string[]
-  /** Files and folders that gdn didn't write, relative to the folder. Hidden ones don't count. */
+  /** Files and folders that gdn didn't write, relative to the folder. Excludes hidden ones. */
   added: readonly string[]
   /** Whether a file is missing. */
   isIncomplete: boolean
@@ -226,7 +229,7 @@ export async function changesOf(out: string, { files, images }: EarlierOutput): 
   return { edited, added: found.filter((name) => !known.has(name)), isIncomplete }
 }
 
-/** Returns the names in a folder, without hidden ones such as .DS_Store. */
+/** Returns the names in a folder, except hidden ones such as .DS_Store. */
 async function namesIn(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch(() => [])
   return names.filter((name) => !name.startsWith('.')).sort()
@@ -236,13 +239,13 @@ async function namesIn(folder: string): Promise<string[]> {
 export interface Unfinished {
   path: string
   bytes: number
-  /** Whether it changed within the last minute, so that another command may be writing it. */
+  /** Whether it changed within the last minute. If so, another command may still be writing it. */
   isRecent: boolean
 }
 
 const RECENT_MS = 60_000
 
-/** Finds the folders that other unfinished commands for the same output folder left. */
+/** Finds the folders of other unfinished commands for the same output folder. */
 export async function unfinishedFolders(out: string): Promise<Unfinished[]> {
   const parent = dirname(out)
   const start = `.${basename(out)}.`
@@ -260,7 +263,7 @@ export async function unfinishedFolders(out: string): Promise<Unfinished[]> {
 
 const DRAFT_END = new RegExp(`^[0-9a-f]{${DIGITS}}\\.partial$`)
 
-/** Returns the size of a folder's files, and when the last of them changed, in milliseconds since 1970. */
+/** Returns the total size of a folder's files, and the time of the last change, in milliseconds since the epoch. */
 async function contentOf(folder: string): Promise<{ bytes: number; changedAt: number }> {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => [])
   let [bytes, changedAt] = [0, 0]

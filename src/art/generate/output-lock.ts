@@ -7,10 +7,10 @@ import type { RawDatabase } from '../../sqlite/driver.ts'
 import { lockFor } from '../../sqlite/scratch-database.ts'
 
 /**
- * Runs a function while no other process writes the output folder. SQLite uses a lock of the operating system, so it is
- * released however its owner ends. Without SQLite, there is no lock.
+ * Runs a function while no other process writes to the output folder. SQLite uses an operating system lock, which is
+ * released even if the process is killed. Without SQLite, there is no lock.
  *
- * @throws GdnError `run_busy` if another process writes the folder
+ * @throws GdnError `run_busy` if another process is writing to the folder
  */
 export async function withOutputLock<Value>(out: string, act: () => Promise<Value>): Promise<Value> {
   const path = join(dirname(out), `.gdn-${basename(out)}`)
@@ -18,7 +18,7 @@ export async function withOutputLock<Value>(out: string, act: () => Promise<Valu
   try {
     return await act()
   } finally {
-    // Windows can't delete an open file, which then stays.
+    // Windows can't delete a file that is open. In this case, the lock file stays.
     if (lock !== null) await rm(`${path}.lock`, { force: true }).catch(() => {})
     lock?.close()
   }
@@ -29,13 +29,13 @@ async function acquire(path: string, out: string): Promise<RawDatabase | null> {
     createFile(`${path}.lock`)
     const before = await identityOf(`${path}.lock`)
     const lock = open(path, out)
-    // The owner deletes the file. A process that opened the deleted file would lock nothing.
+    // The owner of the lock deletes the file. If another process has opened the deleted file, its lock has no effect.
     if (lock === null || (before !== null && before === (await identityOf(`${path}.lock`)))) return lock
     lock.close()
   }
 }
 
-/** @throws GdnError `file_error` if the file system can't create files, such as /proc, which reports ENOENT */
+/** @throws GdnError `file_error` if the file system doesn't permit new files. For example, /proc reports ENOENT. */
 function createFile(path: string): void {
   try {
     ensurePrivateFile(path)
@@ -50,7 +50,7 @@ function createFile(path: string): void {
 
 const identityOf = async (path: string): Promise<string | null> => await fileIdentity(path).catch(() => null)
 
-/** Returns null if this machine has no SQLite. */
+/** Opens the lock database; null if this machine has no SQLite. */
 function open(path: string, out: string): RawDatabase | null {
   try {
     return lockFor(path, 'another gdn process writes this folder')

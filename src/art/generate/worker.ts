@@ -1,20 +1,21 @@
-// The entry of a worker thread that makes images. It answers each job with its number and the image, or an error.
+// The entry point of a worker thread that makes images. For each job, it responds with the job's number and the image
+// or an error.
 import { parentPort, workerData } from 'node:worker_threads'
 import { GdnError } from '../../core/errors.ts'
 import { fileError } from '../../core/file-error.ts'
 import { type ImageJob, type ImageSetup, imageMaker, type JobResult } from './image-job.ts'
 
 export interface WorkerAnswer {
-  /** The job's. */
+  /** The job's number. */
   number: number
   result: JobResult | WorkerError
 }
 
-/** The parts of a GdnError that pass between threads. */
+/** The fields of a GdnError that are passed between threads. */
 export type WorkerError = Pick<GdnError, 'code' | 'message' | 'hint' | 'place'>
 
 const maker = imageMaker(workerData as ImageSetup)
-// Each job awaits it. Without this, an error before the first job would end the thread.
+// Each job awaits this promise. Without the handler, an error before the first job would end the thread.
 maker.catch(() => {})
 
 parentPort?.on('message', async (job: ImageJob) => {

@@ -4,28 +4,28 @@ import { GdnError, systemCode } from '../../core/errors.ts'
 import { fileError } from '../../core/file-error.ts'
 import { shellWord } from '../../core/shell-word.ts'
 
-/** The folders of a build, and the names of their files. Paths are as messages show them. */
+/** The folders of a build, and the names of their files. The paths are in the form that messages use. */
 export interface BuildFolder {
-  /** The folder that the user named. */
+  /** The folder that the user specified. */
   path: string
   format: 'hashlips' | 'sugar'
   /** The folder of the metadata files. */
   metadata: string
-  /** The folder of the images. It is the one of the metadata, unless there is a folder named `images`. */
+  /** The folder of the images. It is the metadata folder, unless there is a folder named `images`. */
   images: string
-  /** The path of the folder of the images, if HashLips' folder lacks it. */
+  /** The path of the image folder, if it is missing from HashLips' output. */
   missingImages: string | null
-  /** Metadata files in ascending order. Several names can have the same number, such as 1.json and 01.json. */
+  /** Metadata files, in ascending order. Several files can have the same number, such as 1.json and 01.json. */
   numbered: readonly { number: number; name: string }[]
-  /** Names of JSON files that have no number. */
+  /** Names of JSON files without a number. */
   others: readonly string[]
-  /** The list of all metadata, which HashLips writes last. */
+  /** Whether there is a list of all metadata, which HashLips writes last. */
   hasList: boolean
-  /** The metadata of the collection, which sugar uses. */
+  /** Whether there is a file with the collection's metadata, which sugar uses. */
   hasCollection: boolean
-  /** Paths of the folders that are not imported. */
+  /** Paths of folders that aren't imported. */
   ignored: readonly string[]
-  /** All other files in the folder of the images. */
+  /** All other files in the image folder. */
   imageNames: ReadonlySet<string>
 }
 
@@ -37,7 +37,8 @@ const WANTED = 'Pass the build folder of HashLips, or the assets folder of sugar
 /**
  * Finds the metadata and the images that HashLips or sugar wrote.
  *
- * @throws GdnError `invalid_input` if the folder has no metadata; the hint names the folder or command that is meant
+ * @throws GdnError `invalid_input` if the folder has no metadata. The hint names the folder or command that the user
+ * probably meant.
  */
 export async function openBuildFolder(path: string, cwd: string): Promise<BuildFolder> {
   const top = await entriesOf(path, cwd)
@@ -72,7 +73,7 @@ export async function openBuildFolder(path: string, cwd: string): Promise<BuildF
     metadata,
     images,
     numbered,
-    // Forks of HashLips write other lists, whose names begin with an underscore.
+    // Forks of HashLips write other lists. Their names begin with an underscore.
     others: json.filter((name) => !NUMBERED.test(name) && !name.startsWith('_') && name !== COLLECTION),
     hasList,
     hasCollection: json.includes(COLLECTION),

@@ -2,13 +2,13 @@ import { isTraitType, TRAIT_TYPES } from '../../api/traits.ts'
 import { isObject } from '../../core/json.ts'
 import { quoted } from '../../core/quoted.ts'
 
-/** The row of a manifest that metadata becomes. */
+/** A manifest row, converted from metadata. */
 export interface MetadataCells {
-  /** Cells by the name of their column. */
+  /** Cells, by column name. */
   cells: Map<string, string>
-  /** The field of the metadata that each column comes from. */
+  /** The metadata field from which each column comes. */
   fields: Map<string, string>
-  /** Fields that a manifest has no column for. */
+  /** Fields for which manifests have no column. */
   omitted: string[]
   /** Number of attributes without a value. */
   emptyTraits: number
@@ -16,18 +16,18 @@ export interface MetadataCells {
 
 export type Report = (field: string, message: string, hint?: string) => void
 
-/** Fields that HashLips and sugar add, which are no metadata of an NFT on EVM networks. */
+/** Fields that HashLips and sugar add, but that aren't NFT metadata on EVM networks. */
 const OMITTED = new Set([
   ...['dna', 'edition', 'date', 'compiler'],
   ...['symbol', 'seller_fee_basis_points', 'properties', 'collection', 'creators'],
 ])
-/** Returns whether a manifest gets nothing from a field. */
+/** Returns whether a manifest omits a field. */
 export const isOmitted = (field: string): boolean => OMITTED.has(field)
 
-/** Fields that become other columns, or files. */
+/** Fields that are converted to other columns or to files. */
 const NAMED = new Set(['name', 'description', 'attributes', 'image', 'animation_url'])
 
-/** Returns the cells of metadata, without its files. Reports values that a manifest can't have. */
+/** Returns the cells for metadata, except its files. Reports values that a manifest doesn't support. */
 export function metadataCells(metadata: Readonly<Record<string, unknown>>, report: Report): MetadataCells {
   const result: MetadataCells = { cells: new Map(), fields: new Map(), omitted: [], emptyTraits: 0 }
   const set = (column: string, field: string, text: string) => {
@@ -90,7 +90,7 @@ function attributeCells(
       continue
     }
     tags.set(tag.trim(), index)
-    // Marketplaces show a number without a type as they show the type "number".
+    // Marketplaces display a number without a type in the same way as the type "number".
     const type = display === undefined || display === null || display === '' ? typeOf(value) : display
     if (type !== 'string' && !isTraitType(type)) {
       report(`${field}.display_type`, `must be ${TRAIT_TYPES.join(', ')} or missing`)

@@ -3,7 +3,7 @@ import { isObject } from '../../core/json.ts'
 import type { ArtIssue } from '../types.ts'
 import { type BuildFolder, isImageName, LIST } from './build-folder.ts'
 
-/** A metadata file with its number and its content. */
+/** A metadata file, its number and its content. */
 export interface NumberedFile {
   number: number
   file: string
@@ -11,8 +11,8 @@ export interface NumberedFile {
 }
 
 /**
- * Returns a problem of a build whose metadata files or images were renumbered as a whole; null if there is none. Other
- * checks would report it once per file, and each image would be paired with the metadata of another NFT.
+ * Returns a problem if all metadata files or all images of a build were renumbered; null otherwise. Other checks would
+ * report this once per file, and each image would be paired with another NFT's metadata.
  */
 export function renumbered(folder: BuildFolder, files: readonly NumberedFile[]): ArtIssue | null {
   const [first] = files
@@ -42,8 +42,8 @@ export function renumbered(folder: BuildFolder, files: readonly NumberedFile[]):
 }
 
 /**
- * Returns a problem of the list of all metadata whose editions aren't the numbers of the metadata files; null if there
- * is none. HashLips writes the list last, so an interrupted command leaves an older list.
+ * Returns a problem if the editions in the list of all metadata differ from the numbers of the metadata files; null
+ * otherwise. HashLips writes the list last, so an interrupted command leaves an older list.
  */
 export function listProblem(
   folder: BuildFolder,
@@ -91,7 +91,7 @@ function numberOf(name: string): number[] {
   return digits === undefined || !isImageName(name) ? [] : [Number(digits)]
 }
 
-/** Returns the difference that all pairs of numbers have; 0 if they have several, or if the lengths differ. */
+/** Returns the difference that all pairs of numbers have; 0 if the differences vary or the lengths differ. */
 function shiftOf(numbers: readonly number[], others: readonly (number | null)[]): number {
   const [number = 0] = numbers
   const shift = (others[0] ?? number) - number

@@ -13,27 +13,27 @@ import { listProblem, type NumberedFile, renumbered } from './numbering.ts'
 /** An NFT of a build. */
 export interface BuildNft extends Pick<MetadataCells, 'cells' | 'fields'> {
   number: number
-  /** The metadata file, as messages show it. */
+  /** The path of the metadata file, in the form that messages use. */
   file: string
-  /** The prefix of its fields in messages: `[3].` in a list, and otherwise nothing. */
+  /** The prefix of its fields in messages: `[3].` in a list, and an empty string otherwise. */
   within: string
-  /** Files by their column: `image` or `file:animation_url`. */
+  /** Files by column: `image` or `file:animation_url`. */
   files: Map<string, BuildFile>
 }
 
-/** A file of an NFT: a path that is relative to the folder of the command, or a URL. */
+/** A file of an NFT: a path relative to the working directory, or a URL. */
 export type BuildFile = { path: string } | { url: string }
 
 /** The output of HashLips or sugar. */
 export interface Build {
   folder: BuildFolder
-  /** Ordered by number. Those with a problem are missing. */
+  /** The NFTs, ordered by number, without those that have a problem. */
   nfts: readonly BuildNft[]
   issues: readonly ArtIssue[]
-  /** The number of NFTs with each field that a manifest has no column for. */
+  /** The number of NFTs with each field for which manifests have no column. */
   omitted: ReadonlyMap<string, number>
   emptyTraits: number
-  /** Numbers of images that were taken from the folder, although the metadata has a valid URL. */
+  /** Number of images that were taken from the folder although the metadata has a valid URL. */
   localInsteadOfUrl: number
   /** The name in `collection.json`. */
   collection: string | null
@@ -49,7 +49,7 @@ export type ReadText = (path: string, maxBytes: number) => Promise<string>
 export interface ReadBuildOptions {
   cwd: string
   readText: ReadText
-  /** Called after each metadata file. It can throw to stop. */
+  /** Called after each metadata file. It can throw to stop the import. */
   onNft: (done: number) => void
 }
 
@@ -58,9 +58,9 @@ const MAX_LIST_BYTES = 256 * 1024 * 1024
 const URL = /^[a-z][a-z0-9+.-]+:/i
 
 /**
- * Reads the metadata in a folder that HashLips or sugar wrote, and finds the images.
+ * Reads the metadata in a folder from HashLips or sugar, and finds the images.
  *
- * @throws GdnError `invalid_input` if the folder isn't such a folder. Problems of NFTs are in `issues`.
+ * @throws GdnError `invalid_input` if the folder isn't from one of these tools. `issues` contains the problems of NFTs.
  */
 export async function readBuild(path: string, options: ReadBuildOptions): Promise<Build> {
   const folder = await openBuildFolder(path, options.cwd)
@@ -85,7 +85,7 @@ class BuildReader {
   readonly #byDna = new Map<string, string>()
   /** The files with each value of `edition`. */
   readonly #byEdition = new Map<number, Pick<Metadata, 'number' | 'file'>[]>()
-  /** The names of images by their number. */
+  /** The names of images, by number. */
   readonly #numbered = new Map<number, string[]>()
   #emptyTraits = 0
   #localInsteadOfUrl = 0
@@ -176,7 +176,7 @@ class BuildReader {
     this.#issues.push({ place, message, hint })
   }
 
-  /** Returns undefined after a problem, which is reported. */
+  /** Returns the JSON of a file; undefined after a problem, which is reported. */
   async #json(file: string, maxBytes: number): Promise<unknown> {
     try {
       const text = await this.#options.readText(resolve(this.#options.cwd, file), maxBytes)
@@ -206,7 +206,10 @@ class BuildReader {
     })
   }
 
-  /** Returns the entries of the list beside the metadata files, by number. Empty if they don't belong together. */
+  /**
+   * Returns the entries of the list that is beside the metadata files, by number. Returns none if the list doesn't
+   * belong to these files.
+   */
   async #listedIn(files: readonly NumberedFile[]): Promise<ReadonlyMap<number, unknown>> {
     if (!this.#folder.hasList) return new Map()
     const file = join(this.#folder.metadata, LIST)
@@ -222,7 +225,7 @@ class BuildReader {
     return new Map()
   }
 
-  /** Compares a metadata file with its entry in the list. They differ after one of them was edited or replaced. */
+  /** Compares a metadata file with its entry in the list. They differ if one of them was edited or replaced. */
   #compare(value: unknown, listed: unknown, file: string): void {
     if (!isObject(value) || !isObject(listed)) return
     for (const key of new Set([...Object.keys(value), ...Object.keys(listed)])) {
@@ -241,8 +244,8 @@ class BuildReader {
   }
 
   /**
-   * HashLips names a file by its edition, so two files with one edition come from different collections. Reports those
-   * whose name is another number.
+   * Reports metadata files whose name is another number than their edition. HashLips names a file by its edition, so
+   * two files with the same edition come from different collections.
    */
   #checkEditions(): void {
     for (const [edition, files] of this.#byEdition) {
@@ -297,9 +300,9 @@ class BuildReader {
   }
 
   /**
-   * Returns the file that a field names. Without one, returns the image with the number of the NFT.
+   * Returns the file that a field names. If the field names none, returns the image with the NFT's number.
    *
-   * @param number null if only the field counts
+   * @param number the NFT's number; null to use only the field
    */
   async #fileOf(
     value: unknown,
@@ -330,7 +333,7 @@ class BuildReader {
     if (isUsable) return { url: text }
     const { missingImages } = this.#folder
     if (number !== null && missingImages !== null) {
-      // One problem stands for all images.
+      // Report only one problem for all images.
       if (!this.#hasReportedImages) {
         this.#report({ file: missingImages }, "doesn't exist", 'Add the folder with the images of the NFTs.')
       }
@@ -348,7 +351,7 @@ class BuildReader {
     return (this.#numbered.get(number) ?? []).map((name) => join(this.#folder.images, name))
   }
 
-  /** Returns the image whose name ends a URL, such as `ipfs://NewUriToReplace/1.png`. */
+  /** Returns the image whose name is at the end of a URL, such as `ipfs://NewUriToReplace/1.png`. */
   #namedByUrl(url: string): string | null {
     const [, last = ''] = /\/([^/?#]+)(?:[?#].*)?$/.exec(url) ?? []
     return this.#folder.imageNames.has(last) ? join(this.#folder.images, last) : null
@@ -375,7 +378,7 @@ class BuildReader {
   }
 }
 
-/** Returns the first place at which two values differ, and both values as text; null if they are equal. */
+/** Returns the first path at which two values differ, and both values as text; null if they are equal. */
 function differenceOf(
   own: unknown,
   other: unknown,

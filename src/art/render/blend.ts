@@ -1,6 +1,6 @@
 import type { BlendMode } from '../types.ts'
 
-/** An image or a part of one: RGBA, 8 bits each, alpha not premultiplied. */
+/** An image or a part of one, in RGBA with 8 bits per channel. Alpha isn't premultiplied. */
 export interface Pixels {
   width: number
   height: number
@@ -9,7 +9,10 @@ export interface Pixels {
 
 export type Rgba = readonly [red: number, green: number, blue: number, alpha: number]
 
-/** Mixes a channel of the backdrop and of the source, 0 to 1 and not premultiplied: B(cb, cs) of the specification. */
+/**
+ * Mixes a channel of the backdrop and the source, both from 0 to 1 and not premultiplied. This is B(cb, cs) in the
+ * specification.
+ */
 type Mix = (backdrop: number, source: number) => number
 
 const multiply: Mix = (b, s) => b * s
@@ -38,11 +41,11 @@ const MIXES: Record<Exclude<BlendMode, 'normal'>, Mix> = {
 }
 
 /**
- * Blends pixels over others. All numbers are rounded to 32-bit floats when they are stored, and nowhere else, so that
- * the result is the same on every machine.
+ * Blends source pixels over target pixels. Numbers are rounded to 32-bit floats only when they are stored, so the
+ * result is the same on every machine.
  *
  * @param target RGBA from 0 to 1, alpha premultiplied
- * @param source RGBA, 8 bits each, alpha not premultiplied
+ * @param source RGBA with 8 bits per channel, alpha not premultiplied
  * @param length the number of values: 4 for each pixel
  * @param opacity 0 to 1
  */
@@ -94,7 +97,7 @@ const mixRow =
     }
   }
 
-/** Writes pixels of one color, 0 to 255, in the form of a target. */
+/** Writes pixels of a single color to a target. The color's channels are from 0 to 255. */
 export function fillRow(target: Float32Array, length: number, [red, green, blue, alpha]: Rgba): void {
   const opacity = alpha / 255
   for (let at = 0; at < length; at += 4) {
@@ -106,8 +109,8 @@ export function fillRow(target: Float32Array, length: number, [red, green, blue,
 }
 
 /**
- * Writes pixels of a target into an image, rounded to 8 bits. Transparent pixels are black, so that equal images have
- * equal bytes.
+ * Writes target pixels to an image, rounded to 8 bits. Transparent pixels become black, so that equal images have equal
+ * bytes.
  */
 export function roundRow(target: Float32Array, length: number, out: Uint8Array, to: number): void {
   for (let at = 0; at < length; at += 4) {

@@ -4,7 +4,7 @@ import { type LayerImage, MIXED, OPAQUE, TRANSPARENT } from './spans.ts'
 
 export interface Layer {
   image: LayerImage
-  /** 0 to 1. */
+  /** The opacity, from 0 to 1. */
   opacity: number
   blend: BlendMode
 }
@@ -16,7 +16,7 @@ interface Cursor {
   words: Uint32Array
   opacity: number
   blendRow: BlendRow
-  /** Whether an opaque pixel hides everything below it. */
+  /** Whether an opaque pixel of the layer hides everything below it. */
   hides: boolean
   span: number
   kind: number
@@ -25,10 +25,10 @@ interface Cursor {
 }
 
 /**
- * Draws layers over a background, the first at the bottom. Where an opaque pixel hides everything below it, it is
- * copied, which is what blending it would result in.
+ * Draws layers over a background. The first layer is at the bottom. An opaque pixel that hides everything below it is
+ * copied, because blending would have the same result.
  *
- * @param data where the pixels are written. Default: new memory
+ * @param data the memory for the pixels. Default: new memory
  */
 export function composite(
   size: { width: number; height: number },
@@ -75,7 +75,7 @@ export function composite(
   return { width, height, data }
 }
 
-/** Copies pixels. A view for each short run would cost more than the copy. */
+/** Copies pixels. For short runs, creating a view would cost more than the copy. */
 function copyWords(from: Uint32Array, at: number, to: Uint32Array, target: number, length: number): void {
   if (length > 64) to.set(from.subarray(at, at + length), target)
   else for (let index = 0; index < length; index++) to[target + index] = from[at + index] as number
@@ -94,11 +94,11 @@ function nextSpan(cursor: Cursor): void {
   cursor.end = cursor.image.ends[cursor.span] as number
 }
 
-/** Where a pixel of the current span is in the data of the image. */
+/** Returns the offset of a pixel of the current span in the data of the image. */
 const offsetOf = ({ image, span, start }: Cursor, x: number): number =>
   (image.offsets[span] as number) + (x - start) * 4
 
-/** Blends the layers from an opaque one up, or from the background. */
+/** Blends the layers, starting at an opaque one or at the background. */
 function blend(
   row: Float32Array,
   active: readonly Cursor[],

@@ -5,17 +5,20 @@ import { isExecutable } from '../../core/own-command.ts'
 
 export type Sharp = typeof sharpModule
 
-/** The installed version is exactly this one, because another one could decode or scale to other pixels. */
+/**
+ * The exact version of sharp that gdn requires, because another version could decode or scale images to different
+ * pixels.
+ */
 export const SHARP_VERSION = '0.35.5'
 
 const PLATFORMS = 'sharp has builds for Linux, macOS and Windows, on x64 and arm64.'
 
 /**
- * Loads sharp, an optional dependency. Only the decoders of the formats that layers can have are enabled. The main
- * thread calls this before it starts a worker thread that does.
+ * Loads sharp, an optional dependency. Enables only the decoders for the formats that layers can have. The main thread
+ * must call this function before a worker thread does.
  *
- * @param load Default: imports the installed package
- * @throws GdnError `native_missing`, with the command that installs it
+ * @param load loads the module. Default: imports the installed package
+ * @throws GdnError `native_missing` with the command that installs sharp
  */
 export async function loadSharp(
   load: () => Promise<unknown> = importSharp,
@@ -45,15 +48,15 @@ export async function loadSharp(
 const prepared = new WeakSet<Sharp>()
 
 /**
- * Sets the options of libvips once. All threads of a process share them, and while the decoders are set, reading an
- * image in another thread fails. With WASM, each thread has its own copy of libvips.
+ * Sets the options of libvips once. All threads of a process share these options. While the decoders are being set,
+ * reading an image in another thread fails. With WASM, each thread has its own copy of libvips.
  */
 function prepare(sharp: Sharp, isMain: boolean): void {
   if (prepared.has(sharp) || (!isMain && !('emscripten' in sharp.versions))) return
   prepared.add(sharp)
   sharp.block({ operation: ['VipsForeignLoad'] })
   sharp.unblock({ operation: LOADERS })
-  // Images are made at the same time, each by one thread, and no file is read twice within a short time.
+  // Images are made concurrently, each by a single thread, and no file is read twice within a short time.
   sharp.concurrency(1)
   sharp.cache(false)
 }

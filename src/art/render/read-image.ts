@@ -8,7 +8,7 @@ import { sniffContentType } from '../../files/content-type.ts'
 import type { Sharp } from './load-sharp.ts'
 import { type LayerImage, layerImage } from './spans.ts'
 
-/** How an image of another size than the output is scaled, as sharp names it. */
+/** How to scale an image whose size differs from the output. The names are those of sharp. */
 export const FITS = ['contain', 'cover', 'fill'] as const
 export type Fit = (typeof FITS)[number]
 
@@ -17,9 +17,9 @@ export interface Size {
   height: number
 }
 
-/** An image that `art.yaml` names. */
+/** An image named in `art.yaml`. */
 export interface ImageFile {
-  /** As `art.yaml` spells it. */
+  /** The path as spelled in `art.yaml`. */
   file: string
   /** The absolute path. */
   path: string
@@ -27,11 +27,11 @@ export interface ImageFile {
   place: Place
 }
 
-/** The largest image that is decoded: 8,192 × 8,192 pixels take 256 MiB. */
+/** Maximum number of pixels of a decoded image. 8,192 × 8,192 pixels take 256 MiB. */
 const MAX_PIXELS = 8192 * 8192
 const MAX_BYTES = 256 * 1024 * 1024
 
-/** System errors that a path of `art.yaml` causes. Others, such as EMFILE, have nothing to do with the file. */
+/** System errors that a path in `art.yaml` can cause. Others, such as EMFILE, are unrelated to the file. */
 const OF_PATH = new Set(['ELOOP', 'ENOTDIR', 'ENAMETOOLONG', 'EACCES'])
 
 const TYPES = ['image/png', 'image/webp', 'image/jpeg']
@@ -43,7 +43,7 @@ const TYPES = ['image/png', 'image/webp', 'image/jpeg']
  */
 export async function readImageFile(image: ImageFile): Promise<Buffer> {
   try {
-    // Opening a pipe without O_NONBLOCK would block until a process writes to it. Windows doesn't have the flag.
+    // Without O_NONBLOCK, opening a pipe would block until a process writes to it. Windows doesn't have this flag.
     const handle = await open(image.path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
     try {
       const found = await handle.stat()
@@ -64,13 +64,13 @@ export async function readImageFile(image: ImageFile): Promise<Buffer> {
 }
 
 /**
- * Returns the size of an image, as it is shown.
+ * Returns the size of an image as displayed, after any rotation.
  *
- * @throws GdnError `invalid_input` with the location in `art.yaml`: not a PNG, WebP or JPEG image, animated, too large,
- *   or damaged
+ * @throws GdnError `invalid_input` with the location in `art.yaml`, if the file isn't a PNG, WebP or JPEG image, or
+ *   is animated, too large or damaged
  */
 export async function sizeOf(sharp: Sharp, image: ImageFile, bytes: Buffer): Promise<Size> {
-  // The name's extension doesn't count.
+  // Ignore the file name extension.
   const type = sniffContentType(bytes, '')
   if (!TYPES.includes(type)) {
     const found = type.startsWith('image/') ? `is ${type}` : 'is not an image'
@@ -91,7 +91,7 @@ export async function sizeOf(sharp: Sharp, image: ImageFile, bytes: Buffer): Pro
 /**
  * Decodes an image, scales it to the size of the output, and finds its visible pixels.
  *
- * @param fit how to scale an image of another size; null to refuse it
+ * @param fit how to scale an image of another size; null to reject such images
  * @throws GdnError `invalid_input` with the location in `art.yaml`
  */
 export async function decodeImage(
@@ -113,7 +113,7 @@ export async function decodeImage(
   return layerImage({ width, height, data })
 }
 
-/** @param also the end of the message */
+/** @param also text to append to the message */
 export const wrongSize = (image: ImageFile, own: Size, output: Size, also = ''): GdnError =>
   imageProblem(
     image,

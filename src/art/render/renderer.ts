@@ -6,13 +6,13 @@ import { loadSharp, type Sharp } from './load-sharp.ts'
 import { decodeImage, type Fit, type ImageFile, readImageFile, type Size, sizeOf } from './read-image.ts'
 import type { LayerImage } from './spans.ts'
 
-/** Decoded images that a renderer keeps. */
+/** Maximum size of the decoded images in the cache. */
 const CACHE_BYTES = 128 * 1024 * 1024
 
 export interface RenderOptions {
-  /** How images of another size than the output are scaled; null to refuse them. */
+  /** How to scale images whose size differs from the output; null to reject such images. */
   fit: Fit | null
-  /** Default: the installed package. */
+  /** The sharp module. Default: the installed package. */
   sharp?: Sharp
 }
 
@@ -21,17 +21,17 @@ export interface Renderer extends Size {
   /**
    * Returns the decoded image of an NFT that is made from layers.
    *
-   * @param data where the pixels are written, four bytes each. Default: new memory
+   * @param data the memory for the pixels, four bytes each. Default: new memory
    */
   render(item: Pick<EditionItem, 'traits'>, data?: Uint8Array): Promise<Pixels>
-  /** Returns the decoded image of a file, scaled and over the background like an image from layers. */
+  /** Returns the decoded image of a file, scaled and drawn over the background like an image from layers. */
   renderFile(image: ImageFile): Promise<Pixels>
   /** Returns the bytes of an image in the output format. */
   encode(pixels: Pixels): Promise<Buffer>
 }
 
 /**
- * Opens a renderer for the images of `art.yaml`. Reads the size of the first image if `art.yaml` states no size.
+ * Opens a renderer for the images of `art.yaml`. If `art.yaml` specifies no size, reads the size of the first image.
  *
  * @throws GdnError `native_missing` without sharp; `invalid_input` with the location in `art.yaml`
  */
@@ -74,12 +74,15 @@ export const EXTENSIONS: Record<ArtFormat, string> = { png: 'png', webp: 'webp',
 const sizeOfTrait = async (sharp: Sharp, trait: ArtTrait): Promise<Size> =>
   await sizeOf(sharp, trait, await readImageFile(trait))
 
-/** Returns the SHA-256 of an image's size and pixels, as lower-case hex. It doesn't depend on the image's encoding. */
+/** Returns the SHA-256 of an image's size and pixels, as lower-case hex. The hash doesn't depend on the encoding. */
 export function pixelsHash({ width, height, data }: Pixels): string {
   return createHash('sha256').update(`${width}x${height} rgba8\n`).update(data).digest('hex')
 }
 
-/** The decoded images that were used last. An image that several NFTs need at the same time is decoded once. */
+/**
+ * A cache of the most recently used decoded images. If several NFTs need an image at the same time, it is decoded only
+ * once.
+ */
 class ImageCache {
   readonly #images = new Map<ArtTrait, CachedImage>()
   readonly #decode: (trait: ArtTrait) => Promise<LayerImage>
@@ -111,11 +114,11 @@ class ImageCache {
 
 interface CachedImage {
   image: Promise<LayerImage>
-  /** Its size in memory; 0 while it is decoded. */
+  /** The image's size in memory; 0 while it is being decoded. */
   bytes: number
 }
 
-/** Returns the color below all layers. JPEG has no transparency, so white is its default. */
+/** Returns the color below all layers. For JPEG, which has no transparency, the default is white. */
 function colorOf({ output: { background, format } }: Art): Rgba {
   const text = background ?? (format === 'jpeg' ? '#ffffff' : '#00000000')
   const [red = 0, green = 0, blue = 0, alpha = 255] = (text.slice(1).match(/../g) ?? []).map((hex) =>

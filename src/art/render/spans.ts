@@ -1,23 +1,26 @@
 import type { Pixels } from './blend.ts'
 
-/** The property that all pixels of a span share. `MIXED` makes no statement. */
+/** The property that all pixels of a span share. For `MIXED`, there is none. */
 export const TRANSPARENT = 0
 export const MIXED = 1
 export const OPAQUE = 2
 
-/** Shorter runs of equal pixels are a part of mixed ones, so that no image has more spans than are worth it. */
+/**
+ * Minimum length of a run of equal pixels. Shorter runs become part of a mixed span, because more spans would cost more
+ * than they save.
+ */
 const SHORTEST = 16
 
-/** The image of a layer, by the spans of its rows. Only their visible pixels are stored. */
+/** The image of a layer, as spans of its rows. Only the visible pixels are stored. */
 export interface LayerImage {
   /** The index of each row's first span, and the number of spans at the end. */
   rows: Uint32Array
   kinds: Uint8Array
   /** The end of each span in its row. */
   ends: Uint32Array
-  /** Where the pixels of each span begin in `data`. */
+  /** The offset of each span's pixels in `data`. */
   offsets: Uint32Array
-  /** RGBA, 8 bits each, alpha not premultiplied. */
+  /** RGBA with 8 bits per channel, alpha not premultiplied. */
   data: Uint8Array
 }
 
@@ -56,7 +59,7 @@ function pack({ width, height, data }: Pixels, rows: Uint32Array, kinds: readonl
   return { packed, offsets }
 }
 
-/** Appends the spans of a row, which are as long as they can be. */
+/** Appends the spans of a row. Each span is as long as possible. */
 function findSpans(row: Uint8Array, kinds: number[], ends: number[]): void {
   const width = row.length / 4
   const first = ends.length
