@@ -1,6 +1,6 @@
-/** The error of a failed request, with the server's message if there is a response. */
+/** The error of a failed request. It contains the server's message if there was a response. */
 export class ApiError extends Error {
-  /** HTTP status, or 0 without a response. */
+  /** HTTP status; 0 if there was no response. */
   readonly status: number
 
   constructor(status: number, message: string) {
@@ -13,7 +13,10 @@ export class ApiError extends Error {
 type Listener = (error: ApiError) => void
 const listeners = new Set<Listener>()
 
-/** Registers a listener for failed requests, with or without a response. Returns a function that removes it. */
+/**
+ * Registers a listener for failed requests, regardless of whether there was a response. Returns a function that removes
+ * the listener.
+ */
 export function onFailure(listener: Listener): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)
@@ -25,7 +28,7 @@ function failed(error: ApiError): ApiError {
 }
 
 /**
- * Sends a GET for JSON below `/explorer/`.
+ * Sends a GET request for JSON below `/explorer/`.
  *
  * @throws ApiError, or the reason of an abort
  */
@@ -53,7 +56,7 @@ async function ask<Answer>(path: string, init: RequestInit): Promise<Answer> {
   throw failed(new ApiError(response.status, sentenceOf(text) ?? `The server returned HTTP ${response.status}.`))
 }
 
-/** Returns the message of an API error as a sentence, with a capital letter and a full stop. Null for other text. */
+/** Returns the message of an API error as a sentence, with a capital letter and a full stop; null for other text. */
 function sentenceOf(text: string): string | null {
   try {
     const { error } = JSON.parse(text) as { error?: { message?: unknown } }

@@ -19,7 +19,7 @@ import { ThemeSwitch } from './parts/theme-switch.tsx'
 import { type Route, routeOf } from './routes.ts'
 import { maySee, useSession } from './session.ts'
 
-/** Returns the query that requests the events of a route in addition to the overview. */
+/** Returns the query that adds the events of a route to the overview. */
 function eventsOf(route: Route): string {
   switch (route.page) {
     case 'run':
@@ -60,7 +60,7 @@ function PageOf({ route }: { route: Route }) {
   }
 }
 
-/** Restores the scroll position as soon as the page is long enough again. */
+/** Restores the scroll position as soon as the page is long enough. */
 function scrollBack(wanted: number): () => void {
   const end = performance.now() + 3000
   let frame = 0
@@ -98,7 +98,7 @@ export function App() {
     if (isReturning() && wanted > 0) return scrollBack(wanted)
     if (!isFirst.current) {
       scrollTo({ top: 0, behavior: 'instant' })
-      // Tells screen readers that the page has changed.
+      // Focus the main element, so that screen readers notice that the page has changed.
       main.current?.focus({ preventScroll: true })
     }
     return undefined

@@ -1,17 +1,17 @@
-// The script of /docs: the published Swagger UI, with additions for this API.
+// The script of /docs. It extends the published Swagger UI for this API.
 
 const WALLET_PATH = '/v1/wallet/create'
 const SIGNED_URL_PATH = '/api/v1/getpresignedurl'
 const OPENS_WITHIN_MS = 3000
 const KEY_HEADER = ['headers', 'x-api-key']
 
-/** The part of React that is used here. Swagger UI includes React. */
+/** The subset of React that is used here. React is part of Swagger UI. */
 interface React {
   createElement(type: unknown, props: object | null, ...children: unknown[]): unknown
   useState<Value>(first: Value): [Value, (next: Value) => void]
 }
 
-/** The parts of Swagger UI that are used here. */
+/** The subset of Swagger UI that is used here. */
 interface System {
   React: React
   specActions: { changeParam(place: readonly [string, string], name: string, where: string, value: string): void }
@@ -27,7 +27,7 @@ interface Request {
 
 declare const SwaggerUIBundle: (options: object) => unknown
 
-/** Replaces the key in the command to copy with a placeholder, because others may see the screen. */
+/** Replaces the key in the command to copy with a placeholder, because other people may see the screen. */
 const withoutKey: Wrap<{ request: Request }> =
   (original, { React }) =>
   (props) => {
@@ -51,7 +51,7 @@ interface Body {
 
 const pathOf = (url: string | undefined) => new URL(url ?? '', location.href).pathname
 
-/** Returns the signed URL of a response, or null. */
+/** Returns the signed URL in a response; null if there is none. */
 function signedUrlOf(content: unknown): URL | null {
   try {
     const { response } = JSON.parse(String(content)) as { response: { url: string } }
@@ -61,7 +61,7 @@ function signedUrlOf(content: unknown): URL | null {
   }
 }
 
-/** Renders the body of a response. Shows a private key only on request. */
+/** Renders the body of a response. Shows a private key only when the user requests it. */
 const guardedBody: Wrap<Body> = (original, system) => {
   const { React } = system
   const { createElement } = React
@@ -91,7 +91,7 @@ const guardedBody: Wrap<Body> = (original, system) => {
   }
 }
 
-/** Opens the wallet endpoint and fills in the parameters of a signed URL. */
+/** Opens the wallet endpoint and fills in the parameters from a signed URL. */
 function fillIn(signed: URL, { specActions, layoutActions }: System): void {
   for (const [name, value] of signed.searchParams) {
     specActions.changeParam([WALLET_PATH, 'post'], name, 'query', value)
@@ -131,7 +131,7 @@ SwaggerUIBundle({
   displayRequestDuration: true,
   showExtensions: false,
   validatorUrl: null,
-  // Clears a typed key when the page is left.
+  // Forget a typed key when the user leaves the page.
   persistAuthorization: false,
   plugins: [
     {

@@ -4,19 +4,19 @@ const MOMENT = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeStyle
 
 export const count = (value: number) => NUMBERS.format(value)
 
-/** `1 NFT`, `2,000 NFTs` */
+/** Formats a number and its noun, such as `1 NFT` or `2,000 NFTs`. */
 export const counted = (value: number, one: string, many = `${one}s`) => `${count(value)} ${value === 1 ? one : many}`
 
-/** Groups the decimal digits of a number of any length. Returns other text unchanged. */
+/** Groups the decimal digits of a number, regardless of its length. Returns other text unchanged. */
 export const digits = (text: string) => (/^\d+$/.test(text) ? NUMBERS.format(BigInt(text)) : text)
 
-/** `12.4 MB`, in decimal units, as in file managers. */
+/** Formats a size in decimal units, as file managers do, such as `12.4 MB`. */
 export function bytes(size: number): string {
   if (size < 1000) return counted(size, 'byte')
   const units = ['kB', 'MB', 'GB', 'TB']
   let value = size / 1000
   let unit = 0
-  // Compares the rounded value, so that 999.6 kB becomes 1.0 MB.
+  // Compare the rounded value, so that 999.6 kB becomes 1.0 MB.
   while (unit < units.length - 1 && Math.round(value) >= 1000) {
     value /= 1000
     unit++
@@ -33,7 +33,7 @@ const STEPS: readonly (readonly [seconds: number, unit: Intl.RelativeTimeFormatU
   [Number.POSITIVE_INFINITY, 'year'],
 ]
 
-/** `3 min. ago`, `in 2 hr.`, or the text itself if it isn't a time. */
+/** Formats a time relative to now, such as `3 min. ago` or `in 2 hr.`. Returns text that isn't a time unchanged. */
 export function ago(iso: string, now: number): string {
   const then = Date.parse(iso)
   if (Number.isNaN(then)) return iso
@@ -52,19 +52,19 @@ export function moment(iso: string): string {
   return Number.isNaN(then) ? iso : MOMENT.format(then)
 }
 
-/** Shortens a long ID or address to its beginning and end. */
+/** Shortens a long ID or address to its first and last characters. */
 export function shortened(text: string, head = 6, tail = 4): string {
   const letters = [...text]
   if (letters.length <= head + tail + 3) return text
   return `${letters.slice(0, head).join('')}…${letters.slice(-tail).join('')}`
 }
 
-/** Returns a title, or null if nothing of it is visible. Some titles have only spaces and direction marks. */
+/** Returns a title; null if none of it is visible. Some titles consist only of spaces and direction marks. */
 export function visible(title: string): string | null {
   return /[^\p{C}\p{Z}\p{M}\u115f\u1160\u2800\u3164\uffa0]/u.test(title) ? title : null
 }
 
-/** Formats `polygon-mumbai` as `Polygon Mumbai`. */
+/** Formats a blockchain name, such as `Polygon Mumbai` for `polygon-mumbai`. */
 export const blockchainName = (name: string) =>
   name
     .split('-')
@@ -77,7 +77,7 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   'image/gif': 'gif',
   'image/webp': 'webp',
   'image/avif': 'avif',
-  // An SVG is also a page, but people expect an image. With its extension, it opens in an image viewer.
+  // An SVG is also a web page, but users expect an image. With this extension, it opens in an image viewer.
   'image/svg+xml': 'svg',
   'video/mp4': 'mp4',
   'video/webm': 'webm',
@@ -93,8 +93,8 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns the file name for a download. Only types that are safe to open get their extension: an .html file would run
- * from the disk without our content security policy.
+ * Returns the file name for a download. Only types that are safe to open get their extension. For example, an .html
+ * file would run from the disk without our content security policy.
  */
 export function fileName(cid: string, contentType: string | null): string {
   const type = (contentType ?? '').split(';', 1)[0] ?? ''
@@ -102,7 +102,7 @@ export function fileName(cid: string, contentType: string | null): string {
   return `${cid}.${extension}`
 }
 
-/** Returns an http(s) URL, or null for any other text, because nothing else may become a link. */
+/** Returns an http(s) URL; null for any other text, because only http(s) URLs may become links. */
 export function webAddress(text: string | null): string | null {
   if (text === null) return null
   try {

@@ -14,7 +14,7 @@ export type LiveState = 'connecting' | 'live' | 'lost'
 const NAMES = ['overview', 'run', 'collection', 'nft'] as const
 const FIRST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 8000
-/** An interruption is shown only if it lasts longer. */
+/** Minimum duration in milliseconds of an interruption that is shown. */
 const PATIENCE_MS = 1500
 
 let source: EventSource | undefined
@@ -68,7 +68,7 @@ function open(): void {
 function lost(): void {
   hasBeenLost = true
   patience ??= setTimeout(() => become('lost'), PATIENCE_MS)
-  // Listeners find out the reason, because an invalid key closes the event stream too.
+  // Listeners determine the reason, because an invalid key closes the event stream too.
   for (const listener of onLoss) listener()
   clearTimeout(again)
   again = setTimeout(open, wait)
@@ -83,7 +83,7 @@ function close(): void {
   source = undefined
 }
 
-// Browsers allow six connections per server, so hidden pages close theirs.
+// Browsers permit six connections per server, so hidden pages close their connection.
 function follow(): void {
   if (!running) return
   if (document.visibilityState === 'hidden') {
@@ -123,7 +123,7 @@ function added<Value>(set: Set<Value>, value: Value): () => void {
 
 export const onConnectionLoss = (listener: () => void) => added(onLoss, listener)
 
-/** Calls the listener when the connection is restored, because the page may be out of date. */
+/** Calls the listener when the connection is restored, because the page may then be out of date. */
 export function useBack(listener: () => void): void {
   useEffect(() => added(onBack, listener))
 }
@@ -146,7 +146,7 @@ export function useLiveState(): LiveState {
   return shown
 }
 
-/** Returns the current overview, or undefined until it is loaded. */
+/** Returns the current overview; undefined until it is loaded. */
 export function useOverview(): Overview | undefined {
   const [shown, setShown] = useState(last)
   useEvent('overview', setShown)

@@ -8,10 +8,10 @@ interface Kept {
 const listeners = new Set<() => void>()
 let returning = false
 
-/** Returns whether the page was reached with Back, Forward or a reload, and is therefore restored. */
+/** Returns whether the page was reached with Back, Forward or a reload. If so, its state is restored. */
 export const isReturning = () => returning
 
-/** Returns the scroll position of a restored page, or 0. */
+/** Returns the scroll position of a restored page; 0 for other pages. */
 export const keptScroll = (): number => (returning ? ((history.state as Kept | null)?.y ?? 0) : 0)
 
 function changed(isReturn: boolean): void {
@@ -33,7 +33,7 @@ function keepScroll(): void {
   history.replaceState({ ...(history.state as Kept | null), y: scrollY }, '')
 }
 
-/** Returns the URL of a clicked link within the explorer. Returns null if the browser should handle the click. */
+/** Returns the URL of a clicked link within the explorer; null if the browser should handle the click. */
 function followed(event: MouseEvent): URL | null {
   if (event.defaultPrevented || event.button !== 0) return null
   if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return null
@@ -46,7 +46,7 @@ function followed(event: MouseEvent): URL | null {
 
 let scrollTimer: ReturnType<typeof setTimeout> | undefined
 
-/** Starts to handle the links and the history of the page. */
+/** Starts handling the links and the history of the page. */
 export function startNavigation(): void {
   history.scrollRestoration = 'manual'
   document.addEventListener('click', (event) => {
@@ -66,7 +66,7 @@ export function startNavigation(): void {
     { passive: true },
   )
   addEventListener('pagehide', keepScroll)
-  // After a reload, the page is restored.
+  // A reload also restores the page.
   const [entry] = performance.getEntriesByType('navigation')
   returning = entry instanceof PerformanceNavigationTiming && entry.type !== 'navigate'
 }

@@ -6,15 +6,15 @@ import { useBack } from './live.ts'
 /** Cached responses, by path. */
 const kept = new BoundedMap<unknown>(60)
 
-/** Clears the cache, so that the next account doesn't see data of the previous one. */
+/** Clears the cache, so that the next account doesn't see the previous account's data. */
 export const forgetAll = () => kept.clear()
 
 export interface Resource<Answer> {
-  /** The data. Available immediately if it was loaded before. */
+  /** The data. If it was loaded before, it is available immediately. */
   data: Answer | undefined
   error: ApiError | undefined
   reload: () => void
-  /** Sets the data from another source, such as an event. */
+  /** Replaces the data with data from another source, such as an event. */
   set: (answer: Answer) => void
 }
 

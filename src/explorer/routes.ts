@@ -11,7 +11,7 @@ export type Route =
   | { page: 'go'; q: string }
   | { page: 'unknown' }
 
-/** Returns the page of a URL of this origin. */
+/** Returns the page for a URL of this origin. */
 export function routeOf({ pathname, searchParams }: Pick<URL, 'pathname' | 'searchParams'>): Route {
   const [first = '', second, ...more] = pathname.split('/').filter((part) => part !== '')
   if (more.length > 0) return { page: 'unknown' }

@@ -9,12 +9,12 @@ const RETRY_MS = 2000
 
 export interface SessionState {
   session: ExplorerSession | undefined
-  /** Set if the session can't be loaded. */
+  /** The error if the session can't be loaded. */
   error: ApiError | undefined
   set: (session: ExplorerSession) => void
 }
 
-/** Returns the current session. Reloads it after an outage and when the server rejects the key. */
+/** Returns the current session. Reloads it after an outage, and when the server rejects the key. */
 export function useSession(): SessionState {
   const [session, setSession] = useState<ExplorerSession>()
   const [error, setError] = useState<ApiError>()
@@ -53,5 +53,5 @@ export function useSession(): SessionState {
   return { session, error, set }
 }
 
-/** Whether the viewer has access. */
+/** Returns whether the viewer has access. */
 export const maySee = ({ open, account }: ExplorerSession) => open || account !== null

@@ -5,13 +5,13 @@ import { type Move, moved } from './keys.ts'
 import type { Source } from './source.ts'
 import { Tile, TileBone, type View } from './tile.tsx'
 
-/** Sizes in pixels, as in the style sheet. */
+/** Sizes in pixels, matching the style sheet. */
 const CAPTION = 80
 const LIST_ROW = 64
 const HEADER = 72
 
 const MORE_ROWS = 2
-/** Number of placeholders while the total is unknown. */
+/** Number of placeholder rows while the total is unknown. */
 const ROWS_TO_COME = 3
 /** Scroll speed in pixels per millisecond above which images aren't loaded. */
 const FAST = 5
@@ -19,7 +19,7 @@ const SETTLED_MS = 90
 const IDLE_MS = 160
 
 interface Place {
-  /** Position of the window's top in pixels: in the document (`shown`), and in the whole list (`full`). */
+  /** Position of the window's top edge in pixels: in the document (`shown`), and in the whole list (`full`). */
   shown: number
   full: number
   time: number
@@ -45,9 +45,9 @@ function layoutOf(view: View, width: number): Grid {
 }
 
 /**
- * A gallery of any number of NFTs, which scrolls with the window. Only the NFTs in view and a few around them are in
- * the document. A list that exceeds the browser's layout limit has a reduced height: small steps scroll it pixel by
- * pixel, and the scroll bar in proportion.
+ * A gallery of any number of NFTs that scrolls with the window. Only the NFTs in view and a few around them are in the
+ * document. If a list exceeds the browser's layout limit, its height is reduced: small steps scroll the list pixel by
+ * pixel, and the scroll bar scrolls it in proportion.
  */
 export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }: GalleryProps<Item>) {
   const list = useRef<HTMLUListElement>(null)
@@ -67,7 +67,7 @@ export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }
   const current = useRef({ grid, scale, total, source })
   current.current = { grid, scale, total, source }
 
-  /** Computes the visible range; with `jumped`, the position in the list follows from the scroll bar. */
+  /** Computes the visible range. With `jumped`, derives the position in the list from the scroll bar. */
   const look = useCallback((jumped = false) => {
     const { grid, scale, total, source } = current.current
     const { current: element } = list
@@ -88,7 +88,7 @@ export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }
     if (before.start !== start || before.end !== end || before.shift !== shift || before.isFast !== isFast) draw(0)
   }, [])
 
-  /** Corrects the scroll bar after small steps, and moves the tiles with it. */
+  /** Corrects the scroll bar after small steps, and moves the tiles accordingly. */
   const settle = useCallback(() => {
     const { shown, full } = place.current
     const right = current.current.scale.toShown(full)
@@ -108,7 +108,7 @@ export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }
     setWidth(element.clientWidth)
     return () => observer.disconnect()
   }, [])
-  // Keeps the visible items in view when the number of columns changes.
+  // Keep the visible items in view when the number of columns changes.
   const topItem = useRef(0)
   useLayoutEffect(() => {
     const { current: element } = list
@@ -176,8 +176,7 @@ export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }
   const { start, end, shift, isFast } = span.current
   const indexes = Array.from({ length: Math.max(0, Math.min(end, total) - start) }, (_, n) => start + n)
   const hasFocus = list.current?.contains(document.activeElement) ?? false
-  // The focused item stays in the document, or the focus would be lost; it keeps its order, because moving it also
-  // loses the focus.
+  // Keep the focused item in the document and in its place. Removing or moving it would lose the focus.
   if (hasFocus && focused.current < total) {
     if (focused.current < start) indexes.unshift(focused.current)
     else if (focused.current >= Math.min(end, total)) indexes.push(focused.current)
@@ -224,13 +223,13 @@ export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }
   )
 }
 
-/** Returns the position in the list after the window was scrolled to `shown`. */
+/** Returns the position in the list after the window is scrolled to `shown`. */
 function follow(before: Place, shown: number, scale: Scale, jumped: boolean): number {
   if (scale.shown === scale.full) return shown
   const step = shown - before.shown
   const isSmall = !jumped && Math.abs(step) < 2 * innerHeight
   const next = isSmall ? before.full + step : scale.toFull(shown)
-  // Small steps away from the scroll bar's position must not reach its end before the end of the list.
+  // Small steps that differ from the scroll bar's position must not reach its end before the end of the list.
   const [first, last] = [scale.toShown(0), scale.shown - innerHeight]
   if (shown <= first || shown >= last) return scale.toFull(shown)
   return next
@@ -241,7 +240,7 @@ interface Shown {
   scale: Scale
 }
 
-/** Scrolls the row of an item into view, no farther than needed. */
+/** Scrolls the row of an item into view, but no farther than necessary. */
 function reveal(index: number, { grid, scale }: Shown, { shown, full }: Place): void {
   const top = Math.floor(index / grid.columns) * grid.rowHeight
   const above = top - HEADER - grid.gap

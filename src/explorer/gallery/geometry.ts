@@ -1,11 +1,14 @@
-/** Browsers lay out at most about 17 million pixels. This height is low enough for exact positions. */
+/**
+ * Maximum height of a list in pixels. Browsers lay out at most about 17 million pixels. This height is low enough for
+ * exact positions.
+ */
 const MAX_HEIGHT = 6_000_000
-/** Within this distance from both ends, in pixels, one scrolled pixel moves the list by one pixel. */
+/** Distance from both ends, in pixels, within which one scrolled pixel moves the list by one pixel. */
 const EDGE = 60_000
 
 export interface Grid {
   columns: number
-  /** Height of a row in pixels, including its gap. */
+  /** Height of a row in pixels, including the gap below it. */
   rowHeight: number
   tileWidth: number
   gap: number
@@ -14,10 +17,10 @@ export interface Grid {
 export interface GridOptions {
   /** Available width in pixels. */
   width: number
-  /** Minimum width of a tile. Infinity means one column. */
+  /** Minimum width of a tile in pixels. Infinity means a single column. */
   minTile: number
   gap: number
-  /** Returns the height of a tile of this width. */
+  /** Returns the height of a tile with the given width. */
   heightOf: (tileWidth: number) => number
 }
 
@@ -60,11 +63,11 @@ export function scaleOf(full: number, max = MAX_HEIGHT): Scale {
 
 export interface Span {
   start: number
-  /** Exclusive. */
+  /** The end index (exclusive). */
   end: number
 }
 
-/** Returns the items whose rows are between two positions of the list, plus `moreRows` rows on both sides. */
+/** Returns the items whose rows are between two positions of the list, plus `moreRows` rows before and after them. */
 export function itemsBetween(grid: Grid, total: number, from: number, to: number, moreRows: number): Span {
   const rows = Math.ceil(total / grid.columns)
   const first = Math.max(0, Math.floor(from / grid.rowHeight) - moreRows)
@@ -72,7 +75,7 @@ export function itemsBetween(grid: Grid, total: number, from: number, to: number
   return { start: Math.min(first * grid.columns, total), end: Math.max(0, Math.min(last * grid.columns, total)) }
 }
 
-/** Height of all rows in pixels, without a gap below the last one. */
+/** Returns the height of all rows in pixels, without a gap below the last row. */
 export function heightOf(grid: Grid, total: number): number {
   return total === 0 ? 0 : Math.ceil(total / grid.columns) * grid.rowHeight - grid.gap
 }

@@ -4,7 +4,7 @@ export interface Move {
   rows: number
 }
 
-/** Returns the index that a key moves to, or null if the key doesn't move. */
+/** Returns the index to which a key moves; null if the key doesn't move. */
 export function moved(key: string, from: number, total: number, { columns, rows }: Move): number | null {
   if (total === 0) return null
   const steps: Readonly<Record<string, number>> = {

@@ -12,29 +12,29 @@ import { sourceOf } from './kept-sources.ts'
 import type { View } from './tile.tsx'
 
 const WAIT_MS = 220
-/** Interval between refreshes while NFTs are being minted. */
+/** Interval in milliseconds between refreshes while NFTs are being minted. */
 const REFRESH_MS = 1500
 
 export interface NftListProps<Item extends NftSummary> {
   /** Path of the list, below `/explorer/`. */
   path: string
-  /** Counts by status, if known, which enable a filter by status. */
+  /** Counts by status. If they are known, the list can be filtered by status. */
   counts?: Counts | undefined
   /** Number of deployed NFTs that were burned later. */
   burned?: number | undefined
   label: string
-  /** Whether titles can be searched. */
+  /** Whether the list can be searched by title. */
   searchable?: boolean
   status?: Status | undefined
   noteOf?: (item: Item) => string | undefined
 }
 
-/** The view that was chosen last, in any list. */
+/** The last view that the user chose, in any list. */
 let lastView: View = 'grid'
-/** The filters of each list, which are restored when the user goes back to it. */
+/** The filters of each list. They are restored when the user returns to the list. */
 const filters = new Map<string, { status: Status | ''; q: string }>()
 
-/** A gallery with its controls: a filter by status, a search, and a switch between images and rows. */
+/** A gallery with controls: a status filter, a search field, and a switch between images and rows. */
 export function NftList<Item extends NftSummary>({
   path,
   counts,
@@ -120,10 +120,10 @@ export function NftList<Item extends NftSummary>({
   )
 }
 
-/** An address searches owners; anything else searches titles and token IDs. */
+/** Returns the search parameter: the owner if the text is an address, or else a title or token ID. */
 const sought = (q: string) => (/^(0x[0-9a-f]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})$/i.test(q) ? { owner: q } : { q })
 
-/** Refreshes soon after counts have changed, and periodically while they keep changing. */
+/** Refreshes soon after counts change, and periodically while they keep changing. */
 function useRefresh(counts: Counts | undefined, refresh: () => void): void {
   const text = counts === undefined ? undefined : JSON.stringify(counts)
   const before = useRef(text)

@@ -2,7 +2,7 @@ import { BoundedMap } from '../../core/bounded-map.ts'
 import type { Page } from '../../server/explorer/types.ts'
 
 const PAGE_SIZE = 100
-/** Up to 1,600 items are cached. Items that were dropped from the cache are requested again. */
+/** Maximum number of cached pages, for 1,600 items. Items that are no longer in the cache are requested again. */
 const MAX_PAGES = 16
 const MAX_REQUESTS = 2
 const RETRY_MS = 3000
@@ -11,10 +11,10 @@ export type LoadPage<Item> = (offset: number, limit: number, signal: AbortSignal
 
 /**
  * A long list that is only partly visible. Requests only the visible pages, two at a time. Aborts requests for pages
- * that leave the view, and drops the least recently viewed pages.
+ * that leave the view, and evicts the least recently viewed pages.
  */
 export class Source<Item> {
-  /** Null until the first page is loaded. */
+  /** The total number of items; null until the first page is loaded. */
   total: number | null = null
   error: Error | null = null
   readonly #load: LoadPage<Item>
@@ -22,7 +22,7 @@ export class Source<Item> {
   readonly #requests = new Map<number, AbortController>()
   readonly #listeners = new Set<() => void>()
   #wanted: readonly number[] = [0]
-  /** Incremented with each refresh. A page with an older version may be out of date. */
+  /** Incremented by each refresh. A page with an older version may be out of date. */
   #version = 0
   #retry: ReturnType<typeof setTimeout> | undefined
 
@@ -47,7 +47,7 @@ export class Source<Item> {
     this.#next()
   }
 
-  /** Marks the items as possibly out of date. They stay visible until they are loaded again. */
+  /** Marks the items as possibly out of date. They stay visible until they are reloaded. */
   refresh(): void {
     this.#version++
     this.error = null
@@ -55,7 +55,7 @@ export class Source<Item> {
   }
 
   /**
-   * Subscribes to changes. Without subscribers, nothing is requested.
+   * Subscribes to changes. Nothing is requested without subscribers.
    *
    * @returns the function that unsubscribes
    */

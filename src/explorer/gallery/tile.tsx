@@ -11,7 +11,7 @@ export type View = 'grid' | 'list'
 export interface TileProps {
   nft: NftSummary
   view: View
-  /** Whether the image may load. False while the tile is scrolled past. */
+  /** Whether the image may load. False while the user scrolls past the tile. */
   draws: boolean
   tabIndex?: number
   /** The text below the title, instead of the token ID. */
@@ -58,7 +58,7 @@ export function Tile({ nft, view, draws, tabIndex, note }: TileProps) {
   )
 }
 
-/** A placeholder of an NFT that isn't loaded yet. */
+/** A placeholder for an NFT that isn't loaded yet. */
 export const TileBone = ({ view }: { view: View }) => (
   <span class={`tile ${view} waiting`}>
     <span class="tile-image">

@@ -99,7 +99,7 @@ function Pipeline({ overview, rate }: { overview: Overview; rate: readonly numbe
 const POINTS = 60
 const EVERY_MS = 1000
 
-/** Number of NFTs deployed in each of the last seconds, while the page is open. */
+/** Returns the number of NFTs deployed in each of the last seconds while the page was open. */
 function useRate(): readonly number[] {
   const before = useRef<{ deployed: number; time: number } | undefined>(undefined)
   const [rate, setRate] = useState<readonly number[]>([])
@@ -108,7 +108,7 @@ function useRate(): readonly number[] {
     const last = before.current
     before.current = { deployed, time }
     if (last === undefined) return
-    // No event means no change, so those seconds had none.
+    // An event arrives only after a change, so no NFT was deployed in the seconds without an event.
     const seconds = Math.max(1, Math.round((time - last.time) / EVERY_MS))
     const quiet = Array.from({ length: Math.min(POINTS, seconds - 1) }, () => 0)
     setRate((values) => [...values, ...quiet, Math.max(0, deployed - last.deployed)].slice(-POINTS))

@@ -7,7 +7,7 @@ import { Bone, Failure } from '../parts/notice.tsx'
 import { useResource } from '../resource.ts'
 import { pathTo } from '../routes.ts'
 
-/** Opens the exact match of a text, else its search results. */
+/** Opens the exact match for a text, or else the search results. */
 export function Go({ q }: { q: string }) {
   const { data, error, reload } = useResource<SearchResult>(`search${query({ q: q.trim() })}`)
   useEffect(() => {

@@ -154,7 +154,7 @@ function Collections() {
   )
 }
 
-/** Number of collections, updated live. */
+/** Returns the number of collections, updated live. */
 function useCollectionTotal(): number | undefined {
   const [total, setTotal] = useState<number>()
   useEvent('overview', ({ collections }) => setTotal(totalOf(collections)))

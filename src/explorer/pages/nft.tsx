@@ -190,7 +190,7 @@ function AdjacentNft({ id, name, words }: { id: string | null; name: 'left' | 'r
   )
 }
 
-/** The arrow keys switch between NFTs, unless another element uses them. */
+/** Lets the arrow keys switch between NFTs, unless another element uses these keys. */
 function useArrows(nft: NftFacts | undefined): void {
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -243,7 +243,7 @@ function Files({ nft }: { nft: NftFacts }) {
 
 type Shown = 'stored' | 'sent'
 
-/** The stored metadata file, and the metadata of the last request. */
+/** Shows the stored metadata file and the metadata of the last request. */
 function Metadata({ nft }: { nft: NftFacts }) {
   const [shown, setShown] = useState<Shown | null>(null)
   const { metadata_url: url, metadata_path: path } = nft

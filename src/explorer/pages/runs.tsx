@@ -20,7 +20,7 @@ export function Runs() {
   useEffect(() => {
     if (data !== undefined) setBefore(data)
   }, [data])
-  // The overview has the current state of the latest runs: shown runs are updated from it, new ones are loaded.
+  // The overview contains the current state of the latest runs. Update the shown runs from it, and load new ones.
   useEvent('overview', ({ runs }) => {
     if (data === undefined) return
     const now = new Map(runs.map((run) => [run.run, run]))

@@ -47,7 +47,7 @@ export function Transactions({ transactions }: { transactions: readonly Transact
   )
 }
 
-/** The events of an NFT, latest first. */
+/** The events of an NFT, newest first. */
 export function History({ events }: { events: readonly ExplorerEvent[] }) {
   return (
     <ol class="timeline">

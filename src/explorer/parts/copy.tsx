@@ -3,7 +3,7 @@ import { Icon } from './icon.tsx'
 
 const SHOWN_MS = 1600
 
-/** Copies text with a selection, because pages without HTTPS have no clipboard API. */
+/** Copies text by selecting it, because pages without HTTPS have no clipboard API. */
 function copyBySelection(text: string): boolean {
   const field = document.createElement('textarea')
   field.value = text
@@ -29,7 +29,7 @@ async function copy(text: string): Promise<boolean> {
   }
 }
 
-/** A button that copies `text`; `what` describes it. */
+/** A button that copies `text`. Its label contains `what`. */
 export function Copy({ text, what }: { text: string | (() => string); what: string }) {
   const [state, setState] = useState<'ready' | 'copied' | 'failed'>('ready')
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined)

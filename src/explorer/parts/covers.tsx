@@ -1,7 +1,10 @@
 import type { NftMedia } from '../../server/explorer/types.ts'
 import { Image } from './image.tsx'
 
-/** One image, or four in a square. With two or three, only the first is shown, since they would leave a gap. */
+/**
+ * One image, or four in a square. If there are two or three images, only the first is shown, because more would leave a
+ * gap.
+ */
 export function Covers({ covers }: { covers: readonly NftMedia[] }) {
   const shown = covers.length >= 4 ? covers.slice(0, 4) : covers.slice(0, 1)
   return (

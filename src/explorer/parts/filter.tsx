@@ -1,7 +1,7 @@
 import { Icon } from './icon.tsx'
 
 interface FilterProps {
-  /** Read by screen readers; not visible. */
+  /** The label for screen readers. It isn't visible. */
   label: string
   placeholder: string
   text: string

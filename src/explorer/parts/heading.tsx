@@ -1,10 +1,10 @@
 import { useState } from 'preact/hooks'
 import { Title } from './text.tsx'
 
-/** A longer title is clamped until all of it is requested. */
+/** Maximum length of an unclamped title. A longer one is clamped until the user expands it. */
 const LONG = 120
 
-/** The title of a page, of any length and in any script. */
+/** The title of a page. It may have any length and script. */
 export function Heading({ text }: { text: string }) {
   const [all, setAll] = useState(false)
   const isLong = text.length > LONG || text.split('\n').length > 3

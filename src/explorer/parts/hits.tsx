@@ -20,7 +20,7 @@ export function pathOf(hit: SearchHit): string {
   }
 }
 
-/** Returns all hits, the exact one first and without duplicates. */
+/** Returns all hits without duplicates. The exact match is first. */
 export function hitsOf({ exact, hits }: SearchResult): readonly SearchHit[] {
   if (exact === null) return hits
   const first = pathOf(exact)
@@ -30,7 +30,7 @@ export function hitsOf({ exact, hits }: SearchResult): readonly SearchHit[] {
 const WORDS: Record<SearchHit['kind'], string> = { collection: 'Collection', nft: 'NFT', owner: 'Owner', run: 'Run' }
 const ICONS: Record<SearchHit['kind'], IconName> = { collection: 'grid', nft: 'image', owner: 'owner', run: 'list' }
 
-/** A search hit in one line. */
+/** A search hit on one line. */
 export function Hit({ hit }: { hit: SearchHit }) {
   const { main, more } = wordsOf(hit)
   const media =

@@ -3,9 +3,9 @@ import type { MediaKind, NftMedia } from '../../server/explorer/types.ts'
 import { bytes, count } from '../format.ts'
 import { Icon, type IconName } from './icon.tsx'
 
-/** Maximum number of pixels of an image that is shown automatically. Decoded, it takes 160 MB. */
+/** Maximum number of pixels of an image that is shown automatically. A decoded image of this size takes 160 MB. */
 const MAX_PIXELS = 40_000_000
-/** Maximum file size of such an image if it is an SVG, or if its size in pixels is unknown. */
+/** Maximum file size of an image that is shown automatically if it is an SVG or its size in pixels is unknown. */
 const MAX_BYTES = 32_000_000
 
 const ICONS: Record<MediaKind, IconName> = {
@@ -19,7 +19,7 @@ const ICONS: Record<MediaKind, IconName> = {
 
 export const iconOf = ({ kind }: Pick<NftMedia, 'kind'>): IconName => ICONS[kind]
 
-/** The common name of the type: `PNG`, `SVG`, `MP4`. */
+/** The common name of a file's type, such as `PNG`, `SVG` or `MP4`. */
 export function typeName({ content_type: type, kind }: Pick<NftMedia, 'content_type' | 'kind'>): string {
   const name = (type ?? kind).split(';', 1)[0]?.split('/').pop() ?? kind
   const known: Readonly<Record<string, string>> = {
@@ -42,7 +42,7 @@ export function isHuge({ width, height, size, kind }: NftMedia): boolean {
 export const isImage = (media: NftMedia | null): media is NftMedia & { url: string } =>
   media !== null && media.url !== null && (media.kind === 'image' || media.kind === 'svg')
 
-/** An icon instead of an image. */
+/** An icon that is shown instead of an image. */
 export const Sign = ({ icon, children }: { icon: IconName; children?: string | undefined }) => (
   <span class="sign">
     <Icon name={icon} size={28} />
@@ -50,13 +50,14 @@ export const Sign = ({ icon, children }: { icon: IconName; children?: string | u
   </span>
 )
 
-/** Shown for a file that isn't stored yet, or not stored on this server. */
+/** Shown for a file that isn't stored yet, or that isn't stored on this server. */
 export const NotStored = ({ isFinal }: { isFinal: boolean }) =>
   isFinal ? <Sign icon="broken">Not stored here</Sign> : <Sign icon="clock">Not stored yet</Sign>
 
 /**
- * An image of an NFT, in the box around it. Untrusted content is rendered only with `<img>`, where scripts don't run.
- * An image that can't be rendered is replaced with an icon and its type. A huge image is rendered only with `eager`.
+ * An image of an NFT that fills the surrounding box. Untrusted content is rendered only with `<img>`, in which scripts
+ * don't run. If an image can't be rendered, an icon and the type replace it. A huge image is rendered only with
+ * `eager`.
  */
 export function Image({
   media,
@@ -67,13 +68,13 @@ export function Image({
   media: NftMedia | null
   alt: string
   eager?: boolean
-  /** The NFT is final, so a file that isn't stored will never be. */
+  /** Whether the NFT is final. If so, a file that isn't stored now will never be stored. */
   isFinal?: boolean
 }) {
   const image = useRef<HTMLImageElement>(null)
   const [drawn, setDrawn] = useState('')
   const [broken, setBroken] = useState('')
-  // An image that is scrolled past would otherwise load before visible ones.
+  // Otherwise, an image that the user scrolls past would load before visible ones.
   useEffect(() => {
     const { current } = image
     return () => {

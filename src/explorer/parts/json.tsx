@@ -3,7 +3,7 @@ import { count, counted } from '../format.ts'
 import { Copy } from './copy.tsx'
 import { Icon } from './icon.tsx'
 
-/** Length of text and number of members that are rendered at once: a megabyte in one piece would block the page. */
+/** Maximum text length and number of members to render at once, because a megabyte at once would block the page. */
 const TEXT = 400
 const MORE_TEXT = 20_000
 const MEMBERS = 50

@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 const SHOWN = 600
 const MORE = 20_000
 
-/** Text of any length and script, with line breaks; a long one is expanded on request. */
+/** Text of any length and script, including line breaks. The user can expand long text. */
 export function LongText({ text, class: name }: { text: string; class?: string }) {
   const [shown, setShown] = useState(SHOWN)
   const isCut = text.length > shown + 100

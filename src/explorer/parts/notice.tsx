@@ -15,7 +15,7 @@ export function Empty({ icon, title, children }: { icon: IconName; title: string
   )
 }
 
-/** Shown after an error. */
+/** Shown if loading fails. */
 export function Failure({ error, what, retry }: { error: ApiError; what: string; retry: () => void }) {
   if (error.status === 404) {
     return (
@@ -38,7 +38,7 @@ export function Failure({ error, what, retry }: { error: ApiError; what: string;
   )
 }
 
-/** A placeholder for text that isn't loaded yet, of about the same width. */
+/** A placeholder for text that isn't loaded yet. It has about the width of the text. */
 export const Bone = ({ width, height = '1em' }: { width: string; height?: string }) => (
   <span class="bone" style={{ width, height }} />
 )

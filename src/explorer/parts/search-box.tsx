@@ -13,7 +13,10 @@ const isTyping = (target: EventTarget | null) =>
   target instanceof HTMLElement &&
   (target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName))
 
-/** The search field in the page header, which searches while you type. The arrow keys select, Enter opens. */
+/**
+ * The search field in the page header. It searches while the user types. The arrow keys select a hit, and Enter opens
+ * it.
+ */
 export function SearchBox() {
   const input = useRef<HTMLInputElement>(null)
   const box = useRef<HTMLFormElement>(null)
@@ -57,7 +60,7 @@ export function SearchBox() {
         setFound({ q, result })
         setChosen(-1)
       } catch {
-        // The page shows the server's error; there are no hits to select.
+        // The page shows the server's error. There are no hits to select.
       }
     }, WAIT_MS)
     return () => {

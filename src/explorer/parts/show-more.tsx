@@ -7,7 +7,7 @@ interface ShowMoreProps {
   onMore: () => void
 }
 
-/** A button below a partial list that loads more, with the total. */
+/** A button below a partial list that loads more items. It shows the total. */
 export const ShowMore = ({ page, isLoading, onMore }: ShowMoreProps) =>
   page !== undefined && page.items.length < page.total ? (
     <div class="show-more">

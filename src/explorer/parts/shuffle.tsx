@@ -3,7 +3,7 @@ import { count } from '../format.ts'
 import { stateOf, when } from './shuffle-text.ts'
 import { Ago, Id, Outside } from './text.tsx'
 
-/** How the row of an NFT is drawn, for a buyer, with the parts of the proof. */
+/** Explains to a buyer how the row of an NFT is drawn, and shows the parts of the proof. */
 export function Shuffle({ shuffle, token }: { shuffle: ExplorerShuffle; token: string | null }) {
   const { slot, rows, commitment, seal, round, leaves_path: leaves, is_simulated: isSimulated, beacon } = shuffle
   const isRehearsed = beacon === 'other'

@@ -23,7 +23,7 @@ export const Burned = () => (
 
 export const totalOf = ({ initiated, deployed, failed }: Counts) => initiated + deployed + failed
 
-/** Counts by status, as a bar and as text. Burned NFTs, which were deployed before, are counted separately. */
+/** Counts by status, as a bar and as text. Burned NFTs were deployed before, but are counted separately. */
 export function Progress({ counts, burned = 0, words = true }: { counts: Counts; burned?: number; words?: boolean }) {
   const total = totalOf(counts)
   const parts = [

@@ -4,12 +4,12 @@ import { pathTo } from '../routes.ts'
 import { Copy } from './copy.tsx'
 import { Icon } from './icon.tsx'
 
-/** An unmodified title, isolated from the text direction around it. */
+/** An unmodified title, isolated from the direction of the surrounding text. */
 export function Title({ text }: { text: string }) {
   return visible(text) === null ? <span class="faint">Untitled</span> : <bdi>{text}</bdi>
 }
 
-/** An ID, hash, CID or address: its beginning and end, the full text as a tooltip, and a button to copy it. */
+/** An ID, hash, CID or address: its first and last characters, the full text as a tooltip, and a copy button. */
 export function Id({
   text,
   what,
@@ -44,7 +44,7 @@ export const Owner = ({ address }: { address: string }) => (
   <Id text={address} what="address" href={pathTo.owner(address)} />
 )
 
-/** A link to another server: http(s) only, without a referrer. */
+/** A link to another server. It must be an http(s) URL, and it sends no referrer. */
 export function Outside({ href, children, icon = false }: { href: string | null; children: string; icon?: boolean }) {
   const address = webAddress(href)
   if (address === null) return null

@@ -18,7 +18,7 @@ function choose(theme: Theme): void {
     if (theme === 'auto') localStorage.removeItem('theme')
     else localStorage.setItem('theme', theme)
   } catch {
-    // If storage is blocked, the choice lasts as long as the page.
+    // If storage is blocked, the choice applies until the page is closed.
   }
 }
 

@@ -4,7 +4,7 @@ import { bytes, count, fileName } from '../format.ts'
 import { Icon } from './icon.tsx'
 import { Image, iconOf, isHuge, isImage, NotStored, Sign, typeName } from './image.tsx'
 
-/** The media of an NFT: one in full, and the others to select. */
+/** The media of an NFT: one file in full size, and the others to select. */
 export function Viewer({
   media,
   title,
@@ -12,7 +12,7 @@ export function Viewer({
 }: {
   media: readonly NftMedia[]
   title: string
-  /** The NFT is final, so a file that isn't stored will never be. */
+  /** Whether the NFT is final. If so, a file that isn't stored now will never be stored. */
   isFinal: boolean
 }) {
   const stored = media.filter(({ url }) => url !== null)
@@ -105,7 +105,7 @@ function Offered({ media, children }: { media: NftMedia; children: string }) {
   )
 }
 
-/** Downloads a stored file; it is never opened as a page. */
+/** A link that downloads a stored file. The file is never opened as a page. */
 export function Download({ media, small = false }: { media: NftMedia; small?: boolean }) {
   const { url, cid, content_type: type, size, field } = media
   if (url === null || cid === null) return null
