@@ -4,16 +4,16 @@ import { isInQuotes } from '../core/quotes.ts'
 import { type Blockchain, isEvm } from './blockchains.ts'
 
 const DIGITS = 40
-/** The zero address, which is the owner of a burned token. */
+/** The zero address. It is the owner of burned tokens. */
 export const ZERO_ADDRESS = `0x${'0'.repeat(DIGITS)}`
 const MANGLED_NUMBER = /^\d+([.,]\d+)?[eE]\+?\d+$/
 const PRIVATE_KEY = 'has the length of a private key: if it is one, stop using it'
 const MANGLED = 'is a number, not an address: a spreadsheet seems to have changed it'
 
-/** Matches a name of a name service, such as `vitalik.eth`. */
+/** Matches a name from a name service, such as `vitalik.eth`. */
 const NAME = /^(?=.*\p{L})[\p{L}\p{N}_-]+(?:\.[\p{L}\p{N}_-]+)+$/u
 
-/** Describes a text that isn't an address, such as a mangled number or a name. Returns null if it isn't recognized. */
+/** Describes a text that isn't an address, such as a converted number or a name; null if the text isn't recognized. */
 function otherThanAddress(text: string): string | null {
   if (MANGLED_NUMBER.test(text)) return MANGLED
   if (isInQuotes(text)) return 'is in quotes: remove them'
@@ -24,7 +24,7 @@ const NINE = 0x39
 const SMALL_A = 0x61
 const CASE_STEP = 0x20
 
-/** Number of addresses to hash at which it is worth loading the faster implementation. */
+/** Number of addresses to hash after which the faster implementation is loaded. */
 const FEW = 50
 let hashed = 0
 let loading: Promise<void> | null = null
@@ -39,12 +39,12 @@ const KINDS = Uint8Array.from({ length: 128 }, (_, code) => {
   return /[0-9]/.test(char) ? DIGIT : /[a-f]/.test(char) ? LOWER : /[A-F]/.test(char) ? UPPER : OTHER
 })
 
-// The digits of the last address that `readDigits` scanned: as spelled, and in lower case.
+// The digits of the last address that `readDigits` scanned, as spelled and in lower case.
 const spelt = new Uint8Array(DIGITS)
 const lower = new Uint8Array(DIGITS)
 
 /**
- * Scans the hex digits of an address once and returns which kinds of digit occur, or 0 if it isn't 0x and 40 hex
+ * Scans the hex digits of an address once. Returns which kinds of digit it contains, or 0 if it isn't 0x and 40 hex
  * digits.
  */
 function readDigits(address: string): number {
@@ -62,15 +62,15 @@ function readDigits(address: string): number {
 }
 
 /**
- * Returns the Keccak-256 hash of the last scanned digits, in lower case, as ASCII. Starts to load the faster
- * implementation after enough calls.
+ * Returns the Keccak-256 hash of the last scanned digits, in lower-case ASCII. After enough calls, starts to load the
+ * faster implementation.
  */
 function digitsHash(): Uint8Array {
   if (hashed++ === FEW) loading = useFastKeccak()
   return keccak(lower)
 }
 
-/** Loads the faster implementation. If that fails, for example without WebAssembly, the plain one stays in use. */
+/** Loads the faster implementation. If this fails, for example without WebAssembly, the slower one stays in use. */
 async function useFastKeccak(): Promise<void> {
   try {
     const { createFastKeccak } = await import('../core/fast-keccak.ts')
@@ -80,17 +80,18 @@ async function useFastKeccak(): Promise<void> {
   }
 }
 
-/** Returns whether EIP-55 writes the letter at this position in upper case. */
+/** Returns whether EIP-55 requires an upper-case letter at this position. */
 const isUpperAt = (hash: Uint8Array, i: number): boolean => ((hash[i >> 1] ?? 0) & (i % 2 === 0 ? 0x80 : 0x08)) !== 0
 
 /**
- * Waits for the faster implementation if it is loading, so that a manifest doesn't hash thousands of addresses slowly.
+ * If the faster implementation is loading, waits for it, so that thousands of addresses in a manifest aren't hashed
+ * slowly.
  */
 export async function fastKeccakLoaded(): Promise<void> {
   await loading
 }
 
-/** Returns the EIP-55 spelling of an EVM address. Text that isn't 0x and 40 hex digits is returned unchanged. */
+/** Returns the EIP-55 spelling of an EVM address. Returns text that isn't 0x and 40 hex digits unchanged. */
 export function checksumAddress(address: string): string {
   if (readDigits(address) === 0) return address
   const hash = digitsHash()
@@ -113,14 +114,15 @@ function hasChecksum(): boolean {
 }
 
 /**
- * Returns whether an address is a valid EVM address without upper-case letters, so that it has no checksum to verify.
+ * Returns whether an address is a valid EVM address without upper-case letters. Such an address has no checksum to
+ * verify.
  */
 export function isLowerCaseAddress(address: string): boolean {
   if (address.length !== ZERO_ADDRESS.length || !address.startsWith('0x')) return false
   let kinds = 0
   for (let at = 2; at < ZERO_ADDRESS.length; at++) {
     const kind = KINDS[address.charCodeAt(at)] ?? OTHER
-    // Most addresses with a checksum are ruled out here after a few letters.
+    // This rules out most addresses with a checksum after a few letters.
     if (kind >= UPPER) return false
     kinds |= kind
   }
@@ -128,10 +130,11 @@ export function isLowerCaseAddress(address: string): boolean {
 }
 
 /**
- * Returns why an EVM address is invalid, or null. An address in all lower or all upper case needs no checksum (EIP-55).
+ * Returns why an EVM address is invalid; null if it is valid. An address in all lower case or all upper case has no
+ * checksum (EIP-55).
  */
 export function evmAddressProblem(address: string): string | null {
-  // Check valid addresses first and quickly, because a manifest may have a million of them.
+  // First check for valid addresses, which must be fast, because a manifest may have a million of them.
   const kinds = readDigits(address)
   if (kinds !== 0) {
     if (kinds === DIGIT && address === ZERO_ADDRESS) return 'is the zero address, which has no owner'
@@ -147,7 +150,7 @@ export function evmAddressProblem(address: string): string | null {
   return `must have 40 hex digits after 0x, but has ${address.length - 2}`
 }
 
-/** Returns why a Solana address (32 bytes in base58) is invalid, or null. */
+/** Returns why a Solana address (32 bytes in base58) is invalid; null if it is valid. */
 export function solanaAddressProblem(address: string): string | null {
   const other = otherThanAddress(address)
   if (other !== null) return other
@@ -161,12 +164,12 @@ export function solanaAddressProblem(address: string): string | null {
   }
 }
 
-/** Returns why an address is invalid on a blockchain, or null. */
+/** Returns why an address is invalid on a blockchain; null if it is valid. */
 export function addressProblem(address: string, blockchain: Blockchain): string | null {
   return isEvm(blockchain) ? evmAddressProblem(address) : solanaAddressProblem(address)
 }
 
-/** Returns a blockchain whose addresses have this form: `solana` or, for any other text, an EVM blockchain. */
+/** Returns a blockchain with addresses of this form: `solana`, or an EVM blockchain for any other text. */
 export const blockchainLike = (address: string): Blockchain =>
   /^0x/i.test(address) || solanaAddressProblem(address) !== null ? 'polygon' : 'solana'
 
@@ -175,7 +178,7 @@ export function canonicalAddress(address: string, blockchain: Blockchain): strin
   return isEvm(blockchain) ? checksumAddress(address) : address
 }
 
-/** Returns why a text isn't an address of any blockchain, or null. */
+/** Returns why a text isn't an address on any blockchain; null if it is one. */
 export function anyAddressProblem(address: string): string | null {
   if (/^0x/i.test(address) || address === '') return evmAddressProblem(address)
   if (solanaAddressProblem(address) === null) return null

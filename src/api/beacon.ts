@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-// The copy at the top of node_modules is version 1, which other packages need.
+// The copy in the top-level node_modules is version 1, which other packages need.
 import { bls12_381 } from '@noble/curves-2/bls12-381.js'
 import { GdnError } from '../core/errors.ts'
 import { QUICKNET_TIMES, type RoundTimes } from './shuffle-rule.ts'
@@ -18,7 +18,7 @@ export interface Beacon {
   randomness: Uint8Array
 }
 
-/** The quicknet of drand. */
+/** drand's quicknet. */
 export const QUICKNET: BeaconChain = {
   ...QUICKNET_TIMES,
   publicKey: Buffer.from(
@@ -41,9 +41,9 @@ const pointOf = (round: number) => {
 }
 
 /**
- * Verifies the signature of a round, and returns the round with its randomness.
+ * Verifies the signature of a round. Returns the round and its randomness.
  *
- * @param signature a compressed point of G1. Hostile bytes are allowed
+ * @param signature a compressed point of G1. It may be untrusted.
  * @throws GdnError `verify_failed`
  */
 export function verifyBeacon(chain: BeaconChain, round: number, signature: Uint8Array): Beacon {
@@ -53,11 +53,11 @@ export function verifyBeacon(chain: BeaconChain, round: number, signature: Uint8
   throw new GdnError('verify_failed', `the signature of round ${round} is not by ${name}`)
 }
 
-/** Returns whether a signature of a round is by the beacon. Hostile bytes are allowed. */
+/** Returns whether a signature of a round is from the beacon. The signature may be untrusted. */
 export function isSigned({ publicKey }: BeaconChain, round: number, signature: Uint8Array): boolean {
   if (signature.length !== SIGNATURE_BYTES) return false
   try {
-    // Decoding rejects points that are not on the curve or not in the subgroup, infinity, and other encodings.
+    // Decoding rejects infinity, other encodings, and points that aren't on the curve or in the subgroup.
     const point = bls.Signature.fromBytes(Uint8Array.from(signature))
     point.assertValidity()
     if (point.is0() || !Buffer.from(bls.Signature.toBytes(point)).equals(signature)) return false
@@ -78,7 +78,7 @@ export function isPublicKey(bytes: Uint8Array): boolean {
   }
 }
 
-/** Returns the public key of a secret key of a test beacon. Returns null if it isn't a secret key. */
+/** Returns the public key for a test beacon's secret key; null if the bytes aren't a secret key. */
 export function publicKeyOf(secretKey: Uint8Array): Uint8Array | null {
   try {
     return bls.getPublicKey(Uint8Array.from(secretKey)).toBytes()

@@ -1,7 +1,9 @@
 import { nearest } from '../core/nearest.ts'
 import { KNOWN_NAMES, misspelled } from './blockchains.ts'
 
-/** Returns the hint for an unknown blockchain name: the nearest known name, or all known names if none is near. */
+/**
+ * Returns the hint for an unknown blockchain name: the most similar known name, or all known names if none is similar.
+ */
 export function blockchainHint(name: string): string {
   const near = misspelled(name.toLowerCase()) ?? nearest(name, KNOWN_NAMES)
   return near === undefined ? `Use one of ${KNOWN_NAMES.join(', ')}.` : `Did you mean ${near}?`

@@ -2,8 +2,8 @@ import { distance } from '../core/nearest.ts'
 import { EVM_CHAINS } from './generated/evm-chains.ts'
 
 /**
- * Blockchain names: those that need no configuration, with facts from viem/chains, and those that a backend's operator
- * gives to other EVM networks.
+ * Blockchain names. Some need no configuration, and their data comes from viem/chains. Others are names that a
+ * backend's operator gives to other EVM networks.
  */
 
 export type SolanaBlockchain = 'solana' | 'solana-testnet'
@@ -12,7 +12,7 @@ type KnownEvmBlockchain = keyof typeof EVM_CHAINS
 export type KnownBlockchain = KnownEvmBlockchain | SolanaBlockchain
 
 declare const configured: unique symbol
-/** A name that an operator gave to an EVM network. Only `isBlockchain` returns this type. */
+/** A name that an operator gave to an EVM network. Only `isBlockchain` produces this type. */
 type ConfiguredName = string & { readonly [configured]: true }
 
 export type EvmBlockchain = KnownEvmBlockchain | ConfiguredName
@@ -32,27 +32,27 @@ const SOLANA: Readonly<Record<SolanaBlockchain, BlockchainFacts>> = {
 
 export const KNOWN_EVM_NAMES = Object.keys(EVM_CHAINS) as KnownEvmBlockchain[]
 export const SOLANA_BLOCKCHAINS = Object.keys(SOLANA) as SolanaBlockchain[]
-/** The names that need no configuration. A backend may have more. */
+/** The names that need no configuration. A backend may support others. */
 export const KNOWN_NAMES: readonly KnownBlockchain[] = [...KNOWN_EVM_NAMES, ...SOLANA_BLOCKCHAINS]
 
-/** The pattern of names that an operator can give to an EVM network. */
+/** Matches names that an operator can give to an EVM network. */
 export const OWN_NAME = /^(?!solana)[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])$/
 
 /**
- * Returns whether gdn supports the blockchain without configuration. Other names work only on servers that configure
+ * Returns whether gdn supports the blockchain without configuration. Other names only work on servers that configure
  * them.
  */
 export const isKnownBlockchain = (name: string): name is KnownBlockchain =>
   Object.hasOwn(EVM_CHAINS, name) || Object.hasOwn(SOLANA, name)
 
 /**
- * Returns whether this can be the name of a blockchain on some server. Names that begin with `solana` are reserved. A
- * name close to a known one is rejected, because it is probably misspelled.
+ * Returns whether a blockchain on some server can have this name. Names that begin with `solana` are reserved. A name
+ * similar to a known one is rejected, because it is probably misspelled.
  */
 export const isBlockchain = (name: string): name is Blockchain =>
   isKnownBlockchain(name) || (OWN_NAME.test(name) && misspelled(name) === null)
 
-/** Other names that people use for known networks: the coin, or a former or short name. */
+/** Other names that people use for known networks: coin symbols, former names and short names. */
 const OTHER_NAMES: Readonly<Record<string, KnownBlockchain>> = {
   matic: 'polygon',
   pol: 'polygon',
@@ -66,8 +66,8 @@ const OTHER_NAMES: Readonly<Record<string, KnownBlockchain>> = {
 }
 
 /**
- * Returns the known name that was probably meant, if a name is another name of a known network or has one typing error.
- * Returns null otherwise.
+ * Returns the known name that the user probably meant: the name is another name of a known network, or has one typing
+ * error. Returns null otherwise.
  */
 export const misspelled = (name: string): KnownBlockchain | null =>
   (Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : undefined) ??
@@ -76,18 +76,18 @@ export const misspelled = (name: string): KnownBlockchain | null =>
 
 export const isEvm = (name: Blockchain): name is EvmBlockchain => !Object.hasOwn(SOLANA, name)
 
-/** Returns the facts of a blockchain, or null for a name that an operator configured. */
+/** Returns the data of a blockchain; null for a name that an operator configured. */
 export function blockchainFacts(name: Blockchain): BlockchainFacts | null {
   if (!isEvm(name)) return SOLANA[name]
   return Object.hasOwn(EVM_CHAINS, name) ? { kind: 'evm', ...EVM_CHAINS[name as KnownEvmBlockchain] } : null
 }
 
-/** Returns the EIP-155 chain ID of a blockchain, or null on Solana and for a name that an operator configured. */
+/** Returns the EIP-155 chain ID of a blockchain; null on Solana and for a name that an operator configured. */
 export const chainIdOf = (name: Blockchain): number | null => blockchainFacts(name)?.chainId ?? null
 
-/** Returns the known blockchain with an EIP-155 chain ID, or null. */
+/** Returns the known blockchain with an EIP-155 chain ID; null if there is none. */
 export const blockchainWithId = (chainId: number): KnownBlockchain | null =>
   KNOWN_NAMES.find((name) => chainIdOf(name) === chainId) ?? null
 
-/** Whether a blockchain is known to be a testnet. False for a name that an operator configured. */
+/** Returns whether a blockchain is known to be a testnet. Returns false for a name that an operator configured. */
 export const isTestnet = (name: Blockchain): boolean => blockchainFacts(name)?.testnet === true

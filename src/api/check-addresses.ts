@@ -3,15 +3,15 @@ import { addressProblem, anyAddressProblem } from './address.ts'
 import { type Blockchain, isEvm } from './blockchains.ts'
 
 /**
- * Returns an object-level check that the named fields are addresses of the object's blockchain, or EVM addresses if it
- * has no blockchain. Optional fields may be absent.
+ * Returns an object-level check that the named fields are addresses on the object's blockchain, or EVM addresses if the
+ * object has no blockchain. Optional fields may be absent.
  */
 export const checkAddresses = <Field extends string>(...fields: readonly Field[]) =>
   checkFields(fields, (value) => addressProblem(value, 'polygon'))
 
 /**
- * Like `checkAddresses`, but accepts addresses of any blockchain in an object without a blockchain, because its NFTs
- * may be on Solana.
+ * Like `checkAddresses`, but if the object has no blockchain, accepts addresses of any blockchain, because its NFTs may
+ * be on Solana.
  */
 export const checkAnyAddresses = <Field extends string>(...fields: readonly Field[]) =>
   checkFields(fields, anyAddressProblem)
@@ -43,8 +43,8 @@ function checkFields<Field extends string>(
 }
 
 /**
- * Returns whether an address is valid on the other kind of blockchain: on Solana if the blockchain is EVM, or the
- * reverse.
+ * Returns whether an address is valid on the other kind of blockchain: on Solana if the blockchain is EVM, or on EVM if
+ * it is Solana.
  */
 function isElsewhere(address: string, blockchain: Blockchain): boolean {
   return addressProblem(address, isEvm(blockchain) ? 'solana' : 'polygon') === null

@@ -2,26 +2,29 @@
 export interface AcceptedIds {
   /** The requested NFTs. Empty if the request creates no NFTs. */
   nfts: { nft_gdn_id: string; accepted_date: string }[]
-  /** The transaction of a transfer, another change or a collection. Null for NFTs. */
+  /** The transaction of a transfer, of another change, or of a collection; null for NFTs. */
   transaction_gdn_id: string | null
   accepted_date: string | null
 }
 
 /**
- * Describes an endpoint that creates something. With it, a client ensures that a request takes effect at most once even
- * if the response is lost.
+ * Describes an endpoint that creates something. Clients use this description to ensure that a request takes effect at
+ * most once, even if the response is lost.
  */
 export interface Creation<Request = unknown, Response = unknown> {
-  /** Returns why a response of the right form doesn't prove that the request was accepted, or null if it does. */
+  /** Returns why a well-formed response doesn't prove that the request was accepted; null if it does. */
   problem(request: Request, response: Response): string | null
   accepted(response: Response): AcceptedIds
-  /** The endpoint that returns the status of a response's `transaction_gdn_id`. Null if a response has NFTs instead. */
+  /**
+   * The endpoint that returns the status of a response's `transaction_gdn_id`; null if the response contains NFTs
+   * instead.
+   */
   readonly transactionsFrom: 'getcollections' | 'gettransactions' | null
-  /** Where a request's effect is visible if its outcome is unknown and it can't be repeated. */
+  /** Where a request's effect can be seen if its outcome is unknown and it can't be repeated. */
   readonly effect: VisibleEffect
   /** Hints for a request with an unknown outcome. */
   readonly hints: {
-    /** Hint after a single request. It says what to check before you repeat the request. */
+    /** Hint after a single request. It says what to check before the request is repeated. */
     readonly request: string
     /** Hint after a command that records its request. */
     readonly command: string
@@ -29,17 +32,16 @@ export interface Creation<Request = unknown, Response = unknown> {
 }
 
 /**
- * Where the effect of a request is visible. `collection`: the collection has new NFTs. `owner`: the NFT has a new
+ * Where the effect of a request can be seen. `collection`: the collection has new NFTs. `owner`: the NFT has a new
  * owner. `none`: nowhere, for the given reason.
  */
 export type VisibleEffect = { readonly in: 'collection' | 'owner' } | { readonly in: 'none'; readonly reason: string }
 
-/** The hint of commands that check the outcome of their previous request when you repeat them. */
+/** Hint for commands that check the outcome of their previous request when the user repeats them. */
 export const REPEAT_LATER = 'Run the same command again later. It checks the outcome before it sends anything.'
 
 /**
- * Returns a response body with its accepted NFTs in `nfts`. The v1.2 API of the hosted service lists them in
- * `response`.
+ * Returns a response body whose accepted NFTs are in `nfts`. The hosted service's v1.2 API lists them in `response`.
  */
 export function withNfts(json: unknown): unknown {
   if (typeof json !== 'object' || json === null || 'nfts' in json || !('response' in json)) return json
@@ -82,7 +84,7 @@ interface TransactionResponse {
   response: { transaction_gdn_id: string; accepted_date: string; reference_id?: string | undefined }
 }
 
-/** Returns why a response doesn't prove that a transfer or a collection was accepted, or null if it does. */
+/** Returns why a response doesn't prove that a transfer or a collection was accepted; null if it does. */
 export function transactionProblem(
   request: { reference_id?: string | undefined },
   { response }: TransactionResponse,
@@ -94,7 +96,7 @@ export function transactionProblem(
 const OTHER_REFERENCE = 'the reference ID of another operation'
 
 /**
- * Returns whether the reference ID of a response differs from that of its request. A server without support for
+ * Returns whether the reference ID in a response differs from the one in its request. A server without support for
  * reference IDs returns none.
  */
 const isOther = (returned: string | undefined, asked: string | undefined): boolean =>
@@ -106,7 +108,7 @@ export const acceptedTransaction = ({ response }: TransactionResponse): Accepted
   accepted_date: response.accepted_date,
 })
 
-/** The part of the description that endpoints for changes share. */
+/** The part of the description that is the same for all endpoints that change something. */
 export const startingTransaction = {
   problem: transactionProblem,
   accepted: acceptedTransaction,

@@ -4,8 +4,8 @@ import type { ErrorForm } from './errors.ts'
 import type { Permission } from './permissions.ts'
 
 /**
- * The description of one endpoint for client, server and documentation. All endpoints use POST. The schemas come from
- * zod/mini or from zod, whose schemas have all methods of zod/mini.
+ * Describes an endpoint for the client, the server and the documentation. All endpoints use POST. The schemas are from
+ * zod/mini, or from zod, whose schemas have all methods of zod/mini's.
  */
 export interface Endpoint<
   Request extends z.ZodMiniType = z.ZodMiniType,
@@ -16,7 +16,7 @@ export interface Endpoint<
   readonly name: Name
   readonly path: `/api/v1/${Name}`
   readonly summary: string
-  /** The heading of the endpoint in the API documentation. */
+  /** The group of the endpoint in the API documentation. */
   readonly tag: 'Collections' | 'NFTs' | 'Wallets' | 'Files'
   /**
    * Origin of the endpoint. `reference`: it is in the API reference v1.1 (or v1.2 in `v12`). `extension`: only gdn
@@ -24,20 +24,23 @@ export interface Endpoint<
    */
   readonly origin: 'reference' | 'extension'
   readonly permissions: readonly Permission[]
-  /** Whether all of the permissions are required, or any of them. */
+  /** Whether a key must have all of the permissions or any of them. */
   readonly needs: 'all' | 'any'
   /** Allowed requests per second for each key; null if the reference has no limit. */
   readonly ratePerSecond: number | null
   readonly errorForm: ErrorForm
   /** HTTP status of the response to a request that violates the schema. */
   readonly validationStatus: 400 | 422
-  /** Null if the endpoint creates nothing. Only endpoints that create something honor Idempotency-Key. */
+  /**
+   * Describes what the endpoint creates; null if it creates nothing. Only endpoints that create something honor
+   * Idempotency-Key.
+   */
   readonly creates: Creates
   readonly contentType: 'application/json' | 'multipart/form-data'
   readonly request: Request
   readonly response: Response
   readonly example: { readonly request: z.input<Request>; readonly response: z.input<Response> }
-  /** The differences in the API reference v1.2. Everything else applies to v1.1 and v1.2. */
+  /** The differences in v1.2 of the API reference. Everything else applies to both v1.1 and v1.2. */
   readonly v12: Partial<Pick<Endpoint, 'request' | 'validationStatus' | 'origin' | 'example'>>
 }
 
@@ -50,8 +53,8 @@ type Declaration<Request extends z.ZodMiniType, Response extends z.ZodMiniType, 
   Partial<Omit<Endpoint<Request, Response, Name>, RequiredKey | 'path' | 'creates'>>
 
 /**
- * Defines an endpoint with its path and the defaults: tag NFTs, from the reference, all permissions required, no rate
- * limit, error form A, validation status 400, JSON, no differences in v1.2.
+ * Defines an endpoint with its path and these defaults: tag NFTs, origin `reference`, all permissions required, no rate
+ * limit, error form A, validation status 400, JSON, and no differences in v1.2.
  */
 export function defineEndpoint<
   Request extends z.ZodMiniType,

@@ -1,8 +1,8 @@
 import type { Endpoint } from './endpoint.ts'
 
 /**
- * Loaders of all endpoint contracts: those of the reference first, then the extensions. Building all schemas takes
- * longer than a call on loopback, so each contract is loaded when it is needed.
+ * Loaders of all endpoint contracts, first those of the reference and then the extensions. A contract is loaded only
+ * when needed, because building all schemas takes longer than a call to a local server.
  */
 const CONTRACTS = {
   createnft: async () => (await import('./endpoints/createnft.ts')).createnft,
@@ -48,7 +48,7 @@ export type CreatingEndpoint = {
   [Name in EndpointName]: Contracts[Name]['creates'] extends null ? never : Name
 }[EndpointName]
 
-/** Returns the endpoint of a path such as `/api/v1/getnfts`, with or without a trailing slash. */
+/** Returns the endpoint at a path such as `/api/v1/getnfts`, with or without a trailing slash. */
 export function endpointAt(path: string): EndpointName | undefined {
   return ENDPOINT_NAMES.find((name) => path === `/api/v1/${name}` || path === `/api/v1/${name}/`)
 }

@@ -21,7 +21,7 @@ export type ErrorFormA = z.output<typeof errorFormA>
 export type ErrorFormB = z.output<typeof errorFormB>
 export type ErrorForm = 'A' | 'B'
 
-/** Titles of error form A, as spelled in the API reference and in its section "not shown". */
+/** Titles of error form A, as spelled in the API reference, including its section "not shown". */
 export const TITLES = {
   badRequest: 'Bad Request',
   validation: 'Request Validation Error',
@@ -40,8 +40,8 @@ export const TITLES = {
 } as const
 
 /**
- * Returns form B's errorCode for a title of form A: `Too Many Requests` becomes `TOO_MANY_REQUESTS`. The title of a
- * schema error becomes `VALIDATION_ERROR`.
+ * Converts a title of form A to an errorCode of form B. For example, `Too Many Requests` becomes `TOO_MANY_REQUESTS`.
+ * The title of a schema error becomes `VALIDATION_ERROR`.
  */
 export const errorCodeOf = (title: string): string =>
   title === TITLES.validation ? 'VALIDATION_ERROR' : title.toUpperCase().replaceAll(' ', '_')

@@ -9,7 +9,7 @@ const similar = (name: unknown): string => {
   return near === null ? '' : ` (did you mean ${near}?)`
 }
 
-/** Any blockchain. A backend rejects those that it doesn't serve. */
+/** Any blockchain. A backend rejects blockchains that it doesn't serve. */
 export const blockchain = z.string().pipe(
   z.custom<Blockchain>((name) => typeof name === 'string' && isBlockchain(name), {
     error: ({ input }) => `is not a known blockchain${similar(input)}`,
@@ -40,14 +40,15 @@ export const transactionResponse = z.looseObject({
   ...referenceFields,
 })
 
-/** An API version in a configuration file. YAML reads 1.2 without quotes as a number. */
+/** An API version in a configuration file. YAML parses 1.2 without quotes as a number. */
 export const apiVersion = z.preprocess(
   (value) => (typeof value === 'number' ? String(value) : value),
   z.enum(API_VERSIONS, { error: `must be ${API_VERSIONS.map((version) => `"${version}"`).join(' or ')}` }),
 )
 
 /**
- * Returns the schema of a field that the reference types as a string but shows as a list. A single item becomes a list.
+ * Returns the schema of a field that is a string according to the reference's table, but a list in its sample. A single
+ * item becomes a list.
  */
 export function oneOrMore<Item extends z.core.$ZodType>(item: Item, max: number) {
   return z.preprocess(
@@ -59,7 +60,9 @@ export function oneOrMore<Item extends z.core.$ZodType>(item: Item, max: number)
   )
 }
 
-/** A token ID: a decimal string on EVM chains, a mint address on Solana. JSON numbers would lose digits above 2^53. */
+/**
+ * A token ID: a decimal string on EVM chains, or a mint address on Solana. A JSON number would lose digits above 2^53.
+ */
 export const tokenId = text.check(
   z.regex(/^(0|[1-9][0-9]{0,77}|[1-9A-HJ-NP-Za-km-z]{32,44})$/, {
     error: 'must be a token ID: decimal digits in a string, or a mint address on Solana',

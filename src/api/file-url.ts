@@ -6,12 +6,12 @@ const MAX_LENGTH = 2048
 
 const WEB = /^[hH][tT]{2}[pP][sS]?:\/\/[^\s\\]+$/
 
-/** The forms of file URLs that JSON Schema can express, as regular expressions without ^ and $. */
+/** The forms of file URLs, as far as JSON Schema can express them: regular expressions without ^ and $. */
 export const FILE_URL_FORMS = [IPFS, ARWEAVE, WEB].map(({ source }) => source.slice(1, -1))
 
 /**
- * Returns why the form of a file URL is invalid (API reference v1.1, file_fields), or null. Only a fetch shows whether
- * the content is usable.
+ * Returns why the form of a file URL is invalid (API reference v1.1, file_fields); null if it is valid. Only a fetch
+ * shows whether the content is usable.
  */
 export function fileUrlProblem(url: string): string | null {
   if (url === '') return 'is empty: use an http(s), ipfs or ar URL'

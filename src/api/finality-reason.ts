@@ -1,10 +1,10 @@
 import { count } from '../core/count.ts'
 
-/** Returns why a run's next request waits. Its limit allows more once earlier transactions are final. */
+/**
+ * Returns the reason why a run's next request waits: the limit allows more only when earlier transactions are final.
+ */
 export const finalityReason = (blocks: number): string => `waiting for finality, ${count(blocks, 'block')} left`
 
-/**
- * Returns the reason why a run waits. Returns null if the reason concerns only the next request and nothing is unsent.
- */
+/** Returns the reason why a run waits; null if the reason concerns only the next request and nothing is unsent. */
 export const reasonOfRun = (reason: string | null, hasUnsent: boolean): string | null =>
   !hasUnsent && /^waiting for finality, [0-9]+ blocks? left$/.test(reason ?? '') ? null : reason

@@ -1,7 +1,7 @@
 import { canonicalJson } from '../core/canonical-json.ts'
 import type { NftMetadata } from './metadata.ts'
 
-/** A metadata field whose value differs. A missing value is null. */
+/** A metadata field with different values. A missing value is null. */
 export interface MetadataChange {
   /** Name of the field, such as `title`, `file image` or `attribute level`. */
   field: string
@@ -21,7 +21,7 @@ function fieldsOf({ file_fields, attribute, ...others }: Partial<NftMetadata>): 
   ])
 }
 
-/** Returns the fields that differ: first those of the old metadata, in its order, then those that are new. */
+/** Returns the fields that differ: first those of the old metadata, in their order, and then the new ones. */
 export function metadataChanges(before: Partial<NftMetadata>, after: Partial<NftMetadata>): MetadataChange[] {
   const [old, now] = [fieldsOf(before), fieldsOf(after)]
   return [...new Set([...old.keys(), ...now.keys()])]

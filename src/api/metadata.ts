@@ -4,11 +4,11 @@ import { shortText, text, textProblem } from './text.ts'
 import { isTraitType, parseMaximum, parseTraitValue, TRAIT_TYPES } from './traits.ts'
 
 /**
- * Maximum number of metadata items per NFT: title, description, each file field and each extra key (API reference v1.2,
- * NFT metadata).
+ * Maximum number of metadata items per NFT. The title, the description, each file field and each extra key are items
+ * (API reference v1.2, NFT metadata).
  */
 export const MAX_METADATA_ITEMS = 10
-/** Maximum number of files per NFT. The reference states it as a separate limit (v1.1, Limits). */
+/** Maximum number of files per NFT. This is a separate limit in the reference (v1.1, Limits). */
 export const MAX_FILE_FIELDS = 8
 /**
  * Maximum number of NFTs in one request to a gdn backend. The reference has no limit, so clients of hosted services
@@ -16,7 +16,7 @@ export const MAX_FILE_FIELDS = 8
  */
 export const MAX_NFTS_PER_REQUEST = 1000
 
-// Keys that the ERC-721 metadata file itself uses, and keys that are unsafe in JavaScript.
+// Keys that ERC-721 metadata files use themselves, and keys that are unsafe in JavaScript.
 export const RESERVED_EXTRA = new Set(['name', 'image', 'attributes', 'nft_gdn_id'])
 export const RESERVED_FILE = new Set([
   'name',
@@ -40,7 +40,7 @@ export const fileUrl = text.check((context) => {
 
 export const fileField = z.strictObject({ key, url: fileUrl })
 
-/** A text that may be given as a JSON number if the attribute has a `display_type`. */
+/** A text. If the attribute has a `display_type`, the request may contain a JSON number instead. */
 export const attributeValue = text.check()
 
 export const attributeObject = z.strictObject({
@@ -50,7 +50,7 @@ export const attributeObject = z.strictObject({
   max_value: z.optional(attributeValue),
 })
 
-/** Checks the numbers of a typed trait, and replaces them with their shortest texts. */
+/** Checks the numbers of a typed trait. Replaces them with their shortest decimal texts. */
 function normalizeTrait(given: unknown, context: z.core.ParsePayload): unknown {
   const { display_type: type, value, max_value } = Object(given) as Record<string, unknown>
   if (type === undefined && max_value === undefined) return given
@@ -87,7 +87,7 @@ export function extraKeys(metadata: Readonly<Record<string, unknown>>): string[]
   return Object.keys(metadata).filter((name) => !KNOWN.has(name))
 }
 
-/** Returns the number of metadata items. Attributes don't count, and their number has no limit. */
+/** Returns the number of metadata items. Attributes aren't counted, and their number isn't limited. */
 export const metadataItems = (
   metadata: Readonly<Record<string, unknown>> & { file_fields: readonly unknown[] },
 ): number => 2 + metadata.file_fields.length + extraKeys(metadata).length
@@ -95,8 +95,8 @@ export const metadataItems = (
 const TEXT_FIELDS = 'is not a field of metadata: make each text a key of its own, such as "artist": "E. Tide"'
 
 /**
- * Rejects `__proto__`, which zod drops silently, and field names of other APIs. For those, zod would only reject the
- * value or report another field as missing.
+ * Rejects `__proto__`, which zod omits silently, and field names of other APIs. For these names, zod would only reject
+ * the value, or report that another field is missing.
  */
 function refuseKeys(value: unknown, context: z.core.ParsePayload): unknown {
   if (value === null || typeof value !== 'object') return value
@@ -145,12 +145,12 @@ export const metadataObject = z
     }
   })
 
-/** Metadata of one NFT in createnft and createnfttrans (API reference v1.1, NFT metadata). */
+/** The metadata of an NFT in createnft and createnfttrans (API reference v1.1, NFT metadata). */
 export const nftMetadata = z.preprocess(refuseKeys, metadataObject)
 
 export type NftMetadata = z.output<typeof nftMetadata>
 
-/** The parameter `metadata`: one object or a list. A single object becomes a list. */
+/** The parameter `metadata`: an object or a list. A single object becomes a list. */
 export const nftMetadataList = z.preprocess(
   (value) => (value === undefined || Array.isArray(value) ? value : [value]),
   z.array(nftMetadata).min(1, { error: 'must have at least one metadata object' }),

@@ -1,11 +1,14 @@
 import { distance } from '../core/nearest.ts'
 import { tagProblem } from './tag-problem.ts'
 
-/** Fields for which an extra key may be a typing error. `title` isn't one, because metadata without it is rejected. */
+/**
+ * Fields for which an extra key may be a typing error. `title` isn't among them, because metadata without a title is
+ * rejected.
+ */
 const LONG_KEYS = ['description', 'attribute', 'file_fields']
 const MAX_EDITS = 2
 
-/** A key or tag that would be minted permanently, with its path and the fix. */
+/** A misspelled key or tag, which a mint would make permanent, with its path and the fix. */
 interface Misspelled {
   path: (string | number)[]
   message: string
@@ -13,8 +16,8 @@ interface Misspelled {
 }
 
 /**
- * Returns the first extra key of a request's metadata that looks like a misspelled field, or the first attribute whose
- * tag contains a type. Returns null if there is none.
+ * Returns the first extra key in a request's metadata that resembles a field, or the first attribute whose tag contains
+ * a type; null if there is none.
  */
 export function misspelledKey(request: unknown): Misspelled | null {
   const { metadata = [] } = Object(request) as { metadata?: unknown }
@@ -35,7 +38,7 @@ export function misspelledKey(request: unknown): Misspelled | null {
   return null
 }
 
-/** Returns the first attribute of a metadata object whose tag contains a type, or null. */
+/** Returns the first attribute of a metadata object whose tag contains a type; null if there is none. */
 export function misplacedType(metadata: unknown): Misspelled | null {
   const { attribute } = Object(metadata) as { attribute?: unknown }
   for (const [index, one] of Array.isArray(attribute) ? attribute.entries() : []) {

@@ -1,5 +1,5 @@
 // This schema is in a separate file, because lookups need no other fields, and building a schema takes longer than
-// using it once. This file and its imports use zod/mini for the same reason. It loads in two thirds of the time.
+// using it once. For the same reason, this file and its imports use zod/mini, which loads in two thirds of zod's time.
 import * as z from 'zod/mini'
 import { shortText } from './text.ts'
 
@@ -10,8 +10,8 @@ export const NFT_STATUSES = ['initiated', 'deployed', 'failed'] as const
 const optionalText = z.nullish(z.string())
 
 /**
- * An NFT record (API reference v1.1, NFT). Clients accept any status; gdn backends use NFT_STATUSES. Other servers
- * return null for values that are unknown until the NFT is deployed.
+ * An NFT record (API reference v1.1, NFT). Clients accept any status, but gdn backends use only NFT_STATUSES. Other
+ * servers return null for values that are unknown until the NFT is deployed.
  */
 export const nftRecord = z.looseObject({
   nft_gdn_id: z.string(),
@@ -23,32 +23,40 @@ export const nftRecord = z.looseObject({
   metadata_url: optionalText,
   /** The reason why the NFT is `failed`. Only gdn backends return it. */
   error: optionalText,
-  /** The reason why the NFT is still `initiated`, if its files cause a delay. Only gdn backends return it. */
+  /** The reason why the NFT is still `initiated`, if its files cause the delay. Only gdn backends return it. */
   pending_reason: optionalText,
-  /** Number of the NFT's last update, or 0. This field and all that follow are extensions of gdn backends. */
+  /**
+   * Number of the NFT's last update; 0 if there is none. This field and all that follow are extensions of gdn backends.
+   */
   revision: z.nullish(z.number()),
   /** The NFT's first owner. */
   minted_to: optionalText,
-  /** The ENS name of the owner in the request of the last final transfer, or of the mint. Absent for another owner. */
+  /**
+   * The owner's ENS name, from the request of the last final transfer or of the mint. Absent if the owner has changed
+   * since.
+   */
   receiver_name: optionalText,
   /** Number of final transfers through the API. */
   transfers: z.nullish(z.number()),
-  /** The reference ID of the last update, if it has one. */
+  /** The reference ID of the last update; null if the update has none. */
   revision_reference_id: optionalText,
-  /** The change in progress: an `update` or `freeze` with its reference ID, a `transfer` or a `burn`. */
+  /** The change in progress: an `update` or `freeze` and its reference ID, a `transfer`, or a `burn`. */
   pending_change: z.nullish(z.looseObject({ kind: z.string(), reference_id: optionalText })),
   is_dynamic: z.nullish(z.boolean()),
   is_frozen: z.nullish(z.boolean()),
   burned: z.nullish(z.boolean()),
-  /** Keys of the file fields whose URLs are unchanged in the metadata. Absent if there are none. */
+  /**
+   * Keys of the file fields whose URLs are unchanged in the metadata, because the server doesn't store the files.
+   * Absent if there are none.
+   */
   files_not_stored: z.nullish(z.array(z.string())),
 })
 
 export type NftRecord = z.output<typeof nftRecord>
 
 /**
- * Renames a record's `nft_gdn_ids` to `nft_gdn_id`: some servers use the plural before an NFT is on chain (API
- * reference v1.2).
+ * Renames a record's `nft_gdn_ids` to `nft_gdn_id`. Some servers use the plural until an NFT is on chain (API reference
+ * v1.2).
  */
 export function spellId(record: z.input<typeof nftRecord>): z.input<typeof nftRecord> {
   const { nft_gdn_ids: id } = Object(record) as { nft_gdn_ids?: unknown }

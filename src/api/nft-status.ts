@@ -1,7 +1,7 @@
-// This is in a separate file, because the schema of records needs zod.
+// This set is in a separate file, because the schema of records needs zod.
 const FAILED = new Set(['failed', 'error'])
 
-/** Whether a server's status of an NFT or a transaction means failure. */
+/** Returns whether a server's status of an NFT or a transaction means that it failed. */
 export const hasFailed = (status: string) => FAILED.has(status)
 
 export const isFinal = (status: string) => status === 'deployed' || hasFailed(status)

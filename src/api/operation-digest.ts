@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 import { canonicalJson } from '../core/canonical-json.ts'
 
-/** The metadata of one NFT, as the client sent it. */
+/** The metadata of an NFT, as sent by the client. */
 type Metadata = Readonly<Record<string, unknown>>
 
 /**
- * The receiver of an operation. An ENS name identifies it, if there is one, so that the digest stays the same if the
- * address changes.
+ * The receiver of an operation. If the receiver has an ENS name, the name identifies the receiver, so that the digest
+ * stays the same if the address changes.
  */
 interface Receiver {
   receiver_wallet_address: string
@@ -15,7 +15,7 @@ interface Receiver {
 
 type NewNftFields = Receiver & { metadata: Metadata }
 
-/** The fields that, together with the collection or account, identify an operation of each creating endpoint. */
+/** For each creating endpoint, the fields that identify an operation, together with the collection or account. */
 export interface OperationFields {
   createnft: NewNftFields
   createnfttrans: NewNftFields & { sender_wallet_address?: string | undefined }
@@ -38,7 +38,7 @@ export interface OperationFields {
     enable_api?: boolean | undefined
     enable_transfer?: boolean | undefined
     is_locked?: boolean | undefined
-    /** The following fields have no defaults, so that older digests without them stay valid. */
+    /** The following fields have no defaults, so that older digests without these fields stay valid. */
     dynamic?: true | undefined
     enable_burn?: true | undefined
     royalty_bps?: number | undefined
@@ -51,7 +51,8 @@ export interface OperationFields {
 export type OperationEndpoint = keyof OperationFields
 
 /**
- * Default values of a collection's flags. They make the digest the same whether a flag is omitted or has its default.
+ * Default values of a collection's flags. The digest is therefore the same whether a flag is omitted or has its default
+ * value.
  */
 const DEFAULTS: { readonly [Name in OperationEndpoint]: Partial<OperationFields[Name]> } = {
   createnft: {},
@@ -65,20 +66,19 @@ const DEFAULTS: { readonly [Name in OperationEndpoint]: Partial<OperationFields[
   createcollection: { enable_api: true, enable_transfer: false, is_locked: false },
 }
 
-/** Returns an EVM address in lower case, because its case has no meaning. Other values are unchanged. */
+/** Converts an EVM address to lower case, because its case has no meaning. Returns other values unchanged. */
 const sameCase = (value: unknown) =>
   typeof value === 'string' && /^0x[0-9a-f]{40}$/i.test(value) ? value.toLowerCase() : value
 
 /**
- * Returns the digest of one operation: `v1:` and the hexadecimal SHA-256 hash of its fields in canonical JSON (RFC
- * 8785). The digest doesn't depend on how requests are grouped, the order of keys, white space, or the case of EVM
+ * Returns the digest of an operation: `v1:` and the hexadecimal SHA-256 hash of its fields in canonical JSON (RFC
+ * 8785). The digest doesn't depend on the grouping of requests, the order of keys, white space, or the case of EVM
  * addresses.
  *
- * Servers store digests permanently, so this definition never changes. A new definition gets another version.
+ * Servers store digests permanently, so this definition never changes. A new definition would have another version.
  *
- * @example
- * const metadata = { title: 'Dawn', description: '', file_fields: [] }
- * operationDigest('createnft', { metadata, receiver_wallet_address })
+ * @example const metadata = { title: 'Dawn', description: '', file_fields: [] } operationDigest('createnft', {
+ * metadata, receiver_wallet_address })
  */
 export function operationDigest<Name extends OperationEndpoint>(
   operation: Name,

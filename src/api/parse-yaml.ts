@@ -3,7 +3,7 @@ import type * as z from 'zod'
 import { GdnError, type Place } from '../core/errors.ts'
 import { type FieldIssue, validate } from './validate.ts'
 
-/** A parsed file and the locations of its fields. */
+/** A parsed file, and the locations of its fields. */
 export interface ParsedYaml<Value> {
   value: Value
   /** Returns the location of a field in the file. */
@@ -15,19 +15,19 @@ export interface ParsedYaml<Value> {
  *
  * @param text the content of the file
  * @param file the name of the file, for messages
- * @throws GdnError `invalid_config` with file, line, column and field of the first problem; all problems are in
- *   `details`
+ * @throws GdnError `invalid_config` with the file, line, column and field of the first problem. `details` contains
+ *   all problems.
  */
 export function parseYaml<Schema extends z.ZodType>(schema: Schema, text: string, file: string): z.output<Schema> {
   return parseYamlWithPlaces(schema, text, file).value
 }
 
 /**
- * Like `parseYaml`, for files whose content is checked further after parsing.
+ * Like `parseYaml`, for files whose content needs further checks after parsing.
  *
- * @param isText returns whether a number is kept as the text that the file has, such as 007 or 1.10. Its parameter is
- *   the keys that lead to the number, without the indexes of lists.
- * @throws as `parseYaml`
+ * @param isText returns whether a number keeps its spelling in the file, such as 007 or 1.10. Its parameter contains
+ *   the keys that lead to the number, without list indexes.
+ * @throws GdnError the errors of `parseYaml`
  */
 export function parseYamlWithPlaces<Schema extends z.ZodType>(
   schema: Schema,
@@ -59,9 +59,9 @@ export function parseYamlWithPlaces<Schema extends z.ZodType>(
   }
   visit(document, {
     Pair(_, { key }) {
-      // A key such as 007 is a name, which the number 7 would change.
+      // A key such as 007 is a name. As a number, it would change to 7.
       if (isScalar(key)) key.value = sourceOf(key)
-      // Rejects a key that the schema would silently omit.
+      // Reject this key, which the schema would silently omit.
       if (String(key) !== '__proto__') return
       const place = { ...placeAt((key as Node).range?.[0]), field: '__proto__' }
       throw new GdnError('invalid_config', 'is not a known field', { place })
@@ -91,11 +91,11 @@ export function parseYamlWithPlaces<Schema extends z.ZodType>(
   })
 }
 
-/** Returns the text of a key or value as the file spells it, without quotes. */
+/** Returns the text of a key or value as spelled in the file, without quotes. */
 const sourceOf = ({ source, value }: { source?: string | undefined; value: unknown }): string =>
   typeof value === 'string' ? value : (source ?? String(value))
 
-/** Returns the offset of the tab that indents the line at an offset; null if there is none. */
+/** Returns the offset of the tab that indents the line at the given offset; null if there is none. */
 function indentingTab(text: string, offset: number): number | null {
   const start = text.lastIndexOf('\n', offset - 1) + 1
   const [spaces = ''] = /^ */.exec(text.slice(start)) ?? []
@@ -115,8 +115,8 @@ function readValue(read: () => unknown, file: string): unknown {
 }
 
 /**
- * Returns the offset of an invalid field in the text: of its key if the key is unknown, else of its value, else of its
- * parent.
+ * Returns the offset of an invalid field in the text: the offset of its key if the key is unknown, or else that of its
+ * value or its parent.
  */
 function offsetOf(root: Node | null, { path, code }: Pick<FieldIssue, 'path' | 'code'>): number | undefined {
   let node: Node | null | undefined = root

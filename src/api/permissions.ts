@@ -1,4 +1,4 @@
-/** The permissions of API keys. createnfttrans needs `nft:create` and `nft:transfer`. */
+/** The permissions of API keys. createnfttrans requires both `nft:create` and `nft:transfer`. */
 export const PERMISSIONS = [
   'collection:create',
   'nft:create',
@@ -9,7 +9,7 @@ export const PERMISSIONS = [
   'wallet:create',
 ] as const
 
-/** Permissions for requests that cost something. A key with any of them may limit a run's cost. */
+/** Permissions for requests that cost money. A key with any of them may limit the cost of a run. */
 export const SPENDING_PERMISSIONS = [
   'collection:create',
   'nft:create',

@@ -1,6 +1,9 @@
 import { createHash } from 'node:crypto'
 
-/** Returns the hash that seals a shuffled drop: nothing that is minted after its commitment belongs to the drop. */
+/**
+ * Returns the hash that seals a shuffled drop. NFTs that are minted after the commitment to this hash don't belong to
+ * the drop.
+ */
 export function sealOf(provenance: string): `0x${string}` {
   const hash = createHash('sha256')
     .update('gdn-shuffle-seal-v1')

@@ -4,11 +4,15 @@ import { type Blockchain, isEvm } from './blockchains.ts'
 export const MIN_RECEIVER_NAME_BYTES = 3
 export const MAX_RECEIVER_NAME_BYTES = 255
 
-/** Control characters, white space, marks that change the direction of text, and "/". No normalized name has them. */
+/**
+ * Matches control characters, white space, marks that change the direction of text, and "/". Normalized names don't
+ * contain them.
+ */
 const FORBIDDEN = /[\p{Cc}\p{Bidi_Control}\s/]/u
 
 /**
- * Returns why a text can't be a normalized ENS name, or null. Checks only the form, because the server has no registry.
+ * Returns why a text can't be a normalized ENS name; null if it can. Checks only the form, because the server doesn't
+ * query ENS.
  */
 export function receiverNameProblem(name: string): string | null {
   if (!name.isWellFormed()) return 'has half of a surrogate pair, which is not a character'
@@ -19,7 +23,7 @@ export function receiverNameProblem(name: string): string | null {
   return name.includes('.') ? null : 'must be an ENS name with a dot, such as alice.eth'
 }
 
-/** The normalized ENS name that the receiver's address belongs to. Extension of gdn backends. */
+/** The normalized ENS name of the receiver's address. Extension of gdn backends. */
 const receiverName = z
   .string()
   .check((context) => {
@@ -28,10 +32,10 @@ const receiverName = z
   })
   .meta({ minLength: 2, maxLength: MAX_RECEIVER_NAME_BYTES })
 
-/** The field of requests with a receiver. */
+/** The field for the receiver's name, for requests that have a receiver. */
 export const namedReceiver = { receiver_name: receiverName.optional() }
 
-/** Checks that a request with a receiver's name is for an EVM blockchain. */
+/** Checks that a request with a receiver name is for an EVM blockchain. */
 export function checkReceiverName({
   value: { blockchain, receiver_name },
   issues,

@@ -4,7 +4,7 @@ import { textProblem } from './text.ts'
 export const MAX_REFERENCE_ID_LENGTH = 200
 
 /**
- * The ID that a client chose for an operation, in printable ASCII without spaces. The server stores it permanently.
+ * An ID that a client chose for an operation, in printable ASCII without spaces. The server stores the ID permanently.
  * Extension of gdn backends.
  */
 export const referenceId = z.string().regex(new RegExp(`^[!-~]{1,${MAX_REFERENCE_ID_LENGTH}}$`), {
@@ -20,7 +20,7 @@ export const MAX_REFERENCE_LABEL_LENGTH = 500
 
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}]/u
 
-/** Returns why a text can't be a label of reference IDs, or null. */
+/** Returns why a text can't be a label of reference IDs; null if it can. */
 export function labelProblem(label: string): string | null {
   if (label === '') return 'must not be empty'
   if (label.length > MAX_REFERENCE_LABEL_LENGTH) return `must have at most ${MAX_REFERENCE_LABEL_LENGTH} characters`
@@ -28,7 +28,7 @@ export function labelProblem(label: string): string | null {
 }
 
 /**
- * The drop that a request's reference IDs belong to, such as the path of a manifest. If they already have another
+ * The drop to which a request's reference IDs belong, such as the path of a manifest. If the IDs already have another
  * label, the server rejects the request. Extension of gdn backends.
  */
 export const referenceLabel = z
@@ -39,7 +39,7 @@ export const referenceLabel = z
   })
   .meta({ minLength: 1, maxLength: MAX_REFERENCE_LABEL_LENGTH })
 
-/** The source of a reference ID: the ID of its row, or the row's content. */
+/** The source of a reference ID: the row's ID or the row's content. */
 export const referenceKind = z.enum(['id', 'content'])
 export type ReferenceKind = z.output<typeof referenceKind>
 
@@ -62,7 +62,7 @@ interface NamedNfts {
   reference_kinds?: readonly string[] | undefined
 }
 
-/** Checks that a request has a reference ID and a kind for each NFT, or no IDs or kinds. */
+/** Checks that a request has a reference ID and a kind for each NFT, or none at all. */
 export function checkReferenceIds(context: z.core.ParsePayload<NamedNfts>): void {
   const { metadata, reference_ids: ids, reference_label: label, reference_kinds: kinds } = context.value
   const add = (path: string, message: string, input: unknown) =>
@@ -76,9 +76,9 @@ export function checkReferenceIds(context: z.core.ParsePayload<NamedNfts>): void
   if (kinds !== undefined) add('reference_kinds', 'needs reference_ids', kinds)
 }
 
-/** The fields of a response about an operation that had a reference ID. */
+/** The response fields of an operation that has a reference ID. */
 export const referenceFields = {
   reference_id: referenceId.optional(),
-  /** Whether this request created the object. False if it existed before. */
+  /** Whether this request created the object. False if the object already existed. */
   created: z.boolean().optional(),
 }

@@ -1,11 +1,11 @@
 import type { Blockchain, KnownBlockchain } from './blockchains.ts'
 
-/** A network that was shut down or succeeded by another one. It is still available as an embedded chain. */
+/** A network that was shut down or replaced by a successor. It is still available as an embedded chain. */
 export interface Retired {
-  /** Date when the network was shut down or succeeded, as text. */
+  /** Date when the network was shut down or replaced, as text. */
   since: string
   successor: KnownBlockchain
-  /** Whether some of its nodes may still respond. */
+  /** Whether some nodes of the network may still respond. */
   stillRuns: boolean
 }
 
@@ -16,9 +16,9 @@ const RETIRED: Partial<Record<KnownBlockchain, Retired>> = {
   fantom: { since: 'December 2024', successor: 'sonic', stillRuns: true },
 }
 
-/** Returns how a network was retired, or null if it is in use. */
+/** Returns the retirement of a network; null if the network is in use. */
 export const retirementOf = (name: Blockchain): Retired | null => RETIRED[name as KnownBlockchain] ?? null
 
-/** Returns a sentence on a network's retirement: `polygon-mumbai was shut down in April 2024`. */
+/** Returns a sentence on a network's retirement, such as `polygon-mumbai was shut down in April 2024`. */
 export const retirementText = (name: Blockchain, { since, successor, stillRuns }: Retired): string =>
   stillRuns ? `${name} was succeeded by ${successor} in ${since}` : `${name} was shut down in ${since}`

@@ -1,8 +1,8 @@
-// This is in a separate file, because lookups compare addresses but need no hash function.
+// This function is in a separate file, because lookups compare addresses but need no hash function.
 
 const EVM_ADDRESS = /^0x[0-9a-fA-F]{40}$/
 
-/** Returns whether two addresses of a blockchain are equal. The case of an EVM address is only its checksum. */
+/** Returns whether two addresses on a blockchain are equal. The case of an EVM address is only a checksum. */
 export function sameAddress(a: string, b: string): boolean {
   return a === b || (EVM_ADDRESS.test(a) && EVM_ADDRESS.test(b) && a.toLowerCase() === b.toLowerCase())
 }

@@ -6,17 +6,23 @@ const TYPE = `\\( *(${TRAIT_TYPES.join('|')}) *(?:,[^()]*)?\\)`
 /** Matches a tag such as `(number)Level`. */
 const TYPE_AT_START = new RegExp(`^${TYPE}`, 'i')
 
-/** Matches a tag such as `Level(number)`, whose type is in the wrong place. A unit has a space: `Size (number)`. */
+/**
+ * Matches a tag such as `Level(number)`, in which the type is in the wrong place. A unit follows a space, as in `Size
+ * (number)`.
+ */
 const TYPE_AT_END = new RegExp(`[^\\s(]${TYPE}$`, 'i')
 
-/** Returns why a tag must be a misplaced type or column name, which would be published permanently, or null. */
+/**
+ * Returns why a tag must be a misplaced type or column name, which a mint would make permanent; null if it is a plain
+ * tag.
+ */
 export function tagProblem(tag: string): string | null {
   if (/^attr *[(:]/i.test(tag)) return 'begins like the name of a column'
   const [, first] = TYPE_AT_START.exec(tag) ?? []
   if (first !== undefined) return `begins with "(${first})", but has no type`
   const [, last] = TYPE_AT_END.exec(tag) ?? []
   if (last !== undefined) return `ends with "(${last})", but has no type`
-  // `tag(max=100)=5` is split at its first "=".
+  // `tag(max=100)=5` is split at the first "=".
   if (OPEN_AT_END.test(tag)) return 'contains "(" without ")"'
   const word = WORD_AT_END.exec(tag)?.[1]?.trim() ?? ''
   return isLikeType(word) ? `ends with "(${word})", which is not a type` : null
@@ -26,7 +32,7 @@ const OPEN_AT_END = /[^\s(]\([^()]+$/
 const WORD_AT_END = /[^\s(]\(([^(),=]{1,40})(?:[,=][^()]*)?\)$/
 const OTHER_WORDS = ['max', 'int', 'integer', 'float', 'numeric']
 
-/** Returns whether a word is a misspelled type, or a word that other tools use for one. */
+/** Returns whether a word is a misspelled type, or a word for a type in other tools. */
 function isLikeType(word: string): boolean {
   const lower = word.toLowerCase()
   const isMisspelled = (type: string) =>

@@ -1,12 +1,12 @@
 import * as z from 'zod/mini'
 
-/** Returns why some database or chain can't store a text, or null. */
+/** Returns why a text can't be stored in every database and on every chain; null if it can. */
 export function textProblem(value: string): string | null {
   if (!value.isWellFormed()) return 'has half of a surrogate pair, which is not a character'
   return value.includes('\0') ? 'has a NUL character' : null
 }
 
-/** Text that every database and chain can store: no lone surrogates, no NUL. */
+/** Text that can be stored in every database and on every chain. It contains no lone surrogates and no NUL. */
 export const text = z.string().check((context) => {
   const problem = textProblem(context.value)
   if (problem !== null) context.issues.push({ code: 'custom', message: problem, input: context.value })

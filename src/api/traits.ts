@@ -2,7 +2,7 @@ import { textOrJson } from '../core/excerpt.ts'
 import { quoted } from '../core/quoted.ts'
 
 /**
- * How marketplaces display the number of a trait: the values of `display_type` in OpenSea's metadata standards
+ * How marketplaces display a trait's number: the values of `display_type` in OpenSea's metadata standards
  * (https://docs.opensea.io/docs/metadata-standards).
  */
 export const TRAIT_TYPES = ['number', 'boost_number', 'boost_percentage', 'date'] as const
@@ -10,7 +10,7 @@ export type TraitType = (typeof TRAIT_TYPES)[number]
 
 export const isTraitType = (value: unknown): value is TraitType => TRAIT_TYPES.includes(value as TraitType)
 
-/** An attribute of a request. With a `display_type`, it is a typed trait, and its texts are decimal numbers. */
+/** An attribute of a request. With a `display_type`, it is a typed trait, whose texts are decimal numbers. */
 export interface Attribute {
   tag: string
   value: string
@@ -20,21 +20,21 @@ export interface Attribute {
 
 type Parsed = { text: string } | { problem: string }
 
-/** The beginning of a year that is far enough in the future: 5138-11-16. A time in milliseconds is later. */
+/** Upper bound of times in seconds, 5138-11-16. A larger number is probably a time in milliseconds. */
 const MAX_SECONDS = 1e11
 const DAY_SECONDS = 86_400
-/** The smallest number that JavaScript writes without an exponent. */
+/** The smallest fraction that JavaScript writes without an exponent. */
 const MIN_FRACTION = 1e-6
 /**
- * Maximum length of a number. Longer texts are rejected before the slower checks, because no exact number needs as many
- * characters.
+ * Maximum length of a number. Longer texts are rejected before the slower checks, because no exact number needs this
+ * many characters.
  */
 const MAX_DIGITS = 40
 const TOO_MANY_DIGITS = 'has more digits than a JSON number holds exactly: use at most 15'
 
 /**
- * Parses a decimal number that JSON can hold exactly. Returns its shortest text: `1.50` becomes `1.5`. Rejects
- * exponents, signs other than `-`, leading zeros and separators.
+ * Parses a decimal number that JSON can represent exactly. Returns its shortest text. For example, `1.50` becomes
+ * `1.5`. Rejects exponents, signs other than `-`, leading zeros and separators.
  */
 export function parseDecimal(given: string): Parsed {
   if (!/^-?(?:0|[1-9]\d*)(?:\.\d+)?$/.test(given)) {
@@ -51,11 +51,11 @@ export function parseDecimal(given: string): Parsed {
   return String(Number(text)) === text ? { text } : { problem: TOO_MANY_DIGITS }
 }
 
-/** Parses a date: Unix seconds, `2026-11-01`, or `2026-11-01T18:30:00Z`. Returns Unix seconds. */
+/** Parses a date as Unix seconds, `2026-11-01`, or `2026-11-01T18:30:00Z`. Returns Unix seconds. */
 function parseDate(given: string): Parsed {
   if (/^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}:\d{2}Z)?$/.test(given)) {
     const ms = Date.parse(given)
-    // JavaScript reads February 30 as March 2.
+    // JavaScript parses February 30 as March 2.
     const isReal = !Number.isNaN(ms) && new Date(ms).toISOString().startsWith(given.replace('Z', ''))
     return isReal ? { text: String(ms / 1000) } : { problem: `must be a date that exists, not ${quoted(given)}` }
   }
@@ -64,7 +64,7 @@ function parseDate(given: string): Parsed {
       problem: `must be a date such as 2026-11-01, a time such as 2026-11-01T18:30:00Z, or a Unix time in seconds, not ${quoted(given)}`,
     }
   }
-  // A year or a date without dashes is hardly a time in 1970. This function itself returns midnight for a day.
+  // A number that looks like a year or a date without dashes is probably not a time in 1970.
   const [, year, month = '01', day = '01'] = /^((?:19|20)\d\d)(?:(\d\d)(\d\d))?$/.exec(given) ?? []
   const date = `${year}-${month}-${day}`
   if (Number(given) % DAY_SECONDS !== 0 && 'text' in parseDate(date)) {
@@ -76,7 +76,7 @@ function parseDate(given: string): Parsed {
   return { problem: `must be a Unix time in seconds, not milliseconds${meant}` }
 }
 
-/** Returns the shortest text of a maximum value, or why a trait of this type can't have it. */
+/** Returns the shortest text of a maximum value, or the reason why it is invalid for this type of trait. */
 export function parseMaximum(type: TraitType, given: string): Parsed {
   if (type === 'date') return { problem: "can't be used with a date" }
   const parsed = parseDecimal(given)
@@ -85,9 +85,9 @@ export function parseMaximum(type: TraitType, given: string): Parsed {
 }
 
 /**
- * Returns the shortest text of a trait's value, or why the value is invalid.
+ * Returns the shortest text of a trait's value, or the reason why the value is invalid.
  *
- * @param max the trait's maximum, as `parseMaximum` returns it
+ * @param max the trait's maximum, as returned by `parseMaximum`
  */
 export function parseTraitValue(type: TraitType, max: string | undefined, given: string): Parsed {
   const parsed = type === 'date' ? parseDate(given) : parseDecimal(given)
@@ -95,14 +95,14 @@ export function parseTraitValue(type: TraitType, max: string | undefined, given:
   return { problem: `must be at most ${max}, its maximum, not ${quoted(given)}` }
 }
 
-/** Returns an attribute as metadata files contain it. The value of a typed trait is a JSON number. */
+/** Returns an attribute in the form that metadata files contain. The value of a typed trait is a JSON number. */
 export function fileAttribute({ tag, value, display_type, max_value }: Attribute): Readonly<Record<string, unknown>> {
   if (display_type === undefined) return { trait_type: tag, value }
   const typed = { trait_type: tag, value: Number(value), display_type }
   return max_value === undefined ? typed : { ...typed, max_value: Number(max_value) }
 }
 
-/** Returns an attribute in a server's response, which may be in any form. */
+/** Returns an attribute from a server's response, in which it may have any form. */
 export function readAttribute({ tag, value, display_type, max_value }: Readonly<Record<string, unknown>>): Attribute {
   const attribute: Attribute = { tag: textOrJson(tag ?? ''), value: textOrJson(value ?? '') }
   if (isTraitType(display_type)) attribute.display_type = display_type
@@ -111,8 +111,8 @@ export function readAttribute({ tag, value, display_type, max_value }: Readonly<
 }
 
 /**
- * Returns the value of an attribute for display, in the way that marketplaces show it: `5 of 100`, `+20%`,
- * `2026-11-01`. Returns an unknown form unchanged.
+ * Formats an attribute's value in the way that marketplaces display it, such as `5 of 100`, `+20%` or `2026-11-01`.
+ * Returns a value of an unknown form unchanged.
  */
 export function shownValue({ value, display_type: type, max_value: max }: Omit<Attribute, 'tag'>): string {
   if (!isTraitType(type) || 'problem' in parseTraitValue(type, undefined, value)) return value

@@ -1,6 +1,6 @@
 import type { Attribute } from './traits.ts'
 
-/** Returns the first typed trait in metadata, which may be in any form. */
+/** Returns the first typed trait in metadata, which may have any form. */
 export function typedTraitIn(metadata: unknown): Attribute | undefined {
   const { attribute } = Object(metadata) as { attribute?: unknown }
   if (!Array.isArray(attribute)) return undefined

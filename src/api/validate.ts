@@ -1,22 +1,22 @@
 import type * as z from 'zod/mini'
 
 /**
- * One problem of an input, with its location (`metadata[0].title`). `field` is empty if the problem concerns the whole
- * input.
+ * A problem of an input and its location, such as `metadata[0].title`. `field` is empty if the problem concerns the
+ * whole input.
  */
 export interface FieldIssue {
   field: string
   path: readonly (string | number)[]
   message: string
-  /** The code of the check that failed, as zod names it. */
+  /** The code of the failed check. The names are those of zod. */
   code: string
   /** The limit that was exceeded, if there is one. */
   limit?: number | undefined
-  /** For a value of the wrong type, the expected type. For an exceeded limit, the kind of value that it limits. */
+  /** The expected type if the value has the wrong type, or the kind of value if it exceeds a limit. */
   expected?: string
   /** Set if the value is missing. */
   missing?: true
-  /** Set if the value is valid by itself, but inconsistent with another field. */
+  /** Set if the value itself is valid but inconsistent with another field. */
   inconsistent?: true
 }
 
@@ -34,7 +34,7 @@ const kindOf = (value: unknown): string =>
 const article = (expected: string): string =>
   expected === 'array' ? 'a list' : /^[aeio]/.test(expected) ? `an ${expected}` : `a ${expected}`
 
-/** Returns the message of a problem for which a schema has none. If it returns undefined, zod's default applies. */
+/** Returns the message of a problem for which the schema has no message. If undefined, zod's default applies. */
 export const sentences: z.core.$ZodErrorMap = (issue) => {
   switch (issue.code) {
     case 'invalid_type':
@@ -56,7 +56,7 @@ export const sentences: z.core.$ZodErrorMap = (issue) => {
   }
 }
 
-/** Formats `['metadata', 0, 'title']` as `metadata[0].title`. */
+/** Formats a path. For example, `['metadata', 0, 'title']` becomes `metadata[0].title`. */
 export function formatPath(path: readonly (string | number)[]): string {
   return path.reduce<string>(
     (spelled, part) =>
@@ -89,14 +89,14 @@ function toIssues(issue: z.core.$ZodIssue): FieldIssue[] {
 
 const TOO_MANY: FieldIssue = { field: '', path: [], message: 'has too many problems to list', code: 'custom' }
 /**
- * Maximum number of unknown fields that are listed. Listing 99,000 unknown fields of one object takes as long as
+ * Maximum number of unknown fields that are listed. Listing the 99,000 unknown fields of an object takes as long as
  * parsing them.
  */
 const MAX_UNKNOWN_FIELDS = 1000
 
 /**
- * Number of uses before a schema is compiled. Compiling takes as long as about fifty parses, so only schemas that are
- * used repeatedly are compiled.
+ * Number of uses after which a schema is compiled. Compiling takes as long as about fifty parses, so only repeatedly
+ * used schemas are compiled.
  */
 const USES_BEFORE_COMPILED = 8
 const uses = new WeakMap<z.ZodMiniType, number>()
@@ -114,7 +114,7 @@ export function validate<Schema extends z.ZodMiniType>(schema: Schema, value: un
   try {
     result = schema.safeParse(value, { error: sentences, reportInput: true, jitless: isRare(schema) })
   } catch (error) {
-    // zod passes problems as arguments of a call, and about 100,000 arguments overflow the stack.
+    // zod passes the problems as function arguments. About 100,000 arguments cause a stack overflow.
     if (error instanceof RangeError) return { ok: false, issues: [TOO_MANY] }
     throw error
   }
@@ -124,8 +124,8 @@ export function validate<Schema extends z.ZodMiniType>(schema: Schema, value: un
 }
 
 /**
- * Returns whether to report a problem. If an integer exceeds the limit of its field, zod also reports its general
- * limit.
+ * Returns whether to report a problem. If an integer exceeds its field's limit, zod also reports its own limit for
+ * integers, which is omitted.
  */
 function isTightest(issue: z.core.$ZodIssue, index: number, all: readonly z.core.$ZodIssue[]): boolean {
   if ((issue.code !== 'too_big' && issue.code !== 'too_small') || issue.origin !== 'int') return true
@@ -133,7 +133,7 @@ function isTightest(issue: z.core.$ZodIssue, index: number, all: readonly z.core
   return next?.code !== issue.code || next.path.join() !== issue.path.join()
 }
 
-/** Formats one problem as a sentence: `metadata[0].title must not be empty`. */
+/** Formats a problem as a sentence, such as `metadata[0].title must not be empty`. */
 export function formatIssue(issue: FieldIssue): string {
   return `${issue.field === '' ? 'the request' : issue.field} ${issue.message}`
 }

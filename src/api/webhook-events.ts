@@ -1,4 +1,4 @@
-/** The webhook events that occur on their own. `webhook.test` is sent only on request. */
+/** The webhook events that occur without a request. `webhook.test` is only sent on request. */
 export const EVENT_TYPES = [
   'nft.deployed',
   'nft.failed',
@@ -22,7 +22,7 @@ export type EventType = (typeof EVENT_TYPES)[number] | 'webhook.test'
 export const EVENT_ID_HEADER = 'Gdn-Event-Id'
 export const SIGNATURE_HEADER = 'Gdn-Signature'
 
-/** Maximum difference in seconds between a signature's timestamp and the receiver's clock, in either direction. */
+/** Maximum difference between a signature's timestamp and the receiver's clock, in seconds and in either direction. */
 export const SIGNATURE_TOLERANCE_SECONDS = 300
 
 /** Prefixes of event IDs. */
@@ -30,7 +30,7 @@ export const EVENT = 'evt_'
 export const TEST_EVENT = 'evt_test_'
 
 /**
- * Returns whether an event was sent on request. Only its ID shows this, because a test event may have the type of a
- * real one.
+ * Returns whether an event was sent on request. Only the ID shows this, because a test event may have the type of a
+ * real event.
  */
 export const isTestEvent = (id: string): boolean => id.startsWith(TEST_EVENT)

@@ -27,7 +27,7 @@ export const aliasreferences = defineEndpoint({
       contract_address: address,
       blockchain,
       reference_ids: oneOrMore(referenceId, MAX_REFERENCES_PER_REQUEST),
-      /** The NFT for each reference ID. These NFTs already have a reference ID that was made from their content. */
+      /** The NFT for each reference ID. These NFTs already have a reference ID derived from their content. */
       nft_gdn_ids: oneOrMore(nftGdnId, MAX_REFERENCES_PER_REQUEST),
       reference_label: referenceLabel.optional(),
     })
@@ -40,7 +40,7 @@ export const aliasreferences = defineEndpoint({
     }),
   response: z.looseObject({
     requests: z.looseObject({ reference_ids: z.unknown(), nft_gdn_ids: z.unknown() }),
-    /** Number of aliases that weren't stored before. */
+    /** Number of aliases that are new. */
     aliased: z.number(),
   }),
   example: {

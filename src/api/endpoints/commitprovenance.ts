@@ -5,13 +5,16 @@ import { defineCreatingEndpoint } from '../endpoint.ts'
 import { address, transactionResponse } from '../fields.ts'
 import { referenceId } from '../reference-id.ts'
 
-/** A SHA-256 hash, as the contract stores it: 0x and 64 hex digits, not all of them 0. Parsed to lower case. */
+/**
+ * A SHA-256 hash in the form in which the contract stores it: 0x and 64 hex digits, not all of them 0. Converted to
+ * lower case.
+ */
 export const provenance = z
   .string({ error: 'must be a hash of 32 bytes: 0x and 64 hex digits' })
   .regex(/^0x(?!0{64}$)[0-9a-f]{64}$/i, { error: 'must be a hash of 32 bytes: 0x and 64 hex digits, not all 0' })
   .toLowerCase()
 
-/** The longest margin of a shuffled drop in seconds, because the rule line has at most 7 digits. */
+/** Maximum margin of a shuffled drop in seconds. The rule line has room for 7 digits. */
 const MAX_MARGIN = 9_999_999
 
 const EXAMPLE = {

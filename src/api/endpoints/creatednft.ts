@@ -4,7 +4,7 @@ import { createnft } from './createnft.ts'
 const { permissions, creates, request, response, example } = createnft
 
 /**
- * Accepts everything that createnft accepts. The reference has narrower rules for the file fields (API reference v1.2).
+ * Accepts everything that createnft accepts. The reference has stricter rules for the file fields (API reference v1.2).
  */
 export const creatednft = defineCreatingEndpoint({
   name: 'creatednft',

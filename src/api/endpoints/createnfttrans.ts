@@ -17,7 +17,7 @@ const fields = {
 }
 const checkParties = checkAddresses('contract_address', 'sender_wallet_address', 'receiver_wallet_address')
 
-/** In v1.2, the collection's owner is the first owner unless the request names another one. */
+/** The request of v1.2. The collection's owner is the first owner unless the request names another one. */
 export const createTransRequest12 = z
   .strictObject({ ...fields, sender_wallet_address: z.optional(address) })
   .check(checkParties)

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { defineEndpoint } from '../endpoint.ts'
 
-/** Maximum size of an uploaded file in bytes. The same limit applies to files fetched from URLs. */
+/** Maximum size of an uploaded file in bytes. The same limit applies to files that are fetched from URLs. */
 export const MAX_FILE_BYTES = 64 * 1024 * 1024
 
 export const files = defineEndpoint({

@@ -37,7 +37,7 @@ export const getcollections = defineEndpoint({
   request: z.strictObject({ transaction_gdn_ids: oneOrMore(transactionGdnId, 1000) }),
   response: z.looseObject({
     requests: z.looseObject({ transaction_gdn_ids: z.unknown() }),
-    // `transaction_gdn_ids` of a record has one ID, despite the plural.
+    // A record's `transaction_gdn_ids` contains a single ID, despite the plural.
     collections: z.array(collectionRecord),
   }),
   example: {

@@ -3,7 +3,7 @@ import { defineEndpoint } from '../endpoint.ts'
 import { oneOrMore, transactionGdnId } from '../fields.ts'
 
 /**
- * Maximum number of collections. It is lower than for other requests, because the settings of one collection take
+ * Maximum number of collections. It is lower than in other requests, because reading a collection's settings takes
  * several calls to its chain.
  */
 export const MAX_COLLECTIONS_WITH_SETTINGS = 100
@@ -11,33 +11,33 @@ export const MAX_COLLECTIONS_WITH_SETTINGS = 100
 /** The current settings of a collection. Its owners may have changed them since it was created. */
 export const collectionSettings = z.looseObject({
   transaction_gdn_id: z.string(),
-  /** Whether the values come from the contract. If not, they come from the creation request and known changes. */
-  is_read_from_chain: z.boolean(),
   /**
-   * The reason why the contract or its metadata could not be read; null if both were read, or if there is no contract.
+   * Whether the values come from the contract. Otherwise, they come from the creation request and from known changes.
    */
+  is_read_from_chain: z.boolean(),
+  /** The reason why the contract or its metadata could not be read; null if both were read or there is no contract. */
   problem: z.string().nullable(),
   wallet_address: z.string(),
-  /** The wallet that ownership was offered to; null if there is no offer. */
+  /** The wallet to which ownership was offered; null if there is no offer. */
   pending_wallet_address: z.string().nullable(),
   enable_api: z.boolean(),
   enable_transfer: z.boolean(),
   is_frozen: z.boolean(),
   royalty_bps: z.number(),
   royalty_receiver: z.string().nullable(),
-  /** Maximum number of NFTs that can ever be minted, including burned ones; null for no limit. */
+  /** Maximum number of NFTs that can ever be minted, including burned ones; null if there is no limit. */
   max_supply: z.number().nullish(),
   /** Number of NFTs that were ever minted, including burned ones. */
   minted: z.number().optional(),
-  /** Number of accepted NFTs that aren't minted yet, without failed ones. */
+  /** Number of accepted NFTs that aren't minted yet, excluding failed ones. */
   accepted: z.number().optional(),
-  /** Number of NFTs that can still be accepted; null for no limit. */
+  /** Number of NFTs that can still be accepted; null if there is no limit. */
   supply_left: z.number().nullish(),
   /** The URI of the collection's metadata (ERC-7572), if its owner has set one. */
   contract_uri: z.string().nullable(),
   /**
-   * Whether the owner has set metadata. If not, the metadata has only the name, and the next fields are those of the
-   * creation.
+   * Whether the owner has set metadata. Otherwise, the metadata contains only the name, and the following fields have
+   * the values from the creation.
    */
   has_metadata: z.boolean().nullish(),
   description: z.string().nullable(),

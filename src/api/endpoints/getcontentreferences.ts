@@ -33,7 +33,10 @@ export const getcontentreferences = defineEndpoint({
   response: z.looseObject({
     requests: z.looseObject({ operation: z.string(), reference_label: z.string() }),
     references: z.array(z.looseObject({ reference_id: z.string(), nft_gdn_id: z.string() })),
-    /** The `after` value for the next page; null on the last page. Even a page that isn't full may have a next one. */
+    /**
+     * The `after` value for the next page; null on the last page. There may be a next page even if this page isn't
+     * full.
+     */
     next: z.string().nullable(),
   }),
   example: {

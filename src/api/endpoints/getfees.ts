@@ -8,20 +8,20 @@ const wei = z.string().regex(/^[0-9]{1,40}$/)
 export const feesRecord = z.looseObject({
   /** Whether the blockchain is an embedded chain, where coins have no value. */
   is_simulated: z.boolean(),
-  /** Symbol of the network's coin; null if it isn't known. */
+  /** Symbol of the network's coin; null if unknown. */
   currency: z.string().nullable(),
   /**
    * Gas prices of recent blocks. `offered`: the maximum gas price of a transaction that is signed now. `max`: the
-   * highest gas price that the server ever offers, even for a stuck transaction.
+   * highest gas price that the server ever pays, even for a stuck transaction.
    */
   gas_price: z.looseObject({ low: wei, typical: wei, high: wei, offered: wei, max: wei.optional() }),
-  /** Additional cost of a transaction with `bytes` bytes of data: a fee (OP Stack) or gas (Arbitrum). */
+  /** Additional cost of a transaction with `bytes` bytes of data: a fee (OP Stack), or gas (Arbitrum). */
   data: z.looseObject({ bytes: z.int().positive(), fee: wei, gas: wei }),
-  /** The signer with the most funds, as of the last check. Null if none is known. */
+  /** The signer with the most funds at the last check; null if unknown. */
   funds: z.looseObject({ signer: z.string(), balance: wei, owed: wei }).nullish(),
   /**
-   * Set if no signer can pay for the next request: the signer that lacks the least, and the balance that it needs for
-   * all accepted requests.
+   * Set if no signer can pay for the next request. Contains the signer that lacks the smallest amount, and the balance
+   * that it needs for all accepted requests.
    */
   shortage: z
     .looseObject({ signer: z.string(), balance: wei, needed: wei, reserve: wei, waiting_nfts: z.int().nonnegative() })

@@ -13,7 +13,7 @@ export const getisgdnnft = defineEndpoint({
     .strictObject({
       receiver_wallet_address: address,
       blockchain,
-      // The parameter table says string, but the sample has a list. Both contain one ID.
+      // The parameter table says string, but the sample contains a list. Both contain a single ID.
       nft_gdn_ids: oneOrMore(nftGdnId, 1),
     })
     .check(checkAddresses('receiver_wallet_address')),
@@ -21,7 +21,7 @@ export const getisgdnnft = defineEndpoint({
     requests: z.looseObject({
       receiver_wallet_address: z.string(),
       blockchain: z.string(),
-      // Some servers echo the list that they received.
+      // Some servers return the list from the request.
       nft_gdn_id: z.union([z.string(), z.array(z.string())]),
     }),
     response: z.looseObject({

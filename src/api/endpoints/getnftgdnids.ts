@@ -8,7 +8,7 @@ export const getnftgdnids = defineEndpoint({
   summary: 'List the NFTs of a collection',
   permissions: ['nft:read'],
   ratePerSecond: 2,
-  // `contract_addresses` has one address, despite the plural.
+  // `contract_addresses` contains a single address, despite the plural.
   request: z.strictObject({ contract_addresses: address, blockchain }).check(checkAddresses('contract_addresses')),
   response: z.looseObject({
     requests: z.looseObject({ contract_address: z.string(), blockchain: z.string() }),

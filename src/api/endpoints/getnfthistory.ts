@@ -9,41 +9,41 @@ export const HISTORY_KINDS = ['mint', 'transfer', 'update', 'freeze', 'burn'] as
 
 const text = z.string().nullable()
 
-/** One event in the life of an NFT. */
+/** An event in the history of an NFT. */
 export const historyRecord = z.looseObject({
   kind: z.enum(HISTORY_KINDS),
   status: z.enum(NFT_STATUSES),
-  /** ID of the event's request. Null for the mint and for events outside the service. */
+  /** ID of the event's request; null for the mint and for events outside of the service. */
   transaction_gdn_id: text,
-  /** Time when the service accepted the request; null for events outside the service. */
+  /** Time when the service accepted the request; null for events outside of the service. */
   accepted_date: text,
-  /** The time of the event's block; null if it isn't in a block yet, or if the blockchain doesn't respond. */
+  /** The time of the event's block; null if the event isn't in a block yet or the blockchain doesn't respond. */
   block_date: text,
-  /** Number of the event's block; the slot on Solana. */
+  /** Number of the event's block. On Solana, this is the slot. */
   block_number: z.number().nullable(),
   transaction_hash: text,
-  /** The owners before and after the event; null if it doesn't change the owner. */
+  /** The owners before and after the event; null if the event doesn't change the owner. */
   from: text,
   to: text,
   /** The metadata revision that an update created. */
   revision: z.number().nullable(),
   /**
-   * The fields that an update changed; null if its metadata isn't known. `before` and `after` have at most 500
+   * The fields that an update changed; null if the metadata is unknown. `before` and `after` contain at most 500
    * characters.
    */
   changes: z.array(z.looseObject({ field: z.string(), before: text, after: text })).nullable(),
-  /** Number of changes beyond the first 100, which are not listed. */
+  /** Number of further changes. Only the first 100 are listed. */
   changes_left_out: z.number(),
   error: text,
   /**
-   * For a mint: the gas it used and the fee it paid, in wei. If its transaction minted several NFTs, both are this
-   * NFT's share. Absent for other events.
+   * For a mint: the gas used and the fee paid, in wei. If the transaction minted several NFTs, both are this NFT's
+   * share. Absent for other events.
    */
   gas_used: z.string().nullish(),
   fee_paid: z.string().nullish(),
   currency: z.string().nullish(),
   is_simulated: z.boolean().nullish(),
-  /** The transaction's page in a block explorer, if the network's configuration names one. */
+  /** The transaction's page on a block explorer, if the network's configuration specifies one. */
   explorer_url: z.string().nullish(),
 })
 
@@ -54,13 +54,13 @@ export const getnfthistory = defineEndpoint({
   permissions: ['nft:read'],
   request: z.strictObject({
     nft_gdn_id: nftGdnId,
-    /** Number of events to skip from the start. */
+    /** Number of events to skip, starting at the oldest. */
     offset: z.int().min(0).max(1_000_000_000).optional(),
     limit: z.int().min(1).max(MAX_EVENTS_PER_REQUEST).optional(),
   }),
   response: z.looseObject({
     requests: z.looseObject({ nft_gdn_id: z.string() }),
-    /** The events, oldest first. Pending events come last. */
+    /** The events, oldest first. Pending events are at the end. */
     events: z.array(historyRecord),
     /** The offset of the next page; null on the last page. */
     next_offset: z.number().nullable(),

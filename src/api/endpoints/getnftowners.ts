@@ -33,12 +33,12 @@ export const getnftowners = defineEndpoint({
     .check(checkAddresses('contract_address')),
   response: z.looseObject({
     requests: z.looseObject({ contract_address: z.string(), blockchain: z.string() }),
-    /** The last block whose transfers the backend has read; null before the first. */
+    /** The last block whose transfers the backend has read; null before it has read any block. */
     block: z.looseObject({ number: z.number(), hash: z.string() }).nullable(),
     nfts: z.array(
       z.looseObject({
         token_id: z.string(),
-        /** Null if the NFT is burned. */
+        /** The owner; null if the NFT is burned. */
         owner: z.string().nullable(),
         /** Number of the block of the mint or transfer that set the owner. */
         block: z.number(),

@@ -2,7 +2,7 @@ import * as z from 'zod/mini'
 import { defineEndpoint } from '../endpoint.ts'
 import { nftGdnId, nftRecord, spellId } from '../nft-record.ts'
 
-/** Maximum number of IDs in one getnfts request. The CLI splits longer lists into several requests. */
+/** Maximum number of IDs in one getnfts request. The CLI splits a longer list into several requests. */
 export const MAX_IDS_PER_REQUEST = 1000
 
 export const getnfts = defineEndpoint({

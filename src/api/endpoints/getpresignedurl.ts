@@ -11,7 +11,7 @@ export const getpresignedurl = defineEndpoint({
   errorForm: 'B',
   request: z.strictObject({
     email: z.email().max(254, { error: 'must have at most 254 characters' }),
-    /** Validity of the URL in minutes. */
+    /** Time in minutes for which the URL is valid. */
     timeout: z.int().min(1).max(MAX_SIGNED_URL_MINUTES).optional(),
   }),
   response: z.looseObject({
@@ -36,7 +36,7 @@ export const generatedWallet = z.looseObject({
     issued_at: z.int(),
     action: z.string(),
     issuer: z.string(),
-    // Empty in gdn's response, because the reference omits the value.
+    // Empty in gdn's response, because the reference doesn't specify the value.
     signature: z.string().nullish(),
   }),
   wallet: z.looseObject({ address: z.string(), private_key: z.string() }),

@@ -3,25 +3,25 @@ import { checkAddresses } from '../check-addresses.ts'
 import { defineEndpoint } from '../endpoint.ts'
 import { address } from '../fields.ts'
 
-/** A hash that a collection is committed to. */
+/** A hash that a collection has committed to. */
 export const provenanceRecord = z.looseObject({
   provenance: z.string(),
-  /** ID of the first token that is minted after the commitment. Null while the commitment is pending. */
+  /** ID of the first token that is minted after the commitment; null while the commitment is pending. */
   first_token_id: z.string().nullable(),
   status: z.string(),
   transaction_gdn_id: z.string(),
-  /** Hash of the transaction. Null while the commitment is pending, or if the backend didn't send its transaction. */
+  /** Hash of the transaction; null while the commitment is pending, or if the backend didn't send the transaction. */
   transaction_hash: z.string().nullable(),
   block_number: z.number().nullable(),
-  /** The reference ID of the request that made the commitment. Null if it had none. */
+  /** The reference ID of the request that made the commitment; null if the request had none. */
   reference_id: z.string().nullish(),
-  /** Whether a reorg can't remove the commitment anymore. */
+  /** Whether the commitment is final, so that no reorg can remove it. */
   is_final: z.boolean().nullish(),
-  /** The margin in the rule of a shuffled drop, in seconds. Null for other commitments. */
+  /** The margin in a shuffled drop's rule, in seconds; null for other commitments. */
   shuffle_margin: z.number().nullish(),
-  /** The hash of the drop that this commitment seals. Null for other commitments. */
+  /** The hash of the drop that this commitment seals; null for other commitments. */
   seal_of: z.string().nullish(),
-  /** The URL of the leaves file of the drop that this commitment seals. Null for other commitments. */
+  /** The URL of the leaves file of the drop that this commitment seals; null for other commitments. */
   leaves_url: z.string().nullish(),
 })
 

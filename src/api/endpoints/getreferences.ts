@@ -29,10 +29,10 @@ export const referenceRecord = z.looseObject({
   digest: z.string(),
   accepted_date: acceptedDate,
   is_free: z.boolean(),
-  /** Null if the request had no label. */
+  /** The label; null if the request had none. */
   reference_label: z.string().nullish(),
   reference_kind: z.string().nullish(),
-  /** The reference ID that the NFT got later, when its row got an ID; null if there is none. */
+  /** A second reference ID, which the NFT received when its row got an ID; null if there is none. */
   reference_alias: z.string().nullish(),
 })
 
@@ -55,12 +55,12 @@ export const getreferences = defineEndpoint({
         .strictObject({
           operation: z.enum(OF_COLLECTION),
           contract_address: address,
-          // Absent if the operation had no blockchain, like updatednft and v1.2 of transfernft.
+          // Absent if the operation has no blockchain, as for updatednft and v1.2 of transfernft.
           blockchain: z.optional(blockchain),
           reference_ids,
         })
         .check(checkAnyAddresses('contract_address')),
-      // createcollection has no collection yet, so its reference IDs are unique in the account.
+      // There is no collection yet, so the reference IDs of createcollection are unique within the account.
       z.strictObject({ operation: z.literal('createcollection'), reference_ids }),
     ],
     { error: `must be one of ${[...OF_COLLECTION, 'createcollection'].join(', ')}` },

@@ -4,38 +4,41 @@ import { runId } from '../fields.ts'
 
 const digits = z.string().regex(/^[0-9]{1,60}$/)
 
-/** The transaction costs of a run. Amounts are in wei, as decimal digits. */
+/** The transaction costs of a run. Amounts are in wei, as strings of decimal digits. */
 export const runCosts = z.looseObject({
   blockchain: z.string(),
   /** Whether the blockchain is an embedded chain, where coins have no value. */
   is_simulated: z.boolean(),
   currency: z.string().nullable(),
-  /** Gas used by transactions in blocks. If a transaction also has other NFTs, only the run's share counts. */
+  /** Gas used by transactions in blocks. If a transaction also contains other NFTs, only the run's share is counted. */
   gas_used: digits,
   fee_paid: digits,
-  /** Number of signed transactions whose fee isn't known yet. `fee_paid` doesn't include them. */
+  /** Number of signed transactions whose fee isn't known yet. `fee_paid` doesn't include their fees. */
   pending_transactions: z.int().nonnegative().optional(),
   /** The final part of `fee_paid`, which no reorg can change. */
   final_fee_paid: digits.optional(),
   /** The run's cost limit; null if there is none. */
   max_cost: digits.nullable(),
   /**
-   * The used part of the limit: final fees plus the maximum cost of everything else that was accepted. Null without a
-   * limit.
+   * The used part of the limit: final fees, plus the maximum cost of everything else that was accepted; null if there
+   * is no limit.
    */
   counted: digits.nullable().optional(),
-  /** The gas that each NFT of the run reserves: the maximum per NFT of any request. Null without a limit. */
+  /** The gas reserved for each NFT of the run: the highest gas per NFT of any request. Null if there is no limit. */
   nft_gas: z.int().nonnegative().nullable().optional(),
-  /** The call data in bytes that each NFT of the run reserves. Null without a limit. */
+  /** The call data in bytes reserved for each NFT of the run; null if there is no limit. */
   nft_bytes: z.int().nonnegative().nullable().optional(),
-  /** Number of accepted NFTs without a transaction. Each of them reserves this gas and data. Null without a limit. */
+  /**
+   * Number of accepted NFTs without a transaction. `nft_gas` and `nft_bytes` are reserved for each. Null if there is no
+   * limit.
+   */
   unsigned_nfts: z.int().nonnegative().nullable().optional(),
   /** The run's maximum gas price; null if there is none. */
   max_fee: digits.nullable(),
   /**
-   * The reason why nothing is signed for the run's NFTs at the moment: the funds that the signers lack, what must
-   * happen before the limit allows more NFTs, or which signed transaction is stuck because of the limit. Null if none
-   * of these apply.
+   * The reason why nothing is currently signed for the run's NFTs: the funds that the signers lack, the condition under
+   * which the limit allows more NFTs, or the signed transaction that is stuck because of the limit. Null if none of
+   * these apply.
    */
   waiting: z.string().nullable(),
 })

@@ -17,13 +17,13 @@ export const getsupply = defineEndpoint({
   request: z.strictObject({ contract_address: address, blockchain }).check(checkAddresses('contract_address')),
   response: z.looseObject({
     requests: z.looseObject({ contract_address: z.string(), blockchain: z.string() }),
-    /** Maximum number of NFTs that can ever be minted, including burned ones; null for no limit. */
+    /** Maximum number of NFTs that can ever be minted, including burned ones; null if there is no limit. */
     max_supply: z.number().nullable(),
     /** Number of NFTs that were ever minted, including burned ones. */
     minted: z.number(),
-    /** Number of accepted NFTs that aren't minted yet, without failed ones. */
+    /** Number of accepted NFTs that aren't minted yet, excluding failed ones. */
     accepted: z.number(),
-    /** Number of NFTs that can still be accepted; null for no limit. */
+    /** Number of NFTs that can still be accepted; null if there is no limit. */
     left: z.number().nullable(),
   }),
   example: { request, response: { requests: request, max_supply: 500, minted: 310, accepted: 50, left: 140 } },

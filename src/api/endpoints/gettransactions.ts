@@ -6,21 +6,21 @@ export const transactionRecord = z.looseObject({
   transaction_gdn_id: z.string(),
   status: z.string(),
   transaction_hash: z.string().nullish(),
-  /** Gas that the transaction used, as decimal digits. */
+  /** Gas that the transaction used, as a string of decimal digits. */
   gas_used: z.string().nullish(),
   /**
-   * Fee of the transaction in wei, when it is in a block. The transaction may also contain other changes. Only gdn
-   * backends return it.
+   * Fee of the transaction in wei, as soon as the transaction is in a block. The transaction may also contain other
+   * changes. Only gdn backends return this field.
    */
   fee_paid: z.string().nullish(),
-  /** Symbol of the coin; null if it isn't known. */
+  /** Symbol of the coin; null if unknown. */
   currency: z.string().nullish(),
   /** Whether the blockchain is an embedded chain, where coins have no value. */
   is_simulated: z.boolean().nullish(),
   error: z.string().nullish(),
   /** The reason why the transaction isn't signed yet: the funds that the blockchain's signers lack. */
   pending_reason: z.string().nullish(),
-  /** The transaction's page in a block explorer, if the network's configuration names one. */
+  /** The transaction's page on a block explorer, if the network's configuration specifies one. */
   explorer_url: z.string().nullish(),
 })
 

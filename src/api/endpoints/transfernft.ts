@@ -7,7 +7,9 @@ import { nftGdnId } from '../nft-record.ts'
 import { namedReceiver } from '../receiver-name.ts'
 import { referenceId } from '../reference-id.ts'
 
-/** Renames `tokenid` to `token_id`: the parameter table says `token_id`, but the request sample says `tokenid`. */
+/**
+ * Renames `tokenid` to `token_id`. The parameter table contains `token_id`, but the request sample contains `tokenid`.
+ */
 function spellTokenId(body: unknown): unknown {
   if (body === null || typeof body !== 'object' || !('tokenid' in body) || 'token_id' in body) return body
   const { tokenid, ...rest } = body
@@ -27,8 +29,8 @@ const parties = {
 const checkParties = checkAddresses('contract_address', 'sender_wallet_address', 'receiver_wallet_address')
 
 /**
- * v1.2 identifies the collection by its address alone. The optional blockchain distinguishes collections with equal
- * addresses.
+ * The request of v1.2, which identifies the collection only by its address. The optional blockchain distinguishes
+ * collections that have the same address.
  */
 export const transferRequest12 = z.preprocess(
   spellTokenId,

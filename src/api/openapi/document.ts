@@ -72,13 +72,13 @@ export interface RegisteredRoute {
 export interface OpenApiOptions {
   /** The version of gdn. */
   version: string
-  /** The blockchains that the server supports. Default: all known ones. */
+  /** The blockchains that the server supports. Default: all known blockchains. */
   names?: readonly string[]
   /** API version of the document. Default: 1.1. */
   apiVersion?: ApiVersion
 }
 
-/** Restricts the field `blockchain` of requests to the server's blockchains. */
+/** Restricts the `blockchain` field of requests to the server's blockchains. */
 function nameBlockchains(part: unknown, names: readonly string[]): void {
   if (typeof part !== 'object' || part === null) return
   const { blockchain } = ('properties' in part ? part.properties : {}) as { blockchain?: Json }
@@ -87,10 +87,9 @@ function nameBlockchains(part: unknown, names: readonly string[]): void {
 }
 
 /**
- * Builds the OpenAPI 3.1 document of a server. It describes only endpoints that the server has registered.
+ * Builds the OpenAPI 3.1 document of a server. The document describes only endpoints that the server has registered.
  *
- * @example
- * await buildOpenApi([{ method: 'POST', url: '/api/v1/createnft' }], { version: '0.1.0' })
+ * @example await buildOpenApi([{ method: 'POST', url: '/api/v1/createnft' }], { version: '0.1.0' })
  */
 export async function buildOpenApi(
   routes: readonly RegisteredRoute[],

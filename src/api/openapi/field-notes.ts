@@ -1,7 +1,7 @@
 import { grouped } from '../../core/grouped.ts'
 import { MAX_NFTS_PER_REQUEST } from '../metadata.ts'
 
-/** Descriptions of fields by name. They apply where `ENDPOINT_NOTES` has no more specific description. */
+/** Descriptions of fields, by name. They apply if `ENDPOINT_NOTES` has no specific description. */
 export const FIELD_NOTES: Readonly<Record<string, string>> = {
   accepted_date: 'When the request was accepted, in UTC: YYYY-MM-DD HH:MM:SS.',
   after: 'The value of next in the previous response.',
@@ -113,7 +113,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   wallet_address: 'Wallet address that owns the collection.',
 }
 
-/** Descriptions of fields whose meaning differs in an endpoint. */
+/** Descriptions of fields whose meaning is different in an endpoint. */
 export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   getnfthistory: {
     accepted_date: 'When the request was accepted, in UTC; null for an event outside of the service.',

@@ -19,18 +19,18 @@ import { type Json, when } from './json-schema.ts'
 export const EVM_ADDRESS = '0x[0-9a-fA-F]{40}'
 const SOLANA_ADDRESS = '[1-9A-HJ-NP-Za-km-z]{32,44}'
 
-/** Address forms, as regular expressions without ^ and $. */
+/** Forms of addresses, as regular expressions without ^ and $. */
 export const ADDRESS_FORMS = [EVM_ADDRESS, SOLANA_ADDRESS]
 
-/** Returns the rule that a text has one of these forms. */
+/** Returns the rule that a text must have one of these forms. */
 export const textPattern = (forms: readonly string[]): Json => ({ pattern: `^(?:${forms.join('|')})$` })
 
-/** Returns the rule that a text is one of these blockchain names, or a name that an operator may configure. */
+/** Returns the rule that a text must be one of these blockchain names, or a name that an operator may configure. */
 export const blockchainPattern = (names: readonly string[]): Json => ({
   anyOf: [{ enum: names }, { pattern: OWN_NAME.source }],
 })
 
-/** Keys that file fields and extra keys can't have. */
+/** Keys that file fields and extra keys must not have. */
 export const REFUSED_KEYS = { file: [...RESERVED_FILE, ...UNSAFE], extra: [...RESERVED_EXTRA, ...UNSAFE] }
 
 const keysBut = (refused: readonly string[]): Json => ({
@@ -38,11 +38,13 @@ const keysBut = (refused: readonly string[]): Json => ({
   not: { enum: refused },
 })
 
-/** The forms of a trait's number, and of its date, as regular expressions without ^ and $. */
+/** The forms of a trait's numbers and dates, as regular expressions without ^ and $. */
 export const NUMBER_FORM = '-?(?:0|[1-9]\\d*)(?:\\.\\d+)?'
 export const DATE_FORM = '-?(?:0|[1-9]\\d{0,10})|\\d{4}-\\d{2}-\\d{2}(?:T\\d{2}:\\d{2}:\\d{2}Z)?'
 
-/** Rules of an attribute's number. Only an attribute with a `display_type` has a number, and a date has no maximum. */
+/**
+ * Rules for numbers in attributes. Only attributes with a `display_type` contain numbers, and a date has no maximum.
+ */
 const TRAIT_RULES: Json = when(
   { required: ['display_type'] },
   when(
@@ -53,12 +55,12 @@ const TRAIT_RULES: Json = when(
   { properties: { value: { type: 'string' }, max_value: { not: {} } } },
 )
 
-/** Returns the part that JSON Schema can express of the rules that are functions in the contract. */
+/** Returns rules for a schema that the contract checks with a function, as far as JSON Schema can express them. */
 export function fieldRules(schema: z.core.$ZodType): Json | undefined {
   if (schema === address) return textPattern(ADDRESS_FORMS)
   if (schema === blockchain) return blockchainPattern(KNOWN_NAMES)
   if (schema === transferBlockchain) return blockchainPattern(KNOWN_EVM_NAMES)
-  // YAML reads a version without quotes as a number.
+  // YAML parses a version without quotes as a number.
   if (schema === apiVersion) return { type: ['string', 'number'], enum: [...API_VERSIONS, ...API_VERSIONS.map(Number)] }
   if (schema === fileUrl) return textPattern(FILE_URL_FORMS)
   if (schema === fileField) return { allOf: [{ properties: { key: keysBut(REFUSED_KEYS.file) } }] }
@@ -69,10 +71,10 @@ export function fieldRules(schema: z.core.$ZodType): Json | undefined {
 }
 
 /**
- * Returns the rules that addresses belong to the object's blockchain, if the object names one.
+ * Returns the rules that addresses must belong to the object's blockchain, if it specifies one.
  *
  * @param fields names of the address fields
- * @param rule returns the rule for an address of a form
+ * @param rule returns the rule for an address with a given form
  */
 export function addressesOfBlockchain(
   fields: readonly string[],

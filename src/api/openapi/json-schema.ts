@@ -11,7 +11,7 @@ const isPreprocessed = (schema: z.core.$ZodType): boolean => {
   return (def.type as string) === 'pipe' && def.in._zod.def.type === 'transform'
 }
 
-/** Adds descriptions by name to the fields that have none. */
+/** Adds descriptions, by name, to the fields without a description. */
 export function describeFields(schema: unknown, notes: Readonly<Record<string, string>>): void {
   if (!isObject(schema)) return
   for (const [name, field] of Object.entries(isObject(schema.properties) ? schema.properties : {})) {
@@ -22,9 +22,9 @@ export function describeFields(schema: unknown, notes: Readonly<Record<string, s
 }
 
 /**
- * Moves the type of additional fields to a pattern that excludes the named fields. For a validator,
- * `additionalProperties` means the same, but type generators apply it to the named fields too, so that no request would
- * match.
+ * Moves the type of additional fields to a pattern that excludes the named fields. A validator treats both in the same
+ * way. However, type generators apply `additionalProperties` to the named fields too, so that no request would match
+ * the generated type.
  */
 function separateFurtherFields(schema: Json): void {
   const { properties, additionalProperties: further } = schema
@@ -37,13 +37,13 @@ function separateFurtherFields(schema: Json): void {
 export const when = (condition: Json, yes: Json, no?: Json): Json =>
   Object.fromEntries([['if', condition], ['then', yes], ...(no === undefined ? [] : [['else', no]])])
 
-/** Returns what to add to the JSON Schema that zod generates from a schema. Undefined for most schemas. */
+/** Returns an addition to the JSON Schema that zod generates for a schema. Returns undefined for most schemas. */
 export type Addition = (schema: z.core.$ZodType) => Json | undefined
 
 /**
  * Returns the JSON Schema (2020-12, as in OpenAPI 3.1) for the input or output of a contract's schema.
  *
- * @param notes descriptions of fields by name, which override the usual ones
+ * @param notes descriptions of fields, by name. They override the default descriptions.
  */
 export function jsonSchema(
   schema: z.core.$ZodType,
@@ -52,12 +52,12 @@ export function jsonSchema(
   addition: Addition = () => undefined,
 ): Json {
   const made = plainJsonSchema(schema, io, addition)
-  // Not in `override`, where fields of the same type still share one object.
+  // Don't do this in `override`, because fields of the same type still share one object at that point.
   describeFields(made, { ...FIELD_NOTES, ...notes })
   return made
 }
 
-/** Like `jsonSchema`, but only with descriptions from the schema itself. */
+/** Like `jsonSchema`, but includes only descriptions from the schema itself. */
 export function plainJsonSchema(schema: z.core.$ZodType, io: 'input' | 'output', addition: Addition): Json {
   const { $schema: _dialect, ...made } = z.toJSONSchema(schema, {
     io,

@@ -27,8 +27,8 @@ function describe({ permissions, needs, ratePerSecond, creates, origin }: Endpoi
 }
 
 /**
- * Accepts a request with `token_id`, as in the reference's parameter table, or with `tokenid`, as in its sample. There
- * are two complete objects, because type generators can't express a choice between required fields.
+ * Accepts requests with `token_id`, as in the reference's parameter table, or with `tokenid`, as in its sample. The
+ * result contains two complete objects, because type generators can't express a choice between required fields.
  */
 function withBothSpellings(schema: Json): Json {
   const { properties, required, ...rest } = schema as { properties: Json; required: string[] }
@@ -60,7 +60,7 @@ function requestBody(endpoint: Endpoint): Json {
 /** Endpoints whose responses a server may hold. */
 const HELD = ['getnfts', 'gettransactions', 'getcollections']
 
-/** Endpoints that create nothing, but can return a conflict with existing reference IDs. */
+/** Endpoints that create nothing, but can respond that reference IDs conflict with existing ones. */
 const CONFLICTING = ['relabelreferences', 'aliasreferences']
 
 function statusesOf({ name, validationStatus, creates, ratePerSecond }: Endpoint): number[] {

@@ -8,7 +8,7 @@ const header = (description: string, example: string): Json => ({
   example,
 })
 
-/** The headers of every successful response. `CAPABILITIES` has the names of those that announce an extension. */
+/** The headers of every successful response. `CAPABILITIES` contains the names of those that announce an extension. */
 export const USUAL_HEADERS: Readonly<Record<string, Json>> = {
   'x-request-id': header(
     "The ID of the request in the server's log. If the request has an x-request-id, this is its value.",
@@ -75,7 +75,7 @@ export const USUAL_HEADERS: Readonly<Record<string, Json>> = {
   ),
 }
 
-/** Response headers, by the names by which operations refer to them. */
+/** Response headers, by the names that operations use to refer to them. */
 export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
   ...USUAL_HEADERS,
   'Idempotency-Replayed': header('This is the response to an earlier request with the same Idempotency-Key.', 'true'),
@@ -90,7 +90,7 @@ export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
 export const headerRefs = (...names: string[]): Json =>
   Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
 
-/** Title, meaning and an example for each error status. */
+/** Title, meaning and example, by error status. */
 const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, example: string]>> = {
   400: [
     TITLES.badRequest,
@@ -148,7 +148,7 @@ const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, 
   ],
 }
 
-/** Headers that are only in some error responses, by status. */
+/** Headers that only some error responses have, by status. */
 const ERROR_HEADERS: Readonly<Record<number, readonly string[]>> = {
   409: ['Error-Code'],
   412: ['Error-Code'],

@@ -7,9 +7,9 @@ import { errorResponses } from './responses.ts'
 /** A route of a server that isn't an endpoint of the contract. */
 export interface Surrounding {
   method: 'GET' | 'POST'
-  /** The route's pattern: `/rpc/:blockchain`, `/ipfs/*`. */
+  /** The pattern of the route, such as `/rpc/:blockchain` or `/ipfs/*`. */
   route: string
-  /** The OpenAPI paths; several if a part of the path may be omitted. */
+  /** The OpenAPI paths. There are several if a part of the path is optional. */
   paths: readonly string[]
   operation: Json
 }
@@ -199,7 +199,7 @@ export const SURROUNDINGS: readonly Surrounding[] = [
   },
 ]
 
-/** Returns the parameters of a path's placeholders, if its operation doesn't define them. */
+/** Returns the parameters for the placeholders of a path, unless its operation defines them. */
 export function pathParameters(path: string): Json[] {
   if (!path.startsWith('/ipfs/')) return []
   const parameters = [{ ...inPath('cid', 'A CID, version 0 or 1.', text), example: CID }]
