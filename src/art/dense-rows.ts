@@ -13,8 +13,8 @@ const MAX_STEPS = 6e8
 const PATIENCE = 200
 const EXACT_PATIENCE = 1500
 /**
- * SAMPLE is the number of pairs that are compared in a move. NEIGHBORS is the number of combinations whose neighbors
- * are tried first.
+ * A move compares SAMPLE chosen combinations with SAMPLE others. NEIGHBORS is the number of combinations whose
+ * neighbors are tried first.
  */
 const SAMPLE = 12
 const NEIGHBORS = 40

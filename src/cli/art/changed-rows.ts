@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { openCsv } from '../../manifest/csv.ts'
 
-/** The row counts of a comparison of two manifests. `total` is the size of the former manifest. */
+/** The row counts of a comparison of two manifests. `of` is the size of the former manifest. */
 export interface ChangedRows {
   changed: number
   onlyImage: number

@@ -120,7 +120,7 @@ async function shownAddress(address: string): Promise<string> {
   return isSolanaAddress(address) ? address : ''
 }
 
-/** Returns the beginning of a regular file, or an empty buffer for anything else. */
+/** Returns the beginning of a regular file, or an empty string for anything else. */
 async function glance(path: string): Promise<string> {
   try {
     const { O_RDONLY, O_NONBLOCK = 0, O_NOFOLLOW = 0 } = constants

@@ -5,7 +5,7 @@ import { safe } from '../io/io.ts'
 
 /** Flags of commands that resolve ENS names. */
 export interface EnsFlags {
-  /** Whether off-chain resolvers (CCIP Read) may be queried. `--no-ccip` sets this to false. */
+  /** Whether names may be resolved through gateways (CCIP-Read). `--no-ccip` sets this to false. */
   ccip?: boolean | undefined
 }
 
