@@ -21,6 +21,7 @@ import { provenanceOfCall } from '../../verify/abi.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../batch/flags.ts'
 import { formerFoldersText } from '../batch/former-folders.ts'
 import { type OpenedManifest, onlyManifest, openManifest } from '../batch/mint-manifest.ts'
+import { revealedElsewhere } from '../batch/minted-unrevealed.ts'
 import { commitmentsOf } from '../batch/shuffled-drop.ts'
 import { editedRows, refuseStandardInput, updateRevealed } from '../batch/unrevealed.ts'
 import { GdnCommand } from '../command.ts'
@@ -210,7 +211,6 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
 
 /** Warns if another collection hides the same rows, which the reveal publishes. */
 async function warnOfHidden({ io }: Deps, { options, read }: OpenedManifest): Promise<void> {
-  const { revealedElsewhere } = await import('../batch/minted-unrevealed.ts')
   const warning = await revealedElsewhere(options, read)
   if (warning !== null) io.warn(safe(warning))
 }

@@ -29,8 +29,8 @@ const CLAIM_SIZE = 64
 const SHARED_CLAIM_SIZE = 16
 /**
  * Number of collections for which transactions are signed concurrently. Each bundle waits once for the network and 12
- * times for the database. With one worker, 48 collections and a network that responds in 25 ms, a concurrency of 8 signs
- * twice as many NFTs per second as a concurrency of 1.
+ * times for the database. With one worker, 48 collections and a network that responds in 25 ms, a concurrency of 8
+ * signs twice as many NFTs per second as a concurrency of 1.
  */
 const COLLECTIONS_AT_ONCE = 8
 
