@@ -13,7 +13,7 @@ const MAX_STEPS = 6e8
 const PATIENCE = 200
 const EXACT_PATIENCE = 1500
 /**
- * A move compares SAMPLE chosen combinations with SAMPLE others. NEIGHBORS is the number of combinations whose
+ * A move compares each of SAMPLE chosen combinations with SAMPLE others. NEIGHBORS is the number of combinations whose
  * neighbors are tried first.
  */
 const SAMPLE = 12

@@ -184,7 +184,7 @@ function merged(levels: readonly Level[]): Level[] {
   return made
 }
 
-/** Adds the numbers of combinations to the levels. */
+/** Makes a diagram of levels: counts its combinations and arcs. */
 function counted(sizes: readonly number[], levels: readonly Level[], omitted: readonly number[]): Diagram {
   const after: bigint[][] = [[1n]]
   for (const { nodes, child, classes } of levels.toReversed()) {

@@ -21,7 +21,8 @@ interface Sum {
  * exact counts, and tries all numbers of combinations per group. Ignores weights.
  *
  * @param all the combinations that satisfy the rules
- * @returns 1 for each chosen combination; `impossible` if there is no choice; null if the search took too long
+ * @returns 1 for each chosen combination; `impossible` if there is no choice; null if there are too many groups or the
+ *   search took too long
  */
 export function exactSearch({ sizes, count, exact }: Problem, all: Int16Array): Uint8Array | 'impossible' | null {
   const layers = sizes.length

@@ -10,7 +10,7 @@ export interface ExactCount {
   count: number
 }
 
-/** Rules and exact counts that contradict the wanted size of the edition. Every member is needed for the proof. */
+/** Rules and exact counts that no edition of the wanted size can meet. Without any one of them, nothing is proven. */
 export interface Proof {
   /** The indexes of the rules. */
   rules: readonly number[]
@@ -85,7 +85,7 @@ export const isImpossible = (problem: Problem): boolean => {
   return found !== null && found !== 'searched'
 }
 
-/** Returns whether these rules and counts alone contradict each other. */
+/** Returns whether these rules and counts alone are proven impossible. False doesn't mean that they are possible. */
 export const isContradictory = (problem: Problem, members: Pick<Proof, 'rules' | 'counts'>): boolean =>
   contradiction(problem, { rules: [...members.rules], counts: [...members.counts] }) !== null
 

@@ -5,7 +5,7 @@ import { homeDirectory } from '../core/home-directory.ts'
 
 type Env = NodeJS.ProcessEnv
 
-/** Returns a directory of the XDG base directory specification, which requires that relative values are ignored. */
+/** Returns an XDG base directory. Ignores relative paths, as the XDG specification requires. */
 function xdg(env: Env, name: string, ...fallback: string[]): string {
   const value = env[name]
   if (value !== undefined && isAbsolute(value)) return value

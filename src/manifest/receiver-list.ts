@@ -148,7 +148,7 @@ function addressOf(
   }
 }
 
-/** The receivers of a list. Each has one line, unless their counts are merged. */
+/** The receivers of a list. Each receiver has one line, unless the counts of several lines are merged. */
 class ListedReceivers {
   readonly #lines: HashTable
   /** The addresses of names, with the first name of each. */

@@ -45,7 +45,9 @@ describe('the text about a shuffled drop', () => {
     expect(stateOf(sealed)).toContain(
       'The time of the round is 2026-01-02 03:04:05 UTC, after the drop was sealed (block 7, 2026-01-02 03:04:05 UTC).',
     )
-    expect(stateOf({ ...sealed, round: null })).toContain('draws what each NFT shows, after the drop was sealed')
+    expect(stateOf({ ...sealed, round: null })).toContain(
+      'determines the content of each NFT, after the drop was sealed',
+    )
   })
 
   test('credits drand only with draws that it signed', () => {

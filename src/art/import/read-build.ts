@@ -244,8 +244,8 @@ class BuildReader {
   }
 
   /**
-   * Reports metadata files whose name is another number than their edition. HashLips names a file by its edition, so
-   * two files with the same edition come from different collections.
+   * Reports files that share an edition with another file. Omits the file whose name is the edition, or else the first.
+   * HashLips names a file by its edition, so two files with the same edition come from different collections.
    */
   #checkEditions(): void {
     for (const [edition, files] of this.#byEdition) {

@@ -73,8 +73,8 @@ function headOf({ title, counts }: ProgressState): string {
 type Counts = Readonly<Record<State, number>> & { total: number }
 
 /**
- * Divides the bar in proportion to the number of rows. Each state with rows gets at least one column, which the largest
- * state gives up if necessary.
+ * Divides the bar in proportion to the number of rows. Each state with rows gets at least one column, taken from the
+ * largest state if necessary.
  */
 export function barWidths(counts: Counts, width: number): Record<State, number> {
   const widths = { deployed: 0, accepted: 0, failed: 0, unknown: 0, pending: 0 }

@@ -9,8 +9,8 @@ import { askSecret } from '../prompt/ask-missing.ts'
 const MAX_FILE_BYTES = 64 * 1024
 
 /**
- * Reads an API key from a file, standard input (`-` or a pipe) or a hidden prompt. Doesn't accept it as an argument,
- * because the process list and the shell history would show it.
+ * Reads an API key from a file, standard input (`-` or a pipe) or a hidden prompt. The key can't be an argument,
+ * because the process list and the shell history would expose it.
  */
 export async function readApiKey(io: Io, file: string | undefined, question: string): Promise<Secret> {
   if (file !== undefined && file !== '-') {

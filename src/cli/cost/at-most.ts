@@ -222,7 +222,8 @@ export function reservedFor({ gasLimit, bytes, estimate }: PricedUse): CostReser
 /** Returns a note if the current block requires a higher fee than the maximum fee of a run. */
 async function noteOfMaxFee({ fees }: FoundFees, maxFee: bigint | null): Promise<string | null> {
   const { isTooExpensive, sufficientFee } = await import('../../server/chain/evm/cost/run-fee.ts')
-  // Don't use the priority fee, which `typical` includes, because the server may not need it.
+  // `typical` stands in for the base fee, which the server doesn't report. It also includes the priority fee, which the
+  // server may not need.
   const base = fees.typical
   if (!isTooExpensive(maxFee === null ? null : String(maxFee), { base })) return null
   return `Blocks currently require ${inGwei(base)} gwei, but the run pays at most ${inGwei(maxFee ?? 0n)} gwei, so rows may wait for lower fees. --max-fee-gwei ${inGwei(sufficientFee(base), 'up')} is enough at the current fees.`

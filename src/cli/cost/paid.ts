@@ -85,7 +85,7 @@ export async function meterRun(
   }
 }
 
-/** Maximum number of NFTs for which costs are requested, because each NFT takes a separate request. */
+/** Maximum number of NFTs. For more NFTs, no costs are requested, because each NFT takes a separate request. */
 const MAX_NFTS = 20
 
 /** Returns the fees paid by the mints of NFTs, by NFT ID. Omits NFTs whose fees the server doesn't report. */
@@ -112,8 +112,8 @@ export async function paidByMints(
 export const withRunPaid = (view: View): View => withPaid(view, RUN_PAID_FIELDS)
 
 /**
- * Prints the fees paid by transactions. On a terminal, they are below the table. Several NFTs may share a transaction,
- * so each transaction is printed once.
+ * Prints the fees paid by transactions below a table, only on a terminal. Several NFTs may share a transaction, so each
+ * transaction is printed once.
  */
 export function notePaid(io: Io, { mode }: Pick<Output, 'mode'>, records: readonly DataRecord[]): void {
   if (!io.stdoutTty || mode !== 'table') return

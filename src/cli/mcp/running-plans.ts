@@ -125,7 +125,7 @@ const hintOf = ({ state }: Plan): string =>
 function nextOf({ name }: Tool, { error }: CommandOutcome): string {
   const repeat = `call ${name} again with dry_run false and this plan_id.`
   const isLimit = error?.code === 'max_cost'
-  if (isLimit && error.hint?.includes('with max_cost') === true) return 'Make a new plan as the hint says.'
+  if (isLimit && error.hint?.includes('with max_cost') === true) return 'Create a new plan as described in the hint.'
   if (isOfOperator(error?.hint ?? '')) return `After the operator has changed this, ${repeat}`
   // The limit is an argument of the plan.
   if (isLimit) return 'The max_cost of this plan is too low. Make a new plan with a higher one.'

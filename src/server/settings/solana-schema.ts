@@ -59,7 +59,7 @@ export const solanaChain = z
       .min(0)
       .max(1_000_000_000)
       .default(100_000)
-      .describe('Maximum price in micro-lamports for a compute unit; with 0 only the base fee is paid'),
+      .describe('Maximum price per compute unit, in micro-lamports; 0 pays only the base fee'),
     block_explorer_url: webUrl.optional().describe('URL of a block explorer'),
     test_network: testNetwork,
     signer: signer.describe('The account that pays and signs'),

@@ -330,7 +330,7 @@ export async function nextFilesDue(db: Db, table: TableWithFiles): Promise<numbe
 
 type DirectoryNft = Pick<NftRow, 'id' | 'metadata' | 'files'> & { batch_index: number }
 
-/** Returns the NFTs of a Solana collection whose metadata files are in a directory, in the order of the files. */
+/** Returns the NFTs of a Solana collection that have a metadata file in a directory, in the order of the files. */
 export async function listNftsOfDirectory(db: Db, collectionId: string, directory: string): Promise<DirectoryNft[]> {
   const those = (condition: RawBuilder<unknown>) => sql<DirectoryNft>`
     select nfts.id, nfts.metadata, nfts.files, nfts.batch_index from transactions cross join nfts

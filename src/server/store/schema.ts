@@ -44,7 +44,7 @@ export interface RequestsTable {
   run: Generated<string | null>
 }
 
-/** A run, inserted with its first request. */
+/** A run. Its record is inserted with the run's first request. */
 export interface RunsTable {
   account_id: string
   run: string

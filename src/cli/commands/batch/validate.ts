@@ -316,7 +316,7 @@ function refuseContract(contract: string | undefined, blockchain: Blockchain | n
   if (problem !== null) throw wrongAddress(contract, problem, '--contract')
 }
 
-/** Throws one error that contains all problems of rows and files, if there are any. */
+/** Throws one error with the first problems of rows and files, and the number of all problems, if there are any. */
 export function throwProblems(
   found: Pick<ManifestSummary, 'issues' | 'issueCount'>,
   check: Pick<FileCheck, 'errors' | 'warnings'> | null,

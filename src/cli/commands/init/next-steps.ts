@@ -6,7 +6,7 @@ export interface Setup {
   profile: string
   /** The base URL; null for the local backend, whose address may change. */
   baseUrl: string | null
-  /** A sentence that names whatever overrides the saved profile; null if nothing does. */
+  /** A sentence that names what overrides the saved profile; null if nothing does. */
   override: string | null
   /** Where the key is; null if it was saved earlier. */
   keptIn: 'keyring' | 'file' | 'environment' | 'local backend' | null

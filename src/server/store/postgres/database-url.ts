@@ -26,7 +26,7 @@ const PARAMETERS = new Set(['host', 'port', 'dbname', 'user', 'sslmode', 'sslroo
 /** The hint omits the user, because errors redact all text between `//` and `@`, which may contain a password. */
 const FORM = 'Use the form postgres://<host>:5432/<database>?user=<user>.'
 
-/** Placeholder for an empty host, which `URL` would reject. The host is then in the parameters, or is localhost. */
+/** Placeholder for an empty host, which `URL` would reject. The host is then a parameter, or localhost by default. */
 const NO_HOST = 'socket.invalid'
 
 /**

@@ -106,9 +106,9 @@ export function rpcResponseOf(reply: unknown, method: string): RpcResponse {
 }
 
 /**
- * Returns the response if it is a result, or an error that the call caused.
+ * Returns the response if it is either a result or an error that the call caused.
  *
- * @param refusals whether an internal error of a node counts as the response to the call
+ * @param refusals whether a node's internal error counts as the response to the call
  * @throws NodeFailed for an error that the call didn't cause
  */
 export function passing(response: RpcResponse, { refusals = false } = {}): RpcResponse {
