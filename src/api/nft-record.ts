@@ -23,7 +23,10 @@ export const nftRecord = z.looseObject({
   metadata_url: optionalText,
   /** The reason why the NFT is `failed`. Only gdn backends return it. */
   error: optionalText,
-  /** The reason why the NFT is still `initiated`, if its files cause the delay. Only gdn backends return it. */
+  /**
+   * The reason why the NFT is still `initiated`, such as its files, missing funds of the signers, or the limit of its
+   * run. Absent if no cause of a delay is known. Only gdn backends return it.
+   */
   pending_reason: optionalText,
   /**
    * Number of the NFT's last update; 0 if there is none. This field and all that follow are extensions of gdn backends.

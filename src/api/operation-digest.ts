@@ -77,8 +77,9 @@ const sameCase = (value: unknown) =>
  *
  * Servers store digests permanently, so this definition never changes. A new definition would have another version.
  *
- * @example const metadata = { title: 'Dawn', description: '', file_fields: [] } operationDigest('createnft', {
- * metadata, receiver_wallet_address })
+ * @example
+ * const metadata = { title: 'Dawn', description: '', file_fields: [] }
+ * operationDigest('createnft', { metadata, receiver_wallet_address })
  */
 export function operationDigest<Name extends OperationEndpoint>(
   operation: Name,

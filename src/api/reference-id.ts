@@ -62,7 +62,10 @@ interface NamedNfts {
   reference_kinds?: readonly string[] | undefined
 }
 
-/** Checks that a request has a reference ID and a kind for each NFT, or none at all. */
+/**
+ * Checks that the reference IDs and the kinds of a request have one entry for each NFT. Both are optional, but a label
+ * or kinds need reference IDs.
+ */
 export function checkReferenceIds(context: z.core.ParsePayload<NamedNfts>): void {
   const { metadata, reference_ids: ids, reference_label: label, reference_kinds: kinds } = context.value
   const add = (path: string, message: string, input: unknown) =>

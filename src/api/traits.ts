@@ -64,7 +64,8 @@ function parseDate(given: string): Parsed {
       problem: `must be a date such as 2026-11-01, a time such as 2026-11-01T18:30:00Z, or a Unix time in seconds, not ${quoted(given)}`,
     }
   }
-  // A number that looks like a year or a date without dashes is probably not a time in 1970.
+  // A number that looks like a year or a date without dashes is probably not a time in 1970. A number for midnight is
+  // accepted, because this function returns such a number for a day.
   const [, year, month = '01', day = '01'] = /^((?:19|20)\d\d)(?:(\d\d)(\d\d))?$/.exec(given) ?? []
   const date = `${year}-${month}-${day}`
   if (Number(given) % DAY_SECONDS !== 0 && 'text' in parseDate(date)) {

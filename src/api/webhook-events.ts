@@ -1,4 +1,4 @@
-/** The webhook events that occur without a request. `webhook.test` is only sent on request. */
+/** The webhook events that the backend sends by itself. `webhook.test` is only sent on request. */
 export const EVENT_TYPES = [
   'nft.deployed',
   'nft.failed',

@@ -37,7 +37,7 @@ export class Balance {
     return (this.over[layer]?.[value] as number) > 0 ? -penalty : penalty
   }
 
-  /** The number of NFTs that exceed exact counts. */
+  /** The total penalty of values with an exact count; 0 if all exact counts are met. */
   get exactErrors(): number {
     return this.#sum((penalty) => penalty > 1)
   }

@@ -9,7 +9,7 @@ export interface ArtCheck {
   count: number
   /** The number of combinations that the rules allow; an upper bound if rules were omitted. */
   combinations: bigint
-  /** The lines of the rules that the count omits. If there are any, the count is an upper bound. */
+  /** The lines of the rules that `combinations` ignores. If there are any, `combinations` is an upper bound. */
   omittedRules: readonly number[]
   /**
    * The size of the largest edition that was constructed, including one-of-ones. Null if no edition was constructed, or

@@ -7,9 +7,9 @@ type Member = TraitSet['members'][number]
 const keyOf = ({ layer, trait }: Member) => `${layer}/${trait}`
 
 /**
- * Finds a trait that its own rules exclude from every NFT: the trait excludes itself, or it requires something that is
- * in the same layer, that is twice in another layer, or that is excluded. Returns the first such rule and its location;
- * null if there is none.
+ * Finds a trait that its own rules exclude from every NFT: the trait excludes itself, or it requires another trait of
+ * its layer, two traits of one other layer, or a trait that another rule excludes. Returns the problem and the location
+ * of the first such rule; null if there is none.
  */
 export function forbiddenSubject(art: Art): { place: Place; message: string; hint?: string } | null {
   const excluded = exclusions(art.rules)

@@ -78,7 +78,7 @@ export interface ArtRule {
 export interface OneOfOne {
   /** The NFT's number. Numbers start at 1. */
   at: number
-  /** The path as spelled in `art.yaml`, relative to this file. */
+  /** The path as spelled in `art.yaml`, relative to the folder of `art.yaml`. */
   image: string
   /** The absolute path of the image. */
   path: string

@@ -157,6 +157,6 @@ export interface Deps extends Clock {
   checkPlan: CheckPlan | null
   /** Runs another command line in this process. Used by `gdn mcp`, which offers commands to agents. */
   run(argv: readonly string[], edge: Edge): Promise<number>
-  /** Sets the exit code of a command that fails without an error. */
+  /** Sets the exit code of a command that reports no error but may exit with a code other than 0. */
   setExitCode(code: number): void
 }

@@ -35,7 +35,7 @@ function dashedFileHint(argv: readonly string[], { registeredArguments }: GdnCom
 const FILE_ARGUMENTS: ReadonlySet<string> = new Set(['manifest', 'plan'])
 const DASHED_FILE = /^-[\w.-]+\.(?:csv|tsv|jsonl?|ndjson)$/i
 
-/** Returns the command to run instead of a flag that users may expect but gdn doesn't have. */
+/** Returns the command to run instead of a flag that users may expect but the command doesn't have. */
 function insteadOf(message: string, command: GdnCommand): string | undefined {
   if (command.name() !== 'apply' || !message.includes("'--dry-run'")) return undefined
   return 'Run `gdn plan` to show the changes without making them.'
@@ -49,8 +49,8 @@ function dataDirHint(message: string, command: GdnCommand): string | undefined {
 }
 
 /**
- * Returns the flag in an argument such as `--local=true` or `-y=true`, if the command has this flag and it has no
- * value. For a group of short flags, commander reports only the rest, such as `-=true`.
+ * Returns the flag in an argument such as `--local=true` or `-y=true`, if the command has this flag and the flag takes
+ * no value. For a group of short flags, commander reports only the rest, such as `-=true`.
  */
 function switchWithValue(message: string, command: GdnCommand, argv: readonly string[]): string | undefined {
   const [, long, rest] = /'(?:(--[a-z-]+)|-)(=.*)'/s.exec(message) ?? []
@@ -63,8 +63,8 @@ function switchWithValue(message: string, command: GdnCommand, argv: readonly st
 }
 
 /**
- * Returns a hint for an excess argument that names the flag for such a value. Doesn't repeat the argument, because it
- * may be a key.
+ * Returns a hint for an excess argument. The hint names the flag for such a value. Doesn't repeat the argument, because
+ * it may be a key.
  */
 function excessHint({ code }: CommanderError, command: GdnCommand): string | undefined {
   if (code !== 'commander.excessArguments') return undefined

@@ -8,10 +8,6 @@ import type { StoredRun } from '../runs/stored-run.ts'
 
 /** A sent row whose outcome is unknown. */
 export interface UnknownRow {
-  /**
-   * The state of the row. `absent`: an earlier search found no NFT. `superseded`: a later request has sent the row
-   * again.
-   */
   id: string
   request: Pick<RowRequest, 'id' | 'n' | 'unknownAfter'>
   identity: string

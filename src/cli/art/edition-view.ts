@@ -12,7 +12,7 @@ const RANKED = 20
 /** Maximum number of one-of-ones on a page. */
 const ONES = 24
 
-/** Representative NFTs of an edition. Each NFT is in only one group. */
+/** Representative NFTs of an edition. No NFT is in two groups. */
 export interface Picked {
   rarest: readonly EditionItem[]
   commonest: readonly EditionItem[]

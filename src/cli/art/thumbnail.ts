@@ -10,9 +10,12 @@ export async function thumbnail(sharp: Sharp, { width, height, data }: Pixels): 
   return await asUrl(sharp(data, { raw: { width, height, channels: 4 }, limitInputPixels: false }))
 }
 
-/** Returns a thumbnail of an image file as a data URL; null if sharp can't read the file. */
+/**
+ * Returns a thumbnail of an image file as a data URL; null if the file isn't an image, or is too large and can't be
+ * scaled.
+ */
 export async function fileThumbnail(sharp: Sharp, bytes: Uint8Array): Promise<string | null> {
-  // Don't accept other formats here: sharp must only read the formats that layers can have.
+  // sharp reads only the formats that layers can have. `dataUrl` embeds images in other formats, such as GIF.
   return await asUrl(sharp(bytes)).catch(() =>
     dataUrl(bytes).catch((error: unknown) => {
       if (error instanceof ImageError) return null

@@ -11,7 +11,7 @@ import { type Io, safe } from '../io/io.ts'
 import { VERSION } from '../version.ts'
 import { type LocalFiles, noPlaceForFiles } from './local-files.ts'
 
-/** The place where a manifest first uses a file URL, and the number of rows that use the URL. */
+/** The place where a manifest first uses a file URL, and the number of uses. A row can use a URL more than once. */
 interface Use {
   place: Place
   uses: number

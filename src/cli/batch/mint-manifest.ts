@@ -172,7 +172,7 @@ export async function openManifest(
     label: await labelOf(path, runName),
     ensNames: fromFlags.ensNames,
     reading: list === null ? readingOf(fromFlags) : { ...readingOf(fromFlags), list },
-    // A list has no rows with IDs, so an edited row can't be mistaken for a new one.
+    // The receiver identifies a row of a list, so an edited row can't be mistaken for a new one.
     newRows: list === null ? flags.newRows : true,
   }
   return { settings, options, read, files, localFiles, mapped, warnings }

@@ -226,8 +226,8 @@ function stepText({ step, until, done, total }: Extract<Phase, { kind: 'reconcil
 }
 
 /**
- * Describes a lookup. If no rows are unknown, this is the second lookup, which confirms the rows that the first one
- * adopted or didn't find.
+ * Describes a search. If no rows are unknown, this is the second search, which confirms rows that were already adopted
+ * or found absent.
  */
 function lookingFor(unknown: number): string {
   return unknown === 0

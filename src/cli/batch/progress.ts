@@ -136,8 +136,8 @@ export class BatchProgress {
 }
 
 /**
- * Returns a key for the reason why a run waits; null if the run isn't waiting. The key stays the same if only the
- * amounts in the reason change.
+ * Returns a key for the reason why a run waits; null if there is no reason. The key stays the same if only the amounts
+ * in the reason change.
  */
 function reasonOf(phase: Phase): string | null {
   if (phase.kind === 'held') return `${phase.reason} ${stateOf(phase.message)}`

@@ -139,7 +139,7 @@ function unknownParts({ counts, unknownRows, absentRows, undecidedRows }: BatchS
   return parts
 }
 
-/** Groups rows by reason. Each line reads ` lines 3, 4: the reason`. */
+/** Groups rows by reason. Each line is indented by two spaces and reads `lines 3, 4: the reason`. */
 function byReason(rows: readonly Named[]): string[] {
   const reasons = new Map<string, Named[]>()
   for (const row of rows) {

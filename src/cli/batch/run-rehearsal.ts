@@ -167,7 +167,7 @@ async function depsOf(
   signal: AbortSignal,
   read: (text: string) => void,
 ): Promise<Deps> {
-  // Without these variables, no job summary is written. It would list NFTs that weren't minted.
+  // Without GITHUB_ACTIONS, no job summary is written. It would list NFTs that weren't minted.
   const { GDN_PROFILE: _profile, GITHUB_ACTIONS: _actions, ...rest } = deps.env
   const env = {
     ...rest,

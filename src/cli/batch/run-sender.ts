@@ -288,7 +288,7 @@ export class RunSender {
     })
   }
 
-  /** Returns the funds that the signer lacks for the unsent rows and changes. */
+  /** Describes the funds that the signer lacks for the unsent rows and changes. */
   async #shortage(): ReturnType<typeof shortageOfRun> {
     const { options, changes = NO_CHANGES } = this.#sending
     const unsent = async () => {

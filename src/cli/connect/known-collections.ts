@@ -17,7 +17,7 @@ type Place = Pick<Connection, 'server' | 'settings'>
 
 /**
  * Returns a server's collections that were created on this machine, oldest first. Identifies the server's backend only
- * if such collections exist.
+ * if this machine has created any collections.
  *
  * @throws GdnError `data_dir`, `run_busy`, `native_missing` if the state can't be read; `unreachable`
  */

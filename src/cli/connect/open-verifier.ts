@@ -96,7 +96,10 @@ export async function openVerifier(
   }
 }
 
-/** If no node responds, adds a hint about the RPC URL to the error. Returns other errors unchanged. */
+/**
+ * Adds a hint about the RPC URL to the error of a node that doesn't respond, or that isn't a JSON-RPC node. Returns
+ * other errors unchanged.
+ */
 export function asNodeError(error: unknown, flag: string): unknown {
   if (!(error instanceof GdnError)) return error
   if (error.code === 'bad_answer') {

@@ -66,7 +66,7 @@ export function unknownCommand(words: readonly string[]): GdnError {
   })
 }
 
-/** Returns whether the words are a noun and an unknown verb that resembles another command. */
+/** Returns whether the words are a noun and an unknown verb for which there is a suggestion. */
 export const isMistyped = (words: readonly string[]): boolean =>
   words.length === 2 &&
   NOUNS.some(({ name }) => name === words[0]) &&

@@ -143,7 +143,7 @@ function textOnly(
 /** Returns text without markup. The target of a link to another page follows the link's text. */
 const plainText = (token: Token | Tokens.TableCell): string => textOnly(token, targetOf)
 
-/** Returns the help topic or guide to which a link leads; null for a link within the page or to another site. */
+/** Returns the help topic or guide to which a link leads; null for other links, such as one within the page. */
 function targetOf({ href }: Tokens.Link): string | null {
   const [, page] = /^([\w-]+\.md)(?:#|$)/.exec(href) ?? []
   if (page === undefined) return null

@@ -28,7 +28,7 @@ export function decodeGif(bytes: Uint8Array): Pixels {
   if (file[at] !== FRAME) throw broken()
   const [left, top] = [file.readUInt16LE(at + 1), file.readUInt16LE(at + 3)]
   const [columns, rows] = [file.readUInt16LE(at + 5), file.readUInt16LE(at + 7)]
-  // A frame has its own size, and may extend beyond the image.
+  // A frame has its own size. In a damaged file, it may extend beyond the image.
   checkSize(columns, rows)
   if (left + columns > width || top + rows > height) throw broken()
   const flags = file[at + 9] ?? 0
@@ -55,7 +55,10 @@ function tableAt(file: Buffer, at: number, flags: number): Buffer {
   return file.subarray(at, (flags & 0x80) === 0 ? at : at + 3 * 2 ** ((flags & 7) + 1))
 }
 
-/** Measures the length-prefixed blocks before an empty block. Returns their total size and the offset after them. */
+/**
+ * Measures length-prefixed blocks up to an empty one. Returns the size of their data and the offset after the empty
+ * block.
+ */
 function blocksAt(file: Buffer, from: number): { length: number; end: number } {
   let length = 0
   for (let at = from; at < file.length; ) {

@@ -61,8 +61,8 @@ const asPng = ({ width, height, data }: Pixels): Buffer =>
 const KITTY_PIECE = 4096
 
 /**
- * Returns the escape sequences that draw an image in kitty. `q=2` suppresses responses, which gdn would read as typed
- * input.
+ * Returns the escape sequences that draw an image in kitty. `q=2` suppresses responses, which would be read as typed
+ * input by gdn or, after gdn exits, by the shell.
  */
 function kittyText(png: Buffer, columns: number): string {
   const text = png.toString('base64')

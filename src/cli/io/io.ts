@@ -56,7 +56,7 @@ export interface Io {
   readonly stdoutTty: boolean
   readonly stderrTty: boolean
   readonly columns: number
-  /** Height of the terminal in rows. */
+  /** Height of the terminal at stdout, in rows. */
   readonly rows: number
   /** If stderr is a terminal, wraps each line to its width. Otherwise, returns the text unchanged. */
   toWidth(text: string): string
@@ -67,7 +67,10 @@ export interface Io {
   /** Whether the user can be prompted. */
   readonly interactive: boolean
   progress(text: string): Promise<Progress>
-  /** Creates a block of lines on stderr that is updated in place; null if stderr isn't a terminal. */
+  /**
+   * Creates a block of lines on stderr that is updated in place. Returns null if stderr isn't a terminal, with
+   * TERM=dumb, in CI, with -q and in JSON mode.
+   */
   block(): Promise<LiveBlock | null>
   /** Returns how to draw the lines of a block. Must be called for each update, because the terminal can be resized. */
   look(): { columns: number; paint: Paint; ascii: boolean }

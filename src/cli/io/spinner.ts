@@ -14,7 +14,7 @@ function withColumns(stream: OutStream): NodeJS.WriteStream {
 }
 
 /**
- * Starts a spinner on stderr. Turns `discardStdin` off, because with this option Ctrl-C doesn't work.
+ * Starts a spinner on stderr. Turns `discardStdin` off, because its raw mode can delay Ctrl-C.
  *
  * @param stderr a terminal
  * @param colored whether to use color. ora itself ignores NO_COLOR.

@@ -157,7 +157,7 @@ export class Plans {
   }
 }
 
-/** Returns the plan ID in a file name; null if the file isn't a plan. */
+/** Returns the plan ID in a file name; null if the file doesn't belong to a plan. */
 function idIn(name: string): string | null {
   const id = name.slice(0, name.indexOf('.'))
   return UUID.test(id) ? id : null

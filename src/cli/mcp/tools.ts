@@ -45,7 +45,10 @@ const PLAN_PROPERTIES = {
 
 const OFFSET = { type: 'integer', minimum: 0, description: 'page.next_offset of the last response' }
 
-/** Maximum number of values in the schema. If a value isn't valid, the error names the nearest valid one. */
+/**
+ * Maximum number of values in the schema of a parameter that takes one of them. Longer lists are omitted, because
+ * the error for an invalid value names the nearest valid one.
+ */
 const MAX_VALUES = 12
 
 export const toolName = (command: string): string => command.replaceAll(' ', '_')

@@ -81,7 +81,7 @@ function nearestPath(record: DataRecord, field: string): string | undefined {
     if (value === null || value === undefined) return undefined
     if (typeof value !== 'object') return ''
     if (!Object.hasOwn(value, key)) {
-      // A table column may not be a field of the record.
+      // A table column isn't always a field of the record.
       if (index === 0) return undefined
       const near = Array.isArray(value) ? undefined : nearest(key, Object.keys(value))
       return near === undefined ? '' : [...keys.slice(0, index), near, ...keys.slice(index + 1)].join('.')

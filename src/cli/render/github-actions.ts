@@ -144,7 +144,7 @@ export async function addJobSummary(summary: JobSummary, where: Surroundings): P
 /** Errors that stop a run before it can write its own summary. */
 const BEFORE_THE_RUN: ReadonlySet<ErrorCode> = new Set(['invalid_manifest', 'edited_rows', 'seems_minted'])
 
-/** Appends an error that stopped a run before the run was opened to the job summary of GitHub Actions. */
+/** Appends an error to the job summary of GitHub Actions, but only if it stopped a run before the run was opened. */
 export async function addErrorSummary(error: GdnError, where: Surroundings): Promise<void> {
   if (!BEFORE_THE_RUN.has(error.code)) return
   const problems = problemsOf(error)
@@ -216,7 +216,7 @@ function summaryText(
 const MAX_TEXT = 300
 
 /**
- * Escapes external text for Markdown. Converts all characters to entities that could be markup, HTML or part of a link.
+ * Escapes external text for Markdown. All characters that could be markup, HTML or part of a link become entities.
  */
 function inert(text: string): string {
   const short = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text

@@ -9,7 +9,7 @@ export type { CardRow, DataRecord, RecordCard, View } from './view.ts'
 
 type Records = readonly DataRecord[] | AsyncIterable<DataRecord>
 
-/** Formats the records of a command. The command itself doesn't know the output mode. */
+/** Formats the records of a command in the output mode that its flags select. */
 export interface Output {
   readonly mode: OutputMode
   /** The fields from `--fields`; undefined for all fields. */

@@ -69,8 +69,8 @@ export async function renderTable(
 }
 
 /**
- * Returns the status that all records share; null if they differ. If there isn't enough room, the status column can be
- * omitted.
+ * Returns the status that all records share; null if they differ or there is only one record. If there isn't enough
+ * room, the status column can be omitted.
  */
 function oneStatus(records: readonly DataRecord[]): string | null {
   const [first, ...others] = records.map(({ status }) => status)

@@ -6,7 +6,7 @@ import { nearest } from '../../core/nearest.ts'
 /** Endpoints that `gdn api` accepts by name: all endpoints that accept JSON. */
 export const JSON_ENDPOINTS = ENDPOINT_NAMES.filter((name) => name !== 'files')
 
-/** Returns an endpoint by name or path. Accepts any path below /api/, because a server may have other endpoints. */
+/** Returns an endpoint by name or path. Accepts unknown paths below /api/, because a server may have more endpoints. */
 export function endpointNamed(word: string): RawEndpoint {
   refuseWallets(word)
   const path = word.startsWith('api/') ? `/${word}` : word

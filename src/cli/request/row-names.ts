@@ -9,7 +9,7 @@ import { isPlaced, noNode } from './ens-names.ts'
 
 /** Maximum number of printed names. For the others, only their number is printed. */
 const MAX_PRINTED = 20
-/** Maximum number of warnings about names that have the same address or look alike. */
+/** Maximum number of warnings of each kind: names that look alike, and names that have the same address. */
 const MAX_WARNINGS = 10
 
 /** Resolves each ENS name in a manifest's rows or in a list once. Prints the names before anything is sent. */

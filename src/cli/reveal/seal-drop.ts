@@ -104,8 +104,8 @@ function refuseUndeployed({ undeployed }: RevealPlan): void {
 }
 
 /**
- * Returns the command that mints the rows without an NFT. If the run's other rows failed, `batch mint` would send
- * nothing.
+ * Returns the command that mints the rows without an NFT. If these rows have failed, this is `batch retry`, because
+ * `batch mint` would send nothing.
  */
 async function howToMint(options: BatchOptions, rule: ShuffleRule, flags: BatchMintFlags): Promise<string> {
   const kept = await keptCommitment(options)

@@ -5,7 +5,7 @@ const MAX_TITLE = 1000
 const MAX_DESCRIPTION = 2000
 const MAX_VALUE = 300
 const MAX_TAGS = 24
-/** Maximum length of a title, about three lines of a card. Longer titles are cut, and repeated in the details. */
+/** Length of a title that fits in about three lines of a card. Longer ones are clamped, and repeated in the details. */
 const LONG_TITLE = 70
 const LONG_DESCRIPTION = 110
 

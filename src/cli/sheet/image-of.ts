@@ -44,7 +44,7 @@ const altOf = (title: string) => escapeHtml(title.length > MAX_ALT ? `${title.sl
 /** Returns the text that replaces a missing image. Both arguments are HTML. */
 export const inItsPlace = (what: string, more = '') => `<p><b>${what}</b>${more}</p>`
 
-/** Returns a local file as an image, or its name if it doesn't have the extension of an image. */
+/** Returns a local file as an image, or its name if it has an extension that isn't that of an image. */
 export function localImage(place: PagePlace, path: string, title: string): string {
   const ending = extname(path).toLowerCase()
   const reference = fileReference(place, existingPath(path))

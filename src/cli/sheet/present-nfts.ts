@@ -39,7 +39,7 @@ export interface PresentNft {
   isMoved: boolean
   isUnrevealed: boolean
   isRevealed: boolean
-  /** Whether the NFT has changed since its mint. */
+  /** Whether the NFT was updated, frozen, transferred or burned after its mint, or such a change is pending. */
   isChanged: boolean
   /** Events, oldest first; null if the history wasn't read. */
   history: readonly HistoryEvent[] | null

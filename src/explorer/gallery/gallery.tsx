@@ -229,7 +229,7 @@ function follow(before: Place, shown: number, scale: Scale, jumped: boolean): nu
   const step = shown - before.shown
   const isSmall = !jumped && Math.abs(step) < 2 * innerHeight
   const next = isSmall ? before.full + step : scale.toFull(shown)
-  // Small steps that differ from the scroll bar's position must not reach its end before the end of the list.
+  // After small steps, the position in the list can differ from that of the scroll bar. The ends must still match.
   const [first, last] = [scale.toShown(0), scale.shown - innerHeight]
   if (shown <= first || shown >= last) return scale.toFull(shown)
   return next

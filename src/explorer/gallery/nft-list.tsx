@@ -23,7 +23,7 @@ export interface NftListProps<Item extends NftSummary> {
   /** Number of deployed NFTs that were burned later. */
   burned?: number | undefined
   label: string
-  /** Whether the list can be searched by title. */
+  /** Whether the list has a search field. */
   searchable?: boolean
   status?: Status | undefined
   noteOf?: (item: Item) => string | undefined
@@ -31,7 +31,7 @@ export interface NftListProps<Item extends NftSummary> {
 
 /** The last view that the user chose, in any list. */
 let lastView: View = 'grid'
-/** The filters of each list. They are restored when the user returns to the list. */
+/** The filters of each list. They are restored when the user goes back to the list. */
 const filters = new Map<string, { status: Status | ''; q: string }>()
 
 /** A gallery with controls: a status filter, a search field, and a switch between images and rows. */

@@ -74,7 +74,8 @@ export function Image({
   const image = useRef<HTMLImageElement>(null)
   const [drawn, setDrawn] = useState('')
   const [broken, setBroken] = useState('')
-  // Otherwise, an image that the user scrolls past would load before visible ones.
+  // Stop loading an image that is removed. Otherwise, an image that the user scrolls past would load before visible
+  // ones.
   useEffect(() => {
     const { current } = image
     return () => {

@@ -44,7 +44,7 @@ export const Owner = ({ address }: { address: string }) => (
   <Id text={address} what="address" href={pathTo.owner(address)} />
 )
 
-/** A link to another server. It must be an http(s) URL, and it sends no referrer. */
+/** A link to another server, without a referrer. Renders nothing if the URL isn't an http(s) URL. */
 export function Outside({ href, children, icon = false }: { href: string | null; children: string; icon?: boolean }) {
   const address = webAddress(href)
   if (address === null) return null

@@ -4,7 +4,7 @@ import { bytes, count, fileName } from '../format.ts'
 import { Icon } from './icon.tsx'
 import { Image, iconOf, isHuge, isImage, NotStored, Sign, typeName } from './image.tsx'
 
-/** The media of an NFT: one file in full size, and the others to select. */
+/** The media of an NFT: one large file, and a list for selecting another file. */
 export function Viewer({
   media,
   title,

@@ -24,7 +24,7 @@ const VIEW: View = {
   ],
   columns: ['verdict', 'count', 'combinations', 'largest_edition', 'upper_bound'],
   id: 'verdict',
-  // The card omits the reasons, deviations and warnings, because they are printed as sentences.
+  // The card shows only the number of deviations. The reasons, deviations and warnings are printed as sentences.
   card: ({ reasons: _reasons, deviations, omitted_rules: _rules, warnings: _warnings, ...record }) => [
     ...Object.entries(record),
     ['deviations', (deviations as readonly unknown[]).length],

@@ -279,7 +279,7 @@ function missingNumbers(nfts: readonly BuildNft[]): ArtIssue[] {
   return [{ place: {}, message: `Missing numbers: ${listed(some, missing)}` }]
 }
 
-/** Finds metadata that names the image of another NFT, for example because two files were swapped. */
+/** Finds metadata that names an image of another number, for example because two files were swapped. */
 function otherNumbers(nfts: readonly BuildNft[]): ArtIssue[] {
   const numbers = new Set(nfts.map(({ number }) => number))
   const found = nfts.flatMap(({ number, file, within, files }) => {

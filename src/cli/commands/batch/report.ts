@@ -247,8 +247,8 @@ const collectionResponse = z.object({
 })
 
 /**
- * Reads data that only a gdn backend returns, and only to keys with the permission. The report is complete without this
- * data.
+ * Reads data that only a gdn backend returns, and only to keys with the permission. A report can be written without
+ * this data.
  */
 async function readServerFacts(
   deps: Deps,

@@ -151,7 +151,8 @@ function lossOf({ counts }: RunStatus): string {
 }
 
 /**
- * Warns of runs whose records protect hidden rows: after their removal, gdn no longer refuses to publish these rows.
+ * Warns of runs whose removal changes which rows gdn refuses to publish in other collections. The removal can end or
+ * begin the protection of rows.
  */
 async function warnOfHidden(deps: Deps, runs: readonly Run[]): Promise<void> {
   for (const run of runs) {

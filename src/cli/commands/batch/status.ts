@@ -81,7 +81,10 @@ export async function status(deps: Deps, given: string | undefined, flags: Statu
   if (spent?.problem != null) deps.io.warn(safe(spent.problem))
 }
 
-/** Adds the server flags, unless the command is `gdn batch resume`, which finds the server of the run. */
+/**
+ * Adds the server flags. `gdn batch resume` finds the server of the run, so this function adds only the specified flags
+ * to it.
+ */
 const resumeText = (command: string, given: StatusFlags, hinted: StatusFlags): string =>
   `${safe(command)}${serverFlagsAgain(command.startsWith('gdn batch resume ') ? given : hinted)}`
 

@@ -48,7 +48,7 @@ const VIEW: View = {
   card: ({ problems: _listed, kept_files: _kept, ...record }) => Object.entries(record),
 }
 
-/** Maximum number of problems in JSON output and on a terminal. The archive's index lists all of them. */
+/** Maximum number of problems in the output. The archive's index lists all of them. */
 const MAX_PROBLEMS = 1000
 
 export function command(deps: Deps, run = archive): GdnCommand {

@@ -146,7 +146,10 @@ function lackedFiles(files: readonly Finding[]): string {
   return `${owner}'s ${safe(field)}, which can be read now`
 }
 
-/** Reads the collection into a temporary file. Returns the differences from the archive. */
+/**
+ * Reads the collection into a temporary file. Returns the problems of its files and, if there is an archive, the
+ * differences from it.
+ */
 async function findingsOf(deps: Deps, target: ChainContract, flags: ReadingFlags, archive: OpenArchive | null) {
   const [{ ArchiveStore }, { readCollection }, { compareTokens }, { indexTokens }, { tokensWithMissing }] =
     await Promise.all([

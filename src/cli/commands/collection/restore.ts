@@ -99,7 +99,7 @@ export async function restore(deps: Deps, given: string, flags: RestoreFlags): P
 }
 
 /**
- * Returns a sentence that says which server serves the files. For PostgreSQL, gdn doesn't know whether a backend is
+ * Returns a sentence that says how the files are served. For PostgreSQL, gdn doesn't know whether a backend is
  * running.
  */
 async function howServed({ dataDir, database }: DatabaseOptions, flags: RestoreFlags): Promise<string> {
@@ -109,7 +109,7 @@ async function howServed({ dataDir, database }: DatabaseOptions, flags: RestoreF
   return `Run \`gdn serve${named}\` to serve its files at /ipfs.`
 }
 
-/** The fields of an archive that are null if its index can't be read. */
+/** The fields of an archive that are unknown if its index can't be read. */
 const UNKNOWN = {
   contract_address: null,
   blockchain: null,
@@ -122,7 +122,7 @@ const UNKNOWN = {
 /**
  * Reports the files that the archive lacks.
  *
- * @throws GdnError `unreadable_files` if the archive lacks a file
+ * @throws GdnError `unreadable_files` if the archive lacks the metadata of a token, or a file
  */
 async function reportFiles(
   { io, output, served }: { io: Io; output: Output; served: string },

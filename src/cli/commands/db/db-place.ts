@@ -13,10 +13,7 @@ export function addDatabasePlace(command: GdnCommand): GdnCommand {
   return addDataDirFlag(command)
 }
 
-/**
- * Returns the path of an export. Rejects a stream, because an export contains secrets and is verified after it is
- * written.
- */
+/** Returns the path of an export. Rejects a stream, because an export contains secrets and is verified as a whole. */
 export function exportFile(cwd: string, file: string): string {
   if (file !== '-') return resolve(cwd, file)
   throw flagError('<file>', 'must be a file, not a stream', 'Use the path of a file.')

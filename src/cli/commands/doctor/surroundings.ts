@@ -13,7 +13,7 @@ export function checkNode(): Finding {
   return ok('Node.js', `${process.version} on ${process.platform} ${process.arch}`)
 }
 
-/** Reports misspelled environment variables. All other commands silently ignore them. */
+/** Reports a misspelled environment variable, which all other commands silently ignore. */
 export function checkEnvironment(env: NodeJS.ProcessEnv): Finding {
   const set = Object.keys(env).filter((name) => name.startsWith('GDN_') && env[name] !== '')
   for (const name of set) {

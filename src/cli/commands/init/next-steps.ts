@@ -23,7 +23,7 @@ export interface Setup {
 export function nextSteps(setup: Setup): string[] {
   const { profile, baseUrl, override, keptIn, blockchain, wallet, isChecked, isRunning } = setup
   const server = baseUrl ?? 'the local backend'
-  // gdn can't generate Solana wallets.
+  // Without --offline, `gdn wallet generate` generates only EVM wallets.
   const isSolana = blockchain !== undefined && !isEvm(blockchain)
   const receiver = shellWord(wallet ?? '@alice')
   const chosen = [

@@ -133,7 +133,7 @@ async function confirm(
   const [blockchain = null, ...others] = new Set(nfts.map((nft) => nft.blockchain))
   const what = nfts.length === 1 ? `token ${nfts[0]?.token_id}` : `these ${nfts.length} NFTs`
   const worst = () => worstOfChanges('burn', nfts.length)
-  // Amounts in different coins can't be added.
+  // Costs on several blockchains can't be added.
   const cost = others.length > 0 ? null : await costAtMost(deps, connection, blockchain, { limit, worst })
   printNotes(deps, cost?.notes ?? [])
   const question = `Permanently burn ${what} of ${await collectionsText(deps, connection, nfts)}${cost?.text ?? ''}?`

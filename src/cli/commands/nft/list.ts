@@ -25,7 +25,7 @@ export interface ListFlags extends OutputFlags, ServerFlags {
   limit?: number
 }
 
-/** The view of the list. If a terminal is too narrow for titles and IDs, only the titles are shown. */
+/** The view of the list. If a terminal is too narrow for both titles and IDs, the table omits the IDs. */
 const LIST_VIEW: View = { ...NFT_VIEW, dropsId: true }
 
 /** Number of NFTs that a terminal shows without `--limit`. They fit into one getnfts request. */

@@ -16,8 +16,8 @@ interface PublishedNfts {
 }
 
 /**
- * Refuses a request that would publish metadata that is hidden in another collection, unless `--again` is set. Compares
- * only local files. Loads the code only if this machine has an unrevealed drop.
+ * Refuses a request that would publish metadata that is hidden in another collection, unless `--again` is set. Files
+ * are compared only if they are local. Loads the code only if this machine has an unrevealed drop.
  *
  * @throws GdnError `refused`
  */

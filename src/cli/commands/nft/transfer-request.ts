@@ -136,7 +136,8 @@ function receiverProblem(receiver: string): string | null {
 }
 
 /**
- * Returns the complete request. Looks up missing fields on the server, except the blockchain if v1.2 doesn't need it.
+ * Returns the complete request. Looks up missing fields on the server, but not the blockchain for v1.2, which doesn't
+ * need it.
  */
 export async function completeTransfer(
   deps: Deps,

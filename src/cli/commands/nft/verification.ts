@@ -33,7 +33,10 @@ const FIELDS = [
 
 export const VERIFY_VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'nft_gdn_id' }
 
-/** The view of the results of verifying NFTs against chain and storage. `verified` is null if an NFT can't be read. */
+/**
+ * The view of the results of verifying NFTs against chain and storage. `verified` is null if chain or storage can't be
+ * read.
+ */
 export const ON_CHAIN_VIEW: View = {
   ...VERIFY_VIEW,
   fields: [...FIELDS, 'verified', 'verify_error', 'differences', 'provenance'],

@@ -130,7 +130,7 @@ async function save<Result>(
 }
 
 /**
- * Saves an address. Returns whether the address is new.
+ * Saves an address under a name. Returns whether the contact is new.
  *
  * @throws GdnError `invalid_input` if the name is taken
  */

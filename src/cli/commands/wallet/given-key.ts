@@ -106,7 +106,7 @@ async function fromFile(given: string, cwd: string): Promise<string> {
   const file = resolve(cwd, given)
   try {
     const text = await readText(file, MAX_KEYSTORE_BYTES, 'invalid_input')
-    // Other users may be able to read a keystore, because it is encrypted. `cast` creates keystores with mode 0644.
+    // A keystore may be readable by other users, because it is encrypted. `cast` creates keystores with mode 0644.
     return isKeystore(text) ? text : readSecretFile(file, MAX_KEYSTORE_BYTES)
   } catch (error) {
     const found = lstatSync(file, { throwIfNoEntry: false })

@@ -28,7 +28,7 @@ export interface ReadCollectionOptions {
   keepsFiles: boolean
   /** Called when all tokens are in the store. */
   onListed?: () => Promise<void>
-  /** Called for a file that can't be read now. The store keeps this file from the existing archive. */
+  /** Called for each file that can't be read now and that the store keeps from the existing archive. */
   onKept?: ((file: ArchiveProblem) => void) | undefined
 }
 

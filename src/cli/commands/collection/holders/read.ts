@@ -97,8 +97,8 @@ export async function withHolders(
 }
 
 /**
- * Returns the owners that the server knows. Returns null if the owners must be read from logs, because the server
- * returned an error or the contract differs from the server's response.
+ * Returns the owners that the server knows. Returns null if the owners must be read from logs, because no server knows
+ * them, the request failed, or the contract differs from the server's response.
  */
 async function knownOwners(
   { connect, blockchain }: Pick<ChainTarget, 'connect' | 'blockchain'>,
@@ -128,7 +128,7 @@ function openStore(path: string): ReadingStore {
   }
 }
 
-/** Converts an SQLite error to an error with a fix. Deletes a damaged file. */
+/** Converts an SQLite error to an error with a fix. The caller deletes a damaged file, but not a damaged lock file. */
 function readingError(path: string, error: unknown): unknown {
   if (isDamaged(error)) {
     return new GdnError('data_dir', `${path} is damaged: ${messageOf(error)}`, {

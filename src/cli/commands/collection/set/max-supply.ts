@@ -28,8 +28,8 @@ export function maxSupplyChange(
 }
 
 /**
- * Returns the number of NFTs that the server has accepted but not minted; null if there is no server to ask. In any
- * case, the contract compares the limit with the number of minted NFTs.
+ * Returns the number of NFTs that the server has accepted but not minted; null if no server returns it. In any case,
+ * the contract compares the limit with the number of minted NFTs.
  */
 export async function acceptedNfts(
   { io, signals: { signal } }: Deps,

@@ -114,7 +114,10 @@ const withDifferences = (verification: Verification, differences: readonly Diffe
         differences: [...differences, ...(verification.verified === false ? verification.differences : [])],
       }
 
-/** Throws if a token has no commitment and its metadata doesn't match the CID in its token URI. */
+/**
+ * Throws unless a token without a commitment is verified. Its metadata must match the CID in its token URI, or be in
+ * the contract itself.
+ */
 function throwUnlessMatching(
   { tokenId, contractAddress }: NamedToken,
   verification: Verification,

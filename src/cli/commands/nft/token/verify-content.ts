@@ -17,7 +17,7 @@ import { type OpenToken, openToken, type TokenFlags, type TokenOptions } from '.
 export interface ContentCheck {
   result: 'matches' | 'differs' | 'not_verifiable' | 'unknown'
   token_uri: string | null
-  /** The CID of the metadata; null if the metadata doesn't match. */
+  /** The CID that the content matches; null if there is none, such as for metadata in the contract itself. */
   cid: string | null
   /** The reason why the metadata doesn't match; null if it matches. */
   reason: string | null
