@@ -158,7 +158,7 @@ type CollectionChanges = Partial<Pick<CollectionRow, 'next_token_id' | 'batch_li
  * - `failed`: it can never do what it was signed for.
  * - `again`: its rows get a new transaction, because it had no effect or can never be executed.
  * - `wait`: the outcome depends on blocks that aren't final.
- * - `none`: it has no rows, so nothing changes.
+ * - `none`: it has no rows that would have to change.
  */
 export type OutcomeVerdict =
   | {
@@ -170,7 +170,7 @@ export type OutcomeVerdict =
   | {
       verdict: 'failed'
       error: string
-      /** The rows that fail instead of the transaction's own rows. */
+      /** The rows that fail, including the transaction's own rows. If absent, only the transaction's own rows fail. */
       fails?: 'all of the collection' | 'grants of the collection'
       collection?: CollectionChanges
     }

@@ -72,8 +72,8 @@ const isMint = ({ kind }: TransactionRow) => kind === 'mint' || kind === 'grant'
 const isMinted = ({ transaction, verdict }: Settlement) => verdict.verdict === 'done' && isMint(transaction)
 
 /**
- * Returns the metadata directory that a token refers to. Returns an empty string if it is the directory of the token's
- * transaction.
+ * Returns the metadata directory that a token refers to, with the token's collection. Returns an empty array if it is
+ * the directory of the token's transaction.
  */
 function directoryOf({ transaction: { collection_id: collectionId }, outcome: { file } }: Settlement) {
   return collectionId === null || file === undefined ? [] : [{ collectionId, directory: file.directory }]

@@ -51,7 +51,7 @@ export interface SetupPlan {
   neededPerOperator: bigint
   /** Balance of the admin's account in wei. */
   balance: bigint
-  /** Whether all transactions of the setup are final. */
+  /** Whether no transaction remains to be sent and all sent transactions are final. */
   isDone: boolean
 }
 

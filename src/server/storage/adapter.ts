@@ -41,7 +41,7 @@ export interface OpenOptions {
 
 /**
  * A content-addressed file storage. Content never changes and is never removed, so content that was found once stays
- * available. The content is in a data directory, a bucket or an IPFS node.
+ * available. Small content is in the database. Larger files are in a data directory, a bucket or an IPFS node.
  */
 export interface FileStorage {
   /**

@@ -172,7 +172,7 @@ export const UNFINISHED = ['files', 'mint', 'chain'] as const
 /**
  * Filters by collection in a query that also filters by step. The index of a step contains only unfinished NFTs. The
  * concatenation hides the collection from the planner, which would otherwise read all NFTs of the collection, including
- * a million deployed ones.
+ * deployed ones. There can be a million of them.
  */
 export const OF_COLLECTION = sql<string>`collection_id || ''`
 

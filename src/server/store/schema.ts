@@ -389,8 +389,8 @@ export type OwnerEventKind =
   | 'max_supply'
 
 /**
- * A change on chain with the previous value, so that the change can be rolled back. Flags are '0' or '1', and '0' means
- * no limit.
+ * A change on chain with the previous value, so that the change can be rolled back. Flags are '0' or '1'. For
+ * `max_supply`, '0' means no limit.
  */
 export interface OwnerEventsTable {
   blockchain: string

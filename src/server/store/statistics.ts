@@ -43,8 +43,9 @@ async function isLarge(db: Db): Promise<boolean> {
 }
 
 /**
- * Renews the statistics of PostgreSQL tables in which about a third of the rows are new or changed since the last
- * analysis, and returns the tables' names. PostgreSQL's own autovacuum runs once a minute, or never if it is disabled.
+ * Renews the statistics of PostgreSQL tables in which more rows have changed since the last analysis than 1,000 plus a
+ * third of the table, and returns the tables' names. PostgreSQL's own autovacuum runs once a minute, or never if it is
+ * disabled.
  */
 export async function renewPostgresStatistics(db: Db): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`

@@ -10,8 +10,8 @@ const LONGEST_TITLE = 1000
 const LONGEST_WORD = 24
 const MAX_WORDS = 12
 /**
- * Number of characters of a CID in the index. The last characters are indexed, because all CIDs begin with the same
- * ones.
+ * Number of characters of a CID in the index. The last characters are indexed, because the first characters are similar
+ * in all CIDs.
  */
 const CID_END = 16
 

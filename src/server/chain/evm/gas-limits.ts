@@ -49,7 +49,10 @@ const UPDATE_RUN = 3_500
 const UPDATE_LONG_RUN = 500
 const REVISION_TOKENS = 10n
 const REVISIONS_SLOT = 22_700
-/** Gas to read the bitmaps of dynamic and frozen tokens, which is necessary unless the whole collection is dynamic. */
+/**
+ * Gas to read the bitmaps of dynamic and frozen tokens. A collection that is dynamic as a whole reads only the bitmap
+ * of frozen tokens.
+ */
 const BITMAP_READS = 4_500
 const BITMAP_TOKENS = 256n
 

@@ -61,7 +61,7 @@ export interface PublicNetwork {
    */
   readonly finality: number
   /**
-   * Time in milliseconds after which a signer's next transaction is replaced with higher fees if it isn't in a block.
+   * How long a transaction may have its signer's next nonce, in milliseconds, before it is replaced with higher fees.
    */
   readonly stuckMs: number
   /** Maximum gas price in wei. */

@@ -3,7 +3,10 @@ import { isExecutionError } from '../../chain/evm/execution-error.ts'
 import type { EvmNetwork, Hex, PublicNetwork } from '../../chain/evm/network.ts'
 import { isUnreachable, RpcError } from '../../chain/rpc/rpc-response.ts'
 
-/** Number of reverts that count as temporary, regardless of the network's response. */
+/**
+ * Maximum number of reverts that count as temporary. After that, a revert is permanent even if the network's response
+ * shows that the call would succeed now.
+ */
 export const PASSING_REVERTS = 3
 
 export interface Call {

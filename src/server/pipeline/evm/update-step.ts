@@ -48,8 +48,8 @@ export interface EvmUpdateStepOptions extends DriverOptions<EvmBlockchain>, File
 
 /**
  * Signs accepted updates, freezes and commitments of a blockchain. A collection has at most one such transaction in
- * flight, with as many updates as fit. The transaction contains its sequence number, so executing it a second time has
- * no effect.
+ * flight, with as many updates as fit. A transaction with updates contains a sequence number, so executing it a second
+ * time has no effect.
  */
 export function createEvmUpdateStep(options: EvmUpdateStepOptions): Turn {
   const { store, blockchain, chains } = options

@@ -7,7 +7,7 @@ import { parseFileUri } from '../restore-directory.ts'
 
 const POLL_MS = 500
 
-/** Sends transactions and returns their final outcomes. */
+/** Sends transactions and looks up their final outcomes. */
 export async function observeSolana(
   network: SolanaNetwork,
   claimed: readonly TransactionRow[],

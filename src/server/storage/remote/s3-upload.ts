@@ -46,7 +46,7 @@ export function createS3Upload({
     throw refusal({ status, headers, body })
   }
 
-  /** Sends content in one request. If `headers` has a condition and the object exists, returns true. */
+  /** Sends content in one request. If `headers` has a condition, keeps an existing object and returns true. */
   const putWhole = async (key: string, content: SpooledContent, headers: Record<string, string>): Promise<boolean> => {
     const { size, sha256 } = content
     const sum = { 'x-amz-checksum-sha256': Buffer.from(sha256, 'hex').toString('base64') }

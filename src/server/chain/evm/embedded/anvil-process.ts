@@ -57,7 +57,8 @@ const killLiving = () => {
  * - `--prune-history`: otherwise anvil writes the states of old blocks to disk (13 GB in one run).
  * - `--order fifo` and a named hard fork: a replay must produce the same blocks. A fork of a public network has the
  *   hard fork and the gas limit of its network.
- * - `--no-cors`: otherwise any web page could read the responses. {@link chooseNodeAddress} blocks requests from pages.
+ * - `--no-cors`: otherwise any web page could read the responses. {@link chooseNodeAddress} chooses an address that
+ *   pages can't send requests to.
  * - `--threads 2`: by default, anvil starts a thread per core, but it executes one block at a time.
  *
  * @throws GdnError `native_missing` if the binary can't run here, `unreachable` if it ends before it listens

@@ -25,8 +25,9 @@ export interface RemoteSignerOptions {
 }
 
 /**
- * Opens a signer whose key is in another process. Doesn't contact this process, so that the backend can start without
- * it. After a failure, the process isn't contacted for a short time, so that work for other signers isn't delayed.
+ * Opens a signer whose key is in another process. Doesn't contact the other process, so that the backend can start
+ * without it. After a failure, the other process isn't contacted for a short time, so that work for other signers isn't
+ * delayed.
  *
  * @throws GdnError `invalid_config` or `invalid_input` with the file that has a problem
  */

@@ -131,10 +131,11 @@ async function signReplacement(
   const { chainId, publicNetwork } = network
   const call = parseTransaction(transaction.raw as Hex)
   const { data = '0x', gas = 0n, to = null } = isEmptied(cause) ? emptyCall(signer.address) : call
-  // No limit applies to an empty transaction that frees the nonce, because other transactions wait for the nonce.
+  // The gas price limit of the run doesn't apply to a canceled transaction, because other transactions wait for its
+  // nonce.
   const runLimit = cancels === CANCELS.nothing ? await maxGasPriceOf(store.db, transaction) : null
-  // Suggested fees suffice even if the base fee doubles. A replacement that an operator requested may offer less, if
-  // the run's limit doesn't allow more.
+  // Suggested fees suffice even if the base fee doubles. A replacement that an operator requested or that frees the
+  // nonce may offer less, if the run's limit doesn't allow more.
   const current = cause === null || transaction.run === null ? null : await readNetworkFees(network)
   const signings = [transaction.raw, ...earlier.map(({ raw }) => raw)]
   const payable = current === null ? null : await payableFee(store.db, current, transaction, signings, { gas, data })
@@ -173,7 +174,8 @@ async function storeReplacement(
   const current = transaction.run === null ? null : await readNetworkFees({ request, publicNetwork })
   const signings = [transaction.raw, ...earlier.map((one) => one.raw)]
   return await store.transaction(async (db) => {
-    // The run got a limit after the transaction was read, so the new signing would have to count toward it.
+    // Stop if the run got a limit after the transaction was read, because the new signing would have to count toward
+    // the limit.
     if (transaction.run === null && (await lockRunOf(db, transaction)) !== null) return 'lost'
     if (!(await mayReplace(db, current, transaction, signings, raw))) return { reason: 'run_limit' }
     if (!(await updateSigned(db, transaction, { raw, hash, next_attempt_at: now(), requested_action: null }))) {
