@@ -251,7 +251,7 @@ describe('gdn wallet import rejects', () => {
       ['-b', 'solana', '--path', "m/44'/501'/0"],
       '--path: must have',
     ],
-    ['an invalid name', KEY, ['--name', '../x'], '--name: the name of a wallet must have'],
+    ['an invalid name', KEY, ['--name', '../x'], '--name: the name of a wallet must be'],
     ['an unknown field', KEY, ['--fields', 'private_key'], '--fields: unknown field'],
     ['a password for others', KEY, ['--password-file', '-'], '--password-file'],
   ])('%s', async (_what, key, flags, said) => {

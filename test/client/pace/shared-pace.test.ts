@@ -13,9 +13,9 @@ import { SimulatedMachine, type SimulatedProcess, Simulation } from './shared-si
 
 /** The clock of the tests on the disk: only waiting for a slot advances it. */
 const clock = vi.hoisted(() => ({ now: 1_000_000 }))
-vi.mock('../../../src/core/time.ts', () => ({ bootClock: () => clock.now }))
 vi.mock('../../../src/core/time.ts', async (original) => ({
   ...(await original<object>()),
+  bootClock: () => clock.now,
   async sleep(ms: number, signal?: AbortSignal) {
     await setImmediate()
     signal?.throwIfAborted()
