@@ -29,13 +29,15 @@ export async function supplyOf(
   db: Db,
   { id, max_supply, next_token_id }: Pick<CollectionRow, 'id' | 'max_supply' | 'next_token_id'>,
 ): Promise<Supply> {
-  const { files, waiting, deployed } = (await countsOfCollections(db, [id])).get(id) ?? NO_NFTS
+  // On PostgreSQL, each statement sees newer commits. Signed transactions are read before the NFTs, because a mint that
+  // becomes final in between would otherwise count twice.
   const { rows } = await sql<{ count: number | string }>`
     select coalesce(sum(token_count), 0) as count from unknown_mints where collection_id = ${id}
     union all
     select coalesce(sum(token_count), 0) from transactions
       where collection_id = ${id} and state = 'signed' and start_id is not null`.execute(db)
   const [unknown = 0, signed = 0] = rows.map(({ count }) => Number(count))
+  const { files, waiting, deployed } = (await countsOfCollections(db, [id])).get(id) ?? NO_NFTS
   const accepted = files + waiting
   const minted = Math.max(deployed + unknown, Number(next_token_id) - 1 - signed)
   const max = max_supply === null ? null : Number(max_supply)

@@ -523,6 +523,11 @@ describe('a collection', () => {
   it('that failed frees its reference ID', async () => {
     const first = await create('failing')
     const id = first.json.response.transaction_gdn_id
+    // The pipeline would otherwise deploy the collection after it was set to failed.
+    await until(
+      () => call(backend, 'getcollections', { transaction_gdn_ids: [id] }),
+      ({ collections }) => collections[0]?.status === 'deployed',
+    )
     await withStore(dataDir.path, ({ db }) =>
       db
         .updateTable('collections')
