@@ -139,13 +139,10 @@ async function unrevealedDrops(stateDir: string): Promise<UnrevealedDrop[]> {
       const shown = await revealedContents(state, run, provenance)
       drops.push({ origin, blockchain, contract, provenance, state: 'minted', run: name, id, shown })
     }
-    const begun = [...drops]
     // A command that was interrupted after the commitment has no run.
     for (const { isUnknown, ...sent } of await state.read(sentCommitments)) {
-      const isBegun = begun.some(
-        ({ provenance, contract }) => provenance === sent.provenance && sameAddress(contract, sent.contract),
-      )
-      if (isBegun) continue
+      const isBegun = (run: Run) => commitmentOf(run)?.provenance === sent.provenance && isInCollection(run, sent)
+      if (runs.some(isBegun)) continue
       const shown = isUnknown ? await publicContents(state, sent, runs) : new Set<string>()
       drops.push({ ...sent, state: isUnknown ? 'unknown' : 'committed', id: null, shown })
     }
@@ -198,13 +195,12 @@ async function revealedContents(state: StateReader, run: Run, provenance: string
  */
 async function publicContents(
   state: StateReader,
-  { origin, blockchain, contract }: Pick<UnrevealedDrop, 'origin' | 'blockchain' | 'contract'>,
+  collection: CollectionPlace,
   runs: readonly Run[],
 ): Promise<Set<string>> {
   const contents = new Set<string>()
   for (const run of runs) {
-    if (run.origin !== origin || run.blockchain !== blockchain || !sameAddress(run.contractAddress, contract)) continue
-    if (commitmentOf(run) !== null) continue
+    if (!isInCollection(run, collection) || commitmentOf(run) !== null) continue
     const uploads = await state.read((sql) => uploadsOf(sql, run.id))
     const hashOf = new Map([...uploads].map(([sha256, url]) => [url, sha256]))
     for await (const found of metadataOf(state, run.id, 'deployed')) {
@@ -293,19 +289,26 @@ export async function commandHides(stateDir: string, name: string): Promise<bool
  * Forgets that a removed run hides its rows in its collection, and the rows themselves, unless another run or another
  * collection that is committed to them hides them.
  */
-export async function forgetHidden({ stateDir, reading, id, contractAddress }: Run): Promise<void> {
+export async function forgetHidden(run: Run): Promise<void> {
+  const { stateDir, reading, id } = run
   await rm(allowedPath(stateDir, id), { force: true })
   const commitment = commitmentOf({ reading })
   if (commitment === null) return
   const runs = await runsOf(stateDir, commitment)
   const sent = await withState(stateDir, (state) => state.read(sentCommitments))
-  const isSame = ({ provenance }: (typeof sent)[number]) => provenance === commitment.provenance
-  const isOwn = ({ contract }: (typeof sent)[number]) => sameAddress(contract, contractAddress)
-  if (!runs.some((run) => sameAddress(run.contractAddress, contractAddress)))
-    for (const { runId } of sent.filter((one) => isSame(one) && isOwn(one))) await removeCommand(stateDir, runId)
-  if (runs.length > 0 || sent.some((one) => isSame(one) && !isOwn(one))) return
+  const same = sent.filter(({ provenance }) => provenance === commitment.provenance)
+  const own = same.filter((one) => isInCollection(run, one))
+  if (!own.some((one) => runs.some((other) => isInCollection(other, one))))
+    for (const { runId } of own) await removeCommand(stateDir, runId)
+  if (runs.length > 0 || same.length > own.length) return
   await rm(contentsPath(stateDir, commitment.provenance), { force: true })
 }
+
+/** Collections on several servers or blockchains can have the same address. */
+const isInCollection = (run: Run, { origin, blockchain, contract }: CollectionPlace): boolean =>
+  run.origin === origin && run.blockchain === blockchain && sameAddress(run.contractAddress, contract)
+
+type CollectionPlace = Pick<UnrevealedDrop, 'origin' | 'blockchain' | 'contract'>
 
 /** Returns the runs with a commitment. */
 const runsOf = async (stateDir: string, { provenance }: Pick<UnrevealedDrop, 'provenance'>): Promise<Run[]> =>
