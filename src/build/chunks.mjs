@@ -55,14 +55,36 @@ const GROUPS = [
   {
     name: 'contract',
     paths: [
-      ...filesOf('src/api').filter((path) => path !== 'src/api/endpoints.ts'),
+      ...filesOf('src/api').filter((path) => !['src/api/endpoints.ts', 'src/api/beacon.ts'].includes(path)),
       ...['createcollection', 'createnft', 'getcollections', 'getisgdnnft', 'getnfthistory'].map(
         (name) => `src/api/endpoints/${name}.ts`,
       ),
     ],
   },
+  // Needed only by draws of shuffled drops, and includes its part of @noble/curves.
+  { name: 'beacon', paths: ['src/api/beacon.ts'] },
   // Endpoints of few commands, because to create their schemas takes 10 ms.
   { name: 'endpoints', paths: ['src/api'] },
+  // Shared by a backend and the commands that spend or read manifests, whose code a backend doesn't load.
+  {
+    name: 'basics',
+    paths: [
+      ...[
+        ...[
+          'private-file',
+          'file-identity',
+          'state-of',
+          'with-timeout',
+          'block-explorer',
+          'format-bytes',
+          'forward-clock',
+        ],
+        ...['ids', 'ipfs-url', 'bounded-map', 'json-scan', 'share-in-flight', 'turns'],
+      ].map((name) => `src/core/${name}.ts`),
+      ...['content-type', 'file-content', 'failure'].map((name) => `src/files/${name}.ts`),
+      'src/keystore/solana-key.ts',
+    ],
+  },
   // Code of every command that may spend.
   {
     name: 'cost',
@@ -93,27 +115,8 @@ const GROUPS = [
       ...['src/marketplace/rules.ts', 'src/cli/flags/opensea.ts', 'src/cli/commands/batch/marketplace-check.ts'],
     ],
   },
-  // Loaded by a backend before it is ready, in this order: code shared with other commands, the database, the rest of a
-  // worker's code, and HTTP.
-  {
-    name: 'basics',
-    paths: [
-      ...[
-        ...[
-          'private-file',
-          'file-identity',
-          'state-of',
-          'with-timeout',
-          'block-explorer',
-          'format-bytes',
-          'forward-clock',
-        ],
-        ...['ids', 'ipfs-url', 'bounded-map', 'json-scan', 'share-in-flight', 'turns'],
-      ].map((name) => `src/core/${name}.ts`),
-      ...['content-type', 'file-content', 'failure'].map((name) => `src/files/${name}.ts`),
-      'src/keystore/solana-key.ts',
-    ],
-  },
+  // Loaded by a backend before it is ready, in this order, after the code that it shares with other commands (`basics`):
+  // the database, the rest of a worker's code, and HTTP.
   { name: 'multiformats', paths: ['node_modules/multiformats'] },
   { name: 'ipaddr', paths: ['node_modules/ipaddr.js'] },
   { name: 'store', paths: ['src/server/store/open-store.ts'] },

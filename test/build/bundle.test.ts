@@ -130,6 +130,21 @@ describe('the bundle', () => {
     }
   })
 
+  test('loads no code of manifests and runs for a backend, and verifies rounds of a beacon only for draws', () => {
+    const backend = sourcesOf(loadedWith(/^src\/server\/(main|core|http\/app)\.ts$/))
+    expect(backend).toContain('src/files/content-type.ts')
+    expect(backend.filter((source) => /^src\/(manifest|batch|plan|reveal|marketplace|art|cli\/cost)\//.test(source))).toEqual(
+      [],
+    )
+    const isBeacon = (source: string) => /bls12|api\/beacon/.test(source)
+    expect(backend.filter(isBeacon)).toEqual([])
+    for (const name of ['batch/validate', 'batch/mint', 'collection/create', 'plan']) {
+      expect(sourcesOf(loadedWith(...ALWAYS, new RegExp(`^src/cli/commands/${name}\\.ts$`))).filter(isBeacon)).toEqual(
+        [],
+      )
+    }
+  })
+
   test('loads the SDK of MCP for gdn mcp alone, of about 250 kB', () => {
     const isSdk = (source: string) => source.includes('@modelcontextprotocol')
     for (const command of commands) {
