@@ -37,7 +37,7 @@ const runner =
     const [verb = '', source, ...flags] = command.split(' ')
     // Standard input has no folder, so its files need absolute paths.
     const stdin = source === '-' ? manifest.replaceAll('art/', `${machine.path('art')}/`) : ''
-    await writeFile(machine.path('drop.csv'), manifest)
+    await writeFile(machine.path(source?.endsWith('.csv') ? source : 'drop.csv'), manifest)
     const file = source === '-' || source?.endsWith('.json') ? source : machine.path(source ?? 'drop.csv')
     const argv = [...verb.split('.'), file === '-' ? '-' : file, ...flags, ...more]
     const target =
@@ -280,7 +280,7 @@ test('says that the outcome of a commitment is unknown, and how to publish its r
   })
   // Rows that the same collection shows are public.
   const inHidden = runner(machine, hidden)
-  expect(await inHidden('batch.mint drop.csv --run public --yes', only(rows, 1))).toMatchObject({ error: null })
+  expect(await inHidden('batch.mint drop.csv --run public --again --yes', only(rows, 1))).toMatchObject({ error: null })
   expect(await inVisible('batch.mint drop.csv --run first --yes', only(rows, 1))).toMatchObject({ error: null })
   expect((await inVisible('batch.mint drop.csv --run second --yes', only(rows, 2))).error).toMatchObject(
     wouldPublish('mint'),
@@ -444,36 +444,70 @@ test('names commands that can publish hidden rows to a resume of a run that has 
   expect(await inVisible('batch.mint drop.csv --again --yes', rows)).toMatchObject({ error: null })
 })
 
-test('single mints and updates publish no hidden metadata, unless --again is given', async () => {
-  const { hidden, visible } = await newCollections()
+test.each(['another collection', 'the collection that hides it'])(
+  'single mints and updates publish no hidden metadata in %s, unless --again is given',
+  async (where) => {
+    const hidden = await createTestCollection(backend, { dynamic: true })
+    const visible = where === 'another collection' ? await createTestCollection(backend, { dynamic: true }) : hidden
+    const machine = await shuffledMachine(backend, hidden)
+    expect(await machine.mint(rowsOf(3))).toMatchObject({ error: null })
+    const metadata = (row: number) => ['--title', `Row ${row}`, '--description', 'x', '--image', `art/${row}.txt`]
+    const target = ['-c', visible.address, '-b', visible.blockchain, '--receiver', WALLETS[0]]
+    const run = async (...argv: string[]) => {
+      const result = await machine.cli('nft', ...argv, '--yes', '--json')
+      return { ...result, error: result.code === 0 ? null : errorOf(result) }
+    }
+    const refused = (what: string) => ({
+      code: 'refused',
+      message: `1 row is minted unrevealed in the collection ${hidden.address}, and this ${what} would publish its metadata`,
+      hint: expect.stringContaining('To publish them now, add --again.'),
+    })
+    for (const dryRun of [[], ['--dry-run']])
+      expect((await run('mint', ...target, ...metadata(1), ...dryRun)).error).toEqual(
+        expect.objectContaining(refused('mint')),
+      )
+    const { stdout, error } = await run('mint', ...target, '--dynamic', '--title', 'Other')
+    expect(error).toBeNull()
+    const id = JSON.parse(stdout).nft_gdn_id
+    for (const dryRun of [[], ['--dry-run']])
+      expect((await run('update', id, '-b', visible.blockchain, ...metadata(2), ...dryRun)).error).toEqual(
+        expect.objectContaining(refused('update')),
+      )
+    const shown = async () => (await titlesIn(visible)).filter((title) => title !== 'Hidden')
+    expect(await shown()).toEqual(['Other'])
+    expect(await run('mint', ...target, ...metadata(1), '--again')).toMatchObject({ error: null })
+    expect(await run('update', id, '-b', visible.blockchain, ...metadata(2), '--again')).toMatchObject({ error: null })
+    expect(await shown()).toEqual(['Row 1', 'Row 2'])
+  },
+)
+
+test('no run or plan publishes hidden rows in the collection that hides them', { tags: ['promise'] }, async () => {
+  const { hidden } = await newCollections()
   const machine = await shuffledMachine(backend, hidden)
-  expect(await machine.mint(rowsOf(3))).toMatchObject({ error: null })
-  const metadata = (row: number) => ['--title', `Row ${row}`, '--description', 'x', '--image', `art/${row}.txt`]
-  const target = ['-c', visible.address, '-b', visible.blockchain, '--receiver', WALLETS[0]]
-  const run = async (...argv: string[]) => {
-    const result = await machine.cli('nft', ...argv, '--yes', '--json')
-    return { ...result, error: result.code === 0 ? null : errorOf(result) }
+  const rows = rowsOf(3)
+  const command = runner(machine, hidden)
+  const placeholder = ['--unrevealed', machine.path('hidden.json')]
+  expect(await command('batch.mint drop.csv --yes', only(rows, 1, 2), ...placeholder)).toMatchObject({ error: null })
+  const tables = {
+    all: rows,
+    one: only(rows, 1),
+    'other IDs in another order': only(rows, 2, 1).replace('r2', 'x').replace('r1', 'y'),
   }
-  const refused = (what: string) => ({
-    code: 'refused',
-    message: `1 row is minted unrevealed in the collection ${hidden.address}, and this ${what} would publish its metadata`,
-    hint: expect.stringContaining('To publish them now, add --again.'),
-  })
-  for (const dryRun of [[], ['--dry-run']])
-    expect((await run('mint', ...target, ...metadata(1), ...dryRun)).error).toEqual(
-      expect.objectContaining(refused('mint')),
-    )
-  const { stdout, error } = await run('mint', ...target, '--dynamic', '--title', 'Other')
-  expect(error).toBeNull()
-  const id = JSON.parse(stdout).nft_gdn_id
-  for (const dryRun of [[], ['--dry-run']])
-    expect((await run('update', id, '-b', visible.blockchain, ...metadata(2), ...dryRun)).error).toEqual(
-      expect.objectContaining(refused('update')),
-    )
-  expect(await titlesIn(visible)).toEqual(['Other'])
-  expect(await run('mint', ...target, ...metadata(1), '--again')).toMatchObject({ error: null })
-  expect(await run('update', id, '-b', visible.blockchain, ...metadata(2), '--again')).toMatchObject({ error: null })
-  expect(await titlesIn(visible)).toEqual(['Row 1', 'Row 2'])
+  for (const [name, table] of Object.entries(tables)) {
+    for (const flag of ['--yes', '--dry-run']) {
+      const { error } = await command(`batch.mint other.csv --run other ${flag}`, table)
+      expect(error, name).toMatchObject(wouldPublish('mint'))
+    }
+    const reason = expect.stringContaining(`minted unrevealed in the collection ${hidden.address}`)
+    const planned = JSON.parse((await command('plan other.csv --run other', table)).stdout)
+    expect(planned[0], name).toMatchObject({ action: 'impossible', reason })
+    expect((await command('apply other.csv --run other --yes', table)).error, name).toMatchObject({ code: 'refused' })
+  }
+  expect(await titlesIn(hidden)).toEqual(['Hidden', 'Hidden'])
+  const again = await command('batch.mint other.csv --run other --again --yes', only(rows, 1))
+  expect(again).toMatchObject({ error: null })
+  expect(await command('reveal drop.csv --yes', only(rows, 1, 2))).toMatchObject({ error: null })
+  expect(await titlesIn(hidden)).toEqual(['Row 1', 'Row 1', 'Row 2'])
 })
 
 /** Mints a row in a collection, kills the command at its request, and hides the row in another collection. */
@@ -579,7 +613,7 @@ test('checks again before sending whether another command has hidden the rows', 
   }
   const target = ['-c', visible.address, '-b', visible.blockchain, '--yes', '--json']
   const inVisible = async (argv: string[], manifest: string, options: Parameters<typeof cli>[1]) => {
-    await writeFile(machine.path('drop.csv'), manifest)
+    await writeFile(machine.path(source?.endsWith('.csv') ? source : 'drop.csv'), manifest)
     const result = await cli([...argv, machine.path('drop.csv'), ...target], { ...machine.options, ...options })
     return result.code === 0 ? null : errorOf(result)
   }

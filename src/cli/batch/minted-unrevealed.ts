@@ -13,7 +13,7 @@ import type { ManifestRow } from '../../manifest/row.ts'
 import { IN_PROGRESS } from '../../plan/compare.ts'
 import { OTHERS_UNREVEALED, UNREVEALED } from '../../plan/mint-changes.ts'
 import type { ChangePlan, HiddenCheck, RowChanges } from '../../plan/planned.ts'
-import { allowHidden, type HiddenRows, hiddenElsewhere, type Publishing } from '../../reveal/minted-elsewhere.ts'
+import { allowHidden, findHidden, type HiddenRows, type Publishing } from '../../reveal/hidden-rows.ts'
 import { asCommitted, type Content, type ReadCommitment, readCommitment } from '../../reveal/read-commitment.ts'
 import { countUnrevealed, type UnrevealedMints } from '../../reveal/rows-with-nfts.ts'
 import type { ShuffleRule } from '../../reveal/shuffle/rule.ts'
@@ -246,7 +246,7 @@ const waysOut = ({ state, run }: HiddenRows): string =>
     ? `To find out the outcome, run the unrevealed mint in that collection again. If you have abandoned that drop, remove the record of its commitment with \`gdn batch rm ${run}\`.`
     : `To publish them, first reveal that drop with \`gdn reveal\` on this machine. If gdn can't reveal them, remove the record of that drop with \`gdn batch rm ${run}\`.`
 
-/** Returns why a plan's rows can't be minted, because they are hidden in another collection; null if they can. */
+/** Returns why a plan's rows can't be minted, because another drop hides them; null if they can. */
 export async function whyHidden(options: BatchOptions, check: HiddenCheck): Promise<string | null> {
   const hidden = await hiddenInRun(options, check)
   if (hidden === null) return null
@@ -256,7 +256,7 @@ export async function whyHidden(options: BatchOptions, check: HiddenCheck): Prom
 }
 
 /**
- * Returns which rows of a run are hidden in another collection; null if there are none. `areResent` is true if some of
+ * Returns which rows of a run another drop hides; null if there are none. `areResent` is true if some of
  * them have an unknown outcome, and may already be minted.
  */
 async function hiddenInRun(
@@ -268,8 +268,9 @@ async function hiddenInRun(
     yield* rows()
     yield* resent()
   }
-  const hidden = await hiddenElsewhere(options, all, allowed)
-  return hidden && { ...hidden, areResent: (await hiddenElsewhere(options, resent, allowed)) !== null }
+  const but = { but: run.id }
+  const hidden = await findHidden(options, all, but, allowed)
+  return hidden && { ...hidden, areResent: (await findHidden(options, resent, but, allowed)) !== null }
 }
 
 /** Returns the run whose `--again` allows hidden rows. */
@@ -277,7 +278,7 @@ const allowedOf = ({ id, again }: Pick<HiddenCheck['run'], 'id' | 'again'>): str
   again ? id : undefined
 
 /**
- * Refuses updates that would publish rows that are hidden in another collection.
+ * Refuses updates that would publish rows that another drop hides.
  *
  * @throws GdnError `refused`
  */
@@ -286,7 +287,7 @@ export async function refuseHiddenUpdates(
   { counts, rows, run }: Pick<ChangePlan, 'counts' | 'rows' | 'run'>,
 ): Promise<void> {
   if (counts.update === 0) return
-  const hidden = await hiddenElsewhere(options, () => updated(rows()), allowedOf(run))
+  const hidden = await findHidden(options, () => updated(rows()), { but: run.id }, allowedOf(run))
   if (hidden !== null) throw publishes(hidden, options.manifestPath, { what: 'plan', more: '' })
 }
 
@@ -297,7 +298,7 @@ async function* updated(rows: AsyncIterable<RowChanges>): AsyncGenerator<{ row: 
 }
 
 /**
- * Refuses to mint rows that are hidden in another collection, unless `--again` allows the run to publish them.
+ * Refuses to mint rows that another drop hides, unless `--again` allows the run to publish them.
  *
  * @param isMint whether `gdn batch mint` sends the rows, whose flags the hint can name
  * @throws GdnError `refused`
@@ -317,7 +318,7 @@ export async function refuseHidden(
 }
 
 /**
- * Refuses to publish metadata that is hidden in another collection.
+ * Refuses to publish metadata that a drop hides.
  *
  * @throws GdnError `refused`
  */
@@ -326,9 +327,10 @@ export async function refuseToPublish(
   contents: readonly Content[],
   what: 'mint' | 'update',
 ): Promise<void> {
-  const hidden = await hiddenElsewhere(publishing, async function* () {
+  const read = async function* () {
     for (const row of contents) yield { row }
-  })
+  }
+  const hidden = await findHidden(publishing, read, 'everywhere')
   if (hidden !== null) throw publishes(hidden, null, { what, more: ' To publish them now, add --again.' })
 }
 
@@ -375,7 +377,7 @@ function publishes(
  * none.
  */
 export async function repeatedElsewhere({ options, read }: Minting): Promise<string | null> {
-  const hidden = await hiddenElsewhere(options, read)
+  const hidden = await findHidden(options, read, 'elsewhere')
   return hidden === null
     ? null
     : `${hiddenText(hidden)}, and this run mints ${hidden.count === 1 ? 'it' : 'them'} again.`
@@ -387,16 +389,17 @@ export async function repeatedElsewhere({ options, read }: Minting): Promise<str
  * @throws GdnError `refused`
  */
 export async function refusePlaceholder(publishing: Publishing, placeholder: Content): Promise<void> {
-  const hidden = await hiddenElsewhere(publishing, async function* () {
+  const read = async function* () {
     yield { row: placeholder }
-  })
+  }
+  const hidden = await findHidden(publishing, read, 'elsewhere')
   if (hidden === null) return
   throw refused(`${hiddenText(hidden)}, and this placeholder would publish its metadata`, 'Use another placeholder.')
 }
 
 /** Returns the warning that a reveal publishes rows that are hidden in another collection; null if there are none. */
 export async function revealedElsewhere(publishing: Publishing, read: Minting['read']): Promise<string | null> {
-  const hidden = await hiddenElsewhere(publishing, read)
+  const hidden = await findHidden(publishing, read, 'elsewhere')
   return hidden === null
     ? null
     : `${hiddenText(hidden)}, and this reveal publishes ${hidden.count === 1 ? 'its' : 'their'} metadata.`

@@ -128,7 +128,7 @@ export async function openPlan<Result>(
 }
 
 /**
- * Refuses the updates of a plan if they would publish rows that are hidden in another collection.
+ * Refuses the updates of a plan if they would publish rows that another drop hides.
  *
  * @throws GdnError `refused`
  */

@@ -16,7 +16,7 @@ interface PublishedNfts {
 }
 
 /**
- * Refuses a request that would publish metadata that is hidden in another collection, unless `--again` is set. Files
+ * Refuses a request that would publish metadata that an unrevealed drop hides, unless `--again` is set. Files
  * are compared only if they are local. Loads the code only if this machine has an unrevealed drop.
  *
  * @throws GdnError `refused`

@@ -39,13 +39,19 @@ interface UnrevealedDrop extends Pick<Run, 'origin' | 'blockchain'> {
   shown: ReadonlySet<string>
 }
 
-/** Rows that an unrevealed drop in another collection hides. */
+/** Rows that an unrevealed drop hides. */
 export interface HiddenRows extends Pick<UnrevealedDrop, 'contract' | 'state' | 'run'> {
   count: number
 }
 
 /** The collection in which rows would be published. */
 export type Publishing = Pick<BatchOptions, 'stateDir' | 'origin' | 'blockchain' | 'contractAddress'>
+
+/**
+ * The drops whose rows count as hidden: those in other collections, or all but the drop of the run with this ID.
+ * `everywhere` means all drops.
+ */
+export type HiddenBy = 'elsewhere' | 'everywhere' | { but: string }
 
 type Rows = () => AsyncIterable<{ row: Content } | ManifestItem>
 
@@ -56,15 +62,20 @@ const hiddenRow = ({ provenance, contract }: UnrevealedDrop, content: string): H
   `${provenance} ${contract.toLowerCase()} ${content}`
 
 /**
- * Returns which rows this machine minted unrevealed, or committed to, in another collection of the same server and
- * blockchain, and doesn't know to be public; null if there are none. Reads the rows only if there is such a drop.
+ * Returns which rows this machine minted unrevealed, or committed to, on the same server and blockchain, and doesn't
+ * know to be public; null if there are none. Reads the rows only if there is such a drop.
  *
- * @param run the run with `--again` that publishes the rows. Omits the rows that it was allowed to publish
+ * @param again the run with `--again` that publishes the rows. Omits the rows that it was allowed to publish
  */
-export async function hiddenElsewhere(publishing: Publishing, rows: Rows, run?: string): Promise<HiddenRows | null> {
-  const allowed = run === undefined ? new Set<HiddenRow>() : await allowedRows(publishing.stateDir, run)
+export async function findHidden(
+  publishing: Publishing,
+  rows: Rows,
+  by: HiddenBy,
+  again?: string,
+): Promise<HiddenRows | null> {
+  const allowed = again === undefined ? new Set<HiddenRow>() : await allowedRows(publishing.stateDir, again)
   let hidden: HiddenRows | null = null
-  for await (const { drops, content } of hiddenAmong(publishing, rows)) {
+  for await (const { drops, content } of hiddenAmong(publishing, rows, by)) {
     const drop = drops.find((one) => !allowed.has(hiddenRow(one, content)))
     if (drop === undefined) continue
     const { contract, state, run: name } = drop
@@ -74,12 +85,13 @@ export async function hiddenElsewhere(publishing: Publishing, rows: Rows, run?: 
   return hidden
 }
 
-/** Yields the rows that are hidden in other collections, by content, with the drops that hide them. */
+/** Yields the rows that drops hide, by content, with these drops. */
 async function* hiddenAmong(
   publishing: Publishing,
   rows: Rows,
+  by: HiddenBy,
 ): AsyncGenerator<{ drops: UnrevealedDrop[]; content: string }> {
-  const dropsOf = await hiddenContents(publishing)
+  const dropsOf = await hiddenContents(publishing, by)
   if (dropsOf.size === 0) return
   const { contentOf, unorderedOf } = contentHashes()
   for await (const item of rows()) {
@@ -94,31 +106,31 @@ async function* hiddenAmong(
   }
 }
 
-/** Returns the drops in other collections that hide each content. */
-async function hiddenContents({
-  stateDir,
-  origin,
-  blockchain,
-  contractAddress,
-}: Publishing): Promise<Map<string, UnrevealedDrop[]>> {
+/** Returns the drops on the server and blockchain that hide each content. */
+async function hiddenContents(
+  { stateDir, origin, blockchain, contractAddress }: Publishing,
+  by: HiddenBy,
+): Promise<Map<string, UnrevealedDrop[]>> {
   const isThere = (drop: UnrevealedDrop) => drop.origin === origin && drop.blockchain === blockchain
   const drops = (await unrevealedDrops(stateDir)).filter(isThere)
-  return await hiddenBy(stateDir, drops, (drop) => !sameAddress(drop.contract, contractAddress))
+  return await hiddenBy(stateDir, drops, ({ id, contract }) =>
+    by === 'elsewhere' ? !sameAddress(contract, contractAddress) : by === 'everywhere' || id !== by.but,
+  )
 }
 
 /**
  * Returns the drops that hide each content. What one collection shows is hidden in no other.
  *
  * @param drops the drops on one server and blockchain
- * @param isOther selects the drops that hide their rows
+ * @param counts selects the drops whose rows count as hidden
  */
 async function hiddenBy(
   stateDir: string,
   drops: readonly UnrevealedDrop[],
-  isOther: (drop: UnrevealedDrop) => boolean = () => true,
+  counts: (drop: UnrevealedDrop) => boolean = () => true,
 ): Promise<Map<string, UnrevealedDrop[]>> {
   const dropsOf = new Map<string, UnrevealedDrop[]>()
-  for (const drop of drops.filter(isOther))
+  for (const drop of drops.filter(counts))
     for (const content of await contentsOf(stateDir, drop))
       dropsOf.set(content, [...(dropsOf.get(content) ?? []), drop])
   for (const { shown } of drops) for (const content of shown) dropsOf.delete(content)
@@ -239,7 +251,7 @@ async function allowedRows(stateDir: string, run: string): Promise<ReadonlySet<H
 export async function allowHidden(publishing: Publishing, rows: Rows, run: string): Promise<void> {
   const { stateDir } = publishing
   const allowed = new Set<HiddenRow>()
-  for await (const { drops, content } of hiddenAmong(publishing, rows))
+  for await (const { drops, content } of hiddenAmong(publishing, rows, { but: run }))
     for (const drop of drops) allowed.add(hiddenRow(drop, content))
   // Another run may have had the same ID.
   if (allowed.size === 0) return await rm(allowedPath(stateDir, run), { force: true })
