@@ -6,7 +6,7 @@ import { lastRequest } from '../state/row-requests.ts'
 import type { StoredRun } from './runs/stored-run.ts'
 import type { BatchOptions, CheckDeps } from './types.ts'
 
-/** The result of comparing the backend of a run with the one that responds. */
+/** The result of comparing the run's recorded backend with the backend that responds. */
 interface BackendCheck {
   /** Whether the backend was restored from a backup since the run was last active. */
   restored: boolean
@@ -14,8 +14,8 @@ interface BackendCheck {
 }
 
 /**
- * Compares the backend that responds with the backend of the run. After a restore, every accepted row is checked before
- * anything is planned or sent. If the backend no longer knows a row's NFT, the row's outcome is unknown.
+ * Compares the backend that responds with the run's recorded backend. After a restore, checks every accepted row before
+ * anything is planned or sent. If the backend no longer has a row's NFT, the row's outcome becomes unknown.
  *
  * @param writes whether to record the result; false in a dry run
  * @throws GdnError `wrong_backend`
@@ -48,13 +48,13 @@ export async function checkBackend(
   return { restored, notes: restored ? [noteOf(lost.length)] : [] }
 }
 
-/** Returns the note about a restored backend. A moved data directory counts as restored, but loses nothing. */
+/** Returns the note for a restored backend. A moved data directory counts as a restore, but no row is lost. */
 function noteOf(lost: number): string {
   if (lost === 0) return 'The backend was restored or moved, and still has every accepted row'
   return `The backend was restored from a backup and has no record of ${lost} accepted ${lost === 1 ? 'row' : 'rows'}`
 }
 
-/** Reads every NFT of the run once and returns the operations whose NFTs the backend doesn't know. */
+/** Reads every NFT of the run once, and returns the IDs of the operations whose NFTs the backend doesn't have. */
 async function lostRows(store: StoredRun, { signal }: BatchOptions, { client, onEvent }: CheckDeps): Promise<string[]> {
   const lost: string[] = []
   if (client === null) return lost

@@ -16,12 +16,12 @@ import type { BatchOptions, CheckDeps, DryRun } from './types.ts'
 
 const DEFAULT_RATE = 2
 
-// This placeholder is as long as the URL of an uploaded file.
+// A placeholder with the same length as the URL of an uploaded file.
 const UPLOADED = `ipfs://b${'a'.repeat(58)}`
 
 /**
- * Returns the plan that `runBatch` would execute with the same options. It makes the same checks and queries as
- * `runBatch` before its first request, and fails with the same errors. It writes nothing to the state directory.
+ * Returns the plan that `runBatch` would execute with the same options. Makes the same checks and queries that
+ * `runBatch` makes before its first request, and throws the same errors. Writes nothing to the state directory.
  *
  * @throws GdnError, see `runBatch`
  */
@@ -39,7 +39,7 @@ export async function dryRunBatch(options: BatchOptions, deps: CheckDeps): Promi
 }
 
 /**
- * Calls `look` with the run of a manifest. A new run is not stored, and nothing in the state directory changes.
+ * Calls `look` with the run of a manifest. Doesn't store a new run, and changes nothing in the state directory.
  *
  * @throws GdnError `run_busy` if another process has acquired the run
  */
@@ -48,7 +48,7 @@ export async function lookingAtRun<Result>(
   look: (store: StoredRun) => Promise<Result>,
 ): Promise<Result> {
   const elsewhere = await mkdtemp(join(tmpdir(), 'gdn-dry-run-'))
-  // Without a state, use an empty temporary one, so that none is created in the state directory.
+  // If there is no state, open an empty temporary state, so that no database is created in the state directory.
   const state = (await openStateIfThere(options.stateDir)) ?? (await openState(elsewhere))
   try {
     for (const { holder } of await state.read((sql) => dropsOf(sql, familyOf(sql, options)))) {
@@ -97,7 +97,7 @@ async function describePlan(
   }
 }
 
-/** Describes the order of the token IDs. The server may process concurrent requests in any order. */
+/** Returns a sentence about the order of the token IDs. The server may process concurrent requests in any order. */
 function orderOf({ requests, reordered }: RequestPlan, inOrder: boolean): string {
   if (inOrder || requests <= 1) return 'Token IDs follow the order of the manifest'
   return reordered

@@ -23,8 +23,8 @@ import { requestMetadata } from './send/request.ts'
 import type { BatchOptions } from './types.ts'
 
 /**
- * Stores the rows of the run in one transaction. The transaction checks other runs again, because they may have claimed
- * rows since the plan was made, for example while the confirmation prompt was open.
+ * Stores the rows of the run in one transaction. The transaction checks the other runs again, because one of them may
+ * have claimed rows since the plan was made, for example while the confirmation prompt was open.
  */
 export async function enterRows(
   store: StoredRun,
@@ -38,7 +38,7 @@ export async function enterRows(
   const retried = options.reconcileOnly === true ? [] : retriedStates(options)
   const entered = plan.rows + mints.adopted.length
   const renamed = renamedOf(pairs)
-  // Local files of rows whose keys change may have been moved as well.
+  // If the key of a row changes, its local files may have been moved as well.
   const relocated = [...gathered.relocated, ...(await relocatedPairs(store, gathered.rows, renamed))]
   await store.write((sql) => {
     refuseClaimed(sql, store, options, { ...gathered, pending: enteredPositions(plan, mints), renamed })
@@ -47,7 +47,7 @@ export async function enterRows(
     if (isNew && mints.listed !== null) {
       updateDrop(sql, id, { listed_at: enterKnown(sql, store.drop.collectionId, mints.listed) })
     }
-    // Rows of another drop may have the same IDs.
+    // Use a separate scope, because rows of another drop may have the same IDs.
     if (isNew && hasOtherDrops(sql, store)) store.drop.scope = ownScope(id)
     updateDrop(sql, id, {
       scope: store.drop.scope,
@@ -78,7 +78,7 @@ function* enteredPositions(plan: RequestPlan, { adopted }: EarlierMints): Genera
 }
 
 /**
- * Refuses adopted NFTs that belong to another run or command by now.
+ * Refuses adopted NFTs that were assigned to another run or command in the meantime.
  *
  * @throws GdnError `run_busy` if another run or command has adopted an NFT that this run was about to adopt
  */
@@ -114,7 +114,7 @@ function foundRequests(adopted: readonly Adopted[]) {
         plain,
         line: row.line,
         nftGdnId,
-        // The URL of a local file is not known.
+        // The URLs of local files aren't known, so the metadata has their paths.
         metadata: requestMetadata(row, (path) => path),
       })),
     })),

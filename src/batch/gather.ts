@@ -41,10 +41,12 @@ import { hasNames } from './rows/row-text.ts'
 import type { StoredRun } from './runs/stored-run.ts'
 import type { BatchClient, BatchDeps, BatchOptions, Items, ManifestChanges } from './types.ts'
 
-/** The rows of a run. The stored rows don't change until the run refers to the new set. */
+/**
+ * The rows of a run, from the manifest or the state. The stored rows don't change until the run refers to the new set.
+ */
 export interface Gathered {
   rows: RowsIn
-  /** Whether the manifest was read. If not, these are the stored rows. */
+  /** Whether the rows were read from the manifest. If false, they are the stored rows. */
   isRead: boolean
   changes: ManifestChanges
   /** Sent rows whose local files were moved. These rows don't count as changed. */
@@ -53,15 +55,15 @@ export interface Gathered {
   localFiles: FileIdentity[]
   /** Positions of rows that were sent with different content. Empty until the rows are planned. */
   changed: number[]
-  /** The rows of a new run, none of which was sent. Null for a run that has begun. */
+  /** A plan builder with the rows of a new run, none of which was sent. Null for a run that has begun. */
   unsent: RequestPlanBuilder | null
-  /** How the operations of all rows are found. This is determined when the rows are planned. */
+  /** How the operations of rows are found. Determined when the rows are planned. */
   foundBy: FoundBy
-  /** The addresses of the manifest's ENS names. Empty if it wasn't read. */
+  /** The addresses of the ENS names in the manifest. Empty if the manifest wasn't read. */
   names: ReadonlyMap<string, string>
   /** Notes about the manifest for the user. */
   notes: readonly string[]
-  /** The first typed trait. Undefined if there is none, or if the manifest wasn't read. */
+  /** The first typed trait in the manifest. Undefined if the manifest has none or wasn't read. */
   typed: TypedTrait | undefined
 }
 
@@ -74,18 +76,18 @@ export interface TypedTrait {
 type Options = Pick<BatchOptions, 'reconcileOnly' | 'retryFailed' | 'retryAbsent'>
 
 /**
- * Maximum number of local files that are checked one by one. With more files, the checks take as long as reading the
- * manifest.
+ * Maximum number of local files that are checked individually for changes. With more files, the checks take as long as
+ * reading the manifest.
  */
 const MAX_LOCAL_FILES = 10_000
 export const MAX_EXAMPLES = 50
 const MAX_ISSUES = 10_000
 const MAX_NAME_NOTES = 10
-/** Number of rows that are stored in the draft together. With 10,000, the heap grows by 35 MB. */
+/** Number of rows that are written to the draft at a time. With 10,000 rows, the heap grows by 35 MB. */
 const ENTERED_TOGETHER = 1_000
 /**
- * Bytes of rows that one transaction moves to the set. This limits how long the event loop and other processes wait.
- * With a transaction for every 2,000 rows, half of the time was spent waiting for a busy disk.
+ * Number of bytes in the draft at which a transaction moves the rows to the set. This limits how long the event loop
+ * and other processes wait. With one transaction per 2,000 rows, half of the time was spent waiting for a busy disk.
  */
 const MOVED_TOGETHER = 2 * 1024 * 1024
 
@@ -98,8 +100,8 @@ export const noManifestChanges = (): ManifestChanges => ({
 })
 
 /**
- * Reads the manifest into a new set of rows to which nothing refers yet, or into a draft in a dry run. If the manifest
- * and its local files are unchanged, uses the stored rows instead.
+ * Reads the manifest into a new set of rows that nothing refers to yet, or into a draft in a dry run. If the manifest
+ * and its local files are unchanged, returns the stored rows instead.
  *
  * @throws GdnError `invalid_manifest`, `not_found_locally`, `data_dir`
  */
@@ -154,7 +156,7 @@ export async function gather(
   }
 }
 
-/** Reports the names that got another address since the run began. The run keeps the earlier address. */
+/** Reports the ENS names whose address has changed since the run began. The run keeps the earlier addresses. */
 async function reportMovedNames(
   kept: ReadonlyMap<string, string>,
   { blockchain }: Drop,
@@ -180,21 +182,21 @@ const storedRows = ({ fingerprint, localFiles }: Drop, set: number): Gathered =>
   typed: undefined,
 })
 
-/** The files and names of the rows that were read from a manifest. */
+/** The result of reading the rows of a manifest. */
 interface ReadRows {
   /** The paths of all local files. */
   paths: ReadonlySet<string>
-  /** The addresses of ENS names. */
+  /** The addresses of the ENS names. */
   names: ReadonlyMap<string, string>
-  /** Notes about the names for the user. */
+  /** Notes about the ENS names for the user. */
   notes: readonly string[]
   typed: TypedTrait | undefined
 }
 
 /**
- * Reads a manifest into a new set of the run, or into the draft.
+ * Reads the rows of a manifest into a new set of the run, or into the draft.
  *
- * @param planned receives each row
+ * @param planned the plan builder to which each row is added
  * @throws GdnError `invalid_manifest` with the problems in `details`: `{ issues, issue_count }`
  */
 export async function readManifestRows(
@@ -295,7 +297,7 @@ function addNames(names: Map<string, string>, { receiver, receiverName, sender, 
 }
 
 /**
- * Refuses rows that differ only in an ENS name and its address.
+ * Refuses rows that differ only in how they specify the same receiver or sender: by address or by ENS name.
  *
  * @throws GdnError `invalid_manifest`
  */
@@ -349,7 +351,7 @@ export async function changesFrom(
     const name = record === undefined ? shownKey(key) : keptRow(record).row.metadata.title
     changes.examples.push({ kind, key: name, line })
   }
-  // Number the NFTs of each receiver from 1.
+  // The NFTs of each receiver are numbered from 1, so `receivers` counts only the keys that end in `#1`.
   if (isOfList(drop)) changes.receivers = receivers
   return { changes, relocated: moved, differing }
 }
@@ -373,7 +375,8 @@ export async function planRows(store: StoredRun, gathered: Gathered, options: Op
   }
   gathered.foundBy = 'line'
   let sentRows = await findRows(store, gathered, options)
-  // If every operation was found, the remaining rows have none. Otherwise, they may have been sent from another line.
+  // If every operation was found, the remaining rows have no operation. Otherwise, the remaining rows may have been
+  // sent from another line.
   if (sentRows.sent !== sent) {
     gathered.foundBy = 'identity'
     sentRows = await findRows(store, gathered, options)
@@ -393,8 +396,8 @@ export async function planRows(store: StoredRun, gathered: Gathered, options: Op
 }
 
 /**
- * Returns whether every row was sent. A count suffices if the run still has the rows with which it began. Comparing a
- * million rows with their operations takes seconds.
+ * Returns whether the counts show that every row was sent. The counts are sufficient only if the run still has the rows
+ * with which it began. Comparing a million rows with their operations would take seconds.
  */
 async function isAllSent(store: StoredRun, { rows }: Gathered, sent: number): Promise<boolean> {
   if (rows === 'draft' || rows.set !== store.drop.firstSet) return false
@@ -402,8 +405,9 @@ async function isAllSent(store: StoredRun, { rows }: Gathered, sent: number): Pr
 }
 
 /**
- * Returns the plan without the rows that are known to be minted, although this run didn't send them. Adopted rows count
- * as accepted. Renamed rows already count under the keys with which they were sent.
+ * Returns the plan without the rows that are already minted: adopted rows, and rows that were sent under another key.
+ * Updates the counts of the run. Adopted rows count as accepted. Renamed rows already count under the keys with which
+ * they were sent.
  */
 export function withoutMinted(
   store: StoredRun,
@@ -420,7 +424,7 @@ export function withoutMinted(
 async function findRows(store: StoredRun, { rows, foundBy }: Gathered, options: Options) {
   const pending = new RequestPlanBuilder()
   const changed: number[] = []
-  /** Numbers of operations, by state, that don't count because their rows are sent again or adopted. */
+  /** The number of operations in each state that don't count, because their rows are sent again or adopted. */
   const left = new Map<OperationState, number>()
   let [sent, failed] = [0, 0]
   for await (const page of plannedPages(store.state, rows, store.drop, foundBy)) {
@@ -446,13 +450,15 @@ export const retriedStates = ({ retryFailed, retryAbsent }: Options): OperationS
 /** Returns whether this command sends the row. */
 function isPending({ state, isChanged }: PlannedRow, options: Options): boolean {
   if (state === null || state === 'planned' || state === 'intended') return true
-  // Send an edited failed row like a new one, because it has no NFT.
+  // Send an edited row that failed like a new row, because it has no NFT.
   if (state === 'failed' && isChanged === 1) return true
   if (options.reconcileOnly === true) return false
   return retriedStates(options).includes(state)
 }
 
-/** Returns the sizes and times of local files. Returns null if there are too many files or one can't be read. */
+/**
+ * Returns the sizes and modification times of local files, or null if there are too many files or one can't be read.
+ */
 async function identitiesOf(paths: ReadonlySet<string>): Promise<FileIdentity[] | null> {
   if (paths.size > MAX_LOCAL_FILES) return null
   const identities: FileIdentity[] = []

@@ -14,23 +14,24 @@ type IsCommitted = (row: ManifestRow, n: number) => Promise<boolean>
 
 /** How a changed manifest differs from the planned rows of a run. */
 export interface ChangesSince {
-  /** The changes; null if the manifest and the run have the same rows. */
+  /** The changes, or null if the manifest and the run have the same rows. */
   changes: ManifestChanges | null
   /** The keys of rows whose content differs from the sent or planned content. */
   edited: ReadonlySet<string>
   /** Whether the line of any row differs from its line in the run. */
   isRearranged: boolean
-  /** Number of failed rows that the manifest no longer has as planned. */
+  /** Number of failed rows that were edited, or that are no longer in the manifest. */
   failed: number
-  /** The rows that are new in the manifest or have different content in the run. */
+  /** The rows that are new in the manifest, or whose content differs from their content in the run. */
   rows: { kind: 'new' | 'edited'; key: string; line: number; title: string }[]
 }
 
 /**
  * Compares a manifest with the planned rows of a run. Returns null if the file is unchanged or the run has not begun.
  *
- * @param committed returns a function that checks whether an unrevealed run has committed to a row as its row `n`. Such
- *   a row differs from its placeholder until it is revealed, but it isn't edited. Null if unknown.
+ * @param committed returns a function that checks whether an unrevealed run has committed to a row as its row `n`.
+ *   Until it is revealed, such a row differs from its placeholder although it wasn't edited. Returns null if the
+ *   commitment is unknown.
  * @throws GdnError `invalid_manifest` if the manifest has errors
  */
 export async function changesSince(
@@ -66,7 +67,7 @@ export async function changesSince(
   }
 }
 
-/** Returns the positions in the manifest of rows that are stored as placeholders and weren't edited. */
+/** Returns the positions, in the manifest, of the rows that are stored as placeholders and weren't edited. */
 async function committedRows(state: StateReader, set: number, isCommitted: IsCommitted): Promise<number[]> {
   const numbers = new Map<string, number>()
   for await (const page of pagesOf(state, (sql, after, limit) => pageOf(sql, { set }, after, limit))) {

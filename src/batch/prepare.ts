@@ -35,16 +35,16 @@ export interface PreparedRun {
   gathered: Gathered
   plan: RequestPlan
   mints: EarlierMints
-  /** Rows that got an ID after their mint, or whose key changed in another way. */
+  /** Rows whose key changed after their mint, for example because they got an ID. */
   pairs: Pair[]
-  /** Operations of sent rows that left the manifest while others were added. */
+  /** Operation IDs of sent rows that are no longer in the manifest, if other rows were added. */
   replaced: string[]
   planned: PlannedEvent
 }
 
 /**
  * Reads and plans the rows. Checks everything that can prevent the run: the backend, edits of the manifest, other runs,
- * and the NFTs of the collection. Dry runs also use this function, so they get the same result.
+ * and the NFTs of the collection. Dry runs call this function too, so they have the same result.
  *
  * @param writes whether to record the rows and the backend; false in a dry run
  * @throws GdnError, see `runBatch`
@@ -97,8 +97,9 @@ export async function prepare(
 }
 
 /**
- * Refuses rows that exceed the maximum supply. If the run was interrupted after it had sent rows, other machines used
- * up the supply. In that case, the rows that no longer fit fail with a note, as without the interruption.
+ * Refuses rows that exceed the maximum supply. If the run was interrupted after it had sent rows, other machines may
+ * have used up the supply. In that case, the rows that no longer fit aren't refused. They fail, as they would without
+ * the interruption, and a note says so.
  */
 async function checkSupply(
   client: BatchClient,
@@ -115,7 +116,10 @@ async function checkSupply(
 
 const keptRows = (some: readonly { row: KeptRow }[]): KeptRow[] => some.map(({ row }) => row)
 
-/** Refuses to resume a run if its rows seem to have been renumbered, or if no rows remain to be sent. */
+/**
+ * Refuses to resume a run if the row of its list was edited, if its rows seem to have been renumbered, or if the run is
+ * finished.
+ */
 async function checkEdits(
   store: StoredRun,
   options: BatchOptions,
@@ -124,7 +128,7 @@ async function checkEdits(
 ): Promise<void> {
   if (gathered.isRead) await refuseEditedListRow(store, gathered.rows)
   const mayBeRenumbered = gathered.isRead && gathered.changes.changed > 0
-  // `gdn apply` checks the rows when it makes the plan.
+  // `gdn apply` has already checked the rows for its plan.
   if (mayBeRenumbered && options.allowExchanged !== true && options.keepEdited !== true) {
     await store.read((sql) => refuseRenumbered(sql, store.drop, gathered.rows))
   }
@@ -134,9 +138,9 @@ async function checkEdits(
 }
 
 interface NewPairs {
-  /** Rows that got an ID after their mint, or whose key changed in another way. */
+  /** Rows whose key changed after their mint, for example because they got an ID. */
   pairs: readonly Pair[]
-  /** The pairs of this run whose key changed. */
+  /** The pairs whose operations in the state get a new key. */
   renamed: RowPairs['renamed']
   /** The pairs whose rows this machine didn't send. */
   pairedOnServer: Pair[]
@@ -165,7 +169,7 @@ async function pairNewRows(
   }
 }
 
-/** Adds a note that the run follows its moved manifest, and finds the labels to change on the server. */
+/** Adds a note that the run continues with its moved manifest, and finds the labels to replace on the server. */
 async function noteMove(
   store: StoredRun,
   options: BatchOptions,
@@ -217,7 +221,8 @@ async function refuseUnlessDynamic(
 }
 
 /**
- * Counts the rows that were sent with different content. Every command reports them, even if the manifest is unchanged.
+ * Counts the rows that were sent with different content. Every command reports these rows, even if the manifest is
+ * unchanged.
  *
  * @param edited keys of the rows whose content in the manifest still differs. If undefined, all rows count
  */

@@ -12,15 +12,15 @@ import type { StoredRun } from './runs/stored-run.ts'
 import type { ManifestChanges } from './types.ts'
 
 /**
- * Replaces the rows of a run, and stores the addresses of their names. Sent rows that were edited or removed are kept
- * as they were sent.
+ * Replaces the rows of a run, and stores the addresses of their ENS names. Sent rows that were edited or removed are
+ * kept as they were sent.
  */
 export function replaceRows(sql: Sql, drop: Drop, gathered: Gathered, now: number): void {
   const { rows, isRead, changes, fingerprint, localFiles, names } = gathered
   if (rows === 'draft') throw new Error('the rows of a dry run are not entered')
   pinNames(sql, drop.id, names)
   if (changes.changed + changes.removed > 0) keepSent(sql, drop, rows.set)
-  // Failed rows that left the manifest don't belong to the run.
+  // Failed rows that are no longer in the manifest no longer belong to the run.
   if (isRead) dropFailed(sql, drop, rows.set, now)
   updateDrop(sql, drop.id, {
     set_id: rows.set,
@@ -31,7 +31,7 @@ export function replaceRows(sql: Sql, drop: Drop, gathered: Gathered, now: numbe
 }
 
 /**
- * Stores the rows of a finished run's manifest, which may be sorted or edited. Results follow the order of the
+ * Stores the rows of a finished run's manifest, which may have been sorted or edited. Results are in the order of the
  * manifest.
  */
 export async function enterFinished(store: StoredRun, gathered: Gathered): Promise<void> {
@@ -45,8 +45,8 @@ export async function enterFinished(store: StoredRun, gathered: Gathered): Promi
 }
 
 /**
- * Removes the adopted rows whose NFTs this run has already sent as rows that left the manifest. They are the same rows
- * after an edit that doesn't change their reference IDs, so their operations get the new keys.
+ * Removes and returns the adopted rows whose NFTs belong to rows that this run sent and that are no longer in the
+ * manifest. An edit changed the keys of these rows, but not their reference IDs, so their operations get the new keys.
  */
 export async function takeRenamed(store: StoredRun, rows: RowsIn, mints: EarlierMints): Promise<Pair[]> {
   const { drop } = store
@@ -63,7 +63,7 @@ export async function takeRenamed(store: StoredRun, rows: RowsIn, mints: Earlier
 }
 
 /**
- * Returns the changes without rows whose key alone changed, because they are neither added nor removed.
+ * Returns the changes without rows whose key changed, because these rows were neither added nor removed.
  *
  * @param edited renamed rows whose content changed as well
  */

@@ -2,7 +2,9 @@ import type { PlannedRow } from '../state/rows.ts'
 
 export const DEFAULT_CHUNK_SIZE = 50
 
-/** The rows that are sent together, and their order. Rows are identified by their positions in the manifest. */
+/**
+ * Which rows are sent in the same request, and in which order. Rows are identified by their positions in the manifest.
+ */
 export interface RequestPlan {
   readonly requests: number
   readonly rows: number
@@ -20,7 +22,7 @@ export interface RequestPlan {
 
 const PIECE = 65_536
 
-/** A growing list of 32-bit integers. An array would need up to three times the memory. */
+/** A growable list of 32-bit integers. An array would need up to three times as much memory. */
 class Numbers {
   readonly #pieces: Int32Array[] = []
   length = 0
@@ -57,7 +59,7 @@ export class RequestPlanBuilder {
   build(chunkSize: number, inOrder: boolean): RequestPlan {
     const { rank, count } = ranksOf(this.#groups)
     const { rows } = this
-    // With null, the order of the manifest is kept.
+    // If null, the order of the manifest is kept.
     const order = inOrder || count === rows ? null : byGroup(this.#groups, rank, count)
     const at = (index: number): number => (order === null ? index : (order[index] ?? 0))
     const starts = new Numbers()
@@ -102,7 +104,10 @@ export class RequestPlanBuilder {
 
 const NO_RANK = -1
 
-/** Ranks the groups in the order of their first rows. Group numbers have few gaps, so an array by group is small. */
+/**
+ * Ranks the groups in the order of their first rows. Group numbers have few gaps, so an array indexed by group is
+ * small.
+ */
 function ranksOf(groups: Numbers) {
   let highest = 0
   for (let index = 0; index < groups.length; index++) highest = Math.max(highest, groups.at(index))
@@ -115,7 +120,7 @@ function ranksOf(groups: Numbers) {
   return { rank, count }
 }
 
-/** Returns the rows by group, and the rows of a group in the manifest's order. This is a counting sort. */
+/** Sorts the rows by group with a counting sort. Within a group, rows keep the manifest's order. */
 function byGroup(groups: Numbers, rank: Int32Array, count: number): Uint32Array {
   const next = new Uint32Array(count + 1)
   const rankOf = (index: number): number => rank[groups.at(index)] ?? 0

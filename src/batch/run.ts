@@ -36,12 +36,12 @@ import { uploadFiles } from './send/uploads.ts'
 import type { BatchDeps, BatchOptions, BatchSummary, ResultRow } from './types.ts'
 
 /**
- * Mints the rows of a manifest, or resumes the run. It reads and plans all rows, commits each request before sending
- * it, and waits until every accepted row is deployed or failed. The process may be killed at any time. A second call
- * then repeats a request only if the request certainly had no effect, or if the server ensures that it takes effect
- * only once.
+ * Mints the rows of a manifest, or resumes the run. Reads and plans all rows, commits each request to the state before
+ * sending it, and waits until every accepted row is deployed or failed. The process may be killed at any time. The next
+ * call then repeats a request only if the request certainly had no effect, or if the server ensures that the request
+ * takes effect only once.
  *
- * Problems of single rows are in the summary. Throws if the run as a whole can't continue.
+ * The summary contains the problems of individual rows. Throws if the run as a whole can't continue.
  *
  * @throws GdnError `invalid_manifest`, `run_finished`, `run_busy`, `edited_rows`, `seems_minted`, `already_accepted`,
  *   `data_dir`, `usage`, `wrong_backend`
@@ -94,13 +94,13 @@ async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDep
   const { contractAddress: contract, blockchain, signal } = options
   const carried = sends ? await setRunLimit(deps.client, { limit, contract, blockchain, signal }) : limit
   if (sends) await deps.beforeSending?.(planned, carried)
-  // Replace labels before the rows are stored, because a run that knows its NFTs doesn't check labels again.
+  // Replace labels before the rows are stored, because a run that has stored its NFTs doesn't check labels again.
   const { relabeled } = prepared.mints
   if (relabeled.length > 0 && options.label != null)
     await relabelOnServer(deps.client, options, relabeled, options.label)
   await storeAliases(deps.client, options, prepared.pairs)
   const rows = await enterRows(store, options, prepared)
-  // Adopted rows may have failed before.
+  // Adopted rows may have been counted as failed.
   if (!sends && prepared.mints.adopted.length > 0) await store.recount()
   const context = new RunContext(options, deps, store, carried)
   const poller = new StatusPoller(context, drop.marker ?? undefined)
@@ -112,7 +112,7 @@ async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDep
     const reconciled = waits || !sends ? await finish(context, poller) : null
     const { counts } = store
     const isOver = openRows(counts) === 0
-    // The timeout may expire at the moment when the last row is deployed.
+    // The timeout may expire just as the last row is deployed.
     const stopped =
       isOver && context.stopped?.code === 'pending' ? null : (heldByLimit(context, poller) ?? context.stopped)
     if (isOver) {
@@ -139,7 +139,7 @@ async function runLeased(store: StoredRun, options: BatchOptions, deps: BatchDep
 }
 
 /**
- * Returns the reason `max_cost` if no rows remain to be sent and the signed transactions need a higher limit or lower
+ * Returns the stop reason `max_cost` if no rows remain to be sent, but signed transactions need a higher limit or lower
  * fees. Returns null otherwise.
  */
 function heldByLimit({ store: { counts }, stopped }: RunContext, { waitsFor }: StatusPoller): BatchSummary['stopped'] {
@@ -152,7 +152,7 @@ function heldByLimit({ store: { counts }, stopped }: RunContext, { waitsFor }: S
   }
 }
 
-/** Stores the limits of the run. Call it after the user has confirmed them. */
+/** Stores the limits of the run. Must be called after the user has confirmed the limits. */
 async function keepLimits(store: StoredRun, { maxCostWei, maxFeeWei }: BatchOptions): Promise<void> {
   if (maxCostWei === undefined && maxFeeWei === undefined) return
   await store.write((sql) => {
@@ -172,7 +172,8 @@ async function* resultsOf(store: StoredRun): AsyncGenerator<ResultRow> {
 async function finish(context: RunContext, poller: StatusPoller) {
   const { options, now, store } = context
   const deadline = now() + (options.timeout ?? DEFAULT_WAIT_MS)
-  // Poll once to learn whether the server returns rows unchanged. This must be known before a row is declared absent.
+  // Poll once to find out whether the server returns metadata unchanged. This must be known before a row is declared
+  // absent.
   if (store.counts.unknown > 0) await poller.pollOnce()
   const reconciled = await reconcile(context, {
     markerKey: store.drop.marker ?? undefined,
@@ -195,7 +196,8 @@ async function sendAll(context: RunContext, plan: RequestPlan, rows: RowsIn, pol
 }
 
 /**
- * Sets the limits of the run's fees on the server. Only a limit from this command's options replaces an existing one.
+ * Sets the fee limit of the run on the server. An existing limit is replaced only if this command's options have a
+ * limit.
  */
 async function limitFees({ store: { drop }, options, client, halt }: RunContext): Promise<void> {
   if (drop.maxFee === null) return

@@ -18,9 +18,9 @@ import type { BatchDeps, BatchOptions, Items } from './types.ts'
 type Deps = Pick<BatchDeps, 'client' | 'pacer' | 'now' | 'sleep'> & { readManifest: () => Items }
 
 /**
- * Stores the rows of an applied manifest, so that the results of its run follow the manifest. Rows that another machine
- * minted are entered as in `runBatch`, even if this machine has no run of the manifest yet. If any row has no NFT, the
- * run isn't finished and nothing is stored. Nothing is sent.
+ * Stores the rows of an applied manifest, so that the results of its run match the manifest. Rows that another machine
+ * minted are stored as in `runBatch`, even if this machine has no run of the manifest yet. If any row has no NFT, the
+ * run isn't finished, so nothing is stored. No rows are sent.
  *
  * @throws GdnError `invalid_manifest`, `already_accepted`, `run_busy`, `data_dir`, and errors of the server
  */
@@ -29,7 +29,7 @@ export async function storeRows(options: BatchOptions, deps: Deps): Promise<void
     const gathered = await gather(deps, store, { writes: true, ensNames: options.ensNames })
     const plan = await planRows(store, gathered, options)
     if (plan.rows === 0 || !gathered.isRead) return await enterFinished(store, gathered)
-    // The plan has already checked the rows and labels, and replaced the labels of adopted rows.
+    // `gdn apply` has already checked the rows and labels, and replaced the labels of adopted rows.
     const adopting = { ...options, adopt: true, keepEdited: true }
     const fromServer = await knownReferences(store, adopting, deps.client, { gathered, plan })
     const adopted = fromServer?.rows ?? []
@@ -38,7 +38,7 @@ export async function storeRows(options: BatchOptions, deps: Deps): Promise<void
   })
 }
 
-/** Enters rows with their NFTs, and polls the status of these NFTs once. */
+/** Stores adopted rows with their NFTs, and polls the status of these NFTs once. */
 async function enterAdopted(
   store: StoredRun,
   options: BatchOptions,
@@ -58,7 +58,9 @@ async function enterAdopted(
   if (openRows(store.counts) === 0) await store.write((sql) => endRun(sql, store.id, Date.now()))
 }
 
-/** Returns whether all NFTs can be updated. Rows that are added later are then minted as dynamic NFTs too. */
+/**
+ * Returns whether all adopted NFTs are dynamic. If they are, rows that are added later are also minted as dynamic NFTs.
+ */
 async function areDynamic(
   adopted: readonly Adopted[],
   { signal }: BatchOptions,

@@ -8,14 +8,14 @@ type Target = Pick<BatchOptions, 'contractAddress' | 'blockchain' | 'manifestPat
 
 type SupplyClient = Pick<BatchClient, 'call' | 'learnIdempotency' | 'supports'>
 
-/** The hint about rows that exceed the maximum supply. */
+/** The hint for rows that exceed the maximum supply. */
 export const FEWER_ROWS = 'Remove rows from the manifest, or mint them in another collection.'
 
 /**
- * Refuses rows that exceed the maximum supply of their collection. The server also refuses them, but only after other
- * rows of the run were minted.
+ * Refuses rows that exceed the maximum supply of their collection. The server would also refuse these rows, but only
+ * after other rows of the run were minted.
  *
- * @param rows number of rows to mint, without those that the server has accepted
+ * @param rows number of rows to mint, excluding rows that the server has accepted
  * @throws GdnError `refused`
  */
 export async function refuseBeyondSupply(client: SupplyClient, target: Target, rows: number): Promise<void> {
@@ -30,10 +30,10 @@ export const beyondSupplyError = (problem: string, { manifestPath }: Pick<Target
   })
 
 /**
- * Returns how the rows exceed the maximum supply of their collection, or null if they don't.
+ * Returns a message that describes how the rows exceed the maximum supply of their collection, or null if they fit.
  *
- * @param rows number of rows to mint, without those that the server has accepted
- * @param accepted returns how many of the rows the server may have accepted, because their outcome is unknown
+ * @param rows number of rows to mint, excluding rows that the server has accepted
+ * @param accepted returns how many of these rows the server may have accepted, because their outcome is unknown
  */
 export async function beyondSupply(
   client: SupplyClient,
@@ -54,10 +54,10 @@ export async function beyondSupply(
   return `${count(toMint, 'row')} to mint, but ${most} of the collection's maximum supply of ${max_supply} (${used})`
 }
 
-/** The note about rows of an interrupted run that exceed the maximum supply. */
+/** The note for rows of an interrupted run that exceed the maximum supply. */
 export const LEFT_OVER = "The rows that don't fit will fail"
 
-/** Returns whether the error of a row or of an NFT means that its collection has its maximum supply. */
+/** Returns whether the error of a row or NFT means that the collection has reached its maximum supply. */
 export const saysBeyondSupply = (error: string): boolean =>
   /none is left of the collection's maximum supply|the collection already has its maximum supply/.test(error)
 
@@ -66,8 +66,8 @@ export const isBeyondSupply = (sent: Sent): boolean =>
   sent.kind === 'answered' && sent.headers[HEADERS.errorCode] === SUPPLY_ERRORS.maxSupply
 
 /**
- * Returns how many rows of a refused request fit into the maximum supply of their collection. Other machines may use
- * the same supply.
+ * Returns how many rows of a refused request fit into the maximum supply of their collection. Other machines may mint
+ * from the same supply.
  */
 export async function rowsThatFit(
   client: Pick<BatchClient, 'call'>,
@@ -75,6 +75,6 @@ export async function rowsThatFit(
   rows: number,
 ): Promise<number> {
   const { left } = await client.call('getsupply', { contract_address, blockchain }, { signal })
-  // NFTs that have failed since may increase the remaining supply. Make the request smaller in any case.
+  // The remaining supply may have increased since the refusal, because NFTs failed. Always make the request smaller.
   return Math.min(left ?? 0, rows - 1)
 }

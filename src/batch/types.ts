@@ -14,7 +14,7 @@ import type { ManifestItem, ManifestReading } from '../manifest/read.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import type { RawDatabase } from '../sqlite/driver.ts'
 
-/** The endpoints that a run calls and that create nothing, so their requests may be repeated. */
+/** The endpoints that a run calls and that create nothing. Their requests may be repeated. */
 export type ReadEndpoint =
   | 'getnfts'
   | 'getnftgdnids'
@@ -27,16 +27,16 @@ export type ReadEndpoint =
   | 'setrunmaxcost'
   | 'setrunmaxfee'
 
-/** The part of the API client that a run uses. `ApiClient` implements it. */
+/** The part of the API client that a run uses. `ApiClient` implements this interface. */
 export interface BatchClient {
-  /** Makes one attempt with exactly these bytes. Never throws for errors of the network or the server. */
+  /** Makes one attempt to send exactly these bytes. Never throws for network or server errors. */
   send(
     endpoint: MintEndpoint,
     body: Uint8Array,
     options: RunLimit & { idempotencyKey: string; signal?: AbortSignal | undefined },
   ): Promise<Sent>
   /**
-   * Calls an endpoint that creates nothing, at the allowed rate.
+   * Calls an endpoint that creates nothing, within the rate limit.
    *
    * @throws GdnError
    */
@@ -51,38 +51,46 @@ export interface BatchClient {
    * @throws GdnError if the server accepts no files, or if the file has changed since it was hashed
    */
   upload(path: string, name: string, options?: UploadOptions): Promise<{ url: string }>
-  /** Returns whether the server announced a capability; null if it hasn't responded yet. */
+  /** Returns whether the server announced a capability, or null if the server hasn't responded yet. */
   supports(capability: Capability): boolean | null
   /**
    * Queries the server's capabilities if they aren't known yet or if `refresh` is set. Returns whether the server
-   * supports idempotency keys, or null if it didn't respond.
+   * supports idempotency keys, or null if the server didn't respond.
    */
   learnIdempotency(options?: CallOptions & { refresh?: boolean }): Promise<boolean | null>
 }
 
-/** Grants permission to send, in order. Call `done` after the response or a failure. */
+/**
+ * Grants permission to send requests, in the order of the calls. The caller must call `done` after the response or a
+ * failure.
+ */
 export interface BatchPacer {
   take(endpoint: MintEndpoint, signal?: AbortSignal): Promise<{ done(): void }>
-  /** Pauses all requests to an endpoint for this time, after a 429. */
+  /** Pauses all requests to an endpoint for `ms` milliseconds, for example after a 429 response. */
   hold(endpoint: MintEndpoint, ms: number): void
 }
 
-/** Options of a run that come from the flags of its command, with the names and values of the flags. */
+/** The options of a run that come from the flags of its command. Names and values are those of the flags. */
 export interface RunOptionFlags {
   /** Whether to start another drop of a run that is finished. */
   again?: boolean | undefined
-  /** Whether to mint new rows even if sent rows left the manifest. The new rows may be edits of these rows. */
+  /**
+   * Whether to mint new rows even if sent rows are no longer in the manifest. The new rows may be edits of the sent
+   * rows.
+   */
   newRows?: boolean | undefined
   /**
-   * Whether to treat rows of a new run that are already in the collection as minted by the run, even if they have
+   * Whether to treat rows of a new run that are already in the collection as minted by the run, even if their NFTs have
    * another label.
    */
   adopt?: boolean | undefined
   /** Whether rows may exchange values, or their complete content, with other rows. */
   allowExchanged?: boolean | undefined
-  /** If false, the collection isn't compared with the rows before they are sent. */
+  /** If false, gdn doesn't search the collection for the rows before it sends them. */
   lookup?: boolean | undefined
-  /** Metadata key for a public value that is unique to each row, so that the row can be found again. */
+  /**
+   * Metadata key under which each NFT has a public value that is unique to its row, so that the row can be found again.
+   */
   markerKey?: string | undefined
   /** Whether to mint dynamic NFTs with creatednft. Stored with the run. */
   dynamic?: boolean | undefined
@@ -90,15 +98,15 @@ export interface RunOptionFlags {
   chunkSize?: number | undefined
   /** Whether to keep the rows in the manifest's order. If set, only one request is in flight at a time. */
   inOrder?: boolean | undefined
-  /** If false, the run ends when every row is accepted. */
+  /** If false, the command doesn't wait until accepted rows are deployed. */
   wait?: boolean | undefined
-  /** Maximum wait after the last acceptance, in milliseconds. Default: 5 minutes. */
+  /** Maximum wait after all rows are sent, in milliseconds. Default: 5 minutes. */
   timeout?: number | undefined
   /** Number of concurrent uploads. Default: 8. */
   uploadConcurrency?: number | undefined
   /**
-   * How long to wait before the collection's listing decides on unknown rows, in milliseconds. Default: 20 times its
-   * observed lag, and at least 30 s.
+   * How long to wait before the collection's listing is used to decide on rows with an unknown outcome, in
+   * milliseconds. Default: 20 times the observed lag of the listing, but at least 30 s.
    */
   listingWait?: number | undefined
 }
@@ -108,29 +116,32 @@ export interface BatchOptions extends RunOptionFlags {
   stateDir: string
   /** The ID of the server: its origin (`https://host[:port]`), or `backend:<id>` for a backend on this machine. */
   origin: string
-  /** The backend that currently responds at the origin. Absent if the server has no ID. */
+  /** The backend that currently responds at the origin. Undefined if the server has no ID. */
   backend?: SeenBackend
   blockchain: Blockchain
   contractAddress: string
-  /** The path of the manifest; null for none, or for standard input. */
+  /** The path of the manifest. Null if there is no manifest, or if it is read from standard input. */
   manifestPath: string | null
   /** The value of `--run <name>`. */
   runName?: string | undefined
-  /** The label of the reference IDs, see `runLabel`. Null or absent for none. */
+  /** The label of the run's reference IDs (see `runLabel`). Null or undefined if there is none. */
   label?: string | null
-  /** Resolves the ENS names of the manifest. Gets the addresses that the run keeps. */
+  /** Resolves the ENS names of the manifest. Receives the addresses that the run has already stored. */
   ensNames?: EnsNames | undefined
   /** Returns whether an NFT certainly belongs to another drop, even if it has the content of a row. */
   isOfOtherDrop?: ((metadata: unknown) => boolean) | undefined
-  /** Returns the row number, from 1, of an NFT that any run minted for this unrevealed drop; null for other NFTs. */
+  /**
+   * Returns the row number, from 1, of an NFT that any run minted for this unrevealed drop. Returns null for other
+   * NFTs.
+   */
   committedRow?: ((metadata: unknown) => number | null) | undefined
-  /** The number of the run's drop to resume. Default: the newest. */
+  /** The number of the drop to resume. Default: the newest drop of the run. */
   generation?: number | undefined
   /** Whether to retry rows that the server refused or whose NFTs failed. */
   retryFailed?: boolean
   /** Whether to retry rows that reconciling found absent. */
   retryAbsent?: boolean
-  /** Whether to send nothing, and only resolve unknown rows and poll accepted ones. */
+  /** Whether to send no rows, and only resolve rows with an unknown outcome and poll accepted rows. */
   reconcileOnly?: boolean
   /**
    * Whether to treat rows that the server knows by their reference IDs as minted, even if their content was edited
@@ -138,15 +149,15 @@ export interface BatchOptions extends RunOptionFlags {
    */
   keepEdited?: boolean
   /**
-   * The keys of rows whose content in the manifest differs from the sent content, if a run continues with its stored
-   * rows.
+   * If a run continues with its stored rows, the keys of the rows whose content in the manifest differs from the sent
+   * content.
    */
   editedRows?: ReadonlySet<string> | undefined
   /** The user's decisions on rows with an unknown outcome: the NFT of the row, or null if it wasn't minted. */
   settle?: readonly { key: string; nftGdnId: string | null }[] | undefined
   /**
-   * The options with which the manifest was read, as JSON, so that a later command can compare the manifest with the
-   * run.
+   * The options with which the manifest was read, as JSON, so that a later command can read the manifest in the same
+   * way and compare it with the run.
    */
   reading?: Readonly<Record<string, unknown>>
   /** Maximum cost of the run's transactions. Stored with the run. */
@@ -157,12 +168,13 @@ export interface BatchOptions extends RunOptionFlags {
   hasCreatednft?: boolean | undefined
   /** Number of concurrent requests. Default: 8. */
   inFlight?: number
-  /** The rate that a dry run assumes. Default: the limit in the API reference. */
+  /** The request rate that a dry run assumes. Default: the rate limit in the API reference. */
   requestsPerSecond?: number | undefined
   /** How long the server may be unreachable before the run stops, in milliseconds. Default: 2 minutes. */
   unreachableMs?: number
   /**
-   * Signal that Ctrl-C aborts. If the reason is a GdnError (`interrupted`, `terminated`), it determines the exit code.
+   * Signal that Ctrl-C aborts. If the reason is a GdnError (`interrupted`, `terminated`), that error determines the
+   * exit code.
    */
   signal?: AbortSignal
 }
@@ -173,38 +185,38 @@ export interface BatchDeps {
   /** Reads the manifest from its beginning. Called at most once. Null to resume with the stored rows. */
   readManifest: (() => AsyncIterable<ManifestItem>) | null
   /**
-   * Called first, with the run's cost limit in wei and the requests to be sent. Returns the limit that the requests
-   * carry instead, or null for none. Throws to cancel.
+   * Called before `confirm`, with the run's cost limit in wei and the requests to be sent. Returns the limit that the
+   * requests carry instead, or null for no limit. Throws to cancel.
    */
   permit?(planned: PlannedEvent, maxCost: bigint | null, mints: PlannedMints): Promise<bigint | null>
   /**
-   * Called before anything is written or sent, with the limit that the run's requests carry and the requests to be
-   * sent. Throws to cancel.
+   * Called before the rows of the run are stored and before anything is sent, with the limit that the run's requests
+   * carry and the requests to be sent. Throws to cancel.
    */
   confirm?(planned: PlannedEvent, limit: RunLimit, mints: PlannedMints): Promise<void>
-  /** Called after the run's limit is set and before anything is sent that costs something. */
+  /** Called after the run's limit is set, and before the first request that costs something. */
   beforeSending?(planned: PlannedEvent, limit: RunLimit): Promise<void>
   /**
-   * Called while the server accepts nothing because it can't mint. Returns the funds that a signer lacks for all rows,
-   * including unsent ones, or null if funds aren't the reason.
+   * Called while the server accepts no rows because it can't mint. Returns the funds that a signer lacks to mint all
+   * rows, including unsent rows, or null if a lack of funds isn't the reason.
    */
   shortage?(): Promise<string | null>
   /**
    * Called while the server accepts no more rows because of the run's limit. Returns the limit that suffices for all
-   * rows, in coins, or null if it isn't known.
+   * rows, in coins, or null if that limit isn't known.
    */
   sufficientLimit?(): Promise<string | null>
   /** Called for every event, for example to show progress. */
   onEvent?(event: BatchEvent): void
   /** A monotonic clock. Default: `performance.now`. */
   now?: Now
-  /** Waits for a time. Rejects with the signal's reason. */
+  /** Waits for `ms` milliseconds. Rejects with the signal's reason if the signal is aborted. */
   sleep?(ms: number, signal?: AbortSignal): Promise<void>
   /** Returns a new idempotency key. Default: a random UUID. */
   newKey?(): string
   /** Opens the database of the state directory. Tests pass another driver. */
   openDatabase?(path: string): RawDatabase
-  /** How to judge the heartbeats of other processes. For tests. */
+  /** Time limits for the heartbeats of other processes. Set by tests. */
   timing?: LockTiming
 }
 
@@ -221,7 +233,7 @@ export type CheckDeps = Omit<BatchDeps, 'client' | 'pacer'> & {
 /** The requests of a plan. */
 export interface PlannedMints {
   dynamic: boolean
-  /** Whether the run began with `--again`, which allows it to publish rows that were hidden at that time. */
+  /** Whether the run began with `--again`, which allows the run to publish rows that were hidden at that time. */
   again: boolean
   /** The distinct numbers of rows per request. */
   sizes: ReadonlySet<number>
@@ -235,8 +247,8 @@ export interface PlannedMints {
 }
 
 /**
- * A planned request: `count` NFTs for one receiver. If it has a sender, they are minted to the sender and then
- * transferred to the receiver.
+ * A planned request: `count` NFTs for one receiver. If the request has a sender, the NFTs are minted to the sender and
+ * then transferred to the receiver.
  */
 export interface PlannedMint {
   receiver: string
@@ -248,7 +260,7 @@ export type RowStatus = 'pending' | 'unknown' | 'accepted' | 'deployed' | 'faile
 
 export type RowCounts = Record<RowStatus, number> & { total: number }
 
-/** IDs of a run: `id` for machines, `name` for people. Commands accept either. */
+/** Identifies a run: `id` is for machines, and `name` is for people. Commands accept either. */
 export interface RunRef {
   id: string
   name: string
@@ -261,7 +273,7 @@ export interface FieldChange {
   to: string | null
 }
 
-/** A sent row that left the manifest, with the new row that resembles it most. */
+/** A sent row that is no longer in the manifest, with the new row that is most similar to it. */
 export interface EditedPair {
   line: number
   title: string
@@ -272,13 +284,16 @@ export interface EditedPair {
 /** How the manifest has changed since the run stored its rows. */
 export interface ManifestChanges {
   added: number
-  /** Rows with an `id` whose content changed. `keptAccepted` counts those that won't be sent again. */
+  /**
+   * Number of rows with an `id` whose content changed. `keptAccepted` is the number of these rows that won't be sent
+   * again.
+   */
   changed: number
   keptAccepted: number
   removed: number
-  /** In a run of a list of receivers: how many receivers were added and removed. */
+  /** For a list of receivers, the numbers of receivers that were added and removed. */
   receivers?: { added: number; removed: number } | undefined
-  /** The first changed rows, by ID or title, for messages. */
+  /** The first rows that were added, changed or removed, by ID or title, for messages. */
   examples: { kind: 'added' | 'changed' | 'removed'; key: string; line: number }[]
 }
 
@@ -300,14 +315,14 @@ export interface PlannedEvent {
   /** Whether the run had already begun. */
   resumed: boolean
   rows: RowCounts
-  /** Number of requests to send in this call. */
+  /** Number of requests to be sent in this call. */
   requests: number
   receivers: number
   /** Whether the order of token IDs will differ from the order of the manifest. */
   reordered: boolean
   files: number
   changes: ManifestChanges
-  /** Notes to the user, for example about checks that weren't possible. */
+  /** Notes for the user, for example about checks that weren't possible. */
   notes?: string[]
   /** Rows that equal an earlier row, and that the run has neither planned nor sent. */
   duplicates?: Duplicates
@@ -315,7 +330,7 @@ export interface PlannedEvent {
   secondEdition?: SecondEdition | null
 }
 
-/** The name of a run, and how many of its rows another run would mint a second time with other content. */
+/** The name of a run, and how many of its rows another run would mint a second time with different content. */
 export interface SecondEdition {
   run: string
   rows: number
@@ -340,25 +355,28 @@ export type BatchEvent =
       ms: number
       message: string
     }
-  /** Event after each change, with the rows by status. */
+  /** Event after each change of the row counts, with the number of rows by status. */
   | { type: 'rows'; counts: RowCounts }
   /**
-   * Event while rows are compared with unknown NFTs of the collection, before the run sends rows. Has the number of
-   * NFTs that were compared.
+   * Event while accepted rows wait for deployment. `pending` is the number of these rows, and `reason` is why the
+   * server hasn't minted them yet.
    */
   | { type: 'waiting'; pending: number; reason?: string | null }
   /**
-   * Event while unknown rows are being resolved. `ms` is the remaining wait. `done` of `total` is the number of NFTs
-   * that were read.
+   * Event while the run reads NFTs before it sends rows, for example to compare rows with unknown NFTs of the
+   * collection. `done` of `total` is the progress.
    */
   | { type: 'looking_up'; done: number; total: number }
-  /** Event when the server rejected a request because of its size. Later requests are smaller. */
+  /**
+   * Event while rows with an unknown outcome are being resolved. `ms` is the remaining wait. `done` of `total` NFTs
+   * were read.
+   */
   | { type: 'reconciling'; phase: 'waiting' | 'listing' | 'reading'; ms: number; done: number; total: number }
   | { type: 'reconciled'; adopted: number; absent: number; undecided: number }
-  /** The server rejected a request because of its size. Later requests are smaller. */
+  /** Event when the server rejected a request because of its size. Later requests are smaller. */
   | { type: 'resized'; chunkSize: number; message: string }
 
-/** One row of the results, in the manifest's order. Field names are those of the API. */
+/** A row of the results, which are in the manifest's order. Field names are those of the API. */
 export interface ResultRow {
   key: string
   line: number
@@ -380,24 +398,26 @@ export interface BatchSummary {
   counts: RowCounts
   /** Number of deployed rows whose NFTs have been burned, as far as this machine knows. */
   burned: number
-  /** Number of requests in this call, and number of attempts that they took. */
+  /** Number of requests in this call, and number of attempts to send these requests. */
   requests: number
   attempts: number
   changes: ManifestChanges
-  /** The reason why the run ended early, or null. Another call resumes it. */
+  /** The reason why the run ended early, or null. Another call resumes the run. */
   stopped: { code: ErrorCode; message: string; hint: string | null } | null
   /** The first 50 rows of each kind. */
   unknownRows: { key: string; line: number }[]
   failedRows: { key: string; line: number; error: string }[]
   pendingRows: { key: string; line: number }[]
-  /** The unknown rows that aren't in the collection, and the unknown rows that can't be decided. */
+  /** The rows with an unknown outcome that aren't in the collection, and those that can't be decided. */
   absentRows: { key: string; line: number; reason: string }[]
   undecidedRows: { key: string; line: number; reason: string }[]
   /** Rows with a second NFT, which another request of this run, another run or another client created. */
   doubledRows: { key: string; line: number; reason: string; nft_gdn_id: string }[]
-  /** The reason why the server hasn't minted accepted rows yet; null if unknown. */
+  /** The reason why the server hasn't minted accepted rows yet, or null if it is unknown. */
   waiting?: string | null
-  /** The result of reconciling, or null if there was nothing to reconcile. `basis`: the evidence of absence. */
+  /**
+   * The result of reconciling, or null if there was nothing to reconcile. `basis` is the evidence that rows are absent.
+   */
   reconciled: { adopted: number; basis: 'later_rows' | 'time_alone' | null } | null
   exitCode: ExitCode
 }
@@ -407,17 +427,17 @@ export interface DryRun {
   run: RunRef
   rows: RowCounts
   requests: number
-  /** Order of the token IDs, as a sentence. */
+  /** Total size of the request bodies, in bytes. */
   bytes: number
   receivers: number
   files: number
   reordered: boolean
   /** The order of the token IDs, as a sentence. */
   order: string
-  /** Duration of sending at the rate limit, without the wait for deployment. */
+  /** The time that sending takes at the assumed rate, in seconds, without the wait for deployment. */
   seconds: number
   changes: ManifestChanges
-  /** Notes to show to the user before the run starts. */
+  /** Notes for the user before the run starts. */
   notes: readonly string[]
   firstRequest: { endpoint: MintEndpoint; body: unknown } | null
 }
@@ -444,7 +464,7 @@ export interface RunInfo extends RunRef {
   running: boolean
 }
 
-/** A run on this machine, for reading. Another process may be working on it. */
+/** A run on this machine, opened for reading. Another process may be working on the run. */
 export interface Run extends RunInfo {
   stateDir: string
 }
@@ -455,6 +475,6 @@ export interface RunStatus extends RunInfo {
   burned: number
 }
 
-/** The items of a manifest. `ManifestReading` describes its other features. */
+/** The items of a manifest. `ManifestReading` describes the other properties. */
 export type Items = AsyncIterable<ManifestItem> &
   Partial<Pick<ManifestReading, 'blocks' | 'digest' | 'fingerprint' | 'notes'>>

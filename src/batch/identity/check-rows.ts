@@ -8,18 +8,19 @@ import { rowsWithMovedFiles } from './moved-files.ts'
 import { findPairs, type Pair, renamedOf } from './pairing.ts'
 import { ServerNames } from './server-names.ts'
 
-// A mint (`prepare`) and a plan (`withPlan`) both use this file to find rows that were minted under another key. Both
-// then call `refuseClaimed`.
+// Mints (`prepare`) and plans (`withPlan`) use this file to find rows that were minted under another key. Both then
+// call `refuseClaimed`.
 
 /** Rows that were minted under another key, with their NFTs. */
 export interface RowPairs {
   /**
-   * Rows that got an ID after their mint, and rows without an ID whose files were moved or columns reordered after it.
+   * Rows that got an ID after their mint, and rows without an ID whose files were moved or whose columns were reordered
+   * after their mint.
    */
   all: readonly Pair[]
-  /** The pairs whose rows got an ID. */
+  /** The pairs whose rows got an ID after their mint. */
   identified: readonly Pair[]
-  /** The pairs of this run, whose operations get another key. */
+  /** The pairs whose operations in the state get a new key. */
   renamed: ReturnType<typeof renamedOf>
   paired: Paired
 }
@@ -49,8 +50,8 @@ export async function pairRows(
 }
 
 /**
- * Returns the operations of sent rows that left the manifest, if the manifest also has new rows. Returns none for a new
- * run. Rows that another machine minted don't count as new.
+ * Returns the operation IDs of sent rows that are no longer in the manifest, if the manifest also has new rows. Returns
+ * none for a new run. Rows that another machine minted don't count as new.
  *
  * @param client null to query no server
  * @param paired rows that were minted under another key, and their operations
@@ -70,9 +71,9 @@ export async function findReplacedRows(
 }
 
 /**
- * Adds the rows that are new to this machine but that the server knows by their reference IDs. Another machine minted
- * them, so they are not edits of rows that left the manifest. If other rows are new, it also adds the rows that left
- * the manifest and whose NFTs failed or were burned.
+ * Returns `paired` with the rows that are new to this machine but that the server knows by their reference IDs. Another
+ * machine minted these rows, so they aren't edits of rows that are no longer in the manifest. If other rows are new as
+ * well, also adds the rows that are no longer in the manifest and whose NFTs failed or were burned.
  */
 async function withMintedElsewhere(
   store: StoredRun,
@@ -89,7 +90,8 @@ async function withMintedElsewhere(
   if (client.supports('references') === null) await client.learnIdempotency({ signal: options.signal })
   const names = new Map(fresh.map((row) => [row, referenceOf(drop, row)]))
   const nfts = client.supports('references') === true ? await server.nftsOf([...names.values()]) : new Map()
-  // A row with the reference ID of a row that left the manifest is an edit of that row, for example with another file.
+  // A row with the reference ID of a row that is no longer in the manifest is an edit of that row, for example with
+  // another file.
   const own = new Set<unknown>(missing.flatMap(({ key, nft }) => (isContentKey(key) ? [nft] : [])))
   const known = [...names].flatMap(([{ position }, name]) =>
     nfts.has(name) && !own.has(nfts.get(name)) ? position : [],

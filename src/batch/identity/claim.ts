@@ -28,16 +28,16 @@ interface NamedRow {
 
 interface ClaimedElsewhere {
   rows: NamedRow[]
-  /** The keys of the rows. A row that belongs to several runs counts as one row. */
+  /** The keys of the rows. A row that belongs to several runs counts once. */
   keys: Set<string>
-  /** The command that finishes each run, by the run's name; null if the run is finished. */
+  /** The command that finishes each run, by the run's name. Null for a finished run. */
   runs: Map<string, string | null>
   /**
-   * Whether every run in `runs` has a different manifest from this run's. Such a run may be another drop with the same
-   * IDs.
+   * Whether the manifest of every run in `runs` differs from this run's manifest. Such a run may be another drop with
+   * the same IDs.
    */
   ofOtherFiles: boolean
-  /** The path of another run's manifest that no longer exists. Null if there is none. */
+  /** The path of another run's manifest if that file no longer exists, or null. */
   missing: string | null
   /**
    * Hints that explain how this run takes over another run whose manifest was moved, and which command continues a run
@@ -46,38 +46,38 @@ interface ClaimedElsewhere {
   moves: Set<string>
 }
 
-/** The rows that a run would send, and the rows whose keys must be free. */
+/** The rows that a run would send, and the rows whose new keys no other run may have. */
 interface Checked {
   rows: RowsIn
-  /** Whether the manifest was read. If not, these are the stored rows. */
+  /** Whether the rows were read from the manifest. If false, they are the stored rows. */
   isRead: boolean
   /** Positions of pending rows. All other rows have a live operation. */
   pending: Iterable<number>
-  /** Rows that were minted under another key. They aren't sent, so only their new keys must be free. */
+  /** Rows that were minted under another key. These rows aren't sent, so only their new keys are checked. */
   renamed: readonly { row: KeptRow }[]
 }
 
 /**
- * Throws if another run of the collection has a row that this run would send, whether that run has sent it or only
- * planned it. The transaction that enters the rows of the run calls this function again, because the result can't be
- * outdated there.
+ * Throws if another run of the collection has already sent or planned a row that this run would send. The transaction
+ * that stores the rows of the run calls this function again, because the result can't be outdated there.
  *
- * It compares each other run of the collection by these rules:
+ * The function compares the rows of every other run of the collection by these rules:
  *
- * - Rows are the same if their keys are: the ID, or the content and the number of the copy.
+ * - Rows are the same if they have the same key, which is the ID, or the content and the copy number.
  * - Two runs with different names and manifests are different drops (`isAnotherDrop`). They may use the same IDs, so
- *   their rows are the same only if their content is.
- * - An ENS name and its address are the same receiver: rows that differ only in them are the same.
+ *   their rows are the same only if the content is the same.
+ * - An ENS name and its address are the same receiver, so rows that differ only in which of the two they have are the
+ *   same.
  * - Rows that match only by content are still different if their local files have different sizes.
- * - A second drop (`--again`) repeats rows on purpose. Once it has begun, only rows that were added afterwards are
- *   compared.
- * - A row that got an ID after its mint is not sent. Only its new key must be free.
- * - If a new run shares a row with another run by its key, both are assumed to use the same manifest. Then edited rows
- *   are refused as well (`refuseEdited`).
+ * - A second drop (`--again`) repeats rows on purpose. Once the second drop has begun, only rows that were added
+ *   afterwards are compared.
+ * - A row that got an ID after its mint is not sent. Only its new key is compared.
+ * - If a new run has a row with the same key as a row of another run, both runs are assumed to use the same manifest.
+ *   Edited rows are then refused as well (`refuseEdited`).
  *
  * For example, the run jan has the rows 1 and 2, and a new run of another manifest has 1, 2 and 3. Without a name, the
- * new run is refused because of 1 and 2. With `--run feb`, it may send each row whose content differs from that in jan.
- * With `--again`, nothing is compared, and all three rows are sent.
+ * new run is refused because of the rows 1 and 2. With `--run feb`, the new run may send each row whose content differs
+ * from that in jan. With `--again`, nothing is compared, and all three rows are sent.
  *
  * @throws GdnError `already_accepted`, `edited_rows`
  */
@@ -117,7 +117,7 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
     const goOn = howToGoOn(drop, other)
     let isOneManifest = false
     for (const row of sharedRows(sql, other, { hasNames, areLists: isOfList(drop) && isOfList(other) })) {
-      // Rows of different drops, or with different keys, are the same only if their content is.
+      // Rows of different drops, or with different keys, are the same only if their content is the same.
       if (isOtherDrop && row.portable !== row.otherPortable && row.isSameAddress !== 1) continue
       if ((isOtherDrop || row.key !== row.otherKey) && haveOtherFiles(row)) continue
       if (renamed.has(row.key) ? row.key !== row.otherKey || other.scope !== drop.scope : !isChecked(row.key)) continue
@@ -164,9 +164,9 @@ export function hasOtherDrops(sql: Sql, store: StoredRun): boolean {
 }
 
 /**
- * Returns whether two runs are different drops, whose rows may have the same IDs. They are if at least one has a name
- * and each has its own manifest, or both have lists of receivers. If the other run's manifest is gone, it may have been
- * moved here.
+ * Returns whether two runs are different drops, whose rows may have the same IDs. This is the case if at least one run
+ * has a name, and the runs have different manifests or both have lists of receivers. If the other run's manifest no
+ * longer exists, it may have been moved to the path of this run's manifest.
  */
 export function isAnotherDrop(drop: Drop, other: Drop): boolean {
   const { manifest } = other
@@ -179,9 +179,9 @@ export function isAnotherDrop(drop: Drop, other: Drop): boolean {
 }
 
 /**
- * Throws if another run of the collection minted an NFT that this run would change. Manifests of the same name in
- * different folders have the same reference IDs. The other run may know the NFT under another key, if another machine
- * gave its row an ID.
+ * Throws if another run of the collection minted an NFT that this run would change. Manifests with the same file name
+ * in different folders have the same reference IDs. The other run may have the NFT under another key if another machine
+ * added an ID to the NFT's row.
  *
  * @throws GdnError `already_accepted`
  */
@@ -211,7 +211,10 @@ const haveOtherFiles = ({ body, otherBody }: SharedRow): boolean => areOther(fil
 const filesOf = (body: Uint8Array | null): ManifestRow['localFiles'] =>
   body === null ? [] : rowOfParts(splitRowText(body)).localFiles
 
-/** Returns whether files under the same key differ in size. A file that isn't at its path may have been moved. */
+/**
+ * Returns whether any files under the same key differ in size. A missing file is ignored, because it may have been
+ * moved.
+ */
 function areOther(files: ManifestRow['localFiles'], others: ManifestRow['localFiles']): boolean {
   return files.some(({ key, path }) => {
     const other = others.find((file) => file.key === key)
@@ -223,14 +226,14 @@ function areOther(files: ManifestRow['localFiles'], others: ManifestRow['localFi
 
 function howToFinish(sql: Sql, drop: Drop): string | null {
   const counts = countDrop(sql, drop, false)
-  // A run that was about to retry failed rows has not ended.
+  // A run that was about to retry failed rows isn't finished, even if it has no open rows.
   const isFinished = drop.endedAt !== null && openRows(counts) === 0
   return isFinished ? null : howToResume(drop, counts.pending)
 }
 
 const sizeOf = (path: string): number | null => statSync(path, { throwIfNoEntry: false })?.size ?? null
 
-/** Returns the source of a run's rows for messages: its list of receivers, or else the manifest. */
+/** Returns the source of a run's rows for messages, which is the list of receivers or the manifest. */
 function sourceOf({ reading }: Drop): string {
   const list = reading.list as { path: string | null } | undefined
   if (list === undefined) return 'the manifest'
@@ -238,7 +241,7 @@ function sourceOf({ reading }: Drop): string {
 }
 
 /**
- * Returns how to mint the rows of a new run of which another run has some.
+ * Returns how to mint the rows of a new run if other runs already have some of these rows.
  *
  * @param others the number of rows that no other run has
  */

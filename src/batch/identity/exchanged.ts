@@ -11,24 +11,26 @@ import { shownKey } from '../rows/row-key.ts'
 import { seemChanged } from './renumbered.ts'
 
 /**
- * Minimum number of values in an exchange. With fewer values, the exchange may be intentional, for example of two
- * titles, or of a trait in a few rows.
+ * Minimum number of distinct values in an exchange. With fewer values, the exchange may be intentional, for example if
+ * two titles, or the values of a trait in a few rows, are exchanged.
  */
 const MIN_VALUES = 5
 
 /**
- * Maximum number of rows that don't fit an exact exchange, because of other edits, or changes since the manifest was
- * copied.
+ * Maximum number of rows that may deviate from an exact exchange, because of other edits, or because of changes since
+ * the manifest was copied.
  */
 const MAX_EXCESS = 2
 const MAX_EXCESS_PART = 0.1
 
-/** Minimum share of the changed rows whose earlier values other rows have now. Values of removed rows are lost. */
+/**
+ * Minimum share of the changed rows whose earlier values are now in other rows. The values of removed rows are lost.
+ */
 const MIN_KEPT = 0.75
 /** Minimum share of the changed rows that get values of other changed rows, if many rows were removed. */
 const MIN_MOVED = 0.6
 
-/** Minimum number of transfers for a note on exchanged receivers, even with only a few wallets. */
+/** Minimum number of transfers for a note about exchanged receivers, even if only a few wallets are involved. */
 const MIN_TRANSFERS = 5
 const MIN_EXCHANGED = 0.9
 
@@ -39,14 +41,14 @@ interface Judged {
   /** Number of rows that have NFTs. */
   named: number
   isAllowed: boolean
-  /** Whether the manifest may belong to another edition. That explains exchanged values other than receivers. */
+  /** Whether the manifest may belong to another edition, which would explain exchanged values other than receivers. */
   mayBeOther?: boolean
 }
 
 /**
  * Refuses changes that mostly exchange the titles, descriptions, files or receivers of rows. The usual cause is that
- * one column of a spreadsheet was sorted or shifted alone, or that IDs were renumbered. Intentionally renumbered titles
- * look the same. Dynamic NFTs may exchange attributes and extra keys, such as their rank.
+ * one column of a spreadsheet was sorted or shifted without the others, or that IDs were renumbered. Intentionally
+ * renumbered titles look the same. Dynamic NFTs may exchange attributes and extra keys, such as their rank.
  *
  * @returns notes about fields whose values may be exchanged, and whether titles are exchanged, which `isAllowed`
  *   permits
@@ -71,7 +73,7 @@ export function refuseExchanged(sql: Sql, drop: Drop, judged: Judged): { notes: 
   }
 }
 
-/** Returns the changed fields. If much of a column changes, the values of new rows count as well. */
+/** Returns the changed fields. If a large part of a column changes, the values of new rows count as well. */
 function readFields(sql: Sql, named: number): ExchangedField[] {
   createTables(sql, 'minted')
   const fields = exchangedFields(sql)
@@ -79,7 +81,7 @@ function readFields(sql: Sql, named: number): ExchangedField[] {
   return large.length > 0 && addMintedValues(sql, new Set(large)) ? exchangedFields(sql) : fields
 }
 
-/** Adds the values that rows to be minted have in the wanted fields. Returns whether there are any. */
+/** Adds the values of the wanted fields in rows to be minted. Returns whether any value was added. */
 function addMintedValues(sql: Sql, wanted: ReadonlySet<string>): boolean {
   let isAny = false
   for (let after = -1; ; ) {
@@ -131,9 +133,9 @@ const isExchanged = (one: ExchangedField, named: number): boolean =>
   one.values >= MIN_VALUES && (isBalanced(one) || (isRefused(one) && isReordered(one, named)))
 
 /**
- * Returns whether rows exchange the values of a field among each other. If users transfer NFTs among a few wallets, or
- * reassign a few titles, each value is rarely added to as many rows as it is removed from. If other edits accompany a
- * sorted column, only few rows are unbalanced.
+ * Returns whether rows exchange the values of a field with each other. If users transfer NFTs between a few wallets, or
+ * reassign a few titles, a value is rarely added to as many rows as it is removed from. If a column was sorted and a
+ * few other edits were made, only a few rows are unbalanced.
  */
 const isBalanced = ({ moved, changed, excess }: ExchangedField): boolean =>
   seemChanged(moved, changed) && excess <= Math.max(MAX_EXCESS, moved * MAX_EXCESS_PART)
@@ -144,7 +146,7 @@ const isReordered = (one: ExchangedField, named: number): boolean =>
 
 const isLarge = ({ changed }: ExchangedField, named: number): boolean => seemChanged(changed, named)
 
-/** Returns whether rows may exchange the values of a field, even though many of them get new values. */
+/** Returns whether rows may exchange the values of a field, even though many rows get new values. */
 const mayBeExchanged = (one: ExchangedField, named: number): boolean =>
   isRefused(one) &&
   one.values >= MIN_VALUES &&

@@ -14,7 +14,7 @@ import type { Pair } from './pairing.ts'
 
 /**
  * Returns the run's rows without an ID whose local files were moved (for example with the manifest) or whose columns
- * were reordered, each with its operation. Either change alters the content of such a row, but not its reference ID.
+ * were reordered, each with its operation. Either change alters the content of the row, but not its reference ID.
  */
 export async function rowsWithMovedFiles(store: StoredRun, rows: RowsIn): Promise<Pair[]> {
   const { drop } = store
@@ -79,9 +79,9 @@ type Files = ManifestRow['localFiles']
 const filesOf = (body: Uint8Array): Files => rowOfParts(splitRowText(body)).localFiles
 
 /**
- * Returns whether files under the same keys are the same files, possibly at different paths. They are if the earlier
- * file is gone, or if both have the same path relative to the manifest or the same content. Otherwise, the row was
- * edited.
+ * Returns whether the files under each key are the same file, possibly at different paths. Two files count as the same
+ * if the earlier file no longer exists, or if both have the same path relative to the manifest or the same content.
+ * Otherwise, the row was edited.
  */
 async function areSame({ movedFrom, drop: { manifest } }: StoredRun, before: Files, files: Files): Promise<boolean> {
   const placeOf = (path: string, from: string | null) => relative(dirname(from ?? ''), path)

@@ -12,7 +12,7 @@ import { OPERATIONS, ServerNames } from './server-names.ts'
 export const WITHOUT_LABEL =
   'The drop has no label. If another machine minted a row without an ID and the row was edited afterwards, gdn mints the row again'
 
-/** A row whose reference ID belongs to an NFT whose label isn't the run's. */
+/** A row whose reference ID belongs to an NFT with a label that differs from the run's label. */
 export interface OtherLabel {
   /** The row's key, as shown to users. */
   key: string
@@ -24,13 +24,13 @@ export interface OtherLabel {
   label: string
 }
 
-/** Returns a record's label if it differs from the run's label. Returns null if they are equal or either is missing. */
+/** Returns a record's label if it differs from the run's label. Returns null if both are equal or one is missing. */
 export const otherLabelOf = (
   { reference_label: found }: { reference_label?: string | null | undefined },
   own: string | null | undefined,
 ): string | null => (own == null || found == null || found === own ? null : found)
 
-/** Returns a list with the row if its NFT's label isn't the run's, and an empty list otherwise. */
+/** Returns a list with the row if the label of its NFT differs from the run's label, and an empty list otherwise. */
 export function labeledRow(
   { key, line }: { key: string; line: number },
   {
@@ -48,7 +48,9 @@ export function labeledRow(
 const MAX_LABELS = 3
 const MAX_LENGTH = 100
 
-/** Returns a label for messages, quoted and shortened, because other clients may have set it. */
+/**
+ * Returns a label as shown in messages: quoted, and shortened if it is long, because another client may have set it.
+ */
 export const shownLabel = (label: string): string =>
   JSON.stringify(label.length > MAX_LENGTH ? `${label.slice(0, MAX_LENGTH - 1).toWellFormed()}…` : label)
 
@@ -65,7 +67,8 @@ const HINT = [
 ].join('\n')
 
 /**
- * Returns the error for a run that stopped because of a label on the server. Other rows may have been minted before.
+ * Returns the error for a run that stopped because its rows have another label on the server. Other rows of the run may
+ * have been minted before the run stopped.
  */
 export const stoppedByLabel = (message: string) =>
   new GdnError('seems_minted', message, {
@@ -75,7 +78,7 @@ export const stoppedByLabel = (message: string) =>
     ].join('\n'),
   })
 
-/** Rows whose NFTs have a label other than the run's. */
+/** Rows whose NFTs have a label that differs from the run's label. */
 interface OtherLabels {
   /** The first of these rows. */
   first: readonly OtherLabel[]
@@ -132,7 +135,7 @@ const detailsOf = ({ first, count, own }: OtherLabels) => ({
 })
 
 /**
- * Replaces the labels of reference IDs on the server. Repeating it is safe.
+ * Replaces the labels of reference IDs on the server. Repeating the call is safe.
  *
  * @throws GdnError `refused` if the label of a reference ID has changed in the meantime
  */
@@ -163,8 +166,8 @@ export async function relabelOnServer(
 const PAGE = 1_000
 
 /**
- * Returns the reference IDs of a run whose label on the server differs from the current one, because its manifest was
- * moved.
+ * Returns the reference IDs of a run whose label on the server differs from the run's current label, because the
+ * manifest was moved.
  */
 export async function labelsOfMoved(
   store: StoredRun,

@@ -22,7 +22,7 @@ import type { BatchClient, BatchOptions } from '../types.ts'
 import { labeledRow, type OtherLabel } from './other-labels.ts'
 import { ServerNames } from './server-names.ts'
 
-/** A row that was minted under another key, for example before it got its `id`, with the row's NFT. */
+/** A row that was minted under another key (for example, before the row got its `id`), and the row's NFT. */
 export interface Pair {
   row: KeptRow
   nftGdnId: string
@@ -33,9 +33,12 @@ export interface Pair {
   mintedAs: string
   /** The NFT's label on the server if only the server knows the NFT. Null if there is none. */
   label: string | null
-  /** The ID of the row's operation in the state. Null if the state doesn't know the NFT. */
+  /** The ID of the row's operation in the state. Null if the state doesn't have the NFT. */
   sent: string | null
-  /** Whether the server stores the pair. `impossible`: it can't, so only this machine knows the pair. */
+  /**
+   * Whether the server stores the pair. `wanted`: the pair will be stored. `impossible`: the server can't store the
+   * pair, so only this machine knows the pair.
+   */
   alias: 'stored' | 'wanted' | 'impossible'
 }
 
@@ -44,7 +47,7 @@ interface Unnamed {
   /** ID of the NFT. Null if the outcome of its mint is unknown. */
   nftGdnId: string | null
   operation: MintOperation
-  /** Its reference ID, which was derived from the content of its row. */
+  /** The NFT's reference ID, which was derived from the content of its row. */
   reference: string
   /** Whether the server has the reference ID. */
   isOnServer: boolean
@@ -59,7 +62,7 @@ export const pairsOfOthers = (pairs: readonly Pair[], own: string | null | undef
     labeledRow({ key, line: row.line }, { ...mint, reference }, own),
   )
 
-/** Returns the pairs whose operations in the state get an ID. */
+/** Returns the pairs that have an operation in the state. The operation gets the new key of the row. */
 export const renamedOf = (pairs: readonly Pair[]): (Pair & { sent: string })[] =>
   pairs.flatMap((pair) => (pair.sent === null ? [] : [{ ...pair, sent: pair.sent }]))
 
@@ -69,28 +72,28 @@ type Client = Pick<BatchClient, 'call' | 'learnIdempotency' | 'supports'>
 /**
  * Returns the rows that got an `id` after they were minted without one, each with its NFT.
  *
- * A row without an `id` is identified by its content. With an `id`, it has another key and reference ID, so it would be
- * minted again. These are the steps:
+ * A row without an `id` is identified by its content. With an `id`, the row has a different key and reference ID, so it
+ * would be minted again. These are the steps:
  *
  * 1. Collect the NFTs that were minted without an ID and whose rows are no longer in the manifest. This machine knows
  *    the NFTs of its own run. A server that stores aliases knows the NFTs of other machines: by the run's label and, if
  *    the run is new, by the content of rows. NFTs whose rows got an ID on any machine are omitted.
  * 2. Collect the rows with an ID that are new to the run.
- * 3. Ask the server for the reference IDs of these rows. If one is the alias of an NFT of step 1 that this machine
- *    knows, they are a pair (`alias: 'stored'`). A row whose reference ID belongs to another NFT is left to
- *    `knownReferences`.
- * 4. Pair the other rows with the other NFTs by their content, and equal rows in their order. NFTs that failed or were
- *    burned come last. The pair will be stored on the server (`'wanted'`), or only this machine knows it
+ * 3. Look up the reference IDs of these rows on the server. If a reference ID is the alias of an NFT of step 1 that
+ *    this machine knows, the row and the NFT are a pair (`alias: 'stored'`). A row whose reference ID belongs to
+ *    another NFT is left to `knownReferences`.
+ * 4. Pair the remaining rows with the remaining NFTs by content, and equal rows in their order. NFTs that failed or
+ *    were burned come last. Each pair will be stored on the server (`'wanted'`), or only this machine knows the pair
  *    (`'impossible'`).
- * 5. If rows and NFTs remain on both sides, a row may be an edit of one of these NFTs. Nothing is guessed: the rows are
- *    refused unless new rows are permitted.
+ * 5. If both rows and NFTs remain, one of the rows may be an edited version of a row whose NFT remains. gdn doesn't
+ *    guess: it refuses the rows unless new rows are permitted.
  *
  * For example, the rows Blue, Red and Green were minted without IDs. Then Blue gets the ID 1, Red gets the ID 2, and
- * Green becomes Dark green with the ID 3. Another machine has stored the pair of Blue, so step 3 finds it. Step 4 pairs
- * Red by its content. Green has no row and ID 3 has no NFT, so step 5 refuses the manifest.
+ * Green becomes Dark green with the ID 3. Another machine has stored the pair for Blue, so step 3 finds this pair. Step
+ * 4 pairs Red by its content. Green has no row and ID 3 has no NFT, so step 5 refuses the manifest.
  *
- * A new run with a label also refuses new rows without an ID if rows of NFTs with that label have left the manifest. A
- * run that has begun finds these rows in the state.
+ * A new run with a label also refuses new rows without an ID if rows of NFTs with that label are no longer in the
+ * manifest. A run that has begun finds these rows in the state.
  *
  * @param client null to query no server
  * @throws GdnError `edited_rows` if rows are new and NFTs without an ID no longer have rows, because the new rows may
@@ -105,7 +108,7 @@ export async function findPairs(
   const { drop } = store
   const { label = null, signal } = options
   const isNew = drop.setId === null
-  // A run that has begun finds edits of its rows without an ID in the state: see `findReplacedRows`.
+  // A run that has begun finds edits of its rows without an ID in the state (see `findReplacedRows`).
   const checksUnnamed = isNew && label !== null
   if (!checksUnnamed && !(await store.read((sql) => hasIds(sql, rows)))) return []
   const vanished = await store.read((sql) => vanishedRows(sql, drop, rows))
@@ -178,7 +181,7 @@ async function withoutAliased(server: ServerNames, unnamed: readonly Unnamed[]):
   })
 }
 
-/** Returns the NFTs without an ID and without a row that only the server knows. */
+/** Returns the NFTs that only the server knows, that were minted without an ID, and that have no row. */
 async function onServerOnly(
   server: ServerNames,
   store: StoredRun,
@@ -187,7 +190,8 @@ async function onServerOnly(
 ): Promise<Unnamed[]> {
   const stored = new Set(inState.map(({ nftGdnId }) => nftGdnId))
   const listed = new Map<string, Listed>()
-  // The drop may have had another label, or none. If the run has begun, its NFTs are in the state.
+  // Search by content as well, because the drop may have had another label, or none. If the run has begun, its NFTs are
+  // in the state.
   if (store.drop.setId === null) {
     for await (const nft of withContents(server, store, rows)) listed.set(nft.nftGdnId, nft)
   }
@@ -256,9 +260,10 @@ function matchByContent(
 ): Map<FreshRow, Unnamed> {
   const unassigned = new Set(unpairedNfts)
   const contents = new Map<string, Unnamed[]>()
-  // A row of a shuffled drop may be read with the content of the row that was drawn for it.
+  // Skip this step for a shuffled drop, because its rows may be read with the content of the rows that were drawn for
+  // them.
   for (const nft of drop.reading.shuffle === undefined ? unpairedNfts : []) {
-    // Compare the content in the key. The content that was sent is the placeholder in all rows of an unrevealed drop.
+    // Compare the content in the key, because the sent content of every row of an unrevealed drop is the placeholder.
     const content = nft.sent === null ? null : contentOfKey(nft.sent.key)
     if (content === null) continue
     const copies = contents.get(content)
@@ -271,7 +276,7 @@ function matchByContent(
   const references = new Map(unpairedNfts.map((nft) => [nft.reference, nft]))
   const counts = copyCounts(sql, rows)
   const byPortable = new Map<string, Unnamed[]>()
-  // In a copy of the manifest in another folder, the files have different paths.
+  // Compare by portable hash as well, because files have different paths in a copy of the manifest in another folder.
   const copiesWith = (portable: string): Unnamed[] => {
     const earlier = byPortable.get(portable)
     if (earlier !== undefined) return earlier

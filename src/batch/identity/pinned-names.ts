@@ -9,7 +9,9 @@ import type { BatchOptions } from '../types.ts'
 
 type Names = ReadonlyMap<string, string>
 
-/** Passes the addresses that a run stores for ENS names to the reader of its manifest. Returns the addresses. */
+/**
+ * Passes the addresses that a run has stored for ENS names to the reader of its manifest, and returns these addresses.
+ */
 export async function keepNames(store: StoredRun, { ensNames }: Pick<BatchOptions, 'ensNames'>): Promise<Names> {
   const kept = await store.read((sql) => pinnedNames(sql, store.id))
   ensNames?.pin(kept)
@@ -18,13 +20,16 @@ export async function keepNames(store: StoredRun, { ensNames }: Pick<BatchOption
 
 const MAX_SHOWN = 50
 
-/** Returns the path of a run's list of receivers; null without a list, or for one from standard input. */
+/**
+ * Returns the path of a run's list of receivers, or null if the run has no list or read the list from standard input.
+ */
 const listPath = ({ reading: { list } }: Drop): string | null =>
   isObject(list) && typeof list.path === 'string' ? list.path : null
 
 /**
- * Refuses new rows whose receiver has the address of a sent row, if only an ENS name was replaced with its address or
- * another name, or an address with a name. Such a row would be minted a second time, because the name identifies it.
+ * Refuses new rows that are the same as a sent row, except that an ENS name was replaced with its address or another
+ * name for the address, or an address with a name. Such a row would be minted a second time, because a row with a name
+ * is identified by the name.
  *
  * @param names the addresses of the names in the manifest
  * @throws GdnError `edited_rows`

@@ -8,13 +8,13 @@ import { shownKey } from '../rows/row-key.ts'
 
 /**
  * Returns whether IDs seem to have been changed: at least five rows, and at least half of all rows, have the content of
- * another ID. With fewer rows, equal contents may be intentional.
+ * another ID. With fewer rows, the equal contents may be intentional.
  */
 export const seemChanged = (rows: number, all: number): boolean => rows >= 5 && rows >= all / 2
 
 /**
- * Refuses rows whose IDs seem to have been renumbered, for example by the fill handle of a spreadsheet. At least half
- * of the edited rows then have the content that another ID had.
+ * Refuses rows whose IDs seem to have been renumbered, for example by the fill handle of a spreadsheet. In that case,
+ * at least half of the edited rows have the previous content of another ID.
  *
  * @throws GdnError `edited_rows`
  */

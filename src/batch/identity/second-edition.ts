@@ -9,16 +9,16 @@ import type { StoredRun } from '../runs/stored-run.ts'
 import type { SecondEdition } from '../types.ts'
 import { isAnotherDrop } from './claim.ts'
 
-/** Number of rows that are read together. */
+/** Number of rows that are read at a time. */
 const PAGE = 1_000
-/** The position of the title in a stored text. */
+/** The index of the title in the parts of a stored text. */
 const TITLE = 2
 
 /**
- * Returns the run whose rows a new run seems to mint as another edition; null if there is none. `refuseClaimed`
+ * Returns the run whose rows a new run seems to mint as another edition, or null if there is none. `refuseClaimed`
  * permits rows with the IDs of another drop if their content differs. Unrelated drops often have the IDs 1, 2 and 3.
- * So a row counts only if both rows have the same title, and the title contains the ID or `gdn art generate` made both
- * manifests. At least half of the rows of one of the runs must count.
+ * Therefore, a row counts only if both rows have the same title, and the title contains the ID or `gdn art generate`
+ * created both manifests. At least half of the rows of one of the runs must count.
  *
  * @param pending positions of the rows that the new run would send
  */
@@ -68,7 +68,8 @@ type TitleOf = (id: string, body: Uint8Array) => string | undefined
 
 /**
  * Returns a function that returns the title of a row. The rows of an unrevealed drop are stored with the title of the
- * placeholder, so it reads the titles from a generated manifest. The titles of other manifests are then unknown.
+ * placeholder. For such a drop, the function reads the titles from the manifest if `gdn art generate` created it.
+ * Otherwise, the titles are unknown.
  */
 async function titlesOf(drop: Drop, isGenerated: boolean): Promise<TitleOf> {
   if (!isUnrevealed(drop)) return (_id, body) => splitRowText(body)[TITLE]
@@ -76,7 +77,7 @@ async function titlesOf(drop: Drop, isGenerated: boolean): Promise<TitleOf> {
   return (id) => titles.get(id)
 }
 
-/** Returns the titles in a manifest by ID. Returns none if the manifest can't be read. */
+/** Returns the titles in a manifest by ID, or an empty map if the manifest can't be read. */
 async function titlesIn(path: string): Promise<ReadonlyMap<string, string>> {
   const titles = new Map<string, string>()
   try {

@@ -32,7 +32,7 @@ export interface MintedCopy extends Asked {
 /** Number of copies of the same content that are queried at once, after the first copy was found. */
 const COPIES_AT_ONCE = 20
 
-/** Maximum number of pages of one listing. It exceeds the size of any collection. */
+/** Maximum number of pages in one listing. No collection needs this many pages. */
 const MAX_PAGES = 10_000
 
 /** Looks up reference IDs and NFTs of a collection, on a server that supports reference IDs. */
@@ -78,8 +78,8 @@ export class ServerNames {
   }
 
   /**
-   * Returns the records of reference IDs that belong to NFTs. It queries both operations, because a sender may have
-   * been added to a row or removed from it after its mint.
+   * Returns the records of reference IDs that belong to NFTs. Queries both operations, because a sender may have been
+   * added to a row or removed from it after its mint.
    */
   async mintsOf(references: readonly string[]): Promise<Map<string, MintRecord>> {
     const mints = new Map<string, MintRecord>()
@@ -147,7 +147,7 @@ export class ServerNames {
   }
 
   /**
-   * Returns each NFT of a label that was minted without an ID and has no alias.
+   * Returns each NFT with the label that was minted without an ID and has no alias.
    *
    * @throws GdnError `bad_answer` if the server's list has no end
    */
@@ -166,7 +166,7 @@ export class ServerNames {
         for (const { reference_id: reference, nft_gdn_id: nftGdnId } of references) {
           nfts.set(nftGdnId, { operation, reference, nftGdnId })
         }
-        // Stop at a cursor that goes back, because the loop would never end.
+        // Stop if the cursor doesn't advance, because the loop would never end.
         after = next !== null && next > (after ?? '') ? next : undefined
       } while (after !== undefined)
     }

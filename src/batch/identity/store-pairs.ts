@@ -12,9 +12,9 @@ import type { Pair } from './pairing.ts'
 export type StoredPair = Pick<Pair, 'nftGdnId' | 'operation' | 'reference' | 'sent' | 'alias'> & { key: string }
 
 /**
- * Stores pairs as aliases on the server. Repeating it is safe.
+ * Stores pairs as aliases on the server. Repeating the call is safe.
  *
- * @throws GdnError `refused` if another machine has stored a conflicting pair since
+ * @throws GdnError `refused` if another machine has stored a conflicting pair in the meantime
  */
 export async function storeAliases(
   client: Pick<BatchClient, 'call'>,
@@ -40,9 +40,9 @@ export async function storeAliases(
 }
 
 /**
- * Stores pairs in the state: rows that were sent without an ID get their ID.
+ * Stores pairs in the state, so that the rows that were sent without an ID get their ID.
  *
- * @throws GdnError `run_busy`; `already_accepted` if another run has a row with such an ID
+ * @throws GdnError `run_busy`; `already_accepted` if another run has a row with one of these IDs
  */
 export async function storePairs(options: BatchOptions, pairs: readonly StoredPair[]): Promise<void> {
   const renamed = pairs.flatMap(({ sent, key, nftGdnId }) =>

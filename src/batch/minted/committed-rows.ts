@@ -13,9 +13,9 @@ import type { BatchClient, BatchOptions } from '../types.ts'
 import { mintedByOtherRun, seemsMintedAs } from './seems-minted.ts'
 
 /**
- * Refuses rows of an unrevealed drop that another run minted, if they are revealed, or if this run may have sent them.
- * Requests for failed rows, and those with an unknown outcome, have the reference IDs of their run, so the server
- * wouldn't recognize these rows.
+ * Refuses rows of an unrevealed drop that another run minted, if their NFTs are revealed or if this run may have sent
+ * the rows. This run's requests for failed rows, and its requests with an unknown outcome, have the reference IDs of
+ * this run, so the server wouldn't recognize these rows.
  *
  * @param unrecorded the NFTs of the collection without a record in the state
  * @param pending the positions of the rows to be minted
@@ -43,7 +43,7 @@ export async function refuseCommitted(
     }
   }
   if (nftsAt.size === 0) return new Set()
-  // A request with an unknown outcome may have minted the NFT.
+  // A request of this run with an unknown outcome may have minted the NFT.
   const records = await store.read((sql) => rowsAt(sql, gathered.rows, [...nftsAt.keys()]))
   const own = await new ServerNames(client, options).nftsOf(records.map((record) => referenceOf(store.drop, record)))
   const hidden = new Set<number>()

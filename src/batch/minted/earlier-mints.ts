@@ -29,7 +29,7 @@ import {
   seemsMintedAs,
 } from './seems-minted.ts'
 
-/** Facts about earlier mints, found before a run sends anything. */
+/** Information about earlier mints, collected before a run sends anything. */
 export interface EarlierMints {
   /** The IDs of the NFTs in the collection. Null if the listing failed or wasn't needed. */
   listed: Set<string> | null
@@ -51,16 +51,16 @@ interface Start {
 }
 
 /**
- * Checks whether a run could mint a row twice, before it sends anything. A run that sends nothing only adopts the rows
- * that another machine has minted (`mintedElsewhere`). `neededSearches` decides which of these cases apply. They are
- * checked in this order:
+ * Checks whether a run could mint a row twice, before the run sends anything. A run that sends nothing only adopts the
+ * rows that another machine has minted (`mintedElsewhere`). `neededSearches` decides which of the following cases
+ * apply. The cases are checked in this order:
  *
  * 1. Rows that got an ID after their mint have another label: refused, unless they are adopted.
- * 2. The server knows rows by their reference IDs: they are adopted, and not sent (`knownReferences`).
+ * 2. The server knows rows by their reference IDs: adopted, and not sent (`knownReferences`).
  * 3. Absent rows would be sent again, but the collection now has their content: refused.
  * 4. The collection has NFTs that this machine doesn't know, with the content of rows to be sent. A new run may have
  *    lost its state, and the state of a resumed run may be an older copy: refused, or adopted with `--adopt`.
- * 5. Another run of this machine minted such rows unrevealed, and they are revealed now: refused.
+ * 5. Another run of this machine minted rows to be sent as unrevealed NFTs, which are revealed now: refused.
  * 6. Another run minted rows of the same commitment: refused, or adopted with `--adopt` if they have the same
  *    placeholder.
  *
@@ -88,8 +88,8 @@ export async function findEarlierMints(
     ...options,
     isNew,
     isSharedScope: isSharedScope(drop.referenceScope),
-    // Count requests with an unknown outcome, because they are repeated, and another run may have minted their rows in
-    // the meantime.
+    // Count rows with an unknown outcome, because their requests are repeated, and another run may have minted these
+    // rows in the meantime.
     pending: plan.rows + (options.committedRow === undefined ? 0 : store.counts.unknown),
     repeated: repeated.size,
   })
@@ -136,12 +136,12 @@ function noteOfRelabeled(relabeled: readonly OtherLabel[]): string {
 
 /**
  * Returns the IDs of NFTs without a record in the state. The NFTs that were listed when a run began count as recorded,
- * even if the state lost its requests. A new run has no such list yet.
+ * even if the state has lost the requests that created them. A new run has no such list yet.
  */
 async function unrecordedOf(store: StoredRun, ids: Iterable<string>): Promise<string[]> {
   const { collectionId, setId, listedAt, again } = store.drop
-  // A receiver may be added to a list although another machine minted to that receiver under another name before this
-  // run began.
+  // In a list, NFTs from before the run count as well, because another machine may have minted to a receiver under
+  // another name before this run began and before that receiver was added to the list.
   const known = setId === null || (isOfList(store.drop) && !again) ? null : listedAt
   return await store.read((sql) => unrecordedNfts(sql, collectionId, known, ids))
 }
@@ -149,8 +149,8 @@ async function unrecordedOf(store: StoredRun, ids: Iterable<string>): Promise<st
 /**
  * Returns whether the server may know rows by their reference IDs.
  *
- * @param listed the IDs in the collection. They were listed earlier, so that rows that another machine minted since
- *   then don't count as unknown NFTs
+ * @param listed the IDs in the collection. They must have been listed earlier, so that the NFTs of rows that another
+ *   machine has minted since then don't count as unknown NFTs
  */
 async function mayBeKnown({ store, options, client, gathered }: Start, listed: Set<string> | null): Promise<boolean> {
   const { drop } = store
@@ -179,14 +179,14 @@ async function refuseFoundAgain(
 }
 
 /**
- * Refuses rows that another run of this machine minted unrevealed, and that are revealed now. The state doesn't show
- * the reveal, because it stores the content with which the NFTs were minted.
+ * Refuses rows that another run of this machine minted as unrevealed NFTs, which are revealed now. The state doesn't
+ * show the reveal, because it stores the content with which the NFTs were minted.
  *
  * @throws GdnError `already_accepted`
  */
 async function refuseRevealed(store: StoredRun, source: RecordSource, wanted: Wanted): Promise<void> {
   const { drop } = store
-  // The content of unrevealed rows is that of their placeholder.
+  // The rows of an unrevealed drop have the content of the placeholder.
   if (drop.again || isUnrevealed(drop)) return
   const ids = await store.read((sql) => unrevealedByOtherRuns(sql, drop.id, store.collections(sql)))
   if (ids.length === 0) return
@@ -195,7 +195,8 @@ async function refuseRevealed(store: StoredRun, source: RecordSource, wanted: Wa
 }
 
 /**
- * Searches for the content of pending rows in the collection, and adopts the rows that it finds if the user permits it.
+ * Searches for the content of pending rows in the collection, and adopts the rows that are found if the user permits
+ * it.
  *
  * @throws GdnError `seems_minted`
  */
@@ -291,7 +292,7 @@ export async function refuseMintedBefore(
   throw await seemsMinted(lookup.found(), { run: store.drop.name, pending, which: 'new', hasReferences })
 }
 
-/** Returns notes if the collection has NFTs but none belongs to a row: the manifest may have been renamed. */
+/** Returns notes if the collection has NFTs but none belongs to a row, because the manifest may have been renamed. */
 async function notesOfOthers(
   store: StoredRun,
   options: BatchOptions,
@@ -328,8 +329,8 @@ async function lookUpRows(
 }
 
 /**
- * Yields first the rows that were sent before, then the others. Equal rows differ only by their number, and requests
- * with an unknown outcome are resolved elsewhere.
+ * Yields the rows that were sent before, and then the other rows. Equal rows differ only in their copy number, and
+ * requests with an unknown outcome are resolved elsewhere.
  */
 async function* sentFirst(
   store: StoredRun,

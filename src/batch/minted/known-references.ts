@@ -67,7 +67,7 @@ export async function knownReferences(
       }
       const { reference_label } = mint
       labeled.push(...labeledRow(record, { nftGdnId, operation, reference, label: reference_label }, options.label))
-      // The reference ID of a row without an ID includes its content.
+      // The reference ID of a row without an ID is derived from its content.
       const isSame = row.row.id === null || digestsOf(operation, row, markers).includes(digest)
       ;(isSame || keepEdited === true ? adopted : doubtful).push(nft)
     }
@@ -102,8 +102,8 @@ async function refuseOthers(client: BatchClient, adopted: readonly Adopted[], si
 }
 
 /**
- * Returns the digests of a row: of the request with its ENS name, and of one without, which a server that doesn't
- * support names gets.
+ * Returns the digests of a row in a request with the receiver's ENS name, and in a request without it, which is sent to
+ * a server that doesn't support names.
  */
 function digestsOf(
   operation: MintOperation,
@@ -124,7 +124,10 @@ type Identified = Adopted & GivenId
 
 const MAX_SHOWN = 5
 
-/** Returns the error for rows without an ID whose NFTs got one. Their reference IDs can't create other NFTs. */
+/**
+ * Returns the error for rows without an ID whose NFTs belong to rows that got an ID. The reference IDs of the rows
+ * without an ID can't create other NFTs.
+ */
 function haveIds(rows: readonly Identified[], run: string): GdnError {
   const many = rows.length === 1 ? '1 row without an ID has' : `${rows.length} rows without an ID have`
   const withId = rows.filter(({ id }) => id !== null)

@@ -7,7 +7,7 @@ import type { SearchCounts } from './lookup.ts'
 
 /** The facts about a run that determine where gdn searches for rows that were minted before. */
 export interface StartFacts extends Pick<BatchOptions, 'again' | 'lookup'> {
-  /** Whether the run has not begun. */
+  /** Whether the run has not begun yet. */
   isNew: boolean
   /** Whether the rows have the same reference IDs on every machine. */
   isSharedScope: boolean
@@ -19,7 +19,7 @@ export interface StartFacts extends Pick<BatchOptions, 'again' | 'lookup'> {
 
 /** Where gdn searches for rows that were minted before. */
 export interface NeededSearches {
-  /** Whether to list the collection. If false, there is no other search. */
+  /** Whether to list the collection. If false, no other search is made. */
   listing: boolean
   /** Whether to request the reference IDs of pending rows from the server. */
   references: boolean
@@ -35,9 +35,9 @@ export interface NeededSearches {
 const NONE: NeededSearches = { listing: false, references: false, absent: false, contents: false }
 
 /**
- * Returns the searches that a run needs before it starts. A new run searches for all its rows. A resumed run also does
- * so before it sends any row, because its state may be an older copy. `--again` and `--no-lookup` permit a second mint
- * of the same content. gdn always searches for absent rows that are sent again.
+ * Returns the searches that a run needs before it starts. A new run searches for all its rows. A resumed run also
+ * searches for them before it sends any row, because its state may be an older copy. `--again` and `--no-lookup` permit
+ * a second mint of the same content. gdn always searches for absent rows that are sent again.
  */
 export function neededSearches({
   again = false,
@@ -82,8 +82,8 @@ export async function listCollection(
 }
 
 /**
- * Searches again for NFTs that are listed without a record or without metadata, for as long as a listing may lag. Any
- * of them may belong to a row.
+ * Repeats the search while NFTs are listed without a record or without metadata, for as long as a listing may lag. Any
+ * of these NFTs may belong to a row.
  */
 export async function untilComplete(
   { listingWait = LISTING_LAG_MS, signal }: BatchOptions,
@@ -101,8 +101,8 @@ export async function untilComplete(
 }
 
 /**
- * Lists the collection until two consecutive listings, some time apart, find nothing new. A row that isn't listed yet
- * would be sent again.
+ * Lists the collection until two consecutive listings, some time apart, find nothing new. A row whose NFT isn't listed
+ * yet would be sent again.
  */
 export async function settleListing(
   options: BatchOptions,

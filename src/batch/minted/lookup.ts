@@ -11,7 +11,7 @@ type Metadata = Pick<ManifestRow, 'metadata'>['metadata']
 /** An NFT that matches a row, with its current holder and the hash of its complete metadata. */
 type FoundNft = Match & { holder: string | null; name: string | null; content: string }
 
-/** The numbers of NFTs in one search of the collection; see `RowLookup.read`. */
+/** The numbers of NFTs in one search of the collection. See `RowLookup.read`. */
 export interface SearchCounts {
   fresh: number
   unread: number
@@ -25,8 +25,8 @@ export interface FoundRow {
 }
 
 /**
- * Returns whether an NFT was minted to an owner of its row or belongs to one now, or to the row's ENS name, which may
- * have got another address since. Also returns true if the NFT's owner isn't known yet.
+ * Returns whether an NFT was minted to an owner of its row or belongs to one now. Also returns true if the NFT was
+ * minted to the row's ENS name, whose address may have changed since, or if the NFT's owner isn't known yet.
  */
 export function hasOwnerOf({ row, match: { owner, holder, name } }: FoundRow): boolean {
   const owners = ownersOf(row.row)
@@ -35,8 +35,8 @@ export function hasOwnerOf({ row, match: { owner, holder, name } }: FoundRow): b
 }
 
 /**
- * Returns the content of a row and the content of its NFT, which are equal if they match. A local file matches any file
- * under its key.
+ * Returns the content of a row and the content of its NFT, which are equal if the row matches the NFT. A local file
+ * matches any file under its key.
  *
  * @returns null for an NFT without metadata
  */
@@ -74,17 +74,17 @@ export const contentOfRow = ({ metadata, localFiles }: ManifestRow): string =>
   metadataHash(blank(metadata, new Set(localFiles.map(({ key }) => key))))
 
 /**
- * Finds rows of a manifest among NFTs of a collection. It stores hashes of all rows, but only NFTs that match a row. A
+ * Finds rows of a manifest among NFTs of a collection. Stores hashes of all rows, but only the NFTs that match a row. A
  * local file matches any file under its key, because its URL isn't known before the upload.
  */
 export class RowLookup {
   readonly #rows: () => AsyncIterable<KeptRow>
   readonly #markerKey: string | undefined
   readonly #contents = new Set<string>()
-  /** The distinct sets of file keys with local files. */
+  /** The distinct sets of file keys for which rows have local files. */
   readonly #localKeys = new Map<string, string[]>()
   readonly #read = new Set<string>()
-  /** IDs of read NFTs that had no metadata yet. They are read again. */
+  /** IDs of NFTs that had no metadata when they were read. They are read again. */
   readonly #incomplete: string[] = []
   readonly #matches = new Map<string, FoundNft[]>()
   readonly #isOfOtherDrop: (metadata: unknown) => boolean
@@ -92,9 +92,9 @@ export class RowLookup {
   #indexed = false
 
   /**
-   * Creates a lookup without rows.
+   * Creates a lookup, which reads the rows when they are first needed.
    *
-   * @param isOfOtherDrop whether an NFT matches no row, even if it has the content of one
+   * @param isOfOtherDrop returns whether an NFT matches no row, even if it has the content of a row
    * @param byOwner whether an NFT matches only rows of the owner to whom it was minted, if the server returns this
    *   owner. Set for a list of receivers, whose rows all have the same content
    */
@@ -113,10 +113,10 @@ export class RowLookup {
   }
 
   /**
-   * Reads the NFTs that weren't read before, and rereads those without metadata.
+   * Reads the NFTs that weren't read before, and reads the NFTs without metadata again.
    *
    * @returns how many were not read before, how many have no record yet, and how many have a record without metadata
-   * @throws as `readPages`
+   * @throws the same errors as `readPages`
    */
   async read(
     source: RecordSource,
@@ -140,7 +140,10 @@ export class RowLookup {
     return this.#matches.size > 0
   }
 
-  /** Yields rows with the NFT that has their content. Equal rows get different NFTs, as long as there are any. */
+  /**
+   * Yields each row with an NFT that has its content. Equal rows get different NFTs, until no NFTs with this content
+   * are left.
+   */
   async *found(): AsyncGenerator<FoundRow> {
     const left = new Map([...this.#matches].map(([content, matches]) => [content, matches.slice()]))
     for await (const row of this.#rows()) {
@@ -187,9 +190,9 @@ export class RowLookup {
     matches.push(foundNft(nft))
   }
 
-  /** Returns the key of the rows that an NFT matches; null if it matches none. */
+  /** Returns the key of the rows that an NFT matches, or null if it matches no row. */
   #keyOf(metadata: Metadata, owner: string): string | null {
-    // A row of a revealed NFT has no salt and signature, unless it was copied from the NFT.
+    // The row of a revealed NFT has no salt and no signature, unless the row was copied from the NFT.
     const { [PROVENANCE_SALT]: salt, [PROVENANCE_SIGNATURE]: _signature, ...withoutProof } = metadata
     for (const candidate of salt === undefined ? [metadata] : [metadata, withoutProof]) {
       for (const keys of this.#localKeys.values()) {
@@ -202,8 +205,9 @@ export class RowLookup {
 }
 
 /**
- * Removes and returns the NFT that matches the row best: one of the row's ENS name, then one that belongs to an owner
- * of the row, then one that was minted to an owner, then one whose owner isn't known yet, then any.
+ * Removes and returns the NFT that matches the row best. Prefers, in this order, an NFT that was minted to the row's
+ * ENS name, an NFT that belongs to an owner of the row, an NFT that was minted to an owner of the row, and an NFT whose
+ * owner isn't known yet.
  */
 function takeFor(matches: FoundNft[], row: ManifestRow): FoundNft | null {
   const owners = ownersOf(row)

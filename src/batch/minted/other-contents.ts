@@ -15,8 +15,8 @@ import type { BatchClient, BatchOptions, FieldChange } from '../types.ts'
 import { contentsOf, isOwnedBy } from './lookup.ts'
 
 /**
- * Refuses rows whose IDs belong to NFTs with different metadata or owners. The URL of a local file is ignored, and so
- * is the metadata of an NFT that was minted for the row unrevealed and is revealed now. `adopt` permits edited rows,
+ * Refuses rows whose IDs belong to NFTs with different metadata or owners. Ignores the URL of a local file, and the
+ * metadata of an NFT that was minted for the row as an unrevealed NFT and is revealed now. `adopt` permits edited rows,
  * but not rows that exchange their contents or the values of a column.
  *
  * @param named number of rows whose IDs belong to NFTs

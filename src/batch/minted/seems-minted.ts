@@ -74,7 +74,8 @@ interface SeemsMinted {
   /** The rows that would be sent, including rows that the collection already has. */
   pending: AsyncIterable<KeptRow>
   /**
-   * Why the rows count as minted before. `new`: the run is new. `forgotten`: a resumed run has no record of the rows.
+   * Why the rows seem to be minted already. `new`: the run is new. `forgotten`: a resumed run has no record of the
+   * rows.
    */
   which: 'new' | 'forgotten'
   hasReferences: boolean
@@ -147,7 +148,7 @@ export async function foundAgain(matches: AsyncIterable<FoundRow>, run: string):
   })
 }
 
-/** Returns the error for rows that another run of this machine minted unrevealed, and that are revealed now. */
+/** Returns the error for rows that another run of this machine minted as unrevealed NFTs, which are revealed now. */
 export async function revealedByOthers(matches: AsyncIterable<FoundRow>): Promise<GdnError> {
   const rows: ReturnType<typeof shownRow>[] = []
   let all = 0

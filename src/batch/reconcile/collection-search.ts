@@ -10,7 +10,7 @@ import type { RunContext } from '../runs/run-context.ts'
 
 /** Evidence from accepted rows that shows whether the server lists NFTs with unchanged metadata. */
 export interface Proof {
-  /** The last accepted request, if its rows are listed unchanged. Null otherwise. */
+  /** The number of the last accepted request if the server returns the metadata of its rows unchanged, or null. */
   request: number | null
   /** Whether the server returns metadata that differs from what it received. */
   rewrites: boolean
@@ -18,16 +18,19 @@ export interface Proof {
 
 /** The result of one search in the collection. */
 export interface CollectionSearchResult {
-  /** The reason why the search isn't complete; null if it is. */
+  /** The reason why the search isn't complete, or null if it is complete. */
   lacks: string | null
-  /** Milliseconds since the acceptance of the run's oldest NFT that the listing still lacks. 0 if it lacks none. */
+  /**
+   * Milliseconds since the server accepted the oldest NFT of the run that is still missing from the listing. 0 if no
+   * NFT is missing.
+   */
   lagMs: number
   proof: Proof
   /** Unassigned NFTs with the content of an open row, by the identity of the row. */
   matches: Map<string, Match[]>
   /**
-   * Number of NFTs that were added since the run began and match no row. `alike` counts those that have the title of an
-   * open row (see `looseTitle`), by title.
+   * Number of NFTs that were added since the run began and match no row. For each title of an open row (see
+   * `looseTitle`), `alike` is the number of these NFTs with that title.
    */
   unrecorded: number
   alike: ReadonlyMap<string, number>
@@ -36,7 +39,7 @@ export interface CollectionSearchResult {
 const waitingFor = (missing: number) =>
   `the listing of the collection does not show ${missing === 1 ? 'an accepted NFT' : `${missing} accepted NFTs`} yet`
 
-/** Searches for open rows among the NFTs of a collection, repeatedly. NFTs that match no row are read only once. */
+/** Repeatedly searches the NFTs of a collection for open rows. NFTs that match no row are read only once. */
 export class CollectionSearch {
   readonly #context: RunContext
   readonly #markerKey: string | undefined
@@ -44,7 +47,7 @@ export class CollectionSearch {
   readonly #alike: Map<string, number>
   /** IDs that were read and match no open row. */
   readonly #dismissed = new Set<string>()
-  /** Dismissed IDs without metadata. They are read again, because the metadata may follow. */
+  /** Dismissed IDs without metadata. They are read again, because the metadata may be added later. */
   readonly #incomplete: string[] = []
 
   constructor(
@@ -116,8 +119,8 @@ export class CollectionSearch {
   }
 
   /**
-   * Counts the NFTs of accepted rows that are missing from the listing, and returns how long ago the oldest was
-   * accepted.
+   * Counts the NFTs of accepted rows that are missing from the listing, and returns how long ago the oldest of these
+   * NFTs was accepted.
    */
   async #missing(listed: ReadonlySet<string>, askedAt: number): Promise<{ missing: number; lagMs: number }> {
     const { store, acceptedAt, startedAt } = this.#context

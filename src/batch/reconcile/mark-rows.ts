@@ -14,7 +14,7 @@ type RowMark = NonNullable<BatchOptions['settle']>[number]
 const rowError = (message: string, hint: string) => flagError('--row', message, hint)
 
 /**
- * Records the user's decisions on rows whose outcome is unknown. If one decision is invalid, it records none.
+ * Records the user's decisions on rows whose outcome is unknown. If any decision is invalid, records none.
  *
  * @throws GdnError `usage`
  */

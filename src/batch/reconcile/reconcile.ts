@@ -21,10 +21,12 @@ import { resendable } from '../send/resendable.ts'
 import { CollectionSearch, type CollectionSearchResult } from './collection-search.ts'
 import { type Open, type Others, openUnknownRows, type UnknownRow } from './unknown-rows.ts'
 
-/** The inputs of reconciling that don't come from the run. */
+/** The inputs of `reconcile` that don't come from the run. */
 export interface ReconcileInputs {
   markerKey: string | undefined
-  /** Reads the current records of other runs and commands. Also returns which of these NFTs are assigned. */
+  /**
+   * Reads the current records of other runs and commands. Also returns which of the NFTs in `ids` are already assigned.
+   */
   others(ids: readonly string[]): Promise<Others>
   /** Called repeatedly while reconciling waits. */
   meanwhile(): Promise<void>
@@ -39,7 +41,7 @@ export interface Reconciled {
   basis: 'later_rows' | 'time_alone' | null
 }
 
-/** Factor of the observed lag. Reconciling waits this multiple of the lag, so that the listing can catch up. */
+/** Reconciling waits this multiple of the observed lag, so that the listing can catch up. */
 const LAG_FACTOR = 20
 const SLICE_MS = 5_000
 
@@ -53,9 +55,9 @@ interface Decision {
 }
 
 /**
- * Resolves rows whose outcome is unknown: it searches the collection for an NFT with the row's content that this
- * machine has not assigned yet. A verdict needs two complete searches that agree, after the listing had time to catch
- * up. Commits its verdicts, and sends nothing.
+ * Resolves rows whose outcome is unknown. For each row, searches the collection for an NFT with the row's content that
+ * this machine has not assigned yet. A verdict requires two complete searches that agree, after the listing has had
+ * time to catch up. Commits the verdicts, and sends nothing.
  *
  * @returns null if no row had to be resolved, or if the run was stopped first
  */
@@ -82,7 +84,7 @@ export async function reconcile(context: RunContext, inputs: ReconcileInputs): P
 
 /**
  * Returns the requests with an unknown outcome that are left to the server. If a repeated request takes effect only
- * once, repeating it resolves the outcome, in this command or the next one.
+ * once, repeating the request resolves its outcome, in this command or the next one.
  */
 async function leftToServer(context: RunContext): Promise<Set<number>> {
   if (context.options.reconcileOnly === true) return new Set()
@@ -96,8 +98,8 @@ async function leftToServer(context: RunContext): Promise<Set<number>> {
 }
 
 /**
- * Adopts the NFTs that the server returns for the reference IDs of rows. Returns the operations of these rows. If the
- * server has no reference IDs, or the key may not read them, the rows are left to the listing.
+ * Adopts the NFTs that the server returns for the reference IDs of rows. Returns the operation IDs of these rows. If
+ * the server doesn't support reference IDs, or the lookup fails, the rows are left to the listing.
  */
 async function adoptNamed(context: RunContext, rows: readonly UnknownRow[]): Promise<Set<string>> {
   const { client, halt: signal, options, store } = context
@@ -159,8 +161,8 @@ async function decide(
       if (!(await idle(context, inputs, SEARCH_GAP_MS))) return null
       continue
     }
-    // The requests for all listed NFTs were committed before they were sent, so a read at this point finds every claim
-    // to an NFT.
+    // This machine commits every request before sending it, so a read after the listing finds every claim to a listed
+    // NFT.
     const others = await inputs.others([...result.matches.values()].flat().map(({ id }) => id))
     lagMs = Math.max(lagMs, result.lagMs)
     const settledAt = context.unknownAt + (context.options.listingWait ?? Math.max(LISTING_LAG_MS, LAG_FACTOR * lagMs))
@@ -219,14 +221,14 @@ function tooShort(open: Open, { verdicts }: Decision, wait: number): Decision {
     open,
     `the listing of the collection did not become reliable within the timeout (${seconds} s more were needed): reconcile again with a longer --timeout`,
   )
-  // A lasting reason is more useful than the timeout.
+  // A permanent reason is more useful to the user than the timeout.
   for (const [row, verdict] of verdicts) {
     if (verdict.kind === 'undecided' && !verdict.passing) short.verdicts.set(row, verdict)
   }
   return short
 }
 
-/** Returns the properties in which two searches must agree. */
+/** Returns, as JSON, the properties in which two searches must agree. */
 function fingerprint({ matches, alike, unrecorded, proof }: CollectionSearchResult, others: Others): string {
   const matchTexts = [...matches].map(([identity, all]) => [
     identity,
@@ -236,7 +238,7 @@ function fingerprint({ matches, alike, unrecorded, proof }: CollectionSearchResu
       .sort(),
     others.unresolved.has(identity),
   ])
-  // NFTs that other clients mint in the meantime don't matter.
+  // Compare only whether there are unrecorded NFTs, because other clients may mint NFTs in the meantime.
   return JSON.stringify([matchTexts.sort(), [...alike], unrecorded > 0, proof])
 }
 
@@ -342,7 +344,7 @@ async function write({ store }: RunContext, open: Open, decision: Decision): Pro
     } else if (verdict.kind === 'absent' || (verdict.passing && wasAbsent)) {
       const { n, unknownAfter } = row.request
       const isLater = (decision.proof.request ?? 0) > (unknownAfter ?? n)
-      // A row that was absent stays absent if this search couldn't decide.
+      // An absent row stays absent if this search couldn't decide.
       const basis = verdict.kind === 'absent' ? (isLater ? 'later_rows' : 'time_alone') : basisOf(reason)
       total.absent++
       if (total.basis !== 'time_alone') total.basis = basis

@@ -16,13 +16,16 @@ export interface UnknownRow {
   /** `absent`: an earlier search found no NFT. `superseded`: a later request has sent the row again. */
   state: 'unknown' | 'absent' | 'superseded'
   reason: string | null
-  /** The reference ID with which the row was sent; null if there is none. */
+  /** The reference ID with which the row was sent, or null if there is none. */
   reference: string | null
-  /** The reason why the row can't be declared absent, regardless of what the collection lists. Null if it can. */
+  /**
+   * The reason why the row can't be declared absent, regardless of what the collection lists. Null if the row can be
+   * declared absent.
+   */
   notAbsentReason: string | null
 }
 
-/** The sent rows of a run whose outcome is unknown, as the input of reconciling. */
+/** The rows of a run that reconciling resolves: sent rows whose outcome is unknown. */
 export interface Open {
   rows: UnknownRow[]
   /** Rows that reconciling found earlier. A transferred NFT may belong to one of them. */

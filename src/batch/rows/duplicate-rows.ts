@@ -12,19 +12,25 @@ import { contentHash, hasNames, withoutNames } from './row-text.ts'
 
 export const MAX_DUPLICATES = 50
 
-/** Returns the problem of a row that differs from another one only in an ENS name and its address. */
+/**
+ * Returns the issue for a row that differs from another row only in how it specifies the same receiver or sender: by
+ * address or by ENS name.
+ */
 export const namedTwiceIssue = (file: string | undefined, { line, otherLine }: NamedTwice): ManifestIssue => ({
   place: { file, line, field: 'receiver' },
   message: `the row is identical to line ${otherLine}, except that one has an ENS name and the other its address or another name`,
   hint: 'Remove one of the rows, or give each an ID.',
 })
 
-/** Finds rows without an ID that equal an earlier one. Stores a 64-bit hash and a line number for each row. */
+/** Finds rows without an ID that equal an earlier row. Stores a 64-bit hash and a line number for each row. */
 export class DuplicateRows implements Duplicates {
   readonly #lines = new HashTable()
-  /** Hashes of rows with ENS names, in which addresses replace the names. */
+  /** Hashes of the rows with ENS names, computed with addresses in place of the names. */
   readonly #plain = new HashTable()
-  /** Rows that differ from an earlier one only in an ENS name and its address. */
+  /**
+   * Rows that differ from an earlier row only in how they specify the same receiver or sender: by address or by ENS
+   * name.
+   */
   readonly namedTwice: NamedTwice[] = []
   count = 0
   readonly rows: DuplicateRow[] = []
@@ -53,10 +59,10 @@ export class DuplicateRows implements Duplicates {
 }
 
 /**
- * Finds the rows that equal an earlier one and are new to the run. The run has neither planned nor sent them, so the
- * user hasn't permitted them yet.
+ * Finds the rows that equal an earlier row and are new to the run. The run has neither planned nor sent these rows, so
+ * the user hasn't permitted the duplicates yet.
  *
- * @param isMinted whether the row at a position will be minted. The server already has the other rows
+ * @param isMinted returns whether the row at a position will be minted. The server already has the other rows
  */
 export function newDuplicates(sql: Sql, drop: Drop, rows: RowsIn, isMinted: (position: number) => boolean): Duplicates {
   const duplicates: Duplicates = { count: 0, rows: [] }
@@ -68,7 +74,7 @@ export function newDuplicates(sql: Sql, drop: Drop, rows: RowsIn, isMinted: (pos
   return duplicates
 }
 
-/** Changes the number of a row to that of another copy. */
+/** Changes the copy number of a row to `copy`. */
 export function moveToCopy(
   sql: Sql,
   rows: RowsIn,
@@ -82,9 +88,9 @@ export function moveToCopy(
 }
 
 /**
- * Changes the number of each row whose NFT was burned to the number of an equal row that left the manifest and whose
- * NFT isn't burned. Equal rows are numbered in order, so the manifest doesn't show which of them was removed. gdn
- * assumes that it was the one with the burned NFT.
+ * Changes the copy number of each row whose NFT was burned to the number of an equal row that is no longer in the
+ * manifest and whose NFT isn't burned. Equal rows are numbered in order, so the manifest doesn't show which of the rows
+ * was removed. gdn assumes that the row with the burned NFT was removed.
  */
 export function leaveBurnedCopies(sql: Sql, drop: Pick<Drop, 'id' | 'scope'>, rows: RowsIn): void {
   if (countBurned(sql, drop.id) === 0) return

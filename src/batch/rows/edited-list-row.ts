@@ -11,8 +11,9 @@ import { type KeptRow, keptRow } from './manifest-row.ts'
 import { copyHash } from './row-text.ts'
 
 /**
- * Refuses a list of receivers if the row of their NFTs was edited since the run began, because its receivers would get
- * different NFTs. All rows of a list are equal except for their receivers, so the first ones are compared.
+ * Refuses a list of receivers if the row that describes their NFTs was edited since the run began, because the
+ * receivers would get different NFTs. All rows of a list are equal except for their receivers, so only the first rows
+ * are compared.
  *
  * @throws GdnError `edited_rows`
  */
@@ -32,8 +33,8 @@ export async function refuseEditedListRow(
 }
 
 /**
- * Refuses to send rows of a list if a local file of its row was replaced since the files of the run were uploaded. The
- * hashes of uploads show it.
+ * Refuses to send rows of a list if a local file of the list's row was replaced since the files of the run were
+ * uploaded. Compares the hashes of the files with those of the uploads.
  *
  * @param rows the rows to be sent
  * @throws GdnError `edited_rows`
@@ -48,7 +49,7 @@ export async function refuseReplacedFiles(
   for (const { key, path } of first.row.localFiles) {
     if (existsSync(existingPath(path))) files.push({ field: fileFieldName(key), hash: await sha256Of(path) })
   }
-  // With fewer uploads, the server has rejected a file, so nothing was sent.
+  // If there are fewer uploads than files, the server rejected a file, so nothing was sent.
   if (uploads.size < new Set(files.map(({ hash }) => hash)).size) return
   const replaced = files.filter(({ hash }) => !uploads.has(hash))
   if (replaced.length > 0)

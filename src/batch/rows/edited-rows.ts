@@ -24,8 +24,8 @@ import { isContentKey, shownKey } from './row-key.ts'
 import { rowOfParts, splitRowText } from './row-text.ts'
 
 /**
- * Rows that can't be edits of each other, because their NFTs are already known, by pairing or otherwise. `operations`
- * are in the state, `positions` in the manifest.
+ * Rows that can't be edits of each other, because their NFTs are already known, from pairing or otherwise. `operations`
+ * are the operation IDs of rows in the state, and `positions` are the positions of rows in the manifest.
  */
 export interface Paired {
   operations: ReadonlySet<string>
@@ -36,8 +36,9 @@ export const MAX_PAIRS = 50
 const PAGE = 500
 
 /**
- * Returns the rows that a run has sent but that left the manifest. Omits rows whose NFT was burned or belongs to
- * another row, because a new row can't be an edit of them. All messages count these rows.
+ * Returns the rows that a run has sent but that are no longer in the manifest. Omits rows whose NFT was burned or
+ * belongs to another row, because a new row can't be an edit of such a row. All messages count the rows that this
+ * function returns.
  *
  * @param operations operations of rows whose NFTs belong to other rows or are known to be burned
  */
@@ -50,9 +51,9 @@ export const missingRows = (
 ): VanishedRow[] => vanishedRows(sql, drop, rows, which).filter(({ id, burned }) => burned !== 1 && !operations.has(id))
 
 /**
- * Returns the operations of sent rows that left the manifest, if the manifest also has new rows. A row without an `id`
- * is identified by its content. An edit thus makes one row vanish and another appear, and sending the new row would
- * mint a second NFT.
+ * Returns the operation IDs of sent rows that are no longer in the manifest, if the manifest also has new rows. A row
+ * without an `id` is identified by its content. After an edit of such a row, the sent row is no longer in the manifest
+ * and the edited row is new, so sending the edited row would mint a second NFT.
  *
  * @param other the run that sent the rows
  * @param paired rows that can't be edits
@@ -107,11 +108,13 @@ interface RowFields {
   gone?: ReadonlySet<string> | undefined
 }
 
-/** Returns the first rows for a message, in the order of the manifest. They may have been sent in a different order. */
+/**
+ * Returns the first rows for a message, in the order of the manifest. The rows may have been sent in a different order.
+ */
 export const firstOf = <Row extends Pick<VanishedRow, 'line'>>(vanished: readonly Row[]): Row[] =>
   vanished.toSorted((a, b) => a.line - b.line).slice(0, MAX_PAIRS)
 
-/** Pairs each vanished row with the new row that shares the most fields with it. Each new row is used once. */
+/** Pairs each vanished row with the new row that shares the most fields with it. Each new row is used at most once. */
 export function pairsOf(
   sql: Sql,
   drop: Drop,
@@ -198,7 +201,10 @@ const NOTHING: Pick<ManifestRow, 'localFiles' | 'receiverName'> = { localFiles: 
 const namesOf = (files: ManifestRow['localFiles'], manifest: string | null): Fields =>
   Object.fromEntries(files.map(({ key, path }) => [fileFieldName(key), shownName(manifest, path)]))
 
-/** Returns the fields of a sent row and of a new row. Local files are compared by name if both names are known. */
+/**
+ * Returns the fields in which a sent row and a new row can be compared. Local files are compared by name if both names
+ * are known.
+ */
 function comparable(sent: RowFields, now: RowFields): [Fields, Fields] {
   const from = { ...sent.fields, ...sent.files }
   const to = { ...now.fields, ...now.files }
@@ -290,13 +296,13 @@ function editedRows(
 }
 
 /**
- * Returns the sentence on where to find the rows as they were before an edit; none for a run that has not begun, or for
- * an unrevealed drop, whose results have the placeholder's metadata.
+ * Returns the sentence on where to find the rows as they were before an edit. Returns none for a run that has not
+ * begun, or for an unrevealed drop, whose results have the placeholder's metadata.
  */
 export const lastRows = (drop: Drop): string[] =>
   drop.setId === null || isUnrevealed(drop) ? [] : [resultsText(drop.name)]
 
-/** Returns the sentence on how to mint new rows beside those that left the manifest. */
+/** Returns the sentence on how to mint new rows in addition to the rows that are no longer in the manifest. */
 export const howToAdd = (drop: Drop, rows: string): string =>
   isUnrevealed(drop)
     ? 'The rows of an unrevealed drop are fixed. To mint more rows, use another manifest.'
@@ -305,7 +311,9 @@ export const howToAdd = (drop: Drop, rows: string): string =>
 const resultsText = (run: string): string =>
   `To get the rows as they were last minted or applied, run \`gdn batch results ${run} -o csv --for-spreadsheet\`. To use that file as the manifest, remove the rows with the status burned, the column key, and all columns after it.`
 
-/** Returns the hint for edited rows without an ID. If one column was sorted alone, the pairs are guesses. */
+/**
+ * Returns the hint for edited rows without an ID. If one column was sorted without the others, the pairs are guesses.
+ */
 export function editedWithoutId(pairs: readonly EditedPair[]): string[] {
   const [field, ...others] = new Set(pairs.flatMap(({ changes }) => changes.map((change) => change.field)))
   const column = field !== undefined && others.length === 0 ? `the column ${field}` : 'a column'

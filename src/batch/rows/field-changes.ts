@@ -17,19 +17,19 @@ type Fields = Map<string, string>
 const SALT_FIELD = `extra:${PROVENANCE_SALT}`
 const SIGNATURE_FIELD = `extra:${PROVENANCE_SIGNATURE}`
 
-/** Returns the name of a file field in changes, which is the name of its column. */
+/** Returns the name of a file field in a list of changes. It is the same as the name of the field's column. */
 export const fileFieldName = (key: string): string => (key === 'image' ? key : `file:${key}`)
 
 export const isFileField = (field: string): boolean => field === 'image' || field.startsWith('file:')
 
 /**
- * Returns whether users identify an NFT by a field. They don't by attributes and extra keys, which dynamic NFTs may
- * legitimately exchange.
+ * Returns whether users identify an NFT by a field. Attributes and extra keys don't identify an NFT, because dynamic
+ * NFTs may legitimately exchange them.
  */
 export const identifiesNft = (field: string): boolean =>
   field === 'title' || field === 'description' || isFileField(field)
 
-/** Returns the differences of title, description, files, attributes and extra keys. */
+/** Returns the differences between a row and its NFT in title, description, files, attributes and extra keys. */
 export function rowMetadataChanges(
   { metadata, localFiles }: ComparedMetadata,
   nft: NftRecord,
@@ -54,8 +54,8 @@ export function rowMetadataChanges(
 }
 
 /**
- * Returns the fields of metadata by name. A tag may be repeated, and may contain any characters. Dates and types are
- * spelled as in manifests: `2026-11-01` and `number,max=100`.
+ * Returns the fields of metadata by name. The tag of an attribute may be repeated, and may contain any characters.
+ * Dates and types are spelled as in manifests: `2026-11-01` and `number,max=100`.
  */
 export function metadataFields({ file_fields, attribute, ...texts }: Readonly<Record<string, unknown>>): Fields {
   const fields: Fields = new Map()

@@ -4,19 +4,20 @@ import type { StateReader } from '../../state/open-state.ts'
 import type { KeptRow } from './manifest-row.ts'
 import { rowKey, rowReferenceId } from './row-key.ts'
 
-/** Maximum number of digits of a padded number. */
+/** Maximum number of digits to which a number is padded. */
 const MAX_DIGITS = 6
 
 /** The ID that a row got after its NFT was minted without one. */
 export interface GivenId {
-  /** The ID; null if it isn't known. */
+  /** The ID, or null if it isn't known. */
   id: string | null
-  /** Whether another machine has added the ID. */
+  /** Whether another machine added the ID. */
   isElsewhere: boolean
 }
 
 /**
- * Returns the ID that was added to a row after its mint, from the state or, if another machine added it, by `givenId`.
+ * Returns the ID that was added to a row after its mint, from the state or, if another machine added the ID, from
+ * `givenId`.
  *
  * @param alias see `givenId`
  */
@@ -50,7 +51,7 @@ function givenId(
 }
 
 /**
- * Returns the sentence that names the source of the rows with their IDs.
+ * Returns the sentence on where to get the rows with their IDs.
  *
  * @param run null if another machine added the IDs
  */

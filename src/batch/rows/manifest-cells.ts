@@ -9,9 +9,9 @@ const NAMED = new Set(['title', 'description', 'file_fields', 'attribute'])
 type Cell = readonly [column: string, text: string]
 
 /**
- * Returns a row as cells with the column names of a manifest. A local file inside the manifest's folder gets its
- * relative path. Fields that gdn adds to the placeholder of an unrevealed row are omitted, because no manifest has
- * them.
+ * Returns a row as cells with the column names of a manifest. The path of a local file inside the manifest's folder is
+ * relative to that folder. Fields that gdn adds to the placeholder of an unrevealed row are omitted, because no
+ * manifest has them.
  */
 function cellsOf(row: ManifestRow, folder: string | null): Cell[] {
   const { metadata, localFiles } = row
@@ -50,8 +50,9 @@ function pathFrom(folder: string | null, path: string): string {
 const GROUPS = ['title', 'description', 'image', 'file:', 'receiver', 'sender', 'id', 'attr:', 'extra:']
 
 /**
- * The columns that at least one row of a manifest uses, in the order of the documentation. Columns of one kind are in
- * the order of their first rows. An attribute that an NFT has twice, as JSON manifests allow, gets a second column.
+ * The columns that at least one row of a manifest uses, in the order of the documentation. Columns of the same kind are
+ * in the order of the rows that use them first. An attribute that an NFT has twice, as JSON manifests allow, has a
+ * second column.
  */
 export class ManifestColumns {
   /** The column names of each group, with the maximum number of times that one row uses the name. */

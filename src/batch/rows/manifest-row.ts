@@ -37,8 +37,8 @@ export class RowNamer {
   readonly #ids = new HashTable()
   readonly #contents = new HashTable()
   /**
-   * Counts portable hashes that differ from the content. `#contents` counts the others, because a second table of all
-   * rows would use up to 25 MB.
+   * Counts the portable hashes that differ from the content hash. `#contents` counts the other hashes, because a second
+   * table of all rows would use up to 25 MB.
    */
   readonly #portables = new HashTable()
   readonly #pairs = new HashTable()
@@ -71,12 +71,12 @@ export class RowNamer {
     }
   }
 
-  /** Returns whether a row without a sender has this address, and no name, as its receiver. */
+  /** Returns whether any row without a sender has this address, instead of an ENS name, as its receiver. */
   hasReceiver(address: string): boolean {
     return this.#pairs.has(partiesOf({ receiver: address, sender: null }))
   }
 
-  /** Returns a row's number among rows with the same portable hash. `copy` is its number among equal rows. */
+  /** Returns a row's number among rows with the same portable hash. `copy` is the row's number among equal rows. */
   #copyOf(portable: string, content: string, copy: number): number {
     if (portable !== content) return (this.#contents.get(portable) ?? 0) + this.#portables.increment(portable)
     return copy + (this.#portables.get(portable) ?? 0)
@@ -89,8 +89,8 @@ export class RowNamer {
 }
 
 /**
- * Returns the hash of a copy of the row without ENS names: see `copyHash`. Returns null for a row without names,
- * because the hash is its own.
+ * Returns the `copyHash` of the row without its ENS names. Returns null for a row without ENS names, because its own
+ * `copyHash` is the same.
  */
 export const plainHash = (row: ManifestRow): string | null => (hasNames(row) ? copyHash(withoutNames(row)) : null)
 

@@ -10,8 +10,8 @@ import type { RowKey } from './row-key.ts'
 const DIGITS = 24
 
 /**
- * Returns the marker of a row: a text that is unique in the drop, the same in every command, and identifies the NFT.
- * Returns null if the run has no markers.
+ * Returns the marker of a row, which is a text that is unique in the drop, is the same in every command, and identifies
+ * the NFT. Returns null if the run has no markers.
  */
 export type MarkerOf = (key: RowKey) => { key: string; value: string } | null
 
@@ -36,7 +36,10 @@ export function checkMarkerKey(key: string | undefined): void {
   throw new GdnError('usage', `the marker key ${JSON.stringify(key)} ${problem}`, { place: { flag: '--marker-key' } })
 }
 
-/** Yields the rows of a manifest. Reports rows that already use the marker's key or have no room for it as problems. */
+/**
+ * Yields the rows of a manifest. Reports a problem for each row that already uses the marker's key or has no room for
+ * the marker.
+ */
 export function withRoomForMarker(items: Items, marker: string | undefined): Items {
   return marker === undefined ? items : checked(items, marker)
 }

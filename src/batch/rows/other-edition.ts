@@ -2,17 +2,20 @@ import { stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { SecondEdition } from '../types.ts'
 
-/** The file that `gdn art generate` writes beside the manifest. */
+/** The file that `gdn art generate` writes next to the manifest. */
 const EDITION_FILE = 'edition.json'
 
-/** Minimum number of edited rows that indicates another edition. Fewer rows are edits by hand. */
+/** Minimum number of edited rows that indicates another edition. Fewer edited rows count as manual edits. */
 const MIN_EDITED = 3
 
-/** Returns whether at least half of the sent rows have other content, which happens if an edition is drawn again. */
+/**
+ * Returns whether at least half of the sent rows have different content, which happens if an edition is generated
+ * again.
+ */
 export const seemsOtherEdition = ({ edited, sent }: { edited: number; sent: number }): boolean =>
   edited >= MIN_EDITED && edited * 2 >= sent
 
-/** Returns whether `gdn art generate` made a manifest. */
+/** Returns whether `gdn art generate` created a manifest. */
 export const isInEdition = async (manifest: string): Promise<boolean> =>
   (await stat(join(dirname(manifest), EDITION_FILE)).catch(() => null))?.isFile() === true
 

@@ -31,7 +31,7 @@ export const withTotal = (counts: RowCounts): RowCounts => ({
 })
 
 /**
- * Counts the rows of a run by status, including rows that were removed from its manifest after they were sent.
+ * Counts the rows of a run by status, including rows that were removed from the manifest after they were sent.
  *
  * @param live whether a process is sending, so that requests in flight don't count as unknown
  */

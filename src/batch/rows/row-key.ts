@@ -12,7 +12,7 @@ export function rowKey(id: string | null, content: string, copy = 1): RowKey {
   return copy === 1 ? `row:${content}` : `row:${content}#${copy}`
 }
 
-/** Returns the number of a copy among equal rows. */
+/** Returns the copy number of a row among equal rows. */
 export const copyOfKey = (key: RowKey): number => Number(key.split('#')[1] ?? 1)
 
 /** Returns the key of the nth copy of the same content. */
@@ -31,34 +31,34 @@ export function shownKey(key: RowKey): string {
   return key.slice(key.indexOf(':') + 1)
 }
 
-/** Returns the scope of a run's operations, if its rows may have the same keys as rows of another run. */
+/** Returns the scope for the operations of a run whose rows may have the same keys as rows of another run. */
 export const ownScope = (runId: string): string => `${runId}/`
 
 /**
- * Returns the scope of a drop's reference IDs. It is the drop's name, which is the same on every machine, or the random
- * scope of a second drop.
+ * Returns the scope of a drop's reference IDs. The scope is the drop's name, which is the same on every machine, or a
+ * random scope for a second drop.
  */
 export function referenceScope(run: { runName: string | null; manifest: string | null; order: string | null }): string {
   const { runName, manifest, order } = run
   if (order !== null) return JSON.stringify([ORDER, order])
-  // macOS may decompose the characters of file names.
+  // macOS may return file names with decomposed characters.
   return JSON.stringify(['name', (runName ?? basename(manifest ?? '')).normalize('NFC')])
 }
 
 const ORDER = 'order'
 
 /**
- * Returns whether other machines can find the NFTs of a drop by their reference IDs. They can't find those of a second
- * drop.
+ * Returns whether other machines can find the NFTs of a drop by their reference IDs. Other machines can't find the NFTs
+ * of a second drop.
  */
 export const isSharedScope = (scope: string): boolean => (JSON.parse(scope) as string[])[0] !== ORDER
 
 /**
- * Returns the reference ID of a row. The server mints at most one NFT for it, from any machine and regardless of how
- * rows are grouped into requests. The format of the ID never changes. If rows are ever read differently, the ID needs a
- * new version.
+ * Returns the reference ID of a row. The server mints at most one NFT for each reference ID, regardless of which
+ * machine sends the row and how rows are grouped into requests. The format of the ID never changes. If rows are ever
+ * read differently, the ID needs a new version.
  *
- * @param key the key of the row, or the hash that replaces it if the row has local files
+ * @param key the key of the row, or the key with its portable hash if that differs (see `RowRecord.reference`)
  */
 export function rowReferenceId(scope: string, key: RowKey): string {
   return `v1:${createHash('sha256')

@@ -10,16 +10,18 @@ type Metadata = ManifestRow['metadata']
 // second row counts as a copy of the first and is still sent, so no row is lost.
 const CONTENT_DIGITS = 20
 const NO_LIST = '-'
-/** Prefix of the length of a list of attributes with a typed trait. Each of its attributes has four parts. */
+/**
+ * Prefix of the length of an attribute list that contains a typed trait. Each attribute in such a list has four parts.
+ */
 const TYPED = 'typed:'
 
-/** Separates the parts of a row's text. The contract rejects text that contains it. */
+/** Separates the parts of a row's text. The API contract rejects text that contains the separator. */
 const SEPARATOR = '\0'
 
 /**
  * Returns a row as text, without its line and ID. Equal rows have equal texts, regardless of how the manifest spells
  * them, and different rows have different texts. All parts are concatenated, and each list is preceded by its length.
- * For a million rows, JSON took twice as long, and JSON of objects with sorted keys eight times.
+ * For a million rows, JSON took twice as long, and JSON of objects with sorted keys took eight times as long.
  */
 export function contentText(row: ManifestRow): string {
   return partiesOf(row) + nftText(row, extraKeys(row.metadata).sort())
@@ -29,12 +31,12 @@ type Parties = Pick<ManifestRow, 'receiver' | 'receiverName' | 'sender' | 'sende
 
 /**
  * Returns the receiver and sender of a row as text, which is equal for rows that can be in the same request. An ENS
- * name replaces its address, because the row stays the same if the name gets another address.
+ * name replaces its address, because the row stays the same if the name's address changes.
  */
 export const partiesOf = ({ receiver, receiverName, sender, senderName }: Parties): string =>
   (receiverName ?? addressKey(receiver)) + SEPARATOR + (senderName ?? addressKey(sender ?? ''))
 
-/** Separates an address and its ENS name in a stored text. Neither contains the separator. */
+/** Separates an address from its ENS name in a stored text. Neither can contain the separator. */
 const BEFORE_NAME = ' '
 
 const storedParty = (address: string, name: string | undefined): string =>
@@ -46,7 +48,7 @@ export function partyIn(text: string): { address: string; name: string | undefin
   return end === -1 ? { address: text, name: undefined } : { address: text.slice(0, end), name: text.slice(end + 1) }
 }
 
-/** Returns a row with the addresses of its ENS names in place of the names. */
+/** Returns a row in which addresses replace the ENS names. */
 export const withoutNames = (row: ManifestRow): ManifestRow => ({
   ...row,
   receiverName: undefined,
@@ -57,9 +59,9 @@ export const hasNames = ({ receiverName, senderName }: Parties): boolean =>
   receiverName !== undefined || senderName !== undefined
 
 /**
- * Returns a row's content text, stored text, and receiver with sender. The stored text keeps the addresses as the
- * manifest spells them, and the extra keys in the row's own order. Neither affects the identity of rows. It also keeps
- * the addresses of ENS names. `parties` are the receiver and sender as in the content text.
+ * Returns a row's content text, its stored text, and `parties`, which are the receiver and sender as in the content
+ * text. The stored text has the addresses as the manifest spells them, and the extra keys in the row's own order,
+ * although neither affects the identity of the row. The stored text also has the addresses of ENS names.
  */
 export function rowTexts(row: ManifestRow): { content: string; kept: string; parties: string } {
   const { receiver, receiverName, sender, senderName } = row
@@ -70,7 +72,7 @@ export function rowTexts(row: ManifestRow): { content: string; kept: string; par
   return { content: parties + (isSorted(own) ? nft : nftText(row, own.sort())), kept, parties }
 }
 
-/** Returns a short hash of a row's content: NFT, receiver, sender and file paths, but not line and ID. */
+/** Returns a short hash of a row's content: NFT, receiver, sender and file paths, but not the line and ID. */
 export function contentHash(row: ManifestRow): string {
   return hashOfText(contentText(row))
 }
@@ -127,7 +129,7 @@ function isSorted(names: readonly string[]): boolean {
   return true
 }
 
-/** Returns the text of a row after its addresses. */
+/** Returns the part of a row's text that follows the addresses. */
 function nftText({ metadata, localFiles }: ManifestRow, extras: readonly string[]): string {
   const { title, description, file_fields, attribute } = metadata
   let text = SEPARATOR + title + SEPARATOR + description + SEPARATOR + file_fields.length
@@ -151,7 +153,7 @@ export function splitRowText(body: Uint8Array | ArrayBuffer): string[] {
   return bytes.toString('utf8').split(SEPARATOR)
 }
 
-/** Returns a stored text (`before`) with the metadata or the receiver of another one (`row`). */
+/** Returns the stored text `before` with the metadata or the receiver of the stored text `row`. */
 export function mixedRow(before: Uint8Array, row: Uint8Array, part: 'metadata' | 'receiver'): Uint8Array {
   const [[owner = '', sender = '', ...nft], [receiver = '', , ...metadata]] = [splitRowText(before), splitRowText(row)]
   const mixed = part === 'metadata' ? [owner, sender, ...metadata] : [receiver, sender, ...nft]
@@ -161,7 +163,7 @@ export function mixedRow(before: Uint8Array, row: Uint8Array, part: 'metadata' |
 /**
  * Restores a row from the parts of its stored text.
  *
- * @throws RangeError if they are damaged
+ * @throws RangeError if the parts are damaged
  */
 export function rowOfParts(parts: readonly string[]): Parties & Pick<ManifestRow, 'metadata' | 'localFiles'> {
   let at = 0

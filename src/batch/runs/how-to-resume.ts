@@ -4,7 +4,7 @@ import { type Drop, isUnrevealed } from '../../state/drops.ts'
 type Resumable = Pick<Drop, 'name' | 'runName' | 'manifest' | 'reading' | 'contract' | 'blockchain'>
 
 /**
- * Returns the command that resumes a run with this number of unsent rows. For an unrevealed drop with unsent rows, it
+ * Returns the command that resumes a run with this number of unsent rows. For an unrevealed drop with unsent rows, that
  * is the mint command, because only the manifest has the metadata to recognize rows that were minted revealed.
  */
 export function howToResume(run: Resumable, pending: number): string {

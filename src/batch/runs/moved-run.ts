@@ -14,7 +14,7 @@ import { rowOfParts, rowTexts, splitRowText } from '../rows/row-text.ts'
 import type { BatchOptions } from '../types.ts'
 import { familyId } from './run-identity.ts'
 
-/** Returns the drops of this machine's runs in the collection of the options, newest first. */
+/** Returns this machine's drops in the collection that the options specify, newest first. */
 export function dropsIn(sql: Sql, { origin, backend, blockchain, contractAddress: contract }: BatchOptions): Drop[] {
   const collections = new Set(
     collectionNumbersOf(sql, { origin, backendId: backend?.id ?? null, blockchain, contract }),
@@ -28,18 +28,22 @@ const sharedScope = ({ runName, manifest }: Named): string => referenceScope({ r
 
 type Gone = Drop & { manifest: string }
 
-/** The newest drops of runs whose manifest no longer exists, and which may be runs of the given manifest. */
+/** The newest drops of the runs whose manifest no longer exists and may be the given manifest under an earlier path. */
 interface GoneRuns {
   /** Runs whose rows have the same reference IDs. Their manifests may have been moved. */
   moved: Gone[]
-  /** Other runs. Their manifests may have been renamed, or moved without the --run name with which they were minted. */
+  /**
+   * Other runs. Their manifests may have been renamed, or may have been minted with a --run name that this command
+   * lacks, and then moved.
+   */
   renamed: Gone[]
 }
 
 /**
- * Returns the runs of a collection whose manifest may be this one, or none if this run is known. Without --run, only
- * returns the runs whose paths have the longest common end with the new path. For example, `a/jan/drop.csv` may be the
- * former `jan/drop.csv`, but not `feb/drop.csv`.
+ * Returns the runs of a collection whose manifest no longer exists and may be the manifest in the options. Returns none
+ * if this machine already knows the run of the options. Without --run, returns only the runs whose manifest path has
+ * the longest suffix in common with the new path. For example, `a/jan/drop.csv` may be the former `jan/drop.csv`, but
+ * not `feb/drop.csv`.
  */
 function goneRuns(sql: Sql, options: BatchOptions): GoneRuns {
   const { manifestPath, runName = null } = options
@@ -62,7 +66,7 @@ function goneRuns(sql: Sql, options: BatchOptions): GoneRuns {
   return { moved: moved.filter((drop) => most.has(drop)), renamed: renamed.filter((drop) => most.has(drop)) }
 }
 
-/** Returns the drops whose paths have the longest common end with a path. */
+/** Returns the drops whose manifest path has the longest suffix in common with `path`. */
 function mostAlike<One extends Named>(path: string, drops: readonly One[]): One[] {
   const alike = drops.map(({ manifest }) => commonEnd(manifest ?? '', path))
   const most = Math.max(...alike)
@@ -70,10 +74,10 @@ function mostAlike<One extends Named>(path: string, drops: readonly One[]): One[
 }
 
 /**
- * Returns the family of a run, by its name or path. With `adopt`, it is the family of the run whose manifest was moved
- * here.
+ * Returns the family of a run, by the run's name or the manifest's path. With `adopt`, returns the family of the run
+ * whose manifest was moved to this path.
  *
- * @throws GdnError `usage` if the manifests of several runs may have been moved here
+ * @throws GdnError `usage` if the manifests of several runs may have been moved to this path
  */
 export function familyOf(sql: Sql, options: BatchOptions): string {
   const own = familyId(options)
@@ -99,16 +103,16 @@ export function familyOf(sql: Sql, options: BatchOptions): string {
 const nameOf = ({ runName, manifest }: Named): string => shellWord(runName ?? basename(manifest ?? ''))
 
 /**
- * Returns the newest drop of the run whose manifest was moved to this path. Its rows have the same reference IDs, and
- * its own manifest no longer exists. Of several such runs, returns the one whose path has the longest common end with
- * the new path, or all of them in case of a tie. Returns none if the new path belongs to a known run, or if another
- * run's path is more similar.
+ * Returns the newest drop of the run whose manifest was moved to this path. The rows of that run have the same
+ * reference IDs, and the run's recorded manifest no longer exists. Of several such runs, returns the run whose manifest
+ * path has the longest suffix in common with the new path, or all such runs in case of a tie. Returns none if the new
+ * path belongs to a known run, or if the path of a run with other reference IDs is more similar.
  */
 export const movedRuns = (sql: Sql, options: BatchOptions): Drop[] => goneRuns(sql, options).moved
 
 const MAX_RENAMED = 3
 
-/** Returns notes on the runs whose manifests may have been renamed to this one. */
+/** Returns notes on the runs whose manifests may have been renamed to this manifest. */
 export const notesOfRenamed = (sql: Sql, options: BatchOptions): string[] =>
   goneRuns(sql, options)
     .renamed.slice(0, MAX_RENAMED)
@@ -127,7 +131,7 @@ const wasMoved = (from: string, { manifestPath }: Pick<BatchOptions, 'manifestPa
 export const noteOfUnnamed = (nfts: number): string =>
   `The collection has ${count(nfts, 'NFT')} without a row in this manifest. If the manifest was renamed after its mint, add --run <former file name>`
 
-/** Returns the number of equal names at the end of two paths. */
+/** Returns the number of path segments that two paths have in common at the end. */
 function commonEnd(path: string, other: string): number {
   const names = path.split(sep).toReversed()
   const others = other.split(sep).toReversed()
@@ -136,8 +140,8 @@ function commonEnd(path: string, other: string): number {
 }
 
 /**
- * Returns the former path of a run's manifest if it was moved to the path in the options, or null. A run with a name
- * follows its manifest without `adopt`.
+ * Returns the former path of a run's manifest if the manifest was moved to the path in the options, or null. A run with
+ * a name follows its manifest without `adopt`.
  */
 export function movedFrom({ manifest, setId }: Drop, { adopt, manifestPath, runName }: BatchOptions): string | null {
   if ((adopt !== true && runName === undefined) || setId === null || manifest === null || manifestPath === null)
@@ -146,13 +150,13 @@ export function movedFrom({ manifest, setId }: Drop, { adopt, manifestPath, runN
 }
 
 /**
- * Stores the current path and name of the manifest in all drops of its run, so that later commands find the run. The
- * paths of local files that were moved with it also change, because no other record has their old folder.
+ * Stores the current path and name of the manifest in all drops of its run, so that later commands find the run. Also
+ * changes the paths of local files that were moved with the manifest, because no other record has their old folder.
  */
 export function moveRun(sql: Sql, from: string, options: BatchOptions): void {
   const { manifestPath, runName = null } = options
   const own = familyId(options)
-  // Remove drops without rows that a process left when it ended early.
+  // Remove drops without rows, which a process leaves behind if it ends early.
   if (own !== from) for (const { id, setId } of dropsOf(sql, own)) if (setId === null) deleteRun(sql, id)
   for (const drop of dropsOf(sql, from)) {
     if (manifestPath === null || drop.manifest === null) continue
@@ -182,7 +186,8 @@ export async function storeMove(options: BatchOptions): Promise<void> {
 }
 
 /**
- * Returns the hint on how to use a run with another name that has this manifest, or null if `other` isn't such a run.
+ * Returns the hint on how to use the run `other`, which has the same manifest and another name, or null if `other`
+ * isn't such a run.
  */
 export function howToGoOn(drop: Drop, other: Drop): string | null {
   const { manifest, runName } = drop
@@ -196,8 +201,8 @@ export function howToGoOn(drop: Drop, other: Drop): string | null {
 }
 
 /**
- * Returns the hint on how a run takes over the NFTs of another run whose manifest may be this one. If a third run is
- * more likely to have had this manifest, the hint is about that run.
+ * Returns the hint on how a run takes over the NFTs of another run whose manifest may be this run's manifest under an
+ * earlier path. If a third run is more likely to have had this manifest, the hint is about that run.
  *
  * @param all the runs of the collection
  * @returns null if both runs have the same file, or if one was read from standard input

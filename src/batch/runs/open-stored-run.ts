@@ -33,7 +33,7 @@ export async function leaseStoredRun(
   options: BatchOptions,
   timing: LockTiming = LOCK_TIMING,
 ): Promise<StoredRun> {
-  // An interrupted command still reads the run in order to report its status.
+  // An interrupted command still reads the run in order to report the run's status.
   const signal = options.signal?.aborted === true ? undefined : options.signal
   const note = `batch of ${describe(options)}`
   const mine = await thisProcess(note)
@@ -53,7 +53,7 @@ export async function lookAtStoredRun(state: StateReader, options: BatchOptions)
   return new StoredRun(state, withOptions(drop, options), null, movedFrom(drop, options))
 }
 
-/** Returns a drop of a run that a process has acquired; null if there is none. */
+/** Returns a drop of the run that a process has acquired, or null if there is none. */
 export const heldDrop = (sql: Sql, family: string): BusyRun | null =>
   dropsOf(sql, family)
     .map(({ id }) => leasedByOther(sql, id))
@@ -70,11 +70,11 @@ function takeOrSee(sql: Sql, options: BatchOptions, mine: LockHolder): { kind: '
     return { kind: 'taken', lease }
   }
   const drop = newDrop(sql, options, generation)
-  // Remove a run without rows that a process left when it ended early.
+  // Remove a run without rows, which a process leaves behind if it ends early.
   deleteRun(sql, drop.id)
   const { name } = runRef(options, generation)
-  // A new run has the same ID as a removed run of the same name. Its different fencing token keeps a suspended process
-  // that had acquired the removed run from writing to the new one.
+  // A new run has the same ID as a removed run of the same name. The different fencing token of the new run prevents a
+  // suspended process that had acquired the removed run from writing to the new run.
   const now = Date.now()
   const fence = now * FENCES_PER_MS + randomInt(FENCES_PER_MS)
   const lease = insertRun(sql, { id: drop.id, kind: 'manifest', name, note: mine.note, holder: mine, fence, now })
@@ -82,12 +82,15 @@ function takeOrSee(sql: Sql, options: BatchOptions, mine: LockHolder): { kind: '
   return { kind: 'taken', lease }
 }
 
-/** Returns the newest drop of the run. With `--again`, returns a new drop. */
+/**
+ * Returns the drop that the options select (by default, the newest drop of the run), and the generation of the next
+ * drop. `known` is null if a new drop is needed, as with `--again`.
+ */
 function wantedDrop(sql: Sql, options: BatchOptions): { known: Drop | null; generation: number } {
   const begun = dropsOf(sql, familyOf(sql, options)).filter(({ setId }) => setId !== null)
   const latest = begun.find(({ generation }) => generation === options.generation) ?? begun.at(-1) ?? null
   let generation = (latest?.generation ?? 0) + 1
-  // A run keeps its ID even if its manifest was moved away.
+  // Skip IDs that are in use, because a run keeps its ID even if its manifest was moved.
   while (readDrop(sql, runRef(options, generation).id)?.setId != null) generation++
   if (latest !== null && options.again !== true) {
     refuseOtherMarker(latest, options)
@@ -129,7 +132,7 @@ function newDrop(sql: Sql, options: BatchOptions, generation: number): NewDrop {
     dynamic: options.dynamic ?? false,
     again,
     marker: options.markerKey ?? null,
-    // With --again, this run and an earlier one may have live operations for the same row.
+    // With --again, this run and an earlier run may have live operations for the same row.
     scope: again ? ownScope(id) : '',
     referenceScope: isSecond ? referenceScope({ ...named, order: randomUUID() }) : shared,
     url: backend?.url ?? origin,
@@ -204,8 +207,8 @@ function refuseOtherKind({ dynamic, name }: Drop, options: BatchOptions): void {
 }
 
 /**
- * Refuses a manifest for a run of a list of receivers, and a list for a run of a manifest. Their rows have different
- * keys.
+ * Refuses a manifest for a run of a list of receivers, and a list for a run of a manifest. The rows of a list and of a
+ * manifest have different keys.
  */
 function refuseOtherSource(drop: Drop, { reading }: BatchOptions): void {
   if (reading === undefined || isOfList(drop) === isOfList({ reading })) return
@@ -217,8 +220,8 @@ function refuseOtherSource(drop: Drop, { reading }: BatchOptions): void {
 const OTHER_NAME = 'To start another run, use another --run <name>.'
 
 /**
- * Refuses a second run while rows of the first have no final outcome. Otherwise, repeating a command with `--again`,
- * for example after Ctrl-C, would mint the rows a third time.
+ * Refuses a second run while rows of the first run have no final outcome. Otherwise, repeating a command with
+ * `--again`, for example after Ctrl-C, would mint the rows a third time.
  */
 function refuseUnfinished(sql: Sql, drop: Drop): void {
   const open = openRows(countDrop(sql, drop, false))
@@ -230,8 +233,8 @@ function refuseUnfinished(sql: Sql, drop: Drop): void {
 }
 
 /**
- * Returns whether a run is finished. A run that was killed between its last outcome and its summary is not, because the
- * next command prints the summary.
+ * Returns whether a run is finished. A run that was killed between its last outcome and its summary isn't finished,
+ * because the next command prints the summary.
  */
 export const isFinished = ({ drop, counts }: StoredRun): boolean => drop.endedAt !== null && openRows(counts) === 0
 
@@ -251,7 +254,7 @@ export function refuseFinished(store: StoredRun, { keptAccepted, removed }: Mani
       drop.reading.shuffle === undefined ? 'To mint all rows of this manifest a second time, add --again.' : undefined,
     details: {
       ...{ run: drop.name, run_id: drop.id, deployed, failed, kept_accepted: keptAccepted, removed },
-      // Without a fingerprint, the number of files was too high to record them.
+      // Without a fingerprint, the local files weren't recorded, for example because there were too many.
       has_local_files: drop.localFiles.length > 0 || (drop.fingerprint === null && drop.manifest !== null),
     },
   })

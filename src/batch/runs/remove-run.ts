@@ -8,9 +8,9 @@ import { heldDrop } from './open-stored-run.ts'
 
 /**
  * Removes all stored data of a run. Only the newest drop of a run can be removed, because drops are numbered and a gap
- * would hide the later ones.
+ * would hide the later drops.
  *
- * @throws GdnError `run_busy` if a process works on the run, or if there is a later run
+ * @throws GdnError `run_busy` if a process is working on the run, or if the run has a later drop
  */
 export async function removeRun(run: Run, open: OpenState = {}): Promise<void> {
   const { stateDir, id, family, generation, name } = run

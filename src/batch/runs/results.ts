@@ -16,8 +16,8 @@ import type { ResultRow } from '../types.ts'
 export const ABSENT = 'absent: '
 export const UNDECIDED = 'undecided: '
 /**
- * Prefix of the error of a row that may be minted twice. The rest of the error is the reason, which ends with the ID of
- * the other NFT.
+ * Prefix of the error of a row that may have been minted twice. The rest of the error is the reason, which ends with
+ * the ID of the other NFT.
  */
 export const TWICE = 'possibly minted twice: '
 const LATE_NFT = `${TWICE}gdn found no NFT of its first request, but that request or another client minted the same metadata: `
@@ -29,14 +29,14 @@ const WAITING = 'waiting: '
 /** The reason why a row is undecided although the server accepted its request. */
 export const NOT_SHOWN = 'the server accepted the request, but returns no NFT with this metadata for it'
 
-/** Why a row is undecided if its NFT was deployed before the backend was restored. */
+/** The reason why a row is undecided if its NFT was deployed before the backend was restored. */
 export const NOT_KNOWN = 'its NFT was deployed, but the backend was restored from a backup and no longer has it'
 
 /** The reason why an adopted row is undecided after the backend was restored. Its NFT may have been deployed. */
 export const ADOPTED_NOT_KNOWN =
   'it was minted before this run, but the backend was restored from a backup and no longer has its NFT'
 
-/** The reason why a row is absent. */
+/** The reasons why a row counts as absent, by evidence. */
 export const ABSENCE = {
   later_rows: `${ABSENT}it is not in the collection, but rows that were sent later are`,
   time_alone: `${ABSENT}it is not in the collection after a wait, and no later row confirms this`,
@@ -61,12 +61,15 @@ export function resultsPage(
     const [receiver = '', , title = ''] = parts
     const shown = { key, line, title, receiver: partyIn(receiver).address, contract: drop.contract }
     const result = rowResult(row, shown, page.live)
-    // A spread would take 14 MB more for 200,000 rows, because V8 allocates a hidden class for each object.
+    // A spread would use 14 MB more for 200,000 rows, because V8 allocates a hidden class for each object.
     return { position, key, parts, result }
   })
 }
 
-/** Returns rows that were removed from the manifest after they were sent, with their text if it is in the state. */
+/**
+ * Returns the rows that were removed from the manifest after they were sent, with their stored text if the state has
+ * it.
+ */
 export function resultsOutside(
   sql: Sql,
   drop: Drop,

@@ -10,7 +10,7 @@ import type { StoredRun } from './stored-run.ts'
 
 export type Stop = NonNullable<BatchSummary['stopped']>
 
-/** State that sending, uploading and waiting share in one run: the database, the clock, and the stop signal. */
+/** The state of one run that sending, uploading and waiting share: the database, the clock, and the stop signal. */
 export class RunContext {
   readonly options: BatchOptions
   readonly client: BatchClient
@@ -31,7 +31,7 @@ export class RunContext {
   readonly #sleep: (ms: number, signal?: AbortSignal) => Promise<void>
   readonly #deps: Pick<BatchDeps, 'shortage' | 'sufficientLimit'>
   readonly #halt = new AbortController()
-  /** The reason why requests are paused; null if they aren't. */
+  /** The reason why requests are paused, or null if they aren't paused. */
   heldFor: string | null = null
   readonly #interrupt = () => {
     const reason: unknown = this.options.signal?.reason
@@ -49,7 +49,7 @@ export class RunContext {
     this.#deps = deps
     this.startedAt = this.now()
     // Outcomes that an earlier call left unknown became unknown before this call. Don't use their recorded times,
-    // because the wall clock may have been changed in between.
+    // because the wall clock may have been changed since then.
     this.unknownAt = this.startedAt
     this.newKey = deps.newKey ?? randomUUID
     this.emit = deps.onEvent ?? (() => {})
@@ -57,14 +57,14 @@ export class RunContext {
     if (options.signal?.aborted === true) this.#interrupt()
   }
 
-  /** Signal that is aborted when the run must stop. No further work is started then, and waiting ends. */
+  /** Signal that is aborted when the run must stop. After that, no further work is started, and all waiting ends. */
   get halt(): AbortSignal {
     return this.#halt.signal
   }
 
   /**
-   * Returns whether the server ensures that each further request takes effect only once, regardless of how often it is
-   * sent.
+   * Returns whether the server ensures that each further request takes effect only once, regardless of how often the
+   * request is sent.
    */
   get isHonored(): boolean {
     return this.client.supports('idempotency') === true || this.client.supports('references') === true
@@ -74,7 +74,7 @@ export class RunContext {
     return { client: this.client, signal: this.halt }
   }
 
-  /** Stops the run. If it is called again, the first reason is kept. */
+  /** Stops the run. Further calls don't replace the reason of the first call. */
   stop(error: GdnError): void {
     this.stopped ??= { code: error.code, message: error.message, hint: error.hint ?? null }
     this.#halt.abort(error)
@@ -111,7 +111,7 @@ export class RunContext {
       : `${reason}; --max-cost ${enough} or more is enough for all rows at the current fees`
   }
 
-  /** Waits for a time. Returns false if the run is stopped first. */
+  /** Waits for `ms` milliseconds. Returns false if the run is stopped first. */
   async pause(ms: number): Promise<boolean> {
     return (await this.#unlessHalted(this.#sleep(ms, this.halt).then(() => true))) ?? false
   }
@@ -122,8 +122,8 @@ export class RunContext {
   }
 
   /**
-   * Calls a function after a delay, unless the signal is aborted first. Unlike `pause`, it isn't affected when the run
-   * stops.
+   * Calls a function after a delay, unless the signal is aborted first. Unlike `pause`, the delay doesn't end when the
+   * run stops.
    */
   later(ms: number, signal: AbortSignal, act: () => void): void {
     this.#sleep(ms, signal).then(act, () => {})

@@ -25,7 +25,7 @@ export function familyId(identity: RunIdentity): string {
   return hash([origin, blockchain, contractAddress.toLowerCase(), ...named])
 }
 
-/** Returns the ID and name of a run: `drop-3f9a` for `drop.csv`. */
+/** Returns the ID and name of a run. For example, the name is `drop-3f9a` for `drop.csv`. */
 export function runRef(identity: RunIdentity, generation: number): RunRef {
   const id = hash([familyId(identity), generation])
   const path = identity.manifestPath ?? ''

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import nodePath, { type PlatformPath } from 'node:path'
 import { labelProblem } from '../../api/reference-id.ts'
 
-/** Functions that find the folder at which the path in a label begins. */
+/** Functions that find the root folder of the path in a label. */
 export interface LabelRoots {
   /** Returns whether a folder is the root of a Git repository. */
   isRepository(folder: string): boolean | Promise<boolean>
@@ -12,9 +12,9 @@ export interface LabelRoots {
 
 /**
  * Returns the label of a run's reference IDs: the run's name, or else the path of its manifest in the repository or
- * project. It is the same on every machine, but differs between manifests with the same file name. If the run's name is
- * the file name of its manifest, the label is also the path, because the run would have the same reference IDs without
- * the name.
+ * project. The label is the same on every machine, but differs between manifests with the same file name. If the run's
+ * name is the file name of its manifest, the label is also the path, because the run would have the same reference IDs
+ * without the name.
  *
  * @returns null if the run has no name and its manifest isn't in a repository or project
  */
@@ -38,9 +38,9 @@ export async function runLabel(
   return named
 }
 
-/** Returns a text as a label, or a hash of it if it is too long or not printable. */
+/** Returns a text as a label, or the hash of the text if the text is too long or not printable. */
 function labelText(text: string): string {
-  // macOS may decompose the characters of file names.
+  // macOS may return file names with decomposed characters.
   const label = text.toWellFormed().normalize('NFC')
   return labelProblem(label) === null ? label : `sha256:${createHash('sha256').update(label).digest('hex')}`
 }

@@ -17,7 +17,7 @@ import { rowOfParts, splitRowText } from '../rows/row-text.ts'
 import type { ResultRow, Run } from '../types.ts'
 import { resultsOutside, resultsPage, rowResult, unsentResult } from './results.ts'
 
-/** Number of changed rows that are read together. */
+/** Number of changed rows that are read at a time. */
 const PAGE = 100
 
 /** A row with its outcome. `row` is null if the row was removed from the manifest after it was sent. */
@@ -26,10 +26,14 @@ export interface RunRow {
   row: ManifestRow | null
   /** A removed row as it was last applied or sent. Null if the state doesn't have it. */
   removed: ManifestRow | null
-  /** The row that was drawn for a slot of a shuffled drop. The slot's NFT shows it. Null without an NFT or a draw. */
+  /**
+   * The row that was drawn for this slot of a shuffled drop, and that the slot's NFT shows. Null if there is no NFT or
+   * no draw.
+   */
   drawn: { key: string; line: number } | null
   /**
-   * Returns the metadata as sent, with URLs instead of local files. For an adopted row, local files have their paths.
+   * Returns the metadata as sent, with URLs instead of local files. For an adopted row, the metadata has the paths of
+   * local files.
    */
   sentMetadata(): Promise<Json | null>
 }
@@ -39,7 +43,7 @@ type Json = Readonly<Record<string, unknown>>
 /**
  * Yields results with their rows, in the manifest's order, even while a process works on the run.
  *
- * @param drawn the row that was drawn for each slot of a shuffled drop, from 1
+ * @param drawn the number, from 1, of the row that was drawn for each slot of a shuffled drop
  */
 export async function* runRows(run: Run, drawn?: Uint32Array): AsyncGenerator<RunRow> {
   for await (const page of runRowPages(run, { drawn })) yield* page
@@ -111,17 +115,17 @@ async function metadataOf(state: StateReader, drop: Drop, key: string): Promise<
   return (sentMetadata(sent.body)[sent.position] as Json | undefined) ?? null
 }
 
-/** The outcomes of a manifest's rows in a run that has sent some of them. */
+/** The outcomes of a manifest's rows in a run that has sent some of these rows. */
 export interface RunOutcomes {
   /**
    * Returns the outcome of a row. Must be called once for each row, in the manifest's order, because copies of a row
-   * differ only by their number.
+   * differ only in their copy number.
    */
   of(row: ManifestRow): Promise<ResultRow>
   close(): Promise<void>
 }
 
-/** Opens a run to look up rows of the current manifest. A row that the run doesn't have is pending. */
+/** Opens a run to look up the outcomes of rows in the current manifest. A row that the run doesn't have is pending. */
 export async function openOutcomes(run: Run): Promise<RunOutcomes> {
   const { state, drop } = await openDrop(run)
   const namer = new RowNamer()

@@ -60,7 +60,7 @@ async function reading<Value>(
   }
 }
 
-/** Returns the cost limit in wei that this machine stores for a run; null if there is none. */
+/** Returns the cost limit in wei that this machine stores for a run, or null if there is none. */
 export const keptMaxCost = async (stateDir: string, id: string): Promise<bigint | null> =>
   await reading(stateDir, null, async (state) => (await state.read((sql) => readDrop(sql, id)))?.maxCost ?? null)
 
@@ -96,8 +96,8 @@ export const isRevealedHere = async ({ stateDir, id }: Pick<Run, 'stateDir' | 'i
   )
 
 /**
- * Returns the generation of a manifest's latest unrevealed run if a later run with --again has minted exactly its rows;
- * undefined otherwise.
+ * Returns the generation of a manifest's latest unrevealed run if a later run with --again has exactly the same rows.
+ * Returns undefined otherwise.
  */
 export const repeatedGeneration = async (options: BatchOptions): Promise<number | undefined> =>
   await reading(options.stateDir, undefined, (state) =>
@@ -118,15 +118,16 @@ export async function listRuns(stateDir: string): Promise<Run[]> {
 }
 
 /**
- * Finds a run. The text is compared, in this order, with its ID, its name, the path of its manifest, the name given
- * with `--run`, its file name, or the beginning of its ID. Of several drops of one run, it returns the newest. If the
- * path is an existing file or belongs to a run of any server, a file name doesn't match, because a manifest of the same
- * name in another folder is a different one. The former file name of a renamed manifest counts as a file name.
+ * Finds the run that `wanted` identifies. Compares `wanted`, in this order, with the run's ID and name, the path of its
+ * manifest, its `--run` name, the manifest's file name, and the beginning of the run's ID. Of several drops of one run,
+ * returns the newest. If `wanted` is the path of an existing file or of the manifest of a run on any server, `wanted`
+ * isn't compared with file names, because a manifest with the same name in another folder is a different manifest. The
+ * former file name of a renamed manifest counts as a file name.
  *
  * @param server limits the search to runs of this server
  * @param collection limits the search to runs in this collection
  * @param contract selects one of several matching runs
- * @param cwd the base of a relative path; by default the working directory of the process
+ * @param cwd the base of a relative path. Default: the working directory of the process
  * @throws GdnError `not_found_locally` if no run matches or if several match. `details` lists the runs to choose from,
  *   if there are any
  */
@@ -184,8 +185,8 @@ export const isWithin = (run: Run, { server, collection }: Limits): boolean =>
   (collection === undefined || sameAddress(run.contractAddress, collection))
 
 /**
- * Throws if the path is an existing file or belongs to a run of any server. In these cases, the name must not match a
- * run with another path.
+ * Throws if the path is an existing file or belongs to a run of any server. In these cases, the file name must not
+ * match a run with another path.
  */
 async function refuseOtherPaths({
   wanted,
@@ -254,7 +255,7 @@ function hintIfRenamed(file: string, all: readonly Run[]): string {
   ].join('\n')
 }
 
-/** Returns the hint for a file with the same name as other runs or their manifests. */
+/** Returns the hint for a file that has the same name as other runs or their manifests. */
 function hintForFile(file: string, newest: Run, others: readonly Run[]): string {
   const mint = `gdn batch mint ${shellWord(file)}`
   const isMoved = others.some(isGone)
@@ -320,7 +321,7 @@ const hasFormerName = ({ runName, manifestPath }: Run): boolean =>
 const namesFile = (wanted: string, path: string): boolean =>
   wanted === basename(path) || wanted === basename(path, extname(path))
 
-/** Returns a run with its numbers of rows by status, even while a process works on it. */
+/** Returns a run with its row counts by status, even while a process is working on the run. */
 export async function runStatus({ stateDir, ...info }: Run): Promise<RunStatus> {
   const [status] = await runStatuses(stateDir, [{ ...info, stateDir }])
   return status ?? { ...info, counts: noCounts(), burned: 0 }

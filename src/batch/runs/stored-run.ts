@@ -19,9 +19,9 @@ interface Waiting {
 export class StoredRun {
   readonly state: StateReader
   drop: Drop
-  /** The number of rows by status. Updated when responses arrive. */
+  /** The row counts by status. They are updated when responses arrive. */
   counts: RowCounts = noCounts()
-  /** The earlier path of the manifest if it was moved, or null. */
+  /** The earlier path of the manifest if the manifest was moved, or null. */
   readonly movedFrom: string | null
   readonly #run: LeasedRun | null
   #waiting: Waiting[] = []
@@ -44,7 +44,7 @@ export class StoredRun {
   }
 
   /**
-   * Runs `work` in a write transaction of the run. Writes that are requested in one turn of the event loop share a
+   * Runs `work` in a write transaction of the run. Writes that are requested in the same turn of the event loop share a
    * transaction.
    *
    * @throws GdnError `run_busy` if another process has taken over the run, `data_dir`
@@ -71,8 +71,8 @@ export class StoredRun {
   }
 
   /**
-   * Returns the numbers of the run's collection in the state. It has one for each server address under which it is
-   * known.
+   * Returns the numbers of the run's collection in the state. A collection has one number for each server address under
+   * which it is known.
    */
   collections(sql: Sql): number[] {
     const { origin, backend, blockchain, contract } = this.drop
@@ -107,7 +107,7 @@ export class StoredRun {
   }
 
   async #drain(): Promise<void> {
-    // Wait, so that writes that are requested later in this turn join the transaction.
+    // Wait, so that writes that are requested later in the same turn of the event loop join the transaction.
     await Promise.resolve()
     while (this.#waiting.length > 0) {
       const batch = this.#waiting
@@ -125,7 +125,7 @@ export class StoredRun {
         })
         for (const [index, { resolve }] of batch.entries()) resolve(results[index] as never)
       } catch (error) {
-        // Repeat the other writes without the failed one, so that the failed one can't prevent a response from being
+        // Repeat the other writes without the failed one, so that a failed write can't prevent a response from being
         // recorded.
         const others = failed === null ? [] : batch.filter((one) => one !== failed)
         this.#waiting = [...others, ...this.#waiting]

@@ -5,8 +5,9 @@ import { ABSENT, TWICE, UNDECIDED } from './results.ts'
 import type { Stop } from './run-context.ts'
 
 /**
- * Returns the exit code of a run. An interruption has its own code. Otherwise, unknown outcomes (9) come first, so that
- * they aren't overlooked. Then come the reason why the run stopped, pending rows (8) and failed rows (7).
+ * Returns the exit code of a run. An interruption has its own code. Otherwise, unknown outcomes (9) take precedence, so
+ * that they aren't overlooked. They are followed by the reason why the run stopped, pending rows (8) and failed rows
+ * (7).
  */
 export function exitCodeOf(counts: RowCounts, twice: number, stopped: Stop | null, waited: boolean): ExitCode {
   if (stopped?.code === 'interrupted') return EXIT.sigint

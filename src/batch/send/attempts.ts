@@ -23,9 +23,9 @@ import type { RunContext } from '../runs/run-context.ts'
 import { isBeyondSupply, rowsThatFit } from '../supply.ts'
 
 /**
- * The outcome of an attempt. If it was accepted, `created` has the IDs of its NFTs. `isBeyondSupply` is whether the
- * request exceeded the maximum supply. In that case, `fits` is the number of rows that the server would accept.
- * `isSealed` is whether the shuffled drop of the rows is sealed.
+ * The outcome of an attempt. If the request was accepted, `created` has the IDs of its NFTs. `isBeyondSupply` is true
+ * if the request exceeded the maximum supply. If the server would accept some of the rows, `fits` is their number.
+ * `isSealed` is true if the shuffled drop of the rows is sealed.
  */
 export type AttemptResult = ClassifiedAttempt<string[]> & {
   isBeyondSupply?: boolean
@@ -35,13 +35,13 @@ export type AttemptResult = ClassifiedAttempt<string[]> & {
 
 /** A request to send. Every attempt sends the same bytes. */
 export interface Job {
-  /** Whether the server honors the request's key; see `RowRequest`. */
+  /** The ID of the request in the database. `n` is the number of the request in the run. */
   id: number
   n: number
   endpoint: MintEndpoint
   key: string
   body: string
-  /** See `RowRequest`. */
+  /** Whether the server honors the request's key. See `RowRequest`. */
   honorsKey: boolean | null
   rows: number
 }
@@ -57,11 +57,11 @@ const isOfSealedDrop = (sent: Sent): boolean =>
  */
 const GRACE_MS = 5_000
 
-/** Makes single attempts to send requests, and classifies and records their results. */
+/** Makes individual attempts to send requests, and classifies and records the results. */
 export class Attempts {
   count = 0
   readonly #context: RunContext
-  /** IDs from responses that aren't stored in the database yet. */
+  /** NFT IDs from responses whose outcomes aren't stored in the database yet. */
   readonly #given = new Set<string>()
 
   constructor(context: RunContext) {
@@ -96,8 +96,8 @@ export class Attempts {
   }
 
   /**
-   * Marks a refused request as without effect if some of its rows fit into the maximum supply. Does the same if its
-   * shuffled drop is sealed, which stops the run.
+   * Changes the outcome of a refused request to `no_effect` if some of its rows fit into the maximum supply, or if its
+   * shuffled drop is sealed. A sealed drop stops the run.
    */
   async #fit({ rows }: Job, result: Sent, verdict: AttemptResult): Promise<AttemptResult> {
     if (verdict.outcome !== 'refused') return verdict
@@ -113,9 +113,9 @@ export class Attempts {
   }
 
   /**
-   * Resolves a request whose repetition was refused because of the maximum supply, or the seal of its drop. The server
-   * accepts a request as a whole or not at all, so it has accepted no row for whose reference ID it has no NFT. Returns
-   * false if that isn't certain.
+   * Resolves a request whose repetition was refused because of the maximum supply, or because its drop is sealed. The
+   * server accepts a request as a whole or not at all, so a row whose reference ID has no NFT on the server was not
+   * accepted. Returns false if the outcome isn't certain.
    */
   async settleRefused(job: Job, verdict: AttemptResult & { message: string }): Promise<boolean> {
     const { client, store, options, halt: signal } = this.#context
@@ -140,14 +140,14 @@ export class Attempts {
     return true
   }
 
-  /** Makes the outcome unknown if a response has the ID of an NFT that existed before. */
+  /** Changes the outcome to `unknown` if the response has the ID of an NFT that already existed. */
   async #distrust({ id, body }: Job, verdict: AttemptResult): Promise<AttemptResult> {
     if (verdict.outcome !== 'accepted') return verdict
     const { store } = this.#context
     const inFlight = verdict.created.find((id) => this.#given.has(id))
     const { collectionId, listedAt } = store.drop
-    // A row with a reference ID may already exist, because another machine created it, or because it failed and its
-    // reference ID isn't free.
+    // The NFT of a row with a reference ID may already exist, because another machine created it, or because the NFT
+    // failed and its reference ID can't be reused.
     const before = referencesOf(body).length > 0 ? { listedAt: null, named: id } : { listedAt, named: null }
     const again = inFlight ?? (await store.read((sql) => notNew(sql, collectionId, verdict.created, before)))
     if (again === null) {
@@ -194,7 +194,7 @@ export class Attempts {
     this.#context.emitRows()
   }
 
-  /** Removes the record of a request that had no effect and isn't sent again unchanged. */
+  /** Removes the record of a request that had no effect and won't be sent again unchanged. */
   async forget({ id, rows }: Job, verdict: NoEffectAttempt & Pick<AttemptResult, 'fits'>): Promise<void> {
     const { cause, message, fits } = verdict
     const { store, emit } = this.#context
@@ -210,7 +210,7 @@ export class Attempts {
   }
 }
 
-/** Returns the number of rows per request after a larger request was rejected. */
+/** Returns the number of rows per request after a request with `rows` rows was rejected as too large. */
 const halfOf = (rows: number): number => Math.max(1, Math.floor(rows / 2))
 
 /** Classifies the result of an attempt with this number of rows. If a single row is too large, it counts as refused. */
@@ -226,7 +226,7 @@ export async function verdictOf(result: Sent, rows: number): Promise<AttemptResu
 
 const accepted = z.looseObject({ nfts: z.array(z.looseObject({ nft_gdn_ids: z.string().min(1) })) })
 
-/** Reads only the IDs of a response. The contract's schema would also parse each NFT. */
+/** Reads only the IDs in a response. The schema of the API contract would also parse each NFT. */
 function readIds(status: number, json: unknown, rows: number): { created: string[] } | { message: string } {
   const parsed = accepted.safeParse(withNfts(json))
   if (!parsed.success) return { message: `the server returned ${status} without a list of IDs` }

@@ -3,7 +3,10 @@ import type { Now } from '../../core/time.ts'
 import { MAX_IN_DOUBT, mayRetry, type Retries, waitBefore } from '../../operations/retries.ts'
 import type { RequestPlan } from '../request-plan.ts'
 
-/** Rows of a planned request that are sent together: all rows, or a part if the server rejects that many. */
+/**
+ * The rows of a planned request that are sent together: all rows, or only some of them if the server rejects requests
+ * with that many rows.
+ */
 export interface RequestPart {
   request: number
   from: number
@@ -25,7 +28,7 @@ export class RequestQueue {
     return this.#first.length > 0 || this.#next < this.#plan.requests
   }
 
-  /** Returns the next part, with at most this number of rows. */
+  /** Returns the next part, with at most `most` rows. */
   take(most: number): RequestPart {
     const request = this.#next
     const part = this.#first.shift() ?? { request, from: 0, size: this.#plan.rowsOf(this.#next++).length }
@@ -37,7 +40,7 @@ export class RequestQueue {
   /**
    * Puts a part back at the front, and joins it with the next part of the same request if that part isn't sent yet.
    *
-   * @param fits number of rows of the part to send first, and separately
+   * @param fits number of rows of the part to send first, in a separate request
    */
   putBack(part: RequestPart, fits = 0): void {
     const rest = { ...part, from: part.from + fits, size: part.size - fits }
@@ -53,11 +56,14 @@ export class RequestQueue {
 export interface Repetition {
   id: number
   attempts: number
-  /** Time when the server was last known to work on the request. */
+  /** Time when the server was last known to be working on the request. */
   since: number
 }
 
-/** Schedules requests with an unknown outcome, if the server ensures that a repetition takes effect only once. */
+/**
+ * Schedules the repetitions of requests with an unknown outcome. The server must ensure that a repetition takes effect
+ * only once.
+ */
 export class Repetitions {
   readonly #now: Now
   readonly #retries: Retries
@@ -72,7 +78,7 @@ export class Repetitions {
     return this.#waiting.length === 0
   }
 
-  /** Milliseconds until the next request is due, at least 1. */
+  /** Milliseconds until the next request is due, but at least 1. */
   get waitMs(): number {
     return Math.max(1, Math.min(...this.#waiting.map(({ notBefore }) => notBefore)) - this.#now())
   }
@@ -84,7 +90,10 @@ export class Repetitions {
     return due
   }
 
-  /** Schedules a request, unless it has been repeated for long enough. Returns the milliseconds until it is due. */
+  /**
+   * Schedules a request, unless it has already been repeated for the maximum time or number of attempts. Returns the
+   * milliseconds until the request is due.
+   */
   add({ id, attempts, since = this.#now() }: Omit<Repetition, 'since'> & { since?: number }): number {
     const now = this.#now()
     const ms = attempts === 0 ? 0 : waitBefore(this.#retries, UNKNOWN, attempts)

@@ -21,7 +21,7 @@ import type { BatchClient, BatchOptions, PlannedMint, PlannedMints } from '../ty
 import type { RequestPart } from './request-queue.ts'
 import { resentRows } from './resendable.ts'
 
-/** Returns the URL of an uploaded file by its local path. */
+/** Returns the URL of an uploaded file for the file's local path. */
 export type FileUrlOf = (path: string) => string
 
 /** Returns the metadata to send, with URLs instead of local files. The order of file fields stays the same. */
@@ -177,7 +177,7 @@ async function* eachMint(store: StoredRun, rows: RowsIn, plan: RequestPlan): Asy
 }
 
 /**
- * Refuses stored rows with typed traits if the server no longer supports these.
+ * Refuses stored rows with typed traits, because the server no longer supports typed traits.
  *
  * @throws GdnError `refused`
  */
@@ -190,7 +190,7 @@ function refuseTyped(rows: readonly ManifestRow[]): void {
 
 /**
  * Throws if the rows of a request have different addresses. Rows are grouped by hashes of their addresses, so this
- * compares the addresses themselves.
+ * function compares the addresses themselves.
  */
 function refuseMixedAddresses(rows: readonly ManifestRow[]): void {
   const pairs = new Set(

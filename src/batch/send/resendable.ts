@@ -8,8 +8,8 @@ import type { StoredRun } from '../runs/stored-run.ts'
 import type { BatchClient } from '../types.ts'
 
 /**
- * Returns the requests that a repetition may resolve: they have reference IDs or a key that the server honored, the
- * outcome of all their rows is unknown, and the backend was not restored after they were sent.
+ * Returns the requests that a repetition may resolve. Such a request has reference IDs or a key that the server
+ * honored, the outcome of all its rows is unknown, and the backend was not restored after the request was sent.
  *
  * @param state the state of the rows. After an interruption, rows are `sent` until a process acquires the run
  */
@@ -33,8 +33,8 @@ export interface ResentRow {
 }
 
 /**
- * Yields the rows of the requests that the run repeats because their outcome is unknown. Their metadata is that of the
- * stored bytes, without markers.
+ * Yields the rows of the requests that the run repeats because their outcome is unknown. The metadata comes from the
+ * stored bytes of the requests, without markers.
  *
  * @param client null if it isn't known whether the server supports repetitions
  */

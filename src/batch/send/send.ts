@@ -16,10 +16,11 @@ import { resendable } from './resendable.ts'
 import { ServerHealth } from './server-health.ts'
 
 /**
- * Sends the rows of a plan, a few requests at a time. Every request is committed before its first byte is sent, so a
- * restart knows which outcomes are unknown.
+ * Sends the rows of a plan, a few requests at a time. Every request is committed before its first byte is sent, so gdn
+ * knows after a restart which outcomes are unknown.
  *
- * Several workers, or one if the order of rows matters, each start the next job until none is left:
+ * Several workers, or one worker if the order of rows matters, repeatedly start the next of these jobs until none is
+ * left:
  *
  * 1. A request with an unknown outcome whose repetition is due: `#sendAgain` sends the stored bytes again, but only if
  *    the server creates at most one NFT for each reference ID, or honors the request's key.
@@ -30,13 +31,17 @@ import { ServerHealth } from './server-health.ts'
  * An attempt has one of these outcomes:
  *
  * - `accepted`: the rows are recorded as accepted.
- * - `no_effect`: the same bytes are sent again if a retry can help. Otherwise, the run is stopped, because other
- *   requests would fail as well. A request that is too large goes back to the plan in smaller parts.
- * - `unknown`: the request waits for its repetition. If it can't be repeated, reconciling resolves it later.
+ * - `refused`: the rows are recorded as failed.
+ * - `no_effect`: if a retry can help, the same bytes are sent again. Otherwise, the run is stopped, because other
+ *   requests would fail as well. The rows of a request that is too large go back to the queue, and are sent in smaller
+ *   requests.
+ * - `unknown`: the request waits for its repetition. If the request can't be repeated, reconciling resolves its rows
+ *   later.
  *
  * For example, the rows A, B and C are sent in one request each. A is accepted. The connection breaks while B is sent,
- * so its outcome is unknown, and the request waits with its key. C gets 429, which has no effect, so it is sent again
- * after a pause. Then the bytes of B are sent again, and the server returns the NFT that the first attempt created.
+ * so the outcome of B is unknown, and its request waits with its key. C gets 429, which has no effect, so it is sent
+ * again after a pause. Then the bytes of B are sent again, and the server returns the NFT that the first attempt
+ * created.
  */
 export class Sender {
   #requests = 0
@@ -95,7 +100,7 @@ export class Sender {
     while (!halt.aborted) {
       const due = this.#repetitions.takeDue()
       if (due !== undefined) return () => this.#sendAgain(due)
-      // While the server is unreachable, the repetitions suffice to detect its recovery.
+      // While the server is unreachable, the repetitions are sufficient to detect its recovery.
       const blocked = !this.#repetitions.isEmpty && (store.drop.inOrder || this.#health.isFailing)
       if (this.#queue.hasMore && !blocked) {
         if (this.#health.isSuspicious) return () => this.#tryOne()
@@ -142,7 +147,7 @@ export class Sender {
     if (verdict.outcome === 'unknown') this.#afterUnknown(job, verdict)
     if (verdict.outcome !== 'no_effect') return
     await this.#attempts.forget(job, verdict)
-    // The server rejects requests with this many rows, so they are sent in smaller requests.
+    // The server rejects requests with this many rows, so send the rows in smaller requests.
     if (verdict.cause === 'too_large') this.#queue.putBack(part, verdict.fits)
   }
 
@@ -163,8 +168,8 @@ export class Sender {
   }
 
   /**
-   * Repeats the stored bytes of a request with an unknown outcome. Only success changes the recorded outcome, or a
-   * refusal because of the maximum supply or the seal of a drop.
+   * Sends the stored bytes of a request with an unknown outcome again. The recorded outcome changes only if the request
+   * is accepted, or if it is refused because of the maximum supply or a sealed drop.
    */
   async #sendAgain(repetition: Repetition): Promise<void> {
     const context = this.#context
@@ -193,8 +198,8 @@ export class Sender {
     if (!isOpen) return void context.notResolved.add(id)
     const isHeld = verdict.cause === 'rate_limited' || verdict.cause === 'not_ready'
     if (isHeld) await this.#hold(endpoint, verdict, attempts)
-    // Both "busy" and 429 are responses, so the server is reachable. "Busy" means that the first attempt is still in
-    // progress.
+    // A 429, `not_ready` or "busy" response shows that the server is reachable. "Busy" means that the first attempt is
+    // still in progress.
     const isAlive = isHeld || (verdict.outcome === 'unknown' && verdict.busy)
     this.#repetitions.add({ ...repetition, attempts, since: isAlive ? context.now() : repetition.since })
   }
@@ -219,7 +224,8 @@ export class Sender {
     const { emit, pacer } = this.#context
     const { cause } = attempt
     const ms = Math.max(1, waitBefore(this.#retries, attempt, attempts))
-    // With `not_ready`, the backend's operator must act, and other commands must be able to report this at once.
+    // With `not_ready`, the backend's operator must act. Other commands aren't paused, so that they can report this
+    // immediately.
     if (isForNow(cause) && cause !== 'not_ready') pacer.hold(endpoint, ms)
     const message = isForNow(cause) ? await this.#context.whyHeld(cause, attempt.message) : attempt.message
     this.#context.heldFor = message

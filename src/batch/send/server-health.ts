@@ -5,9 +5,9 @@ import type { RunContext } from '../runs/run-context.ts'
 import type { AttemptResult } from './attempts.ts'
 
 /**
- * Number of consecutive unknown outcomes after which the problem isn't a single request, and further requests would
- * make more rows unknown. gdn then sends nothing until the server responds to a query. Afterwards, it sends a single
- * row first.
+ * Number of consecutive unknown outcomes after which gdn assumes that the server has a problem, and that further
+ * requests would make more rows unknown. Unless requests can be repeated safely, gdn then sends nothing until the
+ * server responds to a query, and starts again with a single row.
  */
 const SUSPICIOUS_IN_A_ROW = 3
 /** Number of consecutive unknown outcomes after which the run stops, even if the server responds to queries. */
@@ -16,7 +16,7 @@ const MAX_UNKNOWN_IN_A_ROW = 10
 const RESPONSES: ReadonlySet<string> = new Set(['refused', 'unauthorized', 'forbidden', 'rate_limited'])
 const NOBODY = '00000000-0000-0000-0000-000000000000'
 
-/** Determines from the outcomes of requests whether the server works, and waits until it does. */
+/** Determines from the outcomes of requests whether the server works normally, and waits until it does. */
 export class ServerHealth {
   readonly #context: RunContext
   readonly #retries: Retries
@@ -36,7 +36,7 @@ export class ServerHealth {
     return this.isFailing && !this.#context.isHonored
   }
 
-  /** Records an outcome. Stops the run after too many unknown ones. */
+  /** Records an outcome. Stops the run after too many consecutive unknown outcomes. */
   note({ outcome, status }: Pick<AttemptResult, 'outcome' | 'status'>): void {
     if (outcome === 'unknown') this.#unknownInARow++
     else if (status !== null) this.#unknownInARow = 0

@@ -23,8 +23,8 @@ interface PollGroup {
 }
 
 /**
- * Polls all accepted rows until each is deployed or failed, the time is up, or the run is stopped. It compares each
- * row's record with its request before it reports the row.
+ * Polls all accepted rows until each is deployed or failed, the time is up, or the run is stopped. Compares each row's
+ * record with the row's request before reporting the row.
  */
 export class StatusPoller {
   readonly #context: RunContext
@@ -32,11 +32,11 @@ export class StatusPoller {
   /** Requests whose NFTs are all assigned to the right rows. */
   readonly #checked = new Set<number>()
 
-  /** The reason why the server hasn't minted accepted rows yet; null if unknown. */
+  /** The reason why the server hasn't minted accepted rows yet, or null if it is unknown. */
   waitsFor: string | null = null
   /** The `pending_reason` of the first accepted row that has one. */
   #pendingReason: string | null = null
-  /** The reason why the last poll got no response; null if it got one. */
+  /** The reason why the last poll got no response, or null if it got a response. */
   #noResponse: string | null = null
   #aside: Promise<void> | null = null
   #asideAt: number
@@ -81,8 +81,8 @@ export class StatusPoller {
   }
 
   /**
-   * Polls the oldest rows from time to time while others are being sent. The caller needn't await it. Errors are
-   * ignored, because the rows are polled again later.
+   * Polls the oldest rows from time to time while other rows are being sent. The caller needn't await the result.
+   * Errors are ignored, because the rows are polled again later.
    */
   pollAside(): Promise<void> {
     const { now, halt } = this.#context
@@ -106,8 +106,8 @@ export class StatusPoller {
   /**
    * Polls accepted rows.
    *
-   * @param goesOn called after each response with whether all its rows are deployed or failed; returns whether to
-   *   continue
+   * @param goesOn called after each response, with whether all rows in the response are deployed or failed. Returns
+   *   whether to continue
    */
   async #poll(goesOn: (ended: boolean) => boolean, aside = false): Promise<void> {
     for await (const group of this.#groups()) {
@@ -121,7 +121,9 @@ export class StatusPoller {
     }
   }
 
-  /** Yields requests with accepted rows that aren't deployed or failed. It groups as many NFTs as one call allows. */
+  /**
+   * Yields requests with accepted rows that aren't deployed or failed. Each group has as many NFTs as one call allows.
+   */
   async *#groups(): AsyncGenerator<PollGroup> {
     const { store } = this.#context
     let group: PollGroup = { requests: [], size: 0 }
@@ -161,7 +163,7 @@ export class StatusPoller {
     }
   }
 
-  /** Records the outcomes of a request's rows. Returns whether all of them are deployed or failed. */
+  /** Records the outcomes of a request's rows. Returns whether all these rows are deployed or failed. */
   async #settle(request: RowRequest, rows: SentRow[], found: ReadonlyMap<string, NftRecord>): Promise<boolean> {
     const { store } = this.#context
     const checked = this.#checked.has(request.id) ? rows : await this.#check(request, rows, found)
@@ -204,7 +206,8 @@ export class StatusPoller {
     const seen = withNfts.map(({ nftGdnId }, index): SeenRecord => {
       const record = found.get(nftGdnId ?? '')
       if (record === undefined) return null
-      // An updated NFT has different metadata. Only gdn backends support updates, and they keep the order.
+      // An updated NFT has different metadata. Only gdn backends support updates, and they return IDs in the order of
+      // the rows.
       const isUpdated = (record.revision ?? 0) > 0
       const metadata = isUpdated ? sent[index] : identityOf(record.request_metadata, this.#markerKey)
       return { id: record.nft_gdn_id, metadata }

@@ -10,17 +10,15 @@ import type { RunContext } from '../runs/run-context.ts'
 import type { FileUrlOf } from './request.ts'
 
 const ROWS_PER_READ = 1_000
-/**
- * Number of unrecorded uploads at which they are recorded. They are also recorded this time in milliseconds after the
- * first one.
- */
+/** Number of unrecorded uploads at which they are recorded immediately. */
 const MAX_UNRECORDED = 100
+/** Minimum time in milliseconds between two recordings, unless `MAX_UNRECORDED` is reached. */
 const RECORD_EVERY_MS = 200
 
 /**
  * Uploads the local files of the rows to be sent, before any row is sent. Therefore, if the server rejects a file,
- * nothing is minted yet. Several files are uploaded at a time, and equal files only once. After a failure, no further
- * upload begins, but uploads in flight finish so that their URLs are stored.
+ * nothing has been minted yet. Several files are uploaded at a time, and files with the same content only once. After a
+ * failure, no further upload begins, but uploads in flight finish so that their URLs are stored.
  *
  * @returns a function from path to URL, or null if the run was stopped
  */
@@ -73,7 +71,7 @@ export async function uploadFiles(
 
 /**
  * Records uploads, several in one transaction, because each transaction waits for the disk. If the process is killed
- * before they are recorded, these files are uploaded again.
+ * before uploads are recorded, their files are uploaded again.
  */
 class UploadRecorder {
   readonly #store: RunContext['store']
@@ -101,7 +99,9 @@ class UploadRecorder {
   }
 }
 
-/** Returns the URL of a file. Uploads the file unless the same content is uploaded or in flight already. */
+/**
+ * Returns the URL of a file. Uploads the file unless the same content has already been uploaded or is being uploaded.
+ */
 async function uploadOnce(
   { client, halt }: Pick<RunContext, 'client' | 'halt'>,
   { uploads, recorder }: { uploads: Map<string, Promise<string>>; recorder: UploadRecorder },
