@@ -12,12 +12,13 @@ export interface SavedAddress {
 export const savedAddresses = (sql: Pick<Sql, 'all'>): SavedAddress[] =>
   sql.all('SELECT name, address, created_at FROM addresses ORDER BY name')
 
-/** Returns the saved address with a name; null if there is none. */
+/** Returns the address saved under `name`; null if there is none. */
 export const savedAddress = (sql: Sql, name: string): string | null =>
   sql.get<SavedAddress>('SELECT address FROM addresses WHERE name = ?', name)?.address ?? null
 
 /**
- * Saves an address. If the name is in use, saves nothing and returns the address that has it. Otherwise, returns null.
+ * Saves an address under a name and returns null. If the name is already in use, saves nothing and returns the address
+ * saved under it.
  */
 export function enterAddress(sql: Sql, { name, address, created_at }: SavedAddress): string | null {
   const taken = savedAddress(sql, name)
@@ -30,7 +31,7 @@ export const renameAddress = (sql: Sql, from: string, to: string): void => {
   sql.run('UPDATE addresses SET name = ? WHERE name = ?', to, from)
 }
 
-/** Deletes a saved address and returns it; null if the name doesn't exist. */
+/** Deletes the address saved under `name` and returns it; null if there is none. */
 export function deleteAddress(sql: Sql, name: string): string | null {
   return sql.get<SavedAddress>('DELETE FROM addresses WHERE name = ? RETURNING address', name)?.address ?? null
 }

@@ -9,7 +9,10 @@ import { createTables } from './temporary-tables.ts'
 const CLAIMED = `o.released_at IS NULL AND (o.state IN ('planned', 'intended', 'sent', 'unknown', 'accepted', 'deployed')
   OR o.retried_by IS NOT NULL)`
 
-/** Stores the rows at these positions as the rows that a run would send. Returns whether any has an ENS name. */
+/**
+ * Stores the rows at these positions in `temp.checked` as the rows that a run would send. Returns whether any of these
+ * rows has an ENS name.
+ */
 export function enterChecked(sql: Sql, rows: RowsIn, positions: readonly number[]): boolean {
   createTables(sql, 'checked')
   sql.run(
@@ -21,7 +24,7 @@ export function enterChecked(sql: Sql, rows: RowsIn, positions: readonly number[
   return sql.get('SELECT 1 FROM temp.checked WHERE plain IS NOT NULL LIMIT 1') !== undefined
 }
 
-/** A row that two runs have. */
+/** A row that two runs share. */
 export interface SharedRow {
   key: string
   line: number
@@ -31,16 +34,18 @@ export interface SharedRow {
   otherKey: string
   otherPortable: string
   otherBody: Uint8Array | null
-  /** Whether the rows differ only in whether they have an ENS name or its address. */
+  /**
+   * 1 if the rows differ only by an ENS name in place of its address, or by two names of the same address; otherwise 0.
+   */
   isSameAddress: number
 }
 
 /**
- * Returns the rows stored by `enterChecked` that another run has. Rows with the same key come first, then rows with the
- * same content and a different key, then rows that differ only in an ENS name and its address.
+ * Returns the rows stored by `enterChecked` that another run also has. Rows with the same key come first, then rows
+ * with the same content and a different key, then rows that differ only by an ENS name in place of its address.
  *
  * @param which.hasNames whether the stored rows have ENS names
- * @param which.areLists whether both runs have lists of receivers
+ * @param which.areLists whether both runs have a list of receivers
  */
 export function sharedRows(
   sql: Sql,
@@ -67,7 +72,7 @@ export function sharedRows(
       FROM temp.claimed x JOIN temp.checked c ON c.key = x.key`,
   )
   sql.script('CREATE INDEX temp.checked_by_portable ON checked (portable)')
-  // Rows with different IDs are different rows, even with the same content.
+  // Rows with different IDs are different rows, even if their content is the same.
   const equals = sql.all<SharedRow>(
     `SELECT ${columns}, 0 AS isSameAddress
       FROM temp.claimed x JOIN temp.checked c ON c.portable = x.portable AND c.key <> x.key
@@ -79,7 +84,7 @@ export function sharedRows(
   return [...shared, ...equals, ...named]
 }
 
-/** Returns the rows that differ only in an ENS name and its address, or in two names of the same address. */
+/** Returns the rows that differ only by an ENS name in place of its address, or by two names of the same address. */
 function rowsOfOtherNames(sql: Sql, columns: string, areLists: boolean): SharedRow[] {
   const copy = (key: string) => `substr(${key}, length(rtrim(${key}, '0123456789')) + 1)`
   sql.script('CREATE INDEX temp.checked_by_plain ON checked (plain) WHERE plain IS NOT NULL')
@@ -98,8 +103,8 @@ function rowsOfOtherNames(sql: Sql, columns: string, areLists: boolean): SharedR
 }
 
 /**
- * Returns the rows stored by `enterChecked` that have an ID and whose content has a different ID in another run, which
- * is the run of the last call of `sharedRows`.
+ * Returns the rows stored by `enterChecked` that have an ID and whose content has a different ID in the other run. That
+ * is the run whose rows the last call of `sharedRows` compared.
  */
 export function rowsWithOtherIds(sql: Sql): { key: string; line: number }[] {
   return sql.all(
@@ -110,20 +115,20 @@ export function rowsWithOtherIds(sql: Sql): { key: string; line: number }[] {
   )
 }
 
-/** Matches operations that may have an NFT, which isn't burned. */
+/** Matches operations that may have an NFT, unless the NFT was burned. */
 const MINTED = `o.run_id = ? AND o.released_at IS NULL AND o.state IN ('sent', 'unknown', 'accepted', 'deployed')
   AND NOT EXISTS (SELECT 1 FROM nfts n WHERE n.operation_id = o.id AND n.is_burned = 1)`
 
-/** A row whose ID is a number, and the row that another run has minted with this ID. */
+/** A row whose ID is a number, and the row with the same ID that another run has minted. */
 interface NumberedRow {
   position: number
   key: string
-  /** The stored text of both rows. */
+  /** The stored texts of the two rows. */
   body: Uint8Array
   otherBody: Uint8Array
 }
 
-/** Returns the next rows of a manifest whose IDs are numbers that another run has minted. */
+/** Returns the next rows of a manifest whose ID is a number and belongs to a row that another run has minted. */
 export function numberedRows(
   sql: Sql,
   { id, scope, setId }: Drop,
@@ -139,7 +144,7 @@ export function numberedRows(
   )
 }
 
-/** Returns how many rows of a run may have an NFT, without burned ones. */
+/** Returns how many rows of a run may have an NFT. Omits rows whose NFT was burned. */
 export const countMinted = (sql: Sql, { id }: Drop): number =>
   sql.get<{ n: number }>(`SELECT count(*) AS n FROM operations o WHERE ${MINTED}`, id)?.n ?? 0
 
@@ -147,8 +152,8 @@ const HAS_NFT = `SELECT 1 FROM nfts n JOIN operations o ON o.id = n.operation_id
   WHERE n.nft_gdn_id = c.change ->> 'nftGdnId' AND o.run_id = ? AND o.released_at IS NULL`
 
 /**
- * Returns the rows of the draft that a plan updates or transfers although another run minted their NFT, either from the
- * same row or under another key.
+ * Returns the draft rows that a plan updates or transfers although another run minted their NFTs, either from the same
+ * row or under another key.
  */
 export function rowsOfOther(sql: Sql, drop: Drop, other: Drop): { key: string; line: number }[] {
   return sql.all(

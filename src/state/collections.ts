@@ -2,14 +2,14 @@ import type { Blockchain } from '../api/blockchains.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { counterOf } from './seal.ts'
 
-/** Returns the local number of a server. Adds the server if it is new. */
+/** Returns the ID of a server in the state. Adds the server if it is new. */
 export function serverId(sql: Sql, origin: string): number {
   sql.run('INSERT INTO servers (origin) VALUES (?) ON CONFLICT DO NOTHING', origin)
   return insertedId(sql.get('SELECT id FROM servers WHERE origin = ?', origin))
 }
 
 /**
- * Returns the local number of a collection, or null without a blockchain or an address. Adds the collection if it is
+ * Returns the ID of a collection in the state; null if its blockchain or address is null. Adds the collection if it is
  * new.
  */
 export function collectionId(
@@ -35,7 +35,9 @@ export function collectionId(
   )
 }
 
-/** Returns all local numbers of a collection. There are several if its backend is known by several URLs. */
+/**
+ * Returns all IDs of a collection in the state. A collection has several IDs if its backend is known by several URLs.
+ */
 export function collectionNumbersOf(
   sql: Sql,
   {
@@ -62,14 +64,14 @@ export function collectionNumbersOf(
 export interface BackendOfCollection {
   origin: string
   id: string
-  /** The server's last known address. */
+  /** The server's last known URL. */
   url: string | null
 }
 
 /**
  * Returns the backends on this machine that created a collection or accepted a request for it, newest first.
  *
- * @param prefix the start of a backend's origin; the backend's ID follows it
+ * @param prefix the part of a backend's origin that precedes the backend's ID
  */
 export function backendsOfCollection(sql: Pick<Sql, 'all'>, prefix: string, address: string): BackendOfCollection[] {
   const key = keyOfAddress(address)
@@ -98,14 +100,14 @@ export const insertedId = (row: { id?: number } | undefined): number => {
   return row.id
 }
 
-/** The reason why a state was recognized as a copy, and whether a collection has been compared since then. */
+/** Why a state was recognized as a copy, and whether a collection has been compared since then. */
 export interface Copied {
   reason: string
   epoch: number
   isCompared: boolean
 }
 
-/** Returns why the state was last recognized as a copy; null if it never was. */
+/** Returns why the state was last recognized as a copy; null if it was never recognized as a copy. */
 export function copiedState(sql: Sql, collection: number): Copied | null {
   const row = sql.get<{ copied_because: string | null; epoch: number; checked_epoch: number }>(
     'SELECT copied_because, epoch, checked_epoch FROM state, collections c WHERE c.id = ? AND epoch > 0',
@@ -120,7 +122,7 @@ export function markCompared(sql: Sql, collection: number, epoch: number): void 
   sql.run('UPDATE collections SET checked_epoch = max(checked_epoch, ?) WHERE id = ?', epoch, collection)
 }
 
-/** Returns the given NFT IDs that no operation has and whose content isn't known. */
+/** Returns the given NFT IDs that belong to no operation and whose content isn't known. */
 export function uncompared(sql: Sql, collection: number, ids: Iterable<string>): string[] {
   return sql
     .all<{ id: string }>(
@@ -146,7 +148,7 @@ export function enterContents(sql: Sql, collection: number, contents: readonly (
   }
 }
 
-/** Returns NFTs with these contents that no operation has. */
+/** Returns the NFTs that have one of these content hashes and belong to no operation. */
 export function lookAlikes(sql: Sql, collection: number, contents: readonly string[]): string[] {
   return sql
     .all<{ id: string }>(

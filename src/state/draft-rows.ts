@@ -1,4 +1,4 @@
-// These queries of a plan compare the rows of the draft with the operations of a run.
+// A plan uses these queries to compare the rows of the draft with the operations of a run.
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from './drops.ts'
 import type { MintOperation } from './row-requests.ts'
@@ -32,7 +32,7 @@ export function sentBetween(
   )
 }
 
-/** Returns the ID of an NFT's row in a run; null if the run has no row for it, or the row has no ID. */
+/** Returns the ID of an NFT's row in a run; null if the run has no row for the NFT, or the row has no ID. */
 export function idOfNft(sql: Sql, { id, scope }: Pick<Drop, 'id' | 'scope'>, nftGdnId: string): string | null {
   const found = sql.get<{ id: string }>(
     `SELECT substr(o.identity, ?) AS id FROM nfts n JOIN operations o ON o.id = n.operation_id
@@ -48,14 +48,15 @@ export interface GoneRow {
   key: string
   line: number
   nftGdnId: string
-  /** The reference ID of its mint. */
+  /** The reference ID with which the row was minted. */
   reference: string
   receiver: string
 }
 
 /**
- * Returns rows that the run has minted, that the draft doesn't have, and whose NFTs aren't in the table `named`. Omits
- * NFTs that were found on the server: this run didn't send their rows, so their requests have no reference IDs.
+ * Returns the rows that the run has minted, that the draft doesn't contain, and whose NFTs aren't in the table `named`.
+ * Omits rows whose NFTs were found on the server, because this run didn't send them and their requests have no
+ * reference IDs.
  */
 export function goneRows(sql: Sql, { id, scope }: Drop, after: Pick<GoneRow, 'line' | 'id'>, limit: number): GoneRow[] {
   const digits = scope.length + 1
@@ -74,8 +75,9 @@ export function goneRows(sql: Sql, { id, scope }: Drop, after: Pick<GoneRow, 'li
 }
 
 /**
- * Returns the given NFTs that no row has and that no run on this machine has minted. Includes NFTs that this run found
- * on the server, whose requests have no reference IDs. Call it after all rows have been compared.
+ * Returns the given NFTs that belong to no row and that no run on this machine has minted. Includes NFTs that this run
+ * found on the server, because their requests have no reference IDs. Call this function after all rows have been
+ * compared.
  */
 export function unnamedNfts(sql: Sql, { id }: Pick<Drop, 'id'>, nfts: Iterable<string>): string[] {
   const rows = sql.all<{ nft: string }>(
@@ -89,7 +91,10 @@ export function unnamedNfts(sql: Sql, { id }: Pick<Drop, 'id'>, nfts: Iterable<s
   return rows.map(({ nft }) => nft)
 }
 
-/** Returns the names of the rows without an ID that have these contents. A name is the input of a reference ID. */
+/**
+ * Returns the names of the rows that have no ID and one of these content hashes. A reference ID is derived from the
+ * name.
+ */
 export function namesOfContents(sql: Sql, contents: readonly string[]): string[] {
   return sql
     .all<{ name: string }>(
@@ -100,7 +105,7 @@ export function namesOfContents(sql: Sql, contents: readonly string[]): string[]
     .map(({ name }) => name)
 }
 
-/** Returns operations with the reference IDs from their requests; null for an operation without one. */
+/** Returns the operations with these IDs, each with the reference ID in its request; null if the request has none. */
 export function mintReferences(
   sql: Sql,
   ids: Iterable<string>,

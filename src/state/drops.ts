@@ -15,42 +15,47 @@ export interface Drop {
   collectionId: number
   origin: string
   blockchain: Blockchain
-  /** The collection's address as it was given. */
+  /** The collection's address, spelled as it was given. */
   contract: string
   manifest: string | null
   runName: string | null
-  /** The options with which its manifest was last read. */
+  /** The options with which the manifest was last read. */
   reading: Readonly<Record<string, unknown>>
   chunkSize: number
   inOrder: boolean
-  /** Maximum total cost of its transactions in wei; null without a limit. */
+  /** Maximum total cost of the drop's transactions in wei; null without a limit. */
   maxCost: bigint | null
   /** The run's maximum gas price in wei; null without a limit. */
   maxFee: bigint | null
-  /** Whether its NFTs are dynamic. If so, rows without a sender are sent with creatednft. */
+  /** Whether the drop's NFTs are dynamic. If so, rows without a sender are sent with creatednft. */
   dynamic: boolean
-  /** The maximum number of rows that the server accepts in one request; null while it has accepted every size. */
+  /**
+   * The maximum number of rows that the server accepts in one request; null while the server has accepted every size.
+   */
   largest: number | null
-  /** Whether it was started with `--again`, so that rows of other runs are minted again on purpose. */
+  /** Whether the drop was started with `--again`, which mints rows of other runs again on purpose. */
   again: boolean
   /** The metadata key that contains each row's marker. */
   marker: string | null
-  /** Prefix of the identities of its operations. */
+  /** Prefix of the identities of the drop's operations. */
   scope: string
-  /** The scope of its reference IDs, which are derived from it and each row's `reference`, or else its key. */
+  /**
+   * The scope of the drop's reference IDs. A reference ID is derived from this scope and the row's `reference`, or its
+   * key if `reference` is null.
+   */
   referenceScope: string
-  /** The server's address when the run began. */
+  /** The server's URL when the run began. */
   url: string
-  /** The backend's identity in its last response. */
+  /** The backend's identity according to its last response. */
   backend: { url: string; id: string | null; incarnation: string | null }
-  /** The number of the last request that was sent before gdn noticed the last restore of the backend. */
+  /** The number of the last request that was sent before gdn detected the backend's most recent restore. */
   restoredAfter: number
   /** The state's counter when the collection was listed before the first request; null if it wasn't listed. */
   listedAt: number | null
   /** The row set of the run; null for a run that has not begun. */
   setId: number | null
   /**
-   * The row set with which the run began. While the run still has this set, each operation belongs to one of its rows
+   * The row set with which the run began. While the run still has this set, each operation belongs to a row of the set
    * and has the content of that row.
    */
   firstSet: number | null
@@ -68,11 +73,11 @@ export interface Drop {
 /** Returns whether the NFTs of a drop are minted with a placeholder until they are revealed. */
 export const isUnrevealed = ({ reading }: Pick<Drop, 'reading'>): boolean => reading.provenance !== undefined
 
-/** Returns whether each receiver of a list gets the only row of a drop's manifest. */
+/** Returns whether a drop mints the only row of its manifest to each receiver of a list. */
 export const isOfList = ({ reading }: { reading: Readonly<Record<string, unknown>> }): boolean =>
   reading.list !== undefined
 
-/** The identity of a local file when its row was read. */
+/** The identity of a local file at the time when its row was read. */
 export interface FileIdentity {
   path: string
   size: number
@@ -184,7 +189,7 @@ export type NewDrop = Omit<
   | 'beatAt'
 >
 
-/** Adds a run of a manifest. It must already have a row in the table `runs`. */
+/** Adds a run of a manifest. The run must already have a row in the table `runs`. */
 export function insertDrop(sql: Sql, drop: NewDrop): void {
   const collection = collectionOf(sql, { origin: drop.origin, blockchain: drop.blockchain, contract: drop.contract })
   sql.run(
@@ -215,7 +220,7 @@ export function insertDrop(sql: Sql, drop: NewDrop): void {
   )
 }
 
-/** Returns the local number of a drop's collection. Adds the collection if it is new. */
+/** Returns the ID of a drop's collection in the state. Adds the collection if it is new. */
 export function collectionOf(
   sql: Sql,
   { origin, blockchain, contract }: { origin: string; blockchain: Blockchain; contract: string },
@@ -231,7 +236,9 @@ export function updateDrop(sql: Sql, id: string, changes: Partial<Record<DropCol
   }
 }
 
-/** Moves all drops of a run to another family and name. Also sets the manifest's path, unless it is null. */
+/**
+ * Moves all drops of a run to another family and run name. Also sets the manifest's path, unless the new path is null.
+ */
 export function moveFamily(sql: Sql, from: string, to: Pick<Drop, 'family' | 'manifest' | 'runName'>): void {
   sql.run(
     'UPDATE drops SET family = ?, manifest = coalesce(?, manifest), run_name = ? WHERE family = ?',
@@ -268,7 +275,9 @@ export function enterUpload(sql: Sql, id: string, sha256: string, url: string): 
   sql.run('INSERT OR REPLACE INTO uploads VALUES (?, ?, ?)', id, sha256, url)
 }
 
-/** Removes a run of a manifest with all its records. A later run searches the collection for its NFTs. */
+/**
+ * Removes a run of a manifest and all its records. A later run searches the collection for the NFTs of the removed run.
+ */
 export function forgetDrop(sql: Sql, runId: string): void {
   keepNfts(sql, runId, null)
   sql.run('DELETE FROM operations WHERE run_id = ?', runId)

@@ -1,4 +1,4 @@
-// These queries find rows that left the manifest after they were sent, and new rows.
+// These queries find new rows, and sent rows that are no longer in the manifest.
 import type { Sql } from '../sqlite/shared-database.ts'
 import { type Drop, isUnrevealed } from './drops.ts'
 import type { MintOperation } from './row-requests.ts'
@@ -10,9 +10,9 @@ export interface VanishedRow {
   id: string
   operation: MintOperation
   key: string
-  /** The input of its reference ID if that differs from its key; else null. */
+  /** The value from which the row's reference ID is derived if it differs from the key; otherwise null. */
   reference: string | null
-  /** The reference ID with which it was sent; null if there is none. */
+  /** The reference ID with which the row was sent; null if there is none. */
   mintedAs: string | null
   line: number
   content: string
@@ -20,7 +20,7 @@ export interface VanishedRow {
   request_id: number
   outcome: string | null
   nft: string | null
-  /** 1 if its NFT was burned. */
+  /** 1 if the row's NFT was burned. */
   burned: number | null
   /** 1 if the row was edited, and the edited row was minted as another NFT. */
   replaced: number
@@ -60,11 +60,11 @@ export interface FreshRow {
   key: string
   content: string
   /**
-   * The content hash that every copy of the manifest has, regardless of the location of its files. Null if it equals
+   * The content hash that is the same in every copy of the manifest, wherever its local files are. Null if it equals
    * `content`.
    */
   portable: string | null
-  /** The input of its reference ID if that differs from its key; else null. */
+  /** The value from which the row's reference ID is derived if it differs from the key; otherwise null. */
   reference: string | null
 }
 
@@ -78,7 +78,7 @@ export function freshRows(sql: Sql, { id, scope }: Drop, rows: RowsIn, setId: nu
   )
 }
 
-/** Returns the stored rows of a run that have one of the keys. */
+/** Returns the stored rows of a run that have one of these keys. */
 export function storedRows(
   sql: Sql,
   { setId }: Pick<Drop, 'setId'>,
@@ -101,13 +101,13 @@ export interface MovedRow {
   reference: string
   /** The row's content in the run. */
   body: Uint8Array
-  /** The ID of its operation. */
+  /** The ID of the row's operation. */
   id: string
   operation: MintOperation
   nft: string | null
 }
 
-/** Returns the sent rows of a run that the manifest has with the same reference but another key. */
+/** Returns the sent rows of a run that are in the manifest with the same reference but a different key. */
 export function movedRows(sql: Sql, { id, scope, setId }: Drop, rows: RowsIn): MovedRow[] {
   const table = tableOf(rows)
   createTables(sql, 'referencing')
@@ -135,7 +135,7 @@ export interface Relocated {
   operation: string
   /** The hash of the row's content in the manifest. */
   content: string
-  /** The content hash that every copy of the manifest has, regardless of the location of its files. */
+  /** The content hash that is the same in every copy of the manifest, wherever its local files are. */
   portable: string
   /** The text of the row as it was minted or last applied. */
   before: Uint8Array
@@ -145,14 +145,14 @@ export interface Relocated {
 
 /**
  * Returns SQL for the text that was last applied to an NFT. In an unrevealed drop, the text that a reveal stored
- * doesn't count, because the row stays a placeholder.
+ * doesn't count, because the row remains a placeholder.
  */
 const applied = (drop: Drop): string => (isUnrevealed(drop) ? 'NULL' : 'n.body')
 
 /**
  * Returns the sent rows with an ID that differ from their minted or last applied text, and whose text depends on the
- * paths of local files or the order of columns. After a move, only the content hashes may differ: the stored texts have
- * the new paths.
+ * paths of local files or the order of columns. After the run's files are moved, only the content hashes may differ,
+ * because the stored texts already have the new paths.
  */
 export function changedArranged(sql: Sql, drop: Drop, rows: RowsIn, setId: number): Relocated[] {
   const before = `coalesce(${applied(drop)}, o.body, s.body)`
@@ -170,7 +170,7 @@ export function changedArranged(sql: Sql, drop: Drop, rows: RowsIn, setId: numbe
   )
 }
 
-/** Returns the texts that were last applied, by operation. Omits operations without such a text. */
+/** Returns the texts that were last applied, keyed by operation ID. Omits operations without such a text. */
 export function appliedBodies(sql: Sql, drop: Drop, operations: readonly string[]): Map<string, Uint8Array> {
   const found = sql.all<{ id: string; body: Uint8Array }>(
     `SELECT n.operation_id AS id, ${applied(drop)} AS body FROM json_each(?) j
@@ -181,7 +181,8 @@ export function appliedBodies(sql: Sql, drop: Drop, operations: readonly string[
 }
 
 /**
- * Returns the texts that were minted or last applied, by operation. Omits operations whose text the state doesn't have.
+ * Returns the texts that were minted or last applied, keyed by operation ID. Omits operations whose text isn't in the
+ * state.
  */
 export function sentBodies(sql: Sql, drop: Drop, operations: readonly string[]): Map<string, Uint8Array> {
   const found = sql.all<{ id: string; before: Uint8Array | null }>(
@@ -221,7 +222,7 @@ export function sentElsewhere(sql: Sql, { id, scope }: Drop, rows: RowsIn, nfts:
 
 /**
  * Stores the current content of rows in their operations. For NFTs that were changed after the mint, also stores the
- * row's current text.
+ * rows' current texts.
  */
 export function storeContents(sql: Sql, drop: Drop, set: number, rows: readonly Relocated[]): void {
   for (const { operation, content, position } of rows) {
@@ -235,7 +236,7 @@ export function storeContents(sql: Sql, drop: Drop, set: number, rows: readonly 
   }
 }
 
-/** Stores rows in their operations as they were sent, if a new set of rows replaces them. */
+/** Copies the text of each sent row to its operation, unless the new row set contains the same row. */
 export function keepSent(sql: Sql, { id, scope, setId }: Pick<Drop, 'id' | 'scope' | 'setId'>, newSet: number): void {
   createTables(sql, 'kept')
   // Concatenate the two columns, because SQLite would compare a pair of columns with each entry of the list.
@@ -258,7 +259,10 @@ interface EditedRow {
   was: string | null
 }
 
-/** Returns the rows with an ID that were edited after they were sent, each with the row that had its content before. */
+/**
+ * Returns the rows with an ID that were edited after they were sent, each with the row that previously had its new
+ * content.
+ */
 export function movedContents(sql: Sql, { id, scope }: Drop, rows: RowsIn): EditedRow[] {
   return sql.all(
     `WITH sent AS MATERIALIZED (
@@ -281,7 +285,7 @@ export function movedContents(sql: Sql, { id, scope }: Drop, rows: RowsIn): Edit
   )
 }
 
-/** Marks operations whose edited rows are minted as other NFTs. */
+/** Marks operations whose rows were edited and are minted as other NFTs. */
 export function markReplaced(sql: Sql, operations: readonly string[]): void {
   for (const operation of operations) sql.run('UPDATE operations SET is_replaced = 1 WHERE id = ?', operation)
 }

@@ -3,7 +3,7 @@ import type { Sql } from '../sqlite/shared-database.ts'
 /** A group of names and addresses that `gdn wallet group` or `gdn wallet add --from` saved. */
 export interface SavedGroup {
   name: string
-  /** Names such as `@alice`, and addresses, in the order in which they were added. A group has at least one member. */
+  /** Names, such as `@alice`, and addresses in the order in which they were added. A group has at least one member. */
   members: string[]
   /** Time when its oldest member was added, in milliseconds since the epoch. */
   created_at: number
@@ -26,7 +26,10 @@ export function savedGroups(sql: Pick<Sql, 'all'>): SavedGroup[] {
 export const hasGroup = (sql: Sql, name: string): boolean =>
   sql.get('SELECT 1 FROM group_members WHERE group_name = ?', name) !== undefined
 
-/** Adds a member to a group, which need not exist. Returns whether the group didn't have the member. */
+/**
+ * Adds a member to a group, and creates the group if it doesn't exist. Returns false if the group already has the
+ * member.
+ */
 export function addMember(
   sql: Sql,
   { group, member, created_at }: { group: string; member: string; created_at: number },
@@ -42,11 +45,13 @@ export function addMember(
   return added > 0
 }
 
-/** Renames a member in all groups. It replaces a member that already has the new name. */
+/**
+ * Renames a member in all groups. If a group already has a member with the new name, the renamed member replaces it.
+ */
 export const renameMember = (sql: Sql, from: string, to: string): void => {
   sql.run('UPDATE OR REPLACE group_members SET member = ? WHERE member = ?', to, from)
 }
 
-/** Deletes a group and returns whether it existed. Saved addresses of its members stay. */
+/** Deletes a group and returns whether it existed. Keeps the saved addresses of its members. */
 export const deleteGroup = (sql: Sql, name: string): boolean =>
   sql.run('DELETE FROM group_members WHERE group_name = ?', name) > 0

@@ -15,7 +15,7 @@ export interface KnownCollection {
 export interface KnownCollectionOfServer extends KnownCollection {
   /** Identifies the server; see `runOrigin`. */
   origin: string
-  /** The server's last known address. */
+  /** The server's last known URL. */
   url: string | null
 }
 
@@ -59,7 +59,7 @@ export function forgetCollections(sql: Sql, origin: string): void {
   sql.run('DELETE FROM known_collections WHERE server_id IN (SELECT id FROM servers WHERE origin = ?)', origin)
 }
 
-/** Names of a run, for suggestions. */
+/** The names of a run, used for suggestions. */
 export interface RunName {
   id: string
   name: string

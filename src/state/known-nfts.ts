@@ -3,7 +3,8 @@ import type { Operation } from './operations.ts'
 import { counterOf } from './seal.ts'
 
 /**
- * Records the NFTs of a listing, and returns the state's counter. NFTs that aren't recorded up to this counter are new.
+ * Records the NFTs of a listing, and returns the state's counter. An NFT is new if it wasn't recorded at this counter
+ * or earlier.
  */
 export function enterKnown(sql: Sql, collection: number, ids: Iterable<string>): number {
   const { counter } = counterOf(sql)
@@ -17,8 +18,8 @@ export function enterKnown(sql: Sql, collection: number, ids: Iterable<string>):
 }
 
 /**
- * Returns the given NFT IDs that the collection didn't have at counter `listedAt`, that no operation has, and that were
- * not excluded.
+ * Returns the given NFT IDs that weren't in the collection at counter `listedAt`, belong to no operation, and weren't
+ * excluded.
  */
 export function unrecordedNfts(sql: Sql, collection: number, listedAt: number | null, ids: Iterable<string>): string[] {
   return sql
@@ -34,7 +35,8 @@ export function unrecordedNfts(sql: Sql, collection: number, listedAt: number | 
 }
 
 /**
- * Returns the requests of a run with accepted or deployed NFTs that aren't in `listed`, and the number of these NFTs.
+ * Returns the requests of a run with accepted or deployed NFTs that aren't in `listed`, each with the number of these
+ * NFTs.
  */
 export function missingFrom(sql: Sql, runId: string, listed: Iterable<string>): { requestId: number; n: number }[] {
   return sql.all(
@@ -47,11 +49,12 @@ export function missingFrom(sql: Sql, runId: string, listed: Iterable<string>): 
 }
 
 /**
- * Returns an ID of a response that can't belong to the rows of its request; null if there is none. Such an ID was
- * assigned to a row or a command before, was excluded, or was in the collection at counter `listedAt`.
+ * Returns an NFT ID in a response that can't belong to a row of the request; null if there is none. Such an ID was
+ * already assigned to a row or a command, was excluded, or was in the collection at counter `listedAt`.
  *
- * @param listedAt null to check only the first two
- * @param named the request if its rows have reference IDs, because then a row may get the NFT of its earlier request
+ * @param listedAt null to skip the check of the collection
+ * @param named the ID of the request if its rows have reference IDs, because such a row may get the NFT of its earlier
+ *   request
  */
 export function notNew(
   sql: Sql,
@@ -83,7 +86,9 @@ export function givenNfts(sql: Sql, nfts: readonly string[]): Set<string> {
   return new Set(rows.map(({ id }) => id))
 }
 
-/** Returns the labels with which this machine minted NFTs, by NFT. Omits NFTs that were minted without a label. */
+/**
+ * Returns the labels with which this machine minted NFTs, keyed by NFT ID. Omits NFTs that were minted without a label.
+ */
 export function labelsOfMints(sql: Sql, nfts: readonly string[]): Map<string, string> {
   const rows = sql.all<{ nft: string; label: string }>(
     `SELECT n.nft_gdn_id AS nft, json_extract(q.body, '$.reference_label') AS label FROM json_each(?) j
@@ -106,7 +111,7 @@ export function givenToOtherRuns(sql: Sql, runId: string, ids: readonly string[]
     .map(({ id }) => id)
 }
 
-/** Returns the NFTs that other runs of the collections minted unrevealed. */
+/** Returns the NFTs that other runs in these collections minted as unrevealed NFTs. */
 export function unrevealedByOtherRuns(sql: Sql, runId: string, collections: readonly number[]): string[] {
   return sql
     .all<{ id: string }>(
@@ -133,7 +138,10 @@ export function givenToOthers(sql: Sql, { id }: Operation, ids: readonly string[
     .map((row) => row.id)
 }
 
-/** Excludes an NFT that a response contains although none of the request's rows can have it, so that no row gets it. */
+/**
+ * Excludes an NFT from assignment to rows, because a response contains it although it can't belong to a row of the
+ * request.
+ */
 export function setAside(sql: Sql, collection: number, nftGdnId: string): void {
   sql.run(
     "INSERT INTO known_nfts VALUES (?, ?, 0, '') ON CONFLICT DO UPDATE SET counter = 0, content = ''",
@@ -143,9 +151,9 @@ export function setAside(sql: Sql, collection: number, nftGdnId: string): void {
 }
 
 /**
- * Records the NFTs of a run that is being removed, so that no earlier request can get them.
+ * Records the NFTs of a run that is being removed, so that they are not assigned to an earlier request.
  *
- * @param content `''` excludes them. With null, a new run of the same manifest can find them
+ * @param content `''` to exclude these NFTs; null to let a new run of the same manifest find them
  */
 export function keepNfts(sql: Sql, runId: string, content: '' | null): void {
   sql.run(

@@ -12,7 +12,7 @@ const TEXTS = [
   ['nfts', 'operation_id', `EXISTS (${OF_RUN}) AND body IS NOT NULL`],
 ] as const
 
-/** Replaces the texts of a run's rows that contain `part` with the results of `change`. */
+/** Replaces each text of a run's rows that contains `part` with the result of `change`. */
 export function changeBodies(
   sql: Sql,
   { id, setId }: Pick<Drop, 'id' | 'setId'>,

@@ -37,7 +37,7 @@ export interface OpenState {
   open?: ((path: string) => RawDatabase) | undefined
 }
 
-/** The state of one user's commands, for commands that change nothing. */
+/** Read access to the state of one user's commands, for commands that change nothing. */
 export class StateReader {
   readonly path: string
   protected readonly db: SharedDatabase
@@ -87,8 +87,8 @@ export class StateReader {
 }
 
 /**
- * The state of one user's commands. It records what was sent to which server, and the outcome. Several processes can
- * use it at the same time.
+ * The state of one user's commands. It records which requests were sent to which server, and their outcomes. Several
+ * processes can use it at the same time.
  */
 export class State extends StateReader {
   readonly #seal: Seal
@@ -126,8 +126,8 @@ export class State extends StateReader {
   async prepare(hadJournal: boolean, signal: AbortSignal | undefined): Promise<void> {
     await this.guarded(async () => {
       const version = await this.version(signal)
-      // Check the file once after a power cut or a kill, before it is used. The journal may be missing then, so also
-      // check a file that counts as a copy.
+      // After a power cut or a kill, check the file once before it is used. The journal may be missing in that case, so
+      // also check a file that counts as a copy.
       const isOurs = (sql: Sql) => whyCopied(sql, this.#place, this.#seal) === null
       if (version > 0 && (hadJournal || !(await this.db.read(isOurs, signal)))) await this.#check(signal)
       if (version < SCHEMA_VERSION) await this.#migrate(signal)
@@ -189,11 +189,11 @@ export async function openState(stateDir: string, options: OpenState = {}): Prom
   try {
     if (!existsSync(stateDir)) {
       await makePrivateFolder(stateDir)
-      // SQLite syncs the entries of the directory, but not the directory's own entry.
+      // SQLite syncs the entries in the directory, but not the directory's own entry in its parent.
       await syncFolder(dirname(stateDir))
     }
     const hadJournal = existsSync(`${path}-journal`)
-    // Read the state first, so that a state that is refused stays unchanged.
+    // Read the state first, so that a state that gdn refuses stays unchanged.
     if (existsSync(path)) (await openReader(stateDir, options)).state.close()
     await refuseForeignFolder(stateDir, { code: 'data_dir' })
     ensurePrivateFile(path)
@@ -228,8 +228,8 @@ export async function withState<Result>(
 }
 
 /**
- * Opens the state for reading; returns null if there is none yet. Changes nothing in the state directory, which may be
- * read-only, unless the schema must be migrated.
+ * Opens the state for reading. Returns null if there is no state yet. Changes nothing in the state directory, which may
+ * be read-only, unless the schema must be migrated.
  *
  * @throws GdnError as `openState`
  */

@@ -11,15 +11,17 @@ export interface OperationName {
   /** Identifies the server. */
   origin: string
   blockchain: Blockchain | null
-  /** The collection; null if it isn't known before the request is sent, and for a collection that is being created. */
+  /**
+   * The collection's address; null if it isn't known before the request is sent, or if the collection is being created.
+   */
   contract: string | null
   kind: CreatingEndpoint
   identity: string
 }
 
-/** The objects that the server accepted. */
+/** The objects that the server accepted for an operation. */
 export interface AcceptedObjects {
-  /** The NFTs of a mint; empty otherwise. */
+  /** The NFTs of a mint; empty for other operations. */
   nfts: { nft_gdn_id: string; accepted_date: string | null }[]
   /** ID of the transaction, for transfers and collections; null if the outcome was found without a response. */
   transaction_gdn_id: string | null
@@ -29,7 +31,7 @@ export interface AcceptedObjects {
   at: number
 }
 
-/** The bytes of an operation, which are the same in each attempt. */
+/** The request of an operation. Its bytes are the same in each attempt. */
 export interface OperationRequest {
   rowId: number
   key: string
@@ -42,9 +44,9 @@ export interface OperationRequest {
   honorsKey: boolean | null
   /** The state's counter when the collection's NFTs were listed before the request was sent; null if they weren't. */
   listedAt: number | null
-  /** Time when it was first sent; null before. */
+  /** Time when the request was first sent; null before that. */
   sentAt: number | null
-  /** The cost limit that was stated last, in wei; null if there is none. */
+  /** The cost limit that the request last stated, in wei; null if there is none. */
   maxCost: bigint | null
 }
 
@@ -93,7 +95,7 @@ interface RequestRow {
 
 export const hashOf = (body: string): string => createHash('sha256').update(body).digest('hex')
 
-/** Returns the live operation with this name, or null. */
+/** Returns the live operation with this name; null if there is none. */
 export function findLive(sql: Sql, name: OperationName): Operation | null {
   const server = sql.get<{ id: number }>('SELECT id FROM servers WHERE origin = ?', name.origin)
   if (server === undefined) return null
@@ -135,7 +137,7 @@ export function findOperation(sql: Sql, name: OperationName, id: string): Operat
   })
 }
 
-/** Returns whether an operation of this name ended between a time and now. */
+/** Returns whether an operation with this name ended between `since` and `now`. */
 export function hasEndedSince(sql: Sql, name: OperationName, { since, now }: { since: number; now: number }): boolean {
   const server = sql.get<{ id: number }>('SELECT id FROM servers WHERE origin = ?', name.origin)
   if (server === undefined) return false
@@ -143,7 +145,7 @@ export function hasEndedSince(sql: Sql, name: OperationName, { since, now }: { s
     `SELECT 1 FROM operations WHERE released_at BETWEEN ? AND ? AND server_id = ? AND collection_id IS ? AND kind = ?
       AND identity = ?`,
     since,
-    // Ignore the end time of an operation that seems to have ended later, because the clock was set back.
+    // If the clock was set back, an operation may have an end time after `now`. Ignore such operations.
     now,
     server.id,
     collectionId(sql, server.id, name),
@@ -158,7 +160,7 @@ export function operationState(sql: Sql, id: string): { runId: string; state: Op
   return sql.get('SELECT run_id AS runId, state FROM operations WHERE id = ?', id)
 }
 
-/** Returns the origin of the server of an operation; undefined if there is no such operation. */
+/** Returns the origin of an operation's server; undefined if there is no such operation. */
 export const serverOriginOf = (sql: Sql, id: string): string | undefined =>
   sql.get<{ origin: string }>(
     'SELECT s.origin FROM operations o JOIN servers s ON s.id = o.server_id WHERE o.id = ?',
@@ -175,7 +177,7 @@ export function operationsWithPrefix(sql: Sql, prefix: string): { id: string; st
   )
 }
 
-/** A commitment to metadata that this machine sent, in lower-case hex. */
+/** A metadata commitment that this machine sent. `provenance` is in lower-case hex. */
 export interface SentCommitment {
   origin: string
   blockchain: Blockchain
@@ -184,7 +186,7 @@ export interface SentCommitment {
   /** The name of the command's run. */
   run: string
   runId: string
-  /** 1 if its outcome is unknown. */
+  /** 1 if the outcome of the commitment is unknown. */
   isUnknown: number
 }
 
@@ -217,7 +219,7 @@ export function receiverOf(sql: Sql, id: string): string | undefined {
 /**
  * Reads an operation.
  *
- * @throws GdnError `data_dir` if its request is damaged
+ * @throws GdnError `data_dir` if the operation's request is damaged
  */
 export function readOperation(sql: Sql, id: string): Operation {
   const row = sql.get<OperationRow>('SELECT * FROM operations WHERE id = ?', id)
@@ -288,7 +290,7 @@ export function insertOperation(sql: Sql, id: string, runId: string, name: Opera
   return readOperation(sql, id)
 }
 
-/** Stores the bytes of a planned operation. Nothing may be sent before they are committed. */
+/** Stores the request bytes of a planned operation. They must be committed before anything is sent. */
 export function intend(sql: Sql, id: string, { key, body, backend, honorsKey, listedAt }: IntendedRequest): Operation {
   const { request } = readOperation(sql, id)
   // The earlier request was never sent, had no effect, or was sent to a backend that has been emptied since then.
@@ -346,7 +348,7 @@ export function endAttempt(sql: Sql, { request }: Operation, outcome: string, no
   if (request !== null) endLastAttempt(sql, request.rowId, outcome, now)
 }
 
-/** Records what the server accepted, and which backend knows it. */
+/** Records the objects that the server accepted, and the backend that has them. */
 export function recordAcceptance(
   sql: Sql,
   { id, request }: Operation,
@@ -386,12 +388,14 @@ export function recordAcceptance(
   return readOperation(sql, id)
 }
 
-/** Frees the name of an operation, because its end was reported or it was superseded. */
+/** Releases the name of an operation that was superseded or whose end was reported. */
 export function releaseOperation(sql: Sql, { id }: Operation, now: number): void {
   sql.run('UPDATE operations SET released_at = ? WHERE id = ?', now, id)
 }
 
-/** Returns how many operations of this name have an unknown outcome, live or superseded. */
+/**
+ * Returns how many operations with this operation's name have an unknown outcome, whether they are live or superseded.
+ */
 export function countUnknown(sql: Sql, { id }: Operation): number {
   const row = sql.get<{ n: number }>(
     `SELECT count(*) AS n FROM operations o JOIN operations mine ON mine.id = ?
@@ -403,8 +407,8 @@ export function countUnknown(sql: Sql, { id }: Operation): number {
 }
 
 /**
- * Returns the requests in the same collection that have another name and an unknown outcome. Omits requests with rows
- * of a manifest.
+ * Returns the requests in the same collection whose operations have another name and an unknown outcome. Omits requests
+ * with rows of a manifest.
  */
 export function otherUnknown(sql: Sql, { id }: Operation): Pick<OperationRequest, 'body' | 'listedAt'>[] {
   return sql

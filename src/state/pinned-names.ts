@@ -1,10 +1,10 @@
-// These queries handle the addresses that runs store for ENS names, and rows that differ only in whether they have a
-// name or an address.
+// These queries read and store the addresses of a run's ENS names, and find rows that differ only by an ENS name in
+// place of its address.
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from './drops.ts'
 import { type RowsIn, tableOf } from './rows.ts'
 
-/** Returns the addresses that a run stores for ENS names, by name. */
+/** Returns the addresses that a run stores for ENS names, keyed by name. */
 export function pinnedNames(sql: Sql, runId: string): Map<string, string> {
   const rows = sql.all<{ name: string; address: string }>(
     'SELECT name, address FROM pinned_names WHERE run_id = ? ORDER BY name',
@@ -25,15 +25,14 @@ export function pinNames(sql: Sql, runId: string, addresses: ReadonlyMap<string,
 }
 
 /**
- * Two rows without an ID that are equal except that they have different names or addresses for the same receiver or
- * sender.
+ * Two rows that have no ID and differ only in the name or address by which they specify the same receiver or sender.
  */
 export interface NamedTwice {
   line: number
   otherLine: number
 }
 
-/** Returns rows of a manifest that differ only in an ENS name and its address. */
+/** Returns pairs of rows in a manifest that differ only by an ENS name in place of its address. */
 export const rowsNamedTwice = (sql: Sql, rows: RowsIn, limit: number): NamedTwice[] =>
   sql.all(
     `WITH same AS (SELECT coalesce(plain, portable, content) AS hash, min(line) AS otherLine, max(line) AS line
@@ -43,7 +42,7 @@ export const rowsNamedTwice = (sql: Sql, rows: RowsIn, limit: number): NamedTwic
     limit,
   )
 
-/** A row that was sent to the same address under another name, or by its address. */
+/** A new row, and the sent row that specifies the same address by another name or directly. */
 export interface RenamedReceiver {
   line: number
   key: string
@@ -54,8 +53,8 @@ export interface RenamedReceiver {
 const SENT = "o.released_at IS NULL AND o.state IN ('sent', 'unknown', 'accepted', 'deployed')"
 
 /**
- * Returns the new rows of a manifest that equal a sent row which left the manifest, except that one has an ENS name and
- * the other its address or another name.
+ * Returns the new rows of a manifest that match a sent row which is no longer in the manifest, except that one has an
+ * ENS name and the other has its address or another name of that address.
  */
 export const renamedReceivers = (sql: Sql, { id, scope, setId }: Drop, rows: RowsIn): RenamedReceiver[] =>
   sql.all(
@@ -74,7 +73,7 @@ export const renamedReceivers = (sql: Sql, { id, scope, setId }: Drop, rows: Row
     ...[scope.length + 1, setId ?? -1, scope.length + 1, id, scope.length + 1, id, scope],
   )
 
-/** A receiver of a list that was sent under another name of the same address, or by its address. */
+/** A new receiver of a list, and the sent receiver that specifies the same address by another name or directly. */
 export interface RenamedInList {
   line: number
   text: string
@@ -82,15 +81,15 @@ export interface RenamedInList {
   sentText: string
 }
 
-/** Returns SQL for the receiver in the key of a list's row, such as `id:alice.eth#2`. */
+/** Returns SQL that extracts the receiver from the key of a list's row, such as `alice.eth` from `id:alice.eth#2`. */
 const receiverIn = (key: string): string =>
   `substr(rtrim(${key}, '0123456789'), 4, length(rtrim(${key}, '0123456789')) - 4)`
 
 /**
- * Returns the receivers of a list that are new to its run, but to whose address the run has sent under another name or
- * by its address.
+ * Returns the receivers of a list that are new to its run, although the run has already sent rows to the same address
+ * under another name or directly.
  *
- * @param names the addresses of all names of the list and the run
+ * @param names the addresses of all ENS names in the list and the run
  */
 export const renamedInList = (
   sql: Sql,

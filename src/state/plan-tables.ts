@@ -5,14 +5,14 @@ import type { NftNow } from './row-outcomes.ts'
 import type { MintOperation } from './row-requests.ts'
 import { type RowRecord, type RowsIn, tableOf } from './rows.ts'
 
-/** Adds the changes of a row, in their order. */
+/** Adds the changes of a row in the given order. */
 export function addChanges(sql: Sql, position: number, changes: readonly object[]): void {
   for (const [n, change] of changes.entries()) {
     sql.run('INSERT INTO temp.changes VALUES (?, ?, ?)', position, n, JSON.stringify(change))
   }
 }
 
-/** Makes all mints impossible, and stores why. */
+/** Changes the action of all mints to `impossible`, and stores the reason. */
 export function blockMints(sql: Sql, reason: string): void {
   sql.run(
     `UPDATE temp.changes SET change = json_set(change, '$.action', 'impossible', '$.reason', ?)
@@ -21,7 +21,9 @@ export function blockMints(sql: Sql, reason: string): void {
   )
 }
 
-/** Returns rows after a position, with the JSON array of their changes. `JOIN` omits rows without changes. */
+/**
+ * Returns the draft rows after a position, each with a JSON array of its changes. `JOIN` omits rows without changes.
+ */
 export function changedPage(
   sql: Sql,
   join: 'JOIN' | 'LEFT JOIN',
@@ -48,13 +50,13 @@ export interface ExchangedField {
    */
   moved: number
   /**
-   * Number of changed rows whose earlier value is now in another, possibly new, row. Each row that gets a value is
-   * matched with at most one row that loses it.
+   * Number of changed rows whose earlier value is now in another row, which may be a new row. Each row that gets a
+   * value is matched with at most one row that loses it.
    */
   kept: number
   /** Number of distinct values that `kept` counts. */
   values: number
-  /** Number of rows that get one of the lost values after all rows that lose it are matched. */
+  /** How many more rows get the lost values than lose them. Counts only values that more rows get than lose. */
   excess: number
 }
 
@@ -85,15 +87,15 @@ const EDITS = `edits AS MATERIALIZED (
           AND (f.value ->> 'field' <> 'receiver' OR c.position NOT IN (SELECT position FROM temp.drifted))
         UNION ALL SELECT position, 'receiver', is_open, was, now FROM temp.drifted WHERE lower(was) <> lower(now)))`
 
-/** Adds the value of a row that will be minted. */
+/** Adds the value of a field in a row that will be minted. */
 export function addMinted(sql: Sql, field: string, value: string): void {
   sql.run("INSERT INTO temp.minted VALUES (?1, iif(?1 = 'receiver', lower(?2), ?2))", field, value)
 }
 
 /**
  * Returns the fields in which rows change, ordered by the number of exchanged values. Omits fields in which all changes
- * are impossible. A plan that exchanges 200,000 titles takes 0.8 s. A join of the values instead of their union would
- * take twice as long.
+ * are impossible. A plan that exchanges 200,000 titles takes 0.8 s. With a join instead of the union of the values, it
+ * would take twice as long.
  */
 export function exchangedFields(sql: Sql): ExchangedField[] {
   return sql.all(
@@ -110,7 +112,7 @@ export function exchangedFields(sql: Sql): ExchangedField[] {
   )
 }
 
-/** A row, and the key of the row whose earlier value it gets. */
+/** A row that gets the earlier value of another row. `was` is the key of the other row. */
 export interface ExchangedRow {
   key: string
   line: number

@@ -5,7 +5,7 @@ import { reopenRun } from './runs.ts'
 import { createTables } from './temporary-tables.ts'
 import { moveOperation, type OperationState, TRANSITIONS } from './transitions.ts'
 
-/** Assigns an NFT to a row, because the server accepted it, or it was found on the server. */
+/** Assigns an NFT to a row, because the server accepted the NFT, or the NFT was found on the server. */
 export function giveNft(
   sql: Sql,
   operationId: string,
@@ -68,7 +68,7 @@ export function endRow(sql: Sql, operationId: string, { status, ...end }: NftEnd
   moveOperation(sql, operationId, status)
 }
 
-/** An NFT after changes. */
+/** The state of an NFT after it was changed. */
 export interface NftNow {
   nftGdnId: string
   /** The owner; null if unknown. */
@@ -79,15 +79,15 @@ export interface NftNow {
   body: Uint8Array | null
   /** The part of the row that the NFT matches. */
   has: RowPart
-  /** The revision whose metadata matches the row; null if it doesn't match, or isn't known. */
+  /** The revision of the NFT's metadata that matches the row; null if no revision matches, or it isn't known. */
   knownRevision: number | null
-  /** The owner and the number of transfers if the owner matches the row; else null. */
+  /** The owner and the number of transfers if the owner matches the row; otherwise null. */
   knownOwner: string | null
 }
 
 export type RowPart = 'all' | 'metadata' | 'receiver'
 
-/** Returns the row of an NFT as it was last applied or sent; null if the state doesn't have it. */
+/** Returns the row of an NFT as it was last applied or sent; null if the state doesn't contain the row. */
 export function recordedRow(sql: Sql, runId: string, nftGdnId: string): Uint8Array | null {
   const row = sql.get<{ body: Uint8Array | null }>(
     `SELECT coalesce(n.body, o.body, (SELECT r.body FROM drops d JOIN rows r ON r.set_id = d.set_id
@@ -101,7 +101,7 @@ export function recordedRow(sql: Sql, runId: string, nftGdnId: string): Uint8Arr
 
 /**
  * Records the current outcome of an NFT whose row was minted. `body` is the row that the NFT matches, if known. Null
- * values don't change what was recorded.
+ * values leave the recorded values unchanged.
  */
 export function noteChanged(
   sql: Sql,
@@ -143,10 +143,10 @@ const OWN_NFT = `SELECT 1 FROM operations o ${BY_IDENTITY} JOIN nfts n ON n.oper
   WHERE o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL`
 
 /**
- * Returns whether this machine knows that each row of an unrevealed run has an NFT that was updated with the row, or
+ * Returns whether this machine knows, for each row of an unrevealed run, that the row's NFT was updated with the row or
  * burned.
  *
- * @param isDrawn whether the rows are drawn, so that those without an NFT are abandoned
+ * @param isDrawn whether the rows are drawn. If so, rows without an NFT are abandoned and not checked
  */
 export const areAllRevealed = (
   sql: Sql,
@@ -168,9 +168,10 @@ export interface MintedBody {
 }
 
 /**
- * Returns the requests that minted NFTs of a run, for a range of their numbers.
+ * Returns the requests of a run that minted NFTs and whose numbers are greater than `after` and at most `to`.
  *
- * @param of `revealed`: NFTs that this machine knows to have been updated with their rows. `deployed`: all NFTs
+ * @param of `revealed` for the NFTs that this machine knows to have been updated with their rows; `deployed` for all
+ *   NFTs
  */
 export const mintedBodies = (
   sql: Sql,
@@ -178,7 +179,8 @@ export const mintedBodies = (
   of: 'revealed' | 'deployed',
   { after, to }: { after: number; to: number },
 ): MintedBody[] =>
-  // The caller parses each body once. SQL would extract the metadata of each NFT separately.
+  // Return whole bodies, because the caller parses each body once. SQL would extract the metadata of each NFT
+  // separately.
   sql.all(
     `SELECT body, positions FROM (
         SELECT q.body, (SELECT json_group_array(o.position) FROM operations o LEFT JOIN nfts x ON x.operation_id = o.id
@@ -189,15 +191,15 @@ export const mintedBodies = (
     ...[runId, after, to],
   )
 
-/** A row as it was last applied or sent, if that differs from the rows of the run, and the ID of its operation. */
+/** A row as it was last applied or sent, if that differs from the run's stored row. `id` is the ID of its operation. */
 export interface ChangedRow {
   id: string
   body: Uint8Array
 }
 
 /**
- * Returns the rows of a run that were applied, or were sent with content that differs from the run's rows. Starts after
- * an operation ID.
+ * Returns the rows of a run that were applied, or that were sent with content that differs from the run's stored rows.
+ * Starts after the operation ID `after`.
  */
 export const changedRows = (
   sql: Sql,
@@ -274,8 +276,8 @@ export function loseNft(sql: Sql, operationId: string, last: number): void {
 
 /** Reopens ended rows as accepted after the backend was restored, because their outcomes may have changed. */
 export function reopenEnded(sql: Sql, runId: string): void {
-  // Never clear `was_deployed`, because the last start may have ended before it polled the rows that an earlier restore
-  // reopened.
+  // Never clear `was_deployed`, because the last start of the run may have ended before it polled the rows that were
+  // reopened after an earlier restore.
   sql.run(
     "UPDATE operations SET was_deployed = 1 WHERE run_id = ? AND released_at IS NULL AND state = 'deployed'",
     runId,
@@ -286,15 +288,15 @@ export function reopenEnded(sql: Sql, runId: string): void {
     runId,
   )
   for (const { id } of ended) moveOperation(sql, id, 'accepted')
-  // Stored files may also be lost.
+  // The restored backend may also have lost stored files.
   sql.run('DELETE FROM uploads WHERE run_id = ?', runId)
   reopenRun(sql, runId)
 }
 
 /**
  * Returns how many sent rows of a run are in each state. Counts by request, because the index of operations by request
- * has them in the order in which they were sent. In any other index, a million rows are in 25,000 scattered places of
- * the file.
+ * lists operations in the order in which they were sent. In any other index, a million rows are in 25,000 scattered
+ * places of the file.
  */
 export function statesOf(sql: Sql, runId: string): { state: OperationState; n: number }[] {
   return sql.all(
@@ -315,17 +317,21 @@ export function retriedOf(sql: Sql, runId: string): { state: OperationState; n: 
   )
 }
 
-/** Selects a text with the run and the NFT of the operation that `o.rival` names, if that has an NFT. */
+/** Selects a text that names the run and the NFT of the operation `o.rival`, if that operation has an NFT. */
 const OTHER_NFT = `SELECT r.name || ' minted the same row: ' || x.nft_gdn_id FROM operations other
   JOIN runs r ON r.id = other.run_id JOIN nfts x ON x.operation_id = other.id
   WHERE other.id = o.rival AND other.state IN ('accepted', 'deployed')`
 
-/** Selects the same text, but only if both operations have an NFT. The other run may have been removed. */
+/**
+ * Selects the same text, but only if both operations have an NFT. If the other run was removed, selects the text that
+ * `keepDuplicates` stored.
+ */
 export const DUPLICATE_NFT = `${OTHER_NFT} AND o.state IN ('accepted', 'deployed')
   UNION ALL SELECT o.rival WHERE instr(o.rival, ' minted ') > 0 AND o.state IN ('accepted', 'deployed')`
 
 /**
- * Stores the text about duplicates in a run that is removed, so that operations of other runs still report them.
+ * Before a run is removed, stores a text about its duplicates in the operations of other runs, so that these operations
+ * still report the duplicates.
  */
 export function keepDuplicates(sql: Sql, runId: string): void {
   sql.run(
@@ -335,7 +341,7 @@ export function keepDuplicates(sql: Sql, runId: string): void {
   )
 }
 
-/** Returns the number of rows for which two requests were accepted, in one run or in two. */
+/** Returns the number of rows for which two requests were accepted, in one run or in two runs. */
 export function countTwice(sql: Sql, runId: string, reason: string): number {
   return (
     sql.get<{ n: number }>(
@@ -347,7 +353,9 @@ export function countTwice(sql: Sql, runId: string, reason: string): number {
   )
 }
 
-/** Marks the rows that this start is about to send again, so that no other run sends them meanwhile. */
+/**
+ * Marks the rows that this start of the run is about to send again, so that no other run sends them in the meantime.
+ */
 export function markRetried(
   sql: Sql,
   { id, scope }: Pick<Drop, 'id' | 'scope'>,
@@ -366,11 +374,11 @@ export function markRetried(
   )
 }
 
-/** An operation whose row got an `id`. */
+/** An operation whose row has received an ID. */
 export interface Renamed {
   operation: string
   key: string
-  /** The line of its row in the new rows of the run; null if the line doesn't change. */
+  /** The line of the operation's row in the run's new rows; null if the line doesn't change. */
   line: number | null
 }
 
@@ -383,7 +391,7 @@ export function renameRows(sql: Sql, { scope }: Pick<Drop, 'scope'>, renamed: re
 
 /**
  * Like `renameRows`, but for a run whose rows are not read again. Also changes the keys of the stored rows, so that a
- * resumed run doesn't send them. Operations that have changed meanwhile stay as they are.
+ * resumed run doesn't send them. Doesn't change operations that have changed in the meantime.
  */
 export function renameStoredRows(
   sql: Sql,
@@ -400,7 +408,7 @@ export function renameStoredRows(
       ...[scope.length + 1, key, nftGdnId, operation, id, scope.length + 1, scope + key],
     )
   }
-  // A stored row that already has the ID is another row, which was read with other content.
+  // If a stored row already has the ID, it is a different row, which was read with other content.
   sql.run('DELETE FROM temp.renaming WHERE id IN (SELECT key FROM rows WHERE set_id = ?)', setId)
   sql.run(
     `UPDATE rows SET key = (SELECT id FROM temp.renaming t WHERE t.key = rows.key), reference = NULL

@@ -5,8 +5,8 @@ import { hashOf, otherRequest } from './operations.ts'
 import type { OperationState } from './transitions.ts'
 
 /**
- * The kind of a row's operation. `createnft` includes creatednft, because the two share their reference IDs. The run
- * records whether its NFTs are dynamic.
+ * The kind of a row's operation. `createnft` also stands for `creatednft`, because both share their reference IDs. The
+ * run records whether its NFTs are dynamic.
  */
 export type MintOperation = Exclude<MintEndpoint, 'creatednft'>
 
@@ -16,7 +16,7 @@ export type MintOperation = Exclude<MintEndpoint, 'creatednft'>
  */
 export type RequestOutcome = 'accepted' | 'refused' | 'unknown' | 'found'
 
-/** A request of a run of a manifest. Requests are numbered from 1 in the order of their first attempts. */
+/** A request that belongs to a run of a manifest. Requests are numbered from 1 in the order of their first attempts. */
 export interface RowRequest {
   id: number
   n: number
@@ -44,7 +44,7 @@ export interface SentRow {
   isCurrent: boolean
   wasDeployed: boolean
   nftGdnId: string | null
-  /** The reason why its NFT failed, or is not minted yet. */
+  /** The reason why the NFT failed or isn't minted yet. */
   error: string | null
 }
 
@@ -90,7 +90,7 @@ function requestOf(row: RequestRow): RowRequest {
 /**
  * Reads a request of a run.
  *
- * @throws GdnError `data_dir` if it is damaged
+ * @throws GdnError `data_dir` if the request is damaged
  */
 export function readRowRequest(sql: Sql, id: number): RowRequest {
   const row = sql.get<RequestRow>(`${REQUESTS} WHERE q.id = ?`, id)
@@ -136,7 +136,7 @@ export function nextRequest(
 }
 
 /**
- * Returns the requests of a run with this outcome, without their bodies. The lowest number comes first.
+ * Returns the requests of a run with this outcome, without their bodies, in ascending order of their numbers.
  *
  * @param outcome null for requests in flight
  */
@@ -145,8 +145,8 @@ export function requestsWith(sql: Sql, runId: string, outcome: RequestOutcome | 
 }
 
 /**
- * Returns the requests of a run that have rows with an unknown outcome or rows that were found absent. The lowest
- * number comes first.
+ * Returns the requests of a run that have rows with an unknown outcome or rows that were found absent, in ascending
+ * order of their numbers.
  */
 export function openRequests(sql: Sql, runId: string): number[] {
   return sql
@@ -159,7 +159,7 @@ export function openRequests(sql: Sql, runId: string): number[] {
     .map(({ id }) => id)
 }
 
-/** Returns the last accepted request that has no failed NFT, or null. */
+/** Returns the last accepted request of a run that has no failed NFT; null if there is none. */
 export function lastAccepted(sql: Sql, runId: string): RowRequest | null {
   const row = sql.get<RequestRow>(
     `${REQUESTS} WHERE q.run_id = ? AND q.outcome = 'accepted' AND NOT EXISTS (SELECT 1 FROM operations o
@@ -169,7 +169,7 @@ export function lastAccepted(sql: Sql, runId: string): RowRequest | null {
   return row === undefined ? null : requestOf(row)
 }
 
-/** Returns the rows of a request in its order. */
+/** Returns the rows of a request in the order in which the request contains them. */
 export function rowsOfRequest(sql: Sql, { scope }: Pick<Drop, 'scope'>, requestId: number): SentRow[] {
   return sql
     .all<SentRowRow>(
@@ -189,8 +189,9 @@ export function rowsOfRequest(sql: Sql, { scope }: Pick<Drop, 'scope'>, requestI
 }
 
 /**
- * Returns the bodies of requests in the collections whose rows or operations are in flight, unknown or absent. Omits
- * the requests of one run. `position` is the row's index. It is null for an operation of a single command.
+ * Returns the bodies of requests in these collections that have rows or single operations in flight, unknown or absent.
+ * Omits the requests of the run `runId`. `position` is the row's index in the request, or null for the operation of a
+ * single command.
  */
 export function unresolvedBodies(
   sql: Sql,

@@ -3,7 +3,10 @@ import type { Drop } from './drops.ts'
 import { DUPLICATE_NFT } from './row-outcomes.ts'
 import type { OperationState } from './transitions.ts'
 
-/** The reason of an operation that was declared absent, and whose NFT appeared after its row was sent again. */
+/**
+ * The reason that is stored for an operation that was declared absent, and whose NFT appeared after its row was sent
+ * again.
+ */
 export const LATE = 'late'
 
 /** The outcome of a row: its current operation and its NFT. */
@@ -17,9 +20,9 @@ export interface OutcomeColumns {
   metadata_url: string | null
   error: string | null
   is_burned: number | null
-  /** The NFT of the row's earlier operation that is `LATE`. */
+  /** The NFT of the row's earlier operation that has the reason `LATE`. */
   twice: string | null
-  /** A text with the other run and its NFT, if another run minted the same row. */
+  /** A text that names the other run and its NFT if another run minted the same row; otherwise null. */
   duplicate: string | null
 }
 
@@ -38,7 +41,8 @@ export interface OutcomeRow extends OutcomeColumns {
 }
 
 /**
- * Returns the rows of a run after a position, as they were last applied or sent. An unsent row is as in the manifest.
+ * Returns the rows of a run after a position, each as it was last applied or sent. Unsent rows are returned as in the
+ * manifest.
  */
 export function outcomesPage(
   sql: Sql,
@@ -54,7 +58,7 @@ export function outcomesPage(
   )
 }
 
-/** A row that a run has sent, with its place in its request. */
+/** A row that a run has sent, with its index in the request. */
 export interface OutsideRow extends OutcomeColumns {
   line: number
   key: string

@@ -11,34 +11,40 @@ export interface RowRecord {
   position: number
   line: number
   /**
-   * `id:` and the row's ID, or `row:` and the row's content hash. If several rows have the same content, the keys after
-   * the first also have `#` and a number.
+   * `id:` followed by the row's ID, or `row:` followed by the row's content hash. If several rows have the same
+   * content, all keys except the first end with `#` and a number.
    */
   key: string
-  /** The input of its reference ID if that differs from its key; else null. It is the same on every machine. */
+  /**
+   * The value from which the row's reference ID is derived if it differs from the key; otherwise null. The same on
+   * every machine.
+   */
   reference: string | null
-  /** The hash of its content. */
+  /** The hash of the row's content. */
   content: string
   /**
-   * The content hash that every copy of the manifest has, regardless of the location of its files. Null if it equals
+   * The content hash that is the same in every copy of the manifest, wherever its local files are. Null if it equals
    * `content`. See `copyHash`.
    */
   portable: string | null
   /**
-   * The hash of a copy of the row with addresses in place of ENS names. Null for a row without names, because its own
-   * hash is the same.
+   * The hash of a copy of the row with addresses in place of ENS names. Null for a row without names, because the hash
+   * of the row is the same.
    */
   plain: string | null
   /** Rows with the same number may share a request, because they have the same receiver and sender. */
   receivers: number
-  /** The number of its local files. */
+  /** The number of the row's local files. */
   files: number
-  /** The row's content as UTF-8; see `rowTexts`. It is stored as bytes, because libsql ends a text at its first NUL. */
+  /**
+   * The row's content as UTF-8; see `rowTexts`. It is stored as bytes, because libsql truncates a text at its first
+   * NUL.
+   */
   body: Uint8Array
 }
 
 /**
- * The location of rows: a set of a run, or the temporary table `draft` of this connection, for callers that write
+ * Where rows are stored: in a row set of a run, or in this connection's temporary table `draft`, for callers that write
  * nothing.
  */
 export type RowsIn = 'draft' | { set: number }
@@ -49,7 +55,7 @@ export const tableOf = (rows: RowsIn): string =>
 
 /**
  * Index hint that follows `operations` in a query for the operations of rows. Without it, SQLite may prefer
- * `operations_by_line`, which has more of the columns, and read all operations of the run for each row.
+ * `operations_by_line`, which contains more of the columns, and read all operations of the run for each row.
  */
 export const BY_IDENTITY = 'INDEXED BY operations_by_run'
 
@@ -63,7 +69,7 @@ const ROWS_PER_INSERT = 100
 /** Begins a new draft, and removes the previous one. */
 export const emptyDraft = (sql: Sql): void => createTables(sql, 'draft')
 
-/** Adds rows to the draft. Omits default values: with libsql, passing a value takes longer than storing it. */
+/** Adds rows to the draft. Omits default values, because passing a value to libsql takes longer than storing it. */
 export function addRows(sql: Sql, rows: readonly RowRecord[]): void {
   const hasRare = rows.some(
     ({ reference, portable, files, plain }) => reference !== null || portable !== null || files > 0 || plain !== null,
@@ -118,7 +124,7 @@ export function removeOtherSets(sql: Sql, runId: string, kept: number | null): v
  */
 const PAGE = 100
 
-/** Yields the rows of a query in the manifest's order, in pages. */
+/** Yields the rows of a query in pages, in the manifest's order. */
 export async function* pagesOf<Row extends { position: number }>(
   state: StateReader,
   query: (sql: Sql, after: number, limit: number) => Row[],
@@ -130,8 +136,8 @@ export async function* pagesOf<Row extends { position: number }>(
     const last = page.at(-1)
     if (last === undefined || page.length < limit) return
     after = last.position
-    // Wait for the event loop, because only then libsql frees the memory of a page. Otherwise, a million rows need 20
-    // MB more.
+    // Wait for the event loop, because libsql frees a page's memory only then. Otherwise, a million rows need 20 MB
+    // more.
     await nextTurn()
   }
 }
@@ -148,7 +154,7 @@ export type RowName = Pick<RowRecord, 'key' | 'line'>
 export const nameAt = (sql: Sql, rows: RowsIn, position: number): RowName | null =>
   sql.get<RowName>(`SELECT key, line FROM ${tableOf(rows)} WHERE position = ?`, position) ?? null
 
-/** Returns whether the draft differs from a run's rows in the key or line of any position. */
+/** Returns whether any row of the draft has a different key or line than the run's row at the same position. */
 export const areOnOtherLines = (sql: Sql, { setId }: Pick<Drop, 'setId'>): boolean =>
   sql.get(
     `SELECT 1 FROM rows r JOIN temp.draft d ON d.position = r.position
@@ -156,7 +162,7 @@ export const areOnOtherLines = (sql: Sql, { setId }: Pick<Drop, 'setId'>): boole
     setId ?? -1,
   ) !== undefined
 
-/** Returns the number of rows of a set. Their positions have no gaps. */
+/** Returns the number of rows in a set. Relies on positions without gaps. */
 export function countRows(sql: Sql, set: number): number {
   return sql.get<{ n: number }>('SELECT coalesce(max(position) + 1, 0) AS n FROM rows WHERE set_id = ?', set)?.n ?? 0
 }
@@ -185,7 +191,7 @@ export function countFailedOutside(sql: Sql, rows: RowsIn, { id, scope }: Pick<D
 export const isPlanned = (sql: Sql, set: number | null, key: string): boolean =>
   sql.get('SELECT 1 FROM rows WHERE set_id = ? AND key IN (?, ?)', set ?? -1, `id:${key}`, `row:${key}`) !== undefined
 
-/** Returns the rows at positions, in their order. */
+/** Returns the rows at these positions, in the same order. */
 export function rowsAt(sql: Sql, rows: RowsIn, positions: readonly number[]): RowRecord[] {
   return positions.map((position) => {
     const row = sql.get<RowRecord>(`SELECT ${COLUMNS} FROM ${tableOf(rows)} WHERE position = ?`, position)
@@ -194,7 +200,7 @@ export function rowsAt(sql: Sql, rows: RowsIn, positions: readonly number[]): Ro
   })
 }
 
-/** The part of a row and its outcome that decides whether it is sent. */
+/** The fields of a row and its outcome that decide whether the row is sent. */
 export interface PlannedRow {
   position: number
   receivers: number
@@ -222,8 +228,8 @@ const PLANNED_PAGE = 2_000
 
 /**
  * Returns SQL for whether a row differs from what was last applied to the NFT of the operation `o`, or from what was
- * sent if nothing was applied. The index has only the NFTs that were changed. In an unrevealed drop, neither the
- * placeholder of a row nor the revealed row counts as an edit.
+ * sent if nothing was applied. The index `nfts_changed` contains only the NFTs that were changed. In an unrevealed
+ * drop, neither the placeholder of a row nor the revealed row counts as an edit.
  */
 const isEdited = (drop: Pick<Drop, 'reading'>, row: string, sent = 'o.content'): string => {
   const isOther = `${sent} <> ${row}.content`
@@ -233,9 +239,9 @@ const isEdited = (drop: Pick<Drop, 'reading'>, row: string, sent = 'o.content'):
 }
 
 /**
- * Yields rows with their current operations in a run, in the manifest's order. When found by line, the operations are
- * adjacent in an index that has all columns. When found by identity, which often contains a hash, 100,000 rows read 18
- * times as many pages of the file.
+ * Yields rows with their current operations in a run, in the manifest's order. Operations that are found by line are
+ * adjacent in an index that has all columns. An identity often contains a hash, so finding the operations of 100,000
+ * rows by identity reads 18 times as many pages of the file.
  */
 export async function* plannedPages(
   state: StateReader,
@@ -252,7 +258,7 @@ export async function* plannedPages(
   }
 }
 
-/** Reads the rows as one JSON text. With libsql, an object for each row takes twice as long. */
+/** Reads the rows as one JSON text, because with libsql, reading an object for each row takes twice as long. */
 function plannedPage(
   sql: Sql,
   rows: RowsIn,
@@ -293,13 +299,13 @@ export interface RowChange {
   position: number
   key: string
   line: number
-  /** The state of its operation; null if it was never sent. */
+  /** The state of the row's operation; null if the row was never sent. */
   state: OperationState | null
 }
 
 /**
- * Compares rows that were read with the rows of an earlier set and the rows that the run has sent. A row is added if
- * neither has it, and changed if its `id` has other content.
+ * Compares rows that were read with the rows of an earlier set and the rows that the run has sent. A row counts as
+ * added if neither has it, and as changed if its `id` has other content there.
  */
 export function rowChangesSince(
   sql: Sql,
@@ -329,7 +335,7 @@ export function rowChangesSince(
   return [...changes, ...removed]
 }
 
-/** A row whose key has the number of a copy. */
+/** A row whose key ends with a copy number. */
 interface RowCopy {
   position: number
   line: number

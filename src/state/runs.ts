@@ -12,7 +12,7 @@ export interface RunLease {
   fence: number
 }
 
-/** The holder of a run, and its last heartbeat. */
+/** The holder of a run, and the time of the last heartbeat. */
 export interface LeaseState {
   holder: LockHolder | null
   fence: number
@@ -23,16 +23,16 @@ interface NewRun {
   id: string
   kind: 'command' | 'manifest'
   name: string
-  /** Description of the work of its process. */
+  /** A description of what the run's process does. */
   note: string
-  /** Whether the run is never removed automatically. */
+  /** Whether the run is exempt from automatic removal. */
   isKept?: boolean
   holder: LockHolder
   fence?: number
   now: number
 }
 
-/** Adds a run that its creator has acquired. */
+/** Adds a run whose lease `holder` already has. */
 export function insertRun(
   sql: Sql,
   { id, kind, name, note, isKept = false, holder, fence = 1, now }: NewRun,
@@ -84,7 +84,7 @@ export function acquireRun(
 }
 
 /**
- * Checks that this process has not lost a run. Called in every transaction that changes the run.
+ * Checks that this process still has the lease of a run. Called in every transaction that changes the run.
  *
  * @throws GdnError `run_busy` if another process has acquired the run
  */
@@ -114,7 +114,7 @@ export function endRun(sql: Sql, runId: string, now: number): void {
   sql.run('UPDATE runs SET ended_at = ? WHERE id = ?', now, runId)
 }
 
-/** Records that a finished run has work again, or has an outcome that became unknown. */
+/** Reopens a finished run, because it has work again or one of its outcomes became unknown. */
 export function reopenRun(sql: Sql, runId: string): void {
   sql.run('UPDATE runs SET ended_at = NULL WHERE id = ?', runId)
 }
@@ -137,15 +137,18 @@ const OLD = `${COMMANDS} AND ended_at IS NOT NULL AND holder IS NULL
   AND (ended_at < ? OR id NOT IN (SELECT id FROM runs WHERE ${COMMANDS} ORDER BY started_at DESC LIMIT ?))`
 
 /**
- * Removes old runs of commands whose outcomes are known, except commitments to hidden rows. Their NFTs stay recorded,
- * so that no other request can get them.
+ * Removes old runs of commands whose outcomes are known, except commitments to hidden rows. The NFTs of these runs stay
+ * recorded, so that they are not assigned to other requests.
  */
 export function pruneRuns(sql: Sql, now: number): void {
   const old = sql.all<{ id: string }>(`SELECT id FROM runs WHERE ${OLD}`, now - KEPT_MS, KEPT_RUNS)
   for (const { id } of old) forgetCommand(sql, id)
 }
 
-/** Removes the run of a single command. Its NFTs stay recorded, so that no other request can get them. */
+/**
+ * Removes the run of a single command. The NFTs of the run stay recorded, so that they are not assigned to other
+ * requests.
+ */
 export function forgetCommand(sql: Sql, id: string): void {
   keepNfts(sql, id, '')
   deleteRun(sql, id)
@@ -161,7 +164,7 @@ export function deleteRun(sql: Sql, runId: string): void {
   for (const { id } of requests) sql.run('DELETE FROM requests WHERE id = ?', id)
 }
 
-/** A run with one operation, of a single command. */
+/** The run of a single command, which has one operation. */
 export interface CommandRun {
   id: string
   name: string

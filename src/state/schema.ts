@@ -1,13 +1,14 @@
 /**
- * The version of the schema that the first migration creates. `PRAGMA user_version` has the schema version of a state.
+ * The version of the schema that the first migration creates. `PRAGMA user_version` contains the schema version of a
+ * state.
  *
- * Until version 0.1.0 is tagged, a schema change replaces the first migration and gets the next version. States with
- * another version are refused. After that, each schema change is a new migration.
+ * Until version 0.1.0 is tagged, a schema change replaces the first migration and gets the next version. gdn refuses
+ * states with another version. After that, each schema change is a new migration.
  */
 export const FIRST_VERSION = 13
 
 /**
- * The migrations of the client database, oldest first. IDs are text, because libsql rounds large integers. Times are
+ * The migrations of the client database, oldest first. IDs are text, because libsql rounds large integers. Times are in
  * milliseconds of the wall clock.
  */
 export const STATE_MIGRATIONS: readonly string[] = [

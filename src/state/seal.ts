@@ -21,14 +21,14 @@ export async function locateSeal(path: string): Promise<SealLocation> {
 }
 
 /**
- * The files beside the database that show whether it is a copy. `-seal` has the counter of the last writing
- * transaction, written under the lock just before the commit. A database that was restored alone has another counter.
- * The database has the time at which the seal was written, as the file system stores it (`ctime`), which no restore can
- * set. Files that were restored together, in place, have another time. `-holder` names the process that began the last
- * writing transaction.
+ * The files beside the database that show whether the database is a copy. `-seal` contains the counter of the last
+ * write transaction, and is written under the lock just before the commit. If only the database was restored, the
+ * counters differ. The database stores the time at which the file system recorded the last write of the seal (`ctime`),
+ * because no restore can set this time. If both files were restored in place, the times differ. `-holder` names the
+ * process that began the last write transaction.
  *
- * A process that is killed between the two writes leaves a counter that doesn't match. That is rare and counts as a
- * copy, which only costs a comparison with the server.
+ * If a process is killed between the two writes, the counters don't match. This is rare and counts as a copy, which
+ * only costs a comparison with the server.
  */
 export class Seal {
   readonly #file: number
@@ -73,7 +73,7 @@ export class Seal {
   }
 }
 
-/** Returns the process that began the last writing transaction, or null if it isn't known. */
+/** Returns the process that began the last write transaction, or null if the process isn't known. */
 export function holderOf(path: string): string | null {
   try {
     return readFileSync(`${path}-holder`, 'utf8').trim() || null
@@ -96,7 +96,7 @@ function writeSlot(file: number, text: string): void {
   writeSync(file, bytes, 0, SLOT_BYTES, 0)
 }
 
-/** Returns whether the database was seen at this place before. */
+/** Returns whether the database was used at this location before. */
 function isKnownPlace(sql: Sql, { host, device, inode, boot }: SealLocation): boolean {
   const row = sql.get(
     'SELECT 1 FROM places WHERE host = ? AND device = ? AND inode = ? AND boot = ?',
@@ -109,8 +109,8 @@ function isKnownPlace(sql: Sql, { host, device, inode, boot }: SealLocation): bo
 }
 
 /**
- * Returns why the database may be a copy or an older state of itself; null if it is the one that this machine wrote
- * last. Must be called under the lock.
+ * Returns why the database may be a copy or an older version of itself; null if it is the database that this machine
+ * last wrote. Must be called under the lock.
  */
 export function whyCopied(sql: Sql, place: SealLocation, seal: Seal): string | null {
   // Run this query first, because it acquires the lock. After that, no other process writes the seal.

@@ -15,12 +15,12 @@ export interface NewRowRequest {
   body: string
   /** Whether the server honors Idempotency-Key; null if unknown. */
   honorsKey: boolean | null
-  /** `plain` is the row's hash without ENS names; null or absent for a row without names. */
+  /** `plain` is the row's hash with addresses in place of ENS names; null or absent for a row without names. */
   rows: readonly { key: string; line: number; content: string; plain?: string | null | undefined }[]
 }
 
 /**
- * Commits the bytes of a request, and records that they are about to be sent. Replaces earlier requests of these rows.
+ * Stores the bytes of a request, and records that they are about to be sent. Replaces earlier requests of these rows.
  *
  * @throws GdnError `already_accepted` if another run has reopened one of the rows since this run stored them
  */
@@ -128,7 +128,7 @@ export function acceptRows(
   for (const { id, position } of rows) giveNft(sql, id, ids[position] ?? null, { now, by })
 }
 
-/** Records that a request was refused. It had no effect, and repeating it would have none either. */
+/** Records that a request was refused. The request had no effect, and repeating it would have no effect either. */
 export function refuseRows(sql: Sql, requestId: number, message: string, now: number): void {
   endAttemptOf(sql, requestId, 'refused', now)
   sql.run("UPDATE requests SET outcome = 'refused' WHERE id = ?", requestId)
@@ -140,7 +140,7 @@ export function refuseRows(sql: Sql, requestId: number, message: string, now: nu
  * Records that the repetition of a request with an unknown outcome was refused, and that the server has NFTs for only
  * some of its rows.
  *
- * @param nfts the NFTs by the row's index in the request. Rows without an NFT have failed
+ * @param nfts the NFTs, keyed by the row's index in the request. Rows without an NFT have failed
  */
 export function refuseRepeated(
   sql: Sql,
@@ -184,7 +184,7 @@ export function forgetRequest(sql: Sql, requestId: number): void {
 }
 
 /**
- * Resolves the open requests that the last process of a run left. Requests in state `sent` become unknown, and all
+ * Resolves the requests that the last process of a run left open. Requests in state `sent` become unknown, and all
  * others are removed.
  */
 export function settleOpen(sql: Sql, runId: string): void {
@@ -206,7 +206,7 @@ export function settleOpen(sql: Sql, runId: string): void {
 
 export const NO_RESPONSE = 'the request may have been sent, but no response was recorded'
 
-/** Records rows that were minted before, as a request that this run never sent. */
+/** Records rows that were already minted. Stores them as the rows of a request that this run never sends. */
 export function enterFound(
   sql: Sql,
   drop: Drop,

@@ -16,8 +16,8 @@ export function damagedState(path: string, why: string, cause?: unknown): GdnErr
 }
 
 /**
- * Returns the error for a state that has another schema. The hint doesn't move the seal. Next to the seal, a new state
- * counts as a copy, so a mint is compared with the collection before it is sent.
+ * Returns the error for a state that has another schema. The command in the hint doesn't move the seal. A new state
+ * next to the old seal counts as a copy, so gdn compares a mint with the collection before it sends the mint.
  */
 export function otherSchema(path: string, version: number): GdnError {
   const next =
@@ -30,7 +30,7 @@ export function otherSchema(path: string, version: number): GdnError {
 }
 
 /**
- * Converts an error of the state directory to one with a fix. Returns other errors unchanged.
+ * Converts an error about the state directory to a `GdnError` with a hint. Returns other errors unchanged.
  *
  * @param path the path of the database
  */

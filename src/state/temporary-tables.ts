@@ -13,8 +13,8 @@ const TABLES = {
   draft: `(position INTEGER PRIMARY KEY, line INTEGER NOT NULL, key TEXT NOT NULL, reference TEXT, content TEXT NOT NULL,
     portable TEXT, plain TEXT, receivers INTEGER NOT NULL, files INTEGER NOT NULL DEFAULT 0, body BLOB NOT NULL)`,
   /**
-   * The changes of rows. `addChanges` fills it; `changedPage` and `rowsOfOther` read it with the draft, `exchangedRows`
-   * with any rows, and `exchangedFields` alone.
+   * The changes of rows. `addChanges` fills it. `changedPage` and `rowsOfOther` read it with the draft, `exchangedRows`
+   * reads it with any rows, and `exchangedFields` reads it alone.
    */
   changes: '(position INTEGER, n INTEGER, change TEXT NOT NULL, PRIMARY KEY (position, n)) WITHOUT ROWID',
   /**
@@ -53,7 +53,7 @@ const TABLES = {
   referencing: '(reference TEXT, key TEXT, position INTEGER NOT NULL, PRIMARY KEY (reference, key)) WITHOUT ROWID',
   /** The rows of operations as they were sent. Only `keepSent` uses it. */
   kept: '(id TEXT PRIMARY KEY, body BLOB NOT NULL)',
-  /** The operations whose rows got an ID. Only `renameStoredRows` uses it. */
+  /** The operations whose rows have received an ID. Only `renameStoredRows` uses it. */
   renaming: '(key TEXT PRIMARY KEY, id TEXT NOT NULL UNIQUE, operation TEXT NOT NULL) WITHOUT ROWID',
   /** The rows that a run would send. `enterChecked` fills it, and `sharedRows` and `rowsWithOtherIds` read it. */
   checked: `(key TEXT PRIMARY KEY, line INTEGER NOT NULL, portable TEXT NOT NULL, files INTEGER NOT NULL, body BLOB,

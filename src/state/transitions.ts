@@ -1,50 +1,52 @@
 import type { Sql } from '../sqlite/shared-database.ts'
 
 /**
- * The states of an operation. `planned`: only its name is claimed. `intended`: its bytes are committed, and none was
+ * The states of an operation. `planned`: only its name is claimed. `intended`: its bytes are committed, but none were
  * sent. `sent`: bytes may have been sent. `unknown`: bytes may have been sent, the attempt has ended, and no response
- * proves the outcome. `accepted`: the server accepted it. `absent`: reconciling found that it had no effect. `failed`:
- * it was refused, or its NFT or transaction failed. `deployed`: its NFT or transaction is final.
+ * proves the outcome. `accepted`: the server accepted it. `absent`: reconciliation found that it had no effect.
+ * `failed`: it was refused, or its NFT or transaction failed. `deployed`: its NFT or transaction is final.
  */
 export type OperationState = 'planned' | 'intended' | 'sent' | 'accepted' | 'unknown' | 'absent' | 'failed' | 'deployed'
 
 /** The allowed next states of each state. A trigger in the database enforces them. */
 export const TRANSITIONS: Readonly<Record<OperationState, readonly OperationState[]>> = {
-  // It becomes accepted if it was found on the server before anything was sent.
+  // The operation becomes accepted if it was found on the server before anything was sent.
   planned: ['intended', 'accepted'],
-  // It becomes planned again if its process ended before anything was sent; the bytes are then rebuilt. It becomes
-  // failed if it was refused.
+  // The operation becomes planned again if its process ended before anything was sent. Its bytes are then rebuilt. It
+  // becomes failed if it was refused.
   intended: ['sent', 'planned', 'failed'],
-  // It becomes intended again if the request certainly had no effect, so that it may be sent again.
+  // The operation becomes intended again if the request certainly had no effect, so that the request may be sent again.
   sent: ['accepted', 'intended', 'unknown'],
-  // A refusal of a second attempt proves nothing about the first one. It becomes failed if the server refused the
-  // second attempt because of the maximum supply, and has no NFT with the reference ID of the row.
+  // A refusal of a second attempt proves nothing about the first attempt. The operation becomes failed if the server
+  // refused the second attempt because of the maximum supply, and has no NFT with the row's reference ID.
   unknown: ['accepted', 'absent', 'failed'],
-  // To unknown: the backend was restored and no longer has it. To planned: a local backend was emptied.
+  // The operation becomes unknown if the backend was restored and no longer knows the operation. It becomes planned if
+  // a local backend was emptied.
   accepted: ['deployed', 'failed', 'unknown', 'planned'],
-  // It was found later, or a later check couldn't decide.
+  // The operation becomes accepted if it was found on the server later, and unknown if a later check couldn't decide
+  // the outcome.
   absent: ['accepted', 'unknown'],
-  // Its outcome is requested again after the backend was restored.
+  // After the backend was restored, gdn requests the outcome again.
   failed: ['accepted', 'unknown'],
   deployed: ['accepted', 'unknown'],
 }
 
 /**
- * The condition of live operations. The unique index `one_live_operation` has the same condition, so that each name has
- * at most one live operation.
+ * The SQL condition for live operations. The unique index `one_live_operation` has the same condition, so that each
+ * name has at most one live operation.
  */
 export const LIVE = `released_at IS NULL AND rival IS NULL
   AND state IN ('planned', 'intended', 'sent', 'unknown', 'accepted', 'deployed')`
 
-/** Selects the live operation of another run with the name of the operation `o`. */
+/** Selects the live operation of another run that has the same name as the operation `o`. */
 const DUPLICATE = `SELECT id FROM operations WHERE ${LIVE} AND server_id = o.server_id
   AND coalesce(collection_id, 0) = coalesce(o.collection_id, 0) AND kind = o.kind AND identity = o.identity
   AND run_id <> o.run_id`
 
 /**
  * Moves an operation to a state. Only this function and `moveRequest` write `operations.state`. A failed or absent
- * operation doesn't keep its name, so another run may have claimed it. In that case, the live operation of that run is
- * recorded as the `rival` of this one.
+ * operation doesn't keep its name, so another run may have claimed the name. In that case, the live operation of that
+ * run is recorded as the `rival` of the moved operation.
  *
  * @param reason why the outcome is unknown or the operation failed; null clears it
  */

@@ -8,7 +8,7 @@ import { type RowRecord, type RowsIn, tableOf } from './rows.ts'
 export const hasIds = (sql: Sql, rows: RowsIn): boolean =>
   sql.get(`SELECT 1 FROM ${tableOf(rows)} WHERE key LIKE 'id:%' LIMIT 1`) !== undefined
 
-/** Returns rows with an ID after a position, with their content. */
+/** Returns the rows with an ID after a position, each with its content hash. */
 export function rowsWithIds(
   sql: Sql,
   rows: RowsIn,
@@ -23,14 +23,14 @@ export function rowsWithIds(
   )
 }
 
-/** Returns the names of the rows without an ID. A name is the input of a reference ID. */
+/** Returns the names of the rows without an ID. A reference ID is derived from the name. */
 export function unnamedRows(sql: Sql, rows: RowsIn): string[] {
   return sql
     .all<{ name: string }>(`SELECT coalesce(reference, key) AS name FROM ${tableOf(rows)} WHERE key LIKE 'row:%'`)
     .map(({ name }) => name)
 }
 
-/** Returns each content that occurs more than once, with the number of its rows. */
+/** Returns each content hash that several rows have, with the number of these rows. */
 export function copyCounts(sql: Sql, rows: RowsIn): Map<string, number> {
   const counts = sql.all<{ portable: string; n: number }>(
     `SELECT coalesce(portable, content) AS portable, count(*) AS n FROM ${tableOf(rows)} GROUP BY 1 HAVING count(*) > 1`,
@@ -65,10 +65,10 @@ export function addsUnnamed(sql: Sql, { id, scope }: Drop, rows: RowsIn): boolea
   return named !== undefined && added !== undefined
 }
 
-/** Returns whether any run into the collections has sent a row without an ID. */
+/** Returns whether any run in these collections has sent a row without an ID. */
 export function hasUnnamed(sql: Sql, collections: readonly number[]): boolean {
   const row = sql.get(
-    // CROSS JOIN keeps this order. Otherwise, SQLite would read the operations of all runs first.
+    // CROSS JOIN keeps the tables in this order. Otherwise, SQLite would read the operations of all runs first.
     `SELECT 1 FROM json_each(?) j CROSS JOIN drops d ON d.collection_id = j.value
       CROSS JOIN operations o ON o.run_id = d.run_id AND o.released_at IS NULL
       WHERE substr(o.identity, length(d.scope) + 1, 4) = 'row:' LIMIT 1`,
@@ -105,7 +105,7 @@ export function leftCopies(sql: Sql, { id, scope }: Pick<Drop, 'id' | 'scope'>, 
         WHERE o.run_id = ? AND o.released_at IS NULL AND o.state IN ('accepted', 'deployed')
           AND (o.identity = ? OR o.identity > ? AND o.identity < ?)
           AND substr(o.identity, ?) NOT IN (SELECT key FROM ${tableOf(rows)})`,
-      // `$` is the character after `#`, so the range has all keys that begin with the identity and `#`.
+      // `$` is the character after `#`, so the range contains all keys that begin with the identity and `#`.
       ...[scope.length + 1, id, identity, `${identity}#`, `${identity}$`, scope.length + 1],
     )
     .map(({ key }) => key)
