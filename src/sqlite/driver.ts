@@ -8,7 +8,7 @@ import { GdnError, messageOf } from '../core/errors.ts'
  * integers.
  */
 export interface RawStatement {
-  /** Whether it returns rows. */
+  /** Whether the statement returns rows. */
   readonly reader: boolean
   all(parameters: readonly unknown[]): unknown[]
   run(parameters: readonly unknown[]): { changes: number | bigint; lastInsertRowid: number | bigint }
@@ -43,11 +43,14 @@ interface NodeSqlite {
   }
 }
 
-/** Returns `node:sqlite` if the runtime has all of it (22.16 and newer), or null. */
+/**
+ * Returns `node:sqlite` if the runtime has all the functions that gdn uses (Node.js 22.16 and newer); null otherwise.
+ */
 function loadNodeSqlite(): NodeSqlite | null {
   // biome-ignore lint/style/noProcessEnv: not a setting; tests on newer versions use it to choose libsql
   if (process.env.GDN_TEST_SQLITE === 'libsql') return null
-  // Node 22 warns that the module is experimental, and users can't act on it. Only that warning is silenced.
+  // Node 22 warns that the module is experimental. Users can't act on this warning, so suppress it, but no other
+  // warning.
   const emitWarning = process.emitWarning
   process.emitWarning = (warning: string | Error, ...rest: unknown[]) => {
     if (String(warning).includes('SQLite is an experimental feature')) return
@@ -81,8 +84,9 @@ function openWithNode({ DatabaseSync }: NodeSqlite, path: string, readOnly: bool
 }
 
 /**
- * Loads libsql without the process's diagnostic report, which libsql uses to distinguish glibc from musl. The report
- * takes 5 ms and looks up the host name of each open connection. Without it, libsql reads /usr/bin/ldd.
+ * Loads libsql with an empty diagnostic report of the process. libsql uses the report to distinguish glibc from musl,
+ * but creating it takes 5 ms and looks up the host name of each open connection. Without the report, libsql reads
+ * /usr/bin/ldd.
  */
 function loadLibsql(): unknown {
   const { report } = process
@@ -92,7 +96,7 @@ function loadLibsql(): unknown {
   try {
     return require(folder)
   } catch {
-    // Needed on systems without /usr/bin/ldd.
+    // Systems without /usr/bin/ldd need the report.
     report.getReport = getReport
     return require(folder)
   } finally {
@@ -100,7 +104,10 @@ function loadLibsql(): unknown {
   }
 }
 
-/** Finds libsql without its `exports`, because Node.js would load its ES module resolver for them, which takes 2 ms. */
+/**
+ * Finds libsql without using its `exports`, because Node.js would load the ES module resolver for them, which takes 2
+ * ms.
+ */
 function libsqlFolder(): string {
   const places = require.resolve.paths('libsql') ?? []
   return places.map((place) => `${place}/libsql`).find((folder) => existsSync(folder)) ?? 'libsql'
@@ -111,7 +118,7 @@ interface RowsAsArrays extends RawStatement {
   iterate(parameters: readonly unknown[]): IterableIterator<readonly unknown[]>
 }
 
-/** Declares the part of libsql that gdn uses, because its types are those of better-sqlite3. */
+/** Declares the part of libsql that gdn uses, because libsql's own types are those of better-sqlite3. */
 interface Libsql extends Omit<RawDatabase, 'prepare'> {
   prepare(sql: string): RawStatement & { raw(): RowsAsArrays; columns(): readonly { name: string }[] }
 }
@@ -135,17 +142,17 @@ function openWithLibsql(path: string, readOnly: boolean): RawDatabase {
       const statement = database.prepare(sql)
       if (statement.reader) return readWithLibsql(statement)
       const run: RawStatement['run'] = (parameters) => statement.run(parameters)
-      // The statement itself isn't returned, because its `reader` property queries SQLite each time.
+      // Don't return the statement itself, because its `reader` property queries SQLite each time.
       return { reader: false, all: (parameters) => statement.all(parameters), run, iterate: () => [].values() }
     },
   }
 }
 
-/** Reads rows as arrays. For objects, libsql would convert the name of each column again for each row. */
+/** Reads rows as arrays, because for objects libsql would convert each column name again for each row. */
 function readWithLibsql(statement: ReturnType<Libsql['prepare']>): RawStatement {
   let names: readonly string[] = []
   const rowOf = (values: readonly unknown[]): unknown => {
-    // A migration has added columns since the last execution, or this is the first one.
+    // This is the first execution, or a migration has added columns since the last execution.
     if (values.length !== names.length) names = statement.columns().map(({ name }) => name)
     const row: Record<string, unknown> = {}
     names.forEach((name, index) => {
@@ -165,11 +172,14 @@ function readWithLibsql(statement: ReturnType<Libsql['prepare']>): RawStatement 
 }
 
 interface SqliteOptions {
-  /** Changes neither the file nor its log. A writable connection would move the log into the file when it closes. */
+  /**
+   * Changes neither the file nor its write-ahead log. A writable connection would move the log into the file when it
+   * closes.
+   */
   readOnly?: boolean
 }
 
-/** Opens a database file with `node:sqlite` if it is available, or with the optional package libsql. */
+/** Opens a database file with `node:sqlite` if it is available; otherwise, with the optional package libsql. */
 export function openSqlite(path: string, { readOnly = false }: SqliteOptions = {}): RawDatabase {
   const nodeSqlite = loadNodeSqlite()
   return nodeSqlite === null ? openWithLibsql(path, readOnly) : openWithNode(nodeSqlite, path, readOnly)

@@ -7,15 +7,20 @@ import { isDamaged } from './sqlite-error.ts'
 export interface ScratchOptions {
   schema: string
   tables: readonly string[]
-  /** Changes with the schema, so that a file of another version is emptied. */
+  /** The schema version. A file with another version is emptied. */
   version: number
-  /** The error if another process has the file. */
+  /** The error message if another process has locked the file. */
   busy: string
-  /** Whether a file beside it is the lock. Otherwise, the database itself is locked while it is open. */
+  /**
+   * Whether a separate file beside the database is the lock. Otherwise, the database itself is locked while it is open.
+   */
   lockFile: boolean
 }
 
-/** A file with intermediate results of a long command, so that memory is bounded and a stopped command resumes. */
+/**
+ * A file with intermediate results of a long command. It bounds the memory that the command needs, and a stopped
+ * command can resume from it.
+ */
 export class ScratchDatabase {
   readonly #database: RawDatabase
   readonly #path: string
@@ -23,7 +28,7 @@ export class ScratchDatabase {
   readonly #options: ScratchOptions
   readonly #prepared = new Map<string, RawStatement>()
 
-  /** @throws GdnError `run_busy` if another process has the file */
+  /** @throws GdnError `run_busy` if another process has locked the file */
   constructor(path: string, options: ScratchOptions) {
     this.#path = path
     this.#options = options
@@ -60,7 +65,7 @@ export class ScratchDatabase {
       work()
       this.#database.exec('COMMIT')
     } catch (error) {
-      // After some errors, SQLite has rolled back by itself.
+      // After some errors, SQLite has already rolled back, so ROLLBACK fails.
       tryExec(this.#database, 'ROLLBACK')
       throw error
     }
@@ -74,7 +79,7 @@ export class ScratchDatabase {
     this.#statement(sql).run(parameters)
   }
 
-  /** Yields rows while they are read. Other statements may run in between. */
+  /** Yields each row as it is read. Other statements may run between two rows. */
   iterate<Row>(sql: string, ...parameters: unknown[]): IterableIterator<Row> {
     return this.#database.prepare(sql).iterate(parameters) as IterableIterator<Row>
   }
@@ -88,7 +93,7 @@ export class ScratchDatabase {
     return statement
   }
 
-  /** Closes the file, and keeps it for the next reading unless `remove` is set. */
+  /** Closes the file. Keeps it for the next reading, unless `remove` is set. */
   close({ remove }: { remove: boolean }): void {
     this.#database.close()
     if (remove) removeFiles(this.#path)
@@ -102,12 +107,12 @@ export class ScratchDatabase {
   }
 }
 
-/** Opens the file. A damaged one is replaced, because its content can be read again. */
+/** Opens the file. Replaces a damaged file, because its content can be read again. */
 function openOrReplace(path: string, options: ScratchOptions): RawDatabase {
   try {
     return open(path, options)
   } catch (error) {
-    // A full disk, for example, must not cost what was read.
+    // Keep the file after other errors, such as a full disk, because its results are still valid.
     if (!isDamaged(error)) throw error
     removeFiles(path)
     return open(path, options)
@@ -132,7 +137,7 @@ function tryExec(database: RawDatabase, sql: string): void {
   try {
     database.exec(sql)
   } catch {
-    // The error that matters is already known.
+    // Ignore this error, because the caller already knows the error that matters.
   }
 }
 
@@ -141,7 +146,8 @@ function removeFiles(path: string): void {
 }
 
 /**
- * Locks a file until the process ends or rolls back. The lock file stays, because deleting it would be a race.
+ * Locks a file until the process ends or rolls back. The lock file is never deleted, because deleting it would cause a
+ * race.
  *
  * @throws GdnError `run_busy` if another process has the lock
  */

@@ -5,7 +5,7 @@ import { openSqlite, type RawDatabase, type RawStatement } from './driver.ts'
 import { lockHolders } from './lock-owners.ts'
 import { isBusy } from './sqlite-error.ts'
 
-/** Statements of one transaction. Parameters are text, numbers, bytes or null. */
+/** Runs statements in one transaction. Parameters are text, numbers, bytes or null. */
 export interface Sql {
   /** Returns the rows of a query. */
   all<Row extends object>(sql: string, ...parameters: readonly SqlValue[]): Row[]
@@ -23,13 +23,13 @@ export interface SharedDatabaseOptions {
   path: string
   /** Pragmas without the word PRAGMA, such as `synchronous = EXTRA`. */
   pragmas: readonly string[]
-  /** Called first in every writing transaction. */
+  /** Called at the start of every write transaction. */
   onBegin?(sql: Sql): void
-  /** Called last in every writing transaction, before its commit. */
+  /** Called at the end of every write transaction, before the commit. */
   onCommit?(sql: Sql): void
-  /** Called when a writing transaction fails, before it is rolled back. */
+  /** Called when a write transaction fails, before it is rolled back. */
   onRollback?(): void
-  /** Returns the name of the process that holds the lock, if the operating system can't. */
+  /** Returns the name of the process that holds the lock. Called if the operating system doesn't report the process. */
   holder?(): string | null
   /** Replaced in tests. */
   open?: ((path: string) => RawDatabase) | undefined
@@ -39,17 +39,21 @@ export interface SharedDatabaseOptions {
 
 const FIRST_PAUSE_MS = 1
 const LONGEST_PAUSE_MS = 20
-/** Maximum time that a lock may be held without a change of the file. A transaction takes milliseconds. */
+/**
+ * Maximum time in milliseconds that a lock may be held while the file doesn't change. A transaction takes milliseconds.
+ */
 const STUCK_MS = 5_000
-/** Maximum time that a process waits while other processes make progress. */
+/** Maximum time in milliseconds that a process waits while other processes make progress. */
 const CROWDED_MS = 60_000
 
 /**
- * An SQLite database in one file that several processes use. Transactions are synchronous, so that none is ever open
- * while the event loop runs. Waiting for a lock of another process doesn't block the event loop, so Ctrl-C still works.
+ * An SQLite database in one file that several processes use. Transactions are synchronous, so no transaction is ever
+ * open while the event loop runs. Waiting for another process's lock doesn't block the event loop, so Ctrl-C still
+ * works.
  *
- * The lock and the unfinished transaction of a killed process are released at once. A process that is stopped inside a
- * transaction blocks the others. An error names it after 5 s.
+ * If a process is killed, its lock is released and its unfinished transaction is rolled back immediately. A process
+ * that is stopped inside a transaction blocks other processes. After 5 s, they report an error that names the stopped
+ * process.
  */
 export class SharedDatabase {
   readonly #options: SharedDatabaseOptions
@@ -73,14 +77,16 @@ export class SharedDatabase {
   }
 
   /**
-   * Runs work as one writing transaction, which is committed completely or not at all.
+   * Runs `work` in one write transaction, which is committed completely or not at all.
    *
-   * @param work called again if another process took the lock; it must do nothing but run statements
-   * @throws GdnError `run_busy`, with the process that holds the lock if it is known; errors of `work` and SQLite
+   * @param work called again if another process took the lock, so it must do nothing but run statements
+   * @throws GdnError `run_busy`, which names the process that holds the lock if it is known; errors of `work` and
+   *   SQLite
    */
   async write<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
     return await this.#patiently(() => {
-      // Not IMMEDIATE, because a reader would make the commit wait, and nothing may wait in a transaction.
+      // Use EXCLUSIVE, because with IMMEDIATE, a reader would make the commit wait, and nothing may wait inside a
+      // transaction.
       this.#raw.exec('BEGIN EXCLUSIVE')
       try {
         this.#options.onBegin?.(this.#sql)
@@ -92,7 +98,7 @@ export class SharedDatabase {
         try {
           this.#options.onRollback?.()
         } finally {
-          // Even if the callback fails, no transaction stays open while the event loop runs.
+          // Roll back even if the callback fails, so that no transaction is open while the event loop runs.
           this.#rollBack()
         }
         throw error
@@ -101,7 +107,7 @@ export class SharedDatabase {
   }
 
   /**
-   * Runs queries on one snapshot of the database.
+   * Runs queries on a single snapshot of the database.
    *
    * @throws as `write`
    */
@@ -116,7 +122,7 @@ export class SharedDatabase {
     }, signal)
   }
 
-  /** Runs statements on temporary tables as one transaction, which locks no file. */
+  /** Runs statements on temporary tables in one transaction, which locks no file. */
   async scratch<Result>(work: (sql: Sql) => Result, signal?: AbortSignal): Promise<Result> {
     return await this.#patiently(() => {
       this.#raw.exec('BEGIN')
@@ -164,7 +170,8 @@ export class SharedDatabase {
 
   #setUp(): void {
     if (this.#isPrepared) return
-    // First, because the other pragmas may need a lock. SQLite's own busy timeout would block the event loop.
+    // Set `busy_timeout` first, because the other pragmas may need a lock, and SQLite's own busy timeout would block
+    // the event loop.
     for (const pragma of ['busy_timeout = 0', ...this.#options.pragmas]) this.#raw.prepare(`PRAGMA ${pragma}`).all([])
     this.#isPrepared = true
   }
@@ -182,7 +189,7 @@ export class SharedDatabase {
     try {
       this.#raw.exec('ROLLBACK')
     } catch {
-      // On a full disk, SQLite rolls back by itself. The original error is the one to report.
+      // If the disk is full, SQLite has already rolled back. Ignore this error, so that the original error is reported.
     }
   }
 

@@ -12,10 +12,11 @@ const REASONS: ReadonlyMap<number, string> = new Map([
   [CODE.notADatabase, 'it is not a database'],
 ])
 
-/** Returns the primary result code of an error of either binding, or null for other errors. */
+/** Returns the primary result code of an error that either SQLite binding threw; null for other errors. */
 function resultCode(error: unknown): number | null {
   if (!(error instanceof Error)) return null
-  // libsql has `rawCode`, node:sqlite has `errcode`. libsql has neither if it can't open the file.
+  // Errors of libsql have `rawCode`, and errors of node:sqlite have `errcode`. If libsql can't open the file, its error
+  // has neither.
   const { rawCode, errcode } = error as { rawCode?: unknown; errcode?: unknown }
   const code = typeof rawCode === 'number' ? rawCode : errcode
   if (typeof code === 'number') return code & 0xff
@@ -35,7 +36,7 @@ export function isDamaged(error: unknown): boolean {
   return code === CODE.corrupt || code === CODE.notADatabase
 }
 
-/** Returns in a few words why SQLite can't use a file, or null for an error that doesn't concern the file. */
+/** Returns a short reason why SQLite can't use a file; null for an error that doesn't concern the file. */
 export function fileProblem(error: unknown): string | null {
   const code = resultCode(error)
   if (code === null) return null
