@@ -1,15 +1,15 @@
-/** The exponential backoff between attempts of a failing call. */
+/** The exponential backoff between attempts to repeat a failing call. */
 export interface Backoff {
   /** Milliseconds to wait after the first failure. The wait doubles after each further failure. */
   firstMs: number
   maxMs: number
-  /** The fraction by which a wait varies randomly, so that callers don't retry all at once. Default: a quarter. */
+  /**
+   * The fraction by which a wait varies randomly, so that callers don't all retry at the same time. Default: a quarter.
+   */
   jitter?: number
 }
 
-/**
- * Returns the milliseconds until the next attempt after a number of consecutive failures. Default: from 1 s to 60 s.
- */
+/** Returns how many milliseconds to wait after the given number of consecutive failures. Default: from 1 s to 60 s. */
 export function backoffMs(
   failures: number,
   { firstMs, maxMs, jitter = 0.25 }: Backoff = { firstMs: 1000, maxMs: 60_000 },
@@ -18,6 +18,6 @@ export function backoffMs(
   return jittered(Math.min(firstMs * 2 ** Math.max(0, failures - 1), maxMs), random, jitter)
 }
 
-/** Varies a wait randomly by up to a fraction. Default: a quarter. */
+/** Varies a wait randomly by up to the fraction `jitter`. Default: a quarter. */
 export const jittered = (ms: number, random: () => number = Math.random, jitter = 0.25): number =>
   Math.round(ms * (1 - jitter + 2 * jitter * random()))

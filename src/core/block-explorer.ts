@@ -1,7 +1,8 @@
 /**
  * Returns the URL of a transaction in a block explorer. Nearly all block explorers use this path.
  *
- * @param blockExplorer the configured URL: `https://polygonscan.com`, `https://explorer.solana.com/?cluster=devnet`
+ * @param blockExplorer the configured URL, such as `https://polygonscan.com` or
+ *   `https://explorer.solana.com/?cluster=devnet`
  * @example
  * transactionUrl('https://polygonscan.com/', '0x4c3f…') // https://polygonscan.com/tx/0x4c3f…
  */

@@ -1,4 +1,4 @@
-/** A map with at most `most` entries. If it is full, it drops the least recently used entry. */
+/** A map with at most `most` entries. When the map is full, a new entry replaces the least recently used entry. */
 export class BoundedMap<Value, Key = string> {
   readonly #entries = new Map<Key, Value>()
   readonly #most: number

@@ -1,6 +1,7 @@
 /**
- * The variables that a child process of gdn needs, for paths, locale and trusted certificates. It gets no other
- * variables, because those of a user or a CI system may contain tokens, passwords and keys.
+ * The variables that a child process of gdn needs, for paths, locale and trusted certificates. Apart from these and the
+ * names that `NEEDED_KINDS` matches, a child process gets no variables, because a user's or CI system's variables may
+ * contain tokens, passwords and keys.
  */
 const NEEDED = new Set([
   'PATH',
@@ -28,7 +29,7 @@ const NEEDED = new Set([
   'SSL_CERT_DIR',
   'LD_LIBRARY_PATH',
   'DYLD_LIBRARY_PATH',
-  // On Windows, the names of variables are case-insensitive.
+  // Variables of Windows, where names of variables are case-insensitive.
   'SYSTEMROOT',
   'SYSTEMDRIVE',
   'WINDIR',
@@ -48,7 +49,7 @@ const NEEDED = new Set([
 ])
 
 const NEEDED_KINDS = /^(?:LC_|XDG_|GDN_)/
-/** Variables of gdn that are or may contain a secret. */
+/** gdn's variables that are secrets or may contain a secret. */
 const SECRET = new Set([
   'GDN_API_KEY',
   'GDN_RPC_URL',
@@ -59,12 +60,12 @@ const SECRET = new Set([
   'GDN_DATABASE_DIRECT_URL',
 ])
 
-/** Proxy variables, which may contain a password. Only a child that uses the network gets them. */
+/** Proxy variables. They may contain a password, so only child processes that use the network get them. */
 const PROXIES = new Set(['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY', 'ALL_PROXY'])
 
 /**
- * Returns the environment for a program that gdn starts, with only the variables that the program needs and without
- * gdn's secrets.
+ * Returns the environment for a program that gdn starts. It contains only the variables that the program needs, and
+ * none of gdn's secrets.
  *
  * @param proxies whether to include the proxy variables, for a program that uses the network
  */

@@ -1,4 +1,4 @@
-// Import node:fs, because Node.js loads its `promises` on first use, unlike node:fs/promises. Most commands only read.
+// Import node:fs, which loads its `promises` on first use, instead of node:fs/promises. Most commands only read.
 import { constants, promises as fs } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'
@@ -20,8 +20,8 @@ export async function syncFolder(path: string): Promise<void> {
 }
 
 /**
- * Writes a file of mode 0600 atomically. The draft has a fixed name, so that a process that is killed repeatedly leaves
- * at most one draft behind. A link in place of the draft is refused.
+ * Writes a file of mode 0600 atomically. The draft file has a fixed name, so that processes that are killed repeatedly
+ * leave at most one draft behind. Throws if there is a link in place of the draft.
  */
 export async function writeDurably(path: string, write: (file: FileHandle) => Promise<void>): Promise<void> {
   const temp = `${path}.new`

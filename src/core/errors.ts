@@ -2,8 +2,8 @@ import { EXIT, type ExitCode } from './exit-codes.ts'
 import { redactText } from './redact.ts'
 
 /**
- * The error codes, which programs can rely on. The table maps each to the exit code of the command line. The server
- * maps its own errors to HTTP statuses (`server/http/errors.ts`).
+ * The error codes, which programs can rely on. The table maps each error code to the exit code of the command line. The
+ * server maps its own errors to HTTP statuses (`server/http/errors.ts`).
  */
 export const EXIT_BY_CODE = {
   unexpected: EXIT.unexpected,
@@ -64,14 +64,14 @@ export interface GdnErrorOptions {
   hint?: string | undefined
   place?: Place | undefined
   details?: unknown
-  /** ID of the operation that failed, in errors of the npm client's `mint()` and `transfer()`. */
+  /** The ID of the operation that failed, in errors of the npm client's `mint()` and `transfer()`. */
   operationId?: string | undefined
   cause?: unknown
 }
 
 /**
- * The error class of gdn: a code, a message that states the problem, and a hint that states the fix. Secrets are
- * redacted in the message and the hint, even where they quote other text.
+ * gdn's error class. An error has a code, a message that states the problem, and a hint that states the fix. Secrets
+ * are redacted in the message and the hint, including in text that they quote.
  *
  * @example
  * throw new GdnError('usage', 'unknown blockchain "polygn"', {
@@ -84,7 +84,7 @@ export class GdnError extends Error {
   readonly hint: string | undefined
   readonly place: Place | undefined
   readonly details: unknown
-  /** The ID of the operation, in errors of the npm client's `mint()` and `transfer()`. */
+  /** The ID of the operation that failed, in errors of the npm client's `mint()` and `transfer()`. */
   readonly operationId: string | undefined
 
   constructor(code: ErrorCode, message: string, options: GdnErrorOptions = {}) {
@@ -97,17 +97,18 @@ export class GdnError extends Error {
     this.operationId = options.operationId
   }
 
-  /** Returns this error with a hint, unless it has one. */
+  /** Returns a copy of this error with a hint, or this error if it already has one. */
   withHint(hint: string): GdnError {
     return this.hint === undefined ? this.with({ hint }) : this
   }
 
-  /** Returns a copy of this error with other texts, place or details. It keeps the stack trace. */
+  /** Returns a copy of this error with a different message, hint, place or details. The copy keeps the stack trace. */
   with(changes: { message?: string } & Omit<GdnErrorOptions, 'cause'>): GdnError {
     const { code, hint, place, details, operationId, cause } = this
     const { message = this.message, ...options } = changes
     const changed = new GdnError(code, message, { hint, place, details, operationId, cause, ...options })
-    // Don't make this error the cause, because it would be printed as well, with nearly the same message.
+    // Don't make this error the cause of the copy, because the cause would also be printed, with nearly the same
+    // message.
     const frames = this.stack?.indexOf('\n    at ') ?? -1
     if (frames >= 0) changed.stack = `${changed.name}: ${changed.message}${this.stack?.slice(frames)}`
     return changed
@@ -122,7 +123,7 @@ export class GdnError extends Error {
 export const flagError = (flag: string, message: string, hint?: string): GdnError =>
   new GdnError('usage', message, { place: { flag }, hint })
 
-/** Formats a location for the beginning of a message: `drop.csv:7:3`, `--blockchain` or `metadata[0].title`. */
+/** Formats a location for the beginning of a message, such as `drop.csv:7:3`, `--blockchain` or `metadata[0].title`. */
 export function formatPlace(place: Place): string {
   if (place.file !== undefined) {
     const position = [place.file, place.line, place.column].filter((part) => part !== undefined).join(':')
@@ -131,19 +132,22 @@ export function formatPlace(place: Place): string {
   return place.flag ?? place.field ?? ''
 }
 
-/** Returns a message with its location in front. The field is omitted if the message begins with its name. */
+/**
+ * Returns a message that begins with its location. Omits the field from the location if the message already begins with
+ * the field's name.
+ */
 export function formatProblem({ place = {}, message }: { place?: Place | undefined; message: string }): string {
   const { field, ...rest } = place
   const where = formatPlace(field !== undefined && message.startsWith(`${field} `) ? rest : place)
   return where === '' ? message : `${where}: ${message}`
 }
 
-/** Returns the message of anything thrown. */
+/** Returns the message of any thrown value. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }
 
-/** Returns the system code of a failed call (`EADDRINUSE`, `ENOSPC`, …), if it has one. */
+/** Returns the system code of an error, such as `EADDRINUSE` or `ENOSPC`, if it has one. */
 export function systemCode(error: unknown): string | undefined {
   const code = error instanceof Error ? (error as NodeJS.ErrnoException).code : undefined
   return typeof code === 'string' ? code : undefined

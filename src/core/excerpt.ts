@@ -3,13 +3,13 @@ import { hidesSecret, REDACTED } from './secret.ts'
 
 const MAX_LENGTH = 200
 
-/** Returns a string unchanged, and any other value as JSON, because a server may send an object in place of a text. */
+/** Returns a string unchanged, and any other value as JSON, because a server may send an object instead of a string. */
 export const textOrJson = (value: unknown): string =>
   typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 
 /**
- * Returns the beginning of a server's text for a message: on one line, without secrets and control characters. If the
- * text contains a secret of this process in a disguised form, the whole text is redacted.
+ * Returns the beginning of a text from a server for use in a message, on one line and without secrets and control
+ * characters. If the text contains a secret of this process in a disguised form, the whole text is redacted.
  */
 export function excerpt(text: string): string {
   const clean = redactText(text)

@@ -2,10 +2,10 @@ import { existsSync, readdirSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 
 /**
- * Returns the path at which a file can be read. If there is no file at the given path, but its folder has exactly one
- * file whose name differs only in Unicode normalization, returns the path of that file. macOS may decompose the
- * characters of file names, such as the ö of `Möwe.png`. Otherwise, returns the path unchanged. All code that reads
- * local files of NFTs resolves their paths here. Rows keep the path in the manifest, which is the same on each machine.
+ * Returns the path at which a file can be read. If there is no file at the given path, but the folder contains exactly
+ * one file whose name differs only in Unicode normalization, returns the path of that file. Otherwise, returns the path
+ * unchanged. macOS may decompose characters in file names, such as the ö in `Möwe.png`. All code that reads local files
+ * of NFTs resolves paths with this function. Rows keep the path in the manifest, which is the same on each machine.
  */
 export function existingPath(path: string): string {
   const name = basename(path)
@@ -17,10 +17,16 @@ export function existingPath(path: string): string {
 
 const isAscii = (text: string): boolean => !/[^\0-\x7f]/.test(text)
 
-/** The names in the last folder, by their composed form. The name is null if two names have the same form. */
+/**
+ * The file names in the folder that was read last, keyed by their composed form. A name is null if several names have
+ * the same composed form.
+ */
 let listed: { folder: string; names: Map<string, string | null> } | undefined
 
-/** Reads a folder again only for an unknown name, because a folder may have as many images as a manifest has rows. */
+/**
+ * Reads a folder again only for an unknown name, because the folder may contain as many images as the manifest has
+ * rows.
+ */
 function spelledIn(folder: string, name: string): string | null {
   const composed = name.normalize('NFC')
   const known = listed?.folder === folder ? listed.names.get(composed) : undefined

@@ -17,7 +17,10 @@ const REASONS: Readonly<Record<string, string>> = {
 
 const FIX_DISK = 'Free some space or fix the permissions, then run the same command again.'
 
-/** Runs a file operation and adds the path to its system error, because errors of file handles don't contain one. */
+/**
+ * Runs a file operation. If it fails with a system error, adds the path to the error, because errors of file handles
+ * don't contain a path.
+ */
 export async function namingFile<Value>(path: string, act: () => Promise<Value>): Promise<Value> {
   try {
     return await act()
@@ -41,8 +44,8 @@ export function fileError(error: unknown): GdnError | null {
 }
 
 /**
- * Returns whether an error is an ENOENT of `mkdir`. File systems that can't create directories, such as /proc, report
- * it, and so does the recursive `mkdir` of Node.js.
+ * Returns whether `mkdir` failed with ENOENT. File systems that can't create directories, such as /proc, report this
+ * code, and so does the recursive `mkdir` of Node.js.
  */
 const isFailedMkdir = (error: unknown): boolean =>
   systemCode(error) === 'ENOENT' && error instanceof Error && 'syscall' in error && error.syscall === 'mkdir'

@@ -1,6 +1,9 @@
 import { stat } from 'node:fs/promises'
 
-/** Returns the inode number of a file or directory. A rename keeps it, and a copy gets another one. */
+/**
+ * Returns the inode number of a file or directory. A renamed file keeps its inode number, and a copy has a different
+ * one.
+ */
 export async function fileIdentity(path: string): Promise<string> {
   const { ino } = await stat(path, { bigint: true })
   return String(ino)

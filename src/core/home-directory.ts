@@ -4,16 +4,16 @@ import { platform } from 'node:process'
 import { GdnError } from './errors.ts'
 
 /**
- * Returns the home directory of the user's account. A UID in a container may have no account. On POSIX, `homedir()`
- * can't be used, because it returns HOME even if HOME is empty.
+ * Returns the home directory of the user's account. Throws if the UID has no account, as in some containers. On POSIX,
+ * `homedir()` can't be used, because it returns HOME even if HOME is empty.
  */
 const accountHome = () => (platform === 'win32' ? homedir() : userInfo().homedir)
 
 /**
- * Returns HOME, or the home directory of the user's account. A relative HOME is ignored, like relative XDG variables,
- * because keys and state would depend on the current directory.
+ * Returns HOME, or the home directory of the user's account. Ignores a relative HOME, like relative XDG variables,
+ * because the location of keys and state would depend on the current directory.
  *
- * @throws GdnError `invalid_config` if there is none
+ * @throws GdnError `invalid_config` if there is no home directory
  */
 export function homeDirectory({ HOME = '' }: NodeJS.ProcessEnv, ofAccount: () => string = accountHome): string {
   if (isAbsolute(HOME)) return HOME

@@ -1,10 +1,10 @@
-/** Returns whether a URL is an ipfs URL. Such a URL is looked up in the storage first. */
+/** Returns whether a URL is an ipfs URL. gdn looks up such a URL in its storage first. */
 export const isIpfsUrl = (url: string): boolean => /^ipfs:\/\//i.test(url)
 
-/** Returns whether a URL is an ipfs or ar URL, which has no web server as its origin. */
+/** Returns whether a URL is an ipfs or ar URL, whose content has no origin server. */
 export const isContentUrl = (url: string): boolean => /^(?:ipfs|ar):\/\//i.test(url)
 
-/** Returns the `<cid>[/<path>]` of an ipfs URL, with its path unchanged. */
+/** Returns the `<cid>[/<path>]` of an ipfs URL. Doesn't decode the path. */
 export const ipfsPlace = (url: string): string =>
   url
     .replace(/^ipfs:\/\//i, '')
@@ -12,7 +12,7 @@ export const ipfsPlace = (url: string): string =>
     .filter((part) => part !== '')
     .join('/')
 
-/** Splits a place into the CID and the decoded names of the path to the file. */
+/** Splits `<cid>[/<path>]` into the CID and the decoded names in the path. */
 export function ipfsPathParts(place: string): { cid: string; path: string[] } {
   const [cid = '', ...path] = place.split('/')
   return { cid, path: path.map(decoded) }
@@ -27,12 +27,12 @@ function decoded(part: string): string {
 }
 
 /**
- * Returns the URL of a file in the metadata.
+ * Returns the URL that refers to a file in the metadata.
  *
  * @param place `<cid>[/<path>]` of a stored file, or the original URL of a file that isn't stored here
  */
 export const urlOfPlace = (place: string): string => (isContentUrl(place) ? place : `ipfs://${place}`)
 
-/** Returns the CID of a file, whether it is stored here or not. Returns null if the file has none. */
+/** Returns the CID of a file, whether the file is stored here or not. Returns null if the file has no CID. */
 export const cidOf = (place: string): string | null =>
   isContentUrl(place) && !isIpfsUrl(place) ? null : ipfsPathParts(ipfsPlace(place)).cid

@@ -1,5 +1,6 @@
 /**
- * A scanned JSON value: the index after its last character, the number of members of all its objects, and its depth.
+ * A scanned JSON value, with the index after its last character, the number of members in all its objects, and its
+ * nesting depth.
  */
 export interface ScannedValue {
   end: number
@@ -14,8 +15,8 @@ const LITERAL = /[^\s,\]}:]*/y
 
 /**
  * Finds the end of the JSON value that begins at `start`. Returns null if the text ends first. The scan only finds
- * boundaries, so that the caller can pass single values to JSON.parse and knows their positions. JSON.parse reports
- * problems inside a value.
+ * where values end, so that the caller can pass single values to JSON.parse and knows their positions. JSON.parse
+ * reports errors inside a value.
  */
 export function scanValue(text: string, start: number): ScannedValue | null {
   let depth = 0
@@ -71,7 +72,10 @@ export function skipWhite(text: string, at: number): number {
   return WHITE.lastIndex
 }
 
-/** Counts the members of all objects in a parsed value. If the text of the value has more members, it repeats keys. */
+/**
+ * Counts the members of all objects in a parsed value. If the JSON text of the value has more members, the text repeats
+ * keys.
+ */
 export function countMembers(value: unknown): number {
   if (value === null || typeof value !== 'object') return 0
   const inner: unknown[] = Array.isArray(value) ? value : Object.values(value)
@@ -83,7 +87,8 @@ export function countMembers(value: unknown): number {
  * repeated.
  */
 export function repeatedKey(text: string): { key: string; index: number } | null {
-  // Has one entry for each open object or list: the keys of an object so far, or null before its first key.
+  // Contains one entry for each open object or list. The entry is the set of an object's keys so far, or null before
+  // the first key.
   const open: (Set<string> | null)[] = []
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at)
@@ -92,7 +97,7 @@ export function repeatedKey(text: string): { key: string; index: number } | null
     else if (code === QUOTE) {
       const index = at
       at = stringEnd(text, index)
-      // Skip values, because only keys are followed by a colon.
+      // Skip a string that no colon follows, because it is a value and not a key.
       if (text.charCodeAt(skipWhite(text, at + 1)) !== COLON) continue
       const spelled = text.slice(index + 1, at)
       const key = spelled.includes('\\') ? String(JSON.parse(`"${spelled}"`)) : spelled
@@ -104,7 +109,10 @@ export function repeatedKey(text: string): { key: string; index: number } | null
   return null
 }
 
-/** Returns the members of the object at `start` and the position of each value. The text must be valid JSON. */
+/**
+ * Returns the members of the object that begins at `start`, with the position of each value. The text must be valid
+ * JSON.
+ */
 export function membersOf(text: string, start: number): { key: string; start: number; end: number }[] {
   const members: { key: string; start: number; end: number }[] = []
   for (let at = skipWhite(text, start + 1); text[at] === '"'; ) {

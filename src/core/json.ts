@@ -1,4 +1,4 @@
-/** Parses JSON. Returns undefined for text that isn't JSON and for bytes that aren't UTF-8. */
+/** Parses JSON. Returns undefined if the text isn't valid JSON or the bytes aren't valid UTF-8. */
 export function parseJson(text: string | Uint8Array): unknown {
   try {
     return JSON.parse(typeof text === 'string' ? text : new TextDecoder('utf-8', { fatal: true }).decode(text))
@@ -11,5 +11,5 @@ export function parseJson(text: string | Uint8Array): unknown {
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   value !== null && typeof value === 'object'
 
-/** Returns whether a value is an object, and not a list. */
+/** Returns whether a value is an object but not a list. */
 export const isRecord = (value: unknown): value is Record<string, unknown> => isObject(value) && !Array.isArray(value)

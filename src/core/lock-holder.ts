@@ -3,29 +3,29 @@ import { GdnError } from './errors.ts'
 import { bootId, isAlive, isStopped, ownIdentity, type ProcessIdentity, pidNamespace } from './process-identity.ts'
 
 export interface LockHolder extends ProcessIdentity {
-  /** The PID namespace. The PID is only meaningful in this namespace on this host. */
+  /** The PID namespace of the process. The PID is only meaningful in this namespace on this host. */
   space: string | null
   host: string | null
   note: string
-  /** Time when the holder acquired the lock, by its own clock; null if unknown. */
+  /** Time when the holder acquired the lock, according to the holder's clock; null if unknown. */
   since: string | null
 }
 
-/** How often a holder writes a heartbeat, and when a holder without heartbeats counts as ended. */
+/** How often a lock holder writes a heartbeat, and when a holder without heartbeats counts as ended. */
 export interface LockTiming {
   beatMs: number
   /** Time in milliseconds without a heartbeat after which a holder that can't be inspected counts as ended. */
   silentMs: number
   /**
-   * Time in milliseconds for which such a holder is also watched. Clocks of machines differ, but a new heartbeat shows
-   * that it is alive.
+   * Time in milliseconds for which a process also watches such a holder for a new heartbeat. A new heartbeat shows that
+   * the holder is alive, even if the clocks of the machines differ.
    */
   watchMs: number
 }
 
 /**
- * `silentMs` is 2 minutes, because no active process pauses that long. A sleeping machine does, so its old fencing
- * token is rejected when it wakes up.
+ * `silentMs` is 2 minutes, because no active process pauses for that long. A process on a sleeping machine does pause
+ * that long, so its old fencing token is rejected when the machine wakes up.
  */
 export const LOCK_TIMING: LockTiming = { beatMs: 5_000, silentMs: 120_000, watchMs: 12_000 }
 
@@ -35,7 +35,7 @@ export async function thisProcess(note: string): Promise<LockHolder> {
   return { ...identity, space, host: hostname(), note, since }
 }
 
-/** Parses a holder. Returns null if the text isn't a complete holder. */
+/** Parses a lock holder from JSON. Returns null if the text isn't a complete holder. */
 export function parseHolder(text: string): LockHolder | null {
   try {
     const holder = JSON.parse(text) as Partial<LockHolder>
@@ -48,9 +48,9 @@ export function parseHolder(text: string): LockHolder | null {
 }
 
 /**
- * The state of a holder. A pid is only meaningful within its own boot and namespace. A `remote` holder has another boot
- * or namespace, for example in a container or on another machine that shares the directory. Only its heartbeats show
- * that it is alive. `patienceMs` is the time that it may go without a heartbeat.
+ * The state of a lock holder. A PID is only meaningful within its boot and namespace. A `remote` holder has a different
+ * boot or namespace, because it is, for example, in a container or on another machine that shares the directory. Only
+ * heartbeats show that such a holder is alive. `patienceMs` is how long it may go without a heartbeat.
  */
 export type HolderState = { kind: 'alive' } | { kind: 'ended' } | { kind: 'remote'; patienceMs: number }
 
@@ -59,13 +59,13 @@ export async function inspectHolder(holder: LockHolder, timing: LockTiming): Pro
   const isHere = holder.host === hostname()
   const isSameBoot = holder.bootId === boot && (boot !== null || isHere)
   if (isSameBoot && holder.space === space) return (await isAlive(holder)) ? { kind: 'alive' } : { kind: 'ended' }
-  // A different boot with the same host name counts as an earlier boot of this machine. If it is another machine,
-  // watching for a heartbeat shows that.
+  // A different boot with the same host name counts as an earlier boot of this machine. If the holder is actually on
+  // another machine, watching for a heartbeat shows that it is alive.
   const wasRestarted = isHere && holder.bootId !== null && boot !== null && !isSameBoot
   return { kind: 'remote', patienceMs: wasRestarted ? 0 : timing.silentMs }
 }
 
-/** Returns whether a run with this holder is shown as running. For a remote holder, this is only an estimate. */
+/** Returns whether a run with this holder is shown as running. For a remote holder, the result is only an estimate. */
 export async function seemsActive(holder: LockHolder, beatAt: number): Promise<boolean> {
   const state = await inspectHolder(holder, LOCK_TIMING)
   return state.kind === 'remote' ? Math.abs(Date.now() - beatAt) < state.patienceMs : state.kind === 'alive'
@@ -74,7 +74,7 @@ export async function seemsActive(holder: LockHolder, beatAt: number): Promise<b
 /**
  * Returns the error for a run that a process on this machine holds.
  *
- * @param what the subject on which the process works
+ * @param what what the process is working on, for the message
  */
 export function activeHolderError({ pid, note }: LockHolder, what = 'this run'): GdnError {
   // A stopped process doesn't handle Ctrl-C or SIGTERM until it continues.
@@ -98,7 +98,7 @@ const elsewhere = ({ pid, host }: LockHolder): string =>
 /**
  * Returns the error for a run that a remote process holds.
  *
- * @param leftMs time until the holder counts as ended without a heartbeat; null if it just wrote one
+ * @param leftMs time until the holder counts as ended if it writes no heartbeat; null if it just wrote one
  */
 export function remoteHolderError(holder: LockHolder, leftMs: number | null, what = 'this run'): GdnError {
   const { pid, note, host, since } = holder

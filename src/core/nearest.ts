@@ -1,5 +1,6 @@
 /**
- * Returns the edit distance of two words. An edit inserts, deletes or replaces a character, or swaps two adjacent ones.
+ * Returns the edit distance of two words. An edit inserts, deletes or replaces a character, or swaps two adjacent
+ * characters.
  */
 export function distance(a: string, b: string): number {
   const rows = Array.from({ length: a.length + 1 }, (_, i) => [i, ...new Array<number>(b.length).fill(0)])
@@ -17,13 +18,13 @@ export function distance(a: string, b: string): number {
   return at(a.length, b.length)
 }
 
-/** Shorter names, such as Hat and Hut, often differ in one letter. */
+/** Minimum length of compared names. Correct shorter names, such as Hat and Hut, often differ in only one letter. */
 const MIN_COMPARED = 4
-/** Longer names aren't compared. */
+/** Maximum length of compared names. */
 const MAX_LETTERS = 64
 const lettersOf = (name: string) => name.replaceAll(/\d/g, '')
 
-/** Returns whether a name may be a misspelling of another one. Names that differ only in a number aren't. */
+/** Returns whether a name may be a misspelling of another name. Returns false if the names differ only in digits. */
 export function mayBeMisspelled(name: string, meant: string): boolean {
   if (name.length < MIN_COMPARED || name.length > MAX_LETTERS) return false
   const edits = name.length < 2 * MIN_COMPARED ? 1 : 2
@@ -32,8 +33,8 @@ export function mayBeMisspelled(name: string, meant: string): boolean {
 }
 
 /**
- * Returns the known word that was probably meant, for "did you mean": a similar one, or the only one that begins with
- * the word.
+ * Returns the known word that the user probably meant, for a "did you mean" hint. This is the most similar word, or the
+ * only known word that begins with the given word.
  */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   if (word.length > 64) return undefined
@@ -41,7 +42,7 @@ export function nearest(word: string, known: readonly string[]): string | undefi
   let best: string | undefined
   let fewest = Math.max(1, Math.floor(word.length / 3)) + 1
   for (const name of known) {
-    // Skip words whose length differs too much, because each character more or less is an edit.
+    // Skip words whose length differs too much, because each additional or missing character is an edit.
     if (Math.abs(name.length - word.length) >= fewest) continue
     const edits = distance(lower, name.toLowerCase())
     if (edits < fewest) [best, fewest] = [name, edits]

@@ -5,14 +5,14 @@ import { syncFolder } from './durable-file.ts'
 import { systemCode } from './errors.ts'
 import { namingFile } from './file-error.ts'
 
-/** System codes of `link` that mean that hard links aren't possible. */
+/** System codes with which `link` reports that hard links aren't possible. */
 export const NO_LINKS: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'ENOSYS', 'EOPNOTSUPP', 'EMLINK', 'EXDEV'])
 
 /**
- * Links a draft to a free name atomically. The draft remains. If hard links aren't possible, or the draft is missing,
- * writes the text to a new file instead.
+ * Creates a hard link to a draft file at an unused path, atomically. Keeps the draft. If hard links aren't possible or
+ * the draft is missing, writes the text to a new file instead.
  *
- * @returns false if the name is taken
+ * @returns false if the path is already in use
  */
 export async function linkNew(draft: string, path: string, text: string): Promise<boolean> {
   try {
@@ -26,7 +26,7 @@ export async function linkNew(draft: string, path: string, text: string): Promis
   }
 }
 
-/** Writes the file without hard links. A failure leaves nothing behind. */
+/** Writes a new file without hard links. Deletes the file if writing fails. */
 async function createNew(path: string, text: string): Promise<boolean> {
   try {
     const file = await open(path, 'wx', 0o600)
@@ -49,7 +49,7 @@ async function createNew(path: string, text: string): Promise<boolean> {
 /**
  * Creates a file of mode 0600 atomically. Doesn't follow links, and doesn't overwrite files.
  *
- * @returns false if the name is taken
+ * @returns false if the path is already in use
  * @throws errors of the file system
  */
 export async function writeNewFile(path: string, text: string): Promise<boolean> {

@@ -1,6 +1,9 @@
 import { GdnError } from './errors.ts'
 
-/** Adds a hint to an interruption that came before the command sent its request. Returns any other error unchanged. */
+/**
+ * Adds a hint to the error of an interruption that occurred before the command sent its request. Returns other errors
+ * unchanged.
+ */
 export const withNothingSent = (error: unknown, hint = 'The request was not sent.'): unknown =>
   error instanceof GdnError && (error.code === 'interrupted' || error.code === 'terminated')
     ? error.withHint(hint)

@@ -1,9 +1,9 @@
 /**
- * Returns the result of work, or throws the signal's reason as soon as the signal is aborted. Use it for work that
- * can't be canceled: after an abort, the work continues and its result is ignored.
+ * Returns the result of `work`, or throws the signal's reason as soon as the signal is aborted. Use this function for
+ * work that can't be canceled. After an abort, the work continues, but its result is ignored.
  */
 export async function orAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
-  // Handle a failure after an abort, so that it doesn't become an unhandled rejection.
+  // If the work fails after an abort, don't report an unhandled rejection.
   work.catch(() => {})
   let onAbort = () => {}
   const aborted = new Promise<never>((_, reject) => {

@@ -2,7 +2,7 @@ import { argv, execPath, getBuiltinModule } from 'node:process'
 
 type Sea = { isSea(): boolean }
 
-/** Returns whether this process is the gdn executable, which contains Node.js and accepts none of its flags. */
+/** Returns whether this process is the gdn executable, which contains Node.js but doesn't accept Node.js flags. */
 export const isExecutable = (): boolean => (getBuiltinModule('node:sea') as Sea | undefined)?.isSea() ?? false
 
 /** A program and its first arguments. */

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-// Import node:fs, because Node.js loads its `promises` on first use, unlike node:fs/promises. Most commands only read.
+// Import node:fs, which loads its `promises` on first use, instead of node:fs/promises. Most commands only read.
 import {
   closeSync,
   constants,
@@ -25,15 +25,16 @@ const WORLD_WRITABLE = 0o002
 const STICKY = 0o1000
 const MAX_BYTES = 64 * 1024
 /**
- * In a user namespace, such as a container, files of an unmapped owner have this UID. An example is the root directory.
+ * In a user namespace, such as a container, files whose owner isn't mapped have this UID, for example the root
+ * directory.
  */
 const OVERFLOW_UID = 65_534
 
-// Windows has neither these flags nor file modes. There, the access control list keeps a user's directory private.
+// Windows has neither these flags nor file modes. On Windows, the access control list keeps a user's directory private.
 const { O_NOFOLLOW = 0, O_NONBLOCK = 0, O_RDONLY, O_APPEND, O_CREAT, O_WRONLY } = constants
 const HAS_MODES = platform !== 'win32'
 
-/** Creates a directory, and its missing parents, for its owner only. */
+/** Creates a directory and its missing parents, with access for the owner only. */
 export async function makePrivateFolder(path: string): Promise<void> {
   // The recursive mkdir of Node.js never ends if the file system returns ENOENT below an existing directory, such as
   // /proc.
@@ -52,8 +53,8 @@ export interface Refusing {
 }
 
 /**
- * Refuses a directory of another user. Parent directories aren't checked, because container volumes are often mounted
- * below a directory that is world-writable in the container.
+ * Refuses a directory that belongs to another user. Parent directories aren't checked, because container volumes are
+ * often mounted below a directory that is world-writable in the container.
  */
 export async function refuseForeignFolder(
   path: string,
@@ -68,8 +69,8 @@ export async function refuseForeignFolder(
 }
 
 /**
- * Refuses a directory for secrets that another user could replace. Such a directory, or one above it, belongs to
- * another user or is world-writable without the sticky bit. Missing directories are ignored.
+ * Refuses a directory for secrets if another user could replace it. This is the case if the directory, or a directory
+ * above it, belongs to another user or is world-writable without the sticky bit. Missing directories are ignored.
  *
  * @param uid the user who owns the secrets
  * @throws GdnError with the command that fixes it
@@ -104,17 +105,17 @@ function upwards(path: string): string[] {
 }
 
 /**
- * Returns whether a directory belongs to another user who isn't root. Root may use directories of any user, because no
- * other user is a threat to root.
+ * Returns whether a directory belongs to another user who isn't root. Returns false for root, which may use any user's
+ * directory, because no other user is a threat to root.
  */
 function isForeign(owner: number, uid: number): boolean {
   return uid !== 0 && owner !== uid && owner !== 0 && owner !== OVERFLOW_UID
 }
 
 /**
- * Writes a file that only its owner can read, from the first byte on. The write is atomic, and it is synced when the
- * promise resolves. The draft is created exclusively, so that no prepared link is followed. Missing directories are
- * created.
+ * Writes a file that only its owner can read, from the first byte on. Creates missing directories. The write is atomic,
+ * and the file is synced when the promise resolves. The draft file is created exclusively, so that a link that another
+ * user prepared is never followed.
  */
 export async function writePrivateFile(path: string, content: string | Uint8Array): Promise<void> {
   await makePrivateFolder(dirname(path))
@@ -143,8 +144,8 @@ export interface ReadSecret extends Refusing {
   /** Maximum size of the file in bytes. Default: 64 KiB. */
   maxBytes?: number
   /**
-   * Whether the file may be a link. gdn's own files are never links. A file that the user names may be one, like a
-   * mounted secret.
+   * Whether the file may be a link. gdn's own files are never links. A file that the user specifies, such as a mounted
+   * secret, may be a link.
    */
   mayBeLink?: boolean
 }
@@ -158,10 +159,10 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns the bytes of a file with a secret, or null if it doesn't exist. Refuses a link, anything but a regular file,
- * and a file of another user. Also refuses a file that others may read or write, because its content isn't secret.
- * Checks and reads the same open file, so that it can't be replaced in between. Synchronous, because these files are
- * small and read once.
+ * Returns the bytes of a file with a secret, or null if it doesn't exist. Refuses links, anything but regular files,
+ * and files of other users. Also refuses a file that others may read or write, because its content isn't secret. Checks
+ * and reads the same open file, so that the file can't be replaced in between. The function is synchronous, because
+ * these files are small and read only once.
  *
  * @throws GdnError with the command that fixes it
  */
@@ -192,15 +193,16 @@ export function readPrivateFile(
 }
 
 /**
- * Returns whether others may read or change a file. A file of root is accepted if a group can read it and only root can
- * change it. That is how the configuration of a service is stored in /etc, and how systemd and Kubernetes pass secrets.
+ * Returns whether others may read or change a file. Unless this process runs as root, returns false for a file of root
+ * that only root can change and that, besides root, only its group can read. Service configuration in /etc and secrets
+ * from systemd and Kubernetes have such modes.
  */
 export function isLoose({ mode, uid }: { mode: number; uid: number }, ours: number = getuid?.() ?? 0): boolean {
   if ((mode & OTHERS) === 0) return false
   return ours === 0 || uid !== 0 || (mode & OTHERS & ~GROUP_READS) !== 0
 }
 
-/** Like readPrivateFile, but returns text. Invalid UTF-8 is replaced, because no secret of gdn contains it. */
+/** Like readPrivateFile, but returns text. Replaces invalid UTF-8, because no secret of gdn contains it. */
 export function readPrivateText(path: string, options: ReadSecret = {}): string | null {
   return readPrivateFile(path, options)?.toString('utf8') ?? null
 }
@@ -213,14 +215,18 @@ function loose(path: string, code: ErrorCode): GdnError {
   })
 }
 
-/** Refuses a file with a secret that others may read. If it is a link, checks its target. Accepts a missing file. */
+/**
+ * Refuses a file with a secret that others may read. If the path is a link, checks the link's target. Accepts a missing
+ * file.
+ */
 export async function refuseLooseFile(path: string, { code = 'unauthorized' }: Refusing = {}): Promise<void> {
   const found = HAS_MODES ? await fs.stat(path).catch(() => null) : null
   if (found?.isFile() && (found.mode & OTHERS) !== 0) throw loose(path, code)
 }
 
 /**
- * Opens a file for appending, such as a log. Creates it with mode 0600, or narrows its mode to that. Refuses a link.
+ * Opens a file, such as a log, for appending. Creates the file with mode 0600, or restricts its mode to 0600. Refuses a
+ * link.
  *
  * @returns a file descriptor, which the caller closes
  */
@@ -236,7 +242,8 @@ export function openToAppend(path: string): number {
 }
 
 /**
- * Creates a private file for a library to write to. The library itself would create a file that every user can read.
+ * Creates a private file that a library then writes to, because the library itself would create a file that every user
+ * can read.
  */
 export function ensurePrivateFile(path: string): void {
   closeSync(openToAppend(path))

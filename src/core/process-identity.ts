@@ -5,33 +5,36 @@ import { promisify } from 'node:util'
 import { childEnvironment } from './child-environment.ts'
 import { systemCode } from './errors.ts'
 
-/** Identifies a process. Start time and boot distinguish it from a later process with the same pid. Null if unknown. */
+/**
+ * Identifies a process. The start time and boot ID distinguish it from a later process with the same PID. They are null
+ * if unknown.
+ */
 export interface ProcessIdentity {
   pid: number
   startedAt: string | null
   bootId: string | null
 }
 
-/** A running process. Start time and command line distinguish it from a later process with the same pid. */
+/** A running process. The start time and command line distinguish it from a later process with the same PID. */
 export interface RunningProcess {
-  /** Start time in a format of the operating system. Compare it only with start times from the same machine. */
+  /** Start time in the operating system's format. Compare it only with start times from the same machine. */
   startedAt: string
   command: string
 }
 
-/** Returns the identity of this process, for other processes. */
+/** Returns the identity of this process, with which other processes can check whether it is alive. */
 export async function ownIdentity(): Promise<ProcessIdentity> {
   return { pid: ownPid, startedAt: (await processStart(ownPid)).startedAt, bootId: await bootId() }
 }
 
-/** Returns whether exactly this process still runs. */
+/** Returns whether exactly this process is still running. */
 export async function isAlive(identity: ProcessIdentity): Promise<boolean> {
   if (!exists(identity.pid) || identity.bootId !== (await bootId())) return false
   const { startedAt, isZombie } = await processStart(identity.pid)
   return !isZombie && startedAt === identity.startedAt
 }
 
-/** Returns whether a process is stopped by a signal, for example with Ctrl-Z. False if unknown. */
+/** Returns whether a signal has stopped a process, for example after Ctrl-Z. Returns false if unknown. */
 export function isStopped(pid: number): boolean {
   try {
     if (platform === 'win32') return false
@@ -46,8 +49,8 @@ export function isStopped(pid: number): boolean {
 }
 
 /**
- * Returns the running process with a pid; null if there is none. Synchronous, so that the pidfile of a child can be
- * written before anything else happens.
+ * Returns the running process with a PID; null if there is none. The function is synchronous, so that the pidfile of a
+ * child process can be written before anything else happens.
  */
 export function findProcess(pid: number): RunningProcess | null {
   try {
@@ -71,7 +74,7 @@ export async function bootId(): Promise<string | null> {
 }
 
 /**
- * Returns the namespace in which pids are unique; null if the system has no namespaces. Each container has its own
+ * Returns the namespace in which PIDs are unique; null if the system has no PID namespaces. Each container has its own
  * namespace.
  */
 export async function pidNamespace(): Promise<string | null> {
@@ -92,12 +95,15 @@ function exists(pid: number): boolean {
 }
 
 interface ProcessStart {
-  /** Start time of the process. Null if the process doesn't exist or its start is unknown. */
+  /** Start time of the process. Null if the process doesn't exist or its start time is unknown. */
   startedAt: string | null
   isZombie: boolean
 }
 
-/** Reads the start time of a process. It is unknown on Windows, where PowerShell would take a second. */
+/**
+ * Reads the start time of a process. On Windows, the start time is unknown, because reading it with PowerShell would
+ * take a second.
+ */
 async function processStart(pid: number): Promise<ProcessStart> {
   const unknown = { startedAt: null, isZombie: false }
   try {
@@ -111,7 +117,7 @@ async function processStart(pid: number): Promise<ProcessStart> {
 }
 
 /**
- * Reads the start and the state of a process from `/proc`.
+ * Reads the start time and the state of a process from `/proc`.
  *
  * @throws if there is no such process
  */

@@ -18,7 +18,7 @@ export function wordsFrom(seed: Uint8Array): () => number {
   }
 }
 
-/** Random choices that depend only on a key of 32 bytes, on every machine and version of Node.js. */
+/** A random number generator whose results depend only on a 32-byte key, on every machine and version of Node.js. */
 export class RandomWords {
   readonly #next: () => number
 
@@ -26,16 +26,16 @@ export class RandomWords {
     this.#next = wordsFrom(key)
   }
 
-  /** Returns a whole number from 0 up to but excluding `count`, which is at most 2 ** 32. */
+  /** Returns a random integer from 0 up to but excluding `count`, which is at most 2 ** 32. */
   below(count: number): number {
-    // Words at or above this limit would make small numbers more likely.
+    // Skip words at or above this limit, because they would make small numbers more likely.
     const limit = Math.floor(2 ** 32 / count) * count
     let word = this.#next()
     while (word >= limit) word = this.#next()
     return word % count
   }
 
-  /** Returns a number from 0 up to but excluding 1, with 53 random bits. */
+  /** Returns a random number from 0 up to but excluding 1, with 53 random bits. */
   unit(): number {
     const high = this.#next() >>> 5
     return (high * 2 ** 26 + (this.#next() >>> 6)) / 2 ** 53
@@ -53,13 +53,14 @@ export class RandomWords {
   }
 }
 
-/** Random choices that depend only on a text. */
+/** A random number generator whose results depend only on a seed text and a purpose. */
 export class SeededRandom extends RandomWords {
   /**
    * Creates a generator for a seed.
    *
    * @param seed any text
-   * @param purpose separates the choices of different steps, so that a change of one step leaves the others unchanged
+   * @param purpose makes the random numbers of each step independent, so that a change in one step doesn't affect the
+   *   others
    */
   constructor(seed: string, purpose: string) {
     const hash = createHash('sha256').update(JSON.stringify(['gdn-random-v1', purpose, seed]))

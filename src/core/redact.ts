@@ -1,17 +1,17 @@
 import { REDACTED, redactSecrets } from './secret.ts'
 
-/** Names of secrets in headers, JSON and queries, in any spelling. */
+/** Matches the names of secrets in headers, JSON and query strings, in any spelling. */
 const NAME =
   '(?:[a-z0-9]+[_-])*(?:api[_-]?key|private[_-]?key|secret(?:[_-]?(?:access[_-]?)?key)?|password|passwd|passphrase|mnemonic|seed[_-]?phrase|signature|credential|(?:security|session|access|refresh|auth|bearer)[_-]?token|authorization|cookie)'
 
-/** Further names of secrets in queries, as in signed URLs of object stores and gateways. */
+/** Also matches names of secrets that occur in query strings, such as in signed URLs of object stores and gateways. */
 const QUERY_NAME = `(?:${NAME}|sig|token|key|jwt)`
 
 const IN_JSON = new RegExp(`("${NAME}"\\s*:\\s*")(?:[^"\\\\]|\\\\.)*`, 'gi')
-/** JSON inside a JSON string, where quotes are escaped. */
+/** Matches secrets in JSON that is inside a JSON string, where quotes are escaped. */
 const IN_QUOTED_JSON = new RegExp(`(\\\\"${NAME}\\\\"\\s*:\\s*\\\\")(?:[^"\\\\]|\\\\[^"])*`, 'gi')
 const IN_QUERY = new RegExp(`([?&;]${QUERY_NAME}=)[^&\\s"'<>\\\\]*`, 'gi')
-/** A `signature` parameter without the URL before it. */
+/** Matches a `signature` parameter without a preceding URL. */
 const SIGNATURE = /\b(signature=)[^&\s"'<>\\]*/gi
 const USER_INFO = /\b([a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/?#@"'<>\\]{1,2048}@/gi
 /** Matches API keys of gdn backends. */

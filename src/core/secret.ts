@@ -3,12 +3,15 @@ import { parseUrl } from './parse-url.ts'
 
 export const REDACTED = '[redacted]'
 
-/** Minimum length of a redacted value. Shorter values are likely to be ordinary words. */
+/** Minimum length of a value that is redacted. Shorter values are likely to be ordinary words. */
 const MIN_LENGTH = 8
-/** Maximum number of secrets that are remembered. The oldest are dropped. A command has only a few. */
+/**
+ * Maximum number of secrets that the process remembers. It forgets the oldest secrets first. A command has only a few
+ * secrets.
+ */
 const MAX_KNOWN = 256
 
-/** Spellings of a secret in a text. The `plain` ones are readable without decoding. */
+/** The spellings of a secret in a text. The `plain` spellings are readable without decoding. */
 interface Spellings {
   plain: readonly string[]
   all: readonly string[]
@@ -18,15 +21,15 @@ const known = new Map<string, Spellings | null>()
 
 interface SecretOptions {
   /**
-   * Whether the process remembers the value, so that `redactSecrets` searches for it. Default: true. A long-lived
-   * process doesn't remember secrets that pass through it, such as the keys in requests to a server.
+   * Whether the process remembers the value, so that `redactSecrets` searches for it. Default: true. Long-running
+   * processes don't remember secrets that pass through them, such as API keys in requests to a server.
    */
   known?: boolean
 }
 
 /**
- * A value that must not be printed: conversion to a string or JSON and inspection return `[redacted]`. `reveal()`
- * returns the value for use. `disclose()` returns it for printing, if the user requested that. The process remembers
+ * A value that must not be printed. Conversion to a string or JSON and inspection return `[redacted]`. `reveal()`
+ * returns the value for use. `disclose()` returns the value for printing at the user's request. The process remembers
  * the value and redacts it in all output, including server responses and errors of libraries.
  */
 export class Secret {
@@ -37,12 +40,12 @@ export class Secret {
     if (options.known !== false) remember(value)
   }
 
-  /** Returns the value for use: in a header, a signature, or the file that stores it. Output still redacts it. */
+  /** Returns the value for use in a header, a signature, or the file that stores it. Output still redacts the value. */
   reveal(): string {
     return this.#value
   }
 
-  /** Returns the value for printing on request. After that, this process doesn't redact it. */
+  /** Returns the value for printing at the user's request. After that, this process no longer redacts the value. */
   disclose(): string {
     known.delete(this.#value)
     return this.#value
@@ -72,11 +75,12 @@ function remember(value: string): void {
 }
 
 /**
- * Redacts every secret of this process in a text, in these forms: unchanged, escaped in JSON, HTML or a URL, in
- * hexadecimal, in base64 at any offset, and backwards. That covers accidental echoes. Deliberate hiding can't be
- * prevented.
+ * Redacts every secret of this process in a text, whether the secret is unchanged, escaped in JSON, HTML or a URL, in
+ * hexadecimal, in base64 at any offset, or backwards. This covers accidental echoes, but can't prevent deliberate
+ * hiding.
  *
- * @param how `plain` searches only for readable spellings. Use it for large output whose input was already searched.
+ * @param how `plain` to search only for readable spellings. Use `plain` for large output whose input was already
+ *   searched.
  */
 export function redactSecrets(text: string, how: keyof Spellings = 'all'): string {
   let clean = text
@@ -87,8 +91,9 @@ export function redactSecrets(text: string, how: keyof Spellings = 'all'): strin
 }
 
 /**
- * Checks a text for a disguised secret of this process: in any case, forwards or backwards, with other characters such
- * as spaces between its letters and digits. No part of such a text can be shown.
+ * Returns whether a text contains a disguised secret of this process. The secret may be in any case, forwards or
+ * backwards, and with other characters, such as spaces, between its letters and digits. No part of such a text can be
+ * shown.
  */
 export function hidesSecret(text: string): boolean {
   const letters = lettersOf(text)
@@ -102,7 +107,8 @@ export function hidesSecret(text: string): boolean {
 const lettersOf = (text: string) => text.replace(/[^\p{L}\p{N}]/gu, '').toLowerCase()
 
 /**
- * Like redactSecrets, but for bytes from outside. JSON that contains a secret in escaped form is rewritten without it.
+ * Like `redactSecrets`, but for bytes from outside the process. If JSON contains a secret in escaped form, rewrites the
+ * JSON without the secret.
  */
 export function redactBytes(bytes: Uint8Array): Uint8Array {
   if (known.size === 0 || bytes.length === 0) return bytes
@@ -155,14 +161,15 @@ function spellingsOf(value: string): Spellings {
 }
 
 /**
- * Returns the long parts of a secret that no text encoding changes, such as a private key without its 0x. They make up
- * most of the secret, and stay the same however often the rest is escaped, as in JSON within JSON.
+ * Returns the long parts of a secret that no text encoding changes, such as a private key without its 0x. These parts
+ * make up most of the secret. They stay the same regardless of how often the rest is escaped, such as in JSON within
+ * JSON.
  */
 function piecesOf(value: string): string[] {
   return value.match(/[A-Za-z0-9_-]{16,}/g) ?? []
 }
 
-/** Returns the part that is common to all base64 texts with these bytes, for each of the three offsets. */
+/** Returns, for each of the three offsets, the part that is common to all base64 texts with these bytes. */
 function base64Spellings(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64')
@@ -174,7 +181,7 @@ function base64Spellings(bytes: Buffer): string[] {
 
 const longestFirst = (spellings: readonly string[]) => [...new Set(spellings)].sort((a, b) => b.length - a.length)
 
-/** Matches a key in a provider's URL, outside of its host. Shorter parts may be words. */
+/** Matches a key in a provider's URL, outside the host. Shorter parts may be words. */
 const KEY_IN_URL = /[A-Za-z0-9_-]{16,}/g
 
 /** Returns the keys in the URL of a provider, such as a JSON-RPC endpoint. */
@@ -183,7 +190,10 @@ export function keysIn(address: string): string[] {
   return url === null ? [] : [...url.href.replace(url.host, '').matchAll(KEY_IN_URL)].map(([key]) => key)
 }
 
-/** Registers the keys in a provider's URL, so that output redacts them. The URL itself must stay plain text. */
+/**
+ * Registers the keys in a provider's URL as secrets, so that output redacts them. The URL itself must remain plain
+ * text.
+ */
 export function knowKeysIn(address: string): void {
   for (const key of keysIn(address)) remember(key)
 }

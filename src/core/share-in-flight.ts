@@ -1,4 +1,4 @@
-/** Wraps a function so that it runs once at a time. Concurrent callers share the result of the call in flight. */
+/** Wraps a function so that only one call is in flight at a time. Concurrent callers share the result of that call. */
 export function shareInFlight<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let inFlight: Promise<Result> | undefined
   return () => {

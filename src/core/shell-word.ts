@@ -1,3 +1,3 @@
-/** Quotes a word for a POSIX shell if needed. */
+/** Quotes a word for a POSIX shell if the word needs quotes. */
 export const shellWord = (word: string): string =>
   /^[\w./@%+=:,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`

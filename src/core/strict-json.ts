@@ -18,10 +18,10 @@ class Problem {
 }
 
 /**
- * Parses JSON that a user wrote. Rejects what JSON.parse accepts silently: repeated keys (one of the values would be
- * lost), `__proto__`, and unlimited nesting. Errors contain the line and column.
+ * Parses JSON that a user wrote. Rejects JSON that JSON.parse accepts silently: repeated keys, of which one value would
+ * be lost, `__proto__`, and unlimited nesting. Errors contain the line and column.
  *
- * @param file the name of the text in messages
+ * @param file the file name to show in error messages
  * @throws GdnError of the given code
  */
 export function parseStrictJson(text: string, file: string, code: ErrorCode): unknown {

@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { execPath } from 'node:process'
 import { isExecutable } from './own-command.ts'
 
-/** Hidden argument that starts the guard process of a temporary folder. main.ts handles it. */
+/** Hidden argument that starts the guard process of a temporary folder. `main.ts` handles this argument. */
 const GUARD_WORD = '__guard-folder'
 
 /**
  * Waits until stdin ends, which happens when the parent process ends. Then kills the processes that have a pidfile in
- * the folder and name the folder in their command line, and removes the folder. The function can't use anything outside
- * of itself, because Node.js runs its source text.
+ * the folder and name the folder in their command line, and removes the folder. The function can't use anything
+ * declared outside it, because Node.js runs the function's source text.
  *
  * @param self the global `process`
  */
@@ -57,7 +57,7 @@ export async function withTemporaryFolder<Result>(
     env: {},
     windowsHide: true,
   })
-  // Without a guard, the folder remains only if this process is killed.
+  // Ignore errors of the guard. Without a guard, the folder remains only if this process is killed.
   guard.on('error', () => {})
   guard.stdin.on('error', () => {})
   guard.unref()

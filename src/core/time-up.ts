@@ -1,10 +1,10 @@
 import { GdnError } from './errors.ts'
 
-/** Returns the error for a command whose --timeout expired. */
+/** Returns the error for a command whose `--timeout` expired. */
 export const timeUp = (ms: number): GdnError =>
   new GdnError('timed_out', `the --timeout of ${ms / 1000} s expired`, {
     hint: 'Run the same command again, with a longer --timeout.',
   })
 
-/** Returns whether an error, or the reason of an abort, says that the --timeout expired. */
+/** Returns whether an error or the reason for an abort is that the `--timeout` expired. */
 export const isTimeUp = (error: unknown): error is GdnError => error instanceof GdnError && error.code === 'timed_out'

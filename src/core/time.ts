@@ -1,9 +1,9 @@
 import { hrtime } from 'node:process'
 
-/** Returns milliseconds since the epoch. It is injected where a test must set the clock. */
+/** Returns the current time in milliseconds since the epoch. Injected where a test must set the clock. */
 export type Now = () => number
 
-/** A monotonic clock and a way to wait. Tests inject one that waits less. */
+/** A monotonic clock and a function to wait. Tests inject a clock that waits less. */
 export interface Clock {
   /** Returns monotonic milliseconds. */
   steadyNow: Now
@@ -11,7 +11,7 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
-/** Formats `YYYY-MM-DD HH:MM:SS` in UTC, the form of every accepted_date (API reference v1.1, Resources). */
+/** Formats a time as `YYYY-MM-DD HH:MM:SS` in UTC, as in every `accepted_date` (API reference v1.1, Resources). */
 export function formatAcceptedDate(ms: number): string {
   return new Date(ms).toISOString().slice(0, 19).replace('T', ' ')
 }
@@ -34,7 +34,10 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 
 export const SYSTEM_CLOCK: Clock = { steadyNow: () => performance.now(), sleep }
 
-/** Parses a `Retry-After` header, in seconds or as a date, to milliseconds. Returns null if it has no valid value. */
+/**
+ * Converts a `Retry-After` header, which is a number of seconds or a date, to milliseconds. Returns null if its value
+ * is missing or invalid.
+ */
 export function parseRetryAfter(header: string | undefined, wallClock: number): number | null {
   const value = header?.trim()
   if (value === undefined || value === '') return null
@@ -44,8 +47,8 @@ export function parseRetryAfter(header: string | undefined, wallClock: number): 
 }
 
 /**
- * Returns the milliseconds since boot on a monotonic clock that all processes of the machine share: CLOCK_MONOTONIC
- * on Linux, mach_absolute_time on macOS, the performance counter on Windows. Commands that run alone use it too,
- * because loading `performance` costs a millisecond.
+ * Returns the milliseconds since boot on a monotonic clock that all processes of the machine share: CLOCK_MONOTONIC on
+ * Linux, mach_absolute_time on macOS, the performance counter on Windows. Code that needs no shared clock also uses
+ * this one, because loading `performance` takes a millisecond.
  */
 export const bootClock = (): number => Number(hrtime.bigint()) / 1e6

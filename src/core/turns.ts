@@ -1,4 +1,4 @@
-/** Callers that wait for a turn, in order. */
+/** The callers that are waiting for a turn, in the order of their calls. */
 const waiting: (() => void)[] = []
 
 function next(): void {
@@ -7,8 +7,8 @@ function next(): void {
 }
 
 /**
- * Resolves in a turn of the event loop in which no other caller continues. Call it before each piece of work that takes
- * milliseconds, so that requests are read and short ones are answered between two pieces.
+ * Resolves in a turn of the event loop in which no other caller resumes. Call this function before each piece of work
+ * that takes milliseconds, so that the process can read requests and answer short ones between two pieces.
  */
 export function ownTurn(): Promise<void> {
   return new Promise((resolve) => {

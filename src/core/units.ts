@@ -1,11 +1,11 @@
-/** Number of decimals of EVM coins and of prices. */
+/** The number of decimals of EVM coins and prices. */
 export const COIN_DECIMALS = 18
 
 export const larger = (a: bigint, b: bigint): bigint => (a > b ? a : b)
 
 /**
- * Parses a decimal number to its smallest units, exactly: `0.5` with 18 decimals is 5 * 10^17. Returns null for
- * anything else, such as a sign, an exponent, or too many decimals.
+ * Converts a decimal number exactly to the smallest unit. With 18 decimals, `0.5` is 5 * 10^17. Returns null for other
+ * text, such as a number with a sign, an exponent, or too many decimals.
  */
 export function parseUnits(text: string, decimals = COIN_DECIMALS): bigint | null {
   const [, whole = '', fraction = ''] = /^([0-9]{1,30})(?:\.([0-9]{1,40}))?$/.exec(text) ?? []
@@ -19,8 +19,8 @@ export type Rounding = 'nearest' | 'up' | 'down'
 const SIGNIFICANT = 4
 
 /**
- * Formats smallest units as a decimal number, such as `0.001234`. Rounds to `shown` decimals, or to more if fewer than
- * four significant digits would remain.
+ * Formats an amount in the smallest unit as a decimal number, such as `0.001234`. Rounds to `shown` decimals, or to
+ * more if fewer than four significant digits would remain.
  */
 export function formatUnits(
   units: bigint,
@@ -39,7 +39,7 @@ export function formatUnits(
 
 const SHOWN_COIN_DECIMALS = 6
 
-/** Formats wei in coins, for people: `0.001234`. Amounts to pay should be rounded up. */
+/** Formats an amount in wei as coins, such as `0.001234`, for display. Amounts to pay should be rounded up. */
 export const inCoins = (wei: bigint, rounding?: Rounding): string =>
   formatUnits(wei, SHOWN_COIN_DECIMALS, COIN_DECIMALS, rounding)
 

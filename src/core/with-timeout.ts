@@ -1,5 +1,6 @@
 /**
- * Returns the result of a promise, or null after `ms` milliseconds. The promise continues, and its result is ignored.
+ * Returns the result of a promise, or null if it isn't settled after `ms` milliseconds. The work of the promise then
+ * continues, but its result is ignored.
  */
 export async function withTimeout<Value>(promise: Promise<Value>, ms: number): Promise<Value | null> {
   let timer: NodeJS.Timeout | undefined
