@@ -3,9 +3,9 @@ import ipaddr from 'ipaddr.js'
 const GLOBAL_UNICAST_V6 = ipaddr.parseCIDR('2000::/3')
 
 /**
- * Addresses at which clouds provide credentials to their machines. Connections to them are never allowed, even if
- * private addresses are. Most are in ranges that aren't public anyway, but the address of Azure's host service looks
- * public.
+ * Addresses at which cloud providers serve credentials to their machines. Connections to these addresses are never
+ * allowed, even if private addresses are allowed. Most of them are in ranges that aren't public anyway, but the address
+ * of Azure's host service looks public.
  */
 const CLOUD_METADATA: ReadonlySet<string> = new Set([
   '169.254.169.254', // AWS, GCP, Azure, Oracle Cloud, DigitalOcean
@@ -22,14 +22,17 @@ const CLOUD_METADATA: ReadonlySet<string> = new Set([
   '100.100.100.200', // Alibaba Cloud
 ])
 
-/** Returns whether a cloud provides credentials at an address. Recognizes the address in any notation. */
+/** Returns whether a cloud provider serves credentials at an address. Recognizes the address in any notation. */
 export function isCloudMetadata(text: string): boolean {
   if (!ipaddr.isValid(text)) return false
   const address = ipaddr.process(text)
   return CLOUD_METADATA.has(address.toString()) || CLOUD_METADATA.has(translated(address) ?? '')
 }
 
-/** IPv6 prefixes that embed IPv4, and the byte at which the IPv4 address begins (RFC 6052, 3056, 4291). */
+/**
+ * IPv6 prefixes of addresses that embed an IPv4 address, and the byte at which the IPv4 address begins (RFC 6052, 3056,
+ * 4291).
+ */
 const TRANSLATING = [
   { prefix: ipaddr.parseCIDR('::/96'), at: 12 },
   { prefix: ipaddr.parseCIDR('64:ff9b::/96'), at: 12 },
@@ -57,9 +60,9 @@ function translated(address: ipaddr.IPv4 | ipaddr.IPv6): string | null {
  * address.
  */
 export function isPublicAddress(text: string): boolean {
-  // A zone (fe80::1%eth0) names an interface of this machine.
+  // A zone, as in fe80::1%eth0, names a network interface of this machine.
   if (text.includes('%') || !ipaddr.isValid(text) || isCloudMetadata(text)) return false
   const address = ipaddr.parse(text)
-  // ipaddr.js calls every range without a name unicast. In IPv6, that includes unassigned ranges.
+  // ipaddr.js returns `unicast` for every range without a name, including unassigned IPv6 ranges.
   return address.range() === 'unicast' && (address.kind() === 'ipv4' || address.match(GLOBAL_UNICAST_V6))
 }

@@ -4,7 +4,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib'
 import { formatBytes } from '../core/format-bytes.ts'
 import { FetchFailure } from './failure.ts'
 
-// Only `identity` is requested, but some servers compress anyway.
+// Requests accept only `identity`, but some servers compress the response anyway.
 const DECODERS: Record<string, () => Transform> = {
   gzip: createGunzip,
   'x-gzip': createGunzip,
@@ -12,12 +12,12 @@ const DECODERS: Record<string, () => Transform> = {
   br: createBrotliDecompress,
 }
 
-/** Number of bytes that compression may add to incompressible data. */
+/** Maximum number of bytes that compression may add to incompressible data. */
 const SLACK = 64 * 1024
 
 /**
- * Returns the file's own bytes, decoded while the body is read. Decodes at most one layer of compression. Limits the
- * compressed bytes too, because an unlimited number of them may decode to nothing.
+ * Returns a stream of the file's own bytes, which decodes the body as it is read. Decodes at most one layer of
+ * compression. Also limits the compressed bytes, because an unlimited number of compressed bytes may decode to nothing.
  */
 export function decodeBody(
   body: Readable,
@@ -34,8 +34,8 @@ export function decodeBody(
       hint: 'Serve the file without a content-encoding, or with only one of gzip, deflate and br.',
     })
   }
-  // pipeline() passes an error of either stream to the reader of the decoder. It ends both streams when the reader
-  // stops early.
+  // `pipeline()` passes an error in either stream to the decoder's reader. If the reader stops early, `pipeline()` ends
+  // both streams.
   return pipeline(
     body,
     (bytes) => limitBody(bytes, maxBytes + SLACK, label),
@@ -44,7 +44,7 @@ export function decodeBody(
   )
 }
 
-/** Yields the bytes of a decoded body. Throws as soon as there are more than the limit. */
+/** Yields the bytes of a decoded body. Throws as soon as the body exceeds the limit. */
 export async function* limitBody(body: AsyncIterable<Uint8Array>, maxBytes: number, label: string, slack = 0) {
   let size = 0
   for await (const bytes of body) {

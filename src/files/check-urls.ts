@@ -3,7 +3,10 @@ import { sleep as systemSleep } from '../core/time.ts'
 import { FetchFailure } from './failure.ts'
 import type { Prober } from './prober.ts'
 
-/** A problem with a URL. Error: the server would certainly reject the URL. Warning: it may accept the URL later. */
+/**
+ * A problem with a URL. `error` means that the server would certainly reject the URL. `warning` means that the server
+ * may accept the URL later.
+ */
 export interface UrlFinding {
   url: string
   severity: 'error' | 'warning'
@@ -13,7 +16,7 @@ export interface UrlFinding {
 
 export interface CheckUrlsOptions {
   prober: Prober
-  /** Checks without the rules for addresses and ports. Null if the server certainly applies these rules. */
+  /** Checks URLs without the rules for addresses and ports. Null if the server certainly applies these rules. */
   lenient: Prober | null
   /** Returns why a well-formed ipfs URL is rejected, or null. */
   checkIpfs?(url: string, signal: AbortSignal | undefined): Promise<Omit<UrlFinding, 'url'> | null>
@@ -26,23 +29,23 @@ export interface CheckUrlsOptions {
 }
 
 const ORIGINS_AT_ONCE = 6
-/** Limit of concurrent requests to one origin. */
+/** Maximum number of concurrent requests to one origin. */
 const AT_ONCE = 3
 /** Milliseconds between two requests to one origin. */
 const APART_MS = 50
 const RETRY_MS = 1_000
 const LONGEST_WAIT_MS = 30_000
-/** After this many consecutive failures without a response, an origin is not requested again. */
+/** After this many consecutive failures without a response, no further requests are sent to an origin. */
 const MAX_FAILURES = 5
 
 /**
- * Probes each URL, and retries a temporary failure once. Limits the concurrency and the rate for each origin, and
- * pauses for as long as a server asks, but at most 30 s. Resolves when all URLs have been checked.
+ * Probes each URL, and retries a temporary failure once. Limits the concurrency and the request rate for each origin.
+ * Pauses for as long as a server requests, but for at most 30 s. Resolves when all URLs have been checked.
  */
 export async function checkUrls(urls: Iterable<string>, options: CheckUrlsOptions): Promise<void> {
   const byOrigin = new Map<string, string[]>()
   for (const url of urls) {
-    // Malformed URLs are already reported with their rows. The ar network is never requested.
+    // Skip malformed URLs, which are already reported with their rows, and ar URLs, which are never requested.
     if (fileUrlProblem(url) !== null || /^ar:/i.test(url)) {
       options.onChecked?.()
       continue
@@ -118,8 +121,8 @@ async function check(url: string, options: CheckUrlsOptions): Promise<UrlFinding
 }
 
 /**
- * Probes a private URL again. A local backend may allow private files, and can't be asked, so success is only a
- * warning.
+ * Probes a private URL again without the rules for addresses and ports. A success is only a warning, because a local
+ * backend may allow private files, and this process can't ask the backend.
  */
 async function checkLeniently(
   url: string,
@@ -140,7 +143,7 @@ function finding(url: string, severity: UrlFinding['severity'], { message, hint 
   return { url, severity, message, hint }
 }
 
-/** Runs a function for each item, `count` at a time. Stops at the first failure. */
+/** Runs a function for each item, with at most `count` calls at a time. Stops at the first failure. */
 async function atOnce<Item>(count: number, items: Iterable<Item>, act: (item: Item) => Promise<void>): Promise<void> {
   const iterator = items[Symbol.iterator]()
   let failed = false

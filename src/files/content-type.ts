@@ -1,11 +1,11 @@
 import { extname } from 'node:path'
 
 /**
- * The number of first bytes that {@link sniffContentType} uses. In some images, license comments before the first tag
- * take up to 12 KiB.
+ * The number of bytes at the beginning of a file that {@link sniffContentType} uses. In some images, license comments
+ * before the first tag take up to 12 KiB.
  */
 export const SNIFF_BYTES = 16 * 1024
-/** The number of bytes of JSON that are searched for signs of glTF. */
+/** The number of bytes at the beginning of JSON that are searched for signs of glTF. */
 const JSON_BYTES = 1024
 
 const UNKNOWN = 'application/octet-stream'
@@ -36,7 +36,7 @@ const BY_EXTENSION: Record<string, string> = {
   '.csv': 'text/csv; charset=utf-8',
 }
 
-// Byte patterns from the specifications of the formats. The bytes are decoded as Latin-1, and `.` is any byte.
+// Byte patterns from the specifications of the formats. The bytes are decoded as Latin-1, so `.` matches any byte.
 const SIGNATURES: readonly (readonly [contentType: string, pattern: RegExp])[] = [
   ['image/png', /^\x89PNG\r\n\x1a\n/],
   ['image/jpeg', /^\xff\xd8\xff/],
@@ -54,13 +54,12 @@ const SIGNATURES: readonly (readonly [contentType: string, pattern: RegExp])[] =
   ['application/pdf', /^%PDF-/],
 ]
 
-// White space, comments, an XML declaration and processing instructions may precede the first tag. The pattern ends
-// there, and a doctype is removed separately: with one pattern for everything, hostile comments would cause
-// catastrophic backtracking.
+// White space, comments, an XML declaration and processing instructions may precede the first tag. A doctype is removed
+// separately, because with one pattern for everything, hostile comments would cause catastrophic backtracking.
 const PROLOGUE = /^(?:\s|<!--[\s\S]*?-->|<\?[\s\S]*?\?>)*/
 const DOCTYPE = /^<!doctype\s[^>[]*(?:\[[^\]]*\]\s*)?>/i
 const SVG = /^<svg[\s>/]/i
-/** A comment, a declaration or a doctype without its end. */
+/** A comment, declaration or doctype that isn't closed. */
 const UNFINISHED = /^<(?:!--|\?|!doctype\s)/i
 /** Browsers and gateways treat content that begins with a comment as HTML. */
 const COMMENT_FIRST = /^\s*<!--/
@@ -68,8 +67,8 @@ const HTML =
   /^<(?:!doctype\s+html|html|head|body|title|meta|link|base|script|style|iframe|frameset|table|div|span|form|center|font|h[1-6]|p|a|br|b|i|img|noscript|main|section|article|header|nav)(?=[\s>/]|$)/i
 
 /**
- * Returns the content type of a file by the extension of its name, else by its first bytes ({@link SNIFF_BYTES} are
- * enough). Returns `application/octet-stream` if neither shows it.
+ * Returns the content type of a file according to the extension of its name, or else according to its first bytes
+ * ({@link SNIFF_BYTES} are enough). Returns `application/octet-stream` if neither indicates a type.
  *
  * @param name the file name, for a file in a directory
  */
@@ -78,7 +77,10 @@ export function sniffContentType(firstBytes: Uint8Array, name?: string): string 
   return byName ?? byBytes(firstBytes.subarray(0, SNIFF_BYTES))
 }
 
-/** Returns whether bytes begin a web page. Servers often return one in place of a missing file. */
+/**
+ * Returns whether the first bytes of a file look like a web page. Servers often return a web page in place of a missing
+ * file.
+ */
 export function looksLikeHtml(firstBytes: Uint8Array): boolean {
   return byBytes(firstBytes.subarray(0, SNIFF_BYTES)).startsWith('text/html')
 }
@@ -89,17 +91,17 @@ function byBytes(bytes: Uint8Array): string {
   if (signature !== undefined) return signature[0]
   const text = decodeText(bytes)
   if (text !== null) return byText(text, { isCut: bytes.length >= SNIFF_BYTES })
-  // The text may be a page in an older encoding or with a stray control character.
+  // The bytes may be a web page in an older encoding or with a stray control character.
   return isHtml(latin1.replace(UTF8_MARK, ''), { isCut: false }) ? HTML_TYPE : UNKNOWN
 }
 
-/** Returns the text from its first tag on, with and without a doctype. */
+/** Returns the text from its first tag on, both with the doctype (`start`) and without it (`root`). */
 function startOf(text: string): { start: string; root: string } {
   const start = text.replace(PROLOGUE, '')
   return { start, root: start.replace(DOCTYPE, '').replace(PROLOGUE, '') }
 }
 
-/** @param isCut whether the text is only the beginning of the file, and the first tag may follow later */
+/** @param isCut whether the text is only the beginning of the file, so that the first tag may follow later */
 function isHtml(text: string, { isCut }: { isCut: boolean }): boolean {
   const { start, root } = startOf(text)
   if (HTML.test(start) || HTML.test(root)) return true
@@ -117,8 +119,8 @@ function byText(text: string, { isCut }: { isCut: boolean }): string {
 }
 
 /**
- * Decodes UTF-8, or UTF-16 with a BOM. Returns null if the text is invalid or has control characters. Ignores a
- * truncated character at the end.
+ * Decodes UTF-8, or UTF-16 with a BOM. Returns null if the bytes are invalid or the text contains control characters.
+ * Ignores a truncated character at the end.
  */
 function decodeText(bytes: Uint8Array): string | null {
   const encoding =

@@ -14,26 +14,28 @@ import { checkTarget, type FileTarget } from './target.ts'
 const REDIRECTS = [301, 302, 303, 307, 308]
 const TRY_AGAIN = [408, 425, 429]
 const MAX_URL_LENGTH = 8192
-/** The pause if a busy server doesn't specify one. */
+/** The pause in milliseconds if a busy server doesn't specify a pause. */
 const DEFAULT_PAUSE_MS = 1000
 export const DEFAULT_MAX_BYTES = 64 * 2 ** 20
 export const DEFAULT_FILE_TIMEOUT_MS = 30_000
 
 export interface FetcherOptions {
-  /** For development: allows private addresses and any port. Cloud metadata addresses stay forbidden. */
+  /**
+   * Whether to allow private addresses and any port, for development. Cloud metadata addresses are always forbidden.
+   */
   allowPrivate: boolean
-  /** Selects URLs that may always have private addresses, because the operator configured their server. */
+  /** Returns whether a URL may always have a private address, because the operator configured its server. */
   isTrusted?: (url: URL) => boolean
-  /** Whether HTML pages are accepted. Default: false, because they often replace a missing image. */
+  /** Whether to accept HTML pages. Default: false, because servers often return a page in place of a missing image. */
   allowHtml?: boolean
-  /** `gdn/<version>`. A server learns nothing else about the client. */
+  /** The user agent `gdn/<version>`. Requests tell the server nothing else about the client. */
   userAgent: string
   /** Maximum size of a file in bytes, after decompression. Default: 64 MiB. */
   maxBytes?: number
   /** Total time in milliseconds for name resolution, redirects and the transfer. Default: 30 s. */
   timeoutMs?: number | undefined
   maxRedirects?: number
-  /** Limits the requests to one origin, including redirects. Default: no limit. */
+  /** Limits the requests to each origin, including redirects. Default: no limit. */
   pace?: Pace | undefined
   /** Resolves host names. Default: the system's resolver. */
   lookup?: Resolve
@@ -42,9 +44,10 @@ export interface FetcherOptions {
 /** Requests files and follows redirects according to the options. */
 export interface FileRequester {
   /**
-   * Follows redirects until a response that isn't one. Each redirect target is checked like the first URL.
+   * Sends a request, and follows redirects until a response isn't a redirect. Checks each redirect target like the
+   * first URL.
    *
-   * @param post the body of a POST, which every redirect repeats. Default: a GET
+   * @param post the body of a POST request, which is sent again after every redirect. Default: a GET request
    */
   follow(
     first: FileTarget,
@@ -80,7 +83,7 @@ export function createFileRequester(options: FetcherOptions): FileRequester {
     timeLimit.hold(await timeLimit.paused(() => pace.enter(url.origin, timeLimit.signal)))
   }
 
-  /** Pauses requests to an origin that responded with 429 or 503. */
+  /** If an origin responded with 429 or 503, pauses requests to it. */
   const pauseIfAsked = ({ url }: FileTarget, response: Head) => {
     if (response.statusCode !== 429 && response.statusCode !== 503) return
     pace?.pause(url.origin, parseRetryAfter(headerOf(response, 'retry-after'), Date.now()) ?? DEFAULT_PAUSE_MS)
@@ -97,13 +100,14 @@ export function createFileRequester(options: FetcherOptions): FileRequester {
         pauseIfAsked(current, response)
         if (!REDIRECTS.includes(response.statusCode)) return { target, response }
         discard(response)
-        // Released before the next request: a request that holds one place and waits for another could deadlock.
+        // Release the request's place at this origin before the next request. Requests that hold one place while they
+        // wait for another could deadlock.
         timeLimit.letGo()
         const location = response.headers.location
         if (typeof location !== 'string' || location.length > MAX_URL_LENGTH) {
           throw new FetchFailure(`${current.label} redirects without a valid location`, { lasting: true })
         }
-        // Errors name the first URL, because the user knows it and a list of all redirects would be long.
+        // Errors name the first URL, because the user knows this URL and a list of all redirects would be long.
         target = checkTarget(location, mayBePrivate, { label: first.label, url: current.url })
         if (seen.has(withoutHash(target.url))) {
           throw new FetchFailure(`${first.label} redirects in a loop`, { lasting: true })
@@ -117,13 +121,13 @@ export function createFileRequester(options: FetcherOptions): FileRequester {
   }
 }
 
-/** The time limit of a whole exchange. It also converts network errors to failures with a reason. */
+/** The time limit of a whole exchange. Also converts network errors to failures that give a reason. */
 export interface TimeLimit {
   signal: AbortSignal
   during<T>(target: FileTarget, work: () => Promise<T>): Promise<T>
-  /** Runs work that doesn't count towards the time limit, such as waiting that isn't the server's fault. */
+  /** Runs work that doesn't count toward the time limit, such as waiting that the server didn't cause. */
   paused<T>(work: () => Promise<T>): Promise<T>
-  /** Registers a cleanup function for the timeout, an abort, or the regular end. */
+  /** Registers a cleanup function that runs at the timeout, an abort, or the regular end. */
   hold(release: () => void): void
   letGo(): void
   stop(): void
@@ -213,7 +217,7 @@ function htmlPage(label: string): FetchFailure {
   })
 }
 
-/** Throws if the first bytes show content that must not be stored. */
+/** Throws if the first bytes show that the content must not be stored. */
 export function checkHead(head: Uint8Array, label: string, rules: Pick<ResponseRules, 'allowHtml'>): void {
   const problem = contentProblem(head, rules)
   if (problem === 'an HTML page') throw htmlPage(label)
@@ -221,7 +225,8 @@ export function checkHead(head: Uint8Array, label: string, rules: Pick<ResponseR
 }
 
 /**
- * Returns whether the host of a URL is literally this machine or a private address, which the user chose deliberately.
+ * Returns whether a URL's host is literally this machine or a private address. In that case, the user chose the address
+ * deliberately.
  */
 function isPrivateHost({ hostname }: URL): boolean {
   const host = hostname.replace(/^\[(.*)\]$/, '$1')
@@ -238,7 +243,7 @@ function withoutHash(url: URL): string {
   return url.href.replace(/#.*$/s, '')
 }
 
-/** Ends a transfer whose content isn't needed. Ignores its errors. */
+/** Ends a transfer whose content isn't needed. Ignores errors of the transfer. */
 export function discard(response: Dispatcher.ResponseData | undefined): void {
   response?.body.on('error', () => undefined).destroy()
 }

@@ -9,15 +9,15 @@ interface FetchFailureOptions {
 }
 
 /**
- * The error of a file that can't be fetched from a URL. The message is for the person who provided the URL. It doesn't
- * quote the server's response.
+ * The error for a file that can't be fetched from a URL. The message is for the person who provided the URL, and
+ * doesn't quote the server's response.
  */
 export class FetchFailure extends GdnError {
-  /** Whether a retry can't help, so that the NFT fails with this error. False if a later attempt may succeed. */
+  /** Whether a retry can't succeed, so that the NFT fails with this error. False if a later attempt may succeed. */
   readonly lasting: boolean
   /** Whether the URL has a private address, or a port other than 80 and 443. `allowPrivate` permits both. */
   readonly isPrivate: boolean
-  /** The pause that the server asks for, in milliseconds. */
+  /** The pause that the server requests, in milliseconds. */
   readonly retryAfterMs: number | null
 
   constructor(message: string, options: FetchFailureOptions) {

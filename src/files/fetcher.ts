@@ -18,26 +18,27 @@ import { checkTarget, type FileTarget } from './target.ts'
 
 export interface FetchedFile {
   /**
-   * The content of the file. Read it once and immediately, because the timeout continues. Failures of the rest of the
-   * transfer are thrown here. Stopping early closes the connection.
+   * The content of the file. Read the content once and immediately, because the timeout keeps running. Reading throws
+   * if the rest of the transfer fails. If you stop reading early, the connection is closed.
    */
   content: AsyncIterable<Uint8Array>
-  /** The content type that the server claims, or null if it claims none. */
+  /** The content type that the server specifies; null if it specifies none. */
   contentType: string | null
 }
 
 export interface Fetcher {
   /**
-   * Fetches a file from an untrusted URL. Resolves when the first bytes have arrived and look like a file.
+   * Fetches a file from an untrusted URL. Resolves when the first bytes have arrived and look like a valid file.
    *
-   * @throws FetchFailure (`lasting` or not) from here and from `content`; the signal's reason once it is aborted.
+   * @throws FetchFailure (`lasting` or not) from this function and from `content`; the signal's reason once the signal
+   *   is aborted.
    *
    * @example
    * const { content } = await fetcher.fetchFile('https://example.com/art.png', signal)
    * const { cid } = await storage.add(content)
    */
   fetchFile(url: string, signal?: AbortSignal): Promise<FetchedFile>
-  /** Returns how long to wait before a URL is fetched, in milliseconds, so that its origin isn't overloaded. */
+  /** Returns how many milliseconds to wait before fetching a URL, so that its origin isn't overloaded. */
   wait(url: string): number
   /** Closes idle connections and aborts transfers. */
   close(): Promise<void>

@@ -3,11 +3,11 @@ import { extname } from 'node:path'
 import { looksLikeHtml, SNIFF_BYTES } from './content-type.ts'
 
 /**
- * Checks content that may become a file of an NFT, whether it is fetched, uploaded, or read from this machine. In place
- * of a missing image, there is often an empty file or an error page.
+ * Checks content that may become a file of an NFT, whether the content is fetched, uploaded, or read from this machine.
+ * An empty file or an error page often takes the place of a missing image.
  *
  * @param head the first {@link SNIFF_BYTES} bytes, or the whole file if it is smaller
- * @returns what the content is if it must not be stored, or null
+ * @returns what the content is if it must not be stored; null otherwise
  */
 export function contentProblem(
   head: Uint8Array,
@@ -17,7 +17,7 @@ export function contentProblem(
   return !allowHtml && looksLikeHtml(head) ? 'an HTML page' : null
 }
 
-/** Reads enough of the first bytes to detect the content type. */
+/** Reads enough bytes from the beginning of a body to detect the content type. */
 export async function readHead(body: AsyncIterator<Uint8Array>): Promise<Buffer> {
   const parts: Uint8Array[] = []
   for (let size = 0; size < SNIFF_BYTES; ) {
@@ -30,8 +30,8 @@ export async function readHead(body: AsyncIterator<Uint8Array>): Promise<Buffer>
 }
 
 /**
- * Returns the {@link contentProblem} of a local file. If the file name is that of an HTML page, the server decides
- * whether to store it.
+ * Returns the {@link contentProblem} of a local file. Allows an HTML page if the file has an HTML extension, because
+ * the server then decides whether to store the file.
  */
 export async function localContentProblem(path: string): Promise<string | null> {
   const file = await open(path)

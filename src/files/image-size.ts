@@ -1,9 +1,12 @@
 import { imageSize as sizeFromHeader } from 'image-size'
 
-/** The number of first bytes of an image that {@link imageSize} uses. */
+/** The number of bytes at the beginning of an image that {@link imageSize} uses. */
 export const IMAGE_BYTES = 128 * 1024
 
-/** The number of bytes to read for each content type. Few for an SVG, because it is text that is slow to parse. */
+/**
+ * The number of bytes to read for each content type. The number for SVG is low, because SVG is text that is slow to
+ * parse.
+ */
 const READABLE: Readonly<Record<string, number>> = {
   'image/png': 64,
   'image/gif': 32,

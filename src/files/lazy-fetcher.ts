@@ -1,11 +1,11 @@
 import type { FetcherOptions } from './exchange.ts'
 import type { Fetcher } from './fetcher.ts'
 
-/** A fetcher whose HTTP client is loaded with the first file, or earlier by `load`. */
+/** A fetcher whose HTTP client is loaded when the first file is fetched, or earlier by `load`. */
 export interface LazyFetcher extends Fetcher {
   /**
-   * Loads the HTTP client. After that, `fetchFile` enters the queue of an origin at once, and `wait` knows the length
-   * of the queue.
+   * Loads the HTTP client. After that, `fetchFile` enters an origin's queue immediately, and `wait` takes the length of
+   * the queue into account.
    */
   load(): Promise<Fetcher>
 }

@@ -5,29 +5,32 @@ import { GdnError, messageOf } from '../core/errors.ts'
 import { existingPath } from '../core/existing-path.ts'
 import { importOptions } from './ipfs-import.ts'
 
-/** The hash and size that identify the content of a local file. */
+/** The hash and the URL that identify the content of a local file. */
 export interface LocalContent {
-  /** In hexadecimal. */
+  /** The SHA-256 hash in hexadecimal. */
   sha256: string
-  /** The `ipfs:` URL that a gdn backend returns for an upload of the file. */
+  /** The `ipfs:` URL that a gdn backend returns when the file is uploaded. */
   url: string
 }
 
-/** Enough for most manifests: they use the same few files in many rows, or each file in one row. */
+/**
+ * Maximum number of remembered files. Enough for most manifests, which use the same few files in many rows, or each
+ * file in one row.
+ */
 const MAX_KNOWN = 10_000
 
 /**
- * Reads local files as streams and remembers their content. Reads one file at a time, because hashing takes most of the
- * time, and each open file adds a listener to the signal.
+ * Hashes local files as streams, and remembers the hashes. Reads one file at a time, because hashing takes most of the
+ * time and each open file adds a listener to the signal.
  */
 export class LocalContents {
   readonly #known = new BoundedMap<Promise<LocalContent>>(MAX_KNOWN)
-  /** The first file with each content, by URL. */
+  /** The path of the first file with each content, keyed by URL. */
   readonly #paths = new BoundedMap<string>(MAX_KNOWN)
   readonly #signal: AbortSignal | undefined
   #turn: Promise<unknown> = Promise.resolve()
 
-  /** @param signal aborts reading, which then throws the signal's reason */
+  /** @param signal aborts reading, so that `of` throws the signal's reason */
   constructor(signal?: AbortSignal) {
     this.#signal = signal
   }
@@ -45,7 +48,7 @@ export class LocalContents {
     return content
   }
 
-  /** Returns the path of a file that was read and has this URL, or null. */
+  /** Returns the path of a file that was read and has this URL; null if there is none. */
   pathOf(url: string): string | null {
     return this.#paths.get(url) ?? null
   }
@@ -70,7 +73,7 @@ async function readLocal(path: string, signal: AbortSignal | undefined): Promise
 
 const nowhere = { put: async <Cid>(cid: Cid): Promise<Cid> => cid }
 
-/** Returns the ipfs URL that a backend gives to a file with this content. */
+/** Returns the ipfs URL that a backend assigns to a file with this content. */
 export async function ipfsUrlOf(content: AsyncIterable<Uint8Array> | Uint8Array): Promise<string> {
   const { importFile } = await import('ipfs-unixfs-importer')
   const { cid } = await importFile({ content }, nowhere, importOptions())

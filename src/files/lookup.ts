@@ -12,7 +12,9 @@ export type Resolve = (hostname: string) => Promise<readonly ResolvedAddress[]>
 
 export const systemResolve: Resolve = (hostname) => systemLookup(hostname, { all: true, verbatim: true })
 
-/** Thrown if a host has an address that isn't allowed. The fetcher converts it to a failure that names the URL. */
+/**
+ * Thrown if a host has an address that isn't allowed. The fetcher converts this error to a failure that names the URL.
+ */
 export class PrivateAddressError extends Error {
   readonly address: string
 
@@ -24,9 +26,9 @@ export class PrivateAddressError extends Error {
 }
 
 /**
- * Creates the lookup function of a socket. It resolves a host once, checks each address, and returns a checked address.
- * No second query could return a different one. The host is rejected even if only one of its addresses is private,
- * because timing decides which address a socket uses.
+ * Creates the lookup function of a socket. The function resolves a host once, checks each address, and returns a
+ * checked address, so that no second query can return a different address. It rejects the host even if only one of its
+ * addresses is private, because timing determines which address a socket uses.
  */
 export function checkedLookup(resolve: Resolve, allowPrivate: boolean): LookupFunction {
   return (hostname, options, callback) => {

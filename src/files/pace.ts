@@ -1,4 +1,4 @@
-/** Limits for requests to one origin, whose operator may not expect a drop of ten thousand files. */
+/** Limits for requests to one origin, whose operator may not expect requests for ten thousand files. */
 export interface PaceLimits {
   /** Maximum number of concurrent transfers from one origin. */
   atOnce: number
@@ -8,47 +8,48 @@ export interface PaceLimits {
 
 export const DEFAULT_PACE: PaceLimits = { atOnce: 6, apartMs: 20 }
 
-/** The longest pause that an origin can request. */
+/** The longest pause in milliseconds that an origin can request. */
 const LONGEST_PAUSE_MS = 5 * 60_000
 
-/** For a wait this short, a request should enter the queue of the origin instead of coming back later. */
+/** Maximum wait in milliseconds for which a request should enter the origin's queue instead of coming back later. */
 const SHORT_MS = 250
 
 /** The number of requests that may wait in the queue of an origin. */
 const IN_QUEUE = 2
 
-/** If there are this many origins, idle ones are removed. */
+/** When there are this many origins, idle origins are removed before another origin is added. */
 const MANY = 1000
 
 export interface Pace {
   /**
-   * Resolves when a request to an origin may start, in order of arrival. Returns a function to call after the transfer.
+   * Resolves when a request to an origin may start. Requests start in order of arrival. Returns a function to call
+   * after the transfer.
    *
-   * @throws the signal's reason once it is aborted
+   * @throws the signal's reason once the signal is aborted
    */
   enter(origin: string, signal: AbortSignal): Promise<() => void>
   /**
-   * Returns the milliseconds after which a new request should come back, or 0 if it can enter at once. Thousands of
-   * requests get different times, spaced as if each could start at its time. At a slow origin, many can't start, and
-   * get another time. An estimate from the duration of transfers was tried: after a slow start, it left origins idle
-   * that had become fast.
+   * Returns how many milliseconds a new request should wait before it comes back, or 0 if it can enter immediately.
+   * Thousands of requests get different times, spaced as if each could start at its time. If an origin is slow, many
+   * requests can't start at their time and get another one. An estimate from the duration of transfers was tried, but
+   * after a slow start, it left origins idle that had become fast.
    */
   wait(origin: string): number
-  /** Starts no further requests to an origin for this time. */
+  /** Starts no further requests to an origin for this many milliseconds. */
   pause(origin: string, ms: number): void
 }
 
 interface Origin {
   active: number
-  /** When the next request may start. */
+  /** Time when the next request may start. */
   next: number
   queue: (() => void)[]
-  /** The latest time that `wait` gave to a request. */
+  /** The latest time that `wait` has assigned to a request. */
   booked: number
   timer: NodeJS.Timeout | undefined
 }
 
-/** Creates a pace whose limits apply to each origin, for the requests of this process. */
+/** Creates a pace that applies the limits to this process's requests to each origin. */
 export function createPace({ atOnce, apartMs }: PaceLimits = DEFAULT_PACE, now = () => performance.now()): Pace {
   const origins = new Map<string, Origin>()
 
@@ -83,7 +84,7 @@ export function createPace({ atOnce, apartMs }: PaceLimits = DEFAULT_PACE, now =
     if (isIdle(origin)) origins.delete(name)
   }
 
-  /** Whether an origin has no state that must be remembered. */
+  /** Returns whether an origin has no state that must be kept. */
   const isIdle = ({ active, queue, next, booked }: Origin) =>
     active === 0 && queue.length === 0 && Math.max(next, booked) <= now()
 

@@ -21,7 +21,7 @@ export interface Prober {
   /**
    * Requests the first bytes of a file and applies all rules for fetching it.
    *
-   * @throws FetchFailure (`lasting` or not); the signal's reason once it is aborted
+   * @throws FetchFailure (`lasting` or not); the signal's reason once the signal is aborted
    */
   probe(url: string, signal?: AbortSignal): Promise<void>
   close(): Promise<void>
@@ -37,7 +37,8 @@ export function createProber(options: FetcherOptions): Prober {
   ) {
     const { label } = target
     try {
-      // A range was requested, so a partial response counts like a complete one, unless the complete file is too large.
+      // The request was for a range, so treat a partial response like a complete one, unless the complete file is too
+      // large.
       const isPart = response.statusCode === 206
       const { 'content-length': _ofThePart, ...headers } = response.headers
       checkResponse(isPart ? { statusCode: 200, headers } : response, label, { maxBytes, allowHtml })
@@ -70,15 +71,15 @@ export function createProber(options: FetcherOptions): Prober {
 }
 
 /**
- * Returns whether a range request must be repeated as a full one. An empty file has no range, and a compressed range
- * can't be decoded.
+ * Returns whether a range request must be repeated without the range. An empty file has no ranges, and a range of
+ * compressed data can't be decoded.
  */
 function isUnusablePart(response: Dispatcher.ResponseData): boolean {
   const { statusCode } = response
   return statusCode === 416 || (statusCode === 206 && headerOf(response, 'content-encoding') !== undefined)
 }
 
-/** Returns the total size in a header such as `bytes 0-1023/4711`, or 0 if it is missing. */
+/** Returns the total size in a `Content-Range` header such as `bytes 0-1023/4711`, or 0 if the size is missing. */
 function wholeSize(response: Dispatcher.ResponseData): number {
   return Number(/\/(\d+)$/.exec(headerOf(response, 'content-range') ?? '')?.[1] ?? 0)
 }

@@ -39,7 +39,7 @@ const BY_CODE: Record<string, Reason> = {
   UND_ERR_HEADERS_TIMEOUT: passing('took too long to respond'),
   UND_ERR_BODY_TIMEOUT: passing('stopped sending'),
   UND_ERR_HEADERS_OVERFLOW: { says: 'returned headers that are too long', lasting: true },
-  // A stream that ends early is an interrupted transfer. Other errors of zlib mean invalid bytes.
+  // If a compressed stream ends early, the transfer was interrupted. Other zlib errors mean that the bytes are invalid.
   Z_BUF_ERROR: passing('closed the connection early'),
   Z_DATA_ERROR: BROKEN_COMPRESSION,
   Z_NEED_DICT: BROKEN_COMPRESSION,
@@ -53,7 +53,9 @@ const BY_CODE: Record<string, Reason> = {
   ERR_TLS_CERT_ALTNAME_INVALID: BAD_CERTIFICATE,
 }
 
-/** Explains a network error so that the user can act on it. Unknown errors count as temporary. */
+/**
+ * Converts a network error to a failure whose message tells the user what to fix. Treats unknown errors as temporary.
+ */
 export function explainFailure(error: unknown, label: string): FetchFailure {
   for (const cause of causes(error)) {
     if (cause instanceof PrivateAddressError) return privateAddress(label, cause.address)
@@ -66,7 +68,7 @@ export function explainFailure(error: unknown, label: string): FetchFailure {
     if (cause.name === 'HTTPParserError') {
       return new FetchFailure(`${label} returned an invalid HTTP response`, { lasting: true, cause: error })
     }
-    // Brotli names each kind of invalid bytes. The prefix depends on the version of Node.
+    // Brotli has a separate error code for each kind of invalid data. The prefix depends on the Node.js version.
     if (code.startsWith('ERR_BROTLI') || code.startsWith('ERR__ERROR')) {
       return new FetchFailure(`${label} ${BROKEN_COMPRESSION.says}`, { lasting: true, cause: error })
     }
@@ -74,7 +76,7 @@ export function explainFailure(error: unknown, label: string): FetchFailure {
   return new FetchFailure(`${label} could not be fetched`, { lasting: false, cause: error })
 }
 
-/** Yields an error, its causes, and the errors of attempts on several addresses, outermost first. */
+/** Yields an error, its causes, and the errors of connection attempts to several addresses, outermost first. */
 function* causes(error: unknown): Generator<Error> {
   const queue = [error]
   for (let depth = 0; depth < 8 && queue.length > 0; depth++) {

@@ -4,7 +4,7 @@ import { FetchFailure } from './failure.ts'
 
 export interface FileTarget {
   url: URL
-  /** The name of the target in errors: the shortened URL without a password. */
+  /** The name of the target in errors, which is the shortened URL without a password. */
   label: string
 }
 
@@ -12,9 +12,9 @@ const MAX_LABEL = 200
 
 /**
  * Checks whether a URL may be requested, before its host is resolved or connected to. `allowPrivate` permits private
- * addresses and any port, but never cloud metadata addresses. A function decides for each URL.
+ * addresses and any port, but never cloud metadata addresses. If it is a function, it decides for each URL.
  *
- * @throws FetchFailure, lasting, with the rule that the URL violates.
+ * @throws a lasting FetchFailure with the rule that the URL violates
  */
 export function checkTarget(
   text: string | URL,
@@ -53,7 +53,7 @@ export function checkTarget(
   return { url, label }
 }
 
-/** Returns the failure for a private or cloud metadata address, which the URL contains or its host resolves to. */
+/** Returns the failure for a private or cloud metadata address that the URL contains or to which its host resolves. */
 export function privateAddress(label: string, address: string): FetchFailure {
   if (isCloudMetadata(address)) {
     const message = `${label} resolves to a cloud metadata address (${address})`

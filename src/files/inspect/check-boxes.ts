@@ -1,7 +1,7 @@
 import type { FileWindow } from './file-window.ts'
 import { ENDS_EARLY, MAX_PARTS, TOO_MANY_PARTS } from './reasons.ts'
 
-/** A player needs at least one of these boxes. An animated AVIF has both. */
+/** A player needs at least one of these boxes. An animated AVIF image has both. */
 const NEEDED = { movie: ['moov'], image: ['meta', 'moov'] } as const
 
 /** Checks the boxes of an MP4, QuickTime, AVIF or HEIF file (ISO/IEC 14496-12). */
@@ -12,7 +12,7 @@ export async function checkBoxes(file: FileWindow, kind: keyof typeof NEEDED): P
     const loaded = file.at(at, 16)
     const head = Buffer.isBuffer(loaded) ? loaded : await loaded
     const type = head.toString('latin1', 4, 8)
-    // Some programs append their own data to the file.
+    // Ignore invalid data after a complete file, because some programs append their own data.
     if (head.length < 8 || !/^[\x20-\x7e\xa9]{4}$/.test(type)) return isWhole ? null : 'its data is damaged'
     let size = head.readUInt32BE(0)
     if (size === 0) size = file.size - at

@@ -9,7 +9,7 @@ const END = 0x3b
 
 const tableBytes = (flags: number) => ((flags & 0x80) === 0 ? 0 : 3 * 2 ** ((flags & 7) + 1))
 
-/** Checks the blocks of a GIF. Like browsers, it accepts a file that has a whole frame but no end marker. */
+/** Checks the blocks of a GIF image. Like browsers, accepts a file that has a complete frame but no end marker. */
 export async function checkGif(file: FileWindow): Promise<string | null> {
   const header = await file.at(0, HEADER_BYTES)
   if (header.length < HEADER_BYTES) return ENDS_EARLY
@@ -39,7 +39,10 @@ export async function checkGif(file: FileWindow): Promise<string | null> {
   }
 }
 
-/** Returns the end of length-prefixed blocks, which end with an empty block. Null if the file ends first. */
+/**
+ * Returns the end of a series of length-prefixed blocks, whose last block is empty. Returns null if the file ends
+ * first.
+ */
 async function endOfBlocks(file: FileWindow, from: number): Promise<number | null> {
   for (let at = from; ; ) {
     const part = await file.some(at)

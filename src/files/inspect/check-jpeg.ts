@@ -4,16 +4,22 @@ import { ENDS_EARLY, MAX_PARTS, NO_SIZE, TOO_MANY_PARTS } from './reasons.ts'
 const MARK = 0xff
 const START_OF_SCAN = 0xda
 const END_OF_IMAGE = 0xd9
-/** C0 to CF are frame headers, except these: tables, an extension, and arithmetic coding. */
+/**
+ * The markers C0 to CF are frame headers, except these three, which are for tables, an extension, and arithmetic
+ * coding.
+ */
 const NOT_A_FRAME = new Set([0xc4, 0xc8, 0xcc])
-/** Markers without a segment: TEM, RST0 to RST7, SOI. */
+/** Returns whether a marker has no segment. These markers are TEM, RST0 to RST7, and SOI. */
 const isAlone = (marker: number) => marker === 0x01 || (marker >= 0xd0 && marker <= 0xd8)
-/** Markers that no encoder writes. */
+/** Returns whether a marker is reserved. No encoder writes reserved markers. */
 const isReserved = (marker: number) => marker >= 0x02 && marker < 0xc0
 
 const DAMAGED = 'its data is damaged'
 
-/** Checks the segments of a JPEG up to its end marker. Other programs may append data after it. */
+/**
+ * Checks the segments of a JPEG image up to the end marker. Ignores data after the end marker, which other programs may
+ * append.
+ */
 export async function checkJpeg(file: FileWindow): Promise<string | null> {
   let hasFrame = false
   let hasScan = false
@@ -31,7 +37,7 @@ export async function checkJpeg(file: FileWindow): Promise<string | null> {
     if (length < 2) return DAMAGED
     if (at + length > file.size) return ENDS_EARLY
     if (marker >= 0xc0 && marker <= 0xcf && !NOT_A_FRAME.has(marker)) {
-      // Only the width is checked: a height of 0 means that the height follows after the first scan.
+      // Check only the width, because a height of 0 means that the height follows after the first scan.
       if (head.readUInt16BE(5) === 0) return NO_SIZE
       hasFrame = true
     }
@@ -44,13 +50,13 @@ export async function checkJpeg(file: FileWindow): Promise<string | null> {
   return hasFrame && hasScan ? null : 'it has no pixels'
 }
 
-/** Finds the next marker of a segment or of the end of the image. In scan data, FF 00 is an escaped byte FF. */
+/** Finds the next marker that begins a segment or ends the image. In scan data, FF 00 is an escaped FF byte. */
 async function nextMarker(file: FileWindow, from: number): Promise<{ marker: number; end: number } | null> {
   for (let at = from; at < file.size; ) {
     const part = await file.some(at)
     for (let i = part.indexOf(MARK); i >= 0 && i + 1 < part.length; i = part.indexOf(MARK, i + 1)) {
       const marker = part[i + 1] ?? 0
-      // FF before a marker is padding.
+      // An FF byte before a marker is padding.
       if (marker !== 0x00 && marker !== MARK && !isAlone(marker)) return { marker, end: at + i + 2 }
     }
     if (part.length === 0) return null

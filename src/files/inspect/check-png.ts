@@ -3,10 +3,10 @@ import type { FileWindow } from './file-window.ts'
 import { ENDS_EARLY, MAX_PARTS, NO_SIZE, TOO_MANY_PARTS } from './reasons.ts'
 
 const SIGNATURE_BYTES = 8
-/** The length and type before the data of a chunk, and the checksum after the data, in bytes. */
+/** Number of bytes before the data of a chunk (its length and type) and after the data (its checksum). */
 const BEFORE = 8
 const AFTER = 4
-/** Allowed bit depths by color type. */
+/** Allowed bit depths, keyed by color type. */
 const DEPTHS: Readonly<Record<number, readonly number[]>> = {
   0: [1, 2, 4, 8, 16],
   2: [8, 16],
@@ -14,11 +14,14 @@ const DEPTHS: Readonly<Record<number, readonly number[]>> = {
   4: [8, 16],
   6: [8, 16],
 }
-/** The number of compressed bytes to decompress, and the maximum size of the result. */
+/** The number of compressed bytes to decompress, and the maximum size of the result in bytes. */
 const TRIED_BYTES = 16 * 1024
 const MAX_BYTES = 1024 * 1024
 
-/** Checks the header of a PNG, its chunks and their checksums, and that the beginning of its pixels decompresses. */
+/**
+ * Checks the header, the chunks and the checksums of a PNG image, and whether the beginning of the pixel data
+ * decompresses.
+ */
 export async function checkPng(file: FileWindow): Promise<string | null> {
   let hasPixels = false
   let hasPalette = false
@@ -76,7 +79,8 @@ async function hasGoodChecksum(file: FileWindow, from: number, length: number): 
 }
 
 /**
- * Returns whether the beginning of the pixels decompresses. A decompression bomb reaches the limit, which isn't damage.
+ * Returns whether the beginning of the pixel data decompresses. Also returns true if the result exceeds the limit,
+ * because a decompression bomb isn't damaged.
  */
 function decompresses(bytes: Buffer): boolean {
   try {

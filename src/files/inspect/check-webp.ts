@@ -4,7 +4,7 @@ import { ENDS_EARLY, MAX_PARTS, TOO_MANY_PARTS } from './reasons.ts'
 const HEADER_BYTES = 12
 const PIXELS = new Set(['VP8 ', 'VP8L', 'ANMF'])
 
-/** Checks the chunks of a WebP. */
+/** Checks the chunks of a WebP image. */
 export async function checkWebp(file: FileWindow): Promise<string | null> {
   const header = await file.at(0, HEADER_BYTES)
   const end = header.readUInt32LE(4) + 8

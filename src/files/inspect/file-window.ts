@@ -2,7 +2,7 @@ import type { FileHandle } from 'node:fs/promises'
 
 const WINDOW_BYTES = 256 * 1024
 
-/** A window of up to 256 KiB of a file in memory, so that files of any size can be read. */
+/** A window of at most 256 KiB of a file that is kept in memory, so that files of any size can be read. */
 export class FileWindow {
   readonly size: number
   readonly #file: FileHandle
@@ -17,9 +17,9 @@ export class FileWindow {
   }
 
   /**
-   * Returns up to `length` bytes from an offset, or fewer at the end of the file. They are valid until the next call.
-   * Most calls need no read and return no promise. Callers should await only promises, because a file can have millions
-   * of parts.
+   * Returns `length` bytes from an offset, or fewer at the end of the file. The bytes are valid until the next call.
+   * Most calls read nothing and return no promise. Use `await` only if the result is a promise, because a file can have
+   * millions of parts.
    */
   at(offset: number, length: number): Buffer | Promise<Buffer> {
     const end = Math.min(offset + length, this.size)
@@ -27,7 +27,7 @@ export class FileWindow {
     return this.#has(offset, end) ? this.#slice(offset, end) : this.#load(offset, end)
   }
 
-  /** Returns the bytes in memory from an offset on, at least one unless the file ends there. */
+  /** Returns the bytes in memory from an offset on. Returns at least one byte, unless the file ends at the offset. */
   async some(offset: number): Promise<Buffer> {
     if (offset >= this.size) return EMPTY
     if (!this.#has(offset, offset + 1)) await this.#load(offset, offset + 1)

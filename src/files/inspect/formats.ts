@@ -11,10 +11,12 @@ import { ENDS_EARLY } from './reasons.ts'
 export type FormatCheck = (file: FileWindow) => Promise<string | null>
 
 interface Format {
-  /** The name with its article. */
+  /** The name with an indefinite article. */
   name: string
   extension: string
-  /** If there is no check, only the first bytes are compared with the format. */
+  /**
+   * Checks whether the file can be decoded. Without this function, only the first bytes are compared with the format.
+   */
   check?: FormatCheck
 }
 
@@ -42,7 +44,7 @@ export const FORMATS: Readonly<Record<FormatName, Format>> = {
   text: { name: 'a text file', extension: '.txt' },
 }
 
-/** Formats by extension. Other extensions don't imply a format. */
+/** Formats, keyed by extension. Other extensions don't imply a format. */
 export const EXPECTED: Readonly<Record<string, FormatName>> = {
   '.png': 'png',
   '.apng': 'png',
@@ -104,16 +106,16 @@ const BY_CONTENT_TYPE: Readonly<Record<string, FormatName>> = {
 }
 
 const HEIF_BRAND = /^(?:hei[cxms]|hev[cx]|mif1|msf1)$/
-/** Boxes that may begin a QuickTime file without `ftyp`. */
+/** Matches the boxes with which a QuickTime file may begin, including files without `ftyp`. */
 const FIRST_BOXES = /^(?:ftyp|moov|mdat|free|skip|wide|pnot)$/
 
-/** Returns the format that the first bytes show, or null. */
+/** Returns the format that the first bytes of a file indicate; null if they indicate none. */
 export function formatOf(head: Buffer): FormatName | null {
   const known = BY_CONTENT_TYPE[sniffContentType(head).split(';')[0] ?? '']
   if (known !== undefined) return known
   if (head.toString('latin1', 4, 8) === 'ftyp') return HEIF_BRAND.test(head.toString('latin1', 8, 12)) ? 'heif' : 'mp4'
   if (head.toString('latin1', 0, 4) === 'fLaC') return 'flac'
-  // Big-endian files, and files larger than 4 GB.
+  // Big-endian WAV files, and WAV files larger than 4 GB.
   if (/^(?:RIFX|RF64|BW64).{4}WAVE/s.test(head.toString('latin1', 0, 12))) return 'wav'
   if (head.length > 4 && head.readUInt32BE(0) === 0x1a45dfa3) return 'webm'
   return null
@@ -127,7 +129,7 @@ export function isOfFormat(head: Buffer, actual: FormatName | null, expected: Fo
   switch (expected) {
     case 'mp4':
       return actual === null && FIRST_BOXES.test(head.toString('latin1', 4, 8))
-    // Text has no signature, and may have any encoding.
+    // Text has no signature and may have any encoding.
     case 'text':
     case 'html':
       return TEXTS.includes(actual)
@@ -136,12 +138,12 @@ export function isOfFormat(head: Buffer, actual: FormatName | null, expected: Fo
   }
 }
 
-/** Checks the header and the first chunk of a GLB. */
+/** Checks the header and the first chunk of a GLB file. */
 async function checkGlb(file: FileWindow): Promise<string | null> {
   const header = await file.at(0, 21)
   if (header.length < 20) return ENDS_EARLY
   if (header.readUInt32LE(8) > file.size) return ENDS_EARLY
-  // Version 1 has no chunks.
+  // GLB version 1 has no chunks.
   if (header.readUInt32LE(4) === 1) return null
   if (header.toString('latin1', 16, 20) !== 'JSON') return 'its first chunk is not JSON'
   if (20 + header.readUInt32LE(12) > file.size) return ENDS_EARLY
@@ -153,7 +155,7 @@ const TAIL_BYTES = 1024
 /** Checks that an SVG ends with a tag or a comment. */
 async function checkSvg(file: FileWindow): Promise<string | null> {
   const tail = await file.at(Math.max(0, file.size - TAIL_BYTES), TAIL_BYTES)
-  // UTF-16 has a NUL byte next to each of these characters.
+  // In UTF-16, each of these characters has a NUL byte next to it.
   const text = tail.toString('latin1').replaceAll('\0', '').trimEnd()
   return text === '' || text.endsWith('>') ? null : ENDS_EARLY
 }

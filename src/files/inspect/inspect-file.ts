@@ -5,18 +5,18 @@ import { contentProblem } from '../file-content.ts'
 import { FileWindow } from './file-window.ts'
 import { EXPECTED, FORMATS, type FormatName, formatOf, isOfFormat } from './formats.ts'
 
-/** A problem of a local file and its fix. In errors, the message follows the word "is". */
+/** A problem with a local file, and how to fix it. In errors, the message follows the word "is". */
 export interface FileProblem {
   message: string
   hint?: string
 }
 
 export interface Inspection {
-  /** If set, the file isn't minted. */
+  /** The reason why the file isn't minted; null if there is none. */
   problem: FileProblem | null
-  /** The reason why some marketplaces may not show the file, or why it may be damaged. */
+  /** The reason why some marketplaces may not show the file, or why the file may be damaged. */
   warning: string | null
-  /** Whether the warning is about marketplaces, and not about the file. */
+  /** Whether the warning is about marketplaces and not about the file. */
   isOfMarketplaces?: boolean
 }
 
@@ -24,12 +24,12 @@ const HTML_NAMES = ['.html', '.htm', '.xhtml']
 const AGAIN = 'Export or download the file again.'
 
 /**
- * Reads a local file that becomes a file of an NFT, and compares its content with its extension. Checks headers and
- * structure, not pixels. Streams the file, so that any content needs at most 256 KiB of memory, and time in proportion
- * to its size.
+ * Reads a local file that is to become a file of an NFT, and compares its content with its extension. Checks headers
+ * and structure, not pixels. Streams the file, so that any content needs at most 256 KiB of memory and time in
+ * proportion to its size.
  */
 export async function inspectFile(path: string): Promise<Inspection> {
-  // If the path is a pipe, opening it must not block.
+  // Use O_NONBLOCK, so that opening a pipe doesn't block.
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
   try {
     const found = await file.stat()
@@ -46,7 +46,7 @@ export async function inspectFile(path: string): Promise<Inspection> {
 }
 
 /**
- * Returns why an image is cut off or damaged; null if it seems complete. Its name doesn't count. Checks headers and
+ * Returns why an image is truncated or damaged; null if it seems complete. Ignores the file name. Checks headers and
  * structure, not pixels.
  */
 export async function damageOf(path: string): Promise<string | null> {
@@ -70,7 +70,7 @@ const ofMarketplaces = (text: string | null): Inspection => ({ problem: null, wa
 async function inspect(window: FileWindow, head: Buffer, extension: string): Promise<Inspection> {
   const expected = Object.hasOwn(EXPECTED, extension) ? EXPECTED[extension] : undefined
   const actual = formatOf(head)
-  // Many players skip data before the first frame of an MP3, so this is only a warning.
+  // Return only a warning, because many players skip data before the first frame of an MP3 file.
   if (expected === 'mp3' && actual === null) {
     return { problem: null, warning: 'does not start with MP3 data, despite its name' }
   }
@@ -106,8 +106,8 @@ interface Limit {
 }
 
 /**
- * docs/drops.md has the same table. It doesn't include limits above the size that gdn uploads, such as OpenSea's 300 MB
- * (https://docs.opensea.io/docs/media-and-traits).
+ * docs/drops.md contains the same table. The table omits limits above the maximum size that gdn uploads, such as
+ * OpenSea's 300 MB (https://docs.opensea.io/docs/media-and-traits).
  */
 export const MARKETPLACE_LIMITS: readonly Limit[] = [
   {
@@ -118,7 +118,7 @@ export const MARKETPLACE_LIMITS: readonly Limit[] = [
   },
 ]
 
-/** Returns a warning that names the marketplaces with a lower limit, or null. */
+/** Returns a warning that names the marketplaces whose limit the file exceeds; null if there are none. */
 function marketplaceWarning(format: FormatName, size: number): string | null {
   const over = MARKETPLACE_LIMITS.filter(({ bytes, formats }) => size > bytes && formats.includes(format))
   if (over.length === 0) return null
