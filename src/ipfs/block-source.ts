@@ -7,7 +7,9 @@ import { checkTarget } from '../files/target.ts'
 import { MAX_BLOCK_BYTES, matchesCid, parseCid, RAW, type TakeBlock } from './cid.ts'
 
 export interface BlockSourceOptions {
-  /** Base URL of a trustless gateway, without a trailing slash: blocks are at `/ipfs/<cid>?format=raw`. */
+  /**
+   * Base URL of a trustless gateway, without a trailing slash. The gateway serves blocks at `/ipfs/<cid>?format=raw`.
+   */
   url: string
   /** Whether to follow redirects to private addresses and to any port, for development. */
   allowPrivate: boolean
@@ -17,31 +19,31 @@ export interface BlockSourceOptions {
   timeoutMs: number
 }
 
-/** Blocks from a trustless gateway. */
+/** Fetches blocks from a trustless gateway. */
 export interface BlockSource {
   /**
-   * Returns a block, checked against its CID. Caches nodes, because the files of a collection share the nodes of their
-   * directory.
+   * Returns a block after checking it against its CID. Caches nodes, because the files of a collection share the nodes
+   * of their directory.
    *
-   * @throws FetchFailure, never lasting: another gateway may have the block, or this one may have it later
+   * @throws FetchFailure, never lasting, because another gateway may have the block, or this gateway may have it later
    */
   block(cid: string, signal: AbortSignal): Promise<Uint8Array>
   /**
-   * Passes the blocks of a file to `take`, from one CAR file, which only some gateways return. Their bytes are not
-   * checked.
+   * Fetches the blocks of a file in one CAR file, and passes each block to `take`. Doesn't check the blocks against
+   * their CIDs. Only some gateways return CAR files.
    *
    * @param maxBytes maximum size of the CAR file
-   * @throws FetchFailure, never lasting, also for an error of `take`
+   * @throws FetchFailure, never lasting, even for an error that `take` throws
    */
   file(cid: string, maxBytes: number, take: TakeBlock, signal: AbortSignal): Promise<void>
   close(): Promise<void>
 }
 
-/** Number of nodes that are cached across files, at most 32 MiB in total. */
+/** Number of nodes that are cached across files. Their total size is at most 32 MiB. */
 const RECENT_NODES = 16
 const MISSING = [404, 410]
 
-/** The failure of a gateway that responds, but doesn't have the block. */
+/** The failure of a gateway that responds but doesn't have the block. */
 export class NoSuchBlock extends FetchFailure {
   constructor(message: string) {
     super(message, { lasting: false })
@@ -49,7 +51,7 @@ export class NoSuchBlock extends FetchFailure {
   }
 }
 
-/** The failure of a gateway that returns other bytes than those of the CID, such as a page. */
+/** The failure of a gateway that returns bytes that don't match the CID, such as a web page. */
 export class WrongBlock extends FetchFailure {
   constructor(message: string) {
     super(message, { lasting: false })
@@ -81,7 +83,7 @@ export function createBlockSource(options: BlockSourceOptions): BlockSource {
     return bytes
   }
 
-  /** Requests something of a CID, and reads its body, which has at most `maxBytes`. */
+  /** Requests content of a CID from the gateway, and reads the response body, which has at most `maxBytes`. */
   async function exchange<Found>(
     { cid, query, type, maxBytes }: { cid: string; query: string; type: string; maxBytes: number },
     signal: AbortSignal,
@@ -100,7 +102,7 @@ export function createBlockSource(options: BlockSourceOptions): BlockSource {
       const body = decodeBody(response.body, { contentEncoding, label: target.label, maxBytes })
       return await timeLimit.during(target, () => read(limitBody(body, maxBytes, target.label)))
     } catch (error) {
-      // The failure is never permanent: another gateway may have the block, or this one may have it later.
+      // The failure is never lasting, because another gateway may have the block, or this gateway may have it later.
       throw error instanceof FetchFailure && error.lasting ? passing(error.message) : error
     } finally {
       timeLimit.stop()

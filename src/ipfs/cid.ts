@@ -7,14 +7,14 @@ import { base64, base64url } from 'multiformats/bases/base64'
 import { CID } from 'multiformats/cid'
 import { create as createDigest } from 'multiformats/hashes/digest'
 
-/** Raw bytes: a file, or a part of one. */
+/** The codec of raw bytes, which are a file or a part of a file. */
 export const RAW = 0x55
-/** A UnixFS node: a directory, or the list of a large file's parts. */
+/** The codec of a UnixFS node, which is a directory or the list of a large file's parts. */
 export const DAG_PB = 0x70
 const SHA2_256 = 0x12
 
-// Longer than any CID of a 32-byte digest in the widest of these bases (base16: 73). Decoding base36 and base58 is
-// quadratic, so longer text isn't decoded.
+// Longer than any CID with a 32-byte digest in these bases (at most 73 characters, in base16). Longer text isn't
+// decoded, because decoding base36 and base58 takes quadratic time.
 const MAX_LENGTH = 128
 
 const BASES = new Map<string | undefined, { decode(text: string): Uint8Array<ArrayBuffer> }>(
@@ -34,14 +34,14 @@ const anyBase = {
 
 /**
  * Parses a CID in any form (v0 `Qm…`, v1 in any usual base) and returns it as version 1. Returns null for other text,
- * and for CIDs that this storage never creates, because it has only raw and dag-pb blocks with sha2-256.
+ * and for CIDs that gdn's storage never creates. The storage creates only raw and dag-pb blocks with sha2-256.
  */
 export function parseCid(text: string): CID | null {
   if (text.length > MAX_LENGTH) return null
   try {
     const { code, multihash } = CID.parse(text, anyBase)
     if ((code !== RAW && code !== DAG_PB) || multihash.code !== SHA2_256 || multihash.digest.length !== 32) return null
-    // Creates a new CID, because the parsed one keeps a reference to its text and may have longer varints in its bytes.
+    // Create a new CID, because the parsed CID keeps a reference to its text and may have longer varints in its bytes.
     return CID.createV1(code, createDigest(SHA2_256, multihash.digest))
   } catch {
     return null
@@ -49,12 +49,12 @@ export function parseCid(text: string): CID | null {
 }
 
 /**
- * Returns the text of a CID, to be kept. `toString()` joins it from single characters, and V8 keeps all of these parts:
- * 2 KB for each text, instead of 80 bytes.
+ * Returns the text of a CID in a form that uses little memory. `toString()` joins the text from single characters, and
+ * V8 keeps all of these parts, which take 2 KB for each text instead of 80 bytes.
  */
 export const cidText = (cid: CID): string => Buffer.from(cid.toString(), 'latin1').toString('latin1')
 
-/** Returns whether a text is a valid CID of any kind, stored here or not. */
+/** Returns whether a text is a valid CID of any kind, whether its content is stored here or not. */
 export function isCid(text: string): boolean {
   if (text.length > MAX_LENGTH) return false
   try {
@@ -75,7 +75,7 @@ export function nodeCid(bytes: Uint8Array): CID {
   return CID.createV1(DAG_PB, createDigest(SHA2_256, sha256(bytes)))
 }
 
-/** Returns the CID of a directory from its 32-byte digest, which a contract stores in hex. */
+/** Returns the CID of a directory from the hex digest of 32 bytes that a contract stores. */
 export function directoryCid(digest: string): CID {
   return CID.createV1(DAG_PB, createDigest(SHA2_256, Buffer.from(digest.replace(/^0x/, ''), 'hex')))
 }
@@ -88,23 +88,23 @@ function sha256(bytes: Uint8Array): Uint8Array {
   return createHash('sha256').update(bytes).digest()
 }
 
-/** IPFS implementations transfer at most 2 MiB per block. */
+/** Maximum size of a block. IPFS implementations transfer at most 2 MiB per block. */
 export const MAX_BLOCK_BYTES = 2 * 1024 * 1024
 
-/** A small part of stored content: a small file, a directory, or the node that lists the parts of a large file. */
+/** A block of stored content, such as a small file, a directory, or a node that lists the parts of a large file. */
 export interface ContentBlock {
   /** CID v1 in base32, as returned by `CID.toString()`. */
   cid: string
   bytes: Uint8Array
 }
 
-/** Where blocks are read from. */
+/** A source from which blocks are read. */
 export interface BlockReader {
   get(cid: string): Promise<Uint8Array | null>
   has(cid: string): Promise<boolean>
 }
 
-/** Receives a block whose bytes are not checked. */
+/** Receives a block that has not been checked against its CID. */
 export type TakeBlock = (cid: CID, bytes: Uint8Array) => void
 
 /** A range from `start` to `end` (exclusive), clamped to the length of the content. */

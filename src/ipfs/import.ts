@@ -5,13 +5,13 @@ import { type ContentBlock, RAW } from './cid.ts'
 
 export interface ImportedFile {
   cid: CID
-  /** The inner nodes of a large file. The leaves aren't included, because they are the content itself. */
+  /** The inner nodes of a large file. Doesn't include the leaves, because they are the content itself. */
   nodes: ContentBlock[]
 }
 
 /**
- * Returns the CID of a stream and the nodes of its tree. Memory is bounded: a few parts at a time, and the nodes, which
- * have about 1/5000 of the size of the content.
+ * Returns the CID of a stream and the nodes of its tree. Keeps only a few parts at a time in memory, and the nodes,
+ * whose size is about 1/5000 of the content's size.
  */
 export async function importStream(content: AsyncIterable<Uint8Array>): Promise<ImportedFile> {
   const nodes: ContentBlock[] = []
@@ -25,7 +25,10 @@ export async function importStream(content: AsyncIterable<Uint8Array>): Promise<
   return { cid, nodes }
 }
 
-/** Returns the CID of a file of any size and the number of bytes below it. Calls `onBlock` with each of its blocks. */
+/**
+ * Returns the CID of a file of any size, and the number of bytes below the CID. Calls `onBlock` with each block of the
+ * file.
+ */
 export async function importBlocks(
   content: Uint8Array | Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
   onBlock: (block: ContentBlock) => void,
@@ -40,7 +43,7 @@ export async function importBlocks(
   return { cid, size: Number(size) }
 }
 
-/** The importer always returns whole blocks, although its types would allow streams. */
+/** Returns the bytes of a block. The importer always returns whole blocks, although its types also allow streams. */
 function blockBytes(bytes: unknown): Uint8Array {
   if (bytes instanceof Uint8Array) return bytes
   throw new TypeError('the importer returned a block in pieces')

@@ -4,8 +4,9 @@ import { type BlockReader, type ByteRange, DAG_PB, matchesCid, parseCid, RAW } f
 import type { NamedLink, StoredNode } from './unixfs.ts'
 
 /**
- * Returns a block, checked against its CID to detect damage (hashing a few KiB takes microseconds). Returns null if the
- * block doesn't exist, or for kinds of nodes that gdn doesn't support, such as symbolic links.
+ * Returns a decoded block. Checks it against its CID to detect damage, because hashing a few KiB takes only
+ * microseconds. Returns null if the block doesn't exist, or if gdn doesn't support its kind of node, such as a symbolic
+ * link.
  */
 export async function readNode(blocks: Pick<BlockReader, 'get'>, cid: CID): Promise<StoredNode | null> {
   const bytes = await blocks.get(cid.toString())
@@ -15,13 +16,13 @@ export async function readNode(blocks: Pick<BlockReader, 'get'>, cid: CID): Prom
   return cid.code === DAG_PB ? (await import('./unixfs.ts')).understand(bytes) : null
 }
 
-/** The hash of a name is murmur3-x64-64, which is the first half of the 128-bit hash. */
+/** Number of bytes in the hash of a name. The hash is murmur3-x64-64, which is the first half of the 128-bit hash. */
 const HASH_BYTES = 8
 
 /**
- * Returns the CID of a name in a directory; null if the name doesn't exist. Each level of a sharded directory uses the
- * next byte of the name's hash, in hex, as the prefix of its link names. The link of a shard is named by the prefix
- * alone, the link of an entry by the prefix and the name.
+ * Returns the CID of a name in a directory; null if the name doesn't exist. At each level of a sharded directory, the
+ * next byte of the name's hash, in hex, is the prefix of the link names. The name of a link to a shard is only the
+ * prefix. The name of a link to an entry is the prefix followed by the entry's name.
  *
  * @see https://specs.ipfs.tech/unixfs/#hamt-structure-and-parameters
  */
@@ -45,8 +46,8 @@ export async function findEntry(
 }
 
 /**
- * Returns whether every part of a file is in the table. For a large file, the table has only the inner nodes, which
- * can't be read on their own, because the content is in a flat file.
+ * Returns whether every part of a file is in the block table. For a large file whose content is in a flat file, the
+ * table contains only the inner nodes, so the file can't be read from the table alone.
  */
 export async function isComplete(
   blocks: BlockReader,
@@ -56,7 +57,8 @@ export async function isComplete(
   if (node.type !== 'file') return true
   for (const { cid } of node.parts) {
     const key = cid.toString()
-    // A node may be referenced many times, so a few blocks could cause a very long traversal.
+    // Check each node only once. A node may be referenced many times, so a few blocks could otherwise cause a very long
+    // traversal.
     if (seen.has(key)) continue
     seen.add(key)
     if (cid.code === RAW ? !(await blocks.has(key)) : !(await isCompletePart(blocks, cid, seen))) return false
@@ -72,10 +74,15 @@ async function isCompletePart(blocks: BlockReader, cid: CID, seen: Set<string>):
 export const isDirectory = (node: StoredNode): node is Extract<StoredNode, { type: 'directory' | 'shard' }> =>
   node.type === 'directory' || node.type === 'shard'
 
-/** Maximum number of levels of a file's tree. With 174 parts per node, a balanced tree of 7 levels has a petabyte. */
+/**
+ * Maximum number of levels of a file's tree. With 174 parts per node, a balanced tree of 7 levels contains a petabyte.
+ */
 const MAX_LEVELS = 32
 
-/** The tree is deeper than that of any real file. Reading it would be slow, because each byte passes all levels. */
+/**
+ * Thrown if a file's tree is deeper than that of any real file. Reading the file would be slow, because each byte
+ * passes through all levels.
+ */
 export class TooDeepError extends Error {
   constructor(cid: CID) {
     super(`the file ${cid} has a tree of more than ${MAX_LEVELS} levels`)
@@ -83,7 +90,8 @@ export class TooDeepError extends Error {
 }
 
 /**
- * Returns the content of a file whose parts are all in the table, in order. Parts outside the range aren't read.
+ * Yields the content of a file in order. All parts of the file must be in the block table. Doesn't read parts outside
+ * the range.
  *
  * @throws TooDeepError
  */
@@ -112,7 +120,10 @@ export async function* streamNode(
   }
 }
 
-/** Returns all blocks of the table that are reachable from a CID, each once; null if the table doesn't have the CID. */
+/**
+ * Returns all blocks in the block table that are reachable from a CID, each block once; null if the table doesn't
+ * contain the CID.
+ */
 export async function blocksBelow(
   blocks: BlockReader,
   root: string,

@@ -1,10 +1,10 @@
 import { asyncIterableReader, readBlockHead, readHeader } from '@ipld/car/decoder'
 import { MAX_BLOCK_BYTES, type TakeBlock } from './cid.ts'
 
-/** Maximum length of the header, and of a CID. */
+/** Maximum length of the header and of each CID, in bytes. */
 const MAX_HEAD_BYTES = 1024
 
-/** Passes each block of a CARv1 file to `take`. Throws if it is malformed. Memory is bounded. */
+/** Passes each block of a CARv1 file to `take`. Throws if the file is malformed. Uses a bounded amount of memory. */
 export async function readCar(body: AsyncGenerator<Uint8Array>, take: TakeBlock): Promise<void> {
   const reader = asyncIterableReader(body)
   const heads: typeof reader = {
@@ -22,12 +22,12 @@ export async function readCar(body: AsyncGenerator<Uint8Array>, take: TakeBlock)
       take(cid, await reader.exactly(checked(blockLength, MAX_BLOCK_BYTES), true))
     }
   } finally {
-    // The reader doesn't end the transfer.
+    // End the transfer, because the reader doesn't end it.
     await body.return(undefined)
   }
 }
 
-/** Returns a length that the file states, if it is one. */
+/** Returns a length that the CAR file states. Throws if the length is negative or greater than `most`. */
 function checked(length: number, most: number): number {
   if (length >= 0 && length <= most) return length
   throw new Error('the CAR file has a part that is too long')

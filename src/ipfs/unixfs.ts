@@ -21,7 +21,7 @@ export type StoredNode =
   | { type: 'directory'; entries: readonly NamedLink[] }
   | { type: 'shard'; entries: readonly NamedLink[] }
 
-/** Maximum number of links of a shard, which is the same in all IPFS implementations. */
+/** Maximum number of links in a shard. All IPFS implementations use this number. */
 const SHARD_FANOUT = 256n
 
 /** Decodes a dag-pb block. Returns null for kinds of nodes that gdn doesn't support. */
