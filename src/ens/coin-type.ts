@@ -6,9 +6,9 @@ export const ETHEREUM_COIN_TYPE = 60n
 export const DEFAULT_EVM_COIN_TYPE = 0x80000000n
 
 /**
- * Returns the coin type of the address record for an EVM network (ENSIP-11): 60 for Ethereum, otherwise the chain ID
- * with the highest of 32 bits set. Testnets are networks of their own, so they never use the record of their mainnet.
- * Null if the chain ID is too large to have a record.
+ * Returns the coin type of the address record for an EVM network (ENSIP-11). The coin type is 60 for Ethereum, and
+ * otherwise the chain ID with the highest of 32 bits set. Testnets count as separate networks and never use the record
+ * of their mainnet. Returns null if the chain ID is too large to have a record.
  */
 export function coinTypeOf(chainId: number): bigint | null {
   return chainId > 0 && chainId < 0x80000000 ? toCoinType(chainId) : null

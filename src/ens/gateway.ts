@@ -10,24 +10,25 @@ import {
 import { FetchFailure } from '../files/failure.ts'
 import { checkTarget } from '../files/target.ts'
 
-/** Enough for proofs of the state of a rollup. */
+/** Maximum size of a response in bytes. Enough for proofs of a rollup's state. */
 const MAX_BYTES = 2 * 1024 * 1024
 export const GATEWAY_TIMEOUT_MS = 10_000
 
 export interface GatewayQuestion {
-  /** The contract that asks, in lower case. */
+  /** The address of the contract that requests the lookup, in lower case. */
   sender: string
-  /** The call for the gateway, in hexadecimal. */
+  /** The call data for the gateway, in hexadecimal. */
   data: string
 }
 
-/** Asks the gateways that ENS names refer to (CCIP-Read, ERC-3668). */
+/** Sends lookups to the gateways that ENS names refer to (CCIP-Read, ERC-3668). */
 export interface GatewayClient {
   /**
-   * Asks the gateway at a URL, which comes from a contract and is not trusted: it is checked like the URL of a file.
+   * Sends a lookup to the gateway at a URL. The URL comes from a contract and isn't trusted, so it is checked like the
+   * URL of a file.
    *
    * @returns the response in hexadecimal. The contract verifies it.
-   * @throws FetchFailure; the signal's reason once it is aborted
+   * @throws FetchFailure; the signal's reason once the signal is aborted
    */
   ask(template: string, question: GatewayQuestion, signal: AbortSignal): Promise<`0x${string}`>
   close(): Promise<void>
@@ -40,13 +41,13 @@ export function createGatewayClient(options: GatewayOptions): GatewayClient {
   const requester = createFileRequester({ ...options, timeoutMs, allowPrivate: false })
   return {
     async ask(template, { sender, data }, signal) {
-      // ERC-3668: a template with {data} is a GET, any other a POST.
+      // According to ERC-3668, a template with {data} is requested with GET, and any other template with POST.
       const url = template.replaceAll('{sender}', sender).replaceAll('{data}', data)
       const post = template.includes('{data}') ? undefined : JSON.stringify({ data, sender })
-      // The label has no data, which may be long.
+      // Omit the data from the label, because the data may be long.
       const label = originOf(template)
       const mayBePrivate = (one: URL) => isTrusted?.(one) ?? false
-      // Checked without the data first, so that the message is short.
+      // Check the URL without the data first, so that the error message is short.
       checkTarget(template.replaceAll('{sender}', sender).replaceAll('{data}', '0x'), mayBePrivate)
       const { url: checked } = checkTarget(url, mayBePrivate)
       const first = { url: checked, label }
@@ -78,7 +79,10 @@ export function createGatewayClient(options: GatewayOptions): GatewayClient {
   }
 }
 
-/** Returns the hexadecimal response: the member `data` of a JSON object, or the whole text. */
+/**
+ * Returns the hexadecimal data in a response, which is the member `data` of a JSON object, a JSON string, or the whole
+ * text.
+ */
 function hexIn(text: string, label: string): `0x${string}` {
   const value = dataIn(text)
   if (typeof value === 'string' && /^0x(?:[0-9a-f]{2})*$/i.test(value)) return value as `0x${string}`
@@ -94,7 +98,7 @@ function dataIn(text: string): unknown {
   }
 }
 
-/** Returns the origin of a gateway's URL, which is all that messages show of it. */
+/** Returns the origin of a gateway's URL. Messages show only the origin. */
 export function originOf(template: string): string {
   try {
     const { origin, protocol, host } = new URL(template.replaceAll('{', '').replaceAll('}', ''))

@@ -1,16 +1,16 @@
-// Look-alikes within one script (UTS #39) that ENSIP-15 permits. It rejects most others.
+// Look-alikes within one script (UTS #39) that ENSIP-15 permits. ENSIP-15 rejects most other look-alikes.
 const ALIKE: readonly (readonly [RegExp, string])[] = [
   [/rn/g, 'm'],
   [/vv/g, 'w'],
   [/0/g, 'o'],
   [/[1i]/g, 'l'],
 ]
-/** Katakana that look like kanji. */
+/** Katakana characters and the kanji that they look like. */
 const KATAKANA = new Map(
   [...'ロ口ニ二ハ八カ力タ夕エ工ト卜'.matchAll(/(.)(.)/gu)].map(([, kana = '', kanji = '']) => [kana, kanji]),
 )
 
-/** Returns a text that is equal for names that look alike. */
+/** Returns a text that is the same for all names that look alike. */
 function skeletonOf(name: string): string {
   const latin = ALIKE.reduce((text, [pattern, letter]) => text.replace(pattern, letter), name)
   return latin.replace(/[ロニハカタエト]/gu, (letter) => KATAKANA.get(letter) ?? letter)
@@ -28,7 +28,7 @@ export const namesAlike = (names: readonly Named[], limit: number): [Named, Name
 export const namesOfOneAddress = (names: readonly Named[], limit: number): [Named, Named][] =>
   pairsBy(names, ([, address]) => address.toLowerCase(), limit)
 
-/** Pairs each name with the first one that has the same key. */
+/** Pairs each name with the first name that has the same key. */
 function pairsBy(names: readonly Named[], keyOf: (name: Named) => string, limit: number): [Named, Named][] {
   const first = new Map<string, Named>()
   const pairs: [Named, Named][] = []

@@ -6,24 +6,27 @@ import { GdnError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
 import { sleep } from '../core/time.ts'
 
-/** The Ethereum node that names are resolved with. */
+/** The Ethereum node that resolves names. */
 export interface EnsNode {
-  /** May contain an API key, so that errors name only its origin. */
+  /** The node's URL. It may contain an API key, so errors show only its origin. */
   url: string
-  /** The variable or setting with the URL, for errors. */
+  /** The name of the variable or setting that contains the URL, for errors. */
   setting: string
 }
 
 const MAX_BYTES = 8 * 2 ** 20
 const MAX_MESSAGE = 300
-/** A failed request is sent once more, because all requests only read. */
+/** Maximum number of attempts if a request fails. A second attempt is safe, because all requests only read. */
 const ATTEMPTS = 2
-/** How often a throttled request is sent again. With these waits, it ends before the time limit of a name. */
+/**
+ * Maximum number of times that a throttled request is sent again. With the waits between them, the last attempt ends
+ * before the time limit of a name.
+ */
 const THROTTLED_RETRIES = 6
 const MAX_WAIT_MS = 8000
-/** HTTP status and JSON-RPC codes of a node that throttles. */
+/** The HTTP status and the JSON-RPC code that mean that the node throttles requests. */
 const THROTTLED = [429, -32_005]
-/** JSON-RPC codes of a call that the contract reverted. */
+/** JSON-RPC error code of a call that the contract reverted. */
 const REVERTED = 3
 
 interface NodeOptions {
@@ -34,10 +37,11 @@ interface NodeOptions {
 }
 
 /**
- * Sends a JSON-RPC request. A revert throws viem's `RpcRequestError` with the revert data, so that viem can read it.
+ * Sends a JSON-RPC request. If the call reverts, throws viem's `RpcRequestError` with the revert data, so that viem can
+ * read the data.
  *
- * @throws GdnError `refused` if the node doesn't respond or returns another error; the signal's reason once it is
- * aborted
+ * @throws GdnError `refused` if the node doesn't respond or returns another error; the signal's reason once the signal
+ *   is aborted
  */
 export async function requestNode(
   { node, transport, userAgent, timeoutMs }: NodeOptions,
@@ -78,7 +82,7 @@ export async function requestNode(
   }
 }
 
-/** Returns the error of a node that can't answer. */
+/** Returns the error for a node that can't answer a request. */
 export function nodeFailed(node: EnsNode, what: string): GdnError {
   return new GdnError('refused', `the Ethereum node ${new URL(node.url).origin} ${what}`, {
     place: { flag: node.setting },

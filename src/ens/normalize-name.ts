@@ -4,11 +4,14 @@ import { GdnError, messageOf, type Place } from '../core/errors.ts'
 const MAX_LENGTH = 255
 const MAX_SHOWN = 80
 
-/** ENSIP-15 changes only capital letters of these names. Its tables take half a second of CPU for the first name. */
+/**
+ * Matches names in which ENSIP-15 changes only capital letters. For the first other name, the ENSIP-15 tables take half
+ * a second of CPU time.
+ */
 const PLAIN = /^[a-z\d]+(?:-[a-z\d]+)*(?:\.[a-z\d]+(?:-[a-z\d]+)*)*$/i
 
 /**
- * Returns an ENS name in the form of ENSIP-15, which is what the registry stores: `Alice.ETH` becomes `alice.eth`.
+ * Returns an ENS name in the ENSIP-15 form, which the registry stores. For example, `Alice.ETH` becomes `alice.eth`.
  *
  * @throws GdnError `usage` for a name that ENSIP-15 rejects, such as one that mixes scripts
  */
@@ -30,7 +33,10 @@ export function normalizeName(name: string, place: Place): string {
   }
 }
 
-/** Returns the reason in an error of the normalization, without the label and invisible marks around it. */
+/**
+ * Returns the reason in an error message of the normalization, without the label and the invisible marks around the
+ * label.
+ */
 function reasonOf(message: string): string {
   const [, reason = message] = /^Invalid label .*?\u200e?: (.*)$/su.exec(message) ?? []
   return reason.replaceAll('\u200e', '')

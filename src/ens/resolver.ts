@@ -24,26 +24,26 @@ import { coinTypeOf, DEFAULT_EVM_COIN_TYPE, ETHEREUM_COIN_TYPE } from './coin-ty
 import { type GatewayClient, originOf } from './gateway.ts'
 import { type EnsNode, nodeFailed, requestNode } from './node.ts'
 
-/** The network whose address is wanted. */
+/** The network for which a name is resolved. */
 export interface EnsNetwork {
-  /** Its name in messages. */
+  /** The network's name in messages. */
   name: string
   chainId: number
 }
 
-/** Resolves ENS names to addresses of EVM networks. */
+/** Resolves ENS names to addresses on EVM networks. */
 export interface EnsResolver {
   /**
-   * Returns the address of a normalized name on a network: its record for the network, or else its record for all EVM
-   * networks. Never returns the record of another network. Asks once for each name and network, and for at most 20
-   * names at a time.
+   * Returns the address of a normalized name on a network, from the name's record for the network or else from its
+   * record for all EVM networks. Never returns the record of another network. Resolves each name only once per network,
+   * and at most 20 names at a time.
    *
-   * @throws GdnError `usage` if the node isn't one of Ethereum; `refused` if the name has no such record or can't be
-   * resolved, or if the node has failed; the signal's reason once it is aborted
+   * @throws GdnError `usage` if the node isn't an Ethereum mainnet node; `refused` if the name has no such record or
+   *   can't be resolved, or if the node has failed; the signal's reason once the signal is aborted
    */
   resolve(name: string, network: EnsNetwork): Promise<Address>
   /**
-   * Checks that the node responds and is one of Ethereum.
+   * Checks that the node responds and is an Ethereum mainnet node.
    *
    * @throws GdnError `usage`, `refused`
    */
@@ -54,7 +54,7 @@ export interface EnsResolverOptions {
   node: EnsNode
   transport: Transport
   userAgent: string
-  /** Null if names must not be resolved through gateways. */
+  /** The client for gateways; null if names must not be resolved through gateways. */
   gateways: GatewayClient | null
   signal: AbortSignal
   /** Time limit for one name, in milliseconds. Default: 30 s. */
@@ -63,13 +63,16 @@ export interface EnsResolverOptions {
   nodeTimeoutMs?: number | undefined
 }
 
-/** The chain whose registry gdn trusts. */
+/** The ID of the chain whose ENS registry gdn trusts. */
 const ETHEREUM_CHAIN_ID = 1
 const UNIVERSAL_RESOLVER = mainnet.contracts.ensUniversalResolver.address
-/** Tells the universal resolver that the client asks the gateways itself (viem does). */
+/** Tells the universal resolver that the client sends requests to the gateways itself, which viem does. */
 const OWN_GATEWAYS = ['x-batch-gateway:true']
 const MAX_AT_ONCE = 20
-/** A resolver could refer to gateways without an end. */
+/**
+ * Maximum number of gateway lookups in one call. Without a limit, a resolver could refer to further gateways
+ * indefinitely.
+ */
 const MAX_GATEWAY_QUESTIONS = 8
 const TIMEOUT_MS = 30_000
 const NODE_TIMEOUT_MS = 10_000
@@ -86,11 +89,11 @@ const UNIVERSAL_ABI = parseAbi([
 const ADDR_ABI = parseAbi(['function addr(bytes32 node, uint256 coinType) view returns (bytes)'])
 const OLD_ADDR_ABI = parseAbi(['function addr(bytes32 node) view returns (address)'])
 
-/** The events while one name was resolved. The universal resolver reverts with less. */
+/** What happened while a name was resolved. The reverts of the universal resolver contain less information. */
 interface Trace {
   nodeFailure: GdnError | null
   gatewayFailure: Error | null
-  /** Origin of the gateway that was asked last; null if none was asked. */
+  /** Origin of the gateway that received the last lookup; null if no gateway received one. */
   gateway: string | null
   questions: number
 }
@@ -105,7 +108,7 @@ export function createEnsResolver(options: EnsResolverOptions): EnsResolver {
     requestNode({ node, transport, userAgent, timeoutMs: nodeTimeoutMs }, body, signal)
 
   let checking: Promise<void> | undefined
-  /** The failure of the node that ends the resolution of all other names. */
+  /** The node's failure, after which no other names are resolved. */
   let failure: GdnError | null = null
   async function checkChain(): Promise<void> {
     const chainId = await request({ method: 'eth_chainId', params: [] }, outer)
@@ -120,7 +123,7 @@ export function createEnsResolver(options: EnsResolverOptions): EnsResolver {
     }
   }
 
-  /** Calls the universal resolver. Throws what viem throws. */
+  /** Calls the universal resolver. Throws viem's errors unchanged. */
   async function callResolver(name: string, data: Hex, trace: Trace, signal: AbortSignal): Promise<Hex> {
     const client = createClient({
       chain: mainnet,
@@ -177,7 +180,7 @@ export function createEnsResolver(options: EnsResolverOptions): EnsResolver {
     return coinType === ETHEREUM_COIN_TYPE ? await oldRecord(name, signal) : null
   }
 
-  /** Returns the address in a resolver that is older than records for several coins. */
+  /** Returns the address from an old resolver that doesn't support records for several coins. */
   async function oldRecord(name: string, signal: AbortSignal): Promise<Hex | null> {
     const result = await ask(name, encodeFunctionData({ abi: OLD_ADDR_ABI, args: [namehash(name)] }), signal)
     if (result === null || result === '0x') return null
@@ -223,7 +226,7 @@ interface Question {
   urls: readonly string[]
 }
 
-/** Asks the gateways of a resolver in order, until one responds. */
+/** Sends a lookup to the gateways of a resolver in order, until one gateway responds. */
 async function askGateways(
   gateways: GatewayClient,
   { data, sender, urls }: Question,
@@ -288,7 +291,7 @@ function errorIn(data: Hex): { errorName: string } | null {
   }
 }
 
-/** Returns the revert data in the causes of viem's error. */
+/** Returns the revert data in an error of viem or in its causes. */
 function revertDataOf(error: unknown): Hex | undefined {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof RpcRequestError) return typeof cause.data === 'string' ? (cause.data as Hex) : undefined
@@ -328,7 +331,10 @@ const CHECK_SPELLING = 'Nothing was sent. Check the spelling, or use the address
 
 const refused = (message: string, hint: string): GdnError => new GdnError('refused', message, { hint })
 
-/** Returns the reason of the abort. If the time limit expired, names the gateway that was asked last. */
+/**
+ * Returns the reason for the abort. If the time limit expired, returns an error that names the gateway that received
+ * the last lookup.
+ */
 function abortReason(name: string, { gateway }: Trace, { reason }: AbortSignal): unknown {
   if (!(reason instanceof DeadlineError) || gateway === null) return reason
   return new DeadlineError(
@@ -348,10 +354,13 @@ class DeadlineError extends GdnError {
 
 type Deadlines = <Result>(name: string, work: (signal: AbortSignal) => Promise<Result>) => Promise<Result>
 
-/** Returns a function that runs work with a signal, which is aborted when the time limit expires, or with `outer`. */
+/**
+ * Returns a function that runs work with a signal. The signal is aborted when the time limit expires or `outer` is
+ * aborted.
+ */
 function deadlines(timeoutMs: number, outer: AbortSignal): Deadlines {
   const running = new Set<AbortController>()
-  // One listener for all names, because Node.js warns of more than ten.
+  // Use one listener for all names, because Node.js prints a warning for more than ten listeners.
   const abortAll = () => {
     for (const own of running) own.abort(outer.reason)
   }
@@ -373,7 +382,7 @@ function deadlines(timeoutMs: number, outer: AbortSignal): Deadlines {
   }
 }
 
-/** Returns a function that runs at most `limit` pieces of work at a time, in order. */
+/** Returns a function that starts pieces of work in order, and runs at most `limit` of them at a time. */
 function queue(limit: number): <Result>(work: () => Promise<Result>) => Promise<Result> {
   let running = 0
   const waiting: (() => void)[] = []
