@@ -12,10 +12,11 @@ export interface AwsCredentials {
 }
 
 /**
- * Reads credentials from the usual places of AWS tools: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN,
- * else the profile AWS_PROFILE (`default`) of AWS_SHARED_CREDENTIALS_FILE (`~/.aws/credentials`).
+ * Reads credentials from the locations that AWS tools use. These are AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and
+ * AWS_SESSION_TOKEN, or else the profile AWS_PROFILE (default: `default`) in the file AWS_SHARED_CREDENTIALS_FILE
+ * (default: `~/.aws/credentials`).
  *
- * @throws GdnError `unauthorized` if there are none
+ * @throws GdnError `unauthorized` if there are no credentials
  */
 export async function awsCredentials(env: NodeJS.ProcessEnv): Promise<AwsCredentials> {
   const { AWS_ACCESS_KEY_ID: id, AWS_SECRET_ACCESS_KEY: secret, AWS_SESSION_TOKEN: token } = env
@@ -29,7 +30,7 @@ export async function awsCredentials(env: NodeJS.ProcessEnv): Promise<AwsCredent
   })
 }
 
-/** Returns the credentials of a profile in the text of a credentials file, or null. */
+/** Returns the credentials of a profile in the text of a credentials file; null if there are none. */
 export function credentialsIn(text: string, profile: string): AwsCredentials | null {
   const { aws_access_key_id: id, aws_secret_access_key: secret, aws_session_token: token } = parseProfile(text, profile)
   return id && secret ? credentials(id, secret, token) : null

@@ -14,7 +14,10 @@ export interface S3Request {
   credentials: AwsCredentials
 }
 
-/** Signs a request to S3, including all headers (Signature Version 4). The signature is valid only for minutes. */
+/**
+ * Signs a request to S3, including all its headers, with Signature Version 4. The signature is valid only for a few
+ * minutes.
+ */
 export async function signS3(request: S3Request): Promise<{ url: string; headers: Record<string, string> }> {
   const { method, url, headers, sha256, region, credentials } = request
   const { accessKeyId, secretAccessKey, sessionToken } = credentials
