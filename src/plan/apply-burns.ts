@@ -6,7 +6,7 @@ import type { PlannedChange } from './planned.ts'
 type Burn = AcceptedChange<PlannedChange>
 
 /**
- * Burns NFTs. Each burn names the owner in the plan, and the server rejects it if the NFT has another owner.
+ * Burns NFTs. Each request contains the owner from the plan, and the server rejects it if the NFT has another owner.
  *
  * @throws GdnError, see `makeChanges`
  */

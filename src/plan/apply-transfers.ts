@@ -23,10 +23,10 @@ interface Transfer extends AcceptedChange<PlannedChange> {
 }
 
 /**
- * Sends the transfers of a plan, each at most once, and waits for their outcomes. The ID of an operation is the
- * reference ID of its change, so the same transfer is resumed after a kill, and all machines share one transfer on the
- * server. The sender is the owner in the plan. The server rejects the transfer of an NFT that has another owner, or
- * that was transferred away and back.
+ * Sends the transfers of a plan, each at most once, and waits for their outcomes. The reference ID of a change is also
+ * the ID of its operation, so a transfer is resumed after a kill, and the server makes it once for all machines. The
+ * request names the owner from the plan as the sender. The server rejects a transfer if the NFT has another owner, or
+ * was transferred away and back.
  *
  * @throws GdnError, see `makeChanges`; `run_busy` if another process applies the same change
  */
@@ -51,7 +51,7 @@ export async function applyTransfers(
   }
 }
 
-/** Sends one transfer. Resolves once it is accepted. */
+/** Sends a transfer, and resolves when the server has accepted it. */
 async function transfer(
   { origin, backend, blockchain, contract }: Target,
   { client, now, sleep, signal, limit = null }: TransferDeps,
@@ -64,7 +64,7 @@ async function transfer(
     throw new Error('a transfer without NFT, owner or reference ID was planned')
   }
   const parties = { nft_gdn_id: nftGdnId, sender_wallet_address: sender, receiver_wallet_address: receiver }
-  // Delete an earlier transfer that failed. It had no effect, and may be accepted this time.
+  // Delete the record of an earlier transfer that failed. That transfer had no effect, so it can be sent again.
   await state.write((sql) => {
     const earlier = operationState(sql, reference)
     if (earlier?.state === 'failed') forgetCommand(sql, earlier.runId)
@@ -92,13 +92,13 @@ async function transfer(
         ...(receiverName !== undefined && client.supports('names') === true ? { receiver_name: receiverName } : {}),
       }),
     },
-    // Keep the operation open. `endOperation` ends it when its outcome is known.
+    // Keep the operation open until its outcome is known. `endOperation` then ends the operation.
     async () => ({ ended: false, state: null, problem: null }),
   )
   return { change, operationId: id, transactionId: accepted.transaction_gdn_id }
 }
 
-/** Returns the transfers that have ended, each with the reason if it failed. */
+/** Returns the transfers that have ended, each with the reason for its failure; null if it succeeded. */
 async function endsOf(deps: TransferDeps, page: readonly Transfer[]): Promise<Map<Transfer, string | null>> {
   // Servers with reference IDs also return transactions.
   const isFollowed = deps.client.supports('references') === true
@@ -110,12 +110,12 @@ async function endsOf(deps: TransferDeps, page: readonly Transfer[]): Promise<Ma
 }
 
 /**
- * Records the end of a transfer. A failed one had no effect, so its record is deleted to free the reference ID for
- * another attempt.
+ * Records the outcome of a transfer. A failed transfer had no effect, so its record is deleted to free the reference ID
+ * for another attempt.
  */
 async function endOperation(state: State, id: string, isDeployed: boolean, now: number): Promise<void> {
   await state.write((sql) => {
-    // Another process may have recorded the end already.
+    // Another process may have recorded the outcome already.
     if (operationState(sql, id) === undefined) return
     const operation = readOperation(sql, id)
     if (!isDeployed) return forgetCommand(sql, operation.runId)

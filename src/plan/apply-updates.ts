@@ -16,15 +16,15 @@ import { type AcceptedChange, type ChangeSenderDeps, makeChanges, type Named, ty
 /** New metadata for an NFT. */
 export interface Update extends Named {
   nftGdnId: string
-  /** The complete metadata. URLs of local files are replaced when they are uploaded. */
+  /** The complete metadata. The URL of a local file is replaced after its upload. */
   metadata: ManifestRow['metadata']
   /** Local files to upload, by file field key. */
   localFiles: readonly LocalFile[]
-  /** The revision that the update replaces. The server rejects it for any other revision. */
+  /** The revision that the update replaces. The server rejects the update if the NFT has another revision. */
   replacesRevision: number
   /**
-   * Identifies the update permanently and on every machine: see {@link updateReference}. The update therefore takes
-   * effect once, however often it is sent.
+   * Identifies the update permanently and on every machine, see {@link updateReference}. The update therefore takes
+   * effect once, no matter how often it is sent.
    */
   reference: string
 }
@@ -32,7 +32,7 @@ export interface Update extends Named {
 interface LocalFile {
   key: string
   path: string
-  /** SHA-256 of the content in hex. A file with other content isn't uploaded. */
+  /** SHA-256 of the file's content, in hex. If the content has changed, the file isn't uploaded. */
   sha256: string
 }
 
@@ -42,7 +42,7 @@ export interface ChangeDeps extends ChangeSenderDeps {
   client: Pick<ApiClient, 'call' | 'send' | 'decode' | 'upload' | 'learnIdempotency' | 'supports'>
 }
 
-/** Returns the prefix of the reference IDs of all updates of a row. */
+/** Returns the prefix of all reference IDs of a row's updates. */
 export const updatesPrefix = (row: string): string => `${row}:update:`
 
 /**
@@ -57,7 +57,7 @@ const MAX_UPLOADS = 10_000
 
 /**
  * Sends updates, several at a time and each at most once, and waits until all have ended. Nothing is recorded on this
- * machine. To resume after an interruption, send the same updates again. Needs a server that supports updates.
+ * machine. To resume after an interruption, send the same updates again. Requires a server that supports updates.
  *
  * @throws GdnError, see `makeChanges`
  */
@@ -93,7 +93,7 @@ export async function applyUpdates(
   )
 }
 
-/** Returns the error for a reference ID that already names other metadata. */
+/** Returns the error for a reference ID that was already used for other metadata. */
 const otherVersion = (cause: unknown) =>
   new GdnError('refused', 'another version of this row was already applied to this revision: make a new plan', {
     cause,
@@ -118,8 +118,8 @@ function uploader({ client, signal }: ChangeDeps): (file: LocalFile) => Promise<
 }
 
 /**
- * Returns the accepted changes whose transactions have ended, each with the reason if it failed. Sets the pending
- * reason of all changes.
+ * Returns the accepted changes whose transactions have ended, each with the reason for its failure; null if it
+ * succeeded. Sets `pendingReason` of all changes.
  */
 export async function endedTransactions<Sent extends AcceptedChange<unknown>>(
   reading: RecordReader<'gettransactions'>,
@@ -140,10 +140,11 @@ export async function endedTransactions<Sent extends AcceptedChange<unknown>>(
 }
 
 /**
- * Compares ended transactions with their NFTs, which may show the effect later. Removes a success that the NFT doesn't
- * show yet, and adds a change whose NFT shows the effect.
+ * Compares ended transactions with the NFTs, whose records may show a change later. Removes a successful change that
+ * its NFT doesn't show yet, and adds a change that its NFT shows.
  *
- * @param ends the ended transactions, each with the reason if it failed; changed in place and returned
+ * @param ends the changes whose transactions have ended, each with the reason for its failure or null; changed in place
+ *   and returned
  */
 export async function seenInNfts<Sent extends AcceptedChange<{ nftGdnId: string | null }>>(
   reading: RecordReader<'getnfts'>,

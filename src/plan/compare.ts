@@ -8,13 +8,13 @@ import { PROVENANCE_ROW, proofIn, saltIn } from '../manifest/reveal-keys.ts'
 import type { ManifestRow } from '../manifest/row.ts'
 import { ownersOf } from '../operations/reconcile/content-and-owners.ts'
 
-/** The reason for a row whose NFT still has the placeholder. */
+/** The reason shown for a row whose NFT still has the placeholder. */
 export const NOT_REVEALED = 'it is not revealed: use gdn reveal'
-/** The reason for such a row that isn't the one of its position in the committed manifest. */
+/** The reason shown for an unrevealed row that differs from the row at its position in the committed manifest. */
 export const NOT_COMMITTED =
   'it is not revealed, and it differs from the committed row of its position: restore it, or gdn reveal refuses the manifest'
 
-/** The change that a row requires of its NFT. `burn` means that the row was removed. */
+/** The change that makes an NFT match the manifest. `burn` means that the NFT's row was removed. */
 export type Want = 'mint' | 'update' | 'transfer' | 'burn'
 
 /**
@@ -26,7 +26,7 @@ export type Action = Want | 'drift' | 'impossible'
 /** A difference between a row and its NFT. */
 export interface NftChange {
   action: Action
-  /** The required change. For drift and impossible changes, the change that would be made otherwise. */
+  /** The required change. For drift and impossible changes, this is the change that gdn would make otherwise. */
   want: Want
   /** The fields that differ, with their values on the server (`from`) and in the manifest (`to`). */
   fields: FieldChange[]
@@ -36,13 +36,13 @@ export interface NftChange {
   /** The metadata revision that the change replaces; null if the server has no revisions. */
   revision: number | null
   /**
-   * Number of transfers of the NFT that the server has made. A transfer request contains this number. Null if the
+   * Number of times that the server has transferred the NFT. A transfer request contains this number. Null if the
    * server doesn't count transfers.
    */
   transfers: number | null
-  /** The reference ID of the request; null for a mint, which has the reference ID of its row. */
+  /** The reference ID of the request; null for a mint, which uses the reference ID of its row. */
   reference: string | null
-  /** The proof in the metadata of a revealed NFT. An update must keep it, because the row doesn't have it. */
+  /** The proof in the metadata of a revealed NFT. An update must keep the proof, because the row doesn't contain it. */
   proof?: Record<string, unknown> | undefined
   /** The ENS name of the receiver, for a transfer to a name. */
   receiverName?: string | undefined
@@ -51,7 +51,7 @@ export interface NftChange {
 /** The NFT of a row with the facts that determine its changes. */
 export interface ObservedNft {
   nft: NftRecord
-  /** Whether the owner is the one that this manifest specified last. */
+  /** Whether the current owner is the last one that this manifest specified. */
   isOwnerOurs: boolean
   /** Whether this manifest set the metadata last. */
   isMetadataOurs: boolean
@@ -67,26 +67,26 @@ export interface Abilities {
   /** The reason why NFTs of the collection can't be transferred; null if they can. */
   noTransfers: string | null
   takeOver: boolean
-  /** Whether the sender of a row may still own its NFT, because the server may transfer it after the mint. */
+  /** Whether the sender of a row may still own its NFT, because the server may transfer the NFT only after the mint. */
   sendersOwn: boolean
   /** The metadata key of the run's markers, which is ignored in comparisons. Null if the run has none. */
   marker: string | null
 }
 
-/** The part of a row that is compared. */
+/** The part of a row that is compared with its NFT. */
 export type ComparedRow = Pick<ManifestRow, 'receiver' | 'receiverName' | 'sender'> & ComparedMetadata
 
-/** The reason of a change that was accepted before and hasn't ended. */
+/** The reason shown for a change that was accepted before and hasn't ended. */
 export const IN_PROGRESS = 'in progress'
-/** The reason of a row whose NFT was burned. */
+/** The reason shown for a row whose NFT was burned. */
 export const BURNED = 'the NFT was burned: remove the row, or give it a new id to mint it again'
-/** The reason of such a row of an unrevealed drop. The commitment and the draw need the row. */
+/** The reason shown if the burned NFT was minted unrevealed. The commitment and the draw need the row. */
 const BURNED_OF_DROP =
   'the NFT was burned, and a row of an unrevealed drop is minted only once: keep the row and its id'
-/** The reasons of a row whose NFT can't be revealed anymore, so that it doesn't block other changes. */
+/** The reasons shown for a row whose NFT can't be revealed anymore. Such a row doesn't block other changes. */
 const FROZEN_PLACEHOLDER = "it is frozen with its placeholder, so it can't be revealed"
 const CHANGED_PLACEHOLDER = 'its placeholder was changed elsewhere, so gdn reveal skips it'
-/** The reasons of drift that `takeOver` doesn't resolve. */
+/** The reasons for drift that `takeOver` doesn't resolve. */
 export const LASTING: ReadonlySet<string | null> = new Set([
   BURNED,
   BURNED_OF_DROP,
@@ -97,8 +97,8 @@ export const NO_UPDATES = "the server can't update NFTs"
 const NOT_DEPLOYED = 'the NFT is not deployed yet'
 
 /**
- * Returns the differences between an NFT and its row. A local file whose URL isn't known before its upload is not a
- * difference.
+ * Returns the differences between an NFT and its row. A local file doesn't count as a difference if its URL isn't known
+ * before the upload.
  */
 export function compareRow(row: ComparedRow, { nft, ...seen }: ObservedNft, can: Abilities): NftChange[] {
   const { nft_gdn_id: nftGdnId, status } = nft
@@ -155,7 +155,7 @@ export function compareRow(row: ComparedRow, { nft, ...seen }: ObservedNft, can:
 const isUnrevealed = ({ request_metadata }: NftRecord): boolean =>
   Object.hasOwn(Object(request_metadata), PROVENANCE_ROW)
 
-/** Returns whether an NFT was minted unrevealed. A row with a salt is a copy of a revealed NFT. */
+/** Returns whether an NFT was minted unrevealed. A row that has a salt itself is a copy of a revealed NFT. */
 const isOfDrop = ({ metadata }: ComparedRow, nft: NftRecord): boolean =>
   isUnrevealed(nft) || (saltIn(nft.request_metadata) !== undefined && saltIn(metadata) === undefined)
 
@@ -169,15 +169,13 @@ const orImpossible = (want: Want, obstacle: string | null): Action => (obstacle 
 
 export const revisionOf = ({ revision }: NftRecord): number | null => (typeof revision === 'number' ? revision : null)
 
-/**
- * Returns the owner of an NFT with its number of transfers, so that the text differs after a transfer away and back.
- */
+/** Returns an NFT's number of transfers and its owner as text. The text differs after a transfer away and back. */
 export const ownership = ({ transfers, receiver_wallet_address: owner }: NftRecord): string =>
   `${transfers ?? 0} ${owner?.toLowerCase() ?? ''}`
 
 /**
- * Returns whether an NFT belongs to another wallet than the one in its row. While the row has the ENS name with which
- * the NFT was sent to its owner, the owner is the receiver, even if the name has another address now.
+ * Returns whether an NFT belongs to a wallet other than the one in its row. If the NFT was sent to the ENS name that
+ * the row has, its owner counts as the receiver, even if the name has another address now.
  */
 export function hasOtherOwner(
   row: Pick<ComparedRow, 'receiver' | 'receiverName' | 'sender'>,
@@ -189,7 +187,7 @@ export function hasOtherOwner(
   return !owners.some((one) => sameAddress(one, owner))
 }
 
-/** Returns the reason why a change in progress prevents another one; null if there is none. */
+/** Returns the reason why an NFT with a change in progress can't be changed; null if no change is in progress. */
 export const pendingChange = ({ pending_change: change }: NftRecord): string | null =>
   change == null ? null : `${change.kind === 'update' ? 'an' : 'a'} ${change.kind} of the NFT is in progress`
 
@@ -204,7 +202,7 @@ function whyNoUpdate(nft: NftRecord, isUpdating: boolean, { updates }: Abilities
   return isUpdating ? null : pendingChange(nft)
 }
 
-/** Returns the reason why a row can't keep the proof of its NFT; null if it can, or if there is none. */
+/** Returns the reason why a row can't keep the proof of its NFT; null if it can, or if the NFT has no proof. */
 function whyNoProof({ metadata }: ComparedRow, proof: Record<string, unknown> | undefined): string | null {
   const missing = Object.keys(proof ?? {}).filter((key) => metadata[key] === undefined)
   if (missing.length === 0 || metadataItems(metadata) + missing.length <= MAX_METADATA_ITEMS) return null

@@ -6,8 +6,8 @@ import type { NftChange } from './compare.ts'
 import type { MovedNft, OwnerHistory } from './find-nfts.ts'
 
 /**
- * Records the previous receivers of rows whose NFTs another user transferred, for example a buyer on a marketplace. The
- * previous receiver is the one that this machine recorded last, or else the receiver of the mint.
+ * Records the previous receivers of rows whose NFTs were transferred by another user, such as a buyer on a marketplace.
+ * The previous receiver is the one that this machine recorded last, or else the receiver of the mint.
  */
 export async function addDriftedReceivers(
   { state, drop, id }: StoredRun,

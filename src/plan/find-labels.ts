@@ -7,14 +7,14 @@ import { addRelabeled, type Relabeling, relabeledPage } from '../state/plan-tabl
 import { createTables } from '../state/temporary-tables.ts'
 import type { Candidate } from './find-nfts.ts'
 
-/** Maximum number of labels. If the NFTs have more, the manifest isn't a moved drop. */
+/** Maximum number of labels. If the NFTs have more labels, the manifest isn't that of a moved drop. */
 const MAX_LABELS = 20
 const MAX_FIRST = 50
 const PAGE = 1_000
 
 /**
  * Collects the rows of a plan whose NFTs have a different label on the server. Either this machine doesn't know those
- * NFTs, or another machine has adopted them after this one minted them.
+ * NFTs, or this machine minted them and another machine adopted them afterwards.
  */
 export class OtherLabels {
   count = 0
@@ -26,9 +26,9 @@ export class OtherLabels {
   #ours = 0
 
   /**
-   * Creates an empty collection of rows.
+   * Creates an instance without rows.
    *
-   * @param own the label of the run; null if there is none
+   * @param own the label of the run; null if the run has none
    */
   constructor(store: StoredRun, own: string | null) {
     this.#store = store
@@ -36,9 +36,9 @@ export class OtherLabels {
   }
 
   /**
-   * Begins with the rows that got their IDs after their mint.
+   * Creates the temporary table, and adds the rows that got an ID after their mint.
    *
-   * @param pairs these rows
+   * @param pairs the rows that got an ID after their mint
    */
   async begin(pairs: readonly Pair[]): Promise<void> {
     await this.#store.state.scratch((sql) => createTables(sql, 'relabeled'))
@@ -55,8 +55,8 @@ export class OtherLabels {
   }
 
   /**
-   * Adds an NFT if this machine doesn't know it, if it minted the NFT with a label that was replaced afterwards, or if
-   * the manifest was moved.
+   * Adds NFTs that this machine doesn't know, and NFTs that it minted with a label that was replaced afterwards. If the
+   * manifest was moved, adds all NFTs.
    */
   async #take(labeled: readonly OtherLabel[]): Promise<void> {
     if (labeled.length === 0) return
@@ -80,7 +80,7 @@ export class OtherLabels {
   }
 
   /**
-   * Checks the labels to be replaced.
+   * Checks that the labels of the collected rows may be replaced.
    *
    * @param adopt true to replace all labels, or the labels that a saved plan replaces
    * @throws GdnError `seems_minted` if a label must not be replaced

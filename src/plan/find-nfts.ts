@@ -15,11 +15,11 @@ import { ownership } from './compare.ts'
 /** A row with the known facts about its mint. */
 export interface Candidate {
   row: KeptRow
-  /** The reference ID of its mint. */
+  /** The reference ID of the row's mint. */
   reference: string
   /**
-   * The NFT to which the reference ID refers on the server. Null if the ID is free or unknown, or if the server has no
-   * reference IDs.
+   * The server's record of the NFT that has the reference ID. Null if the ID is free or unknown, or if the server has
+   * no reference IDs.
    */
   named: MintRecord | null
   /** The row's operation in the state; null if the run has not sent it. */
@@ -32,13 +32,16 @@ export interface Candidate {
 export interface NftSource extends Pick<BatchOptions, 'contractAddress' | 'blockchain'> {
   signal: AbortSignal | undefined
   client: Pick<BatchClient, 'call'>
-  /** Whether the server knows reference IDs. */
+  /** Whether the server supports reference IDs. */
   hasReferences: boolean
-  /** Whether the server updates and burns NFTs. */
+  /** Whether the server can update and burn NFTs. */
   hasUpdates: boolean
 }
 
-/** Returns the rows of a page with their NFTs, found by reference ID or else by the run's operations in the state. */
+/**
+ * Returns the rows of a page with their NFTs. Finds an NFT by its reference ID, or else by the row's operation in the
+ * state.
+ */
 export async function findCandidates(
   store: StoredRun,
   source: NftSource,
@@ -72,12 +75,12 @@ export async function readCandidates(
   return await readNfts({ client, signal }, ids, MAX_IDS_PER_REQUEST)
 }
 
-/** The known facts about an owner other than the receiver of the row. */
+/** What gdn knows about an owner other than the row's receiver. */
 export interface OwnerHistory {
   /** Whether this manifest specified the owner last. */
   isOurs: boolean
   isMoving: boolean
-  /** The reference ID of a transfer to the receiver: of the one in progress, or else of the next one. */
+  /** The reference ID of the transfer to the receiver that is in progress, or else of the next transfer. */
   reference: string
 }
 
@@ -124,7 +127,7 @@ export interface MovedNft {
   nft: NftRecord
 }
 
-/** Returns the prefix of the reference IDs of all transfers of a row. */
+/** Returns the prefix of all reference IDs of a row's transfers. */
 export const transfersPrefix = (scope: string, reference: string): string => `${rowReferenceId(scope, reference)}:to:`
 
 const transferName = (scope: string, { reference }: Candidate, receiver: string): string =>
@@ -140,8 +143,8 @@ function transfersOf(scope: string, { candidate, nft }: MovedNft): { last: strin
 }
 
 /**
- * Returns the history from the state, for servers without reference IDs. A transfer with an unknown outcome counts as
- * in progress.
+ * Returns the owner's history from the state, for servers without reference IDs. A transfer with an unknown outcome
+ * counts as in progress.
  */
 async function sentHistory(store: StoredRun, scope: string, moved: MovedNft): Promise<OwnerHistory> {
   const { candidate, nft } = moved

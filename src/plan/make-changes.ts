@@ -10,7 +10,7 @@ import { changeRetries, type Failed, mayRetry } from '../operations/retries.ts'
 /** The fields that identify a change in messages. */
 export interface Named {
   key: string
-  /** The line of the row; null if the manifest has no row for it. */
+  /** The line of the row; null if the manifest has no row for the change. */
   line: number | null
 }
 
@@ -19,16 +19,16 @@ export interface Problem extends Named {
   reason: string
 }
 
-/** Changes by their outcome. */
+/** The outcomes of changes. */
 export interface Outcomes {
   done: number
   pending: number
   /** Whether the wait ended before all changes were sent. */
   unsent: boolean
-  /** The reason why accepted changes are pending; null if the server gives no reason. */
+  /** The reason why accepted changes are pending; null if the server gives none. */
   reason: string | null
   /**
-   * The reason why the server currently accepts no change: the funds that a signer lacks. Null if it accepts changes.
+   * The funds that a signer lacks, which is why the server currently accepts no changes. Null if it accepts changes.
    */
   held: string | null
   /** Whether the last request got no response from the server. */
@@ -53,9 +53,9 @@ export interface AcceptedChange<Change> {
 
 /** Sends changes of one kind and determines whether they have ended. */
 export interface ChangeHandler<Change, Sent extends AcceptedChange<Change>> {
-  /** Sends a change, at most once. Resolves once it is accepted. */
+  /** Sends a change at most once, and resolves when the server has accepted it. */
   send(change: Change): Promise<Sent>
-  /** Returns the changes that have ended, each with the reason if it failed. */
+  /** Returns the changes that have ended, each with the reason for its failure; null if it succeeded. */
   endsOf(page: readonly Sent[]): Promise<Map<Sent, string | null>>
   /** Called for each change that ended. */
   onEnd?(sent: Sent, reason: string | null): Promise<void>
@@ -65,11 +65,11 @@ export interface ChangeSenderDeps {
   now(): number
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   signal: AbortSignal
-  /** Maximum wait after a change was last accepted or ended, in milliseconds. */
+  /** Maximum time in milliseconds during which no change is accepted and none ends. */
   timeoutMs: number
   /**
    * Called while no signer can pay. Returns the funds that a signer lacks for all remaining changes, including those
-   * that aren't sent yet. Returns null if funds aren't the reason.
+   * that aren't sent yet. Returns null if a lack of funds isn't the reason.
    */
   shortage?(outcomes: Outcomes): Promise<string | null>
   onProgress(outcomes: Outcomes): void
@@ -77,13 +77,13 @@ export interface ChangeSenderDeps {
 
 export const RESUME_HINT = 'Run the same command again to resume the changes in progress.'
 /**
- * Maximum number of accepted changes that haven't ended. Further changes wait, so that memory doesn't grow with their
- * number.
+ * Maximum number of accepted changes that haven't ended. Further changes wait, so that memory use doesn't grow with the
+ * number of changes.
  */
 const MAX_PENDING = 5_000
 const PER_LOOK = 1_000
 const POLL_MS = 1_000
-/** How long a reported shortage of funds is reused, because the server queries its node for each report. */
+/** How long a reported shortage of funds is reused, in milliseconds. The server queries its node for each report. */
 const SHORTAGE_MS = 5_000
 const MAX_PROBLEMS = 1_000
 
@@ -99,7 +99,7 @@ export const noOutcomes = (): Outcomes => ({
 })
 
 /**
- * Sends changes, several at a time, and waits for the outcome of each. Memory doesn't grow with their number.
+ * Sends changes, several at a time, and waits for the outcome of each. Memory use doesn't grow with their number.
  *
  * @throws GdnError if no further change can be sent, such as `forbidden`, `interrupted`, `not_ready`, or `unreachable`
  *   after two minutes
@@ -122,7 +122,7 @@ class ChangeSender<Change extends Named, Sent extends AcceptedChange<Change>> {
   #isOver = false
   /** Time when a change was last accepted or ended. */
   #lastAt: number
-  /** The funds that a signer lacks, as last requested at `#askedAt`. Null if funds aren't the reason. */
+  /** The funds that a signer lacks, as last requested at `#askedAt`. Null if a lack of funds isn't the reason. */
   #shortage: Promise<string | null> = Promise.resolve(null)
   #askedAt = Number.NEGATIVE_INFINITY
 
@@ -249,7 +249,7 @@ class ChangeSender<Change extends Named, Sent extends AcceptedChange<Change>> {
   }
 }
 
-/** Adds a hint that explains how to resume to the error of an interruption. */
+/** Returns the error of an interruption with a hint that explains how to resume. Returns other errors unchanged. */
 function withHint(error: unknown): unknown {
   if (!(error instanceof GdnError) || (error.code !== 'interrupted' && error.code !== 'terminated')) return error
   return error.with({ hint: RESUME_HINT })
@@ -270,8 +270,8 @@ function causeOf(error: unknown): Failed['cause'] | null {
 }
 
 /**
- * Returns the list of problems to which an error of one change belongs. Returns null if the error stops the other
- * changes, too.
+ * Returns the list of problems to which the error of a change belongs. Returns null if the error also stops the other
+ * changes.
  */
 function problemsFor(error: unknown, { failed, unknown }: Outcomes): Problems | null {
   if (!(error instanceof GdnError)) return null

@@ -50,9 +50,9 @@ import { VanishedRows } from './vanished-rows.ts'
 const PAGE = 1_000
 
 /**
- * Compares a manifest with the existing NFTs and passes the plan to `use`. Memory doesn't grow with the manifest,
- * because rows and changes are in temporary tables. Its requests change nothing, and it writes nothing to the state
- * directory.
+ * Compares a manifest with the existing NFTs and passes the plan to `use`. Memory use doesn't grow with the manifest,
+ * because rows and changes are in temporary tables. Sends no request that changes anything, and writes nothing to the
+ * state directory.
  *
  * @throws GdnError `invalid_manifest`, `run_busy`, `already_accepted`, `edited_rows`, `seems_minted`, `wrong_backend`,
  *   and errors of the server
@@ -137,19 +137,19 @@ class Planner {
   /** Rows that got an ID after their mint, and whose pairs must be stored. */
   readonly paired: StoredPair[]
   readonly #pairs: RowPairs
-  /** The NFTs of rows that were minted under another key, by position. */
+  /** The NFTs of rows that were minted under another key, by row position. */
   readonly #pairedNfts: ReadonlyMap<number, string>
   readonly #mints: number[] = []
-  /** Number of rows that are recorded as sent with an unknown outcome, and whose NFTs the server has. */
+  /** Number of rows whose recorded outcome is unknown, although the server has their NFTs. */
   #mintedUnsettled = 0
   readonly #vanished = new VanishedRows()
   /** Number of new rows without an ID. */
   #newUnnamed = 0
-  /** Number of rows to change whose content is what this machine recorded last. */
+  /** Number of rows that need a change although their content matches the last content that this machine recorded. */
   #unedited = 0
   /** Number of revealed NFTs to update. */
   #revealed = 0
-  /** Number of rows whose content apart from files was edited after their mint. */
+  /** Number of rows whose content, apart from files, was edited after their mint. */
   #edited = 0
   otherEdition: string | null = null
   #noTransfersReason: string | null | undefined
@@ -228,7 +228,7 @@ class Planner {
     )
   }
 
-  /** Returns the note that the manifest may be another edition of this run or of another one; null if it isn't. */
+  /** Returns a note if the manifest may be another edition of this run or of another one; null otherwise. */
   async #findOtherEdition(): Promise<string | null> {
     const { rows, mint, retries, abandoned } = this.counts
     const second = await findSecondEdition(this.#store, 'draft', this.#mints)
@@ -313,7 +313,9 @@ class Planner {
     })
   }
 
-  /** Makes all mints impossible if a row is hidden in another collection, because the run then sends none of them. */
+  /**
+   * Marks all mints as impossible if a row is hidden in another collection, because the run then sends none of them.
+   */
   async #blockHidden(): Promise<void> {
     if (this.#mints.length === 0) return
     const { drop, state } = this.#store
@@ -334,7 +336,7 @@ class Planner {
       if (changes.some(({ action, reason }) => action === 'mint' && reason !== UNRESOLVED)) yield row
   }
 
-  /** Yields the rows with an unknown outcome that a mint sends again, unless the server knows their NFTs. */
+  /** Yields the rows with an unknown outcome that a mint sends again. Omits rows whose NFTs the server has. */
   async *#rowsToResend(): AsyncGenerator<ResentRow> {
     const unresolved = new Set<RowKey>()
     for await (const { row, changes } of rowsOf(this.#store, 'JOIN'))
@@ -344,7 +346,7 @@ class Planner {
       if (unresolved.has(resent.key)) yield resent
   }
 
-  /** Plans the burns of NFTs whose rows are gone. */
+  /** Plans the burns of NFTs whose rows were removed. */
   async #prune(source: NftSource, scope: string, others: NftsWithoutRow): Promise<void> {
     const { state } = this.#store
     const isSaved = this.#options.isSaved === true
@@ -392,7 +394,7 @@ class Planner {
   }
 
   /**
-   * Refuses rows and NFTs of other runs.
+   * Refuses to mint rows or change NFTs that belong to other runs.
    *
    * @throws GdnError `already_accepted` if another run on this machine has the rows to mint or the NFTs to change
    */
@@ -433,8 +435,8 @@ class Planner {
 
   /**
    * Adds notes about a moved or renamed manifest.
-   * @throws GdnError `seems_minted` if another run minted its rows; `not_found` if its drop is sealed, but none of its
-   * rows has an NFT
+   * @throws GdnError `seems_minted` if another run minted the rows; `not_found` if the drop is sealed, but none of the
+   *   rows has an NFT
    */
   async #noteMove(others: NftsWithoutRow): Promise<void> {
     const { movedFrom, drop } = this.#store

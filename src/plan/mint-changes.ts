@@ -3,18 +3,18 @@ import type { NftChange } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 
 export const UNREVEALED = 'the collection is committed to this manifest: run gdn batch mint --unrevealed'
-/** Like `UNREVEALED`, for a row that failed. Its run is finished, so `gdn batch mint` sends nothing. */
+/** Like `UNREVEALED`, but for a row whose mint failed. The run is finished, so `gdn batch mint` would send nothing. */
 export const UNREVEALED_FAILED = 'its last mint failed: fix the cause, and run gdn batch retry'
 export const OTHERS_UNREVEALED =
   'the manifest was edited after the commitment to its rows: restore it, or mint new rows from another manifest'
-/** The beginning of the reason for a row without an ID whose NFT got one. */
+/** The beginning of the reason for a row without an ID whose NFT was given an ID. */
 export const HAS_ID = 'its NFT got an ID'
 export const FAILED = 'its last mint failed'
 /** The reason for the mint of a row that the server may have accepted. */
 export const UNRESOLVED = 'its outcome is unknown, so gdn resolves it before sending the row again'
 const NO_NFT = { nftGdnId: null, tokenId: null, revision: null, transfers: null, reference: null, fields: [] }
 
-/** Returns the change for a row without an ID whose NFT got one. `id` is null if gdn doesn't know the ID. */
+/** Returns the change for a row without an ID whose NFT was given an ID. `id` is null if gdn doesn't know the ID. */
 export const identifiedNft = (nftGdnId: string | null, id: string | null): NftChange => ({
   ...NO_NFT,
   nftGdnId,
@@ -23,7 +23,7 @@ export const identifiedNft = (nftGdnId: string | null, id: string | null): NftCh
   reason: `${HAS_ID}${id === null ? ' on another machine: add that ID' : `: add id=${id}`} to the row, or mint the row with another ID`,
 })
 
-/** Returns the mint of a row without an NFT. Returns null if the row has an NFT. */
+/** Returns the mint of a row; null if the row already has an NFT. */
 export function mintOf({ nftGdnId, sent }: Candidate): NftChange | null {
   if (nftGdnId !== null) return null
   return { ...NO_NFT, action: 'mint', want: 'mint', reason: sent === null ? null : whyAgain(sent) }
@@ -35,7 +35,7 @@ function whyAgain({ state, reason }: NonNullable<Candidate['sent']>): string | n
   return isOpen ? UNRESOLVED : null
 }
 
-/** Returns the mint of a row whose NFT failed without effect; null for any other NFT. */
+/** Returns the new mint of a row whose last mint failed without effect; null for any other row. */
 export function failedMint(
   { named }: Candidate,
   { status, error }: { status: string; error?: unknown },

@@ -6,7 +6,8 @@ import type { PlanOptions } from './planned.ts'
 import { findUnnamed, namesOfUnnamed, notesOfUnnamed, WHERE_TO_BURN } from './prune.ts'
 
 /**
- * NFTs of the collection to which no row of a plan refers. They are listed at most once, and only if a plan needs them.
+ * The NFTs of a collection to which no row of a plan refers. They are requested at most once, and only if the plan
+ * needs them.
  */
 export class NftsWithoutRow {
   readonly #store: StoredRun
@@ -20,7 +21,7 @@ export class NftsWithoutRow {
     this.#options = options
   }
 
-  /** Returns the IDs; null if the server doesn't list the collection. */
+  /** Returns the IDs of the NFTs; null if the server doesn't list the collection's NFTs. */
   async #find(): Promise<string[] | null> {
     this.#ids ??= findUnnamed(this.#store, this.#source)
     return await this.#ids
@@ -36,7 +37,7 @@ export class NftsWithoutRow {
     return hasRun ? [] : [WHERE_TO_BURN]
   }
 
-  /** Returns notes that the manifest may have been renamed. Used if a plan mints all its rows. */
+  /** Returns notes about a manifest that may have been renamed. Used if a plan mints all its rows. */
   async notesOfRename(): Promise<string[]> {
     const notes = await this.#store.read((sql) => notesOfRenamed(sql, this.#options))
     if (notes.length > 0 || !this.#source.hasReferences || this.#options.prune === true) return notes
@@ -45,7 +46,7 @@ export class NftsWithoutRow {
   }
 
   /**
-   * Refuses to mint rows that seem to be minted already, like the mint of a new run.
+   * Refuses to mint rows that seem to be minted already. The mint of a new run makes the same check.
    *
    * @param mints positions of the rows
    * @throws GdnError `seems_minted`

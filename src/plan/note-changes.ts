@@ -52,7 +52,7 @@ export async function noteNfts(
 interface Changed {
   nftGdnId: string
   changes: readonly NftChange[]
-  /** The receiver of the NFT's row; null for a burn. `body` is the row. */
+  /** The receiver in the NFT's row; null for a burn. `body` contains the row. */
   receiver: string | null
   body: Uint8Array | null
 }

@@ -7,9 +7,9 @@ import type { Candidate } from './find-nfts.ts'
 const MAX_FIRST = 50
 /** Minimum number of matching rows for a refusal. With fewer rows, all of them may have been edited. */
 const MIN_REFUSED = 5
-/** Share of NFTs with different content from their rows at which the rows belong to another drop. */
+/** The share of NFTs that must differ in content from their rows for gdn to assume another drop. */
 const MOST = 0.9
-/** Share of NFTs with different content from their rows at which the plan has a note. */
+/** The share of NFTs that must differ in content from their rows for the plan to contain a note. */
 const MANY = 0.5
 
 /**
@@ -24,16 +24,16 @@ export class OtherDrop {
   /** Number of these NFTs whose content differs from the row's. */
   #others = 0
   /**
-   * Number of NFTs in `#others` that have the label of this run. That doesn't prove the same drop: manifests at the
-   * root of two repositories share a label.
+   * Number of NFTs in `#others` that have the label of this run. A shared label doesn't prove that the drop is the
+   * same, because manifests at the root of two repositories share one.
    */
   #alike = 0
   readonly #first: { key: string; line: number; nft_gdn_id: string }[] = []
 
   /**
-   * Creates the check of a plan.
+   * Creates the check for a plan.
    *
-   * @param label the label of the run; null if there is none
+   * @param label the label of the run; null if the run has none
    */
   constructor(label: string | null) {
     this.#label = label
@@ -55,7 +55,7 @@ export class OtherDrop {
   /**
    * Returns a note if many NFTs differ in content from their rows; null otherwise.
    *
-   * @throws GdnError `seems_minted` if all or nearly all of them differ in content and don't have the label of this run
+   * @throws GdnError `seems_minted` if all or nearly all NFTs differ in content and don't have the label of this run
    */
   refuse(): string | null {
     const [named, others, unlike] = [this.#named, this.#others, this.#others - this.#alike]

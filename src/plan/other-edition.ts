@@ -2,15 +2,15 @@ import { isFileField } from '../batch/rows/field-changes.ts'
 import { isInEdition, seemsOtherEdition } from '../batch/rows/other-edition.ts'
 import type { NftChange } from './compare.ts'
 
-/** Returns whether a change replaces content of an NFT, apart from its files, with that of its row. */
+/** Returns whether a change replaces an NFT's content with that of its row. Changes of files alone don't count. */
 export const isEdit = ({ want, action, fields }: NftChange): boolean =>
   want === 'update' && action !== 'drift' && fields.some(({ field }) => !isFileField(field))
 
 /**
- * Returns a note if most minted rows have other content, and rows are new or `gdn art generate` made the manifest. Null
- * for any other plan.
+ * Returns a note if most minted rows have other content, and either some rows are new or `gdn art generate` created the
+ * manifest. Null for any other plan.
  *
- * @param rows the number of minted rows, of edited ones, and of rows that were never sent
+ * @param rows the numbers of minted rows, edited rows and rows that were never sent
  */
 export async function noteOfOtherEdition(
   { sent, edited, added }: { sent: number; edited: number; added: number },

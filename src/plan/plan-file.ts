@@ -33,13 +33,13 @@ const header = z.object({
   blockchain: z.custom<Blockchain>((value) => typeof value === 'string' && isBlockchain(value)),
   contract_address: z.string(),
   take_over: z.boolean(),
-  /** The label of the run. `adopt` has the labels that it replaces. */
+  /** The label of the run. `adopt` contains the labels that it replaces. */
   label: referenceLabel.nullable().default(null),
   adopt: z.array(z.string()).default([]),
-  /** Whether the manifest was moved, so that a machine with the run of its earlier path stores the new path. */
+  /** Whether the manifest was moved. If so, a machine that has the run with the earlier path stores the new path. */
   moved: z.boolean().default(false),
   prune: z.boolean(),
-  /** Whether to mint new rows although sent rows left the manifest. */
+  /** Whether to mint new rows although sent rows were removed from the manifest. */
   new_rows: z.boolean().default(false),
   /** Whether to mint, without a prompt, rows that equal another row. */
   allow_duplicates: z.boolean().default(false),
@@ -79,7 +79,7 @@ const line = z.object({
   changes: z.array(object<NftChange>()),
 })
 
-/** Maximum number of characters in a line. No row with its changes has that many. */
+/** Maximum number of characters in a line. A row with its changes is never that long. */
 const MAX_LINE = 16 * 1024 * 1024
 const READ_BYTES = 1024 * 1024
 
@@ -101,8 +101,8 @@ interface Saving {
 }
 
 /**
- * Writes a plan to a private file. The first line has the plan's inputs, and each further line has a row with its
- * changes or a burn. The plan can therefore be applied without the manifest.
+ * Writes a plan to a private file. The first line contains the plan's inputs. Each further line contains a row with its
+ * changes, or a burn. The plan can therefore be applied without the manifest.
  */
 export async function savePlan(
   path: string,
@@ -183,7 +183,7 @@ async function beginsAsPlan(path: string): Promise<boolean> {
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(() => null)
   if (file === null) return false
   try {
-    // A pipe can be read only once, and that read is for the manifest.
+    // Don't read from a pipe. It can be read only once, and the manifest is read from it later.
     if (!(await file.stat()).isFile()) return false
     const { buffer } = await file.read({ buffer: Buffer.alloc(PLAN_BEGINNING.length), position: 0 })
     return buffer.toString('latin1') === PLAN_BEGINNING
@@ -230,7 +230,7 @@ export async function readPlanHeader(path: string, signal: AbortSignal): Promise
 }
 
 /**
- * Yields the rows of a plan. Reading ends with an error if the file was edited, so don't use any row before the end. A
+ * Yields the rows of a plan. If the file was edited, throws after the last row, so don't use any row before that. A
  * plan may come from another person, so the rules for files of a manifest also apply to its files.
  *
  * @throws GdnError `refused` if a local file has changed since the plan was made, or must not be published

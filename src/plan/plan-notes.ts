@@ -6,28 +6,28 @@ import type { PlanCounts } from './planned.ts'
 
 /** The facts that the notes of a plan report. */
 export interface NotedFacts {
-  /** NFTs that have another label on the server, and these labels. */
+  /** NFTs that have another label on the server, with their labels. */
   relabeled: { count: number; labels: readonly string[] }
   label: string
   /** Rows that got an ID after their mint. */
   paired: readonly Pick<StoredPair, 'alias'>[]
-  /** Rows that the run has sent and that the manifest doesn't have. */
+  /** Rows that the run has sent but that aren't in the manifest. */
   gone: GoneRows
   /** Number of new rows without an ID. */
   newUnnamed: number
   /**
-   * The run with the IDs of NFTs whose rows have no ID. `run` is null if another machine stored these IDs. Null if
+   * The run that has the IDs of NFTs whose rows have no ID. `run` is null if another machine stored these IDs. Null if
    * there are no such rows.
    */
   identified: { run: string | null } | null
-  /** Number of rows to change whose content is what this machine recorded last. */
+  /** Number of rows that need a change although their content matches the last content that this machine recorded. */
   unedited: number
   /** Number of revealed NFTs to update. */
   revealed: number
   /** Whether the plan burns the NFTs of the rows in `gone`. */
   prunes: boolean
   counts: Pick<PlanCounts, 'drift' | 'lasting' | 'keptBurns'>
-  /** Whether the server has reference IDs, and whether it updates and burns NFTs. */
+  /** Whether the server supports reference IDs, and whether it can update and burn NFTs. */
   hasReferences: boolean
   hasUpdates: boolean
   /** Whether this machine has minted rows of the run. */
@@ -44,7 +44,7 @@ interface GoneRows {
   count: number
   /** The names of the first rows. */
   first: readonly string[]
-  /** Number of these rows without an ID. A new row without an ID may be an edit of such a row. */
+  /** Number of these rows without an ID. A new row without an ID may be an edit of one of them. */
   unnamed: number
 }
 
@@ -130,6 +130,6 @@ function notesOfGone({ gone, newUnnamed, prunes, hasUpdates, isShuffled }: Noted
 export const noteOfMove = (from: string, run: string): string =>
   `The manifest was moved from ${from}. gdn apply stores its path with the run ${run}`
 
-/** Returns the note that the manifest of a run may have been moved to the path of this one. */
+/** Returns the note that the manifest of a run may have been moved to the path of this manifest. */
 export const noteOfMovedRun = ({ name, manifest }: { name: string; manifest: string | null }): string =>
   `The manifest of the run ${name} no longer exists: ${manifest}. If it was moved here, add --adopt`

@@ -11,8 +11,8 @@ import type { NftChange } from './compare.ts'
 import type { PlannedChange, RowChanges } from './planned.ts'
 
 /**
- * Returns the name of the row from which an NFT gets its metadata: in a shuffled drop, the row that was drawn for its
- * slot. The receiver is that of the slot.
+ * Returns the name of the row from which an NFT gets its metadata. In a shuffled drop, this is the row that was drawn
+ * for the NFT's slot. The receiver is that of the slot.
  */
 async function nameOfContent(store: StoredRun, { position, key, row: { line } }: KeptRow, drawn?: Uint32Array) {
   const from = drawn?.[position]
@@ -20,10 +20,10 @@ async function nameOfContent(store: StoredRun, { position, key, row: { line } }:
   return { key: shownKey(name?.key ?? key), line: name?.line ?? line }
 }
 
-/** Returns the name of a change's row. Only the metadata is that of the drawn row, not the receiver or the ID. */
+/** Returns the name of a change's row. The drawn row provides only the metadata, not the receiver or the ID. */
 async function nameOfChange(store: StoredRun, row: KeptRow, { want }: NftChange, drawn?: Uint32Array) {
   if (want === 'update') return { ...(await nameOfContent(store, row, drawn)), title: row.row.metadata.title }
-  // The content of the row itself is at the slot for which it was drawn. A transferred NFT shows the drawn row.
+  // In the draft, the row's own content is at the slot for which it was drawn. A transferred NFT shows the drawn row.
   const at = want === 'mint' ? (drawn?.indexOf(row.position + 1) ?? -1) : -1
   const [own] = at < 0 ? [] : await store.read((sql) => rowsAt(sql, 'draft', [at]))
   const { title } = (own === undefined ? row : keptRow(own)).row.metadata
@@ -82,7 +82,7 @@ export async function* rowsOf(store: StoredRun, join: 'JOIN' | 'LEFT JOIN' = 'LE
   }
 }
 
-/** Yields the updates. An unchanged file keeps its URL, so that it isn't uploaded again. */
+/** Yields the updates. An unchanged file keeps its URL and isn't uploaded again. */
 export async function* updatesOf(
   store: StoredRun,
   contents: LocalContents,

@@ -10,33 +10,33 @@ import type { Update } from './apply-updates.ts'
 import type { Action, NftChange } from './compare.ts'
 
 export interface PlanOptions extends BatchOptions {
-  /** Whether to replace changes that others made to NFTs. */
+  /** Whether to overwrite changes that others made to NFTs. */
   takeOver?: boolean
-  /** The labels that the label of the run replaces, from a saved plan. If absent, `adopt` decides for all labels. */
+  /** The labels that the run's label replaces according to a saved plan. If absent, `adopt` applies to all labels. */
   adoptLabels?: readonly string[] | undefined
-  /** Returns the reason why the collection doesn't permit transfers; null if it does, or if that isn't known. */
+  /** Returns the reason why the collection doesn't permit transfers; null if it does, or if gdn doesn't know. */
   noTransfers(): Promise<string | null>
   /**
-   * Returns why rows without NFTs can't be minted with their own metadata, if rows of the manifest are minted
-   * unrevealed; null if they can.
+   * If rows of the manifest are minted unrevealed, returns why rows without NFTs can't be minted with their own
+   * metadata. Returns null if they can.
    *
    * @param reading the options that the run stores; null if the run has not begun
    */
   noMints(reading: Run['reading'] | null): Promise<string | null>
-  /** Returns why rows can't be minted, because they are hidden in another collection; null if they can. */
+  /** Returns why rows can't be minted because they are hidden in another collection; null if all rows can be minted. */
   hiddenMints?(check: HiddenCheck): Promise<string | null>
-  /** The row that was drawn for each slot of a shuffled drop, from 1. */
+  /** The row that was drawn for each slot of a shuffled drop, counted from 1. */
   drawnRows?: Uint32Array | undefined
-  /** The number of slots of a sealed drop. Slots without NFTs are abandoned, because they can't be minted any more. */
+  /** The number of slots of a sealed drop. Slots without NFTs are abandoned, because they can't be minted anymore. */
   sealedSlots?: number | undefined
   /**
-   * Returns whether a row is the one that the run has committed to as its row `n`, from 1. Null if this machine doesn't
-   * know the committed rows.
+   * Returns a function that checks whether a row is row `n`, counted from 1, of the run's commitment. Returns null if
+   * this machine doesn't know the committed rows.
    */
   committedRows?(): Promise<((row: ManifestRow, n: number) => Promise<boolean>) | null>
   /** Whether to burn NFTs of this run whose rows were removed from the manifest. */
   prune?: boolean
-  /** Returns the reason why the collection doesn't permit burns; null if it does, or if that isn't known. */
+  /** Returns the reason why the collection doesn't permit burns; null if it does, or if gdn doesn't know. */
   noBurns(): Promise<string | null>
   /** Whether to compare the plan with the changes that were saved with its rows. */
   isSaved?: boolean
@@ -46,7 +46,7 @@ export interface PlanOptions extends BatchOptions {
 export interface HiddenCheck {
   /** The rows to send for the first time, or again after they failed. */
   rows: () => AsyncIterable<{ row: ManifestRow }>
-  /** The rows with an unknown outcome that the run sends again, as they were sent. */
+  /** The rows with an unknown outcome that the run sends again, with the content that was sent. */
   resent: () => AsyncIterable<{ row: Pick<ManifestRow, 'metadata' | 'localFiles'> }>
   run: Pick<Drop, 'id' | 'name' | 'again'>
 }
@@ -73,20 +73,19 @@ export type PlanCounts = Record<Action, number> & {
   unchanged: number
   /** Number of slots of a sealed drop that weren't minted. */
   abandoned: number
-  /** Number of rows without an ID whose NFTs got one. They count as impossible. */
+  /** Number of rows without an ID whose NFTs were given an ID. They count as impossible. */
   identified: number
   /**
-   * Number of rows whose NFT was burned, or keeps its placeholder. They count as drift, which `takeOver` doesn't
-   * resolve.
+   * Number of rows whose NFT was burned, or keeps its placeholder. They count as drift that `takeOver` doesn't resolve.
    */
   lasting: number
   /** Number of removed rows whose NFTs are kept because others changed them. They count as drift. */
   keptBurns: number
   /** Number of removed rows whose NFTs can't be burned. They count as impossible. */
   impossibleBurns: number
-  /** Number of mints of rows whose last mint failed. They also count as mints. */
+  /** Number of rows that are minted again because their last mint failed. They also count as mints. */
   retries: number
-  /** Number of rows that the run has sent and that the manifest doesn't have. */
+  /** Number of rows that the run has sent but that aren't in the manifest. */
   vanished: number
 }
 
@@ -150,8 +149,8 @@ export interface ChangePlan {
   counts: PlanCounts
   notes: readonly string[]
   /**
-   * The note that the manifest may be another edition, because most minted rows have other content, or another run has
-   * minted its rows with other content. Null for any other plan.
+   * The note that the manifest may be another edition: either most minted rows have other content, or another run has
+   * minted the rows with other content. Null for any other plan.
    */
   otherEdition: string | null
   /** Rows whose changes differ from the saved plan. `rows` contains only the first of them. */
@@ -165,7 +164,7 @@ export interface ChangePlan {
   /**
    * Checks for edited rows.
    *
-   * @throws GdnError `edited_rows` if a mint would refuse to send rows because they may be edited rows
+   * @throws GdnError `edited_rows` if a mint would refuse to send rows because they may be edits of sent rows
    */
   refuseEdited(): Promise<void>
   /** Yields the current state of the NFTs of this run that were changed after their mint. */

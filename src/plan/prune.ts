@@ -19,8 +19,8 @@ const PAGE = 1_000
 
 /**
  * Yields the burns of NFTs whose rows were removed. Burns only NFTs that this run has minted, and only while the owner
- * is the one that the manifest named last, by the mint or by a transfer that was applied here. All rows must have been
- * compared before, because the temporary tables `draft` and `named` determine which NFTs have a row.
+ * is the last one that the manifest named, in the mint or in a transfer that this machine applied. All rows must have
+ * been compared before, because the temporary tables `draft` and `named` determine which NFTs have a row.
  *
  * @param scope see `ownerHistories`
  * @param noBurns why the collection doesn't permit burns; null if it does
@@ -57,7 +57,7 @@ export interface Gone {
 
 const MAX_NAMED = 5
 
-/** Returns the burned NFTs of removed rows, and the names of the first others. */
+/** Returns the burned NFTs of removed rows, and the names of the first NFTs that aren't burned. */
 export async function lookAtGone(store: StoredRun, source: NftSource): Promise<Gone> {
   const gone: Gone = { burned: [], first: [] }
   for (let after: Pick<GoneRow, 'line' | 'id'> | undefined = { line: -1, id: '' }; after !== undefined; ) {
@@ -144,13 +144,13 @@ const NO_BURNS = "the server can't burn NFTs"
 
 async function gonePage({ state, drop }: StoredRun, after: Pick<GoneRow, 'line' | 'id'>): Promise<GoneRow[]> {
   const rows = await state.read((sql) => goneRows(sql, drop, after, PAGE))
-  // The transfers of a row that got an ID after its mint use that ID.
+  // If a row got an ID after its mint, its transfers use that ID.
   return rows.map((row) =>
     isContentKey(row.key) ? row : { ...row, reference: rowReferenceId(drop.referenceScope, row.key) },
   )
 }
 
-/** Returns whether the owner of an NFT is the one that the manifest specified last, and no later transfer was made. */
+/** Returns whether the owner of an NFT is the last one that the manifest specified, and no later transfer was made. */
 async function isOwnerNamed(
   { state }: StoredRun,
   scope: string,
@@ -161,14 +161,14 @@ async function isOwnerNamed(
   const sent = await state.read((sql) => operationsWithPrefix(sql, prefix))
   const last = sent.findLast(({ state }) => state === 'accepted' || state === 'deployed')
   const [named = receiver, before = '-1'] = last?.id.slice(prefix.length).split(':') ?? []
-  // The number may be lower than recorded, because a restored backend knows fewer transfers.
+  // The number may be lower than recorded, because a backend that was restored from a backup knows fewer transfers.
   return sameAddress(nft.receiver_wallet_address ?? '', named) && (nft.transfers ?? 0) <= Number(before) + 1
 }
 
 function burnOf(row: GoneRow, nft: NftRecord, isOurs: boolean, noBurns: string | null): PlannedChange {
   const owner = nft.receiver_wallet_address ?? ''
-  // The ID is the same on every machine, so the server burns the NFT once. Unlike an update, a burn needs no number,
-  // because it is the last change of an NFT.
+  // The ID is the same on every machine, so the server burns the NFT once. Unlike the ID of an update, that of a burn
+  // needs no number, because a burn is the last change of an NFT.
   const reference = `${row.reference}:burn`
   const isGoingOn = nft.pending_change?.kind === 'burn'
   const obstacle =

@@ -16,7 +16,7 @@ export interface SeenPage {
 
 /**
  * Returns a page of rows with their NFTs. If the NFT of a row without an ID was burned, the row gets the NFT of an
- * identical row that left the manifest, if the server has one that isn't burned.
+ * identical row that was removed from the manifest, if the server has one that isn't burned.
  */
 export async function readPage(store: StoredRun, source: NftSource, page: readonly RowRecord[]): Promise<SeenPage> {
   const candidates = await findCandidates(store, source, page)
@@ -35,7 +35,7 @@ export async function readPage(store: StoredRun, source: NftSource, page: readon
   return { page: moved, candidates: found, records: await readCandidates(source, found) }
 }
 
-/** Moves rows with burned NFTs to other copies on the server. Returns whether any row was moved. */
+/** Assigns other copies on the server to rows whose NFTs were burned. Returns whether any row got another copy. */
 async function leaveBurned(
   { state, drop }: StoredRun,
   source: NftSource,

@@ -9,7 +9,7 @@ import { FAILED, failedMint, identifiedNft, mintOf, UNREVEALED, UNREVEALED_FAILE
 import type { PlanDeps, PlanOptions } from './planned.ts'
 
 export class RowComparer {
-  /** Whether another machine stored the ID of an NFT whose row has none. Set by `changesOf`. */
+  /** Whether another machine stored the ID of an NFT whose row has no ID. Set by `changesOf`. */
   isIdElsewhere = false
   /** Number of rows without an NFT. Set by `changesOf`. */
   missing = 0
@@ -73,7 +73,7 @@ export class RowComparer {
       isUpdating: nft.pending_change?.reference_id === update,
     }
     const localFiles = await Promise.all(
-      // For other servers, the URL of an upload can't be predicted.
+      // The URL of an upload can be predicted only if the server supports updates.
       row.localFiles.map(async ({ key, path }) => ({
         key,
         url: can.updates ? (await this.#contents.of(path)).url : null,
@@ -96,8 +96,8 @@ export class RowComparer {
   }
 
   /**
-   * Returns why the rows can't be minted with their own metadata, or null. A run that has begun determines whether its
-   * rows are minted with a placeholder.
+   * Returns why the rows can't be minted with their own metadata; null if they can. A run that has begun determines
+   * whether its rows are minted with a placeholder.
    */
   async #readNoMints(): Promise<string | null> {
     const { reading, setId } = this.#store.drop

@@ -27,7 +27,7 @@ function firstOther(
   lastUpdate: string | null,
 ): NftChange | undefined {
   const known = new Set(saved.map(essence))
-  // The update of the plan created the revision, whose number depends on the other updates of the collection.
+  // The plan's own update created the revision. Ignore its number, which depends on other updates in the collection.
   const made = saved.find(({ action, reference }) => action === 'update' && reference === lastUpdate)
   const asSaved = (change: NftChange): NftChange =>
     made === undefined ? change : { ...change, revision: made.revision }
@@ -48,9 +48,8 @@ function whatChanged(now: NftChange, saved: readonly NftChange[]): string {
 }
 
 /**
- * Returns the address to which an NFT was minted or transferred instead, if the saved plan has its mint or transfer and
- * another machine has made it to another address of the row's ENS name. If not, a change that no longer remains was
- * made as saved.
+ * If another machine made a mint or transfer of the saved plan, but to another address of the row's ENS name, describes
+ * that address. Otherwise returns null: a change that is no longer required was made as saved.
  */
 function madeElsewhere(
   receiver: string,
@@ -99,7 +98,10 @@ export class SavedChanges {
     })
   }
 
-  /** Finds rows with a change that isn't in the saved plan. Rows with fewer changes were applied in part. */
+  /**
+   * Finds rows with a change that isn't in the saved plan. A row with fewer changes than in the saved plan was applied
+   * in part, which isn't a difference.
+   */
   async compare(
     candidates: readonly Candidate[],
     found: readonly [number, NftChange[]][],
@@ -121,7 +123,7 @@ export class SavedChanges {
     }
   }
 
-  /** Compares a change of an NFT without a row with the saved one. */
+  /** Compares the change of an NFT without a row with the saved change. */
   async compareBurn(change: PlannedChange): Promise<void> {
     const saved = await this.#state.scratch((sql) => takeSavedBurn(sql, change.nftGdnId))
     this.#compare(change, [change], saved === undefined ? [] : [JSON.parse(saved) as NftChange])

@@ -9,7 +9,7 @@ import { type NftChange, ownership, type Want } from './compare.ts'
 import type { Candidate } from './find-nfts.ts'
 import type { BurnedRow } from './prune.ts'
 
-/** NFTs of a run that were changed after their mint, as a plan has read them. They are in a temporary table. */
+/** NFTs of a run that were changed after their mint, as read by a plan and stored in a temporary table. */
 export class SeenNfts {
   /** The operations of removed rows whose NFTs were burned. */
   readonly burned = new Set<string>()
@@ -23,7 +23,7 @@ export class SeenNfts {
     await this.#store.state.scratch((sql) => createTables(sql, 'seen'))
   }
 
-  /** Adds the changed NFTs of those rows of a page that the run has sent. */
+  /** Adds the changed NFTs of a page, but only for rows that the run has sent. */
   async add(
     page: readonly RowRecord[],
     candidates: readonly Candidate[],

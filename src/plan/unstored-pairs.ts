@@ -6,7 +6,8 @@ import { mintReferences } from '../state/draft-rows.ts'
 import type { Candidate, NftSource } from './find-nfts.ts'
 
 /**
- * Returns the pairs that the state has and the server doesn't, because storing them was interrupted or isn't supported.
+ * Returns the pairs that are in the state but not on the server, because storing them there was interrupted or isn't
+ * supported.
  */
 export async function unstoredPairs(
   { state }: StoredRun,

@@ -4,7 +4,7 @@ import type { StoredRun } from '../batch/runs/stored-run.ts'
 import type { NftSource } from './find-nfts.ts'
 import { type BurnedRow, lookAtGone } from './prune.ts'
 
-/** The rows that a run has sent and that the manifest doesn't have. Excludes rows whose NFTs belong to other rows. */
+/** The rows that a run has sent but that aren't in the manifest. Excludes rows whose NFTs belong to other rows. */
 export class VanishedRows {
   /** The keys of the rows, by operation. */
   readonly #keys = new Map<string, string>()
@@ -18,9 +18,9 @@ export class VanishedRows {
   #first: string[] = []
 
   /**
-   * Begins with the rows that got an ID after their mint.
+   * Reads the rows from the state.
    *
-   * @param paired these rows
+   * @param paired the rows that got an ID after their mint
    */
   async begin({ state, drop }: StoredRun, paired: Parameters<typeof missingRows>[3]): Promise<void> {
     if (drop.setId === null) return
@@ -40,7 +40,7 @@ export class VanishedRows {
     }
   }
 
-  /** Removes the rows whose NFTs were burned and returns them. Also reads the names of the first other rows. */
+  /** Removes the rows whose NFTs were burned and returns them. Also stores the names of the first remaining rows. */
   async takeBurned(store: StoredRun, source: NftSource): Promise<BurnedRow[]> {
     if (this.all === 0) return []
     const { burned, first } = await lookAtGone(store, source)
@@ -54,7 +54,7 @@ export class VanishedRows {
     return this.#keys.size
   }
 
-  /** Number of rows that were not replaced. A new row may be an edit of such a row. */
+  /** Number of rows that were not replaced. A new row may be an edit of one of them. */
   get count(): number {
     return [...this.#keys.keys()].filter((id) => !this.#replaced.has(id)).length
   }
