@@ -10,7 +10,7 @@ export interface KnownSeal {
   round: number | null
   /** The Unix time of the round in seconds. */
   roundAt: number | null
-  /** Whether the round is of a beacon that the user named. */
+  /** Whether the round belongs to a beacon that the user specified. */
   isNamed: boolean
 }
 
@@ -50,7 +50,7 @@ export function dropText(state: DropState, now: number): string {
     return `The drop is sealed, and its rows are drawn${state.seal?.isNamed === true ? ' by a beacon other than drand, as a rehearsal' : ''}`
   const { round, roundAt, isNamed } = state.seal
   if (round === null || roundAt === null) return 'The drop is sealed, and its rows are not drawn yet'
-  // A beacon file may sign a round before its time.
+  // A beacon file may sign a round before its time, so the text doesn't contain the time.
   if (isNamed) return `The drop is sealed, and round ${round} of the beacon that you named draws its rows`
   const at = isoTime(roundAt)
   return roundAt * 1000 > now
@@ -67,11 +67,11 @@ export function withAbandoned(counts: RowCounts, state: DropState | null): RowCo
   return { ...counts, pending: 0, failed: 0, abandoned: counts.pending + counts.failed }
 }
 
-/** Returns whether a row of a run is abandoned, from its status. */
+/** Returns whether a row of a run is abandoned, based on its status. */
 export const isAbandoned = (status: string, state: DropState | null): boolean =>
   state !== null && state.phase !== 'open' && (status === 'pending' || status === 'failed')
 
-/** Describes a drop that is sealed, and its rows: `The drop is sealed, …: 2 of 4 rows are minted, 2 abandoned.` */
+/** Describes a sealed drop and its rows: `The drop is sealed, …: 2 of 4 rows are minted, 2 abandoned.` */
 export function sealedText(state: DropState, counts: RowCounts, now: number): string {
   const { deployed, total, abandoned } = withAbandoned(counts, state)
   const others = abandoned === 0 ? '' : `, ${abandoned} abandoned`

@@ -27,15 +27,15 @@ interface UnrevealedDrop extends Pick<Run, 'origin' | 'blockchain'> {
   contract: string
   provenance: string
   /**
-   * Whether its run has begun. Otherwise, the collection is only committed to its rows, or the outcome of the
-   * commitment is unknown.
+   * `minted`: the drop's run has begun. `committed`: the collection is only committed to the rows. `unknown`: the
+   * outcome of the commitment is unknown.
    */
   state: 'minted' | 'committed' | 'unknown'
-  /** The name of its run, or of the command that sent the commitment. */
+  /** The name of the drop's run, or of the command that sent the commitment. */
   run: string
-  /** The ID of its run; null if it has not begun. */
+  /** The ID of the drop's run; null if the run has not begun. */
   id: string | null
-  /** The content hashes of the rows that this machine knows to be public in its collection, in Base64. */
+  /** The content hashes, in Base64, of the rows that this machine knows to be public in the drop's collection. */
   shown: ReadonlySet<string>
 }
 
@@ -55,17 +55,18 @@ export type HiddenBy = 'elsewhere' | 'everywhere' | { but: string }
 
 type Rows = () => AsyncIterable<{ row: Content } | ManifestItem>
 
-/** A hidden row of a drop, as text. */
+/** Identifies a hidden row: the drop's provenance hash, the contract and the row's content hash. */
 type HiddenRow = string
 
 const hiddenRow = ({ provenance, contract }: UnrevealedDrop, content: string): HiddenRow =>
   `${provenance} ${contract.toLowerCase()} ${content}`
 
 /**
- * Returns which rows this machine minted unrevealed, or committed to, on the same server and blockchain, and doesn't
- * know to be public; null if there are none. Reads the rows only if there is such a drop.
+ * Finds rows that this machine minted unrevealed, or committed to, on the same server and blockchain, and that it
+ * doesn't know to be public. Returns the first collection of such rows with their number; null if there is none. Reads
+ * the rows only if there is an unrevealed drop.
  *
- * @param again the run with `--again` that publishes the rows. Omits the rows that it was allowed to publish
+ * @param again the run with `--again` that publishes the rows. Rows that this run was allowed to publish don't count
  */
 export async function findHidden(
   publishing: Publishing,
@@ -85,7 +86,7 @@ export async function findHidden(
   return hidden
 }
 
-/** Yields the rows that drops hide, by content, with these drops. */
+/** Yields the content hash of each row that drops hide, with these drops. */
 async function* hiddenAmong(
   publishing: Publishing,
   rows: Rows,
@@ -96,7 +97,7 @@ async function* hiddenAmong(
   const { contentOf, unorderedOf } = contentHashes()
   for await (const item of rows()) {
     if ('issue' in item) continue
-    // A file that can't be read fails when it is uploaded.
+    // Skip rows with a file that can't be read, because the upload of the file fails later.
     const content = await unorderedOf(item.row).catch(() => null)
     if (content === null) continue
     // Earlier versions stored hashes that depend on the order and types of the attributes.
@@ -119,7 +120,8 @@ async function hiddenContents(
 }
 
 /**
- * Returns the drops that hide each content. What one collection shows is hidden in no other.
+ * Returns the drops that hide rows, by content hash. A row that is public in one collection doesn't count as hidden in
+ * others.
  *
  * @param drops the drops on one server and blockchain
  * @param counts selects the drops whose rows count as hidden
@@ -151,7 +153,7 @@ async function unrevealedDrops(stateDir: string): Promise<UnrevealedDrop[]> {
       const shown = await revealedContents(state, run, provenance)
       drops.push({ origin, blockchain, contract, provenance, state: 'minted', run: name, id, shown })
     }
-    // A command that was interrupted after the commitment has no run.
+    // If a command was interrupted after the commitment, there is no run.
     for (const { isUnknown, ...sent } of await state.read(sentCommitments)) {
       const isBegun = (run: Run) => commitmentOf(run)?.provenance === sent.provenance && isInCollection(run, sent)
       if (runs.some(isBegun)) continue
@@ -167,7 +169,7 @@ async function unrevealedDrops(stateDir: string): Promise<UnrevealedDrop[]> {
 /** Number of requests in a page. */
 const PAGE = 20
 
-/** Yields the metadata with which NFTs of a run were minted. */
+/** Yields the metadata with which a run's NFTs were minted. */
 async function* metadataOf(
   state: StateReader,
   run: string,
@@ -187,7 +189,7 @@ async function* metadataOf(
   }
 }
 
-/** Returns the contents of the rows of a run that this machine knows to be revealed. */
+/** Returns the content hashes of a run's rows that this machine knows to be revealed. */
 async function revealedContents(state: StateReader, run: Run, provenance: string): Promise<Set<string>> {
   const shown = new Set<string>()
   const drawn = keptDraw(run.reading)
@@ -202,8 +204,8 @@ async function revealedContents(state: StateReader, run: Run, provenance: string
 }
 
 /**
- * Returns the contents of the rows that this machine has minted with their metadata in a collection. The hashes of
- * their files are those of the uploaded ones, because the files may have been edited since.
+ * Returns the content hashes of the rows that this machine has minted with their own metadata in a collection. Uses the
+ * hashes of the uploaded files, because the local files may have been edited since.
  */
 async function publicContents(
   state: StateReader,
@@ -227,7 +229,7 @@ async function publicContents(
 
 const HASH_BYTES = 32
 
-/** Returns the content hashes of a drop's rows in Base64; none if the machine doesn't have them. */
+/** Returns the content hashes of a drop's rows in Base64; an empty array if the machine doesn't have them. */
 async function contentsOf(stateDir: string, { provenance }: Pick<UnrevealedDrop, 'provenance'>): Promise<string[]> {
   const contents = await readFile(contentsPath(stateDir, provenance)).catch(() => Buffer.alloc(0))
   return Array.from({ length: contents.length / HASH_BYTES }, (_, at) =>
@@ -235,7 +237,7 @@ async function contentsOf(stateDir: string, { provenance }: Pick<UnrevealedDrop,
   )
 }
 
-/** Returns the path of the rows that a run with `--again` was allowed to publish while they were hidden. */
+/** Returns the path of the file with the hidden rows that a run with `--again` was allowed to publish. */
 const allowedPath = (stateDir: string, run: string): string => join(provenanceFolder(stateDir), `${run}.allowed`)
 
 /** Returns the hidden rows that a run was allowed to publish. */
@@ -245,15 +247,15 @@ async function allowedRows(stateDir: string, run: string): Promise<ReadonlySet<H
 }
 
 /**
- * Stores that a run may publish the rows that are hidden now. Rows that it gets later, and rows that are hidden later,
- * are not included.
+ * Stores that a run may publish its rows that are currently hidden. Doesn't include rows that are added to the run
+ * later, or rows that are hidden later.
  */
 export async function allowHidden(publishing: Publishing, rows: Rows, run: string): Promise<void> {
   const { stateDir } = publishing
   const allowed = new Set<HiddenRow>()
   for await (const { drops, content } of hiddenAmong(publishing, rows, { but: run }))
     for (const drop of drops) allowed.add(hiddenRow(drop, content))
-  // Another run may have had the same ID.
+  // Delete the file, because an earlier run may have had the same ID.
   if (allowed.size === 0) return await rm(allowedPath(stateDir, run), { force: true })
   await makePrivateFolder(provenanceFolder(stateDir))
   await writeDurably(allowedPath(stateDir, run), async (file) => {
@@ -262,8 +264,8 @@ export async function allowHidden(publishing: Publishing, rows: Rows, run: strin
 }
 
 /**
- * Returns how the removal of a run changes which rows are hidden. `ends`: rows are hidden only because of the run.
- * `begins`: rows are public only because of the run, and another run hides them. Null: neither.
+ * Returns how the removal of a run changes which rows count as hidden. `ends`: rows are hidden only by this run.
+ * `begins`: rows count as public only because of this run, and another run or commitment hides them. Null: neither.
  *
  * @param removed the runs that are removed together
  */
@@ -285,8 +287,8 @@ export async function removalEffect(run: Run, removed: readonly Run[]): Promise<
 }
 
 /**
- * Returns whether rows are hidden only because a command committed a collection to them, so that the removal of its
- * record ends their protection.
+ * Returns whether rows are hidden only because a command committed a collection to them. If so, the rows are no longer
+ * protected when the command's record is removed.
  */
 export async function commandHides(stateDir: string, name: string): Promise<boolean> {
   const sent = await withState(stateDir, (state) => state.read(sentCommitments))
@@ -298,8 +300,8 @@ export async function commandHides(stateDir: string, name: string): Promise<bool
 }
 
 /**
- * Forgets that a removed run hides its rows in its collection, and the rows themselves, unless another run or another
- * collection that is committed to them hides them.
+ * Deletes the record that a removed run hides its rows in its collection, unless another run hides them there. Also
+ * deletes the hashes of the rows, unless another run, or the commitment of another collection, hides them.
  */
 export async function forgetHidden(run: Run): Promise<void> {
   const { stateDir, reading, id } = run
@@ -316,12 +318,12 @@ export async function forgetHidden(run: Run): Promise<void> {
   await rm(contentsPath(stateDir, commitment.provenance), { force: true })
 }
 
-/** Collections on several servers or blockchains can have the same address. */
+/** Compares the server and blockchain too, because collections on different ones can have the same address. */
 const isInCollection = (run: Run, { origin, blockchain, contract }: CollectionPlace): boolean =>
   run.origin === origin && run.blockchain === blockchain && sameAddress(run.contractAddress, contract)
 
 type CollectionPlace = Pick<UnrevealedDrop, 'origin' | 'blockchain' | 'contract'>
 
-/** Returns the runs with a commitment. */
+/** Returns the runs that have this commitment. */
 const runsOf = async (stateDir: string, { provenance }: Pick<UnrevealedDrop, 'provenance'>): Promise<Run[]> =>
   (await listRuns(stateDir)).filter((run) => commitmentOf(run)?.provenance === provenance)

@@ -8,18 +8,18 @@ import type { ManifestRow } from '../manifest/row.ts'
 import { ruleIn, ruleLine, type ShuffleRule } from './shuffle/rule.ts'
 
 // A commitment to the rows of a manifest. Row 1 is the first row. Its leaf is the first line of the leaves file, or the
-// second one if the first line is the rule of a shuffle.
+// second line if the first line is a shuffle rule.
 //
 //   content_i  = SHA-256(canonical JSON (RFC 8785) of the metadata file of row i, each file as sha256:<hex>)
 //   seed       = SHA-256(content_1 ‖ content_2 ‖ …)
 //   salt_i     = HMAC-SHA-256(key: seed, message: i in decimal)
 //   leaf_i     = SHA-256(salt_i ‖ content_i)
-//   leaves     = the rule of a shuffle, if any, and each leaf in lower-case hex, each followed by a line feed
+//   leaves     = the shuffle rule, if any, and all leaves in lower-case hex, each followed by a line feed
 //   provenance = SHA-256(leaves)
 //
-// The seed follows from the manifest, so nothing else is needed to reveal. It also means that a leaf hides its row only
-// as long as nobody can guess the whole manifest. All parts have fixed lengths, so that different inputs never result
-// in the same bytes.
+// The seed is derived from the manifest, so a reveal needs nothing else. However, a leaf hides its row only as long as
+// nobody can guess the whole manifest. All parts have fixed lengths, so different inputs never result in the same
+// bytes.
 
 const HASH_BYTES = 32
 
@@ -30,7 +30,7 @@ const sha256 = (...parts: (Uint8Array | string)[]): Buffer => {
 }
 
 /**
- * Returns the hash of a row's content: its metadata file, with the content hash of each file in place of the URL.
+ * Returns the hash of a row's content, which is its metadata file with each file's content hash in place of the URL.
  *
  * @param hashes SHA-256 in hex of each local file, by file field key. All files must be local
  */
@@ -47,8 +47,8 @@ export function rowContentHash(
 }
 
 /**
- * Returns the metadata in a form that is equal for rows which look alike: with attributes as text and in one order, and
- * with text in Unicode's normalization form C.
+ * Returns the metadata in a form that is equal for rows that look alike: attributes are text in a fixed order, and text
+ * is in Unicode's normalization form C.
  */
 export function comparable(metadata: ManifestRow['metadata']): ManifestRow['metadata'] {
   const normal = Object.entries(metadata).map(([key, value]) => [key, normalized(value)])
@@ -113,7 +113,7 @@ export class Commitment {
     this.provenance = provenanceOf(this.leaves)
   }
 
-  /** Returns the commitment to the same rows with another rule. */
+  /** Returns the commitment to the same rows with another shuffle rule. */
   withRule(rule: ShuffleRule | null): Commitment {
     return new Commitment(this.contents, rule)
   }
@@ -131,7 +131,7 @@ export class Commitment {
   }
 
   /**
-   * Compares the rows with a leaves file. A changed row changes the seed, and with it every leaf, so the comparison
+   * Compares the rows with a leaves file. A changed row changes the seed and therefore every leaf, so the comparison
    * needs the seed of the leaves file. If the number of rows is the same, rows are compared by position.
    */
   differencesFrom(leaves: Uint8Array, seed: Uint8Array): RowDifferences {
@@ -158,18 +158,18 @@ export class Commitment {
   }
 }
 
-/** The differences of rows from those of a leaves file, as numbers from 1. */
+/** The differences between rows and a leaves file, as row numbers from 1. */
 export interface RowDifferences {
   changed: number[]
   added: number[]
-  /** The numbers of the rows in the leaves file. */
+  /** The numbers of removed rows, as numbered in the leaves file. */
   removed: number[]
 }
 
 /** Maximum number of adjacent rows that are recognized as added or removed. */
 const MAX_SHIFT = 100
 
-/** Returns how many rows were added before a row, or removed if the number is negative. Returns 0 if none fits. */
+/** Returns how many rows were added before a row. A negative number means removed rows. Returns 0 if no number fits. */
 function shiftAt(row: number, leaf: number, most: number, isSame: (row: number, leaf: number) => boolean): number {
   for (let n = 1; n <= most; n++) {
     if (isSame(row, leaf + n)) return -n
@@ -178,13 +178,13 @@ function shiftAt(row: number, leaf: number, most: number, isSame: (row: number, 
   return 0
 }
 
-/** Returns the leaf of a row from a leaves file; null if the file has no such row. */
+/** Returns the leaf of a row from a leaves file; null if the file doesn't contain the row. */
 export const leafAt = (leaves: Uint8Array, row: number): string | null => leavesIn(leaves)[row - 1] ?? null
 
 /**
  * Returns the leaves of a leaves file, in the order of the rows.
  *
- * @throws GdnError `verify_failed` if the file begins with an unknown rule of a shuffle
+ * @throws GdnError `verify_failed` if the file begins with an unknown shuffle rule
  */
 export function leavesIn(leaves: Uint8Array): string[] {
   const lines = Buffer.from(leaves).toString('latin1').trimEnd().split('\n')

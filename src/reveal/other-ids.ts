@@ -6,14 +6,14 @@ import { PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
 import { listIds, type RecordSource, readPages } from '../operations/reconcile/listing.ts'
 import { leavesUrlIn, sha256InUrl } from './provenance-in.ts'
 
-/** A row of an unrevealed drop whose ID no NFT has. */
+/** A row of an unrevealed drop, if no NFT has the row's ID. */
 export interface RowWithoutNft {
   /** The position of the row in the manifest, from 0. */
   position: number
   line: number
 }
 
-/** The slots of an unrevealed drop. If the drop isn't shuffled, the slot of a row is its number. */
+/** The slots of an unrevealed drop. If the drop isn't shuffled, a row's slot is its number. */
 interface Slots {
   provenance: string
   /** Returns the slot of a revealed NFT, from 1; null for an NFT of another drop. */
@@ -23,8 +23,9 @@ interface Slots {
 const MAX_NAMED = 10
 
 /**
- * Refuses rows whose slots are minted although no NFT has their IDs. Only the ID of a row finds its NFT, so these IDs
- * were changed after the mint, and gdn would treat the rows as abandoned. Lists the collection unless `rows` is empty.
+ * Refuses rows whose slots are minted although no NFT has their IDs. gdn finds the NFT of such a row only by ID, so
+ * these IDs were changed after the mint, and gdn would treat the rows as abandoned. Lists the collection unless `rows`
+ * is empty.
  *
  * @throws GdnError `edited_rows`, and errors of the server
  */

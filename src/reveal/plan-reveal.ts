@@ -29,7 +29,7 @@ export interface LeftRow {
   /** Null for a slot of a shuffled drop whose row is not drawn yet. */
   key: string | null
   line: number | null
-  /** The slot of a shuffled drop that has the row. */
+  /** The slot to which the row belongs in a shuffled drop. */
   slot?: number
   reason: string
 }
@@ -46,13 +46,13 @@ interface RevealCounts {
   notMinted: number
   /** The rows in `notMinted` for which the server has no NFT. */
   withoutNft: number
-  /** The rows in `notMinted` whose NFTs are accepted and not deployed yet. */
+  /** The rows in `notMinted` whose NFTs are accepted but not deployed yet. */
   undeployed: number
   /** Rows whose NFTs can't be revealed or were changed elsewhere. */
   left: number
   /**
-   * The first rows of `notMinted` and `left`. Before the draw of a shuffled drop, only of `left`, because it isn't
-   * known which rows the slots that aren't minted would get.
+   * The first rows of `notMinted` and `left`. Before the draw of a shuffled drop, this includes only rows of `left`,
+   * because nobody knows which rows would be drawn for the slots that aren't minted.
    */
   leftRows: LeftRow[]
 }
@@ -63,13 +63,13 @@ export interface RevealPlan extends RevealCounts {
   rows: number
   /** The earlier path of a moved manifest; null if it wasn't moved. */
   movedFrom: string | null
-  /** If no row has an NFT: notes on runs whose manifest may have been renamed to this one. */
+  /** If no row has an NFT, notes about runs whose manifest may have been renamed to this one. */
   renamed: readonly string[]
-  /** The NFTs with labels that the label of the run replaces. */
+  /** The NFTs with labels that the run's label replaces. */
   relabeled: Pick<OtherLabels, 'count' | 'pages'>
   /** Rows that got an ID after their mint, and whose pairs must be stored. */
   paired: readonly StoredPair[]
-  /** Yields the updates of the rows to reveal, and then updates the counts. */
+  /** Yields the updates that reveal the rows, and recounts the rows afterwards. */
   updates(): AsyncGenerator<Update>
   /** Yields the NFTs that are revealed, with their rows. */
   seen(): AsyncGenerator<NftNow[]>
@@ -88,10 +88,10 @@ const PAGE = 1_000
 
 /**
  * Finds the NFTs of all rows and passes the plan to `use`. Finds an NFT by its reference ID, or else by the run in the
- * state. Its requests change nothing.
+ * state. Sends no request that changes anything.
  *
  * @throws GdnError `refused` if a row was minted as another row of the commitment; `seems_minted` if NFTs have another
- * label and `adopt` isn't set; and as `withPlan`
+ *   label and `adopt` isn't set; and the errors of `withPlan`
  */
 export async function withRevealPlan<Result>(
   options: BatchOptions,
@@ -151,7 +151,7 @@ export async function withRevealPlan<Result>(
           const { candidate, nft } = one
           if (nft === undefined || stateOf(one, commitment).kind !== 'revealed') continue
           const { row } = candidate.row
-          // A plan keeps owners that others chose, unless it recorded that the owner is the receiver of the row.
+          // Record the owner only if it is the row's receiver. A later plan then keeps an owner that others chose.
           const missing = hasOtherOwner(row, nft, { sendersOwn: false }) ? [{ want: 'transfer' as const }] : []
           page.push(nowOf(nft, Buffer.from(rowTexts(row).kept), missing))
           if (page.length === PAGE) {
@@ -176,7 +176,7 @@ export async function withRevealPlan<Result>(
     if (plan.withoutNft === plan.rows) plan.renamed = await store.read((sql) => notesOfRenamed(sql, options))
     labels.refuseUnlessAdopted(options.adopt === true)
     if (moved.length > 0) throw otherRows(options.manifestPath, moved)
-    // If no row has an NFT, the manifest was more likely renamed.
+    // If no row has an NFT, the manifest was probably renamed instead.
     if (missing.length < plan.rows) {
       const { provenance, rule } = rows.commitment
       if (rule !== null) {
@@ -185,7 +185,8 @@ export async function withRevealPlan<Result>(
           slotOf: (metadata) => slotIn(metadata, commitment),
         })
       } else {
-        // Another run may have minted rows of a drop that isn't shuffled, so this doesn't refuse the reveal.
+        // Another run may have minted rows of a drop that isn't shuffled, so other IDs are no reason to refuse the
+        // reveal.
         const others = await mintedSlots(source, options, missing, { provenance, slotOf: rowOf })
         for (const { slot } of others) commitment.otherIds.add(slot)
         if (others.length > 0) for await (const _ of counted());
@@ -240,14 +241,14 @@ type RowState =
 interface Committed {
   rows: ReadCommitment
   drawn: DrawnRows | null
-  /** The slot for which each row was drawn, both from 1; empty if no rows are drawn. */
+  /** The slot for which each row was drawn, both counted from 1. Empty if no rows are drawn. */
   slotOfRow: ReadonlyMap<number, number>
   rowOf: Awaited<ReturnType<typeof rowsByMetadata>>
   /** The numbers of the rows without an NFT that were minted with another ID. */
   otherIds: Set<number>
 }
 
-/** The reason of a row that was minted although no NFT has its ID. */
+/** The reason shown for a row that was minted although no NFT has its ID. */
 const OTHER_ID = 'it was minted with another ID or by a run with another name: if you changed its ID, restore it'
 
 function stateOf({ candidate, nft }: Found, committed: Committed): RowState {
@@ -267,7 +268,7 @@ function stateOf({ candidate, nft }: Found, committed: Committed): RowState {
     if (slot !== null && slot !== candidate.row.position + 1) return { kind: 'moved', row: String(slot) }
     const isOurs = nft.revision_reference_id?.startsWith(updatesPrefix(candidate.reference)) === true
     if (!isOurs) return { kind: 'left', reason: 'its metadata was changed elsewhere' }
-    // Earlier versions of `gdn apply` removed the salt, and a reveal restores it.
+    // If an earlier version of `gdn apply` removed the salt, the reveal restores it.
     if (!isShown(metadata, candidate.row.row.metadata)) {
       return { kind: 'left', reason: 'gdn apply changed its metadata, and can restore it' }
     }

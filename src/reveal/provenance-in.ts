@@ -3,7 +3,7 @@ import { ipfsUrlOf } from '../files/local-content.ts'
 import { PROVENANCE, PROVENANCE_ROW, saltIn } from '../manifest/reveal-keys.ts'
 import { leavesIn, saltOf } from './leaves.ts'
 
-/** Returns the SHA-256 in hex of a file from its ipfs URL. Returns null unless the file is a single block. */
+/** Returns the SHA-256 of a file, in hex, from its ipfs URL; null if the file isn't a single block. */
 export function sha256InUrl(url: string): string | null {
   const cid = /^ipfs:\/\/([^/]+)$/i.exec(url)?.[1] ?? ''
   try {
@@ -23,8 +23,9 @@ export function leavesUrlIn(metadata: unknown): string | undefined {
 }
 
 /**
- * Returns a function that recognizes the NFTs that any run minted for a commitment. It returns the number of an NFT's
- * row, from 1, or null for other NFTs. A revealed NFT is recognized by its salt, even if it was edited afterwards.
+ * Returns a function that recognizes the NFTs of a commitment, whichever run minted them. The function returns the
+ * number of an NFT's row, from 1, or null for other NFTs. A revealed NFT is recognized by its salt, even if it was
+ * edited afterwards.
  */
 export async function rowsByMetadata({
   leaves,

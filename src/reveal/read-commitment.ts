@@ -14,21 +14,21 @@ export type Content = Pick<ManifestRow, 'metadata' | 'localFiles'>
 /** A manifest with the commitment to its rows. */
 export interface ReadCommitment {
   commitment: Commitment
-  /** The hashes of all rows by which hidden rows are recognized, concatenated. */
+  /** The concatenated hashes of all rows. They are used to recognize hidden rows. */
   unordered: Buffer
   /** The line of each row. */
   lines: number[]
   /** Returns the hash of a row's content. Reads each file once. */
   contentOf(row: Content): Promise<Buffer>
-  /** Returns the SHA-256 in hex of a local file of the manifest, as it was when it was read. */
+  /** Returns the SHA-256, in hex, that a local file of the manifest had when it was read. */
   hashOf(path: string): Promise<string>
 }
 
 /**
- * Reads all rows, hashes their files, and returns the commitment to them. Memory grows by 72 bytes per row.
+ * Reads all rows, hashes their files, and returns the commitment to them. Memory use grows by 72 bytes per row.
  *
  * @param rule null if the rows aren't shuffled
- * @returns null if the manifest has problems, or an `uncommittable` row
+ * @returns null if the manifest has problems or contains an `uncommittable` row
  */
 export async function readCommitment(
   items: AsyncIterable<ManifestItem>,
@@ -52,15 +52,18 @@ export async function readCommitment(
 type Commitments = readonly Pick<ProvenanceRecord, 'provenance' | 'shuffle_margin'>[]
 
 /**
- * Returns the rows of a manifest with the first commitment that the collection has to them, which may have the rule of
- * a shuffle. Returns null if it has none.
+ * Returns the rows of a manifest with the collection's first commitment to them, which may have a shuffle rule. Returns
+ * null if the collection has no commitment to the rows.
  */
 export function asCommitted(rows: ReadCommitment, commitments: Commitments): ReadCommitment | null {
   const commitment = committedTo(rows.commitment, commitments)
   return commitment === null ? null : { ...rows, commitment }
 }
 
-/** Returns the first commitment of a collection to rows, which may have another rule than `rows`; null if none. */
+/**
+ * Returns a collection's first commitment to rows; null if there is none. Its shuffle rule may differ from that of
+ * `rows`.
+ */
 export function committedTo(rows: Commitment, commitments: Commitments): Commitment | null {
   const byMargin = new Map<number | null, Commitment>()
   for (const { provenance, shuffle_margin: marginSeconds = null } of commitments) {
@@ -74,7 +77,7 @@ export function committedTo(rows: Commitment, commitments: Commitments): Commitm
 }
 
 interface ContentHashes extends Pick<ReadCommitment, 'contentOf' | 'hashOf'> {
-  /** Returns the hash of a row's content that is equal for rows which look alike. */
+  /** Returns a hash of a row's content that is equal for rows that look alike. */
   unorderedOf(row: Content): Promise<Buffer>
 }
 
@@ -98,7 +101,7 @@ export function contentHashes(): ContentHashes {
 
 const OWN_KEYS = [PROVENANCE, PROVENANCE_ROW, PROVENANCE_SALT, PROVENANCE_SIGNATURE]
 
-/** Returns why a row can't be committed to or revealed, or null. */
+/** Returns why a row can't be committed to or revealed; null if it can. */
 export function uncommittable({ metadata, localFiles }: ManifestRow, isShuffled = false): RowProblem | null {
   const extras = extraKeys(metadata)
   const files = metadata.file_fields.map(({ key }) => key)
@@ -112,7 +115,7 @@ export function uncommittable({ metadata, localFiles }: ManifestRow, isShuffled 
   }
   for (const key of ['title', 'description', ...extras]) {
     const value = metadata[key]
-    // A metadata file doesn't show which of its values are files, so text must not look like a file.
+    // A metadata file doesn't show which of its values are files, so text must not look like the URL of a file.
     if (typeof value === 'string' && isIpfsUrl(value)) {
       return { key, message: 'begins like the URL of a file', hint: 'Use a local file, or another text.' }
     }

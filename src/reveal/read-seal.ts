@@ -8,10 +8,10 @@ type Chain = Pick<ChainReader, 'call' | 'request' | 'origin'>
 
 /** The commitment that ended the mint of a shuffled drop. */
 export interface Seal {
-  /** The ID of the token that was next. It and later tokens don't belong to the drop. */
+  /** The ID of the first token after the seal. This token and later ones don't belong to the drop. */
   firstTokenId: bigint
   block: number
-  /** The block's Unix time in seconds. The node and the validators of the chain are trusted with it. */
+  /** The block's Unix time in seconds. The node and the chain's validators are trusted to report it correctly. */
   time: number
   isFinal: boolean
   /** Whether the node simulates a chain, so that its operator chooses the times of blocks. */
@@ -21,7 +21,7 @@ export interface Seal {
 /**
  * Reads the seal of a shuffled drop from the chain; null if the drop isn't sealed.
  *
- * @param expected the block that probably has the seal. Many nodes search events only in a few blocks
+ * @param expected the block that probably contains the seal. Many nodes search for events only in a few blocks
  * @throws Unreadable
  */
 export async function readSeal(
@@ -40,11 +40,11 @@ export async function readSeal(
     const number = logged?.number ?? (await searchBlock(chain, contract, seal))
     const block = await blockAt(chain, number)
     if (block === null) throw new Unreadable(`${chain.origin} does not have block ${number}, which sealed the drop`)
-    // A reorg, or nodes behind a load balancer.
+    // The cause is a reorg, or several nodes behind a load balancer.
     if (logged !== null && logged.hash !== block.hash) {
       throw new Unreadable(`${chain.origin} returned two blocks ${number}, so the seal of the drop may move`)
     }
-    // A network without a notion of finality doesn't know the tag.
+    // A network without finality doesn't support the tag.
     const final = isSimulated ? null : await blockAt(chain, 'finalized')
     const isFinal = final === null || number <= final.number
     return { firstTokenId, block: number, time: Math.floor(block.time / 1000), isFinal, isSimulated }
@@ -52,7 +52,8 @@ export async function readSeal(
 }
 
 /**
- * Returns the block of the event; null if the node doesn't return it, as many limit the number of blocks.
+ * Returns the block of the seal's event; null if the node doesn't return the event. Many nodes limit the number of
+ * blocks that they search.
  *
  * @param only the block to search. Default: all blocks
  */
@@ -78,7 +79,7 @@ async function loggedBlock(
 
 const hexOf = (block: number): string => `0x${block.toString(16)}`
 
-/** Finds the first block in which the seal is committed. This needs a node with old states. */
+/** Finds the first block in which the seal is committed. Requires a node that has old states. */
 async function searchBlock(chain: Chain, contract: string, seal: string): Promise<number> {
   const newest: Block | null = await blockAt(chain, 'latest')
   if (newest === null) throw new Unreadable(`${chain.origin} returns no block`)

@@ -19,7 +19,7 @@ export interface Found {
   nft: NftRecord | undefined
 }
 
-/** The rows of a manifest and the collection in which their NFTs are. */
+/** The rows of a manifest and the collection that contains their NFTs. */
 export interface OpenRows {
   store: StoredRun
   source: NftSource
@@ -33,7 +33,7 @@ const PAGE = 1_000
 
 /**
  * Reads the rows of a manifest, and calls `use` with them. Finds an NFT by its reference ID, or else by the run in the
- * state. Its requests change nothing.
+ * state. Sends no request that changes anything.
  */
 export async function withOpenRows<Result>(
   options: BatchOptions,
@@ -101,7 +101,7 @@ export async function countUnrevealed(
       if (nft !== undefined) ids.add(nft.nft_gdn_id)
       const metadata = nft === undefined || hasFailed(nft.status) ? undefined : nft.request_metadata
       if (Object.hasOwn(Object(metadata), PROVENANCE_ROW)) mints.hidden++
-      // A row with a salt is a copy of a revealed NFT, and was minted with that salt.
+      // A row that has a salt itself is a copy of a revealed NFT, and was minted with that salt.
       else if (saltIn(metadata) !== undefined && saltIn(candidate.row.row.metadata) === undefined) mints.revealed++
       else mints.others++
     }

@@ -2,38 +2,42 @@ import { PROVENANCE_SALT, PROVENANCE_SIGNATURE, proofIn } from '../manifest/reve
 import { leafOf, saltOf } from './leaves.ts'
 import { type DrawnRows, drawnRows } from './shuffle/drawn-rows.ts'
 
-/** The NFT of a row of a manifest, and the salt in its metadata. */
+/** A manifest row whose NFT is revealed, with the salt in the NFT's metadata. */
 export interface ShownRow {
   /** The position of the row in the manifest, from 0. */
   position: number
   line: number
-  /** In hex. */
+  /** The salt in hex. */
   salt: string
 }
 
-/** Returns the signature and the salt in the metadata of an NFT of a shuffled drop; null if it has no signature. */
+/** Returns the signature and the salt in the metadata of a shuffled drop's NFT; null if there is no signature. */
 export function shownProof(metadata: unknown): { signature: string; salt: string | null } | null {
   const { [PROVENANCE_SALT]: salt, [PROVENANCE_SIGNATURE]: signature } = proofIn(metadata) ?? {}
   if (typeof signature !== 'string' || !/^[0-9a-f]{96}$/.test(signature)) return null
   return { signature, salt: typeof salt === 'string' && /^[0-9a-f]{64}$/.test(salt) ? salt : null }
 }
 
-/** A row whose NFT has another slot than the row's position. */
+/** A row whose NFT was minted for a slot other than the row's position. */
 export interface MovedRow {
   line: number
-  /** The number of the row that the NFT was minted as. */
+  /** The slot that the NFT was minted for, from 1. */
   slot: number
 }
 
-/** Determines which row has a salt: the seed, or else the leaves with the content hashes of the manifest's rows. */
+/**
+ * The data that determines which row a salt belongs to: the seed, or else the leaves and the content hashes of the
+ * manifest's rows.
+ */
 export type Salts = { seed: Buffer } | { leaves: readonly string[]; contents: readonly Buffer[] }
 
-/** Number of rows without a known salt that are compared with all contents. */
+/** Maximum number of salts that are compared with the contents of all rows. */
 const MAX_SEARCHED = 1_000
 
 /**
- * Returns the rows of a shuffled drop that are no longer at their positions, which determine what each NFT shows. The
- * salt of a revealed NFT belongs to the row that was drawn for its slot, so it determines the slot.
+ * Returns the rows of a shuffled drop that are no longer at their original positions. The positions determine what each
+ * NFT shows. The salt of a revealed NFT belongs to the row that was drawn for its slot, so the salt identifies the
+ * slot.
  */
 export function movedRows(drawn: Pick<DrawnRows, 'rows'>, salts: Salts, shown: readonly ShownRow[]): MovedRow[] {
   const slotOf = new Map(Array.from(drawn.rows, (row, at) => [row, at + 1]))
@@ -79,14 +83,14 @@ function byLeaves({ leaves, contents }: Exclude<Salts, { seed: Buffer }>) {
   }
 }
 
-/** Returns whether a salt in the metadata of an NFT belongs to a drop with these leaves and contents. */
+/** Returns whether a salt in an NFT's metadata belongs to the drop with these leaves and content hashes. */
 export function isSaltOf(leaves: readonly string[], contents: readonly Buffer[], salt: string): boolean {
   const all = new Set(leaves)
   const bytes = Buffer.from(salt, 'hex')
   return contents.some((content) => all.has(leafOf(bytes, content)))
 }
 
-/** The revealed NFT of a slot, and the proof in its metadata. */
+/** The slot of a revealed NFT, and the proof in the NFT's metadata. */
 interface ShownSlot {
   /** The position of the slot, from 0. */
   position: number
@@ -98,13 +102,14 @@ interface ShownSlot {
 interface KnownDrop {
   provenance: string
   slots: number
-  /** Returns the salt of a row, from 1. */
+  /** Returns the salt of a row. Rows are numbered from 1. */
   saltOf(row: number): Buffer
 }
 
 /**
- * Returns the rows that the signature of a revealed NFT draws; null if there is none. A signature counts only in the
- * metadata of an NFT that has the salt of the row which it draws, because the owner could write any signature.
+ * Returns the rows that a signature in the metadata of a revealed NFT draws; null if no signature is valid. The owner
+ * could write any signature, so a signature counts only if the NFT also has the salt of the row that the signature
+ * draws for it.
  */
 export function drawnBy(shown: readonly ShownSlot[], { provenance, slots, saltOf }: KnownDrop): DrawnRows | null {
   const draws = new Map<string, DrawnRows>()

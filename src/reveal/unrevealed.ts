@@ -63,7 +63,7 @@ export async function readPlaceholder(items: AsyncIterable<ManifestItem>, file: 
 export const leavesPath = (stateDir: string, provenance: string): string =>
   join(provenanceFolder(stateDir), `${provenance}.txt`)
 
-/** Returns the path where the content hashes of a commitment's rows are stored, which recognize the hidden rows. */
+/** Returns the path of the content hashes of a commitment's rows. They are used to recognize hidden rows. */
 export const contentsPath = (stateDir: string, provenance: string): string =>
   join(provenanceFolder(stateDir), `${provenance}.contents`)
 
@@ -83,7 +83,7 @@ export async function keepLeaves(stateDir: string, { commitment, unordered }: Re
 
 /**
  * Yields the rows as they are minted, with the metadata of the placeholder, the leaves file and the row number. Row
- * keys are derived from the original rows, so that a row is minted once, unrevealed or not.
+ * keys are derived from the original rows, so each row is minted only once, whether unrevealed or not.
  *
  * @throws GdnError `refused` if the manifest has been edited since the commitment was read
  */
@@ -129,7 +129,7 @@ export const editedWhileRead = (what: string) =>
 /** The commitment that the run of an unrevealed drop stores to detect edits of the manifest. */
 export interface KeptCommitment {
   provenance: string
-  /** The seed in hex. It is needed to determine which rows differ. */
+  /** The seed in hex. It is used to determine which rows differ. */
   seed: string
   /** Null if the rows aren't shuffled. */
   shuffle: ShuffleRule | null
@@ -217,9 +217,9 @@ export async function editsOf(
 }
 
 /**
- * Returns the function that recognizes the NFTs of an unrevealed run's commitment. Returns undefined for other runs.
+ * Returns a function that recognizes the NFTs of an unrevealed run's commitment. Returns undefined for other runs.
  *
- * @throws GdnError `file_error` if the leaves file can't be read. The run can't mint without it either
+ * @throws GdnError `file_error` if the leaves file can't be read. Without this file, the run can't mint either
  */
 export async function committedRowOf(run: Run): Promise<BatchOptions['committedRow']> {
   const commitment = commitmentOf(run)
@@ -232,8 +232,8 @@ export async function committedRowOf(run: Run): Promise<BatchOptions['committedR
 }
 
 /**
- * Returns a function that tells whether a row is the one that a run has committed to as its row `n`, or that was drawn
- * for its slot `n`. Returns null if the leaves file can't be read.
+ * Returns a function that checks whether a row is row `n` of a run's commitment, or the row that was drawn for slot
+ * `n`. Returns null if the leaves file can't be read.
  */
 export async function committedRows(
   stateDir: string,

@@ -39,8 +39,8 @@ export interface Provenance {
 }
 
 /**
- * `none`: the token has no commitment, for example if it was minted revealed. `differs`: the revealed metadata isn't
- * what was committed to. `unknown`: the chain or the storage can't be read.
+ * `none`: the token has no commitment, for example because it was minted revealed. `differs`: the revealed metadata
+ * differs from the commitment. `unknown`: the chain or the storage can't be read.
  */
 export type ProvenanceCheck =
   | { kind: 'none' }
@@ -49,7 +49,7 @@ export type ProvenanceCheck =
   | { kind: 'unknown'; reason: string }
 
 /**
- * Proves from chain and storage alone that the metadata of a token is what its collection was committed to before the
+ * Proves, from the chain and the storage alone, that the collection was committed to a token's metadata before the
  * token was minted. The minted metadata contains the row number and the URL of the leaves file. The hash of the leaves
  * file is on chain, and the row's leaf must match the metadata.
  */
@@ -136,8 +136,8 @@ function ruleOf(leaves: Uint8Array): ShuffleRule | null {
 }
 
 /**
- * Returns whether a token was updated, from the result of `metadataState`. Null for a version 1 collection, which has
- * no commitments.
+ * Returns whether a token was updated, based on the result of `metadataState`. Returns null for a version 1 collection,
+ * which has no commitments.
  */
 const wasUpdated = (state: string | null): boolean | null =>
   state !== null && /^0x[0-9a-f]{192}$/i.test(state) ? BigInt(state.slice(0, 66)) > 0n : null

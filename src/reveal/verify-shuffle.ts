@@ -19,9 +19,12 @@ export interface ShuffleProof {
   /** The row that was drawn; null if the token isn't revealed. */
   row: number | null
   marginSeconds: number
-  /** The hash whose commitment seals the drop. */
+  /** The hash that seals the drop once it is committed. */
   seal: string
-  /** Null if the drop isn't sealed, so that its round isn't determined. Times are Unix times in seconds. */
+  /**
+   * The block of the seal and the round that it determines. Null if the drop isn't sealed. Times are Unix times in
+   * seconds.
+   */
   sealed: { block: number; time: number; round: number; roundTime: number } | null
   /** Whether the user specified the beacon. */
   isNamed: boolean
@@ -42,7 +45,7 @@ interface Drop {
 }
 
 /**
- * Proves that a token has its slot, and determines the row that the round drew for it.
+ * Proves that a slot belongs to a token, and determines the row that the round drew for the token.
  *
  * @param revealed the metadata of the token; null if it wasn't updated since its mint
  */
@@ -109,7 +112,7 @@ const PAGE = 1_000n
 /** Number of metadata files that are read at the same time. */
 const AT_ONCE = 32
 
-/** Yields the URLs of the metadata that earlier tokens of a drop were minted with, a few at a time. */
+/** Yields the metadata URLs with which earlier tokens of a drop were minted, a few at a time. */
 async function* earlierUris(chain: ProofSources['chain'], to: string, first: bigint, id: bigint) {
   for (let next = first; next < id; next += PAGE) {
     const ids = Array.from({ length: Number(id - next < PAGE ? id - next : PAGE) }, (_, at) => next + BigInt(at))
@@ -117,7 +120,9 @@ async function* earlierUris(chain: ProofSources['chain'], to: string, first: big
   }
 }
 
-/** Rejects a token if an earlier token of the drop has the same slot. Such a token could choose between two rows. */
+/**
+ * Rejects a token if an earlier token of the drop has the same slot. Otherwise, someone could choose between two rows.
+ */
 async function refuseTakenSlot(
   { chain, storage }: ProofSources,
   { to, first, hash, leavesUrl }: Drop,
@@ -133,7 +138,7 @@ async function refuseTakenSlot(
       const minted = isObject(stored.value) ? stored.value : {}
       const { [PROVENANCE]: url } = minted
       if (rowIn(minted) !== slot || typeof url !== 'string') continue
-      // The same leaves file has other URLs, too.
+      // The same leaves file can have several URLs.
       const isSame = isOfDrop.get(url) ?? provenanceOf(await readBytes(storage, url)) === hash
       isOfDrop.set(url, isSame)
       if (isSame)

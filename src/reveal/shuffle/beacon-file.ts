@@ -4,9 +4,9 @@ import { type BeaconChain, isPublicKey, publicKeyOf, signRound, verifyBeacon } f
 import { GdnError, type Place } from '../../core/errors.ts'
 import { parseStrictJson } from '../../core/strict-json.ts'
 
-/** The text of a file with a beacon for tests and rehearsals. */
+/** A file with a beacon for tests and rehearsals. */
 export interface BeaconFile {
-  /** The path in messages. */
+  /** The path that messages show. */
   name: string
   text: string
 }
@@ -19,9 +19,9 @@ const hex = (bytes: number) =>
 
 const whole = z.int({ error: 'must be a whole number' }).min(1, { error: 'must be at least 1' })
 
-/** The end of the year 9999, so that the time of each round is a date. */
+/** The end of the year 9999, so that the time of each round is a valid date. */
 const MAX_TIME = 253_402_300_799
-/** About a year. */
+/** One year, in seconds. */
 const MAX_PERIOD = 31_536_000
 const upTo = (max: number) => whole.max(max, { error: `must be at most ${max}` })
 
@@ -37,7 +37,8 @@ const schema = z.strictObject(
 )
 
 /**
- * Returns the beacon of a file. With a secret key, it signs any round, so that tests need not wait for a round.
+ * Returns the beacon of a file. If the file has a secret key, the beacon signs any round, so tests don't need to wait
+ * for a round.
  *
  * @throws GdnError `invalid_input`
  */

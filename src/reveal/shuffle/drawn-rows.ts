@@ -4,7 +4,7 @@ import { isObject } from '../../core/json.ts'
 import type { ManifestItem } from '../../manifest/read.ts'
 import { rowsOfSlots, shuffleSeed } from './permutation.ts'
 
-/** A draw, from which the rows follow. */
+/** A draw, which determines the row of each slot. */
 export interface Draw {
   /** The provenance hash of the drop. */
   provenance: string
@@ -16,7 +16,7 @@ export interface Draw {
 
 /** The rows that a round has drawn for the slots of a drop. */
 export interface DrawnRows extends Draw {
-  /** The row of each slot, both from 1: the row of slot `s` is at index `s - 1`. */
+  /** The row of each slot: the row of slot `s` is at index `s - 1`. Slots and rows are numbered from 1. */
   rows: Uint32Array
 }
 
@@ -35,8 +35,8 @@ export const keptDraw = ({ draw }: Readonly<Record<string, unknown>>): DrawnRows
 export const drawOf = ({ provenance, slots, signature }: DrawnRows): Draw => ({ provenance, slots, signature })
 
 /**
- * Yields the rows of a manifest with the metadata and the files that were drawn for them. Each keeps its receiver, its
- * ID and its key. Rows after those of the drop are unchanged. Reads all rows into memory.
+ * Yields the rows of a manifest with the metadata and the files that were drawn for them. Each row keeps its receiver,
+ * ID and key. Rows after those of the drop are unchanged. Reads all rows into memory.
  *
  * @throws GdnError `edited_rows` if the manifest has fewer rows than the drop
  */
@@ -48,7 +48,7 @@ export async function* withDrawnRows(
   for await (const item of items) all.push(item)
   const rows = all.flatMap((item) => ('row' in item ? [item.row] : []))
   if (rows.length < all.length) {
-    // Reading the rows reports their problems.
+    // The consumer of the rows reports their problems.
     yield* all
     return
   }

@@ -12,7 +12,7 @@ export const shuffleSeed = (provenance: `0x${string}`, randomness: Uint8Array): 
 /**
  * Returns the row of each slot: the row of slot `s` is at index `s - 1`. Slots and rows are numbered from 1.
  *
- * A Fisher–Yates shuffle from the last slot down. Its random words are the ChaCha20 key stream of the seed.
+ * Uses a Fisher–Yates shuffle from the last slot down. The random words are the ChaCha20 key stream of the seed.
  */
 export function rowsOfSlots(seed: Uint8Array, rows: number): Uint32Array {
   return new RandomWords(seed).shuffle(Uint32Array.from({ length: rows }, (_, at) => at + 1))

@@ -7,24 +7,24 @@ import { isObject, parseJson } from '../../core/json.ts'
 import { type BeaconFile, beaconInFile } from './beacon-file.ts'
 import { roundFor, timeOfRound } from './rule.ts'
 
-/** A source of rounds. It isn't trusted, because each round is signed. */
+/** A source of rounds. The source doesn't need to be trusted, because each round is signed. */
 export interface BeaconSource {
   chain: BeaconChain
-  /** Whether the user named the beacon with a file, so that it isn't drand's. */
+  /** Whether the user specified the beacon with a file, so that it isn't drand's beacon. */
   isNamed: boolean
   /**
-   * Returns a verified round. A named beacon with a secret key signs any round, also one of the future.
+   * Returns a verified round. A beacon file with a secret key signs any round, including future ones.
    *
    * @throws GdnError `pending` if the round isn't published yet
    */
   read(round: number, signal: AbortSignal): Promise<Beacon>
-  /** Whether it signs rounds before their times, so that nobody needs to wait for them. */
+  /** Whether the beacon signs rounds before their times, so that nobody needs to wait for a round. */
   isEarly: boolean
-  /** Returns why no relay has a recent round; null if a relay has one. Tries each relay once, all at the same time. */
+  /** Returns why no relay has a recent round; null if a relay has one. Tries all relays concurrently, each once. */
   unreachable(signal: AbortSignal): Promise<string | null>
 }
 
-/** A relay that returned no round, as in the details of the error of `read`. */
+/** A relay that returned no round. The details of the error of `read` contain such problems. */
 export interface RelayProblem {
   origin: string
   why: string
@@ -52,9 +52,9 @@ export const DRAND_URLS = [
 
 const TIMEOUT_MS = 10_000
 const MAX_BYTES = 16_384
-/** How long ago a recent round was published, so that each relay has it. */
+/** How long ago a recent round was published, in seconds. Each relay should have a round of this age. */
 const RECENT_S = 60
-/** A failed URL is replaced with the next one, so that one more attempt suffices. */
+/** Maximum number of attempts per relay. One retry is enough, because the next relay is tried after a failure. */
 const ATTEMPTS = 2
 
 /**
@@ -108,7 +108,7 @@ const early = (round: number, time: number) =>
   })
 
 interface Problem extends RelayProblem {
-  /** Whether the response was a round, but not the right one. */
+  /** Whether the relay returned something other than the requested round. */
   isFlawed: boolean
 }
 
