@@ -25,7 +25,7 @@ export type UnknownAttempt = Unknown & Failure
 
 /** How a sender interprets responses. */
 export interface ResponseReader<Response, Created> {
-  /** Returns the objects that a successful response proves to have been created, or why it proves nothing. */
+  /** Returns the objects that a successful response proves to have been created, or why the response proves nothing. */
   created(response: Response): Promise<{ created: Created } | Failure> | { created: Created } | Failure
   refusal(response: Response): Promise<Failure> | Failure
   /** Describes a response that proves nothing. */

@@ -4,5 +4,8 @@ export const DEFAULT_WAIT_MS = 5 * 60_000
 /** How long a server may be unreachable before sending stops, in milliseconds. */
 export const UNREACHABLE_MS = 120_000
 
-/** Maximum number of requests or uploads in flight. The pacer permits fewer requests, so only the pacer limits them. */
+/**
+ * Maximum number of requests or uploads in flight. The pacer permits fewer requests, so this limit takes effect only
+ * for uploads.
+ */
 export const IN_FLIGHT = 8

@@ -47,7 +47,7 @@ export class Journal {
     })
   }
 
-  /** Marks the operation as superseded, and commits the bytes of another one with the same content. */
+  /** Marks the operation as superseded, and commits the bytes of another operation with the same content. */
   async replace(run: ReturnType<typeof newRun>, name: OperationName, request: IntendedRequest): Promise<void> {
     const { state } = this.#deps
     const earlier = this.operation
@@ -83,8 +83,8 @@ export class Journal {
   }
 
   /**
-   * Records the end of an attempt. Ignores a failure, because the recorded state `sent` also means that a byte may have
-   * been sent.
+   * Records the end of an attempt. Ignores a failed write, because the recorded state `sent` already means that a byte
+   * may have been sent.
    */
   async #endAttempt(outcome: string, state: 'intended' | 'unknown', reason: string | null = null): Promise<void> {
     const { operation } = this
@@ -151,7 +151,9 @@ export class Journal {
     })
   }
 
-  /** Records the end of an operation. If that fails, only reports it, because the effect can't be undone. */
+  /**
+   * Records the end of an operation. If the write fails, only reports the error, because the effect can't be undone.
+   */
   async end(operation: AcceptedOperation, { state }: Ending): Promise<void> {
     const now = this.#deps.now()
     await this.#keep(() =>
@@ -164,13 +166,15 @@ export class Journal {
     )
   }
 
-  /** Releases the run. Removes it if no byte of its operation was sent. */
+  /** Releases the run, or removes it if no byte of its operation was sent. */
   async release(): Promise<void> {
     const remove = (sql: Sql) => deleteRun(sql, this.#run.runId)
     await this.#run.release(isUnsent(this.operation) ? remove : undefined).catch(() => undefined)
   }
 
-  /** Records something that has already happened. If that fails, reports it and lets the command continue. */
+  /**
+   * Records something that has already happened. If the write fails, reports the error and lets the command continue.
+   */
   async #keep(write: () => Promise<unknown>): Promise<void> {
     try {
       await write()

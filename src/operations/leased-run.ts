@@ -40,7 +40,7 @@ export class LeasedRun {
   constructor(state: State, lease: RunLease, beatMs: number = LOCK_TIMING.beatMs) {
     this.#state = state
     this.#lease = lease
-    // If heartbeats can't be written, other processes notice after a while that the run is lost.
+    // Ignore errors. If no heartbeat can be written, other processes eventually notice that this process lost the run.
     this.#beat = setInterval(() => {
       state.write((sql) => beat(sql, lease, Date.now())).catch(() => undefined)
     }, beatMs).unref()
@@ -109,8 +109,8 @@ export interface BusyRun {
 type ClaimedRow = { kind: 'taken'; lease: RunLease; operation: Operation; isNew: boolean }
 
 /**
- * Acquires an operation for this process: the one with the ID, or else the live operation with the name. Creates the
- * operation if it doesn't exist. If several processes try at the same time, one succeeds.
+ * Acquires an operation for this process: the operation with the ID or, without an ID, the live operation with the
+ * name. Creates the operation if it doesn't exist. If several processes try at the same time, only one succeeds.
  *
  * @throws GdnError `run_busy` while another process has acquired it; `usage` if the ID identifies another request
  */
@@ -133,11 +133,11 @@ export async function claimOperation(
 }
 
 /**
- * Calls `take` in a transaction until no other process has acquired a run that it needs. Releases runs whose processes
- * have ended.
+ * Calls `take`, each time in a transaction, until no other process has acquired a run that `take` needs. Releases runs
+ * whose processes have ended.
  *
- * @param take returns a run that a process holds, or else acquires or changes the runs
- * @param options.what the subject on which the other process works, for errors. Default: `this run`
+ * @param take returns a run that a process has acquired; otherwise, acquires or changes the runs
+ * @param options.what names the work of the other process in error messages. Default: `this run`
  * @throws GdnError `run_busy` while another process has acquired a run
  */
 export async function acquire<Taken extends { kind: 'taken' }>(
@@ -171,7 +171,7 @@ function take(sql: Sql, operation: Operation, mine: LockHolder): ClaimedRow | Bu
   return leasedByOther(sql, runId) ?? { kind: 'taken', lease: acquireFree(sql, runId, mine), operation, isNew: false }
 }
 
-/** Returns a run with the process that has acquired it. Returns null if no process has. */
+/** Returns a run with the process that has acquired it; null if the run is free. */
 export function leasedByOther(sql: Sql, runId: string): BusyRun | null {
   const { holder, ...by } = leaseOf(sql, runId)
   return holder === null ? null : { kind: 'busy', by: { ...by, holder }, runId }
@@ -212,14 +212,14 @@ async function waitForEnd(
     if (unreleased.has(nameOfLease({ runId, fence: by.fence }))) return
     throw activeHolderError(by.holder, what)
   }
-  // If a clock was set back, the process must not count as running indefinitely.
+  // Use the absolute difference. Otherwise, the process would count as running for too long after a clock was set back.
   const waitMs = status.patienceMs - Math.abs(Date.now() - by.beatAt)
   if (waitMs > 0) throw remoteHolderError(by.holder, waitMs, what)
   await sleep(timing.watchMs, signal)
   const later = await state
     .read((sql) => leaseOf(sql, runId), signal)
     .catch((error: unknown) => {
-      // The operation has meanwhile succeeded and was removed.
+      // In the meantime, the operation has succeeded and was removed.
       if (error instanceof GdnError && error.code === 'run_busy') return null
       throw error
     })

@@ -13,12 +13,12 @@ import type { OperateDeps, WantedRequest } from './types.ts'
 /** A request that is ready to be committed. */
 export type NewRequest = Omit<IntendedRequest, 'body'> & Pick<WantedRequest, 'reference'> & { request: object }
 
-/** Error codes of getnftgdnids for a collection that can't be listed, although minting in it may work. */
+/** Error codes of getnftgdnids for a collection that can't be listed. Minting in such a collection may still work. */
 const NOT_LISTED = new Set(['forbidden', 'refused', 'not_found', 'bad_answer'])
 
 /**
- * Builds the request of an operation. First checks whether a copied state may send it. Lists the collection if only
- * that can resolve an unknown outcome later.
+ * Builds the request of an operation. First checks whether a copied state may send the request. Lists the collection if
+ * only that list can resolve an unknown outcome later.
  */
 export async function newRequest(
   deps: OperateDeps,
@@ -76,7 +76,7 @@ export function requestBytes(
 
 /**
  * Adds the reference IDs of an operation to its request. A server that supports reference IDs creates one object for
- * each. If an operation has several NFTs, they are numbered from 1.
+ * each ID. If an operation has several NFTs, their IDs are numbered from 1.
  */
 function withReferences({ transactionsFrom }: Creation, id: string, request: object): object {
   const makesNfts = transactionsFrom === null && 'metadata' in request && Array.isArray(request.metadata)
@@ -87,7 +87,7 @@ function withReferences({ transactionsFrom }: Creation, id: string, request: obj
 
 /**
  * Rejects a mint if the state is a copy and the collection has NFTs with the same content that belong to no operation.
- * They may have been minted after the state was copied.
+ * These NFTs may have been minted after the state was copied.
  *
  * @throws GdnError `seems_minted`
  */
@@ -134,8 +134,7 @@ export function commandIdentity(content: unknown): string {
 }
 
 /**
- * Converts the addresses of the request itself to lower case. Text in its metadata that looks like an address is
- * unchanged.
+ * Converts the request's own addresses to lower case. Doesn't change text in the metadata that looks like an address.
  */
 function lowerAddresses(content: unknown): unknown {
   if (content === null || typeof content !== 'object' || Array.isArray(content)) return content

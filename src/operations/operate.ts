@@ -31,8 +31,8 @@ import type { AcceptedOperation, Ending, OperateDeps, SentOperation, WantedReque
 import { isoSeconds, unknownOperation } from './unknown-outcome.ts'
 
 /**
- * Sends a request at most once, as a run with one operation. The bytes of the request are committed before any of them
- * is sent. If the same command runs again, it resumes an accepted operation. It also resolves an operation with an
+ * Sends a request at most once, as a run with one operation. The bytes of the request are committed before the first
+ * byte is sent. If the same command runs again, it resumes an accepted operation. It also resolves an operation with an
  * unknown outcome, or reports it as `unknown_outcome`. A request that may have had an effect is repeated only if the
  * server ensures that it takes effect once. With `again`, another operation is sent.
  *
@@ -115,11 +115,11 @@ class CommandSender {
     this.#journal = journal
   }
 
-  /** Returns the accepted operation. Sends its request unless the server accepted it earlier. */
+  /** Returns the accepted operation. Sends its request unless the server accepted the operation earlier. */
   async accepted(isNew: boolean): Promise<AcceptedOperation> {
     const { onStart, onEvent } = this.#deps
     const earlier = this.#journal.operation
-    // The process that had acquired the operation ended before it sent a byte.
+    // An earlier operation is unsent if the process that acquired it ended before it sent a byte.
     if (isNew || isUnsent(earlier)) {
       const request = await this.#newRequest(earlier.id)
       onStart?.(earlier.id)
@@ -166,8 +166,8 @@ class CommandSender {
   }
 
   /**
-   * Whether the server has forgotten an accepted operation. Only a server that honors Idempotency-Key lists accepted
-   * objects at once. The lists of other servers lag, so they prove nothing.
+   * Returns whether the server has forgotten an accepted operation. Only a server that honors Idempotency-Key lists
+   * accepted objects at once. The lists of other servers lag, so they prove nothing.
    */
   async #isForgotten({ accepted }: AcceptedOperation): Promise<boolean> {
     const { client, signal } = this.#deps
@@ -184,7 +184,7 @@ class CommandSender {
   }
 
   /**
-   * Returns the limit of the run that pays for an operation; null if no run does.
+   * Returns the limit of the run that pays for an operation; null if no run pays for it.
    *
    * @throws the errors of the command's `permit`
    */
@@ -219,7 +219,7 @@ class CommandSender {
     await onEvent({ type: 'in_doubt', operation: earlier })
     if (earlier.state === 'sent') await this.#journal.endedEarly()
     const operation = asSent(this.#journal.operation)
-    // Repeat nothing after a restore, because the backend may have minted and then lost the record of the key or
+    // After a restore, don't repeat the request. The backend may have minted and then lost the record of the key or
     // reference ID.
     if (!restored && (await isRepeatable(client, operation.request, { signal, refresh: false })) !== false) {
       return (await this.#acceptedUnlessPermitted(operation)) ?? (await this.#send(operation.reason ?? ENDED_EARLY))
@@ -311,8 +311,9 @@ class CommandSender {
   }
 
   /**
-   * Rejects a response with NFTs of another operation, because it doesn't prove that this one was accepted. A server
-   * without an ID and reference IDs isn't checked, because it may have been emptied and may assign the same IDs again.
+   * Rejects a response with NFTs of another operation, because the response doesn't prove that this operation was
+   * accepted. Skips this check for a server without an ID and reference IDs, because the server may have been emptied
+   * and may assign the same IDs again.
    */
   async #refuseGiven(operation: SentOperation, { nfts }: Pick<AcceptedObjects, 'nfts'>): Promise<void> {
     const isNamed = referencesOf(operation.request.body).length > 0

@@ -5,7 +5,7 @@ import { acquire, leasedByOther } from './leased-run.ts'
 /**
  * Removes the record of a single command.
  *
- * @throws GdnError `run_busy` while a process works on it
+ * @throws GdnError `run_busy` while a process works on the command
  */
 export async function removeCommand(stateDir: string, runId: string): Promise<void> {
   await withState(stateDir, async (state) => {

@@ -5,12 +5,11 @@ import { referencesOf } from './reconcile/by-reference.ts'
 type SentBytes = Pick<OperationRequest, 'body' | 'honorsKey'>
 
 /**
- * Returns whether a request takes effect once, however often its bytes are sent. Null if the server doesn't respond. A
- * key counts only if the server honored keys before the first attempt. A server that began to support keys later has no
- * record of this one.
+ * Returns whether a request takes effect only once, no matter how often its bytes are sent. Returns null if the server
+ * doesn't respond. An idempotency key counts only if the server honored keys before the first attempt. A server that
+ * began to support keys later has no record of this key.
  *
- * @param options `refresh` must be true before a repetition, because another version of the server may be running by
- *   then
+ * @param options `refresh` must be true before a repetition, because the server may run another version by then
  */
 export async function isRepeatable(
   client: Pick<ApiClient, 'learnIdempotency' | 'supports'>,
@@ -24,7 +23,7 @@ export async function isRepeatable(
 }
 
 /**
- * Returns whether a server may ensure that a repetition takes effect once: by reference IDs, or by a key that it
+ * Returns whether a server may ensure that a repetition takes effect once, by reference IDs or by a key that it
  * honored.
  */
 export const hasMeans = (request: SentBytes): boolean => request.honorsKey === true || hasReferences(request)

@@ -21,21 +21,21 @@ export interface Retries {
 const MINUTE = 60_000
 
 /**
- * Retries of a command for whose end the user is waiting. It retries only attempts with the cause `rate_limited`, for
- * at most a minute.
+ * The retries of a command while the user waits for it. Only attempts with the cause `rate_limited` are retried, for at
+ * most a minute.
  */
 export const COMMAND: Retries = { forMs: { rate_limited: MINUTE }, most: 6, backoff: RETRIES }
 
 /**
- * Retries of a command whose outcome is unknown. Only a success resolves it, so attempts without a response are also
- * retried.
+ * The retries of a command whose outcome is unknown. Only a success resolves the outcome, so attempts without a
+ * response are also retried.
  */
 export const COMMAND_IN_DOUBT: Retries = {
   ...COMMAND,
   forMs: { rate_limited: MINUTE, not_sent: MINUTE, unknown: MINUTE },
 }
 
-/** Returns the retries of a drop. It runs unattended, so the operator of the server gets time to act. */
+/** Returns the retries of a drop. A drop runs unattended, so its retries give the server's operator time to act. */
 export const dropRetries = (unreachableMs: number = UNREACHABLE_MS): Retries => ({
   forMs: {
     not_sent: unreachableMs,
@@ -55,9 +55,9 @@ export const MAX_IN_DOUBT = 100
 export const changeRetries = (isPending: boolean, timeoutMs: number): Retries => ({
   forMs: {
     not_sent: UNREACHABLE_MS,
-    // As in a drop, the operator of the server gets time to fund the signer.
+    // As in a drop, the retries give the server's operator time to fund the signer.
     not_ready: timeoutMs,
-    // Pending changes may free part of their run's limit when they complete. No other event does.
+    // Only pending changes can free part of their run's limit, when they complete.
     max_cost: isPending ? timeoutMs : -1,
   },
   backoff: RETRIES,
@@ -104,7 +104,7 @@ export function errorOfNoEffect(attempt: FailedAttempt, limit: RunLimit | null |
   })
 }
 
-/** Hint without a command, because the errors of a run name the command that resumes it. */
+/** A hint without a command, because a run's errors name the command that resumes the run. */
 const WAIT = 'Wait until the server accepts requests again.'
 
 const HINTS: Partial<Record<NoEffect['cause'], string>> = {

@@ -1,6 +1,6 @@
 import type { Backend } from '../client/backend.ts'
 
-/** Returns the origin of runs on a backend on this machine. */
+/** Returns the origin of runs that use a backend on this machine. */
 export const originOfBackend = (id: string): string => `backend:${id}`
 
 /**

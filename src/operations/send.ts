@@ -27,8 +27,8 @@ interface Sending {
   /** Whether an earlier attempt sent the key and may have had an effect, although `doubt` is null. */
   wasKeySent?: boolean
   /**
-   * Called before each attempt and with its outcome. An error ends the attempts. Absent for a request that needs no
-   * record because the server creates its object once.
+   * Called before each attempt and with its outcome. If a function throws, the attempts end. Absent for a request that
+   * needs no record because the server creates its object once.
    */
   record?: Pick<Journal, 'sending' | 'noEffect' | 'unknown'>
   /** Called before each wait after a temporary refusal. */
@@ -36,9 +36,9 @@ interface Sending {
 }
 
 /**
- * Sends a request so that it takes effect at most once. Retries while every attempt certainly had no effect. Once the
- * outcome of an attempt is unknown, only a success resolves it: the same bytes are sent again under the same key, if
- * the server creates once per key.
+ * Sends a request so that it takes effect at most once. Retries as long as all attempts certainly had no effect. Once
+ * the outcome of an attempt is unknown, only a success resolves it. The same bytes are then sent again with the same
+ * key, if the server ensures that they take effect once.
  *
  * @throws GdnError `idempotency_key_reused` if the key identifies another request, and no attempt had an effect
  */
@@ -87,7 +87,7 @@ const keyReused = (key: string, cause: unknown): GdnError =>
     cause,
   })
 
-/** Repeats a request with an unknown outcome while a repetition may resolve it. */
+/** Repeats a request with an unknown outcome as long as a repetition may resolve the outcome. */
 async function repeatUntilResolved(
   { client, clock, signal, request }: Sending,
   doubt: UnknownAttempt,
@@ -101,11 +101,11 @@ async function repeatUntilResolved(
   const mayWait = (attempts: number, ms = 0) => mayRetry(COMMAND_IN_DOUBT, last, attempts, failing() + ms)
   try {
     for (let attempt = first; mayWait(attempt); attempt++) {
-      // A server of another version may have replaced this one.
+      // In the meantime, a server of another version may have replaced this server.
       const mayRepeat = await isRepeatable(client, request, { signal, refresh: true })
       if (mayRepeat === false) break
       const pause = waitBefore(COMMAND_IN_DOUBT, last, attempt, clock.random)
-      // Don't wait for hours, even if the server requests it. The next call with this key continues.
+      // Don't wait for hours, even if the server requests it. The next call with this key continues the attempts.
       if (!mayWait(attempt, pause)) break
       await clock.sleep(pause, signal)
       last = UNKNOWN

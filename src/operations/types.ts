@@ -25,10 +25,13 @@ export interface WantedRequest {
   /** Whether to send another operation, regardless of the outcome of an earlier one. */
   again: boolean
   /**
-   * The ID of the operation to repeat or to create. Null for the live operation with this content, or else a random ID.
+   * The ID of the operation to repeat or to create. If null, this is the live operation with this content, or else a
+   * new operation with a random ID.
    */
   operationId: string | null
-  /** The reference ID of a change that any machine makes only once. Default: the ID of the operation. */
+  /**
+   * The reference ID of a change that takes effect once, whichever machine sends it. Default: the ID of the operation.
+   */
   reference?: string | undefined
   /**
    * Run name of an operation whose record is kept permanently, so that its ID identifies one request permanently. A
@@ -40,18 +43,18 @@ export interface WantedRequest {
   /** Whether the server may have been emptied or replaced, because it runs on this machine and has no ID. */
   mayForget: boolean
   /**
-   * Called once before this process sends the request of the operation, even if it repeats an earlier attempt. May
-   * throw. Returns the run that pays for the operation, or null for none.
+   * Called once before this process sends the request of the operation, even if the request repeats an earlier attempt.
+   * May throw. Returns the run that pays for the operation, or null for none.
    *
    * @param storedLimit the limit in wei that an earlier attempt of the operation sent; null if there is none
    */
   permit?(id: string, storedLimit: bigint | null): Promise<RunLimit | null>
   /**
-   * Called before the stored bytes of a request with an unknown outcome are sent again. Throws to refuse it. A request
-   * that the server has already accepted isn't refused.
+   * Called before the stored bytes of a request with an unknown outcome are sent again. Throws to refuse the
+   * repetition. A request that the server has already accepted isn't refused.
    */
   checkRepetition?: (() => Promise<void>) | undefined
-  /** Builds the request. Called only before it is sent. May prompt, upload and throw. */
+  /** Builds the request. Called only before the request is sent. May prompt, upload and throw. */
   request(): Promise<object>
 }
 
@@ -71,9 +74,9 @@ export type OperationEvent =
   | { type: 'looking_again'; waitingMs: number }
   | { type: 'found'; operation: AcceptedOperation }
   | { type: 'set_aside'; operation: SentOperation }
-  /** The server doesn't know the accepted operation, because it was emptied or is another server. */
+  /** The server doesn't know the accepted operation, because the server was emptied or replaced. */
   | { type: 'forgotten'; operation: AcceptedOperation }
-  /** The backend doesn't know what it accepted, because it was restored from a backup. */
+  /** The backend doesn't know the operation that it accepted, because the backend was restored from a backup. */
   | { type: 'lost'; operation: AcceptedOperation }
   /** The state may be a copy, so the collection is checked before anything is sent. */
   | { type: 'copied'; reason: string }
@@ -94,7 +97,7 @@ export interface OperateDeps {
   signal: AbortSignal
   /**
    * Called with the ID of the operation before its request is sent or resumed. Not called if the request is refused
-   * before that.
+   * earlier.
    */
   onStart?(id: string): void
   onEvent(event: OperationEvent): Promise<void> | void

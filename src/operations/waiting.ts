@@ -76,10 +76,10 @@ export async function poll<Value>(
 }
 
 /**
- * Like `poll`, but a server with the capability `waits` holds a response until nothing is pending, which replaces the
- * pause. If it limits the rate of an endpoint, it holds only the first response, because a request in flight occupies
- * one of the few slots that all processes share. After its first response, the server may be unreachable for half a
- * minute, for example during a restart.
+ * Like `poll`, but a server with the capability `waits` holds its response until nothing is pending, which replaces the
+ * pause. If the server limits an endpoint's rate, it holds only the first response, because a request in flight
+ * occupies one of the few slots that all processes share. After its first response, the server may be unreachable for
+ * half a minute, for example during a restart.
  *
  * @param ask reads with the client in its argument
  */
@@ -93,8 +93,8 @@ async function pollServer<Value>(
   let isHeld = false
   let heldMs = 0
   let reachedAt: number | null = null
-  // Sleep even if the held response lasted as long as the whole pause, because the time limit of the command ends a
-  // sleep.
+  // Call `sleep` even if the response was held for the whole pause, because `sleep` also applies the command's time
+  // limit.
   const sleep: WaitDeps['sleep'] = (ms, until) => deps.sleep(Math.max(0, ms - heldMs), until)
   return await poll({ ...deps, sleep }, timeoutMs, async (leftMs) => {
     isHeld = false
@@ -127,8 +127,8 @@ async function pollServer<Value>(
 }
 
 /**
- * Returns a predicate for the NFTs of a mint that need no more waiting. An NFT of createnfttrans must also have left
- * its sender, or have reached its receiver if the sender isn't known.
+ * Returns a predicate for the NFTs of a mint that gdn no longer needs to wait for. An NFT of createnfttrans must also
+ * have left its sender, or have reached its receiver if the sender isn't known.
  */
 export function isMinted(
   endpoint: CreatingEndpoint,
@@ -337,7 +337,7 @@ export async function waitForTransaction(
  * report the ID of the request.
  *
  * @param what the subject in messages, such as `the transfer`
- * @param isOver passes each record that it reads to `see`
+ * @param isOver returns whether the wait is over, and passes each record that it reads to `see`
  */
 async function waitForEffect(
   deps: WaitDeps,
@@ -372,7 +372,7 @@ export interface AcceptedTransfer {
   nftGdnId: string
   sender: string
   receiver: string
-  /** ID of the transaction. Null if the transfer was found to be complete without a response. */
+  /** ID of the transaction. Null if the request got no response and gdn found the transfer complete. */
   transactionId: string | null
   /**
    * Whether the transfer was accepted earlier, so that the NFT may have been transferred again, even back to the
@@ -382,7 +382,7 @@ export interface AcceptedTransfer {
 }
 
 export interface WaitedForTransfer {
-  /** The fields that were read from the transaction, with the API's names. */
+  /** The fields that were read from the transaction, with their API names. */
   seen: Partial<
     Pick<
       TransactionRecord,
@@ -469,8 +469,8 @@ export async function waitForCollection(
 }
 
 /**
- * Returns whether a collection needs no more waiting. Records of the hosted service have no status, so for them the
- * address decides.
+ * Returns whether a collection no longer needs to be waited for. Records of the hosted service have no status, so only
+ * their address counts.
  */
 function isSettled({ status, contract_address }: CollectionRecord): boolean {
   if (status === null || status === undefined) return Boolean(contract_address)

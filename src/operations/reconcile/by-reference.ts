@@ -38,7 +38,7 @@ export async function acceptedByReference(
   const collection = kind === 'createcollection' ? {} : { contract_address, blockchain }
   const request = { operation: kind, reference_ids: wanted, ...collection } as RequestOf<'getreferences'>
   const response = await client.call('getreferences', request, { signal }).catch((error: unknown) => {
-    // The key may lack the permission to read. In that case, the collection or the owner determines the outcome.
+    // The API key may lack the permission to read. In that case, the collection or the owner determines the outcome.
     if (statusOf(error) !== undefined) return null
     throw error
   })

@@ -26,10 +26,7 @@ interface Collection {
 /** Maximum number of IDs in a getnfts request. */
 export const IDS_PER_CALL = 100
 
-/**
- * Minimum time in milliseconds by which the listing of a collection may lag behind the requests that the server
- * accepted.
- */
+/** Minimum time, in milliseconds, to allow for a listing that lags behind the requests that the server accepted. */
 export const LISTING_LAG_MS = 30_000
 /** Time in milliseconds between two listings. */
 export const SEARCH_GAP_MS = 5_000
@@ -52,7 +49,7 @@ export async function listIds(
 }
 
 /**
- * Reads NFTs in pages, so that the caller doesn't need to keep them. The server omits NFTs that it doesn't know.
+ * Reads NFTs in pages, so that the caller doesn't need to keep all of them. The server omits NFTs that it doesn't know.
  *
  * @returns pages with the number of IDs requested so far
  * @throws GdnError, or the signal's reason once it is aborted

@@ -7,8 +7,8 @@ export interface RequestedCopy {
   /** Possible owners of the NFT if it was never transferred: the receiver, and for createnfttrans also the sender. */
   owners: readonly string[]
   /**
-   * The reason why the absence of the NFT can't be proved; null if it can. `passing` is whether another search may
-   * decide.
+   * The reason why the absence of the NFT can't be proved; null if it can. `passing` is true if another search may
+   * decide the outcome.
    */
   unprovable: { reason: string; passing: boolean } | null
 }
@@ -26,9 +26,9 @@ export interface ContentGroup {
   /** Earlier requests of these rows that were declared absent. The rows have been sent again since then. */
   superseded: readonly Pick<RequestedCopy, 'owners'>[]
   matches: readonly Match[]
-  /** Number of NFTs with nearly the same content. A server may have rewritten them. */
+  /** Number of NFTs with nearly the same content. A server may have rewritten their content. */
   alike: number
-  /** The reason why a match may not belong to this run; null if it certainly belongs to it. */
+  /** The reason why a match may not belong to this run; null if all matches certainly belong to it. */
   doubtful: string | null
   /** Whether each row has a unique marker. If so, owners are ignored. */
   marked: boolean
@@ -37,7 +37,7 @@ export interface ContentGroup {
 export type RowVerdict =
   | { kind: 'adopted'; id: string }
   | { kind: 'absent' }
-  /** No verdict. `passing` is whether another search may decide. */
+  /** No verdict. `passing` is true if another search may decide the outcome. */
   | { kind: 'undecided'; reason: string; passing: boolean }
 
 export interface GroupVerdict {
@@ -52,9 +52,9 @@ const undecided = (reason: string, passing = false): RowVerdict => ({ kind: 'und
 export const MOVED = 'an NFT with the same metadata belongs to another wallet: it may have been transferred'
 
 /**
- * Decides the outcome of copies with the same content by the NFTs in the collection. At most as many copies were
- * accepted as there are matches. Only owners show which copies were accepted, and owners change. Therefore, a row is
- * adopted if an owner identifies it, absent only if no NFT could belong to it, and otherwise undecided.
+ * Decides the outcome of copies with the same content, based on the NFTs in the collection. At most as many copies were
+ * accepted as there are matches. Only the owners show which copies were accepted, and owners change. Therefore, a row
+ * is adopted if an owner identifies it, absent only if no NFT could belong to it, and otherwise undecided.
  */
 export function decideGroup(group: ContentGroup): GroupVerdict {
   const { copies, matches, doubtful, marked } = group
@@ -86,7 +86,7 @@ export function decideGroup(group: ContentGroup): GroupVerdict {
   return { rows: copies.map((copy) => verdicts.get(copy) ?? undecided(MOVED)), late }
 }
 
-/** Interchangeable copies: the same content for the same owners. */
+/** Interchangeable copies, which have the same content and the same possible owners. */
 interface Class {
   copies: readonly RequestedCopy[]
   superseded: number
@@ -120,7 +120,7 @@ function decideClass(group: ContentGroup, { copies, superseded, matches }: Class
     const reason = `${count(matches.length, 'NFT')} with the same metadata were found, more than the ${copies.length} requested`
     return { rows: copies.map(() => undecided(reason)), late: [] }
   }
-  // Interchangeable copies can get any of the NFTs. Copies whose absence can't be proved get theirs first.
+  // Interchangeable copies can get any of the NFTs. Copies whose absence can't be proved get their NFTs first.
   const byNeed = copies.slice().sort((a, b) => Number(b.unprovable !== null) - Number(a.unprovable !== null))
   const chosen = new Map(byNeed.map((copy, index) => [copy, matches[index]]))
   const rows = copies.map((copy): RowVerdict => {
@@ -159,8 +159,8 @@ export interface Sought {
 const FEWER = { reason: 'the collection shows fewer NFTs with this metadata than were requested', passing: true }
 
 /**
- * Finds the NFTs of a request among those that belong to no known row or operation. Finds all of them or none. The
- * rules are those of a run for its rows.
+ * Finds the NFTs of a request among those that belong to no known row or operation. Finds all of them or none. Applies
+ * the same rules that a run applies to its rows.
  */
 export function findMinted(candidates: readonly NftRecord[], sought: Sought): Found {
   const wanted = sought.metadata.map(metadataHash)

@@ -25,18 +25,21 @@ export interface SearchDeps {
    * is the value of the state's counter when the collection was listed before the request.
    */
   newIds(listed: ReadonlySet<string>, listedAt: number | null): Promise<string[]>
-  /** Returns contents of batch rows with an unknown outcome. An NFT with the same content may belong to one of them. */
+  /**
+   * Returns the contents of batch rows with an unknown outcome. An NFT with the same content may belong to one of them.
+   */
   unresolved(contract: string, blockchain: Blockchain): Promise<ReadonlySet<string>>
   /** Returns the number of operations with the same content and an unknown outcome, including this one. */
   copies(): Promise<number>
-  /** Returns other operations with an unknown outcome in the collection, each with the value of that counter. */
+  /** Returns other operations with an unknown outcome in the collection, each with its own `listedAt`. */
   others(): Promise<readonly { metadata: readonly unknown[]; listedAt: number | null }[]>
   onSearch(progress: { ids: number; ofIds: number } | { waitingMs: number }): Promise<void> | void
 }
 
 /**
- * Searches the server for the effect of a request that can't be repeated. Sends only requests without an effect. Only a
- * visible effect counts as done, because its absence never proves that nothing was done.
+ * Searches the server for the effect of a request that can't be repeated. Sends only requests without an effect. The
+ * original request counts as accepted only if its effect is visible. A missing effect never proves that the request
+ * wasn't accepted.
  */
 export async function searchFor(
   request: OperationRequest,
@@ -67,8 +70,8 @@ async function searchForMints(request: OperationRequest, deps: SearchDeps): Prom
   const unresolved = await deps.unresolved(body.contract_address, body.blockchain)
   const wanted = body.metadata.map(metadataHash)
   const conflicting = await conflictingOperations(wanted, deps)
-  // Search all NFTs that a conflicting operation may have created. If there are fewer than the operations requested in
-  // total, a transferred NFT of another operation looks like one of this request.
+  // Search all NFTs that a conflicting operation may have created. If there are fewer NFTs than the operations
+  // requested in total, a transferred NFT of another operation looks like an NFT of this request.
   const since = conflicting.reduce<number | null>((first, { listedAt }) => earlier(first, listedAt), request.listedAt)
   let pool: readonly NftRecord[] = []
   const isShort = (content: string, copies: number): boolean => {
@@ -136,7 +139,7 @@ async function conflictingOperations(
 const earlier = (one: number | null, other: number | null): number | null =>
   one === null || other === null ? null : Math.min(one, other)
 
-/** Returns the NFTs of the collection that belong to no known operation. Doesn't reread complete records. */
+/** Returns the NFTs of the collection that belong to no known operation. Doesn't read complete records again. */
 async function newNfts(
   body: MintBody,
   newIds: (listed: ReadonlySet<string>) => Promise<string[]>,
@@ -163,8 +166,8 @@ interface TransferBody {
 }
 
 /**
- * Determines the outcome of a transfer by the NFT's owner. The transfer is complete if the receiver is the owner. If
- * not, a pending transfer can't be distinguished from one that the server never received.
+ * Determines the outcome of a transfer from the NFT's owner. The transfer is complete if the receiver is the owner.
+ * Otherwise, a pending transfer can't be distinguished from one that the server never received.
  */
 async function searchForOwner(request: OperationRequest, { client, signal, now }: SearchDeps): Promise<SearchResult> {
   const body = JSON.parse(request.body) as TransferBody
@@ -190,7 +193,10 @@ const acceptedAs = (ids: readonly string[], at: number): AcceptedObjects => ({
   at,
 })
 
-/** Returns whether the server knows what it accepted. Also returns true if the server has no endpoint to check this. */
+/**
+ * Returns whether the server knows the objects that it accepted. Also returns true if the server has no endpoint to
+ * check this.
+ */
 export async function isKnownToServer(
   accepted: AcceptedObjects,
   { transactionsFrom }: Creation,
