@@ -29,7 +29,7 @@ import type {
   WaitOptions,
 } from './types.ts'
 
-/** The namespace of operation IDs. It must never change, so that a key always has the same ID. */
+/** The namespace of operation IDs. It must never change, so that a key always maps to the same ID. */
 const NAMESPACE = '5b1f0f0a-6c7e-4f0b-9a53-5d0c1e9b7a42'
 const MAX_KEY = 255
 /** Milliseconds between two checks of whether another process has finished. */
@@ -222,7 +222,7 @@ export class AtMostOnce {
   }
 }
 
-/** The last call in progress of each operation in this process. */
+/** For each operation, the last call that is in progress in this process. */
 const turns = new Map<string, Promise<unknown>>()
 
 /** Runs the calls of one operation one after another. */
@@ -240,7 +240,7 @@ async function inTurn<Result>(name: string, signal: AbortSignal, act: () => Prom
   return await orAborted(turn, signal)
 }
 
-/** The endpoints that a function with an idempotency key calls, and the function's name in messages. */
+/** The endpoints that functions with an idempotency key call, with each function's name for messages. */
 const FUNCTIONS = {
   createcollection: 'createCollection()',
   createnft: 'mint()',
@@ -254,7 +254,7 @@ interface Once {
   endpoint: CreatedHere
   idempotencyKey: string
   operationId: string
-  /** The request. A collection has no address yet. */
+  /** The request. A request to create a collection has no `contract_address`. */
   body: { contract_address?: string; blockchain?: Blockchain }
   signal: AbortSignal
 }
@@ -313,7 +313,7 @@ async function operateForKey(
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
     if (error.code === 'idempotency_key_reused') throw reusedElsewhere(idempotencyKey, error)
-    // This error means that an operation with this ID exists, but for another request.
+    // This error means that an operation with this ID exists, but belongs to another request.
     throw error.code === 'usage' ? await reusedKey(state, origin, once) : error
   }
 }
@@ -326,7 +326,7 @@ const reusedElsewhere = (idempotencyKey: string, cause: GdnError): GdnError =>
     { hint: 'This request had no effect. Use a new key for a new request.', details: { differs: [] }, cause },
   )
 
-/** Returns the error for a key that identifies another request, with the fields that differ. */
+/** Returns the error for a key that identifies another request. The error lists the fields that differ. */
 async function reusedKey(
   state: State,
   origin: string,
@@ -362,7 +362,7 @@ function checkKey(key: unknown): void {
   })
 }
 
-/** Reads a field of any value, because an untyped program may pass anything. The API contract rejects it later. */
+/** Reads a field of any value, because an untyped program may pass any value. The API contract rejects it later. */
 const fieldOf = (request: unknown, field: string) => (request as Record<string, unknown> | null | undefined)?.[field]
 
 function checkReferences(request: unknown): void {

@@ -2,8 +2,8 @@ import { API_VERSIONS } from '../api/versions.ts'
 import { GdnError } from '../core/errors.ts'
 import type { FileToUpload } from './call.ts'
 
-// An untyped program may pass anything. If a misspelled option were ignored, requests could reach another server, or a
-// call could wait with another timeout.
+// An untyped program may pass any value. If a misspelled option were ignored, requests could be sent to another server,
+// or a call could use another timeout.
 
 const CLIENT = ['baseUrl', 'apiKey', 'stateDir', 'apiVersion']
 const WAITING = ['timeoutMs', 'signal']
@@ -12,7 +12,7 @@ const OPERATION = [...WAITING, 'idempotencyKey', 'wait']
 /**
  * Checks the options of a client.
  *
- * @throws GdnError `invalid_config` for an option that does not exist, or an unknown version
+ * @throws GdnError `invalid_config` for an option that does not exist, or for an unknown API version
  */
 export function checkClientOptions(options: object): void {
   // Accept the object that `startLocal` returns as options. Its functions are ignored.

@@ -20,7 +20,7 @@ export interface Identified {
   readonly backend: SeenBackend
 }
 
-/** A server, its key, and the client that sends requests to it. */
+/** A server, its API key, and the client that sends requests to the server. */
 export interface ClientConnection {
   readonly baseUrl: string
   readonly apiKey: Secret
@@ -30,7 +30,8 @@ export interface ClientConnection {
   /** Returns the client, which is loaded with the first request. */
   client(): Promise<ApiClient>
   /**
-   * Identifies the backend at the base URL. Returns it with a client whose requests fail if another backend is there.
+   * Identifies the backend at the base URL, and returns it with a client whose requests fail if another backend listens
+   * there.
    *
    * @throws GdnError `unreachable`, `bad_answer`
    */

@@ -61,8 +61,8 @@ function apiOf(client: () => Promise<ApiClient>): Api {
 }
 
 /**
- * Copies a request when a function is called, so that the caller may change and reuse its object during the call. Omits
- * undefined fields, like JSON.
+ * Copies a request when a function is called, so that the caller may change and reuse the object during the call. Omits
+ * undefined fields, as JSON does.
  */
 function copyOf<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null) return value
@@ -71,7 +71,7 @@ function copyOf<Value>(value: Value): Value {
   return Object.fromEntries(fields.map(([key, field]) => [key, copyOf(field)])) as Value
 }
 
-/** Checks and copies the options of a call, for the same reason as its request. */
+/** Checks the options of a call, and copies them so that the caller may change them during the call. */
 function checked(options: OperationOptions): OperationOptions {
   checkOperationOptions(options)
   return { ...options }

@@ -1,7 +1,7 @@
 import { canonicalJson } from '../core/canonical-json.ts'
 import { isObject } from '../core/json.ts'
 
-/** Fields that are added to a request after it was compared. */
+/** Fields that are added to a request after the comparison. */
 const ADDED = new Set(['reference_id', 'reference_ids'])
 
 /** Returns the paths of the fields in which two requests differ, such as `metadata[0].title`. */

@@ -22,8 +22,8 @@ process.stdin.resume()`
 const MAX_STDERR = 4000
 
 /**
- * Starts a temporary backend with an embedded blockchain, which mints within a second. It stops when this process ends
- * for any reason, and leaves nothing behind.
+ * Starts a temporary backend with an embedded blockchain, which mints within a second. The backend stops when this
+ * process ends for any reason, and leaves no data behind.
  *
  * @throws GdnError `native_missing` if an optional package isn't installed; `unexpected` with the output of the backend
  *   if it does not start for another reason

@@ -10,16 +10,16 @@ import type {
   TransfernftRequest,
 } from './generated/api.ts'
 
-/** Title, description, files, attributes and further keys of an NFT. */
+/** Title, description, files, attributes and other metadata keys of an NFT. */
 export type NftMetadata = Exclude<CreatenftRequest['metadata'], readonly unknown[]>
 
 export interface ClientOptions {
   /** URL of the server. Default: the environment variable `GDN_BASE_URL`. */
   baseUrl?: string | undefined
-  /** Key for that server. Default: the environment variable `GDN_API_KEY`. */
+  /** API key for the server. Default: the environment variable `GDN_API_KEY`. */
   apiKey?: string | undefined
   /**
-   * Directory of the state database, which the command line shares. Default: the environment variable `GDN_STATE_DIR`,
+   * Directory of the state database, which is shared with the CLI. Default: the environment variable `GDN_STATE_DIR`,
    * or else `~/.local/state/gdn`.
    */
   stateDir?: string | undefined
@@ -27,19 +27,19 @@ export interface ClientOptions {
   apiVersion?: '1.1' | '1.2' | undefined
 }
 
-/** The client of one server with one key. It opens connections with its first request. */
+/** The client for one server with one API key. It opens connections with its first request. */
 export interface Client {
   readonly baseUrl: string
   /**
    * The endpoints of the API. Each call is one request, which is first checked against the API contract. Calls wait for
    * the rate limit, which all processes of a user share.
    *
-   * An endpoint that only reads is retried for up to 30 s after temporary failures. An endpoint that creates something
-   * is requested exactly once. If its response is lost, the call rejects with the code `unknown_outcome`.
+   * A call that only reads is retried for up to 30 s after temporary failures. A call that creates something is sent
+   * exactly once. If its response is lost, the call rejects with the code `unknown_outcome`.
    *
    * @throws GdnError `invalid_input` for an invalid request; `refused`, `unauthorized`, `forbidden` or `not_found` for
-   * a rejected one; `unreachable`, `rate_limited` or `bad_answer` if the server can't be used; `unknown_outcome` if the
-   * request may have taken effect
+   *   a rejected request; `unreachable`, `rate_limited` or `bad_answer` if the server can't be used; `unknown_outcome`
+   *   if the request may have taken effect
    * @example
    * const { nfts } = await gdn.api.getnfts({ nft_gdn_ids: [id] })
    */
@@ -47,7 +47,7 @@ export interface Client {
   /**
    * Creates a collection at most once for an idempotency key, as `mint` does, and waits until it has an address.
    *
-   * @throws GdnError as `mint`; `refused` if the collection was accepted and then failed
+   * @throws GdnError as for `mint`; `refused` if the collection was accepted and then failed
    * @example
    * const { collection } = await gdn.createCollection(request, { idempotencyKey: 'spring-drop' })
    * console.log(collection.contract_address)
@@ -58,17 +58,17 @@ export interface Client {
   ): Promise<DeployedCollection>
   createCollection(request: CollectionRequest, options: OperationOptions): Promise<CreatedCollection>
   /**
-   * Mints the NFTs of a request at most once for an idempotency key, however many calls and processes with the same
-   * state directory use the key. With `sender_wallet_address`, the NFTs are created for the sender and transferred to
-   * the receiver (`createnfttrans`).
+   * Mints the NFTs of a request at most once for an idempotency key, no matter how many calls and processes with the
+   * same state directory use the key. With `sender_wallet_address`, the NFTs are created for the sender and transferred
+   * to the receiver (`createnfttrans`).
    *
    * The request is recorded in the state database before it is sent. A call with the same key continues where another
    * one ended. If the outcome of the request is unknown, the call first determines it. A request that the server
    * refused had no effect, so its key may be used again.
    *
-   * @throws GdnError as the endpoints, and `idempotency_key_reused` if the key identifies another request;
-   * `unknown_outcome` if the outcome is unknown; `pending` after the timeout; `nft_failed`; `seems_minted` if the state
-   * directory may be a copy; `data_dir` if the state can't be used
+   * @throws GdnError as for the endpoints, and `idempotency_key_reused` if the key identifies another request;
+   *   `unknown_outcome` if the outcome is unknown; `pending` after the timeout; `nft_failed`; `seems_minted` if the
+   *   state directory may be a copy; `data_dir` if the state can't be used
    * @example
    * const { nfts } = await gdn.mint(request, { idempotencyKey: `order-${order.id}` })
    */
@@ -84,12 +84,12 @@ export interface Client {
    * Waits until every NFT is deployed, and returns their records in the order of the IDs.
    *
    * @throws GdnError `pending` after the timeout, with the `pending_reason` of each NFT in `details.nfts`; `nft_failed`
-   *   if some of them failed, which its `details` name; `not_found` if a gdn backend doesn't know one of them
+   *   if some of the NFTs failed, which `details` lists; `not_found` if a gdn backend doesn't know one of the NFTs
    */
   waitForNfts(ids: readonly string[], options?: WaitOptions): Promise<Nft[]>
   /**
-   * Closes the connections and the state database. A program may end without it, because idle connections don't keep
-   * the process alive.
+   * Closes the connections and the state database. A program may end without this call, because idle connections don't
+   * keep the process alive.
    */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
@@ -142,7 +142,9 @@ export type MintedNft = Partial<Nft> & {
   accepted_date: string | null
 }
 
-/** Like `Omit`, which would lose the types of all fields, because a record may have unknown ones. */
+/**
+ * Like `Omit`, but keeps the types of known fields. `Omit` would lose them, because a record may have unknown fields.
+ */
 type Without<Item, Field> = { [Key in keyof Item as Key extends Field ? never : Key]: Item[Key] }
 
 export interface CreatedCollection {
@@ -164,7 +166,7 @@ export interface Transferred {
   /** UUID of the operation, as in `Minted`. */
   operationId: string
   transaction: Partial<Without<GettransactionsResponse['transactions'][number], 'transaction_gdn_id'>> & {
-    /** ID of the transaction. Null if the transfer was found to be complete without a response. */
+    /** ID of the transaction. Null if the request got no response and the transfer was found to be complete. */
     transaction_gdn_id: string | null
     accepted_date: string | null
   }
@@ -181,7 +183,7 @@ export interface ManifestOptions {
   sender?: string | undefined
 }
 
-/** A manifest: its valid rows, and every problem. */
+/** A manifest, with its valid rows and all problems. */
 export interface Manifest {
   rows: ManifestRow[]
   /** All problems of the manifest. Empty if every row is valid. */
@@ -222,7 +224,7 @@ export interface ManifestProblem {
 }
 
 export interface LocalOptions {
-  /** Whether the API limits rates, as a hosted service does. Default: false. */
+  /** Whether the API limits request rates, as a hosted service does. Default: false. */
   rateLimits?: boolean | undefined
   /** API version of keys that don't specify one. */
   apiVersion?: '1.1' | '1.2' | undefined
@@ -230,7 +232,7 @@ export interface LocalOptions {
   faults?: string | undefined
   /** A network to fork, such as `polygon=https://node.example/KEY`. The backend only reads from it. */
   fork?: string | undefined
-  /** Whether the backend also fetches files from private addresses, such as a server in a test. */
+  /** Whether the backend also fetches files from private addresses, such as that of a test server. */
   allowPrivateFiles?: boolean | undefined
 }
 

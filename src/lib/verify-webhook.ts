@@ -5,10 +5,11 @@ import { SIGNATURE_HEADER, SIGNATURE_TOLERANCE_SECONDS } from '../api/webhook-ev
 export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>
 
 /**
- * Returns whether gdn sent a webhook delivery: whether it is signed with the webhook's secret, at most 5 minutes before
- * or after the current time. Returns false for anything else, and never throws. The comparison takes constant time.
+ * Returns whether gdn sent a webhook delivery. The delivery must be signed with the webhook's secret, at most 5 minutes
+ * before or after the current time. Returns false for anything else, and never throws. The comparison takes constant
+ * time.
  *
- * @param body the body as it was received. JSON that was parsed and serialized again may have other bytes.
+ * @param body the body as it was received. JSON that was parsed and serialized again may have different bytes.
  * @param secret the secret that `gdn webhook add` printed
  * @example
  * if (!verifyWebhook(body, request.headers, secret)) response.writeHead(401)
