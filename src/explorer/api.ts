@@ -30,7 +30,7 @@ function failed(error: ApiError): ApiError {
 /**
  * Sends a GET request for JSON below `/explorer/`.
  *
- * @throws ApiError, or the reason of an abort
+ * @throws ApiError, or the signal's reason if the request is aborted
  */
 export const get = <Answer>(path: string, signal?: AbortSignal): Promise<Answer> =>
   ask<Answer>(path, { signal: signal ?? null })

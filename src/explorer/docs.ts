@@ -27,7 +27,7 @@ interface Request {
 
 declare const SwaggerUIBundle: (options: object) => unknown
 
-/** Replaces the key in the command to copy with a placeholder, because other people may see the screen. */
+/** Replaces the key in the copyable command with a placeholder, because other people may see the screen. */
 const withoutKey: Wrap<{ request: Request }> =
   (original, { React }) =>
   (props) => {
@@ -131,7 +131,7 @@ SwaggerUIBundle({
   displayRequestDuration: true,
   showExtensions: false,
   validatorUrl: null,
-  // Forget a typed key when the user leaves the page.
+  // Forget the entered key when the user leaves the page.
   persistAuthorization: false,
   plugins: [
     {

@@ -14,7 +14,7 @@ export type LiveState = 'connecting' | 'live' | 'lost'
 const NAMES = ['overview', 'run', 'collection', 'nft'] as const
 const FIRST_WAIT_MS = 500
 const LONGEST_WAIT_MS = 8000
-/** Minimum duration in milliseconds of an interruption that is shown. */
+/** How long an interruption lasts before it is shown, in milliseconds. */
 const PATIENCE_MS = 1500
 
 let source: EventSource | undefined
@@ -68,7 +68,7 @@ function open(): void {
 function lost(): void {
   hasBeenLost = true
   patience ??= setTimeout(() => become('lost'), PATIENCE_MS)
-  // Listeners determine the reason, because an invalid key closes the event stream too.
+  // Let the listeners determine the reason, because an invalid key also closes the event stream.
   for (const listener of onLoss) listener()
   clearTimeout(again)
   again = setTimeout(open, wait)
@@ -83,7 +83,7 @@ function close(): void {
   source = undefined
 }
 
-// Browsers permit six connections per server, so hidden pages close their connection.
+// Browsers permit only six connections per server, so hidden pages close their connection.
 function follow(): void {
   if (!running) return
   if (document.visibilityState === 'hidden') {

@@ -10,7 +10,7 @@ const kept = new BoundedMap<unknown>(60)
 export const forgetAll = () => kept.clear()
 
 export interface Resource<Answer> {
-  /** The data. If it was loaded before, it is available immediately. */
+  /** The data. Data that was loaded before is available immediately. */
   data: Answer | undefined
   error: ApiError | undefined
   reload: () => void

@@ -1,4 +1,4 @@
-// This runs in the head before the first paint, so that the page doesn't flash in the wrong colors.
+// This script runs in the head before the first paint, so that the page doesn't flash in the wrong colors.
 {
   const chosen = (() => {
     try {

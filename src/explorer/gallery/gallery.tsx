@@ -19,7 +19,7 @@ const SETTLED_MS = 90
 const IDLE_MS = 160
 
 interface Place {
-  /** Position of the window's top edge in pixels: in the document (`shown`), and in the whole list (`full`). */
+  /** Position of the window's top edge in pixels, in the list's element (`shown`) and in the whole list (`full`). */
   shown: number
   full: number
   time: number
@@ -46,8 +46,8 @@ function layoutOf(view: View, width: number): Grid {
 
 /**
  * A gallery of any number of NFTs that scrolls with the window. Only the NFTs in view and a few around them are in the
- * document. If a list exceeds the browser's layout limit, its height is reduced: small steps scroll the list pixel by
- * pixel, and the scroll bar scrolls it in proportion.
+ * document. If a list exceeds the browser's layout limit, its height is reduced. Small steps then scroll the list pixel
+ * by pixel, and the scroll bar scrolls it proportionally.
  */
 export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }: GalleryProps<Item>) {
   const list = useRef<HTMLUListElement>(null)
@@ -176,7 +176,7 @@ export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }
   const { start, end, shift, isFast } = span.current
   const indexes = Array.from({ length: Math.max(0, Math.min(end, total) - start) }, (_, n) => start + n)
   const hasFocus = list.current?.contains(document.activeElement) ?? false
-  // Keep the focused item in the document and in its place. Removing or moving it would lose the focus.
+  // Keep the focused item in the document and at its position. If it were removed or moved, it would lose the focus.
   if (hasFocus && focused.current < total) {
     if (focused.current < start) indexes.unshift(focused.current)
     else if (focused.current >= Math.min(end, total)) indexes.push(focused.current)
@@ -229,7 +229,8 @@ function follow(before: Place, shown: number, scale: Scale, jumped: boolean): nu
   const step = shown - before.shown
   const isSmall = !jumped && Math.abs(step) < 2 * innerHeight
   const next = isSmall ? before.full + step : scale.toFull(shown)
-  // After small steps, the position in the list can differ from that of the scroll bar. The ends must still match.
+  // After small steps, the position in the list can differ from that of the scroll bar. At both ends of the list, they
+  // must still match.
   const [first, last] = [scale.toShown(0), scale.shown - innerHeight]
   if (shown <= first || shown >= last) return scale.toFull(shown)
   return next

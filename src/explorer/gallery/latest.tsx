@@ -1,7 +1,7 @@
 import type { Overview } from '../../server/explorer/types.ts'
 import { Tile } from './tile.tsx'
 
-/** The latest accepted NFTs, in a row that scrolls sideways. */
+/** The latest accepted NFTs, in a row that scrolls horizontally. */
 export const Latest = ({ latest }: Pick<Overview, 'latest'>) => (
   <ul class="shelf">
     {latest.map((nft) => (

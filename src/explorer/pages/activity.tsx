@@ -99,7 +99,7 @@ function Pipeline({ overview, rate }: { overview: Overview; rate: readonly numbe
 const POINTS = 60
 const EVERY_MS = 1000
 
-/** Returns the number of NFTs deployed in each of the last seconds while the page was open. */
+/** Returns the number of NFTs that were deployed in each of the last seconds, starting when the page was opened. */
 function useRate(): readonly number[] {
   const before = useRef<{ deployed: number; time: number } | undefined>(undefined)
   const [rate, setRate] = useState<readonly number[]>([])

@@ -20,7 +20,8 @@ export function Runs() {
   useEffect(() => {
     if (data !== undefined) setBefore(data)
   }, [data])
-  // The overview contains the current state of the latest runs. Update the shown runs from it, and load new ones.
+  // The overview contains the current state of the latest runs. Update the displayed runs from the overview, and load
+  // new runs.
   useEvent('overview', ({ runs }) => {
     if (data === undefined) return
     const now = new Map(runs.map((run) => [run.run, run]))

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { Title } from './text.tsx'
 
-/** Maximum length of an unclamped title. A longer one is clamped until the user expands it. */
+/** Maximum length of an unclamped title. A longer title is clamped until the user expands it. */
 const LONG = 120
 
 /** The title of a page. It may have any length and script. */

@@ -50,7 +50,7 @@ export const Sign = ({ icon, children }: { icon: IconName; children?: string | u
   </span>
 )
 
-/** Shown for a file that isn't stored yet, or that isn't stored on this server. */
+/** The placeholder for a file that isn't stored yet, or that isn't stored on this server. */
 export const NotStored = ({ isFinal }: { isFinal: boolean }) =>
   isFinal ? <Sign icon="broken">Not stored here</Sign> : <Sign icon="clock">Not stored yet</Sign>
 

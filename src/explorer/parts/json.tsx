@@ -3,7 +3,9 @@ import { count, counted } from '../format.ts'
 import { Copy } from './copy.tsx'
 import { Icon } from './icon.tsx'
 
-/** Maximum text length and number of members to render at once, because a megabyte at once would block the page. */
+/**
+ * The maximum text length and number of members to render at once. Rendering a megabyte at once would block the page.
+ */
 const TEXT = 400
 const MORE_TEXT = 20_000
 const MEMBERS = 50

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import type { ApiError } from '../api.ts'
 import { Icon, type IconName } from './icon.tsx'
 
-/** Shown if there is no content. */
+/** The notice that is shown if there is no content. */
 export function Empty({ icon, title, children }: { icon: IconName; title: string; children?: ComponentChildren }) {
   return (
     <div class="empty">
@@ -15,7 +15,7 @@ export function Empty({ icon, title, children }: { icon: IconName; title: string
   )
 }
 
-/** Shown if loading fails. */
+/** The notice that is shown if loading fails. */
 export function Failure({ error, what, retry }: { error: ApiError; what: string; retry: () => void }) {
   if (error.status === 404) {
     return (

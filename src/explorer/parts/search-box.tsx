@@ -130,7 +130,7 @@ export function SearchBox() {
           <div id="search-hits" role="listbox" aria-label="Search results">
             {hits.map((hit, index) => (
               // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the field
-              // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are the field's
+              // biome-ignore lint/a11y/useKeyWithClickEvents: the field handles the keys
               <div
                 key={pathOf(hit)}
                 id={`search-hit-${index}`}

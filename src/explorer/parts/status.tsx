@@ -13,7 +13,7 @@ export const StatusBadge = ({ status }: { status: Status }) => (
   </span>
 )
 
-/** Shown instead of a status if the token no longer exists. */
+/** The badge that is shown instead of a status if the token no longer exists. */
 export const Burned = () => (
   <span class="badge burned">
     <span class="dot" aria-hidden="true" />
