@@ -11,7 +11,7 @@ import type { ManifestIssue, ManifestRow } from './row.ts'
 import { ContractCheck, RowIds, TraitTypes, traitOf } from './row-checks.ts'
 import { type Cell, type ManifestTarget, TargetCheck } from './target.ts'
 
-/** A row, or its problems. In both cases, the local files aren't checked yet. */
+/** A built row, or the problems of a row. In both cases, its local files aren't checked yet. */
 export type Built =
   | { row: ManifestRow }
   | { issues: ManifestIssue[]; line: number; title: string | null; localFiles: ManifestRow['localFiles'] }
@@ -21,18 +21,18 @@ type LocalFiles = ManifestRow['localFiles']
 
 export interface RowInput {
   line: number
-  /** Cells below an undefined column are ignored. */
+  /** The columns in the order of the cells. The cells of an undefined column are ignored. */
   columns: readonly (Column | undefined)[]
-  /** Undefined, null and blank text count as absent. */
+  /** The values of the cells. An undefined, null or blank value counts as an empty cell. */
   cells: readonly unknown[]
-  /** Whether all text is known to be well-formed and without NUL characters. */
+  /** Whether all text is known to be well-formed and free of NUL characters. */
   trusted: boolean
 }
 
 const NO_FILES: LocalFiles = []
 
 /**
- * Builds rows from cells and checks each row against the API contract. Use one builder per manifest, because it
+ * Builds rows from cells and checks each row against the API contract. Use one builder per manifest, because a builder
  * remembers IDs and addresses.
  */
 export class RowBuilder {
@@ -50,7 +50,7 @@ export class RowBuilder {
 
   /**
    * @param folder the base folder of relative paths
-   * @param missing required columns that the header lacks. They are reported once, not for each row.
+   * @param missing required columns that the header lacks. They are reported once instead of for each row.
    */
   constructor(file: string, folder: string, options: ManifestOptions, missing: ReadonlySet<string> = new Set()) {
     this.#file = file
@@ -67,7 +67,8 @@ export class RowBuilder {
   }
 
   fromCells({ line, columns, cells, trusted: wasChecked }: RowInput): Built {
-    // If all text is well-formed and without NUL, the schema doesn't need to check it again.
+    // Stays true while all text is well-formed and free of NUL characters. The schema then doesn't check the text
+    // again.
     let trusted = true
     const report = this.#newReport(line)
     let receiver: Cell | undefined
@@ -76,7 +77,7 @@ export class RowBuilder {
     let contract: Cell | undefined
     let chain: Cell | undefined
     const localFiles: LocalFiles = []
-    // Created with all properties at once, because spreading objects took half of the time per row.
+    // Create the object with all its properties at once, because spreading objects took half of the time per row.
     const metadata: Metadata = { title: '', description: '', file_fields: [] }
     let hasTitle = false
     let hasDescription = false
@@ -94,7 +95,7 @@ export class RowBuilder {
         trusted = false
         continue
       }
-      // White space around a cell is invisible in a spreadsheet, but would make it a different value.
+      // White space around a value is invisible in a spreadsheet, but would change the value.
       const value = text.trim()
       if (value === '') continue
       if (!wasChecked && (!value.isWellFormed() || value.includes('\0'))) trusted = false
@@ -148,7 +149,7 @@ export class RowBuilder {
           description: hasDescription ? metadata.description : undefined,
         })
     if (!checked.ok) this.#reportColumns(checked.issues, columns, metadata, report)
-    // The header of a CSV file gives each attribute one type.
+    // In a CSV file, the header already sets one type for each attribute.
     if (!wasChecked) this.#traits.check(line, metadata.attribute, columns, report)
     this.#target.check(chain, contract, report)
     const name = id === undefined ? null : this.#ids.check(id, line, trusted, report)
@@ -166,9 +167,7 @@ export class RowBuilder {
     )
   }
 
-  /**
-   * Returns a report without problems. Rows with problems need separate reports. Most rows have none, and share one.
-   */
+  /** Returns an empty report. Rows without problems share one report, and each row with problems gets its own. */
   #newReport(line: number): RowReport {
     if (this.#report.issues.length > 0) this.#report = new RowReport(this.#file, this.#missing)
     this.#report.line = line
@@ -189,7 +188,7 @@ export class RowBuilder {
     }
   }
 
-  /** Builds a row from a metadata object of the API. Flags or the request specify its receiver. */
+  /** Builds a row from a metadata object of the API. Flags or the request specify the receiver. */
   fromMetadata(line: number, value: Record<string, unknown>): Built {
     const report = this.#newReport(line)
     for (const name of ROW_KEYS) {
@@ -261,7 +260,10 @@ export class RowBuilder {
     return address
   }
 
-  /** Returns the address of a text that may be a name. Returns null and reports the problem of a name without one. */
+  /**
+   * Returns the address for a text, which may be a name. If the name has no address, returns null and reports the
+   * problem.
+   */
   #addressOf(kind: 'receiver' | 'sender', text: string, column: Column | null, report: RowReport): string | null {
     const { addressOf, ensNames } = this.#options
     try {
@@ -278,7 +280,7 @@ export class RowBuilder {
   }
 }
 
-/** Returns the column of a problem, because users know columns, not the request that is built from them. */
+/** Returns the column that caused a problem. Users know the columns, but not the request that is built from them. */
 function columnOf(
   { path }: FieldIssue,
   columns: RowInput['columns'],

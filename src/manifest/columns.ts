@@ -6,7 +6,7 @@ import { nearest } from '../core/nearest.ts'
 import { quoted } from '../core/quoted.ts'
 import { shellWord } from '../core/shell-word.ts'
 
-/** The meaning of a manifest's column. */
+/** The meaning of a manifest column. */
 export type ColumnRole =
   | { kind: 'title' | 'description' | 'receiver' | 'sender' | 'id' | 'contract_address' | 'blockchain' }
   | { kind: 'file' | 'attr' | 'extra'; key: string; trait?: ColumnTrait | undefined }
@@ -19,30 +19,30 @@ export interface ColumnTrait {
 }
 
 export interface Column {
-  /** Name of the column as it is spelled in the manifest. */
+  /** Name of the column as spelled in the manifest. */
   name: string
-  /** 1-based position in the row. Undefined if rows have no order. */
+  /** 1-based position in a CSV row. Undefined for JSON, in which the order of keys has no meaning. */
   position: number | undefined
   role: ColumnRole
 }
 
 const PLAIN = ['title', 'description', 'receiver', 'sender', 'id', 'contract_address', 'blockchain'] as const
-/** All columns. Those that end with a colon take a custom key. */
+/** The names of all columns. A name that ends with a colon is followed by a custom key. */
 export const COLUMN_NAMES = [...PLAIN, 'image', 'file:', 'attr:', 'extra:'] as const
-/** The meaning of an ignored column. Only a mapping can assign it, never the name of a column. */
+/** The meaning of an ignored column. Only a mapping can assign this meaning, never a column name. */
 export const IGNORED = 'ignore'
 const PREFIXED = /^(file|attr|extra):(.*)$/s
 export const METADATA_KEYS = new Set(['title', 'description', 'file_fields', 'attribute'])
 
-// Invisible characters of a header: white space other than the plain space, format characters and controls.
+// Invisible characters in a header: white space except the plain space, format characters and control characters.
 export const INVISIBLE = /[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}]|(?! )\p{Z}/u
 
-/** Maximum length of the ID of a row. */
+/** Maximum length of a row ID, in characters. */
 export const MAX_ID = 200
 /** Matches an ID that a spreadsheet shortened to a number in scientific notation. */
 export const SHORTENED = /^\d[.,]\d+E\+\d+$/
 
-/** Keys that describe the row. In a metadata object, they would be published as metadata. */
+/** Keys that describe a row. In a metadata object, these keys would be published as metadata. */
 export const ROW_KEYS = [
   'receiver',
   'sender',
@@ -53,7 +53,7 @@ export const ROW_KEYS = [
   'sender_wallet_address',
 ]
 
-/** Replaces a URL if only the rest of a metadata object is checked. */
+/** Placeholder for a URL when only the rest of a metadata object is checked. */
 export const SAMPLE_URL = 'https://example.com/'
 
 export type ParsedName = { role: ColumnRole } | { problem: string; hint?: string; isUnknown?: true }
@@ -62,9 +62,9 @@ export type ParsedName = { role: ColumnRole } | { problem: string; hint?: string
 export const UNKNOWN_COLUMNS = ['error', 'attr', 'extra', IGNORED] as const
 export type UnknownColumns = (typeof UNKNOWN_COLUMNS)[number]
 
-/** How the names of columns are read. */
+/** Options for reading column names. */
 export interface ColumnNaming {
-  /** Default: unknown columns are errors. */
+  /** How to treat unknown columns. By default, they are errors. */
   unknownColumns?: UnknownColumns | undefined
   /** Assigns meanings to columns, such as `['Background', 'attr:Background']`. */
   columnMap?: readonly ColumnMapping[] | undefined
@@ -95,7 +95,10 @@ const COMMON_NAMES: Readonly<Record<(typeof COLUMN_NAMES)[number], readonly stri
   'extra:': [],
 }
 
-/** Metadata keys that OpenSea reads. Columns need `extra:` before them, because metadata is public forever. */
+/**
+ * Metadata keys that OpenSea reads. A column for such a key needs the prefix `extra:`, because metadata is public
+ * forever.
+ */
 const MARKETPLACE_KEYS = ['background_color', 'external_url', 'youtube_url']
 
 const MEANINGS = new Map(
@@ -105,20 +108,20 @@ const MEANINGS = new Map(
   ]),
 )
 
-/** Common names that are long enough to recognize a misspelling. */
+/** Common names that are long enough for their misspellings to be recognized. */
 const LONG_COMMON_NAMES = [...MEANINGS.keys()].filter((name) => name.length > 3)
 
 /** Returns all names of a column, in lower case with underscores. */
 export const namesOf = (column: (typeof COLUMN_NAMES)[number]): readonly string[] => [column, ...COMMON_NAMES[column]]
 
-/** Normalizes a name: names that differ only in case, spaces, hyphens or the encoding of accents get the same form. */
+/** Normalizes a name. Names that differ only in case, spaces, hyphens or accent encoding get the same form. */
 const folded = (name: string): string =>
   name.slice(0, MAX_FOLDED).normalize('NFC').trim().toLowerCase().replaceAll(/[ -]+/g, '_')
 
-/** Maximum number of characters of a name that are compared. All common names are shorter. */
+/** Maximum number of characters of a name to compare. All common names are shorter. */
 const MAX_FOLDED = 64
 
-/** Returns the documented column that a name means. Returns an unknown name unchanged. */
+/** Returns the documented name of the column that a name means. Returns an unknown name unchanged. */
 function meaningOf(name: string, mapped: ColumnMapping | undefined): string {
   if (mapped !== undefined) return mapped[1]
   const prefixed = /^(file|attr|extra):(.*)$/is.exec(name)
@@ -129,7 +132,7 @@ function meaningOf(name: string, mapped: ColumnMapping | undefined): string {
 const mappingOf = (name: string, map: readonly ColumnMapping[]): ColumnMapping | undefined =>
   map.find(([from]) => from === name) ?? map.find(([from]) => folded(from) === folded(name))
 
-/** Returns why a meaning can't be assigned to a column, or null. */
+/** Returns the reason why a meaning can't be assigned to a column, or null if it can. */
 export function meaningProblem(meaning: string): string | null {
   if (meaning === IGNORED) return null
   const parsed = parseColumnName(meaning, {})
@@ -139,7 +142,7 @@ export function meaningProblem(meaning: string): string | null {
     : `"${meaning}" is not a column; did you mean "${spellingOf(parsed.role)}"?`
 }
 
-/** Returns a column as the documentation spells it. */
+/** Returns the name of a column as spelled in the documentation. */
 export function spellingOf(role: ColumnRole): string {
   if (!('key' in role)) return role.kind
   if (role.trait !== undefined) {
@@ -193,14 +196,14 @@ export function parseColumnName(given: string, naming: ColumnNaming): ParsedName
     }
   }
   if (kind === undefined && unknownColumns === IGNORED) return { role: { kind: IGNORED } }
-  // Tags that differ only in surrounding spaces would be two traits for marketplaces, but look the same.
+  // Marketplaces would treat tags that differ only in surrounding spaces as two traits, which look the same to users.
   const key = (prefixed?.[2] ?? name).trim()
   if (key === '') return { problem: `the column "${name}" needs a name after the colon` }
   const role = { kind: kind ?? (unknownColumns === 'attr' ? 'attr' : 'extra'), key }
   return parsedKey(name, role)
 }
 
-/** Returns the role of a column with a key, or why the key is wrong. */
+/** Returns the role of a column with a key, or the problem of an invalid key. */
 function parsedKey(
   name: string,
   role: { kind: 'file' | 'attr' | 'extra'; key: string; trait?: ColumnTrait },
@@ -213,7 +216,7 @@ function parsedKey(
 
 const TYPED_EXAMPLE = 'Use a name such as attr(number):Power or attr(number,max=100):Power.'
 
-/** Parses the name of a column with a typed trait. Case, and spaces inside of the parentheses, don't matter. */
+/** Parses the name of a column with a typed trait. Ignores case, and spaces inside the parentheses. */
 function parseTypedName(name: string): ParsedName {
   const [, inside, given] = /^attr *\(([^)]*)\) *:(.*)$/is.exec(name) ?? []
   const key = given?.trim()
@@ -244,7 +247,7 @@ function parseTypedName(name: string): ParsedName {
   return parsedKey(name, { kind: 'attr', key, trait: { type, max } })
 }
 
-/** Returns the column with a corrected prefix, such as `attr:hour` for `atr:hour`, or null for any other name. */
+/** Returns a column name with its prefix corrected, such as `attr:hour` for `atr:hour`, or null for any other name. */
 function prefixMeant(name: string): string | null {
   const [, before = '', key = ''] = /^([^:\s]+):(.+)$/.exec(name) ?? []
   if (key === '') return null
@@ -258,7 +261,9 @@ export const mapFlag = (name: string, meaning: string): string => `--map ${shell
 
 export const leaveOutHint = (name: string): string => `To ignore the column, add ${mapFlag(name, IGNORED)}.`
 
-/** Returns why the API contract rejects the key of a file, attribute or extra column, or null. */
+/**
+ * Returns the reason why the API contract rejects the key of a file, attribute or extra column, or null if it is valid.
+ */
 function keyProblem({ kind, key }: { kind: 'file' | 'attr' | 'extra'; key: string }): string | null {
   if (kind === 'extra' && METADATA_KEYS.has(key)) return "is part of every NFT, so it can't be an extra key"
   const checked = validate(nftMetadata, {
@@ -277,7 +282,7 @@ interface ColumnSetOptions extends Pick<ColumnNaming, 'columnMap'> {
   names?: readonly string[]
 }
 
-/** Returns problems of the columns as a set: a repeated meaning, too many files, or a missing required column. */
+/** Returns the problems of the set of columns: repeated meanings, too many files, and missing required columns. */
 export function columnSetProblems(
   columns: readonly Column[],
   { hasReceiver, columnMap = [], names = [] }: ColumnSetOptions,

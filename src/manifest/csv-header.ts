@@ -6,7 +6,7 @@ import { openManifestSource } from './source.ts'
 
 export interface CsvHeader {
   separator: string
-  /** Names of the columns as they are spelled in the manifest. */
+  /** Names of the columns as spelled in the manifest. */
   names: string[]
 }
 

@@ -4,9 +4,12 @@ import { unescapeCell } from '../core/spreadsheet-text.ts'
 import { ManifestError } from './manifest-error.ts'
 import type { ManifestIssue } from './row.ts'
 
-/** One row: its cells and its number in a spreadsheet, or its problem. */
+/** One row, with its cells and its row number in a spreadsheet, or with its problem. */
 export type CsvRecord = {
-  /** The line of the file on which the row begins. It is larger than `line` if earlier cells have line breaks. */
+  /**
+   * The line in the file on which the row begins. This number is larger than `line` if earlier cells contain line
+   * breaks.
+   */
   fileLine: number
 } & ({ line: number; cells: string[] } | { issue: ManifestIssue })
 
@@ -17,12 +20,12 @@ export interface CsvFile {
   blocks(): AsyncIterable<CsvRecord[]>
 }
 
-/** A longer row is most likely an error: a quote that was never closed. */
+/** Maximum length of a row. A longer row is most likely caused by a quote that is never closed. */
 export const MAX_ROW_CHARACTERS = 4 * 1024 * 1024
 const HEAD_CHARACTERS = 64 * 1024
 const DELIMITERS = [',', ';', '\t'] as const
 
-/** The number of cells in the header, and the number of columns without unnamed ones at the end. */
+/** The number of cells in the header, and the number of columns up to the last named one. */
 interface Width {
   cells: number
   named: number
@@ -30,12 +33,12 @@ interface Width {
 
 type Dialect = { delimiter: string; newline: '\n' | '\r\n' | '\r' }
 
-/** The line before the header of a CSV file for Excel, such as `sep=;`. Spreadsheets don't show it. */
+/** A line before the header of a CSV file for Excel, such as `sep=;`. Spreadsheets don't show this line. */
 const SEPARATOR_LINE = /^\s*("?)sep=([^"\r\n])\1[ \t]*(?:\r\n|\r|\n|$)/i
 
 /**
  * Opens a CSV file with a header. The header line determines the delimiter (comma, semicolon, tab) and the line ending.
- * If a line such as `sep=;` precedes it, that line determines the delimiter, and has no row number.
+ * If a line such as `sep=;` precedes the header, that line determines the delimiter and doesn't count as a row.
  *
  * @param known whether a header may have this name
  */
@@ -47,7 +50,7 @@ export async function openCsv(
   const input = text[Symbol.asyncIterator]()
   let head = ''
   let done = false
-  /** A problem after which the rest can't be read. The rows before it are still read. */
+  /** A problem after which the rest of the file can't be read. The rows before the problem are still read. */
   let fatal: ManifestError | null = null
   while (!done && head.length < HEAD_CHARACTERS) {
     try {
@@ -98,8 +101,8 @@ export async function openCsv(
           yield* body.take(next.done === true ? '' : next.value, done)
         }
       } catch (error) {
-        // The problem of text that can't be decoded has the line of the file. Replace it with the row number, as in
-        // other problems.
+        // A decoding error contains the line in the file. Replace that line with the row number, which all other
+        // problems contain.
         if (!(error instanceof ManifestError)) throw error
         const { place } = error.issue
         throw new ManifestError({ ...error.issue, place: { ...place, line: body.lineOfRest() } }, place.line)
@@ -108,7 +111,7 @@ export async function openCsv(
   }
 }
 
-/** Parses text into records, one chunk at a time. Counts rows like a spreadsheet, including blank lines. */
+/** Parses text into records, one chunk at a time. Counts rows as a spreadsheet does, including blank lines. */
 class BodyReader {
   readonly #file: string
   readonly #dialect: Dialect
@@ -120,7 +123,7 @@ class BodyReader {
   /** Number of line breaks within cells so far. */
   #breaks: number
   #rest = ''
-  /** The length at which the incomplete row is parsed again. */
+  /** The length of the unparsed text at which an incomplete row is parsed again. */
   #wanted = 0
 
   constructor(file: string, dialect: Dialect, width: Width, { line, more }: { line: number; more: number }) {
@@ -138,11 +141,11 @@ class BodyReader {
     if (text === '' || (!isLast && text.length < this.#wanted)) return
     const { data, errors, meta } = this.#parser.parse(text, 0, !isLast)
     this.#rest = isLast ? '' : text.slice(meta.cursor)
-    // A row longer than a chunk is parsed again only at twice its length, so that the total work stays linear.
+    // Parse a row that is longer than a chunk again only at twice the length, so that the total work stays linear.
     this.#wanted = meta.cursor === 0 && !isLast ? text.length * 2 : 0
     const rowErrors = errors.filter(({ row = 0 }) => row < data.length)
     const quotes = rowErrors.length === 0 ? null : this.#quoteErrors(text, isLast)
-    // Only quoted cells have line breaks.
+    // Only quoted cells can contain line breaks.
     const mayBreak = text.includes('"')
     const records: CsvRecord[] = []
     for (const [index, cells] of data.entries()) {
@@ -179,7 +182,9 @@ class BodyReader {
     return { fileLine, issue: { place: { file: this.#file, line, column }, message, hint } }
   }
 
-  /** Returns the error for a cell in an unnamed column, once for each column; null if there is none. */
+  /**
+   * Returns the problem of a cell in an unnamed column, once for each column. Returns null if there is no such cell.
+   */
   #unnamedCell(cells: readonly string[], line: number): ManifestIssue | null {
     for (let index = this.#width.named; index < cells.length; index++) {
       if (this.#unnamed.has(index) || cells[index]?.trim() === '') continue
@@ -202,7 +207,7 @@ class BodyReader {
     return this.#line + this.#parser.parse(this.#rest, 0, true).data.length
   }
 
-  /** Returns the problems of text with invalid quotes, by row. Parses the text again row by row to locate them. */
+  /** Returns the problems of invalid quotes by row. Parses the text again row by row to locate the quotes. */
   #quoteErrors(text: string, isLast: boolean): Map<number, ManifestIssue> {
     const issues = new Map<number, ManifestIssue>()
     let index = 0
@@ -213,7 +218,8 @@ class BodyReader {
         const opened = (found.index ?? 0) - 1
         const before = parserOf(this.#dialect).parse(text.slice(rowStart, opened), 0, false).data[0] ?? ['']
         const line = this.#line + index
-        // The text before the cell ends with a delimiter, so its last cell is empty and has the position of this cell.
+        // The text before this cell ends with a delimiter. The last cell of that text is empty and is at this cell's
+        // position.
         const place = { file: this.#file, line, column: Math.max(1, before.length) }
         issues.set(
           index,
@@ -288,10 +294,10 @@ function unclosedQuote(file: string, line: number): ManifestError {
   })
 }
 
-/** Returns the number of columns up to the last named one, because spreadsheets may add empty columns. */
+/** Returns the number of columns up to the last named one, because spreadsheets may add empty columns at the end. */
 const namedColumns = (names: readonly string[]): number => names.findLastIndex((name) => name.trim() !== '') + 1
 
-/** Returns the letters of a column in a spreadsheet. */
+/** Returns the letters that name a column in a spreadsheet. */
 function columnLetters(index: number): string {
   const last = String.fromCharCode('A'.charCodeAt(0) + (index % LETTERS))
   return index < LETTERS ? last : columnLetters(Math.floor(index / LETTERS) - 1) + last
@@ -303,7 +309,7 @@ function isBlank(cells: readonly string[]): boolean {
   return cells.every((cell) => cell.trim() === '')
 }
 
-/** Counts the line breaks within a cell, in the same way as text editors. */
+/** Counts the line breaks within a cell as text editors do. */
 function breaksIn(cell: string, { newline }: Dialect): number {
   const mark = newline === '\r' ? '\r' : '\n'
   let breaks = 0

@@ -5,8 +5,8 @@ const LF = 10
 const CR = 13
 
 /**
- * Decodes UTF-8, with or without a BOM, in chunks. Rejects anything else at the first invalid byte, because a
- * replacement character in a title would remain in the metadata permanently.
+ * Decodes UTF-8, with or without a BOM, in chunks. Rejects other text at the first invalid byte, because a replacement
+ * character in a title would stay in the metadata permanently.
  */
 export async function* decodeText(bytes: AsyncIterable<Uint8Array>, file: string): AsyncGenerator<string> {
   let offset = 0
@@ -80,7 +80,10 @@ function refuseUtf16(data: Buffer, file: string): void {
   })
 }
 
-/** Returns how many bytes form complete characters. Up to three bytes of an incomplete one wait for the next chunk. */
+/**
+ * Returns the number of bytes that form complete characters. The next chunk completes the remaining bytes, at most
+ * three.
+ */
 function completeLength(data: Buffer): number {
   for (let back = 1; back <= Math.min(3, data.length); back++) {
     const byte = data[data.length - back] ?? 0
@@ -116,14 +119,14 @@ function firstInvalid(data: Buffer): number {
 }
 
 /**
- * Counts lines in the chunks of a text. Each LF ends a line, and so does each CR without a following LF. The LF may be
- * in the next chunk.
+ * Counts the lines of a text in chunks. Each LF ends a line, and so does each CR that no LF follows. That LF may be in
+ * the next chunk.
  */
 class LineCounter {
   #ended = 0
   #endsInCr = false
 
-  /** Counts a chunk. Returns the line on which the text after it begins. */
+  /** Counts the lines of a chunk. Returns the line on which the next chunk begins. */
   add(piece: Buffer): number {
     if (piece.length === 0) return this.line
     if (this.#endsInCr && piece[0] !== LF) this.#ended++
@@ -141,8 +144,8 @@ class LineCounter {
 }
 
 /**
- * Replaces each line ending with LF. For lists whose cells have no line breaks: people append lines to files that have
- * CRLF, and a CSV file with both would be read wrongly.
+ * Replaces each line ending with LF. Use it only for lists whose cells contain no line breaks. Users may append lines
+ * with LF to a file that has CRLF, and a CSV file with both would be read incorrectly.
  */
 export async function* withOneLineEnding(text: AsyncIterable<string>): AsyncGenerator<string> {
   let isAfterCr = false

@@ -5,11 +5,13 @@ import { ManifestError } from './manifest-error.ts'
 import { openManifestSource } from './source.ts'
 
 /**
- * Finds rows of a CSV manifest in its file. Messages name a row by its number in a spreadsheet. That number is lower
- * than its line in the file if earlier cells have line breaks, or if a line such as `sep=;` precedes the header.
+ * Finds the lines on which rows of a CSV manifest begin. Messages identify a row by its number in a spreadsheet. That
+ * number is lower than the line in the file if earlier cells contain line breaks, or if a line such as `sep=;` precedes
+ * the header.
  *
  * @param rows the `line` of rows and of issues
- * @returns the line in the file for each of them. Empty for other formats, and incomplete if the file can't be read.
+ * @returns the line in the file for each row. The map is empty for other formats, and incomplete if the file can't be
+ * read.
  */
 export async function fileLines(path: string, rows: ReadonlySet<number>): Promise<Map<number, number>> {
   const found = new Map<number, number>()

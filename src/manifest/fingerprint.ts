@@ -4,16 +4,17 @@ import { ManifestError } from './manifest-error.ts'
 import type { ManifestOptions } from './options.ts'
 import { type ManifestSource, type OpenSource, openManifestSource } from './source.ts'
 
-/** Increment this when the same bytes result in different rows or problems. */
+/** Version of the reader. Increment it when the same bytes result in different rows or problems. */
 const READER = 3
 
 const AT = 0x40
-/** In JSON, the `@` of a name may be escaped. */
+/** JSON text may contain the `@` of a name as an escape sequence. */
 const BACKSLASH = 0x5c
 
 /**
- * A hash of everything that determines the rows of a manifest: its bytes, the options, the folder of its paths, and the
- * names on this machine if it may contain one. ENS names aren't included, because runs keep their addresses.
+ * A hash of everything that determines the rows of a manifest: its bytes, the options, and the base folder of its
+ * paths. If the manifest may contain a name, the hash includes the names on this machine. The hash doesn't include ENS
+ * names, because runs store their addresses.
  */
 export class Fingerprint {
   readonly #source: ManifestSource
@@ -28,7 +29,7 @@ export class Fingerprint {
   }
 
   /**
-   * Fingerprint of the bytes that were read. Null until all are read, and for standard input, which can't be read
+   * Fingerprint of the bytes that were read. Null until all bytes are read, and for standard input, which can't be read
    * again.
    */
   get ofRead(): string | null {

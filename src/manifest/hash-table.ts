@@ -3,13 +3,13 @@ const WIDTH = 3
 const FOLD_CASE = 0x20
 
 /**
- * Stores strings as 64-bit hashes, each with a small number. A million of them take 24 MB, where a Map of strings takes
- * 150 MB. With a million entries, the probability of a collision is 1 in 30 million.
+ * Stores strings as 64-bit hashes, each with a small number. A million strings take 24 MB, compared with 150 MB in a
+ * Map. With a million entries, the probability of a collision is 1 in 30 million.
  */
 export class HashTable {
   /**
-   * Slots, each with a low half, a high half and a value. One array holds all of them, because each further array would
-   * cause another cache miss in a large table.
+   * Slots, each with the low half of a hash, its high half, and a value. All are in one array, because each additional
+   * array would cause another cache miss in a large table.
    */
   #slots: Uint32Array
   #size = 0
@@ -29,7 +29,7 @@ export class HashTable {
     return this.#size
   }
 
-  /** Returns the value of a string. If it has none, stores the given value and returns undefined. */
+  /** Returns the value of a string. If the string has no value, stores the given one and returns undefined. */
   getOrAdd(text: string, value: number): number | undefined {
     if (this.#size * 3 > this.#mask * 2) this.#grow()
     this.#hash(text)
@@ -50,11 +50,11 @@ export class HashTable {
     return this.#slots[at] === EMPTY ? undefined : this.#slots[at + 2]
   }
 
-  /** Increments the count of a string and returns it. */
+  /** Increments the count of a string, and returns the new count. */
   increment(text: string): number {
     const known = this.getOrAdd(text, 1)
     if (known === undefined) return 1
-    // This finds the same slot again.
+    // `#find` returns the same slot again.
     this.#slots[this.#find(this.#low, this.#high) + 2] = known + 1
     return known + 1
   }
@@ -87,7 +87,8 @@ export class HashTable {
   }
 
   /**
-   * Computes two FNV-1a hashes of the UTF-16 code units with different primes, and mixes each. The low half is never 0.
+   * Computes two FNV-1a hashes of the UTF-16 code units with different primes, and mixes each hash. The low half is
+   * never 0.
    */
   #hash(text: string): void {
     const fold = this.#fold
@@ -103,7 +104,7 @@ export class HashTable {
   }
 }
 
-// Spreads a change of any bit to all bits (the finalizer of murmur3).
+// Mixes a hash so that each bit affects all bits (the finalizer of murmur3).
 function stir(value: number): number {
   let mixed = Math.imul(value ^ (value >>> 16), 0x85ebca6b)
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)

@@ -19,7 +19,7 @@ import { COLUMN_NAMES, INVISIBLE, MAX_ID, METADATA_KEYS, namesOf, ROW_KEYS, SHOR
 
 type Name = (typeof COLUMN_NAMES)[number]
 
-/** A column with a typed trait. */
+/** Represents all columns with typed traits in `COLUMN_NOTES`. */
 const TYPED = 'attr(type):'
 
 /** The meaning of each column. */
@@ -41,11 +41,13 @@ export const COLUMN_NOTES: Readonly<Record<Name | typeof TYPED, string>> = {
   'extra:': 'An extra metadata key',
 }
 
-/** A name of the address book, such as `@alice`. */
+/** Pattern for a name in the address book, such as `@alice`. */
 export const NAME_FORM = '@[\\s\\S]+'
 const PATH = '(?![a-zA-Z][a-zA-Z0-9+.-]+:)\\S(?:[\\s\\S]*\\S)?'
 
-/** Returns the schema of a cell. White space around it is ignored, and an empty cell or null counts as absent. */
+/**
+ * Returns the schema of a cell. White space around the value is ignored, and an empty cell or null counts as absent.
+ */
 const cell = (...forms: readonly string[]): Json => ({
   type: ['string', 'null'],
   ...(forms.length === 0 ? {} : { pattern: `^\\s*(?:${forms.join('|')})?\\s*$` }),
@@ -71,7 +73,7 @@ const CELLS: Readonly<Record<Name, Json>> = {
 
 const eitherCase = (letter: string) => `[${letter}${letter.toUpperCase()}]`
 
-/** Returns a pattern for all names of a column: in any case, with spaces or hyphens in place of underscores. */
+/** Returns a pattern for all names of a column, in any case, and with spaces or hyphens instead of underscores. */
 const spellings = (name: Name): string => {
   const one = (text: string) => text.replaceAll(/[a-z]/g, eitherCase).replaceAll('_', '(?:_|[ -]+)')
   return ` *(?:${namesOf(name).map(one).join('|')}) *`
@@ -89,7 +91,7 @@ function prefixed(name: Name): string {
   return `^(?![\\s\\S]*(?:${INVISIBLE.source}))${name.replaceAll(/[a-z]/g, eitherCase)}\\s*${other}${TRIMMED_KEY}\\s*$`
 }
 
-/** Returns a pattern for the names of columns with typed traits of some types. */
+/** Returns a pattern for the names of columns with typed traits of the given types. */
 function typedNames(types: readonly TraitType[], settings: string): string {
   const anyCase = (text: string) => text.replaceAll(/[a-z]/g, eitherCase)
   const inside = ` *(?:${types.map(anyCase).join('|')}) *${settings}`
@@ -104,7 +106,7 @@ const typedCell = (form: string): Json => ({
 
 const NUMBERS = TRAIT_TYPES.filter((type) => type !== 'date')
 
-/** The cells of typed traits, by the names of their columns. */
+/** The schemas of cells with typed traits, by the patterns of their column names. */
 const TYPED_CELLS: Readonly<Record<string, Json>> = {
   [typedNames(NUMBERS, `(?:, *${'max'.replaceAll(/[a-z]/g, eitherCase)} *= *${NUMBER_FORM} *)?`)]:
     typedCell(NUMBER_FORM),

@@ -3,7 +3,7 @@ import { countMembers, membersOf, repeatedKey, scanValue, skipWhite } from '../c
 import { ManifestError } from './manifest-error.ts'
 import type { ManifestIssue } from './row.ts'
 
-/** One entry of a JSON manifest: its value and the line on which it begins, or its problem. */
+/** One entry of a JSON manifest, with its value and the line on which it begins, or with its problem. */
 export type JsonRecord = { line: number; value: Record<string, unknown> } | { issue: ManifestIssue }
 
 /** The members of a createnft or createnfttrans request, except `metadata`. */
@@ -13,7 +13,7 @@ export interface RequestHead {
 }
 
 export interface JsonFile {
-  /** Set if the manifest is a complete request. Its entries are then metadata objects. */
+  /** Set if the manifest is a complete request. The entries are then metadata objects. */
   request: RequestHead | null
   records: AsyncIterable<JsonRecord>
 }
@@ -204,7 +204,7 @@ function breaksIn(text: string): number {
   return breaks
 }
 
-/** A moving window of a long text. It knows the line on which it begins. */
+/** A moving window over a long text. Keeps track of the line on which the window begins. */
 class TextWindow {
   readonly #input: AsyncIterator<string>
   #text = ''
@@ -220,7 +220,7 @@ class TextWindow {
     return this.#line
   }
 
-  /** Returns the next character, or '' at the end. Only valid after `skipWhite`. */
+  /** Returns the next character, or '' at the end of the text. Call it only after `skipWhite`. */
   char(): string {
     return this.#text[this.#at] ?? ''
   }
@@ -236,7 +236,10 @@ class TextWindow {
     while (this.#at >= this.#text.length && (await this.#more()))
   }
 
-  /** Reads the value that begins here. Returns null if the text ends first. `check` may throw for the length so far. */
+  /**
+   * Reads the next value. Returns null if the text ends before the value is complete. `check` may throw for the length
+   * read so far.
+   */
   async scan(
     check: (length: number) => void,
   ): Promise<{ text: string; end: number; members: number; depth: number } | null> {

@@ -11,12 +11,12 @@ import { readReceiverList, receiverKey } from './receiver-list.ts'
 import type { ManifestIssue, ManifestItem, ManifestRow } from './row.ts'
 import { openManifestSource } from './source.ts'
 
-/** Finds receivers that are contracts. */
+/** Checks which receivers of a list are contracts. */
 export interface ReceiverCheck {
   /**
-   * Returns the receivers to leave out, by their keys.
+   * Returns the keys of the receivers to omit.
    *
-   * @throws GdnError if they must be checked and can't be
+   * @throws GdnError if the receivers must be checked and the check fails
    */
   leftOut(receivers: readonly string[]): Promise<ReadonlySet<string>>
   /** Returns notes for the user about the receivers. Called after the last receiver. */
@@ -26,26 +26,26 @@ export interface ReceiverCheck {
 
 export interface ReceiverList {
   source: ManifestSource
-  /** Whether a receiver may have several lines, whose counts are added. */
+  /** Whether a receiver may have several lines. The counts of these lines are then added. */
   merge: boolean
-  /** Notes about the source for the user. They are complete when the source is read. */
+  /** Notes about the source for the user. The notes are complete once the source has been read. */
   notes?: readonly string[]
   check?: ReceiverCheck | undefined
-  /** Whether `check` leaves receivers out. */
+  /** Whether `check` omits receivers. */
   skipsContracts: boolean
 }
 
 const BLOCK = 256
 
-/** Replaces the missing receiver of the row that all receivers get. No wallet has these addresses. */
+/** Placeholder for the missing receiver in the row that all receivers get. No wallet has these addresses. */
 const PLACEHOLDER = `0x${Buffer.from('gdn-list-placeholder').toString('hex')}`
 const SOLANA_PLACEHOLDER = '1nc1nerator11111111111111111111111111111111'
 
 /**
- * Reads a manifest with one row, and a list of receivers. Yields the row for each receiver, as often as its count says.
- * The ID of each row is the address or ENS name and a number, such as `0xabc…#2`.
+ * Reads a manifest with one row, and a list of receivers. Yields the row for each receiver as many times as the
+ * receiver's count. The ID of each yielded row is the receiver's address or ENS name and a number, such as `0xabc…#2`.
  *
- * @param path the manifest: JSON with one row, without its receiver and ID
+ * @param path a JSON manifest with one row that has no receiver and no ID
  */
 export function readListRows(
   path: string,
@@ -104,7 +104,7 @@ export function readListRows(
           continue
         }
         if (leftOut.has(receiverKey(address))) continue
-        // The name identifies the receiver, because it may get another address.
+        // The name identifies the receiver, because its address may change.
         const key = name ?? receiverKey(address)
         for (let n = 1; n <= count; n++) {
           const id = `${key}#${merge ? numbers.increment(key) : n}`

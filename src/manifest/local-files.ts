@@ -14,13 +14,14 @@ const PATH_HINT = 'Paths are relative to the folder of the manifest. URLs begin 
 const DRIVE_HINT = 'Use a path relative to the folder of the manifest, with / between folders.'
 const SLASH_HINT = 'Use / in paths, even on Windows.'
 
-/** Returns the error for a file, or a warning about it. Returns a warning only for the first check of the file. */
+/** Returns the error or the warning for a file. Only the first check of a file returns a warning. */
 export type InspectFile = (path: string) => Promise<Inspection>
 
 /**
- * Creates a check for local files, which inspects each file once unless there are too many.
+ * Creates a check for local files. The check inspects each file once, unless there are too many files.
  *
- * @param folders the folders whose files a manifest may name: its own folder, and folders that the user added
+ * @param folders the folders whose files a manifest may name: the manifest's own folder, and folders that the user
+ * added
  */
 export function createFileCheck(folders: readonly string[]): InspectFile {
   const seen = new Map<string, FileProblem | null>()
@@ -36,7 +37,7 @@ export function createFileCheck(folders: readonly string[]): InspectFile {
   }
 }
 
-/** Doesn't open a file outside of the folders. */
+/** Checks a file. Doesn't open a file outside the folders. */
 async function checkFile(spelled: string, roots: readonly string[]): Promise<Inspection> {
   const path = existingPath(spelled)
   const message = (await fileProblem(path)) ?? (await placeProblem(path, roots))
@@ -60,8 +61,9 @@ async function hintFor(path: string): Promise<string> {
 }
 
 /**
- * Checks that a file is inside the folders. Files of a manifest are published permanently, and the manifest may come
- * from somebody else. It must not publish one of the user's keys through `../` or a link in a repository.
+ * Checks that a file is inside the folders. The files of a manifest are published permanently, and another person may
+ * have written the manifest. A manifest must not publish one of the user's keys through `../` or through a symbolic
+ * link in a repository.
  */
 async function placeProblem(path: string, roots: readonly string[]): Promise<string | null> {
   const real = await realpath(path).catch(() => null)
@@ -94,7 +96,9 @@ type Metadata = ManifestRow['metadata']
 type LocalFiles = ManifestRow['localFiles']
 type FileField = Metadata['file_fields'][number]
 
-/** Reads the files of a manifest, which are URLs or paths. A local file gets a sample URL until it is uploaded. */
+/**
+ * Reads the file fields of a manifest, which contain URLs or paths. A local file has a sample URL until it is uploaded.
+ */
 export class FileFields {
   readonly #folder: string
   readonly #options: ManifestOptions
@@ -116,7 +120,10 @@ export class FileFields {
     return { ...field, url: SAMPLE_URL }
   }
 
-  /** Like `take`, for all files of a metadata object. Leaves anything other than a file field to the API contract. */
+  /**
+   * Like `take`, for all files of a metadata object. Leaves anything other than a file field unchanged for the API
+   * contract to check.
+   */
   takeAll(value: Record<string, unknown>, localFiles: LocalFiles, report: RowReport): Record<string, unknown> {
     if (!Array.isArray(value.file_fields)) return value
     const file_fields = value.file_fields.map((field: unknown, i) =>
@@ -139,7 +146,7 @@ export class FileFields {
   }
 }
 
-/** Returns whether a file cell is a path: it has no scheme. A single letter before a colon is a Windows drive. */
+/** Returns whether a file cell is a path, which has no scheme. A single letter before a colon is a Windows drive. */
 function isLocalPath(value: string): boolean {
   return value !== '' && !/^[a-z][a-z0-9+.-]+:/i.test(value)
 }
@@ -159,7 +166,7 @@ export function withoutSamples(metadata: Metadata, localFiles: LocalFiles): Meta
 
 /**
  * Returns the name of a local file for messages: its path relative to the folder of the manifest, or its base name if
- * it is elsewhere.
+ * the file is elsewhere.
  */
 export function shownName(manifest: string | null, path: string): string {
   const below = manifest === null ? '..' : relative(dirname(manifest), path)

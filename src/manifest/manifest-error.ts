@@ -2,10 +2,10 @@ import { type ErrorCode, GdnError, type Place } from '../core/errors.ts'
 import type { Column } from './columns.ts'
 import type { ManifestIssue } from './row.ts'
 
-/** An error after which the rest of a manifest can't be read. `readManifest` returns it as its last issue. */
+/** An error after which the rest of a manifest can't be read. `readManifest` returns the error as its last issue. */
 export class ManifestError extends Error {
   readonly issue: ManifestIssue
-  /** The line in the file, if the issue has a row number instead. */
+  /** The line in the file, if the issue contains a row number instead. */
   readonly fileLine: number | undefined
 
   constructor(issue: ManifestIssue, fileLine?: number) {
@@ -16,7 +16,8 @@ export class ManifestError extends Error {
 }
 
 /**
- * Returns the error for one or more problems. The first problem is its message, and `details.issues` has all of them.
+ * Returns the error for one or more problems. The message is the first problem, and `details.issues` contains all
+ * problems.
  *
  * @param issueCount the number of problems, if there are more than `issues`
  */
@@ -38,13 +39,13 @@ export function issuesError(
 const MAX_ISSUES_PER_ROW = 20
 
 /**
- * Returns the message for a name such as `@alice` that has no address. Most such messages continue the name of the
- * field.
+ * Returns the message for a name such as `@alice` that has no address. Most of these messages begin with the field
+ * name.
  */
 export const nameMessage = (field: string, { message }: { message: string }): string =>
   message.startsWith('@') ? `${field} ${message}` : message
 
-/** Collects the problems of one row. Each has a column, or a field without a column. */
+/** Collects the problems of one row. Each problem has a column, or a field without a column. */
 export class RowReport {
   readonly issues: ManifestIssue[] = []
   /** The line on which the row begins. */

@@ -8,21 +8,21 @@ const ZERO = 48
 const X = 120
 
 /**
- * Returns whether a text begins with `0x` and has no dot, as most receivers, so that it isn't a name such as
- * `0xalice.eth`. The fast check comes before all others.
+ * Returns whether a text begins with `0x` and contains no dot, so that it isn't a name such as `0xalice.eth`. This fast
+ * check runs first, because most receivers are addresses.
  */
 export const beginsAsAddress = (text: string): boolean =>
   text.charCodeAt(0) === ZERO && text.charCodeAt(1) === X && !text.includes('.')
 
-/** Collects the ENS names of a block of rows, so that they are resolved together. */
+/** Collects the ENS names in a block of rows to resolve them together. */
 export class NamesInRows {
   readonly #ensNames: EnsNames | undefined
   readonly #names = new Set<string>()
-  /** The names that rows without a receiver or sender have. */
+  /** The names that rows without a receiver or sender use. */
   #defaults: readonly { name: string; place: Place }[]
   #blockchain: unknown
 
-  /** @param placeOf returns where the options have a receiver or sender from */
+  /** @param placeOf returns the location that set the receiver or sender of the options */
   constructor({ ensNames, blockchain, receiver, sender }: ManifestOptions, placeOf: (kind: PartyKind) => Place) {
     this.#ensNames = ensNames
     this.#blockchain = blockchain
@@ -33,14 +33,14 @@ export class NamesInRows {
     })
   }
 
-  /** Adds the names in the cells of a row. The first row determines a blockchain that no flag sets. */
+  /** Adds the names in the cells of a row. If no flag sets the blockchain, the first row that has one determines it. */
   add(cells: readonly unknown[], { parties, chain }: NameColumns): void {
     for (let at = 0; at < parties.length; at++) {
       const cell = cells[parties[at] ?? -1]
       if (typeof cell !== 'string' || beginsAsAddress(cell)) continue
       const text = cell.trim()
       this.#addText(text)
-      // A CSV file has escaped cells. Other manifests mean the text as it is.
+      // Cells of a CSV file are escaped. In other manifests, the text is used as it is.
       this.#addText(unescapeCell(text))
     }
     if (this.#blockchain === undefined) this.#blockchain = textIn(cells[chain])
@@ -53,12 +53,12 @@ export class NamesInRows {
   /**
    * Resolves the names that were added.
    *
-   * @throws GdnError if the node has failed, or for a name of the options
+   * @throws GdnError if the node has failed, or if a name in the options can't be resolved
    */
   async open(): Promise<void> {
     const defaults = this.#defaults
     this.#defaults = []
-    // Reported once with the flag, because it isn't a problem of a row.
+    // Report the problem once with the flag, because it isn't a problem of a row.
     for (const { name, place } of defaults) await this.#openDefault(name, place)
     if (this.#names.size === 0) return
     const names = new Set(this.#names)
@@ -82,7 +82,7 @@ const textIn = (cell: unknown): string | undefined =>
 
 type PartyKind = 'receiver' | 'sender'
 
-/** The positions of the columns that matter for names. `chain` is -1 without a column for the blockchain. */
+/** The positions of the columns that are needed to resolve names. `chain` is -1 if there is no blockchain column. */
 interface NameColumns {
   parties: readonly number[]
   chain: number

@@ -11,59 +11,59 @@ export interface EnsAddress {
 
 /** Resolves the ENS names of manifests. Resolves each name once, even if several manifests are read. */
 export interface EnsNames {
-  /** Sets addresses that names keep, by normalized name. */
+  /** Pins names to addresses, by normalized name. */
   pin(addresses: ReadonlyMap<string, string>): void
   /**
-   * Resolves names as the manifest spells them.
+   * Resolves names in the manifest's spelling.
    *
-   * @throws GdnError if none can be resolved, because the node has failed. Without a node, `of` throws for each name.
+   * @throws GdnError if no name can be resolved because the node has failed. Without a node, `of` throws for each name.
    */
   open(names: ReadonlySet<string>, blockchain: unknown): Promise<void>
   /**
-   * Returns the address of a name that was opened.
+   * Returns the address of a name that was passed to `open`.
    *
-   * @throws GdnError if the name has none
+   * @throws GdnError if the name has no address
    */
   of(name: string): EnsAddress
-  /** Reports what is noticed about all names. Called after the last row. */
+  /** Reports findings about all names. Called after the last row. */
   close(): Promise<void>
 }
 
 export interface ManifestOptions extends ColumnNaming {
-  /** Null if a column of the manifest specifies it. */
+  /** Null if a column of the manifest specifies the blockchain. */
   blockchain: Blockchain | null
-  /** Whether the blockchain is optional. Without one, addresses aren't checked. */
+  /** Whether the blockchain is optional. Without a blockchain, addresses aren't checked. */
   mayLackBlockchain?: boolean
-  /** From the flag. A column must not contradict it. */
+  /** The address from the flag. A column must not contradict it. */
   contractAddress?: string | null
-  /** The default for rows without one. */
+  /** The default for rows without a receiver. */
   receiver?: string | null
-  /** The default for rows without one. */
+  /** The default for rows without a sender. */
   sender?: string | null
   /** Whether the NFTs are minted with creatednft, which doesn't accept a sender. */
   dynamic?: boolean | undefined
   /**
-   * Returns the address of a name such as `@alice`. Undefined if names aren't allowed. Throws a GdnError for an unknown
-   * name.
+   * Returns the address of a name such as `@alice`, or throws a GdnError for an unknown name. Undefined if names aren't
+   * allowed.
    */
   addressOf?: (name: string) => string
   /** Called once before `addressOf`, and only if the manifest may contain a name. */
   openNames?: () => Promise<void>
-  /** Returns a text that changes with the address of any name. */
+  /** Returns a text that changes when the address of any name changes. */
   namesDigest?: () => Promise<string>
-  /** Resolves ENS names such as `alice.eth`. Undefined if they aren't allowed. */
+  /** Resolves ENS names such as `alice.eth`. Undefined if ENS names aren't allowed. */
   ensNames?: EnsNames | undefined
   /** Whether local files can be uploaded. */
   localFiles: boolean
   /** Folders whose files are allowed, in addition to the manifest's own folder. */
   fileFolders?: readonly string[]
-  /** Returns why the command rejects a valid row, or null. */
+  /** Returns the reason why the command rejects a valid row, or null if the command accepts it. */
   checkRow?: ((row: ManifestRow) => RowProblem | null) | undefined
-  /** Called for the URL of each file, valid or not, with its location. */
+  /** Called for the URL of each file, even if the URL is invalid, with its location. */
   onFileUrl?: ((url: string, place: Place) => void) | undefined
   /** Called for each local file with its location. */
   onLocalFile?: (path: string, place: Place) => void
-  /** Called for each valid row with its columns, or with null if a metadata object of the API defines it. */
+  /** Called for each valid row with its columns, or with null if the row is a metadata object of the API. */
   onRow?: ((row: ManifestRow, columns: readonly (Column | undefined)[] | null) => void) | undefined
   /** Called for each row with a problem. */
   onInvalidRow?: (() => void) | undefined
@@ -73,6 +73,6 @@ export interface ManifestOptions extends ColumnNaming {
   onFileWarning?: ((warning: ManifestIssue, isOfMarketplaces: boolean) => void) | undefined
   /** Called for each CSV cell from which the `'` before a formula was removed. */
   onUnescaped?: ((place: Place) => void) | undefined
-  /** Receives the columns whose name isn't the documented one, with their documented names. */
+  /** Called with the columns whose names differ from the documented names, and with their documented names. */
   onMapped?: (mapped: readonly ColumnMapping[]) => void
 }

@@ -15,18 +15,18 @@ import type { ManifestTarget } from './target.ts'
 
 export type { ManifestFormat, ManifestItem, ManifestOptions, ManifestSource, ManifestTarget }
 
-/** The rows of a manifest in order, with the problems in between. */
+/** The rows and problems of a manifest, in order. */
 export interface ManifestReading extends AsyncIterable<ManifestItem> {
-  /** The collection that flags and rows specify. Complete once the first row has been read. */
+  /** The collection that the flags and rows specify. Complete once the first row has been read. */
   readonly target: ManifestTarget
   /** Yields the same items in blocks, which is faster for many items. */
   blocks(): AsyncIterable<readonly ManifestItem[]>
   /**
-   * Returns a hash that shows whether another reading would return the same items. Null until everything has been read,
-   * and for standard input.
+   * Returns a hash that shows whether reading the manifest again would return the same items. Null until everything has
+   * been read, and for standard input.
    */
   digest(): string | null
-  /** Like `digest`, but for the current file and without reading its rows. Null if unavailable. */
+  /** Like `digest`, but for the current file, whose rows aren't read. Null if unavailable. */
   fingerprint(): Promise<string | null>
   /** Returns notes for the user about what was read. */
   notes?(): readonly string[]
@@ -35,7 +35,7 @@ export interface ManifestReading extends AsyncIterable<ManifestItem> {
 /** A summary of a manifest. */
 export interface ManifestSummary {
   rows: number
-  /** The first issues; `issueCount` is their total number. */
+  /** The first issues. `issueCount` is the total number of issues. */
   issues: ManifestIssue[]
   issueCount: number
   /** Number of distinct receivers. */
@@ -49,8 +49,8 @@ const MAX_ISSUES = 1000
 const MAX_HEAD = 64 * 1024
 
 /**
- * Reads a manifest (CSV, JSON, JSONL) row by row, and checks each row against the API contract. Memory is bounded for
- * any length. Never throws because of its content: every problem is an issue with its location.
+ * Reads a manifest (CSV, JSON, JSONL) row by row, and checks each row against the API contract. Uses bounded memory for
+ * any length. Never throws because of the content: every problem is an issue with its location.
  *
  * @example
  * for await (const item of readManifest({ path: 'drop.csv' }, options)) if ('issue' in item) report(item.issue)
@@ -163,12 +163,15 @@ async function* withNames(text: AsyncIterable<string>, { openNames }: ManifestOp
   }
 }
 
-/** Reads the first line and the beginning of the second, which is enough to guess the format. No text is lost. */
+/**
+ * Reads the first line and the beginning of the second line, which suffice to guess the format. The returned text still
+ * contains them.
+ */
 async function peek(text: AsyncIterable<string>): Promise<{ head: string; text: AsyncIterable<string> }> {
   const input = text[Symbol.asyncIterator]()
   let head = ''
   let done = false
-  // Without the anchor, the search would begin again at each character of a long line.
+  // Without the anchor, the search would restart at each character of a long line.
   while (!done && head.length < MAX_HEAD && !/^\s*\S[^\n]*\n\s*\S/.test(head)) {
     const next = await input.next()
     if (next.done === true) done = true
@@ -187,7 +190,7 @@ async function peek(text: AsyncIterable<string>): Promise<{ head: string; text: 
   }
 }
 
-/** Guesses the format without a file name: a list is JSON, one object per line is JSONL, anything else is CSV. */
+/** Guesses the format without a file name. A list is JSON, one object per line is JSONL, and anything else is CSV. */
 function sniff(head: string): ManifestFormat {
   const text = head.trimStart()
   if (text.startsWith('[')) return 'json'

@@ -14,19 +14,19 @@ import { beginsAsAddress } from './names-in-rows.ts'
 import type { ManifestOptions } from './options.ts'
 import type { ManifestIssue } from './row.ts'
 
-/** Columns of a list of receivers. Only the first is required. */
+/** Columns of a receiver list. Only the first column is required. */
 const PLAIN = ['receiver', 'count', 'token_ids'] as const
 const PRICES = ['price', 'currency'] as const
 export type ListColumn = (typeof PLAIN)[number] | (typeof PRICES)[number]
 
 type Columns = Partial<Record<ListColumn, number>> & { receiver: number }
 
-/** A receiver and its line of a list. */
+/** A receiver and its line in a list. */
 export class ListLine {
   readonly line: number
   /** The address in the usual spelling of its blockchain. */
   readonly receiver: string
-  /** The normalized ENS name that the list has in place of the address; null for none. */
+  /** The normalized ENS name that the list contains instead of the address, or null. */
   readonly name: string | null
   readonly #file: string
   readonly #columns: Columns
@@ -44,7 +44,7 @@ export class ListLine {
     this.#cells = cells
   }
 
-  /** Returns the text of a column; null if the list doesn't have the column. */
+  /** Returns the text of a column, or null if the list doesn't have the column. */
   text(column: ListColumn): string | null {
     const at = this.#columns[column]
     return at === undefined ? null : cellAt(this.#cells, at)
@@ -66,7 +66,7 @@ const placeOf = (file: string, line: number, field: ListColumn, columns: Columns
 
 export interface ListOptions {
   blockchain: Blockchain
-  /** Whether a receiver may have several lines; undefined if the command has no flag `--merge`. */
+  /** Whether a receiver may have several lines. Undefined if the command has no flag `--merge`. */
   merge?: boolean | undefined
   /** Whether the list may have the columns `price` and `currency`. */
   prices?: boolean
@@ -75,16 +75,16 @@ export interface ListOptions {
 }
 
 export interface ListNames extends Pick<ManifestOptions, 'addressOf' | 'openNames' | 'ensNames'> {
-  /** Returns whether `addressOf` resolves a cell. Default: if it begins with `@`. */
+  /** Returns whether `addressOf` resolves a cell. Default: whether the cell begins with `@`. */
   isName?: (cell: string) => boolean
 }
 
-/** Returns the key under which a receiver is counted, regardless of how the list spells it. */
+/** Returns the key under which a receiver is counted. The key doesn't depend on the spelling in the list. */
 export const receiverKey = (receiver: string): string => (/^0x/i.test(receiver) ? receiver.toLowerCase() : receiver)
 
 /**
- * Yields the lines of a list of receivers in blocks, or their problems. The list is a CSV file, or has one address per
- * line.
+ * Yields the lines of a receiver list, or their problems, in blocks. The list is a CSV file, or contains one address
+ * per line.
  *
  * @throws ManifestError if the rest of the list can't be read
  */
@@ -125,7 +125,7 @@ export async function* readReceiverList(
 
 const isName = (cell: string): boolean => cell.startsWith('@')
 
-/** Prepares the names among cells, so that `addressOf` returns their addresses. */
+/** Resolves the names among cells, so that `addressOf` returns their addresses. */
 async function openAll(cells: readonly string[], { openNames, ensNames }: ListNames, blockchain: Blockchain) {
   if (openNames !== undefined && cells.some(isName)) await openNames()
   if (ensNames === undefined) return
@@ -133,7 +133,10 @@ async function openAll(cells: readonly string[], { openNames, ensNames }: ListNa
   if (opened.size > 0) await ensNames.open(opened, blockchain)
 }
 
-/** Returns the address of a cell, and its name if it is an ENS name. Returns the error for a name without address. */
+/**
+ * Returns the address for a cell, and the name if the cell is an ENS name. Returns an error for a name without an
+ * address.
+ */
 function addressOf(
   cell: string,
   { addressOf: resolve, ensNames, isName: isKnown = isName }: ListNames,
@@ -148,10 +151,10 @@ function addressOf(
   }
 }
 
-/** The receivers of a list. Each receiver has one line, unless the counts of several lines are merged. */
+/** The receivers of a list. Each receiver has one line, unless `--merge` adds the counts of several lines. */
 class ListedReceivers {
   readonly #lines: HashTable
-  /** The addresses of names, with the first name of each. */
+  /** The first name for each address that names resolve to. */
   readonly #names = new Map<string, string>()
   readonly #merge: boolean | undefined
   readonly #hasNames: boolean
@@ -162,7 +165,7 @@ class ListedReceivers {
     this.#hasNames = hasNames
   }
 
-  /** Adds a receiver. Returns the problem if an earlier line has it. */
+  /** Adds a receiver. Returns a problem if an earlier line has the same receiver. */
   add({ address, name, line }: { address: string; name: string | null; line: number }): {
     message: string
     hint: string
@@ -194,7 +197,7 @@ function columnOf(name: string, prices: boolean): ListColumn | null {
   return 'role' in parsed && parsed.role.kind === 'receiver' ? 'receiver' : null
 }
 
-/** Returns whether a cell is meant as an address, even if a digit is missing or wrong, or as the name of one. */
+/** Returns whether a cell is meant as an address, even with a missing or wrong digit, or as a name such as `@alice`. */
 const isLikeAddress = (cell: string): boolean => /^(?:0x[0-9a-f]*|@.*|[1-9A-HJ-NP-Za-km-z]{32,44})$/i.test(cell.trim())
 
 /**
@@ -212,7 +215,7 @@ const isContacts = (names: readonly string[]): boolean => {
 }
 
 /**
- * Finds the columns of a list by its header.
+ * Finds the columns of a list in its header.
  *
  * @throws ManifestError
  */

@@ -10,15 +10,15 @@ import { nameMessage } from './manifest-error.ts'
 import type { ManifestOptions } from './options.ts'
 import type { ManifestIssue } from './row.ts'
 
-/** Replaces an ENS name while the other members are checked. */
+/** Placeholder for an ENS name while the other members are checked. */
 const SAMPLE_ADDRESS = `0x${'1'.repeat(40)}`
 const SOLANA_SAMPLE = '1nc1nerator11111111111111111111111111111111'
 const ADDRESSES = ['receiver_wallet_address', 'sender_wallet_address']
 const SAMPLE_METADATA = [{ title: 'x', description: 'x', file_fields: [] }]
 
 /**
- * Applies the members of a complete createnft or createnfttrans request, except its metadata. Flags fill in missing
- * values, and must not contradict the request.
+ * Applies the members of a complete createnft or createnfttrans request, except its metadata. Flags set missing values,
+ * and must not contradict the request.
  */
 export function applyRequest(
   { line, members }: RequestHead,
@@ -69,7 +69,7 @@ export function applyRequest(
   }
 }
 
-/** Returns a request with addresses in place of ENS names, which are resolved when its rows are read. */
+/** Returns a request with placeholders for its ENS names, which are resolved when the rows are read. */
 function withoutEnsNames(
   request: Readonly<Record<string, unknown>>,
   { ensNames }: ManifestOptions,

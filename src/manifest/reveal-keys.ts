@@ -6,10 +6,10 @@ export const PROVENANCE = 'provenance'
 export const PROVENANCE_ROW = 'provenance_row'
 /** The metadata key of the salt in revealed metadata. */
 export const PROVENANCE_SALT = 'provenance_salt'
-/** The metadata key of the signature of the round that drew the row, in revealed metadata of a shuffled drop. */
+/** The metadata key of the signature of the round that drew the row, for the revealed metadata of shuffled drops. */
 export const PROVENANCE_SIGNATURE = 'provenance_signature'
 
-/** Returns the parts of the proof in revealed metadata: the salt, and the signature of a shuffled drop. */
+/** Returns the proof in revealed metadata: the salt, and, for a shuffled drop, the signature. */
 export function proofIn(metadata: unknown): Record<string, unknown> | undefined {
   if (!isObject(metadata) || metadata[PROVENANCE_SALT] === undefined) return undefined
   const proof: Record<string, unknown> = { [PROVENANCE_SALT]: metadata[PROVENANCE_SALT] }

@@ -15,18 +15,18 @@ import type { OpenSource } from './source.ts'
 import { CELLS_SAMPLED, suggestColumns, type UnknownColumn } from './suggest-columns.ts'
 import type { ManifestTarget } from './target.ts'
 
-/** Items in blocks, because a step of an async generator for each row would cost as much as the row itself. */
+/** Items in blocks. Yielding each row separately from an async generator would cost as much as reading the row. */
 export type Blocks = AsyncGenerator<readonly ManifestItem[], void, undefined>
 
 export interface ReadContext {
   options: ManifestOptions
-  /** Set as soon as a row specifies it. */
+  /** The target of the rows. Set as soon as a row specifies it. */
   target: ManifestTarget
 }
 
 const JSON_BLOCK = 256
 const MAX_KEY_ISSUES = 20
-/** Number of key sets whose suggestions are remembered. */
+/** Number of key sets whose suggestions are cached. */
 const MAX_KEY_SETS = 100
 
 export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadContext): Blocks {
@@ -40,7 +40,7 @@ export async function* csvBlocks(csv: CsvFile, open: OpenSource, context: ReadCo
       await suggest(unknown, columns, first, { folder: open.folder, options })
     }
   } finally {
-    // Problems of the header come before those of the first rows.
+    // Yield the problems of the header before the problems of the first rows.
     if (issues.length > 0) yield issues.map((issue) => ({ issue }))
   }
   if (missing === null) return void (await reader.return?.())
@@ -132,12 +132,12 @@ interface UnknownName {
 }
 
 /**
- * Reads the columns. `missing` contains the required columns that the header lacks. It is null if the rows shouldn't be
- * read.
+ * Reads the columns. `missing` contains the required columns that the header lacks. `missing` is null if the rows must
+ * not be read.
  */
 function readHeader({ header }: CsvFile, file: string, options: ManifestOptions) {
   const { line, names } = header
-  // A name that isn't a column still has a position, because there are cells below it.
+  // An invalid name also gets an entry, because the rows have cells in that position.
   const columns: (Column | undefined)[] = []
   const issues: ManifestIssue[] = []
   const unknown: UnknownName[] = []
@@ -181,7 +181,7 @@ function readHeader({ header }: CsvFile, file: string, options: ManifestOptions)
   return { columns, issues, unknown, missing: new Set(required.filter((name) => !kinds.has(name))) }
 }
 
-/** Columns that `gdn batch results` appends to those of the manifest, in order. */
+/** Columns that `gdn batch results` appends to the columns of the manifest, in order. */
 const RESULT_COLUMNS = [
   ...['key', 'line', 'status', 'nft_gdn_id', 'token_id', 'contract_address', 'receiver_wallet_address', 'metadata_url'],
   ...['error', 'burned', 'verified', 'verify_error'],
@@ -199,7 +199,7 @@ function resultColumns(names: readonly string[]): string[] {
   return RESULT_COLUMNS.filter((name) => added.has(name))
 }
 
-/** Reports the columns whose name isn't the documented one. */
+/** Reports the columns whose names differ from the documented names. */
 function reportMapped(columns: readonly Column[], { onMapped }: ManifestOptions): void {
   if (onMapped === undefined) return
   const mapped = columns.flatMap(({ name, role }) => {
@@ -239,7 +239,7 @@ export async function* jsonBlocks({ request, records }: JsonFile, open: OpenSour
       const found = issues.map((issue) => ({ issue }))
       if (issues.length >= MAX_KEY_ISSUES) return addInvalid(items, found)
       const built = builder.fromCells({ line, columns, cells, trusted: false })
-      // A row with invalid keys is only read to find its other problems.
+      // A row with invalid keys is built only to find its other problems.
       if (issues.length > 0 && 'row' in built) return addInvalid(items, found)
       items.push(...found)
       await settle(built, columns, settling, items)
@@ -270,7 +270,7 @@ export async function* jsonBlocks({ request, records }: JsonFile, open: OpenSour
   if (items.length > 0) yield items
 }
 
-/** Maps the keys of JSON rows to columns. Rows with the same keys share the work. */
+/** Maps the keys of JSON rows to columns. Rows with the same keys reuse the result. */
 function createKeyReader(file: string, folder: string, options: ManifestOptions) {
   let last: { names: string; columns: (Column | undefined)[] } | null = null
   const hints = new BoundedMap<Map<string, string>>(MAX_KEY_SETS)
@@ -297,7 +297,7 @@ function createKeyReader(file: string, folder: string, options: ManifestOptions)
       columns.push('problem' in parsed ? undefined : { name, position: undefined, role: parsed.role })
     }
     const known = columns.filter((column) => column !== undefined)
-    // A JSON row may lack a key where CSV has an empty cell. The API contract reports missing values.
+    // A JSON row may omit a key instead of having an empty cell. The API contract reports missing values.
     for (const { column, problem, hint } of columnSetProblems(known, { hasReceiver: true })) {
       if (column !== null) report(column.name, problem, hint)
     }

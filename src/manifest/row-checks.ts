@@ -10,11 +10,11 @@ import type { RowReport } from './manifest-error.ts'
 import type { ManifestRow } from './row.ts'
 import type { Cell } from './target.ts'
 
-/** The IDs of a manifest's rows. Each ID identifies one row, so none may be repeated. */
+/** The IDs of a manifest's rows. Each ID identifies one row, so IDs must be unique. */
 export class RowIds {
   readonly #lines = new HashTable()
 
-  /** @param trusted whether the text is known to be well-formed and without NUL characters */
+  /** @param trusted whether the text is known to be well-formed and free of NUL characters */
   check({ value, column }: Cell, line: number, trusted: boolean, report: RowReport): string {
     const problem =
       value.length > MAX_ID ? `must have at most ${MAX_ID} characters` : trusted ? null : textProblem(value)
@@ -54,7 +54,7 @@ const asKind = (type: TraitType | undefined) => (type === undefined ? 'text' : `
 
 /** Checks that each attribute of a JSON manifest has the same type in all rows. */
 export class TraitTypes {
-  /** The type of each tag, and the line on which it occurs first. */
+  /** The type of each tag, and the line on which the tag first occurs. */
   readonly #types = new Map<string, { type: TraitType | undefined; line: number }>()
 
   /** @param columns null if the row is a metadata object */
@@ -83,13 +83,13 @@ const MAX_PLAIN_URL = 2048
 const ORIGIN = /^https?:\/\/[\w.-]+(?::\d+)?\//i
 
 /**
- * Checks metadata against the API contract. Recognizes most valid metadata of CSV rows without the schema, because the
+ * Checks metadata against the API contract. Accepts most valid metadata of CSV rows without the schema, because the
  * schema costs more than reading the row.
  */
 export class ContractCheck {
   /**
-   * `https://host/` of the last valid URL. A URL with this prefix is valid too, unless its path contains white space or
-   * a backslash.
+   * `https://host/` of the last valid URL. Another URL with this prefix is also valid, unless its path contains white
+   * space or a backslash.
    */
   #goodPrefix: string | null = null
 
@@ -98,8 +98,8 @@ export class ContractCheck {
   }
 
   /**
-   * Checks metadata whose keys were checked with the header, and whose text is well-formed and without NUL. This leaves
-   * the number of items, the required values, and the URLs. The schema checks anything unusual.
+   * Checks metadata whose keys were checked with the header, and whose text is well-formed and free of NUL characters.
+   * Checks only the number of items, the required values and the URLs. The schema checks anything unusual.
    */
   checkTrusted(metadata: Metadata): Validated<Metadata> {
     return this.#isPlainlyGood(metadata) ? { ok: true, value: metadata } : this.check(metadata)
@@ -108,7 +108,8 @@ export class ContractCheck {
   #isPlainlyGood(metadata: Metadata): boolean {
     const { title, description, file_fields, attribute } = metadata
     if (title === '' || typeof title !== 'string' || typeof description !== 'string') return false
-    // Every member counts as one item. Instead of `file_fields`, each file counts, and `attribute` doesn't count.
+    // Every member counts as one item, except `file_fields`, whose files count instead, and `attribute`, which doesn't
+    // count.
     let items = file_fields.length - (attribute === undefined ? 1 : 2)
     for (const _ in metadata) items++
     if (items > MAX_METADATA_ITEMS) return false

@@ -14,7 +14,7 @@ interface Affected {
   first: number
 }
 
-/** Collects what is valid in the rows of a manifest but probably not intended. */
+/** Collects warnings about rows of a manifest that are valid but probably not intended. */
 export class RowWarnings {
   /** The name of the manifest in messages. */
   readonly file: string
@@ -29,7 +29,7 @@ export class RowWarnings {
 
   readonly #forMarketplace: boolean
 
-  /** @param forMarketplace whether the rules of a marketplace replace the general warnings about marketplaces */
+  /** @param forMarketplace whether the rules of one marketplace replace the general warnings about marketplaces */
   constructor(file: string, { forMarketplace = false } = {}) {
     this.file = file
     this.#forMarketplace = forMarketplace
@@ -92,7 +92,7 @@ export class RowWarnings {
     ]
   }
 
-  /** @param fill the hint if other rows have a value, so that the column exists */
+  /** @param fill the hint if other rows have a value, which means that the column exists */
   #about(
     { rows, first }: Affected,
     { what, why, hint, fill }: Record<'what' | 'why' | 'hint' | 'fill', string>,
@@ -100,7 +100,7 @@ export class RowWarnings {
     if (rows === 0) return []
     const isAll = rows === this.#rows
     const place = { file: this.file, line: isAll ? undefined : first }
-    // Rows with errors aren't checked, so they don't count.
+    // Rows with errors aren't checked, so the message counts only valid rows.
     const valid = this.#invalid > 0 ? 'valid ' : ''
     const who = isAll
       ? `no ${valid}row has ${what}`
@@ -129,11 +129,11 @@ export class RowWarnings {
   }
 }
 
-/** Spellings that are compared, and warnings about them. */
+/** Maximum number of spellings that are compared, and of warnings about them. */
 const MAX_SPELLINGS = 100_000
 const MAX_SPELLING_WARNINGS = 20
 
-/** Finds traits and values that differ only in case. Marketplaces show them as different ones. */
+/** Finds traits and values that differ only in case. Marketplaces show them as different traits or values. */
 class Spellings {
   readonly #first = new Map<string, { text: string; line: number }>()
   readonly #found = new Map<string, ManifestIssue>()
@@ -145,7 +145,7 @@ class Spellings {
     }
   }
 
-  /** Returns whether a text has the spelling that it had first. */
+  /** Returns whether a text has the same spelling as its first occurrence. */
   #compare(what: 'trait' | 'value', text: string, { line, tag }: { line: number; tag: string }): boolean {
     const key = what === 'trait' ? tag.toLowerCase() : `${tag}\0${text.toLowerCase()}`
     const first = this.#first.get(key)

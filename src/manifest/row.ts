@@ -4,18 +4,18 @@ import type { Place } from '../core/errors.ts'
 /** One NFT of a manifest, valid according to the API contract. Its local files are still paths. */
 export interface ManifestRow {
   /**
-   * For CSV, the number that a spreadsheet shows next to the row: the header is 1, and line breaks in cells begin no
-   * new row. For JSON, the 1-based line of the file on which the object begins.
+   * For CSV, the number that a spreadsheet shows next to the row. The header is row 1, and a line break in a cell
+   * doesn't start a new row. For JSON, the 1-based line of the file on which the object begins.
    */
   line: number
-  /** The value of the column `id`, if there is one. */
+  /** The value of the column `id`, or null. */
   id: string | null
   receiver: string
-  /** The normalized ENS name that the manifest has in place of the receiver's address. */
+  /** The normalized ENS name that the manifest contains instead of the receiver's address. */
   receiverName?: string | undefined
   /** If set, the row is sent with createnfttrans. */
   sender: string | null
-  /** The normalized ENS name that the manifest has in place of the sender's address. */
+  /** The normalized ENS name that the manifest contains instead of the sender's address. */
   senderName?: string | undefined
   /** Metadata for createnft. The URL of a local file is `''` until it is uploaded. */
   metadata: {
@@ -26,11 +26,11 @@ export interface ManifestRow {
     [extra: string]: unknown
   }
   /**
-   * Local files: the key of the file field, and the absolute path of a file that was checked. `sha256` is the hash in
-   * hex of a file that was uploaded earlier, and that may have changed since.
+   * Local files, each with the key of its file field and the absolute path of the checked file. `sha256` is the
+   * hexadecimal hash of a file that was uploaded earlier and may have changed since.
    */
   localFiles: { key: string; path: string; sha256?: string }[]
-  /** The metadata and files that identify the row, if it is sent with different metadata. */
+  /** The metadata and files that identify the row, if the row is sent with different metadata. */
   identity?: Pick<ManifestRow, 'metadata' | 'localFiles'>
 }
 
@@ -43,7 +43,7 @@ export interface ManifestIssue {
 
 /** A problem of a valid row that the command rejects. */
 export interface RowProblem {
-  /** The metadata key that has the problem; null for the whole row. */
+  /** The metadata key that has the problem, or null for the whole row. */
   key: string | null
   /** The problem, without the name of the key. */
   message: string
@@ -54,7 +54,7 @@ export interface RowProblem {
 export interface InvalidRow {
   line: number
   title: string | null
-  /** Local files that exist, as in a row. */
+  /** The local files that exist, in the same form as in a row. */
   localFiles: ManifestRow['localFiles']
 }
 

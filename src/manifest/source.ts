@@ -10,22 +10,22 @@ export type ManifestSource =
   | { path: string }
   | { stdin: AsyncIterable<Uint8Array>; format?: ManifestFormat; name?: string }
 
-/** The beginning of a plan file that `gdn plan --out` saved. */
+/** The beginning of a plan file that `gdn plan --out` writes. */
 export const PLAN_BEGINNING = '{"gdn_plan":'
 
 export interface OpenSource {
   name: string
   /**
-   * The base folder of relative file paths, without symbolic links: the files of a row are part of its key, and a run
-   * opens its manifest by the real path.
+   * The base folder of relative file paths, with symbolic links resolved. The files of a row are part of the row's key,
+   * and a run opens its manifest by the real path.
    */
   folder: string
-  /** Null if neither the file name nor the caller specifies it. */
+  /** Null if neither the file name nor the caller specifies a format. */
   format: ManifestFormat | null
   bytes: AsyncIterable<Uint8Array>
 }
 
-// Reads are large, because each involves another thread. Chunks are small, because fewer objects made from a small
+// Reads are large, because each read involves another thread. Chunks are small, because fewer objects from a small
 // chunk are still in use when garbage is collected.
 const READ_BYTES = 256 * 1024
 const PIECE_BYTES = 32 * 1024

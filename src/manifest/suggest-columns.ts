@@ -2,23 +2,23 @@ import { stat } from 'node:fs/promises'
 import { isAbsolute, resolve } from 'node:path'
 import { leaveOutHint, mapFlag, meaningProblem } from './columns.ts'
 
-/** A column with an unknown meaning, and some of its cells. */
+/** A column with an unknown meaning, with some of its cells. */
 export interface UnknownColumn {
   name: string
   cells: readonly unknown[]
 }
 
 interface Surroundings {
-  /** The meanings of the other columns, as documented. */
+  /** The documented names of the other columns. */
   taken: ReadonlySet<string>
-  /** Whether a receiver is set for rows that have none. */
+  /** Whether a receiver is set for rows without a receiver. */
   hasReceiver: boolean
   /** The base folder of relative paths. */
   folder: string
 }
 
 const MAX_COLUMNS = 200
-/** Maximum number of cells of a column that are examined. */
+/** Maximum number of cells to examine per column. */
 export const CELLS_SAMPLED = 20
 const MAX_CELL = 1000
 
@@ -76,8 +76,8 @@ const TITLE_NAME = /tit(el|re|ol|ul)|^nom\b|^(name|naam|navn|namn)\b/i
 const DESCRIPTION_NAME = /descri|beschr|omschr|besk/i
 
 /**
- * Assigns text columns to a missing title and description by their names. If no name means a description, the column
- * with the longest text is the description.
+ * Assigns text columns to a missing title and description by their names. If no column name means description, the
+ * column with the longest text becomes the description.
  */
 function textsOf(looked: readonly Looked[], free: ReadonlySet<string>): Map<string, Looked> {
   const texts = looked.filter(({ kind }) => kind === 'text')
@@ -122,7 +122,7 @@ async function kindOf(cell: string, folder: string): Promise<Kind> {
   return (await isFile(cell, folder)) ? 'file' : 'text'
 }
 
-/** Returns whether a cell is the relative path of an existing file. Only looks up names with a dot or a slash. */
+/** Returns whether a cell is the relative path of an existing file. Looks up only names with a dot or a slash. */
 async function isFile(cell: string, folder: string): Promise<boolean> {
   if (!/^[^\s\0\\][^\0\\]*[./][^\0\\]*$/.test(cell) || isAbsolute(cell)) return false
   const found = await stat(resolve(folder, cell)).catch(() => null)

@@ -23,12 +23,12 @@ const ONE_TARGET = 'Split the manifest: each run has one collection.'
 export class TargetCheck {
   #target: ManifestTarget
   #isMissingReported = false
-  /** Cache of valid addresses, because a million rows mostly repeat a few addresses. */
+  /** Cache of valid addresses, because a million rows usually repeat a few addresses. */
   readonly #good = new Array<string>(GOOD).fill('')
-  /** Hashes of addresses that occurred once. Only a repeated address is worth caching. */
+  /** Hashes of addresses that have occurred once. Only repeated addresses are cached. */
   readonly #once = new Uint32Array(GOOD)
 
-  /** @param mayLackBlockchain whether it is no problem that neither a flag nor a column sets the blockchain */
+  /** @param mayLackBlockchain whether the blockchain is optional */
   constructor(target: ManifestTarget, mayLackBlockchain = false) {
     this.#target = target
     this.#isMissingReported = mayLackBlockchain
@@ -46,7 +46,7 @@ export class TargetCheck {
     if (chain !== undefined && chain.value !== this.#target.blockchain) this.#checkChain(chain, report)
     const { blockchain, contractAddress } = this.#target
     if (blockchain === null) {
-      // Reported once, because it isn't a problem of a single row.
+      // Report the problem once, because it isn't a problem of a single row.
       if (chain === undefined && !this.#isMissingReported) {
         this.#isMissingReported = true
         report.add('blockchain', 'blockchain is required', 'Add the column, or use --blockchain <name>.')
@@ -76,20 +76,20 @@ export class TargetCheck {
     if (kind === 'sender' && !isEvm(blockchain)) {
       report.add(column ?? kind, `sender can't be used: transfers are unsupported on ${blockchain}`)
     }
-    // These addresses aren't cached, because searching the cache would take longer.
+    // These addresses aren't cached, because a cache lookup would take longer.
     if (isEvm(blockchain) && isLowerCaseAddress(address)) return
     const hash = hashOf(address)
     const place = hash & (GOOD - 1)
     if (this.#good[place] === address) return
     const problem = address.trim() === address ? addressProblem(address, blockchain) : 'begins or ends with whitespace'
     if (problem !== null) report.add(column ?? kind, `${kind} ${problem}`)
-    // Stores a copy, because a substring would keep the whole chunk of the manifest in memory.
+    // Store a copy, because a substring would keep the whole chunk of the manifest in memory.
     else if (this.#once[place] === hash) this.#good[place] = ` ${address}`.slice(1)
     else this.#once[place] = hash
   }
 }
 
-/** Hashes some characters of an address. That is enough, because addresses are random or differ at their end. */
+/** Hashes some characters of an address. These suffice, because addresses are random or differ at the end. */
 function hashOf(address: string): number {
   let mixed = address.length
   for (let at = 3; at < 42; at += 6) mixed = Math.imul(mixed ^ address.charCodeAt(at), 0x01000193)
