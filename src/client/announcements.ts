@@ -6,7 +6,7 @@ import type { TransportResponse } from './transport.ts'
 
 const HEADER_OF = Object.entries(CAPABILITIES) as [Capability, string][]
 
-/** Collects the announcements in a server's response headers: capabilities, rate limits and its identity. */
+/** Collects the announcements in a server's response headers: capabilities, rate limits and the server's identity. */
 export class Announcements {
   readonly #capabilities = new Map<Capability, boolean>()
   readonly #rateLimits = new Map<EndpointName, ObservedRateLimit>()
@@ -14,7 +14,7 @@ export class Announcements {
   #withoutValue: ReadonlySet<string> | null = null
   #incarnation: string | null = null
 
-  /** Records what the response of an endpoint announces. */
+  /** Records the announcements in an endpoint's response. */
   observe(name: EndpointName, { status, headers }: TransportResponse): void {
     // A proxy's response says nothing about the server.
     const isOfServer = status < 500 && /json/.test(headers['content-type'] ?? '')
@@ -32,8 +32,8 @@ export class Announcements {
   }
 
   /**
-   * Records the capabilities in one response, and discards those of earlier ones. Returns whether the server honors
-   * Idempotency-Key, or null if the response doesn't say.
+   * Records the capabilities in one response, and discards those in earlier responses. Returns whether the server
+   * honors Idempotency-Key, or null if the response doesn't show this.
    */
   learn({ status, headers }: TransportResponse): boolean | null {
     const isHonored = headers[CAPABILITIES.idempotency] === 'yes'
@@ -43,7 +43,7 @@ export class Announcements {
     return isHonored
   }
 
-  /** This method and the ones below are documented in `ApiClient`. */
+  /** This method and the methods below are documented in `ApiClient`. */
   supports(capability: Capability): boolean | null {
     return this.#capabilities.get(capability) ?? null
   }
@@ -62,7 +62,7 @@ export class Announcements {
   }
 }
 
-/** Returns the blockchains whose coins have no value according to the server. `*` means all blockchains. */
+/** Returns the blockchains whose coins have no value, according to the server. `*` means all blockchains. */
 const namesWithoutValue = (headers: TransportResponse['headers']): ReadonlySet<string> =>
   new Set(headers[HEADERS.blockchainsWithoutValue]?.split(',').map((name) => name.trim()))
 
@@ -71,15 +71,15 @@ export interface ObservedRateLimit {
   perSecond: number | null
 }
 
-/** Maximum length of the header. The time to parse a hostile header grows with the square of its length. */
+/** Maximum length of the header. The time to parse a malicious header grows with the square of its length. */
 const MAX_LENGTH = 2000
 
 const ITEM = /^\s*(?:"((?:[^"\\]|\\.)*)"|([A-Za-z*][\w.:*/-]*))\s*((?:;[^,]*)?)$/
 
 /**
  * Parses `RateLimit-Policy: "createnft";q=2;w=1` (IETF draft-ietf-httpapi-ratelimit-headers, a list of structured
- * fields). Uses the items whose name is the endpoint, or all items if there are none. The strictest item applies. An
- * item without a quota means no limit. Returns null if the header is missing or unusable.
+ * fields). Uses the items that are named after the endpoint, or all items if there are none. The strictest item
+ * applies. An item without a quota means no limit. Returns null if the header is missing or unusable.
  */
 export function parseRateLimitPolicy(header: string | undefined, endpoint: string): ObservedRateLimit | null {
   if (header === undefined || header.length > MAX_LENGTH) return null

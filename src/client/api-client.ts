@@ -10,7 +10,7 @@ import type { TransportResponse } from './transport.ts'
 export type RequestOf<Name extends EndpointName> = z.input<Contracts[Name]['request']>
 export type ResponseOf<Name extends EndpointName> = z.output<Contracts[Name]['response']>
 
-/** A response, with its status, content type and first characters in `seen` for messages. */
+/** A response. For messages, `seen` contains its status, content type and first characters. */
 export type SeenResponse = ReceivedResponse & { seen: string; response: TransportResponse }
 
 /** The result of one attempt. */
@@ -25,13 +25,13 @@ export interface PlainResponse {
 
 export interface CallOptions {
   signal?: AbortSignal | undefined
-  /** Seconds for which a server with the capability `waits` may hold the response while a record is pending. */
+  /** Seconds for which a server with the capability `waits` may delay the response while a record is pending. */
   waitSeconds?: number | undefined
 }
 
 export interface LearnOptions extends CallOptions {
   refresh?: boolean
-  /** Called with the reason before null is returned. */
+  /** Called with the reason before the function returns null. */
   onSilence?: (reason: string) => void
 }
 
@@ -42,24 +42,24 @@ export interface UploadOptions extends CallOptions {
 
 export interface SendOptions extends CallOptions, Partial<RunLimit> {
   idempotencyKey: string
-  /** Called when sending is permitted. If it throws, nothing is sent. */
+  /** Called when the request may be sent. If the function throws, nothing is sent. */
   beforeSending?: () => Promise<void>
 }
 
-/** The endpoint of a raw request: an endpoint of the API contract, or any path of the server. */
+/** The endpoint of a raw request, which is an endpoint of the API contract or any path on the server. */
 export type RawEndpoint = { name: EndpointName } | { path: `/${string}` }
 
 export interface RawOptions extends CallOptions {
   /**
-   * The key for an endpoint that may have an effect. The request is then sent exactly once. Null for a read-only
-   * endpoint, whose requests are retried.
+   * The idempotency key for an endpoint that may have an effect. A request with a key is sent exactly once. Null for a
+   * read-only endpoint, whose requests are retried.
    */
   idempotencyKey: string | null
-  /** Called with each response of any status, before an error is thrown for it. */
+  /** Called with each response of any status, before the response causes an error. */
   onResponse?: (response: TransportResponse) => void
 }
 
-/** The API of one server with one key. */
+/** A client for the API of one server, with one API key. */
 export interface ApiClient {
   readonly baseUrl: string
   /**
@@ -71,7 +71,7 @@ export interface ApiClient {
     request: RequestOf<Name>,
     options?: CallOptions,
   ): Promise<ResponseOf<Name>>
-  /** Sends exactly once, and returns the result. Never throws network or server errors. */
+  /** Sends a request exactly once, and returns the result. Never throws network or server errors. */
   send(name: EndpointName, body: Uint8Array, options: SendOptions): Promise<SendResult>
   /**
    * Decodes the response of an endpoint.
@@ -80,35 +80,37 @@ export interface ApiClient {
    */
   decode<Name extends EndpointName>(name: Name, response: TransportResponse): Promise<ResponseOf<Name>>
   /**
-   * Sends a raw body and returns the raw response if its status is 2xx. Checks neither against the schema.
+   * Sends a raw body and returns the raw response if its status is 2xx. Checks neither the request nor the response
+   * against the schema.
    *
-   * @throws GdnError as `call` does; `unknown_outcome` if a creating endpoint may have taken effect
+   * @throws GdnError for the same errors as `call`, and `unknown_outcome` if a creating endpoint may have taken effect
    */
   raw(endpoint: RawEndpoint, body: Uint8Array, options: RawOptions): Promise<TransportResponse>
-  /** Uploads a file, given by its path or bytes. The returned URL is for file_fields. */
+  /** Uploads a file, given by its path or bytes. Use the returned URL in `file_fields`. */
   upload(content: string | Uint8Array, name: string, options?: UploadOptions): Promise<{ url: string }>
   /** Sends a GET request to a path below the base URL, without the key. */
   get(path: `/${string}`, options?: CallOptions): Promise<PlainResponse>
-  /** Returns whether the server announces a capability, or null if it hasn't responded yet. */
+  /** Returns whether the server announces a capability, or null if the server hasn't responded yet. */
   supports(capability: Capability): boolean | null
   /** Returns the incarnation of the backend's database, or null if no gdn backend has responded yet. */
   incarnation(): string | null
   /**
-   * Returns whether the server reports that the coins of a blockchain have no value, or null if it hasn't responded
-   * yet. Null as the argument means all blockchains.
+   * Returns whether the server reports that the coins of a blockchain have no value, or null if the server hasn't
+   * responded yet. If the argument is null, the result is for all blockchains.
    */
   hasNoValue(blockchain: Blockchain | null): boolean | null
   /**
-   * Restricts later requests to blockchains whose coins have no value. A gdn backend rejects them for any other
-   * blockchain, even if it restarts with other networks. `call` then throws `not_confirmed`, and `send` returns it.
+   * Restricts later requests to blockchains whose coins have no value. A gdn backend rejects requests for any other
+   * blockchain, even after it restarts with other networks. `call` then throws the error `not_confirmed`, and `send`
+   * returns it.
    */
   onlyWithoutValue(only: boolean): void
   /**
-   * Like `supports('idempotency')`, but queries the server if that isn't known yet. Returns null if the server doesn't
-   * respond. `refresh` queries the server again, and updates everything that it announces.
+   * Like `supports('idempotency')`, but queries the server if the answer isn't known yet. Returns null if the server
+   * doesn't respond. `refresh` queries the server again, and updates everything that it announces.
    */
   learnIdempotency(options?: LearnOptions): Promise<boolean | null>
-  /** Returns the rate limit in an endpoint's last response, or null if there was none. */
+  /** Returns the latest rate limit in an endpoint's responses, or null if there was none. */
   observedRateLimit(name: EndpointName): ObservedRateLimit | null
   close(): Promise<void>
 }

@@ -3,15 +3,15 @@ import { isTimeUp } from '../core/time-up.ts'
 import { MAX_RESPONSE_BYTES, TransportError, type TransportRequest, type TransportResponse } from './transport.ts'
 
 /**
- * One attempt of a request, independent of the transport. It settles exactly once, limits the size of the response,
- * ends at the timeout or when the signal is aborted, and knows whether anything was sent.
+ * One attempt of a request, independent of the transport. An attempt settles exactly once, limits the response size,
+ * ends at the timeout or when the signal is aborted, and records whether anything was sent.
  */
 export class Attempt {
   readonly response: Promise<TransportResponse>
   /** Whether the first byte of the request may have been sent. */
   sent = false
   settled = false
-  /** Closes the connection of the request. The transport sets this function as soon as possible. */
+  /** Closes the connection of the request. The transport sets this function as early as possible. */
   cancel: (reason: Error) => void = () => {}
 
   readonly #request: TransportRequest
@@ -35,8 +35,8 @@ export class Attempt {
   }
 
   /**
-   * Must be called just before the first byte is sent. Returns false if the attempt has settled, so that nothing may be
-   * sent.
+   * Must be called just before the first byte is sent. Returns false if nothing may be sent, for example because the
+   * attempt has settled.
    */
   leave(): boolean {
     if (this.settled) return false
@@ -57,7 +57,7 @@ export class Attempt {
     return true
   }
 
-  /** Settles with the response. Redacts gdn's own secrets in it. */
+  /** Settles the attempt with the response, in which gdn's own secrets are redacted. */
   finish(status: number, headers: Readonly<Record<string, string>>): void {
     if (!this.#settle()) return
     const told = Object.entries(headers).map(([name, value]) => [redactSecrets(name), redactSecrets(value)])
@@ -66,7 +66,7 @@ export class Attempt {
   }
 
   fail(message: string, cause?: unknown): void {
-    // After a complete response, the connection is also closed, which isn't an error.
+    // The connection also closes after a complete response, which isn't an error.
     if (!this.#settle()) return
     const error = new TransportError(message, this.sent, cause)
     this.#reject(error)

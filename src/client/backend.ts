@@ -3,13 +3,15 @@ import { GdnError } from '../core/errors.ts'
 /** The backend at a URL. */
 export interface Backend {
   url: string
-  /** UUID of the backend's database. It stays the same when the address changes. Null if the server has none. */
+  /**
+   * UUID of the backend's database, which stays the same when the address changes. Null if the server has no such ID.
+   */
   id: string | null
-  /** UUID of the backend's current data. It changes when a backup is restored. Null if the server has none. */
+  /** UUID of the backend's current data, which changes when a backup is restored. Null if the server has no such ID. */
   incarnation: string | null
 }
 
-/** A backend with its identity, which was read just now. */
+/** A backend whose identity was just read. */
 export interface SeenBackend extends Backend {
   /** The reason why the backend couldn't be identified, or null. */
   silence: GdnError | null
@@ -25,15 +27,14 @@ export function refuseSilentBackend({ silence, isLocal }: SeenBackend): void {
   if (isLocal && silence !== null) throw silence
 }
 
-/** Returns whether an error means that the backend isn't the one with which the command began. */
+/** Returns whether an error means that the backend has changed since the command began. */
 export const isBackendChange = (error: unknown): error is GdnError =>
   error instanceof GdnError && (error.code === 'wrong_backend' || error.code === 'backend_restored')
 
 /**
- * Refuses to send something to a backend other than the one for which it was recorded. A record without a backend ID
- * matches any server.
+ * Throws unless a recorded item belongs to the given backend. A record without a backend ID matches any server.
  *
- * @param what the recorded thing, such as `the run drop-3f9a`
+ * @param what the recorded item, such as `the run drop-3f9a`
  * @throws GdnError `wrong_backend`, or the error that prevented the identification
  */
 export function refuseOtherBackend(what: string, recorded: Backend, seen: SeenBackend): void {
@@ -53,6 +54,6 @@ export function refuseOtherBackend(what: string, recorded: Backend, seen: SeenBa
   )
 }
 
-/** Returns whether a backup of the backend was restored after something was recorded. */
+/** Returns whether a backup of the backend was restored after the identity was recorded. */
 export const isRestored = (recorded: Pick<Backend, 'incarnation'>, seen: Pick<Backend, 'incarnation'>): boolean =>
   recorded.incarnation !== null && seen.incarnation !== null && recorded.incarnation !== seen.incarnation

@@ -42,7 +42,7 @@ export function parseBaseUrl(baseUrl: string, { hasKey, allowHttp }: { hasKey: b
 /**
  * Checks the characters of a key.
  *
- * @throws GdnError `invalid_config` if the key isn't valid in a header
+ * @throws GdnError `invalid_config` if the key isn't valid as a header value
  */
 export function checkKey(apiKey: Secret | null): void {
   if (apiKey === null || /^[\x21-\x7e]{1,4096}$/.test(apiKey.reveal())) return

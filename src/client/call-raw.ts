@@ -4,7 +4,7 @@ import { retryRead } from './retry-read.ts'
 import { type ClientServer, hintOf, postJson, readCreated, sendOnce, targetOf } from './send-once.ts'
 import type { TransportResponse } from './transport.ts'
 
-/** Sends a raw body. With an idempotency key, sends it once. Without one, retries temporary failures. */
+/** Sends a raw body. With an idempotency key, sends the body once. Without a key, retries after temporary failures. */
 export async function callRaw(
   server: ClientServer,
   endpoint: RawEndpoint,

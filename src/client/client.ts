@@ -17,12 +17,12 @@ export interface ClientOptions extends DispatchOptions {
   /** Whether a key may be sent over HTTP to another machine. */
   allowHttp?: boolean
   clock?: RetryClock
-  /** The API version by which `call` validates requests. Default: 1.1. */
+  /** The API version that `call` uses to validate requests. Default: 1.1. */
   apiVersion?: ApiVersion
 }
 
 /**
- * Creates the client of a server.
+ * Creates a client for a server.
  *
  * @throws GdnError `invalid_config` for an invalid base URL or key.
  * @example

@@ -31,7 +31,10 @@ export async function encode<Name extends EndpointName>(
   })
 }
 
-/** Returns the path of a field as the caller wrote it: without an index if the caller passed one value for a list. */
+/**
+ * Returns the path of a field as the caller wrote it. If the caller passed a single value for a list, the path has no
+ * index.
+ */
 function fieldIn(request: unknown, { path }: FieldIssue): string {
   let at = request
   const written = path.filter((part) => {
@@ -42,7 +45,7 @@ function fieldIn(request: unknown, { path }: FieldIssue): string {
   return formatPath(written)
 }
 
-/** Returns a hint for an attribute value that is a number, which other APIs accept. */
+/** Returns a hint for an attribute value that is a number. Other APIs accept numbers. */
 const hintOf = (issue: FieldIssue | undefined): string | undefined =>
   issue?.path[0] === 'metadata' && issue.message === 'must be a string, not a number'
     ? "Write the number as a string, such as '7'."

@@ -12,7 +12,7 @@ export interface TransportOptions {
 
 /**
  * Creates the transport for a command that sends a few requests (`single`), or possibly many (`bulk`). Loads undici
- * only once there are many, or for a proxy, because loading it takes half of the run time of a short command.
+ * only after many requests or for a proxy, because loading undici takes half of a short command's run time.
  *
  * @example
  * const transport = await createTransport('single')

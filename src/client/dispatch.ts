@@ -8,7 +8,7 @@ import { retryAfterMs } from './retry-read.ts'
 import { type Transport, TransportError, type TransportRequest, type TransportResponse } from './transport.ts'
 
 const DEFAULT_TIMEOUT_MS = 60_000
-/** How long to wait after a 429 without a duration, in milliseconds. */
+/** How long to wait after a 429 that states no duration, in milliseconds. */
 const DEFAULT_HOLD_MS = 1_000
 
 export interface DispatchOptions {
@@ -17,7 +17,7 @@ export interface DispatchOptions {
   userAgent: string
   /** Timeout of one attempt in milliseconds. */
   timeoutMs?: number
-  /** Limits the rate of each endpoint. Without it, requests are sent immediately. */
+  /** Limits the request rate of each endpoint. Without a pacer, requests are sent immediately. */
   pacer?: ClientPacer
 }
 
@@ -28,15 +28,15 @@ export interface Post {
   content: Pick<TransportRequest, 'body' | 'stream'>
   headers: Record<string, string>
   signal?: AbortSignal | undefined
-  /** Added to the timeout, in milliseconds. */
+  /** Additional time for the timeout, in milliseconds. */
   extraMs?: number
-  /** Called last, when sending is permitted. If it throws, nothing is sent. */
+  /** Called last, when the request may be sent. If the function throws, nothing is sent. */
   beforeSending?: (() => Promise<void>) | undefined
-  /** Called if nothing was sent after `beforeSending`, before permission is requested again. */
+  /** Called if nothing was sent after `beforeSending`, before the pacer is asked for permission again. */
   notSent?: (() => void) | undefined
 }
 
-/** Sends the requests of a client. Each is sent once, with the client's key and within the rate limits. */
+/** Sends the requests of a client. Each request is sent once, with the client's key and within the rate limits. */
 export class Dispatch {
   readonly announced = new Announcements()
   readonly #options: DispatchOptions
@@ -93,8 +93,8 @@ export class Dispatch {
 }
 
 /**
- * Sends a request when it is permitted. If the permission expires before anything is sent, because this process was
- * stopped for a while, requests a new one.
+ * Sends a request when it is permitted. Requests a new permission if the first one expires before anything is sent,
+ * because this process was stopped for a while.
  */
 async function paced(
   pacer: ClientPacer,
@@ -120,7 +120,7 @@ async function paced(
   }
 }
 
-/** Delays later requests to the endpoint, in all processes, after a 429 or a response with Retry-After. */
+/** Delays later requests to the endpoint in all processes, after a 429 or after a 503 with Retry-After. */
 function holdAsAsked(pacer: ClientPacer, name: EndpointName, response: TransportResponse): void {
   const { status, headers } = response
   // Don't delay requests if the signer lacks funds, because a repeated command must detect at once whether the signer

@@ -1,9 +1,12 @@
 import type { Transport } from './transport.ts'
 
-/** Number of requests before undici is loaded. Loading it takes as long as hundreds of small requests. */
+/** Number of requests before undici is loaded. Loading undici takes as long as hundreds of small requests. */
 const FEW_REQUESTS = 100
 
-/** Passes the first `few` requests to one transport, and all others to another, which is created when it is needed. */
+/**
+ * Returns a transport that passes the first `few` requests to `first`, and all others to a second transport. The second
+ * transport is created when it is needed.
+ */
 export function growingTransport(first: Transport, few = FEW_REQUESTS, create = loadPool): Transport {
   let left = few
   let other: Promise<Transport> | undefined

@@ -13,7 +13,7 @@ type Identity = Pick<Backend, 'id' | 'incarnation'>
 const TIMEOUT_MS = 10_000
 /** Maximum size of the response in bytes, because a hosted service may return a web page for any path. */
 const MAX_BYTES = 1024 * 1024
-/** How long after a response the backend is assumed to have kept its address, in milliseconds. */
+/** How long after a response gdn assumes that the backend still has its address, in milliseconds. */
 const TRUST_MS = 10_000
 
 const NONE: Identity = { id: null, incarnation: null }
@@ -25,9 +25,9 @@ interface Known {
 }
 
 /**
- * The identities of the servers that this process has used. If a server has an ID, each response with an ID is checked,
- * and a response of another backend makes the request fail. After a failed request and after a pause, the ID is checked
- * before the next request, without sending the key.
+ * The identities of the servers that this process has used. If a server has an ID, any ID in a response is checked, and
+ * a request fails if another backend responds. After a failed request or a pause, the ID is checked before the next
+ * request, without sending the key.
  */
 export class KnownBackends {
   readonly #userAgent: string
@@ -42,7 +42,7 @@ export class KnownBackends {
   }
 
   /**
-   * Returns the identity of the backend at a base URL. Reads it once per process.
+   * Returns the identity of the backend at a base URL. Reads the identity once per process.
    *
    * @param how `patiently` retries temporary failures for up to 30 s
    * @throws GdnError `unreachable`, or `bad_answer` if the ID isn't a UUID
@@ -70,14 +70,14 @@ export class KnownBackends {
 
   /**
    * Wraps a transport so that requests fail if another backend has replaced the one that was identified at a base URL.
-   * Another backend can still get a request within `TRUST_MS` of the last response. Its response then reveals it. If no
-   * backend was identified, or if it has no ID, requests are not checked.
+   * Another backend can still get a request within `TRUST_MS` of the last response. The response then reveals the other
+   * backend. If no backend was identified, or if the backend has no ID, requests are not checked.
    *
    * @param isLocal whether the server runs on this machine, where another backend can take its port within a second.
    * The ID is then checked again for each new connection
    */
   guard(transport: Transport, baseUrl: string, { isLocal = false } = {}): Transport {
-    // The latest check, shared by concurrent requests. Null if the next request must start a new one.
+    // The latest check, shared by concurrent requests. Null if the next request must start a new check.
     let checked: Promise<void> | null = isLocal ? null : Promise.resolve()
     if (isLocal) {
       transport.onDisconnect?.(() => {
@@ -130,8 +130,8 @@ export class KnownBackends {
   }
 
   /**
-   * Requests /healthz. Throws for temporary failures, because such a response doesn't show which backend sent it, or
-   * whether the backend has an ID.
+   * Requests /healthz. Throws for temporary failures, because a response with a temporary failure doesn't show which
+   * backend sent it, or whether the backend has an ID.
    */
   async #ask(transport: Transport, url: string, signal: AbortSignal | undefined): Promise<TransportResponse> {
     const headers = { 'user-agent': this.#userAgent, accept: 'application/json' }
@@ -154,7 +154,10 @@ function identityIn(url: string, response: TransportResponse): Identity {
   return { id, incarnation }
 }
 
-/** Returns the identity in the headers of a response, or null if there is none. A proxy may have sent the response. */
+/**
+ * Returns the identity in the headers of a response. Returns null if there is none, because a proxy may have sent the
+ * response.
+ */
 function identityOf({ headers }: TransportResponse): Identity | null {
   const [id, incarnation] = [headers[HEADERS.backendId], headers[HEADERS.incarnation]]
   return isUuid(id) && isUuid(incarnation) ? { id, incarnation } : null
@@ -163,7 +166,7 @@ function identityOf({ headers }: TransportResponse): Identity | null {
 const isUuid = (value: unknown): value is string => typeof value === 'string' && UUID.test(value)
 
 /**
- * Returns an error if the backend isn't the one with which this process began. Returns null if it is, or if `found` is
+ * Returns an error if the backend has changed since this process began. Returns null if it hasn't, or if `found` is
  * null.
  */
 function changeOf(url: string, expected: Identity, found: Identity | null): GdnError | null {

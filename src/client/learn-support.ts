@@ -14,8 +14,8 @@ import { TransportError, type TransportResponse } from './transport.ts'
 const TRIES = 6
 
 /**
- * Queries which API extensions a server has, unless an earlier response has announced them. If the server doesn't
- * respond, throws instead of assuming that it has none.
+ * Queries which API extensions a server supports, unless an earlier response announced them. If the server doesn't
+ * respond, throws instead of assuming that the server supports none.
  *
  * @throws GdnError `unreachable`
  */
@@ -39,12 +39,12 @@ export async function learnSupport(
 }
 
 /**
- * The endpoint that is queried. Every server has it. Creating commands don't use it otherwise, so the query doesn't
- * affect the rate limit of their requests.
+ * The endpoint that is queried. Every server has this endpoint. Creating commands send no other requests to it, so the
+ * query doesn't affect the rate limit of their requests.
  */
 const ENDPOINT = 'getisgdnnft'
 
-/** A query without effect for an NFT that doesn't exist. */
+/** A read-only query for an NFT that doesn't exist. */
 const NOBODYS_NFT = {
   receiver_wallet_address: '0x0000000000000000000000000000000000000001',
   blockchain: 'polygon',
@@ -53,8 +53,8 @@ const NOBODYS_NFT = {
 
 /**
  * Sends a query without effect to learn whether the server honors Idempotency-Key. Returns null if the server doesn't
- * respond. Throws if a web page is returned, because as the response to a creating request, it would leave the outcome
- * unknown.
+ * respond. Throws if the response is a web page, because the same response to a creating request would leave the
+ * outcome unknown.
  */
 export async function probeIdempotency(
   server: ClientServer,
@@ -66,7 +66,7 @@ export async function probeIdempotency(
   try {
     response = await postJson(server, { name: ENDPOINT, url }, body, null, { signal })
   } catch (error) {
-    // The backend isn't the expected one or couldn't be identified, so nothing may be sent.
+    // The backend has changed or couldn't be identified, so nothing may be sent.
     if (!refresh && error instanceof TransportError && error.cause instanceof GdnError) throw error.cause
     const isPassing = error instanceof TransportError || (error instanceof GdnError && error.code === 'rate_limited')
     if (!isPassing) throw error
@@ -86,9 +86,9 @@ export async function probeIdempotency(
 }
 
 /**
- * Refuses a typed trait unless the server publishes its type, because other servers may silently drop the type.
+ * Refuses a typed trait unless the server publishes trait types, because other servers may silently drop the type.
  *
- * @param trait undefined if there is none, in which case the server isn't queried
+ * @param trait the typed trait. If it is undefined, the server isn't queried
  * @throws GdnError `refused`, or `unreachable` if the server doesn't respond
  */
 export async function refuseTypedTrait(

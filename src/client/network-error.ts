@@ -2,7 +2,7 @@ import { GdnError, systemCode } from '../core/errors.ts'
 import { isLoopbackUrl } from './base-url.ts'
 import type { TransportError } from './transport.ts'
 
-/** Returns the error for a failed request, with the server, the cause and what to check. */
+/** Returns the error for a failed request, with the server, the cause, and a hint about what to check. */
 export function unreachable(url: string, error: TransportError): GdnError {
   const { origin, hostname, host } = new URL(url)
   const code = causeCode(error)

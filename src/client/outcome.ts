@@ -22,7 +22,9 @@ export interface ReceivedResponse {
 /** The result of sending a request once. */
 export type Sent =
   | ReceivedResponse
-  /** Nothing was sent. `stop` is set if a retry can't help, because another backend listens at the address. */
+  /**
+   * Nothing was sent. `stop` is set if a retry can't help, for example because another backend listens at the address.
+   */
   | { kind: 'not_sent'; reason: string; error?: unknown; stop?: GdnError | undefined }
   /** The outcome is unknown. */
   | { kind: 'cut'; reason: string; error?: unknown }
@@ -31,8 +33,8 @@ export type Sent =
 export interface NoEffect {
   outcome: 'no_effect'
   /**
-   * Cause of a refusal without effect. `other_label`: an NFT has another label, because another manifest with the same
-   * name was minted.
+   * Reason why the request had no effect. `other_label` means that an NFT has another label, because another manifest
+   * with the same name was minted.
    */
   cause:
     | 'too_large'
@@ -45,8 +47,8 @@ export interface NoEffect {
     | 'other_label'
   status: number | null
   /**
-   * How long to wait before a retry, in milliseconds. For `max_cost`, pending transactions may free part of the limit
-   * by then.
+   * How long to wait before a retry, in milliseconds. For `max_cost`, pending transactions may release part of the
+   * limit by then.
    */
   retryAfterMs: number | null
 }
@@ -60,13 +62,14 @@ export interface Unknown {
   /** Whether the response came from a server that doesn't implement the API. */
   foreign: boolean
   /**
-   * Whether a gdn backend has accepted another request with the same key. In that case, it didn't accept this attempt.
+   * Whether a gdn backend has accepted another request with the same key. If so, the backend didn't accept this
+   * attempt.
    */
   isKeyReused: boolean
   retryAfterMs: number | null
 }
 
-/** The outcome that one attempt proves, without regard to other attempts. */
+/** The outcome that one attempt proves, regardless of other attempts. */
 export type AttemptOutcome =
   /** The status is 2xx. The endpoint's schema decides whether the body proves acceptance. */
   | { outcome: 'accepted'; status: number }
@@ -86,10 +89,10 @@ export const UNKNOWN: Unknown = {
   retryAfterMs: null,
 }
 
-/** In the API's error form, these statuses mean that the server processed the request and did nothing. */
+/** Statuses that, in the API's error form, mean that the server processed the request and did nothing. */
 const REFUSED: ReadonlySet<number> = new Set([400, 404, 413, 415, 422])
 
-/** Error codes of a 409 or 422 that proves that the request created nothing. */
+/** Error codes of a 409 or 422 response that proves that the request created nothing. */
 const REFUSED_CODES: ReadonlySet<string | undefined> = new Set([
   ...Object.values(REFERENCE_ERRORS),
   ...Object.values(SUPPLY_ERRORS),
@@ -100,7 +103,7 @@ const REFUSED_CODES: ReadonlySet<string | undefined> = new Set([
  * Determines what the response to a creating request proves. The outcome is unknown unless the response proves that the
  * request took effect or that it didn't.
  *
- * @param wallClock current time in milliseconds, for a Retry-After that is a date
+ * @param wallClock current time in milliseconds, for a Retry-After header that contains a date
  */
 export function attemptOutcome(sent: Sent, wallClock: number): AttemptOutcome {
   if (sent.kind === 'cut') return UNKNOWN
@@ -115,7 +118,7 @@ export function attemptOutcome(sent: Sent, wallClock: number): AttemptOutcome {
   })
   if (status >= 200 && status < 300) return { outcome: 'accepted', status }
   if (isNotReady(sent)) return none('not_ready')
-  // This applies to any body, because a proxy checks rate and size before it forwards a request.
+  // These statuses are conclusive with any body, because a proxy checks rate and size before it forwards a request.
   if (status === 429 || isNotNow(sent)) return none('rate_limited')
   if (status === 413) return none('too_large')
   const busy = status === 409
@@ -133,7 +136,9 @@ export function attemptOutcome(sent: Sent, wallClock: number): AttemptOutcome {
   return !isAboutKey && REFUSED.has(status) ? { outcome: 'refused', status } : unknown
 }
 
-/** Returns the error for a request whose outcome is unknown. The hint says what to check before repeating it. */
+/**
+ * Returns the error for a request whose outcome is unknown. The hint says what to check before you repeat the request.
+ */
 export function unknownOutcome(
   name: string,
   reason: string,

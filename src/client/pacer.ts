@@ -6,34 +6,37 @@ import { checkPatience, isUnlimited, type Limit, ownLimit, TRAVEL_MS } from './p
 import type { SharedLimiter, SharedPace, SharedSlot } from './pace/shared-limiter.ts'
 
 export interface PacerOptions {
-  /** The user's rate in requests per second, which may be below 1. Null uses the server's limit or the default. */
+  /**
+   * The user's rate in requests per second, which may be below 1. If it is null, the server's limit or the default
+   * applies.
+   */
   rate: number | null
   /** Returns the latest rate limit that the server stated for an endpoint. */
   observed(endpoint: EndpointName): ObservedRateLimit | null
-  /** Returns monotonic milliseconds. */
+  /** Returns the monotonic time in milliseconds. */
   now?: () => number
   sleep?: (ms: number, signal?: AbortSignal) => Promise<void>
-  /** The limiters that processes share. If absent, this process limits only its own requests. */
+  /** The limiters that processes share. Without them, this process limits only its own requests. */
   shared?: SharedPace
 }
 
 /** Permission to send one request. */
 export interface SendPermit {
   /**
-   * Returns whether the permission is still valid, just before the first byte is sent. It expires if this process was
-   * stopped for a while.
+   * Returns whether the permission is still valid. Call it just before the first byte is sent. The permission expires
+   * if this process was stopped for a while.
    */
   isValid(): boolean
   /** Reports that the connection was lost. The request may still arrive, so its slot stays in use for longer. */
   cut(): void
-  /** Call it after the response, or when there will be none. */
+  /** Releases the slot. Call it after the response, or when no response will arrive. */
   done(): void
 }
 
 export interface Pacer {
   /**
    * Waits for permission to send, in the order of calls. Rejects with the signal's reason. Call `done` after the
-   * response, or when there will be none.
+   * response, or when no response will arrive.
    */
   take(endpoint: EndpointName, signal?: AbortSignal): Promise<{ done(): void }>
   /** Delays all requests to an endpoint, after 429 or Retry-After. Never shortens an earlier delay. */
@@ -43,15 +46,15 @@ export interface Pacer {
 /** A pacer with the method that the client calls for each request. */
 export interface ClientPacer extends Pacer {
   /**
-   * Returns permission for a request that is about to be sent. Uses one from an earlier `take` if there is any, or else
-   * waits for a new one.
+   * Returns permission for a request that is about to be sent. Uses a permission from an earlier `take` if there is
+   * one. Otherwise, waits for a new permission.
    *
    * @throws GdnError `rate_limited` if the server requests a long wait
    */
   enter(endpoint: EndpointName, signal?: AbortSignal): Promise<SendPermit>
 }
 
-/** Maximum delay of a timer in milliseconds. With a longer delay, the timer would fire immediately. */
+/** Maximum delay of a timer in milliseconds. A timer with a longer delay would fire immediately. */
 const MAX_TIMER_MS = 2 ** 31 - 1
 /** Maximum delay in milliseconds for which `enter` waits. */
 const MAX_HELD_MS = 30_000
@@ -59,9 +62,9 @@ const MAX_HELD_MS = 30_000
 const ALONE: SharedSlot = { isValid: () => true, done: async () => {} }
 
 /**
- * Creates a pacer, which limits the rate of requests as the server measures it. A slot is in use from before a request
- * is sent until a second after its response. A request reaches the server before its response is sent, so two requests
- * in one slot arrive at least a second apart. Each endpoint has separate slots.
+ * Creates a pacer, which limits the request rate as measured by the server. A slot is in use from before a request is
+ * sent until a second after its response. A request reaches the server before the server sends the response, so two
+ * requests in one slot arrive at least a second apart. Each endpoint has separate slots.
  */
 export function createPacer(options: PacerOptions): ClientPacer {
   const { rate, observed, shared, now = bootClock, sleep = systemSleep } = options
@@ -157,7 +160,7 @@ class Limiter {
     }
   }
 
-  /** Returns the time until a slot may be free. Infinite while all slots are in flight. */
+  /** Returns the time in milliseconds until a slot may be free. The time is infinite while all slots are in flight. */
   #waitMs(): number {
     const time = this.#options.now()
     if (this.#heldUntil > time) return this.#heldUntil - time
@@ -166,7 +169,7 @@ class Limiter {
     return hasRoom ? 0 : Math.min(...this.#cooling) - time
   }
 
-  /** Waits for a time. Ends early when a response arrives or the signal is aborted. */
+  /** Waits for the given time, or until a response arrives or the signal is aborted. */
   async #pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
     const over = new AbortController()
     this.#wake = () => over.abort()

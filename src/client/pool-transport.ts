@@ -5,8 +5,8 @@ import { Attempt, joinHeaders } from './attempt.ts'
 import { KEEP_ALIVE_MS, type Transport, type TransportRequest } from './transport.ts'
 
 /**
- * Proxies by the scheme of the target, and hosts without a proxy. Formats are those of the environment variables. Use
- * an empty string for none, because undici reads the environment if an option is missing.
+ * Proxies by target scheme, and hosts without a proxy. The values have the formats of the environment variables. Use an
+ * empty string for no proxy, because undici reads the environment if an option is missing.
  */
 export interface ProxyOptions {
   httpProxy: string
@@ -15,9 +15,9 @@ export interface ProxyOptions {
 }
 
 /**
- * Changes connections to a proxy so that the request fails if the proxy closes the connection instead of responding.
- * Otherwise, undici treats the connection as closed while idle, and reconnects thousands of times a second (seen with
- * 7.30).
+ * Changes a pool of proxy connections so that a request fails if the proxy closes the connection instead of responding.
+ * Otherwise, undici treats the connection as closed while idle, and reconnects thousands of times per second (observed
+ * with 7.30).
  */
 function endingWithProxy(pool: Pool): Pool {
   const connect = pool.connect.bind(pool) as (options: object) => Promise<unknown>
@@ -34,7 +34,7 @@ function endingWithProxy(pool: Pool): Pool {
 
 /** Creates the transport for batches and for proxies. Uses undici with a connection pool for each origin. */
 export function createPoolTransport(options: { proxy?: ProxyOptions | undefined } = {}): Transport {
-  // `Attempt` handles the timeout and the size limit. undici's own timeouts would end requests at other times.
+  // `Attempt` handles the timeout and the size limit. undici's own timeouts would end requests at different times.
   const settings = {
     keepAliveTimeout: KEEP_ALIVE_MS,
     headersTimeout: 0,

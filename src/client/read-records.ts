@@ -4,7 +4,7 @@ import type { CallOptions, RequestOf, ResponseOf } from './api-client.ts'
 
 type Name = 'getnfts' | 'gettransactions'
 
-/** The function of the client that reads records. */
+/** The client method that reads records. */
 export interface RecordReader<Endpoint extends Name> {
   client: { call(name: Endpoint, request: RequestOf<Endpoint>, options?: CallOptions): Promise<ResponseOf<Endpoint>> }
   signal?: AbortSignal | undefined
@@ -16,8 +16,8 @@ export type TransactionRecord = ResponseOf<'gettransactions'>['transactions'][nu
 export const IDS_PER_REQUEST = 200
 
 /**
- * Yields the records of NFTs in the order of their IDs, one page for each request. `done` is the number of IDs
- * requested so far. Omits NFTs that the server doesn't know, and NFTs that weren't requested.
+ * Yields the records of NFTs in the order of `ids`, one page per request. `done` is the number of IDs requested so far.
+ * Omits NFTs that the server doesn't know, and NFTs that weren't requested.
  */
 export async function* pagesOfNfts(
   { client, signal }: RecordReader<'getnfts'>,

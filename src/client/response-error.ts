@@ -69,11 +69,11 @@ function refusalHint(words: string): string | undefined {
   return blockchain !== undefined && isBlockchain(blockchain) ? `Add -b ${blockchain}.` : undefined
 }
 
-/** Maximum number of problems in an error, because a response can have megabytes. gdn backends return at most 50. */
+/** Maximum number of problems in an error, because a response can be megabytes long. gdn backends return at most 50. */
 const MAX_FAULTS = 100
 const MAX_TEXT = 10_000
 
-/** Truncates a text. Redacts it first, because half of a secret would not be recognized. */
+/** Truncates a text after redacting it, because a truncated secret would not be recognized. */
 const cut = (text: string): string =>
   text.length <= MAX_TEXT ? text : `${redactText(text).slice(0, MAX_TEXT).toWellFormed()}…`
 

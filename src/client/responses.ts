@@ -4,12 +4,12 @@ import { isObject } from '../core/json.ts'
 import { redactText } from '../core/redact.ts'
 import type { TransportResponse } from './transport.ts'
 
-/** The `details` of an error that the server's response caused. */
+/** The `details` of an error caused by the server's response. */
 export interface ResponseDetails {
   status: number
   title?: string
   message?: string
-  /** Every problem with its location. Only in form B of the API's errors. */
+  /** All problems with their locations. Set only for form B of the API's errors. */
   faults?: { field: string; message: string }[]
 }
 
@@ -32,10 +32,10 @@ export function lacksEndpoint(response: unknown): boolean {
   return status === 404 || status === 405
 }
 
-/** Describes a response for messages: `502 text/html "<html><body>Bad gateway…"`. */
+/** Returns a description of a response for messages: `502 text/html "<html><body>Bad gateway…"`. */
 export function describeResponse({ status, headers, body }: TransportResponse): string {
   const type = headers['content-type'] ?? 'no content type'
-  // Redact before truncating, because half of a secret would not be recognized.
+  // Redact before truncating, because a truncated secret would not be recognized.
   const text = redactText(Buffer.from(body.subarray(0, 4096)).toString('utf8'))
     .replace(/\s+/g, ' ')
     .trim()
@@ -45,22 +45,23 @@ export function describeResponse({ status, headers, body }: TransportResponse): 
 
 /**
  * Returns whether a response proves that nothing was accepted and that the same request may be accepted later. The
- * status 503 alone doesn't prove that, because it may come from a proxy. Only gdn backends add these headers.
+ * status 503 alone doesn't prove that, because it may come from a proxy. The required headers come only from gdn
+ * backends.
  */
 export function isNotNow({ status, headers }: Pick<TransportResponse, 'status' | 'headers'>): boolean {
   return status === 503 && headers[HEADERS.requestAccepted] === 'no' && headers[CAPABILITIES.idempotency] === 'yes'
 }
 
-/** Returns whether nothing is accepted until the operator of the backend has acted. */
+/** Returns whether the backend accepts nothing until its operator has acted. */
 export const isNotReady = (response: Pick<TransportResponse, 'status' | 'headers'>): boolean =>
   isNotNow(response) && response.headers[HEADERS.errorCode] === CHAIN_ERRORS.notReady
 
-/** Temporary failures: Request Timeout, Too Early, Too Many Requests. */
+/** Statuses of temporary failures: Request Timeout, Too Early, Too Many Requests. */
 export const PASSING: ReadonlySet<number> = new Set([408, 425, 429])
 
 /**
- * Returns whether JSON has form A or B of the API's errors. Doesn't use the schema, so that read-only commands needn't
- * load it.
+ * Returns whether JSON has form A or B of the API's errors. Doesn't use the schema, so that read-only commands don't
+ * need to load it.
  */
 export function isErrorForm(json: unknown): boolean {
   if (!isObject(json)) return false
@@ -70,8 +71,8 @@ export function isErrorForm(json: unknown): boolean {
 }
 
 /**
- * Returns whether a 4xx response didn't come from the API. A proxy may send one instead of the server's response, even
- * after the server has processed the request.
+ * Returns whether a 4xx response didn't come from the API. A proxy may send such a response instead of the server's
+ * response, even after the server has processed the request.
  */
 export const isForeignRefusal = (status: number, json: unknown): boolean =>
   status >= 400 && status < 500 && !PASSING.has(status) && !isErrorForm(json)
@@ -82,8 +83,8 @@ const MAX_ERROR_TEXT = 10_000
 
 /**
  * Returns whether a response rejects the request because of its Idempotency-Key: another request holds the key or has
- * used it. This proves nothing about an earlier attempt. gdn backends name the error in a header. Other servers use
- * various formats, so the text is searched.
+ * used it. Such a response proves nothing about an earlier attempt. gdn backends name the error in a header. Other
+ * servers use various formats, so the text is searched.
  *
  * @param text the body of the response
  */

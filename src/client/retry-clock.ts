@@ -2,7 +2,7 @@ import { bootClock, sleep } from '../core/time.ts'
 
 /** The clock and the randomness of retries, which tests replace. */
 export interface RetryClock {
-  /** Returns monotonic milliseconds. */
+  /** Returns the monotonic time in milliseconds. */
   now: () => number
   sleep: (ms: number, signal?: AbortSignal) => Promise<void>
   /** Returns a random number from 0 to 1. */

@@ -9,7 +9,7 @@ import { TransportError, type TransportResponse } from './transport.ts'
 const MAX_ATTEMPTS = 4
 const BUDGET_MS = 30_000
 
-/** Repeats a request that has no effect after temporary failures, for up to 30 s. */
+/** Sends a request that is safe to repeat, and retries it after temporary failures for up to 30 s. */
 export async function retryRead(
   url: string,
   clock: RetryClock,
@@ -33,8 +33,8 @@ export async function retryRead(
 }
 
 /**
- * Waits. Returns false if the command's timeout expires, because the last failure is a more useful error than the
- * timeout.
+ * Waits. Returns false instead of throwing if the command's timeout expires, because the last failure is a more useful
+ * error than the timeout.
  */
 async function isRested(clock: RetryClock, ms: number, signal: AbortSignal | undefined): Promise<boolean> {
   try {
@@ -70,12 +70,12 @@ function isPassing(status: number): boolean {
   return status === 429 || status === 502 || status === 503 || status === 504
 }
 
-/** Waits between retries of a failed request, in milliseconds. */
+/** The waits between retries of a failed request, in milliseconds. */
 export const RETRIES: Backoff = { firstMs: 250, maxMs: 8000 }
 
 /**
- * Returns how long a response requests to wait, in milliseconds. Returns null if it has no Retry-After (seconds or a
- * date).
+ * Returns the wait that a response requests in Retry-After (seconds or a date), in milliseconds, or null if there is
+ * none.
  */
 export function retryAfterMs(headers: Readonly<Record<string, string>>, wallClock: number): number | null {
   return parseRetryAfter(headers[HEADERS.retryAfter], wallClock)

@@ -42,14 +42,15 @@ interface LimitedRun {
 
 /**
  * Sets the cost limit of a run on the server, for all requests that aren't signed yet. Call it before you send or
- * repeat requests of the run: the server may have accepted requests whose responses were lost, here or on another
+ * repeat requests of the run. The server may have accepted requests whose responses were lost, here or on another
  * machine, and a repeated request doesn't change the limit.
  *
- * An explicit limit of this command replaces the server's limit. Any other limit can only lower it, because a user may
- * have set a lower limit elsewhere. The server needn't know the run, because its first requests may arrive later.
+ * An explicit limit of this command replaces the server's limit. Any other limit can only lower the server's limit,
+ * because a user may have set a lower limit elsewhere. The server doesn't need to know the run, because the run's first
+ * requests may arrive later.
  *
- * @returns the limit that each request of the run carries. It can only lower the server's limit, because a request of a
- *   stopped command may arrive after a user has set a lower limit elsewhere
+ * @returns the limit to include in each request of the run. It can only lower the server's limit, because a request of
+ * a stopped command may arrive after a user has set a lower limit elsewhere
  */
 export async function setRunLimit(
   client: LimitingClient,
@@ -66,7 +67,7 @@ export async function setRunLimit(
     const costs = await costsOf({ client }, run, signal)
     if (costs?.max_cost != null && BigInt(costs.max_cost) <= wei) return carried
   }
-  // The limit may be lowered elsewhere between the two requests, so the server compares again.
+  // The limit may be lowered elsewhere between the two requests, so the server compares the limits again.
   const only_lower = onlyLower ? true : undefined
   await client.call(
     'setrunmaxcost',

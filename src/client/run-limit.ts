@@ -1,15 +1,15 @@
-/** The run that pays for a request, and its cost limit as the header states it. */
+/** The run that pays for a request, and its cost limit in the format of the header. */
 export interface RunLimit {
   run: string
   maxCost?: string
 }
 
 interface Limits {
-  /** The limit with which requests were permitted; null if there is none. It overrides the other limits. */
+  /** The limit under which requests were permitted, in wei, or null. It overrides the other limits. */
   permitted?: bigint | null
   /** The explicit limit of this command in wei. */
   commandLimit?: bigint | null | undefined
-  /** The limit that is stored with the run on this machine, in wei. */
+  /** The limit stored with the run on this machine, in wei. */
   storedLimit?: bigint | null
 }
 
@@ -20,10 +20,7 @@ export const limitIn = ({ maxCost }: RunLimit): bigint | null =>
 /** Returns whether a limit replaces the server's limit even if it is higher. */
 export const setsLimit = ({ maxCost }: RunLimit): boolean => maxCost?.endsWith(';set') === true
 
-/**
- * Returns the run and cost limit for requests. Only a limit that is passed to this command can raise the server's
- * limit.
- */
+/** Returns the run and cost limit for requests. Only a limit passed to this command can raise the server's limit. */
 export function runLimit(run: string, { permitted = null, commandLimit = null, storedLimit = null }: Limits): RunLimit {
   if (permitted !== null) return { run, maxCost: String(permitted) }
   if (commandLimit !== null) return { run, maxCost: `${commandLimit};set` }

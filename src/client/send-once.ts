@@ -11,12 +11,12 @@ import type { RetryClock } from './retry-clock.ts'
 import type { RunLimit } from './run-limit.ts'
 import { TransportError, type TransportResponse } from './transport.ts'
 
-/** The server, and the settings that all requests of a client share. */
+/** The server, with the settings that all requests of a client share. */
 export interface ClientServer {
   readonly baseUrl: string
   readonly clock: RetryClock
   readonly dispatch: Dispatch
-  /** Whether the backend must reject requests for blockchains whose coins have a value. */
+  /** Whether the backend must reject requests for blockchains whose coins have value. */
   onlyWithoutValue: boolean
 }
 
@@ -30,7 +30,7 @@ export const targetOf = async (server: ClientServer, name: EndpointName): Promis
   url: await urlOf(server, name),
 })
 
-/** Returns what to check if the outcome of a creating request is unknown. */
+/** Returns the hint about what to check if the outcome of a creating request is unknown. */
 export const hintOf = async (name: EndpointName): Promise<string | undefined> =>
   (await loadEndpoint(name)).creates?.hints.request
 
@@ -79,8 +79,8 @@ export async function sendOnce(
 }
 
 /**
- * Converts a response to a result. If the backend rejected the request because the coins have a value, the result is
- * the same as if nothing was sent.
+ * Converts a response to a result. If the backend rejected the request because the coins have value, the result is the
+ * same as if nothing had been sent.
  */
 async function resultOf(
   { onlyWithoutValue }: ClientServer,

@@ -12,7 +12,7 @@ export interface TransportRequest {
   url: string
   headers: Readonly<Record<string, string>>
   body?: Uint8Array | undefined
-  /** Replaces `body`. */
+  /** The streamed body. Use it instead of `body`. */
   stream?: StreamedBody | undefined
   /** Time in milliseconds from the start of the connection to the last byte of the response. */
   timeoutMs: number
@@ -20,21 +20,23 @@ export interface TransportRequest {
   maxBytes?: number | undefined
   signal?: AbortSignal | undefined
   /**
-   * Called just before the first byte is sent. If it returns false, nothing is sent, and the request fails as not sent.
+   * Called just before the first byte is sent. If the function returns false, nothing is sent, and the request fails as
+   * not sent.
    */
   mayLeave?: () => boolean
 }
 
 export interface TransportResponse {
   status: number
-  /** Names are in lower case. Repeated headers are joined with ", ". */
+  /** The response headers, with names in lower case. Repeated headers are joined with ", ". */
   headers: Readonly<Record<string, string>>
   body: Uint8Array
 }
 
 /**
- * The error of a request without a complete response. If `sent` is false, not one byte of the request left this machine
- * (name not found, connection refused, TLS failed), so it had no effect. If it is true, the outcome is unknown.
+ * The error of a request without a complete response. If `sent` is false, no byte of the request left this machine
+ * (name not found, connection refused, TLS failed), so the request had no effect. If `sent` is true, the outcome is
+ * unknown.
  */
 export class TransportError extends Error {
   readonly sent: boolean
@@ -53,18 +55,17 @@ export class TransportError extends Error {
 export interface Transport {
   request(request: TransportRequest): Promise<TransportResponse>
   /**
-   * Registers a listener that is called when a connection ends. The next connection may reach another server at the
-   * same address.
+   * Registers a listener for the end of a connection. The next connection may reach another server at the same address.
    */
   onDisconnect?(listener: () => void): void
   close(): Promise<void>
 }
 
-/** Maximum size of a response in bytes. It is enough for the listing of a very large collection. */
+/** Maximum size of a response in bytes. This size suffices for the list of a very large collection. */
 export const MAX_RESPONSE_BYTES = 64 * 1024 * 1024
 
 /**
- * How long an idle connection is reused, in milliseconds. It is well below the 5 s after which servers close idle
- * connections, because a request on a connection that is being closed has an unknown outcome.
+ * How long an idle connection is reused, in milliseconds. Servers close idle connections after 5 s. This time is much
+ * shorter, because a request on a connection that is being closed has an unknown outcome.
  */
 export const KEEP_ALIVE_MS = 2_500

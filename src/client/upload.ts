@@ -15,7 +15,7 @@ import type { StreamedBody } from './transport.ts'
 /**
  * Prepares a file, given by its path or bytes, for an upload. The body can be read several times.
  *
- * @param sha256 the expected hash in hexadecimal. If it differs, reading the body fails at its end
+ * @param sha256 the expected hash in hexadecimal. If the hash differs, reading the body fails at the end
  * @throws GdnError `invalid_input` if the content isn't a regular file, is empty or too large, or is an HTML page
  */
 export async function streamedContent(
@@ -54,7 +54,7 @@ async function sizeOf(path: string): Promise<number> {
   throw new GdnError('invalid_input', `${path} can't be uploaded: it is not a regular file`, { place: { file: path } })
 }
 
-// Throw if a file changes while it is read. Its size was already sent, so the request would be malformed.
+// Throws if the file changes while it is read. The size was already sent, so the request would be malformed.
 async function* readExactly(path: string, size: number, sha256: string | undefined): AsyncIterable<Uint8Array> {
   const hash = sha256 === undefined ? null : createHash('sha256')
   let read = 0
@@ -71,7 +71,7 @@ async function* readExactly(path: string, size: number, sha256: string | undefin
 /**
  * Encodes a file as a multipart form with the field `file`. The form can be sent several times.
  *
- * @param sha256 the expected hash in hexadecimal. If it differs, the end of the form isn't sent
+ * @param sha256 the expected hash in hexadecimal. If the hash differs, the end of the form isn't sent
  */
 export async function multipartFile(
   content: string | Uint8Array,
@@ -103,7 +103,7 @@ function escapeName(name: string): string {
   return name.replace(/[\r\n"]/g, (char) => encodeURIComponent(char))
 }
 
-/** Returns how long an upload may take, in milliseconds. It permits a speed of 32 bytes per millisecond. */
+/** Returns the maximum duration of an upload in milliseconds, based on a minimum speed of 32 bytes per millisecond. */
 export const uploadMs = (bytes: number): number => Math.ceil(bytes / 32)
 
 /**

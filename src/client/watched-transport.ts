@@ -34,7 +34,7 @@ export function watched(transport: Transport, onExchange: OnExchange): Transport
 export interface Exchange {
   method: string
   url: string
-  /** Status of the response. Null if there was no complete response. In that case, `error` has the reason. */
+  /** Status of the response. Null if there was no complete response. In that case, `error` contains the reason. */
   status: number | null
   ms: number
   requestHeaders: Record<string, string>
@@ -71,7 +71,7 @@ function describeExchange(
 function bodyText(body: Uint8Array | undefined, type: string | undefined): string {
   if (body === undefined || body.length === 0) return ''
   if (!/json|text|xml/i.test(type ?? '')) return `<${body.length} bytes>`
-  // Redact before truncating, because half of a secret would not be recognized.
+  // Redact before truncating, because a truncated secret would not be recognized.
   const text = redactText(Buffer.from(body).toString('utf8'))
   return text.length > MAX_BODY ? `${text.slice(0, MAX_BODY)}… (${body.length} bytes in all)` : text
 }

@@ -9,21 +9,23 @@ export interface Limit {
 }
 
 /**
- * Requests per second if neither the user nor the server sets a limit. From the API reference, version 1.1, "Limits".
+ * Requests per second if neither the user nor the server sets a limit. The value is from the section "Limits" of the
+ * API reference, version 1.1.
  */
 const DEFAULT_RATE = 2
 
-// Timers fire up to 1 ms early, and the server's clock rounds. Without the margin, the server could count three
+// Timers fire up to 1 ms early, and the server's clock is rounded. Without the margin, the server could count three
 // requests in a window that permits two.
 const MARGIN_MS = 2
 
 /**
- * How long a request can be in transit after its process ended, was stopped, or canceled the request, in milliseconds.
+ * How long a request can be in transit after its process has ended, stopped, or canceled the request, in milliseconds.
  */
 export const TRAVEL_MS = 1_000
 
 /**
- * Returns the limit of one process: the user's rate, but at most the server's. It may be below one request per second.
+ * Returns the limit of one process, which is the user's rate, but at most the server's rate. The limit may be below one
+ * request per second.
  */
 export function ownLimit(rate: number | null, observed: ObservedRateLimit | null): Limit {
   if (observed === null) return limitOf(rate ?? DEFAULT_RATE)
@@ -31,7 +33,7 @@ export function ownLimit(rate: number | null, observed: ObservedRateLimit | null
 }
 
 /**
- * Returns the limit of all processes together. A rate of one process counts only if it is above the default and the
+ * Returns the limit of all processes together. The rate of a process counts only if it is above the default and the
  * server states no limit.
  */
 export function sharedLimit(rate: number | null, observed: ObservedRateLimit | null): Limit {
@@ -54,11 +56,12 @@ export function checkPatience(heldMs: number, patienceMs: number): void {
 }
 
 /**
- * Lowest quota for which requests wait without a message, per second. If a server permits less, its 429 is reported.
+ * Lowest quota for which requests wait without a message, in requests per second. If a server permits less, gdn reports
+ * the server's 429.
  */
 const SLOWEST_QUOTA = 1 / 60
 
-/** Returns requests per second. Ignores a quota of 0, because the server has just accepted a request. */
+/** Returns the quota in requests per second. Ignores a quota of 0, because the server has just accepted a request. */
 function quotaOf({ perSecond }: ObservedRateLimit): number {
   if (perSecond === null) return Number.POSITIVE_INFINITY
   return perSecond > 0 ? Math.max(perSecond, SLOWEST_QUOTA) : DEFAULT_RATE

@@ -2,14 +2,14 @@ import { createHash } from 'node:crypto'
 import type { ObservedRateLimit } from '../announcements.ts'
 import { isUnlimited, type Limit, TRAVEL_MS } from './limit.ts'
 
-/** The process that owns a ticket. `space` is its PID namespace, in which `pid` is unique. */
+/** The process that owns a ticket. `space` is the PID namespace in which `pid` is unique. */
 export interface Owner {
   pid: number
   startedAt: string | null
   space: string | null
 }
 
-/** A request of one process, in flight or queued. It expires at `until` unless it is renewed. */
+/** A request of one process, in flight or queued. The ticket expires at `until` unless it is renewed. */
 export interface Ticket extends Owner {
   id: string
   until: number
@@ -29,7 +29,7 @@ export interface LimiterState {
   observed: { perSecond: number | null; at: number } | null
 }
 
-/** The facts with which a process changes the state. */
+/** The facts that a process uses to change the state. */
 export interface LimiterView {
   me: Ticket
   now: number
@@ -39,21 +39,21 @@ export interface LimiterView {
 }
 
 /**
- * Permission to send. Without one, the time when to check again, how much longer the server wants all requests to wait,
- * and which tickets block this one.
+ * Permission to send. If it isn't granted, contains the time to check again, how much longer the server wants all
+ * requests to wait, and which tickets block this one.
  */
 export type SendPermission =
   | { granted: true; until: number }
   | { granted: false; lookAt: number; heldMs: number; inTheWay: Ticket[] }
 
-/** Lease in milliseconds. A request counts as in flight for this time if its process doesn't renew it. */
+/** Lease in milliseconds. A request counts as in flight for this time if its process doesn't renew the lease. */
 export const LEASE_MS = 3_000
-/** How late a queued process may check again before it is skipped, in milliseconds. */
+/** How long after its planned check a queued process is skipped, in milliseconds. */
 export const LATE_MS = 500
 const LONGEST_LOOK_MS = 1_000
-/** Maximum `Retry-After` that is honored, in milliseconds. After that time, requests are sent again. */
+/** Maximum `Retry-After` to honor, in milliseconds. After that time, requests are sent again. */
 export const LONGEST_HOLD_MS = 600_000
-/** How long other processes use a rate limit of the server, in milliseconds. */
+/** How long other processes use a rate limit that the server stated, in milliseconds. */
 const OBSERVED_MS = 600_000
 
 export const emptyState = (boot: string | null, now: number): LimiterState => ({
@@ -66,7 +66,7 @@ export const emptyState = (boot: string | null, now: number): LimiterState => ({
   observed: null,
 })
 
-/** Returns the state that replaces an unreadable one. It assumes that all slots were just used. */
+/** Returns the state that replaces an unreadable state, as if all slots had just been used. */
 function fullState(boot: string | null, now: number, { slots, windowMs }: Limit): LimiterState {
   const cooling = isUnlimited({ slots, windowMs }) ? [] : Array.from({ length: slots }, () => now + windowMs)
   return { ...emptyState(boot, now), cooling }
@@ -82,8 +82,8 @@ export function encodeState(state: LimiterState): string {
 }
 
 /**
- * Decodes the output of `encodeState`. Damaged text and other versions count as full, and a state from before the boot
- * as empty.
+ * Decodes the output of `encodeState`. Returns a full state for damaged text or another version, and an empty state for
+ * a state from before the boot.
  */
 export function decodeState(text: string | null, boot: string | null, now: number, limit: Limit): LimiterState {
   if (text === null) return emptyState(boot, now)
@@ -129,8 +129,8 @@ function tidy(state: LimiterState, { me, now, limit, dead }: LimiterView): Limit
 }
 
 /**
- * Acquires a slot, or joins the queue. A queued process checks again when enough slots can be free for it and for all
- * processes before it. Slots in flight don't count, because they stay in use for a window after their response.
+ * Acquires a slot, or joins the queue. A queued process checks again when enough slots can be free for all processes
+ * before it and for itself. Slots in flight don't count, because they stay in use for a window after their response.
  */
 export function claim(before: LimiterState, view: LimiterView): { state: LimiterState; look: SendPermission } {
   const { me, now, limit } = view
@@ -148,8 +148,8 @@ export function claim(before: LimiterState, view: LimiterView): { state: Limiter
     return { state: { ...state, inFlight, queue }, look: { granted: true, until } }
   }
   let lookAt = state.cooling[ahead.length - free] ?? now + limit.windowMs
-  // A slot is free, but a process before this one hasn't acquired it. If that process doesn't by its deadline, it is
-  // skipped.
+  // A slot is free, but an earlier process in the queue hasn't acquired it. That process is skipped if it misses its
+  // deadline.
   if (free > 0) lookAt = Math.min(lookAt, ...ahead.map(({ until }) => until))
   lookAt = Math.min(held ? state.heldUntil : lookAt, now + LONGEST_LOOK_MS)
   const mine = { ...me, until: lookAt + LATE_MS }

@@ -22,14 +22,14 @@ import {
 export interface LimiterEnvironment {
   /**
    * Changes the stored text of the limiter under a lock that all processes share. If `change` returns null in `keep`,
-   * the text stays unchanged. Without contention, the change is made synchronously. `change` may be called several
-   * times.
+   * the text stays unchanged. If no other process holds the lock, the change is made synchronously. `change` may be
+   * called several times.
    */
   update<Result>(
     change: (text: string | null) => { keep: string | null; result: Result },
     signal?: AbortSignal,
   ): Promise<Result>
-  /** Returns milliseconds of the clock that all processes since boot share. */
+  /** Returns the time since boot in milliseconds, from a clock that all processes share. */
   now(): number
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   owner: Owner
@@ -40,10 +40,13 @@ export interface LimiterEnvironment {
 
 /** A slot that this process acquired from the shared limiter. */
 export interface SharedSlot {
-  /** Returns whether this process still has the slot. After a long stop, another process may have acquired it. */
+  /**
+   * Returns whether this process still has the slot. If this process was stopped for long, another process may have
+   * acquired the slot.
+   */
   isValid(): boolean
   /**
-   * Releases the slot. Call it after the response, or when there will be none.
+   * Releases the slot. Call it after the response, or when no response will arrive.
    *
    * @param extraMs additional time in milliseconds for which the slot stays in use
    */
@@ -69,10 +72,10 @@ export interface SharedPace {
 }
 
 const NONE: ReadonlySet<string> = new Set()
-/** Margin for the time between the check and the first byte. */
+/** Margin for the time between the check and the first byte, in milliseconds. */
 const SLACK_MS = 50
 
-/** A shared limiter whose state is stored by its environment. Its methods throw the errors of the environment. */
+/** A shared limiter whose environment stores its state. Its methods throw the errors of the environment. */
 export class StoredLimiter implements SharedLimiter {
   readonly #environment: LimiterEnvironment
   readonly #rate: number | null
@@ -85,7 +88,7 @@ export class StoredLimiter implements SharedLimiter {
   }
 
   async take(signal: AbortSignal | undefined, patienceMs: number): Promise<SharedSlot> {
-    // Without a limit, don't access the state, because nothing needs to be shared.
+    // If there is no limit, don't access the state, because nothing needs to be shared.
     if (isUnlimited(sharedLimit(this.#rate, this.#observed() ?? { perSecond: 1 }))) return FREE
     const id = randomBytes(9).toString('base64url')
     try {
@@ -135,7 +138,7 @@ export class StoredLimiter implements SharedLimiter {
     )
   }
 
-  /** Returns the slot of a ticket, and renews its lease until the request is done. */
+  /** Returns the slot of a ticket, and renews the lease until the request is done. */
   #slot(id: string, firstUntil: number): SharedSlot {
     const { now, sleep } = this.#environment
     let until = firstUntil
@@ -172,7 +175,7 @@ export class StoredLimiter implements SharedLimiter {
     }))
   }
 
-  /** Changes the state. If `act` returns null as the state, it stays unchanged. */
+  /** Changes the state. If `act` returns null as the state, the state stays unchanged. */
   #change<Result>(
     id: string,
     dead: ReadonlySet<string>,

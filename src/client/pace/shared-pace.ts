@@ -14,7 +14,9 @@ const MANY_LIMITERS = 64
 const IDLE_MS = 3_600_000
 
 export interface SharedPaceOptions {
-  /** Candidate folders for the database. The first one that is usable and belongs to this user is used. */
+  /**
+   * Candidate folders for the database. The database is in the first folder that is usable and belongs to this user.
+   */
   folders: readonly string[]
   origin: string
   apiKey: Secret | null
@@ -23,9 +25,9 @@ export interface SharedPaceOptions {
 }
 
 /**
- * Creates rate limiters that all gdn processes of this user share on this machine. There is one for each origin, key
- * and endpoint. Each takes a few hundred bytes in one database, which contains only a hash of the key. Without SQLite,
- * each process limits only its own requests.
+ * Creates rate limiters that all gdn processes of this user share on this machine. Each combination of origin, key and
+ * endpoint has a limiter, which takes a few hundred bytes in one database. The database contains only hashes of keys.
+ * Without SQLite, each process limits only its own requests.
  */
 export function createSharedPace({
   folders,
@@ -67,7 +69,7 @@ async function openEnvironment(
   folders: readonly string[],
 ): Promise<Omit<LimiterEnvironment, 'update'> & { limiters: Limiters }> {
   const [boot, space, { pid, startedAt }] = await Promise.all([bootId(), pidNamespace(), ownIdentity()])
-  // Loaded in advance, so that later changes can be made synchronously, even when the process is about to exit.
+  // Load SQLite in advance, so that later changes can be made synchronously, even when the process is about to exit.
   const sqlite = await import('../../sqlite/shared-database.ts')
   const path = join(usableFolder(folders), 'pace.db')
   return {
@@ -110,7 +112,9 @@ function checkOwner(folder: string): void {
   if ((stats.mode & 0o022) !== 0) chmodSync(folder, 0o700)
 }
 
-/** The stored limiters. The first change opens the database, so it is never opened if the server has no limit. */
+/**
+ * The stored limiters. The database is opened for the first change, so it is never opened if the server has no limit.
+ */
 class Limiters {
   readonly #open: () => SharedDatabase
   readonly #boot: string | null
@@ -153,7 +157,9 @@ interface LimiterRow {
   state: string
 }
 
-/** The content isn't synced, because it is useless after a reboot. The rollback journal covers killed processes. */
+/**
+ * SQLite doesn't sync the content, because it is useless after a reboot. The rollback journal handles killed processes.
+ */
 const PRAGMAS = ['journal_mode = DELETE', 'synchronous = OFF']
 
 function openLimiters({ SharedDatabase: Shared }: typeof import('../../sqlite/shared-database.ts'), path: string) {
@@ -161,7 +167,7 @@ function openLimiters({ SharedDatabase: Shared }: typeof import('../../sqlite/sh
   return new Shared({ path, pragmas: PRAGMAS })
 }
 
-/** If there are many limiters, removes those of earlier boots and those that were unused for an hour. */
+/** If there are many limiters, removes those from earlier boots and those that haven't been used for an hour. */
 function removeIdle(sql: Sql, boot: string | null): void {
   const limiters = sql.all<LimiterRow>('SELECT * FROM limiters')
   if (limiters.length <= MANY_LIMITERS) return

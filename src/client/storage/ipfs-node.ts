@@ -16,7 +16,7 @@ export interface IpfsNodeOptions extends StorageLine {
 const BLOCK_BYTES = 256 * 1024
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567'
 
-/** Creates the storage on the user's IPFS node. Content that the node already has is stored and pinned only once. */
+/** Creates a storage on the user's IPFS node. The node stores and pins equal content only once. */
 export function createIpfsNodeStorage({ api, transport, userAgent, clock }: IpfsNodeOptions): Storage {
   const url = `${api}/api/v0/add?cid-version=1&raw-leaves=true&pin=true&progress=false`
   return {
@@ -41,7 +41,7 @@ export function createIpfsNodeStorage({ api, transport, userAgent, clock }: Ipfs
   }
 }
 
-/** Returns the CID in a response, which has a line of JSON for each file. Uses the last line. */
+/** Returns the CID in a response. The response contains one line of JSON per file, and the last line is used. */
 function cidIn(response: TransportResponse, api: string): string {
   if (response.status === 401 || response.status === 403) {
     throw new GdnError('forbidden', `the IPFS node at ${api} refused the request: ${describeResponse(response)}`, {

@@ -16,18 +16,18 @@ export interface S3Options extends StorageLine {
   /** Endpoint of a service other than AWS, or null for AWS. */
   endpoint: string | null
   region: string
-  /** Public URL of the bucket. The key of an object is appended to it. */
+  /** Public URL of the bucket, to which object keys are appended. */
   publicUrl: string
   credentials: AwsCredentials
 }
 
 /**
- * Creates the storage in a bucket of S3 or a compatible service. The key of a file is the hash of its content, so equal
- * content is uploaded and stored only once, whichever run or machine uploads it.
+ * Creates a storage in a bucket of S3 or a compatible service. The key of a file contains the hash of its content. Runs
+ * and machines therefore upload and store equal content with the same extension only once.
  */
 export function createS3Storage(options: S3Options): Storage {
   const { bucket, prefix, credentials, region, transport, userAgent, clock } = options
-  // Outside AWS, the bucket is part of the path, because few of these services have host names for buckets.
+  // Outside AWS, the bucket is part of the path, because few compatible services have a host name for each bucket.
   const root = bucketRoot({ bucket, region, endpoint: options.endpoint, pathStyle: options.endpoint !== null })
 
   async function exchange(
@@ -37,7 +37,7 @@ export function createS3Storage(options: S3Options): Storage {
     file: FileFacts | null,
     { signal }: CallOptions,
   ): Promise<TransportResponse> {
-    // Sign again for each attempt, because a signature is valid only for minutes.
+    // Sign each attempt again, because a signature is valid for only a few minutes.
     const once = async () => {
       const sha256 = file?.sha256 ?? EMPTY_SHA256
       const signed = await signS3({ method, url, headers, sha256, credentials, region })
@@ -78,8 +78,8 @@ export function createS3Storage(options: S3Options): Storage {
 }
 
 /**
- * Returns the extension of a file, which the key keeps because some viewers rely on it. Returns an empty string for an
- * unusual one.
+ * Returns the extension of a file, or an empty string if it is unusual. Keys include the extension because some viewers
+ * rely on it.
  */
 function extensionOf(name: string): string {
   const extension = extname(name).toLowerCase()

@@ -5,9 +5,9 @@ import type { RetryClock } from '../retry-clock.ts'
 import type { StreamedBody, Transport } from '../transport.ts'
 import { streamedContent, uploadMs } from '../upload.ts'
 
-/** The user's own storage, from which a server can download files. */
+/** The user's own storage, from which servers can download files. */
 export interface Storage {
-  /** Stores a file, given by its path or bytes, unless it already exists. The returned URL is for file_fields. */
+  /** Stores a file, given by its path or bytes, unless it already exists. Use the returned URL in `file_fields`. */
   upload(content: string | Uint8Array, name: string, options?: UploadOptions): Promise<{ url: string }>
   close(): Promise<void>
 }
@@ -19,13 +19,13 @@ export interface StorageLine {
   clock: RetryClock
 }
 
-/** Returns the timeout of an upload, in milliseconds. It includes a minute for the response. */
+/** Returns the timeout of an upload, in milliseconds. The timeout includes a minute for the response. */
 export const uploadTimeoutMs = (bytes: number): number => 60_000 + uploadMs(bytes)
 
-/** A file, with its hash and type, which must be known before it is sent. */
+/** A file with its hash and type, which must be known before the file is sent. */
 export interface FileFacts {
   body: StreamedBody
-  /** In hexadecimal. */
+  /** SHA-256 hash of the content in hexadecimal. */
   sha256: string
   contentType: string
 }
