@@ -5,12 +5,12 @@ import type { StoredNode } from '../ipfs/unixfs.ts'
 import type { OpenArchive } from './read-archive.ts'
 import { readableUrl } from './token-uri.ts'
 
-/** Number of nodes that are kept, because the tokens of a collection share the nodes of their directories. */
+/** Number of cached nodes. The tokens of a collection share the nodes of their directories. */
 const RECENT_NODES = 16
 
 /**
- * Counts the tokens whose URI an archive's blocks answer, and those whose URI isn't an ipfs URL. The index isn't
- * believed.
+ * Counts the tokens whose URI can be read from the blocks of an archive, and the tokens whose URI isn't an ipfs URL.
+ * Doesn't rely on the file entries in the index.
  */
 export async function answeringTokens(archive: OpenArchive): Promise<{ answering: number; elsewhere: number }> {
   const blocks = { get: archive.get, has: async (cid: string) => archive.has(cid) }
@@ -34,7 +34,7 @@ export async function answeringTokens(archive: OpenArchive): Promise<{ answering
     if (token_id === null || uri === null) continue
     const url = readableUrl(uri, '')
     if ('problem' in url || url.kind !== 'ipfs') counts.elsewhere++
-    // A malformed node answers nothing. Its errors have many types.
+    // A URI that leads to a malformed node can't be read. The errors for malformed nodes have many types.
     else if (await answers(url.cid, url.path).catch(() => false)) counts.answering++
   }
   return counts

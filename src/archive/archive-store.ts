@@ -5,52 +5,52 @@ import type { Block } from '../verify/block-at.ts'
 
 /** The collection of an archive, and the block at which its tokens were read. */
 export interface Archived {
-  /** In lower case. */
+  /** Contract address in lower case. */
   contract: string
   blockchain: string
   chainId: number
   standard: 'erc721' | 'erc1155'
   block: Block
-  /** Whether all files of a directory are read, also those that no token names. */
+  /** Whether all files of a directory are read, including files that no token names. */
   wholeDirectory: boolean
 }
 
-/** A token as the chain shows it. `problem`: why it has no URI that can be read. */
+/** A token on the chain. `problem` is the reason why its URI can't be read. */
 export interface ListedToken {
   /** The key of the token ID, from `numberKey`. */
   token: string
   uri: string | null
   problem: string | null
-  /** The URL of the metadata that an updated token was minted with; null if the token wasn't updated. */
+  /** The URL of the original metadata of an updated token, or null if the token wasn't updated. */
   minted?: string | null
 }
 
-/** The key of the contract's own metadata, which is stored like a token. It is before all token IDs. */
+/** The key of the contract's own metadata, which is stored like a token. It sorts before all token IDs. */
 export const COLLECTION_KEY = '!'
 
-/** The content of one URL. Several tokens may use it. */
+/** A source, which is the content of one URL. Several tokens may use the same source. */
 export interface Source {
   key: string
-  /** The CID of a file or directory, as blocks refer to it. */
+  /** The CID of a file or directory, in the version that blocks use to refer to it. */
   cid: string
   size: number
-  /** In hexadecimal; null for a directory. */
+  /** SHA-256 hash in hexadecimal, or null for a directory. */
   sha256: string | null
   isVerifiable: boolean
 }
 
-/** A file of a token: its metadata (number 0), or a file that the metadata names. */
+/** A file of a token, which is either its metadata (number 0) or a file that the metadata names. */
 export interface TokenFile {
   number: number
   /** `metadata`, or the place in the metadata, such as `properties.files[0].uri`. */
   field: string
   url: string
-  /** The key of the source; null if the URL can't be read. */
+  /** The key of the source, or null if the URL can't be read. */
   source: string | null
   problem: string | null
 }
 
-/** A file as the index describes it: with the content of its source, or with the reason why it has none. */
+/** A file as the index describes it, with facts about its content, or with the reason why there is no content. */
 export interface DescribedFile extends TokenFile {
   cid: string | null
   size: number | null
@@ -80,12 +80,12 @@ const KEPT = 'CREATE TEMP TABLE IF NOT EXISTS kept (cid TEXT PRIMARY KEY) WITHOU
 const PREVIOUS = 'CREATE TEMP TABLE IF NOT EXISTS previous (key TEXT PRIMARY KEY, cid TEXT NOT NULL) WITHOUT ROWID'
 
 const PAGE = 500
-/** Fewer, because a token URI may have megabytes. */
+/** Number of tokens per page. It is smaller than `PAGE`, because a token URI may be megabytes long. */
 const TOKENS_PAGE = 20
 
-/** The unfinished archive: the tokens, the files that were read so far, and their blocks. */
+/** The unfinished archive, with the tokens, the files that were read so far, and their blocks. */
 export class ArchiveStore extends ScratchDatabase implements BlockReader {
-  /** Bytes of all stored blocks. */
+  /** Total size of all stored blocks in bytes. */
   #bytes: number
 
   /** @throws GdnError `run_busy` if another process writes this archive */
@@ -99,7 +99,7 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
     return Number(this.all<{ n: number | null }>(sql, ...parameters)[0]?.n ?? 0)
   }
 
-  /** Returns the collection; null until all tokens are listed. */
+  /** Returns the collection, or null until all tokens are listed. */
   archived(): Archived | null {
     const [row] = this.all<{ state: string }>('SELECT state FROM archive')
     const state = row === undefined ? null : parseJson(row.state)
@@ -145,12 +145,12 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
     )
   }
 
-  /** Notes the URL of the metadata that an updated token was minted with. */
+  /** Records the URL of the original metadata of an updated token. */
   setMinted(token: string, minted: string): void {
     this.run('UPDATE tokens SET minted = ? WHERE token = ?', minted, token)
   }
 
-  /** Makes a resumed command read again what could not be read before. */
+  /** Deletes the recorded problems of sources, so that a resumed command retries the files that could not be read. */
   forgetProblems(): void {
     this.transaction(() => {
       this.run(
@@ -162,7 +162,7 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
     })
   }
 
-  /** Yields the tokens in the order of their IDs. Other statements may run in between. */
+  /** Yields the tokens in the order of their IDs. Other statements may run between two tokens. */
   *tokens(only: 'all' | 'open' = 'all'): Generator<ListedToken> {
     const where = only === 'open' ? 'AND is_done = 0' : ''
     for (let after = ''; ; ) {
@@ -184,7 +184,7 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
     })
   }
 
-  /** Returns the files of a token, its metadata first. */
+  /** Returns the files of a token, with its metadata first. */
   filesOf(token: string): DescribedFile[] {
     const sql = `SELECT number, field, url, source, COALESCE(files.problem, sources.problem) AS problem, cid, size,
         sha256, is_verifiable FROM files LEFT JOIN sources ON key = source WHERE token = ? ORDER BY number`
@@ -195,7 +195,7 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
     }))
   }
 
-  /** Returns the content of a URL, the reason why it can't be read, or null if it was not read yet. */
+  /** Returns the content of a URL, the reason why it can't be read, or null if the URL was not read yet. */
   source(key: string): Source | { problem: string } | null {
     type Row = Omit<Source, 'isVerifiable'> & { is_verifiable: number; problem: string | null }
     const [row] = this.all<Row>('SELECT * FROM sources WHERE key = ?', key)
@@ -204,7 +204,7 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
     return problem === null ? { ...source, isVerifiable: is_verifiable === 1 } : { problem }
   }
 
-  /** Stores what was read at a URL: its facts, and the CIDs of its blocks in order. */
+  /** Stores the facts about the content of a URL, and the CIDs of its blocks in order. */
   finishSource({ key, cid, size, sha256, isVerifiable }: Source, reached: Iterable<string>): void {
     this.transaction(() => {
       this.run('DELETE FROM reached WHERE source = ?', key)
@@ -219,13 +219,13 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
     this.run('REPLACE INTO sources VALUES (?, NULL, NULL, NULL, NULL, ?)', key, problem)
   }
 
-  /** Notes the content that a URL had in the archive that this one replaces. */
+  /** Records the CID of a URL's content in the archive that this archive replaces. */
   addPrevious(key: string, cid: string): void {
     this.run(PREVIOUS)
     this.run('INSERT OR IGNORE INTO previous VALUES (?, ?)', key, cid)
   }
 
-  /** Returns the CID of the content that a URL had in the archive that this one replaces. */
+  /** Returns the CID of a URL's content in the archive that this archive replaces. */
   previous(key: string): string | null {
     this.run(PREVIOUS)
     return this.all<{ cid: string }>('SELECT cid FROM previous WHERE key = ?', key)[0]?.cid ?? null
@@ -262,7 +262,7 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
   /**
    * Stores a block whose bytes were checked against its CID.
    *
-   * @param firstVersions CIDs of version 0 by which this block refers to others
+   * @param firstVersions CIDs of version 0 that this block uses to refer to other blocks
    */
   putBlock({ cid, bytes }: ContentBlock, firstVersions: readonly string[] = []): void {
     if (this.all('SELECT 1 AS n FROM blocks WHERE cid = ?', cid).length > 0) return
@@ -273,13 +273,13 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
     this.#bytes += bytes.length
   }
 
-  /** Makes `dropContent` leave these blocks, also if other sources have them. */
+  /** Protects these blocks from `dropContent`, even if it is called for another source. */
   keepContent(cids: Iterable<string>): void {
     this.run(KEPT)
     for (const cid of cids) this.run('INSERT OR IGNORE INTO kept VALUES (?)', cid)
   }
 
-  /** Deletes the raw blocks of a source, for a check that keeps no content. */
+  /** Deletes the given raw blocks of a source. Used by checks, which keep no content. */
   dropContent(cids: Iterable<string>): void {
     this.run(KEPT)
     for (const cid of cids) {
@@ -290,7 +290,7 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
     }
   }
 
-  /** Notes that a block is referred to by a CID of version 0. `cid`: the same CID as version 1. */
+  /** Records that a CID of version 0 refers to a block. `cid` is the same CID in version 1. */
   noteFirstVersion(cid: string): void {
     this.run('INSERT OR IGNORE INTO first_versions VALUES (?)', cid)
   }

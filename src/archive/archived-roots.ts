@@ -4,7 +4,7 @@ import type { OpenArchive } from './read-archive.ts'
 import { readableUrl } from './token-uri.ts'
 
 /**
- * Yields the CID of each directory and file that the archive has completely, once. Doesn't yield the files of such a
+ * Yields the CID of each complete directory and file in the archive, once. Doesn't yield the files of a complete
  * directory separately.
  */
 export async function* archivedRoots(archive: OpenArchive): AsyncGenerator<string> {

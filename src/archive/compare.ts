@@ -1,13 +1,13 @@
 import { type ArchiveProblem, type IndexFile, type IndexToken, problemsOf } from './index-lines.ts'
 
-/** Something that a check found: a file that can't be read, that differs from an archive, or that the archive lacks. */
+/** A finding of a check, such as a file that can't be read, that differs from an archive, or that the archive lacks. */
 export interface Finding extends ArchiveProblem {
   kind: 'unreadable' | 'differs' | 'missing' | 'new' | 'not_archived'
 }
 
 /**
- * Compares tokens as they are now with those of an archive, both in the order of their IDs. Without an archive, yields
- * only what can't be read now.
+ * Compares the current tokens with the tokens of an archive, both in the order of their IDs. Without an archive, yields
+ * only problems of reading the current tokens.
  */
 export async function* compareTokens(
   now: Iterable<IndexToken>,
@@ -44,12 +44,12 @@ const gone = (token: IndexToken) => {
   return about(token, 'missing', `${what}, which is in the archive`)
 }
 
-/** The metadata of the collection is before all tokens. */
+/** Returns the sort order of a token. The metadata of the collection comes before all tokens. */
 const orderOf = ({ token_id }: IndexToken): bigint => (token_id === null ? -1n : BigInt(token_id))
 
 /**
- * Yields how the files of a token differ from those in the archive, and which of them the archive lacks. What can't be
- * read now is no difference.
+ * Yields the differences between the files of a token and the files in the archive, and the files that the archive
+ * lacks. A file that can't be read now doesn't count as a difference.
  */
 function* differences(before: IndexToken, now: IndexToken): Generator<Finding> {
   const { token_id } = now
@@ -65,14 +65,14 @@ function* differences(before: IndexToken, now: IndexToken): Generator<Finding> {
   else if (before.uri !== now.uri) yield about(now, 'differs', `the ${whose} URI was ${before.uri ?? 'unreadable'}`)
   const old = new Map(before.files.map((file) => [file.field, file]))
   const isReadable = now.files[0]?.error === undefined && now.files[0]?.cid !== undefined
-  // Without the metadata, the archive doesn't say which files it names.
+  // If the archive lacks the metadata, it doesn't show which files the metadata names.
   const hadMetadata = before.files[0]?.cid !== undefined
   const isArchived = ({ url, cid }: IndexFile) =>
     before.files.some((one) => one.cid !== undefined && one.url === url && (cid === undefined || one.cid === cid))
   for (const file of now.files) {
     const archived = old.get(file.field)
     old.delete(file.field)
-    // After an update, the archive has the original metadata as the metadata.
+    // After an update, the original metadata is in the archive under the field `metadata`.
     if (archived === undefined && isArchived(file)) continue
     if (archived === undefined && hadMetadata) yield differs(file, 'the file is not in the archive')
     else if (file.cid === undefined) continue

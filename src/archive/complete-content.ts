@@ -3,7 +3,10 @@ import { cidText, parseCid, RAW } from '../ipfs/cid.ts'
 import { linksIn } from './ipfs-dag.ts'
 import type { ArchivedBlocks } from './read-archive.ts'
 
-/** Returns a function that returns whether an archive has a block and all blocks below it. Reads each node once. */
+/**
+ * Returns a function that checks whether an archive contains a block and all blocks below it. The function reads each
+ * node once.
+ */
 export function completeness({ has, get }: ArchivedBlocks): (root: CID) => Promise<boolean> {
   const nodes = new Map<string, boolean>()
   return async (root) => {
@@ -16,7 +19,7 @@ export function completeness({ has, get }: ArchivedBlocks): (root: CID) => Promi
     for (let cid = open.pop(); cid !== undefined; cid = open.pop()) {
       const text = cidText(cid)
       if (cid.code === RAW ? has(text) : seen.has(text) || nodes.get(text) === true) continue
-      // The errors of malformed nodes have many types.
+      // The errors for malformed nodes have many types.
       const isKnown = cid.code === RAW || nodes.has(text)
       const links = isKnown ? null : await linksOf(cid, text).catch(() => null)
       if (links === null) {

@@ -9,7 +9,7 @@ import type { ArchiveLimits } from './limits.ts'
 import { MAX_REDIRECTS } from './limits.ts'
 
 export interface GatewayOptions {
-  /** Base URLs that the user chose, without a trailing slash. They may be private, but their redirects may not. */
+  /** Base URLs from the user, without a trailing slash. The URLs may be private, but their redirects may not. */
   urls: readonly string[]
   /** Whether to follow redirects to private addresses, for development. */
   allowPrivate: boolean
@@ -18,7 +18,7 @@ export interface GatewayOptions {
   sleep: (ms: number, signal?: AbortSignal) => Promise<void>
 }
 
-/** IPFS content from several gateways. */
+/** Reads IPFS content from several gateways. */
 export interface Gateways {
   /**
    * Returns a block, checked against its CID.
@@ -27,8 +27,8 @@ export interface Gateways {
    */
   block(cid: string, signal: AbortSignal): Promise<Uint8Array>
   /**
-   * Passes the blocks of a file to `take`, unchecked, from gateways that return CAR files: one request for all of them.
-   * It may pass none, or only some. `take` throws for a block that isn't wanted, which ends the transfer.
+   * Requests all blocks of a file at once from a gateway that returns CAR files, and passes them unchecked to `take`.
+   * May pass only some blocks or none. `take` throws for an unwanted block, which ends the transfer.
    */
   blocksOf(cid: string, maxBytes: number, take: TakeBlock, signal: AbortSignal): Promise<void>
   /**
@@ -37,14 +37,14 @@ export interface Gateways {
    * @throws FetchFailure
    */
   file(cid: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>
-  /** Returns the last failure if no gateway has answered any request; null otherwise. */
+  /** Returns the last failure if no gateway has responded to any request, or else null. */
   unreachable(): FetchFailure | null
-  /** Returns a failure if the last request to each gateway failed to connect; null otherwise. */
+  /** Returns a failure if the last request to each gateway failed to connect, or else null. */
   disconnected(): FetchFailure | null
   close(): Promise<void>
 }
 
-/** A gateway whose CAR files failed this often in a row isn't asked for another. */
+/** Number of consecutive failed CAR files after which a gateway isn't asked for another CAR file. */
 const CAR_ATTEMPTS = 3
 /** Number of rounds in which all gateways are asked for a block. */
 const ROUNDS = 3
@@ -55,13 +55,13 @@ interface Gateway {
   url: string
   source: BlockSource
   breaker: Breaker
-  /** The number of CAR files in a row that failed or were empty. Many gateways don't have them. */
+  /** The number of consecutive CAR files that failed or were empty. Many gateways don't provide CAR files. */
   withoutCar: number
-  /** The last failure, if it was a failure to connect. */
+  /** The failure of the last request, if the request failed to connect. */
   disconnected: FetchFailure | null
 }
 
-/** Opens gateways. A block that one of them doesn't have, or for which it returns other bytes, is asked of the next. */
+/** Opens gateways. If a gateway doesn't have a block or returns other bytes for it, the next gateway is asked. */
 export function openGateways(options: GatewayOptions): Gateways {
   const { urls, allowPrivate, limits, userAgent, sleep } = options
   const { timeoutMs, fileBytes } = limits
@@ -82,7 +82,7 @@ export function openGateways(options: GatewayOptions): Gateways {
     pace,
   })
 
-  /** Tokens that are read at the same time share the nodes of their directory. */
+  /** Block requests in flight, by CID. Tokens that are read at the same time share the nodes of their directory. */
   const inFlight = new Map<string, Promise<Uint8Array>>()
 
   let hasAnswered = false
@@ -162,11 +162,14 @@ export function openGateways(options: GatewayOptions): Gateways {
 const worthRepeating = (failures: readonly FetchFailure[]): FetchFailure | null =>
   failures.find((failure) => !(failure instanceof NoSuchBlock) && !(failure instanceof NotRequested)) ?? null
 
-/** Returns the failure to report: other bytes or no response say more than a missing block. */
+/** Returns the failure to report. Wrong bytes or a missing response are more informative than a missing block. */
 const mostUseful = (failures: readonly FetchFailure[]): FetchFailure =>
   worthRepeating(failures) ?? failures.at(-1) ?? new FetchFailure('no gateway is specified', { lasting: true })
 
-/** A server that failed this often in a row isn't asked again, so that a dead one doesn't cost a timeout per file. */
+/**
+ * Number of consecutive failures after which a server isn't asked again. Otherwise, each file would wait for the
+ * timeout of a dead server.
+ */
 const MAX_FAILURES = 24
 
 class NotRequested extends FetchFailure {}
@@ -180,7 +183,7 @@ export class Breaker {
     this.#name = new URL(url).host
   }
 
-  /** @throws FetchFailure if the origin failed too often, or the failure of `act` */
+  /** @throws FetchFailure if the origin failed too often, or if `act` fails */
   async watch<Result>(act: () => Promise<Result>): Promise<Result> {
     if (this.#failures >= MAX_FAILURES) {
       throw new NotRequested(`${this.#name} was not asked, because it failed ${this.#failures} times in a row`, {
@@ -198,14 +201,14 @@ export class Breaker {
   }
 }
 
-/** Returns whether the server itself failed, and not only for one file. */
+/** Returns whether the server itself failed, instead of only one file. */
 const isOfServer = (failure: FetchFailure): boolean => !failure.lasting && !(failure instanceof NoSuchBlock)
 
 const NO_CONNECTION = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'])
 
 /**
- * Returns whether the server can't be reached. Public gateways close connections for single files, so those don't
- * count.
+ * Returns whether the server can't be reached. Closed connections don't count, because public gateways close
+ * connections for single files.
  */
 function isDisconnected({ cause }: FetchFailure): boolean {
   for (let one = cause; one instanceof Error; one = one.cause) {

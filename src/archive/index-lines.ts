@@ -2,7 +2,9 @@ import { numberOf } from '../holders/number-key.ts'
 import { type Archived, type ArchiveStore, COLLECTION_KEY, type DescribedFile } from './archive-store.ts'
 import { shownUrl } from './token-uri.ts'
 
-/** The format of the index: JSON Lines: the facts, the metadata of the collection, and each token. */
+/**
+ * The format name of the index. The index is in JSON Lines: a header, the metadata of the collection, and each token.
+ */
 export const INDEX_FORMAT = 'gdn collection archive'
 export const INDEX_VERSION = 2
 
@@ -20,7 +22,7 @@ export interface IndexHeader {
   whole_directory: boolean
 }
 
-/** A file in the index. `verification`: whether a CID in the token's URLs proves the content. */
+/** A file in the index. `verification` states whether a CID in the token's URLs proves the content. */
 export interface IndexFile {
   field: string
   url: string
@@ -36,14 +38,14 @@ export interface IndexToken {
   token_id: string | null
   uri: string | null
   /**
-   * The metadata first, then the files that it names. For an updated token of a gdn collection, then the metadata that
-   * was minted, and its files.
+   * The metadata, followed by the files that it names. For an updated token of a gdn collection, the original metadata
+   * and its files follow.
    */
   files: IndexFile[]
   error?: string | undefined
 }
 
-/** Something that could not be read. */
+/** A token or file that could not be read, with the reason. */
 export interface ArchiveProblem {
   /** Null for the metadata of the collection itself. */
   token_id: string | null
@@ -52,7 +54,7 @@ export interface ArchiveProblem {
   error: string
 }
 
-/** Yields what could not be read of tokens. */
+/** Yields the tokens and files that could not be read. */
 export function* problemsOf(tokens: Iterable<IndexToken>): Generator<ArchiveProblem> {
   for (const { token_id, uri, files, error } of tokens) {
     if (error !== undefined) yield { token_id, field: null, url: uri, error }
@@ -80,10 +82,10 @@ export function indexHeader(store: ArchiveStore, archived: Archived): IndexHeade
   }
 }
 
-/** Returns the token ID of a key; null for the metadata of the collection. */
+/** Returns the token ID of a key, or null for the metadata of the collection. */
 export const tokenIdOf = (token: string): string | null => (token === COLLECTION_KEY ? null : String(numberOf(token)))
 
-/** Yields the metadata of the collection, if it has any, then the tokens in the order of their IDs. */
+/** Yields the metadata of the collection, if there is any, and then the tokens in the order of their IDs. */
 export function* indexTokens(store: ArchiveStore): Generator<IndexToken> {
   for (const { token, uri, problem } of store.tokens()) {
     yield {

@@ -1,31 +1,37 @@
 import type { FileHandle } from 'node:fs/promises'
 import { MAX_BLOCK_BYTES } from '../ipfs/cid.ts'
 
-/** Each sha2-256 multihash begins with these bytes: its function and its length. */
+/** The first bytes of each sha2-256 multihash, which are the codes of its function and its length. */
 const MULTIHASH = Buffer.from([0x12, 0x20])
 const CODECS = [0x55, 0x70]
 const WINDOW_BYTES = 2 ** 20
-/** A length of at most 2 MiB takes at most 4 bytes. */
+/** Maximum size of an encoded length in bytes. A length of at most 2 MiB takes at most 4 bytes. */
 const MAX_VARINT = 4
-/** Bytes before the multihash in the head of a block: its length, the version and the codec. */
+/**
+ * Maximum number of bytes before the multihash in the head of a block, for the block's length, the CID version and the
+ * codec.
+ */
 const BEFORE = MAX_VARINT + 2
 
-/** Limits the search, because a hostile file could name a large block at each of its bytes. */
+/**
+ * Number of bytes that the search may read for a file of any size. The search is limited, because a malicious file
+ * could claim a large block at each byte.
+ */
 const FREE_BYTES = 2 ** 30
 const BYTES_PER_BYTE = 32
 
 /**
  * Finds the heads of blocks in a damaged file, in order.
  *
- * @param isBlock whether an intact block begins at a position
- * @returns a function that returns the position of the first intact block from `from` on; null if there is none, or if
- * the search takes too long
+ * @param isBlock returns whether an intact block begins at a position
+ * @returns a function that returns the position of the first intact block at or after `from`, or null if there is none
+ * or if the search takes too long
  */
 export function blockFinder(file: FileHandle, size: number, isBlock: (offset: number) => Promise<boolean>) {
   let left = FREE_BYTES + size * BYTES_PER_BYTE
   return async (from: number): Promise<number | null> => {
     for (let start = from; start < size; start += WINDOW_BYTES) {
-      // Windows overlap by a head.
+      // Consecutive windows overlap by the size of a head.
       const length = Math.min(WINDOW_BYTES + BEFORE + MULTIHASH.length, size - start)
       const { buffer } = await file.read(Buffer.alloc(length), 0, length, start)
       for (let at = buffer.indexOf(MULTIHASH); at >= 0; at = buffer.indexOf(MULTIHASH, at + 1)) {
@@ -40,11 +46,11 @@ export function blockFinder(file: FileHandle, size: number, isBlock: (offset: nu
   }
 }
 
-/** Yields where the head of a block with a multihash at this position can begin. */
+/** Yields the positions at which the head of a block with this multihash position can begin. */
 function* headsAt(bytes: Buffer, multihash: number): Generator<number> {
   const isVersion1 = bytes[multihash - 2] === 1 && CODECS.includes(bytes[multihash - 1] ?? 0)
   for (const cid of isVersion1 ? [multihash - 2, multihash] : [multihash]) {
-    // All bytes of a length but the last one have their highest bit set.
+    // In an encoded length, all bytes except the last one have the highest bit set.
     for (let head = cid - 1; head >= Math.max(0, cid - MAX_VARINT); head--) {
       const isLast = head === cid - 1
       if ((bytes[head] ?? 0) < 0x80 !== isLast) break

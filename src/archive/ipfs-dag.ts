@@ -17,11 +17,11 @@ import { MAX_BLOCKS, MAX_DIRECTORY_BLOCKS } from './limits.ts'
 export interface DagOptions {
   store: ArchiveStore
   gateways: Pick<Gateways, 'block' | 'blocksOf' | 'file'>
-  /** Stores a block. `firstVersions`: CIDs of version 0 by which it refers to others. */
+  /** Stores a block. `firstVersions` are the CIDs of version 0 that the block uses to refer to other blocks. */
   put(cid: string, bytes: Uint8Array, firstVersions?: readonly string[]): void
-  /** Decoded nodes of directories, by CID, because the files of a collection share their directory. */
+  /** Cache of decoded directory nodes by CID, because the files of a collection share their directory. */
   directories: BoundedMap<StoredNode>
-  /** Makes a block stay in the store while this file or directory is read. */
+  /** Keeps a block in the store while this file or directory is read. */
   hold(cid: string): void
   signal: AbortSignal
   /** Maximum size of the content in bytes. */
@@ -32,23 +32,26 @@ export interface DagOptions {
 export interface ArchivedContent {
   cid: string
   size: number
-  /** The CIDs of its blocks in order, with those of the path that leads to it. */
+  /** The CIDs of the content's blocks in order, including the blocks of the path that leads to it. */
   reached: string[]
 }
 
-/** Reading a byte of a well-formed file passes few nodes. A malformed one may list the same nodes again and again. */
+/**
+ * Maximum number of node visits per file. A well-formed file needs few visits, but a malformed file may list the same
+ * nodes repeatedly.
+ */
 const MAX_VISITS = 500_000
 const READ_FACTOR = 3
 const NODE_BYTES = 16 * 2 ** 20
-/** Nodes and CIDs take less than a tenth of a CAR file. */
+/** Maximum ratio of a CAR file's size to its content. Nodes and CIDs take less than a tenth of a CAR file. */
 const CAR_FACTOR = 1.1
-/** A file with fewer parts costs no more requests without a CAR file. */
+/** Minimum number of parts for which a CAR file saves requests. */
 const MIN_PARTS = 2
 
-/** The blocks of one file or directory: those in the store, and others from the gateways. */
+/** The blocks of one file or directory, which are read from the store or else from the gateways. */
 export class StoredDag {
   readonly #options: DagOptions
-  /** The file to ask for as a whole if a gateway doesn't have its parts as blocks. */
+  /** The file to request as a whole if the gateways don't have its parts as blocks. */
   #file: CID | null = null
 
   constructor(options: DagOptions) {
@@ -88,14 +91,14 @@ export class StoredDag {
   }
 
   /**
-   * Splits the content of a file into the blocks that `ipfs add` creates. If the file was added like that, they are its
-   * blocks: the CIDs decide. Returns false if no gateway returns the file.
+   * Splits the content of a file into the blocks that `ipfs add` creates. If the file was added in the same way, these
+   * are the file's blocks, because their CIDs match. Returns false if no gateway returns the file.
    */
   async #importWhole(file: CID): Promise<boolean> {
     const { gateways, put, signal } = this.#options
     const { importBlocks } = await import('../ipfs/import.ts')
     try {
-      // The gateways limit the size.
+      // `gateways.file` limits the size.
       await importBlocks(await gateways.file(file.toString(), signal), ({ cid, bytes }) => put(cid, bytes))
       return true
     } catch (error) {
@@ -115,12 +118,15 @@ export class StoredDag {
     return node
   }
 
-  /** Marks the CID of the file that is read. */
+  /** Sets the CID of the file that is being read. */
   ofFile(cid: CID): void {
     this.#file = cid
   }
 
-  /** Fetches the blocks of a file with one request, if a gateway offers that. Others are fetched one by one later. */
+  /**
+   * Fetches the blocks of a file with one request if a gateway supports this. Missing blocks are fetched one by one
+   * later.
+   */
   async fetchParts(file: CID, parts: readonly { cid: CID }[]): Promise<void> {
     const { store, gateways, put, signal } = this.#options
     const [first] = parts
@@ -129,7 +135,7 @@ export class StoredDag {
     const take = (found: CID, bytes: Uint8Array) => {
       const cid = parseCid(found.toString())
       const text = String(cid)
-      // Parents come first, so each other block must be named by one of them.
+      // Parents come first, so each further block must be named by an earlier one.
       if (cid === null || !wanted.delete(text)) throw failure('the gateway returned a block that was not requested')
       if (!matchesCid(cid, bytes)) throw new WrongBlock(`the gateway returned other bytes for ${text}`)
       for (const link of linksIn(cid, bytes)) wanted.add(link.toString())
@@ -139,7 +145,7 @@ export class StoredDag {
     await gateways.blocksOf(file.toString(), this.maxBytes * CAR_FACTOR + NODE_BYTES, take, signal)
   }
 
-  /** Returns all blocks that are reachable from a CID, each once, parents before their children. */
+  /** Returns all blocks that are reachable from a CID, each once, with parents before their children. */
   async blocksBelow(root: CID, most = MAX_BLOCKS): Promise<{ reached: string[]; bytes: number }> {
     const reached: string[] = []
     let bytes = 0
@@ -153,9 +159,9 @@ export class StoredDag {
   }
 
   /**
-   * Returns the blocks of a file in the store for reading it once.
+   * Returns a block reader for a single pass over a file in the store.
    *
-   * @throws FetchFailure if it takes too many visits
+   * @throws FetchFailure if reading takes too many visits or too many bytes
    */
   reader() {
     const { store, signal } = this.#options
@@ -236,7 +242,7 @@ export async function* contentOf(store: ArchiveStore, text: string): AsyncGenera
   yield* streamNode(store, cid, node)
 }
 
-/** Yields all blocks that are reachable from a CID, each once, parents before their children. */
+/** Yields all blocks that are reachable from a CID, each once, with parents before their children. */
 export async function* blocksBelow(
   root: CID,
   get: (cid: string) => Promise<Uint8Array>,
@@ -260,7 +266,7 @@ export async function* blocksBelow(
 /**
  * Returns the CIDs to which a block refers.
  *
- * @throws FetchFailure if it is malformed
+ * @throws FetchFailure if the block is malformed
  */
 export function linksIn(cid: CID, bytes: Uint8Array): CID[] {
   if (cid.code !== DAG_PB) return []
@@ -271,7 +277,7 @@ export function linksIn(cid: CID, bytes: Uint8Array): CID[] {
   })
 }
 
-/** Returns the CIDs of version 0 by which a block refers to others, as version 1. */
+/** Returns the CIDs of version 0 that a block uses to refer to other blocks, converted to version 1. */
 export function firstVersionsIn(text: string, bytes: Uint8Array): string[] {
   if (parseCid(text)?.code !== DAG_PB) return []
   const first = linksOf(bytes).filter(({ Hash }) => Hash.version === 0)
@@ -286,7 +292,7 @@ function linksOf(bytes: Uint8Array) {
   }
 }
 
-/** Converts the errors of malformed nodes, which have many types. */
+/** Converts the errors for malformed nodes, which have many types, to one error. */
 async function orMalformed<Result>(signal: AbortSignal, act: () => Promise<Result>): Promise<Result> {
   try {
     return await act()

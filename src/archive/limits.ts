@@ -1,9 +1,9 @@
-/** The limits for contracts and servers of other people, which aren't trusted. */
+/** The limits for other people's contracts and servers, which aren't trusted. */
 export interface ArchiveLimits {
-  /** Maximum size of one file in bytes, and of all blocks together. */
+  /** Maximum size of one file in bytes. `totalBytes` is the maximum size of all blocks together. */
   fileBytes: number
   totalBytes: number
-  /** Time in milliseconds for a request, including its redirects. */
+  /** Timeout of a request in milliseconds, including its redirects. */
   timeoutMs: number
 }
 
@@ -17,14 +17,17 @@ export const DEFAULT_LIMITS: ArchiveLimits = {
   timeoutMs: TIMEOUT_MS,
 }
 
-/** A collection with more tokens is refused: an ERC-2309 event can name 2⁹⁶. */
+/**
+ * Maximum number of tokens in a collection. A larger collection is refused, because an ERC-2309 event can name 2⁹⁶
+ * tokens.
+ */
 export const MAX_TOKENS = 1_000_000
-/** Maximum size of what a contract returns as a token URI. On-chain images have up to a few 100 KB. */
+/** Maximum size of a token URI that a contract returns. On-chain images take up to a few hundred KB. */
 export const MAX_URI_BYTES = 2 * 1024 * 1024
 export const MAX_METADATA_BYTES = 8 * 1024 * 1024
 /** Maximum number of files that the metadata of one token may name. */
 export const MAX_FILES = 100
 export const MAX_REDIRECTS = 5
-/** Maximum number of different blocks of a file, and of a whole directory. */
+/** Maximum number of different blocks in a file. `MAX_DIRECTORY_BLOCKS` is the maximum for a whole directory. */
 export const MAX_BLOCKS = 100_000
 export const MAX_DIRECTORY_BLOCKS = 1_000_000

@@ -9,7 +9,7 @@ import { isTooLarge, type ListOptions } from './list-tokens.ts'
 
 type Options = Pick<ListOptions, 'store' | 'contract' | 'block'> & { reader: Pick<ChainReader, 'call' | 'storageAt'> }
 
-/** Stores the URI of the contract's own metadata (ERC-7572) at the block, if it has one. */
+/** Stores the URI of the contract's own metadata (ERC-7572) at the block, if there is one. */
 export async function listContractUri({ reader, store, contract, block }: Options): Promise<void> {
   const calls = [{ to: contract, data: CONTRACT_URI_CALL }]
   const [result] = await reader.call(calls, hex(block.number)).catch((error: unknown): CallResult[] => {
@@ -28,8 +28,8 @@ const MAX_MESSAGE = 200
 const CALLS_AT_ONCE = 50
 
 /**
- * Stores, for each updated token of a gdn collection, the URL of the metadata that it was minted with. The proof of a
- * reveal needs this metadata and the files that it names.
+ * Stores the URL of the original metadata for each updated token of a gdn collection. The proof of a reveal needs the
+ * original metadata and the files that it names.
  */
 export async function listMinted(options: Options): Promise<void> {
   const { reader, store, contract, block } = options

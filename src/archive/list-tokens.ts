@@ -14,7 +14,7 @@ import { withId } from './token-uri.ts'
 
 export interface ListOptions {
   reader: Pick<ChainReader, 'request' | 'call' | 'origin'>
-  /** Who holds which token at the block. */
+  /** The holders of the tokens at the block. */
   holders: ReadingStore
   store: ArchiveStore
   contract: string
@@ -29,10 +29,10 @@ const CALLS_AT_ONCE = 50
 const MAX_MESSAGE = 200
 
 /**
- * Stores all tokens that somebody owns, with their URIs at the block.
+ * Stores all tokens that have an owner, with their URIs at the block.
  *
  * @returns false if the node no longer has the state of the block
- * @throws GdnError `refused` for more tokens or larger token URIs than an archive can have
+ * @throws GdnError `refused` if the collection has more tokens or larger token URIs than an archive may contain
  */
 export async function listTokens(options: ListOptions): Promise<boolean> {
   const { holders, store, standard, contract, maxBytes, onProgress } = options
@@ -67,7 +67,7 @@ export async function listTokens(options: ListOptions): Promise<boolean> {
   }
 }
 
-/** Yields at most `count` items, and leaves the others. */
+/** Yields at most `count` items, and leaves the other items in the generator. */
 function* take<Item>(items: Generator<Item>, count: number): Generator<Item> {
   for (let taken = 0; taken < count; taken++) {
     const next = items.next()
@@ -76,12 +76,13 @@ function* take<Item>(items: Generator<Item>, count: number): Generator<Item> {
   }
 }
 
-/** Returns the tokens with their URIs; null if the node doesn't have the state of the block. */
+/** Returns the tokens with their URIs, or null if the node doesn't have the state of the block. */
 async function urisOf(options: ListOptions, ids: readonly bigint[]): Promise<ListedToken[] | null> {
   const { reader, contract, standard, block } = options
   const results = await callEach(options, ids)
   if (results.some(({ kind }) => kind === 'failed')) {
-    // Without the state, the node has no code either. Otherwise, the contract runs out of gas, for example.
+    // Without the state, the node doesn't have the code either. If the node has the code, the calls failed for another
+    // reason, such as too little gas.
     if ((await hasCode(reader, contract, block.number)) === null) return null
   }
   return results.map((result, at) => {
@@ -91,7 +92,7 @@ async function urisOf(options: ListOptions, ids: readonly bigint[]): Promise<Lis
   })
 }
 
-/** Returns the URIs of tokens 0 and 1 at the block, of either standard, without those that can't be read. */
+/** Returns the URIs of tokens 0 and 1 at the block for both standards, except URIs that can't be read. */
 export async function urisOfFirst(options: Pick<ListOptions, 'reader' | 'contract' | 'block'>): Promise<string[]> {
   const results: CallResult[] = []
   for (const standard of ['erc721', 'erc1155'] as const)
@@ -99,7 +100,7 @@ export async function urisOfFirst(options: Pick<ListOptions, 'reader' | 'contrac
   return results.flatMap((result) => uriIn(result).uri ?? [])
 }
 
-/** Calls the contract for each token. If the node doesn't respond to all calls at once, calls one by one. */
+/** Calls the contract for each token. If the node doesn't respond to all calls at once, makes them one by one. */
 async function callEach(
   { reader, contract, standard, block }: Pick<ListOptions, 'reader' | 'contract' | 'standard' | 'block'>,
   ids: readonly bigint[],
@@ -128,7 +129,7 @@ async function callEach(
 }
 
 const TOO_LARGE = `the token URI is larger than ${MAX_URI_BYTES / 2 ** 20} MiB`
-/** The transport rejects a response that is too large. */
+/** Returns whether an error means that the transport rejected a response as too large. */
 export const isTooLarge = (error: unknown): error is GdnError =>
   error instanceof GdnError && /longer than \d+ MiB/.test(error.message)
 

@@ -8,22 +8,22 @@ export interface NamedUrl {
   url: string
 }
 
-/** Keys whose value is a file, also with an http(s) or data URL. Other keys, such as `external_url`, name pages. */
+/** Keys whose value is a file even if it is an http(s) or data URL. Other keys, such as `external_url`, name pages. */
 const FILE_KEY =
   /^(?:image|image_?ur[il]|image_?original_?ur[il]|animation_?ur[il]|video_?ur[il]|audio_?ur[il]|model_?ur[il]|thumbnail(?:_?ur[il])?|display_?uri|artifact_?uri|media(?:_?ur[il])?|uri|src|[a-z]+_image)$/i
 const CONTENT = /^(?:ipfs|ar):\/\//i
 const URL_FORM = /^(?:[a-z][a-z0-9+.-]*:\/\/|data:)/i
-/** Keys that always name a file, so that a value which isn't a URL is reported. */
+/** Keys that always name a file. A value that isn't a URL is reported. */
 const ALWAYS_FILE = /^(?:image|image_url|animation_url)$/
-/** Maximum number of values that are looked at. */
+/** Maximum number of values to examine. */
 const MAX_VALUES = 100_000
 const MAX_FIELD = 200
 
 /**
- * Returns the files that metadata names, in order, each URL once: every ipfs and ar URL, and other URLs under keys for
- * files.
+ * Returns the files that metadata names, in order and each URL once. These are all ipfs and ar URLs, and other URLs
+ * under keys for files.
  *
- * @returns `isCut`: whether there are more than are returned
+ * @returns `isCut` is true if there are or may be more files than were returned
  */
 export function filesIn(metadata: unknown): { files: NamedUrl[]; isCut: boolean } {
   const files = new Map<string, NamedUrl>()
@@ -38,7 +38,7 @@ export function filesIn(metadata: unknown): { files: NamedUrl[]; isCut: boolean 
       if (files.size === MAX_FILES) return { files: [...files.values()], isCut: true }
       files.set(url, { field, url })
     } else if (isObject(value)) {
-      // The last one is taken first, so that files are in the order of the metadata.
+      // `open` is a stack, so add the children in reverse to return files in the order of the metadata.
       const children = Array.isArray(value)
         ? value
             .slice(0, MAX_VALUES)
@@ -62,5 +62,5 @@ function isFile(field: string, key: string, url: string): boolean {
 const join = (field: string, name: string): string =>
   place(`${field === '' ? '' : `${field}.`}${name.slice(0, MAX_FIELD)}`)
 
-/** Limits a place at each level, because metadata may be nested 100,000 times. */
+/** Truncates a place at each level, because metadata may be nested 100,000 levels deep. */
 const place = (text: string): string => text.slice(0, MAX_FIELD)

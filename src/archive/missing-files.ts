@@ -3,10 +3,10 @@ import { isComplete, readNode } from '../ipfs/nodes.ts'
 import { type ArchiveProblem, type IndexFile, type IndexToken, problemsOf } from './index-lines.ts'
 import type { OpenArchive } from './read-archive.ts'
 
-/** Number of missing files that are kept to be printed. */
+/** Maximum number of missing files to return for printing. */
 const MAX_PROBLEMS = 100
 
-/** Returns the number of files that the archive doesn't have, and the first of them. */
+/** Returns the number of files that the archive doesn't have, and the first of these files. */
 export async function missingFiles(archive: OpenArchive): Promise<{ all: number; first: ArchiveProblem[] }> {
   const first: ArchiveProblem[] = []
   let all = 0
@@ -19,12 +19,12 @@ export async function missingFiles(archive: OpenArchive): Promise<{ all: number;
   return { all, first }
 }
 
-/** Yields the tokens of the index. Files that the archive doesn't have are marked with an error. */
+/** Yields the tokens of the index. Adds an error to each file that the archive doesn't have. */
 export async function* tokensWithMissing(archive: OpenArchive): AsyncGenerator<IndexToken> {
   for await (const token of archive.tokens()) yield await withoutBlocks(archive, token)
 }
 
-/** Marks files of which the archive lacks a block, even if its index doesn't say so. */
+/** Adds an error to each file of which the archive lacks a block, even if the index contains no error for it. */
 async function withoutBlocks(archive: OpenArchive, token: IndexToken): Promise<IndexToken> {
   const blocks = { get: archive.get, has: async (cid: string) => archive.has(cid) }
   const isThere = async (text: string | undefined) => {

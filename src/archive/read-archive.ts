@@ -10,7 +10,7 @@ import { blockFinder } from './intact-blocks.ts'
 
 /** A block of an archive. */
 export interface ArchivedBlock {
-  /** As version 1. */
+  /** The CID in version 1. */
   cid: CID
   bytes: Uint8Array
 }
@@ -19,13 +19,13 @@ export interface ArchivedBlock {
 export interface ArchivedBlocks {
   path: string
   blocks: number
-  /** The size of the file. */
+  /** The size of the archive file in bytes. */
   bytes: number
   has(cid: string): boolean
-  /** Returns the bytes of a block; null if the archive doesn't have it. */
+  /** Returns the bytes of a block, or null if the archive doesn't contain it. */
   get(cid: string): Promise<Uint8Array | null>
   cids(): Iterable<string>
-  /** Yields the blocks in the order of the file. */
+  /** Yields the blocks in the order of the archive file. */
   all(): AsyncGenerator<ArchivedBlock>
   close(): Promise<void>
 }
@@ -44,7 +44,7 @@ interface Place {
 
 /** Size of the header that gdn writes, after which the index begins. */
 const HEADER_BYTES = 59
-/** The header of an archive has one CID. */
+/** Maximum size of the header, which contains one CID. */
 const MAX_HEADER_BYTES = 1024
 const MAX_HEAD_BYTES = 128
 /** Maximum length of a line of the index. */
@@ -79,7 +79,8 @@ export async function openArchive(path: string, options: OpenArchiveOptions): Pr
  * Opens a damaged archive with its intact blocks.
  *
  * @param onDamage called for each damaged part of the file
- * @returns null as the index if a part of the index is damaged. A damaged header doesn't prevent that it is found
+ * @returns the intact blocks. The index is null if part of it is damaged. The index is found even if the header is
+ * damaged
  * @throws GdnError `invalid_input` if the file has no intact block
  */
 export async function openDamaged(
@@ -106,7 +107,7 @@ export async function openDamaged(
 
 type ReadOptions = OpenArchiveOptions & { onDamage: (error: GdnError) => void }
 
-/** Reads the intact blocks from a position on. */
+/** Reads the intact blocks that begin at or after a position. */
 async function readBlocks(
   path: string,
   file: FileHandle,
@@ -130,7 +131,7 @@ async function readBlocks(
     const section = await intact(offset)
     if (section instanceof GdnError) {
       onDamage(section)
-      // The length of a damaged block may be damaged, too.
+      // The length of a damaged block may also be damaged.
       const found = await next(offset + 1)
       if (found === null) break
       offset = found
@@ -155,7 +156,9 @@ async function withWholeIndex(blocks: ArchivedBlocks, root: CID): Promise<OpenAr
   return archive
 }
 
-/** Returns the archive if its index is the block after the header, although the header doesn't lead to it. */
+/**
+ * Returns the archive if its index begins in the block after the header. Used if the header doesn't lead to the index.
+ */
 async function firstIndex(blocks: ArchivedBlocks, file: FileHandle): Promise<OpenArchive | null> {
   const section = await readSection(blocks.path, file, HEADER_BYTES, blocks.bytes)
   if (section instanceof GdnError) return null
@@ -167,7 +170,7 @@ async function firstIndex(blocks: ArchivedBlocks, file: FileHandle): Promise<Ope
 
 async function openFile(path: string): Promise<FileHandle> {
   try {
-    // O_NONBLOCK: opening a pipe without a writer would block indefinitely.
+    // Without O_NONBLOCK, opening a pipe that has no writer would block indefinitely.
     const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
     if ((await file.stat()).isFile()) return file
     await file.close()
@@ -209,7 +212,7 @@ async function readRoot(path: string, file: FileHandle): Promise<{ root: CID; st
   throw invalid(path, 0, 'it has not one root, as an archive of a collection has')
 }
 
-/** Returns the place of the block at a position, or an error if there is none. */
+/** Returns the CID and the place of the block at a position, or an error if there is none. */
 async function readSection(path: string, file: FileHandle, offset: number, size: number) {
   const reader = bytesReader(await read(file, offset, MAX_HEAD_BYTES))
   const head = await readBlockHead(reader).catch(() => null)
@@ -273,17 +276,17 @@ async function* tokensOf(path: string, archive: ArchivedBlocks, root: CID): Asyn
 }
 
 const CONTRACT = /^0x[0-9a-f]{40}$/
-/** 2²⁵⁶ has 78 digits. */
+/** Matches a token ID. 2²⁵⁶ has 78 digits. */
 const TOKEN_ID = /^\d{1,78}$/
 
 const matches = (value: unknown, pattern: RegExp): boolean => typeof value === 'string' && pattern.test(value)
 const isText = (value: unknown): boolean => value === undefined || typeof value === 'string'
 
-/** Checks the fields that gdn uses. */
+/** Returns whether a line is a header. Checks only the fields that gdn uses. */
 const isHeader = (line: unknown): line is IndexHeader =>
   isRecord(line) &&
   line.format === INDEX_FORMAT &&
-  // Version 1 lacks only the metadata of the collection.
+  // Version 1 differs only in lacking the metadata of the collection.
   (line.version === 1 || line.version === INDEX_VERSION) &&
   matches(line.contract, CONTRACT) &&
   typeof line.blockchain === 'string' &&
@@ -302,7 +305,7 @@ function isToken(line: unknown): line is IndexToken {
   )
 }
 
-/** Yields the lines of the index, parsed. */
+/** Yields the parsed lines of the index. */
 async function* linesOf(path: string, archive: ArchivedBlocks, root: CID): AsyncGenerator<unknown> {
   let parts: Uint8Array[] = []
   let length = 0
@@ -323,12 +326,12 @@ async function* linesOf(path: string, archive: ArchivedBlocks, root: CID): Async
 /**
  * Yields the content of the index.
  *
- * @throws GdnError `invalid_input` if it is no file that gdn writes
+ * @throws GdnError `invalid_input` if the index isn't a file that gdn writes
  */
 async function* contentOf(path: string, archive: ArchivedBlocks, root: CID): AsyncGenerator<Uint8Array> {
   let reads = 0
   const get = async (cid: string) => {
-    // No two parts of an index are equal. A small file could repeat its parts endlessly.
+    // No two parts of a valid index are equal, but a small malicious file could repeat its parts endlessly.
     if (++reads > archive.blocks) throw invalid(path, 0, 'its index repeats its parts')
     const bytes = await archive.get(cid)
     if (bytes === null) throw invalid(path, 0, `it lacks block ${cid} of its index`)
@@ -340,7 +343,7 @@ async function* contentOf(path: string, archive: ArchivedBlocks, root: CID): Asy
     yield* streamNode({ get }, root, node)
   } catch (error) {
     if (systemCode(error) !== undefined || (error instanceof GdnError && error.code !== 'unexpected')) throw error
-    // The errors of malformed nodes have many types.
+    // The errors for malformed nodes have many types.
     throw noIndex(path)
   }
 }

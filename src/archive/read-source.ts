@@ -17,16 +17,16 @@ import { bytesOfDataUrl, type ReadableUrl } from './token-uri.ts'
 
 export interface SourceReaderOptions extends GatewayOptions {
   store: ArchiveStore
-  /** Origin of an Arweave gateway that the user chose, which may be private. Null if it is the default. */
+  /** Origin of the Arweave gateway that the user set, which may be private. Null for the default gateway. */
   trustedArweave: string | null
   signal: AbortSignal
 }
 
 export interface SourceRules {
   maxBytes: number
-  /** Whether an HTML page is a file, and not the error page of a server. */
+  /** Whether an HTML page counts as a file, instead of as a server's error page. */
   allowHtml: boolean
-  /** Whether the content stays in the store. Otherwise, only its facts do. */
+  /** Whether the content stays in the store. Otherwise, only the facts about the content stay. */
   keeps: boolean
 }
 
@@ -37,13 +37,13 @@ export interface Unreadable {
 
 /** Reads the content of URLs into the store. */
 export interface SourceReader {
-  /** Reads a URL, unless it was read before. Returns its content, or the reason why it can't be read. */
+  /** Reads a URL unless it was read before. Returns the content, or the reason why the URL can't be read. */
   read(url: ReadableUrl, rules: SourceRules): Promise<Source | Unreadable>
   /** Reads the whole directory of an ipfs URL. */
   readDirectory(url: ReadableUrl & { kind: 'ipfs' }): Promise<Source | Unreadable>
-  /** Returns the last failure if no gateway has answered any request; null otherwise. */
+  /** Returns the last failure if no gateway has responded to any request, or else null. */
   unreachable(): GdnError | null
-  /** Returns a failure if the last request to each gateway failed to connect; null otherwise. */
+  /** Returns a failure if the last request to each gateway failed to connect, or else null. */
   disconnected(): GdnError | null
   close(): Promise<void>
 }
@@ -52,7 +52,7 @@ const ATTEMPTS = 3
 const BACKOFF = { firstMs: 500, maxMs: 10_000 }
 const LONGEST_WAIT_MS = 30_000
 const MANY_ORIGINS = 1000
-/** Number of cached nodes of directories. Decoded, a node of 2 MiB takes about 20 MB. */
+/** Number of cached directory nodes. A decoded node of 2 MiB takes about 20 MB. */
 const RECENT_DIRECTORIES = 4
 
 export function openSourceReader(options: SourceReaderOptions): SourceReader {
@@ -73,10 +73,10 @@ export function openSourceReader(options: SourceReaderOptions): SourceReader {
   const [strict, lenient] = [fetcherFor(false), fetcherFor(true)]
   const breakers = new BoundedMap<Breaker>(MANY_ORIGINS)
 
-  /** The blocks of each source that is being read. Sources may have equal blocks. */
+  /** The blocks of each source that is being read. Different sources may share blocks. */
   const held = new Set<Set<string>>()
 
-  /** Stores a block, unless the archive becomes too large. */
+  /** Stores a block. Throws if the archive would become too large. */
   const put = (blocks: Set<string>, cid: string, bytes: Uint8Array, firstVersions: readonly string[] = []) => {
     blocks.add(cid)
     if (store.bytes + bytes.length > limits.totalBytes) {
@@ -96,7 +96,7 @@ export function openSourceReader(options: SourceReaderOptions): SourceReader {
       hold: (cid) => blocks.add(cid),
     })
 
-  /** The CID proves the content, so even a page is what the token names. */
+  /** Reads an ipfs URL. The CID proves the content, so an HTML page can't be an error page. */
   async function readIpfs(blocks: Set<string>, url: ReadableUrl & { kind: 'ipfs' }, { maxBytes }: SourceRules) {
     const root = parseCid(url.cid)
     if (root === null)
@@ -153,7 +153,7 @@ export function openSourceReader(options: SourceReaderOptions): SourceReader {
 
   type Content = Omit<Source, 'key'> & { reached: readonly string[] }
 
-  /** Deletes the content of a source, but not the blocks that other sources need. */
+  /** Deletes the content of a source, except blocks that other sources need. */
   function dropContent(reached: readonly string[]): void {
     const isHeld = (cid: string) => [...held].some((blocks) => blocks.has(cid))
     store.dropContent(reached.filter((cid) => parseCid(cid)?.code === RAW && !isHeld(cid)))
@@ -189,7 +189,7 @@ export function openSourceReader(options: SourceReaderOptions): SourceReader {
 
   const inFlight = new Map<string, Promise<Source | Unreadable>>()
 
-  /** Tokens that are read at the same time may have the same file. */
+  /** Reads a source once, even if several tokens that are read at the same time have the same file. */
   const once: typeof readOnce = (key, keeps, act) => {
     const reading = inFlight.get(key) ?? readOnce(key, keeps, act).finally(() => inFlight.delete(key))
     inFlight.set(key, reading)
@@ -220,10 +220,10 @@ export function openSourceReader(options: SourceReaderOptions): SourceReader {
   }
 }
 
-/** The key of a whole directory, as a source. */
+/** Returns the source key of a whole directory. */
 export const directoryKey = (cid: string): string => `directory ${cid}`
 
 const lasting = (message: string) => new FetchFailure(message, { lasting: true })
 
-/** Returns whether an error is one of a file or its server, so that other files can still be read. */
+/** Returns whether an error concerns only a file or its server, so that other files can still be read. */
 const isOfContent = ({ code }: GdnError): boolean => ['invalid_input', 'unreachable'].includes(code)

@@ -16,20 +16,20 @@ export interface ReadTokensOptions {
   standard: 'erc721' | 'erc1155'
   /** Base URL of an Arweave gateway, without a trailing slash. */
   arweave: string
-  /** Whether all files of a directory are read, also those that no token names. */
+  /** Whether all files of a directory are read, including files that no token names. */
   wholeDirectory: boolean
-  /** Whether the files stay in the store. Metadata always does. */
+  /** Whether the files stay in the store. Metadata always stays. */
   keepsFiles: boolean
   signal: AbortSignal
   onToken(): void
-  /** Called for a file of the existing archive that is kept, because it can't be read now. */
+  /** Called for each file that is kept from the existing archive, because it can't be read now. */
   onKept?: ((file: ArchiveProblem) => void) | undefined
 }
 
-/** Number of tokens that are read at the same time. */
+/** Number of tokens that are read concurrently. */
 const TOKENS_AT_ONCE = 8
 
-/** Reads the metadata and the files of all tokens that are not read yet into the store. */
+/** Reads the metadata and files of all tokens that have not been read yet, and adds them to the store. */
 export async function readTokens(options: ReadTokensOptions): Promise<void> {
   const { store, signal, onToken } = options
   const open = store.tokens('open')
@@ -44,7 +44,7 @@ export async function readTokens(options: ReadTokensOptions): Promise<void> {
         failed = true
         throw error
       }
-      // The metadata of the contract is read like that of a token.
+      // The contract's metadata is read like a token's metadata, but isn't counted.
       if (token.token !== COLLECTION_KEY) onToken()
     }
   }
@@ -59,7 +59,10 @@ async function filesOf({ token, uri, minted }: ListedToken, options: ReadTokensO
   return [...files, ...(await filesAt(token, minted, { prefix: 'minted ', from: files.length }, options))]
 }
 
-/** Reads metadata and the files that it names. `prefix`: of their fields. `from`: the number of the first file. */
+/**
+ * Reads metadata and the files that it names. `prefix` is added to the fields, and `from` is the number of the first
+ * file.
+ */
 async function filesAt(
   token: string,
   uri: string,
@@ -96,7 +99,7 @@ async function filesAt(
 
 type ReadFileOptions = ReadTokensOptions & { token: string; isMetadata: boolean }
 
-/** Reads a file, and the directory around it if that is wanted. */
+/** Reads a file. If whole directories are requested, also reads the root directory of the file's ipfs URL. */
 async function readFile(
   { field, url }: NamedUrl,
   number: number,

@@ -8,8 +8,8 @@ import type { OpenArchive } from './read-archive.ts'
 import { readableUrl } from './token-uri.ts'
 
 /**
- * Adds the content of an existing archive to the store of its successor: its blocks, which were checked against their
- * CIDs, and the content that its web URLs had. Content that nothing refers to isn't written again.
+ * Adds an existing archive to the store of the archive that replaces it. Adds the blocks, which were checked against
+ * their CIDs, and the CIDs of the URLs' content. Content without references isn't written to the new archive.
  *
  * @returns the number of files that the existing archive has
  */
@@ -31,9 +31,9 @@ export async function seedStore(store: ArchiveStore, archive: OpenArchive, signa
 }
 
 /**
- * Stores, for a web URL that can't be read now, the content that it had in the existing archive.
+ * Stores the content that the existing archive has for a web URL that can't be read now.
  *
- * @returns false if the existing archive doesn't have it
+ * @returns false if the existing archive doesn't have the content
  */
 export async function keepPrevious(
   store: ArchiveStore,

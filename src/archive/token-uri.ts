@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { ipfsPathParts, ipfsPlace, isIpfsUrl } from '../core/ipfs-url.ts'
 import { parseUrl } from '../core/parse-url.ts'
 
-/** A URL in the form in which it is read. Equal content of several tokens has an equal key. */
+/** A URL in the form that is read. Equal URLs of several tokens have the same key. */
 export type ReadableUrl =
   | { kind: 'ipfs'; key: string; cid: string; path: readonly string[] }
   | { kind: 'web'; key: string; url: string }
@@ -12,11 +12,11 @@ export type ReadableUrl =
 const MAX_URL = 8192
 const TRANSACTION = /^[\w-]{43}$/
 
-/** Replaces `{id}` in a URI of ERC-1155 by the ID in 64 lower-case hex digits. */
+/** Replaces `{id}` in an ERC-1155 URI with the ID as 64 lower-case hex digits. */
 export const withId = (uri: string, id: bigint): string => uri.replaceAll('{id}', id.toString(16).padStart(64, '0'))
 
 /**
- * Returns how to read a URL, or the reason why nobody can.
+ * Returns how to read a URL, or the reason why it can't be read.
  *
  * @param arweave base URL of an Arweave gateway, without a trailing slash
  */
@@ -42,14 +42,17 @@ export function readableUrl(url: string, arweave: string): ReadableUrl | { probl
   return { problem: 'the URL is none that gdn reads: it must be an ipfs, http(s), ar or data URL' }
 }
 
-/** Returns a URL for an index or a message. A data URL can have megabytes, and its content is archived anyway. */
+/**
+ * Returns a URL for an index or a message. Data URLs are shortened, because they can be megabytes long and their
+ * content is archived anyway.
+ */
 export const shownUrl = (url: string): string => {
   if (!/^data:/i.test(url)) return url.length > MAX_URL ? `${url.slice(0, 200)}…` : url
   const comma = url.indexOf(',')
   return `${url.slice(0, Math.min(comma < 0 ? url.length : comma + 1, 100))}(${url.length} characters)`
 }
 
-/** Returns the bytes of a data URL; null if it isn't one. */
+/** Returns the bytes of a data URL, or null if the text isn't a valid data URL. */
 export function bytesOfDataUrl(url: string): Uint8Array | null {
   const comma = url.indexOf(',')
   if (comma < 0) return null
@@ -59,7 +62,7 @@ export function bytesOfDataUrl(url: string): Uint8Array | null {
     const text = decoded(body).replace(/[\s]+/g, '')
     return /^[A-Za-z0-9+/_-]*={0,2}$/.test(text) ? Buffer.from(text, 'base64') : null
   }
-  // Contracts often write `#` and `%` of an SVG image unencoded.
+  // Contracts often leave `#` and `%` in SVG images unencoded.
   return Buffer.from(decoded(body))
 }
 

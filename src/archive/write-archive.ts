@@ -18,8 +18,8 @@ export interface WrittenArchive extends IndexHeader {
 const BUFFER_BYTES = 1024 * 1024
 
 /**
- * Writes the archive: a CARv1 whose root is the index. The index comes first, then the blocks of each token in order,
- * each block once. Equal content in the store gives equal bytes.
+ * Writes the archive as a CARv1 file whose root is the index. The index comes first, followed by the blocks of each
+ * token in order, each block once. Equal content in the store results in equal bytes.
  */
 export async function writeArchive(
   store: ArchiveStore,
@@ -48,7 +48,7 @@ export async function writeArchive(
   return { ...header, ...written, root: root.toString() }
 }
 
-/** Stores the index as a file of IPFS. Returns its CID. */
+/** Stores the index as an IPFS file, and returns the file's CID. */
 async function importIndex(store: ArchiveStore, header: IndexHeader): Promise<CID> {
   function* lines() {
     yield Buffer.from(`${JSON.stringify(header)}\n`)
@@ -59,7 +59,7 @@ async function importIndex(store: ArchiveStore, header: IndexHeader): Promise<CI
   return cid
 }
 
-/** Yields the CIDs of the blocks that tokens reach, each once. */
+/** Yields the CIDs of all blocks that tokens need, each once. */
 function* reachedBlocks(store: ArchiveStore): Generator<string> {
   store.run('CREATE TEMP TABLE IF NOT EXISTS written (name TEXT PRIMARY KEY) WITHOUT ROWID')
   store.run('DELETE FROM written')
@@ -84,14 +84,14 @@ function storedBlock(store: ArchiveStore, cid: string): Uint8Array {
   })
 }
 
-/** Returns a CID in the version by which tokens or other blocks refer to it. */
+/** Returns a CID in the version that tokens or other blocks use to refer to it. */
 function cidOf(store: ArchiveStore, text: string): CID {
   const cid = parseCid(text)
   if (cid === null) throw new GdnError('unexpected', `${text} is not a CID of an archive`)
   return store.isFirstVersion(text) ? cid.toV0() : cid
 }
 
-/** A CARv1 file that is written from start to end. */
+/** A CARv1 file that is written sequentially. */
 class CarFile {
   readonly #file: FileHandle
   #parts: Uint8Array[]
