@@ -1,6 +1,6 @@
 import { keccak_256 } from '@noble/hashes/sha3.js'
 
-/** The few parts of the contract ABI that are needed to verify an NFT. Loading a library for them would take longer. */
+/** The few parts of the contract ABI that are needed to verify an NFT. Loading an ABI library would take longer. */
 
 const OWNER_OF = '6352211e'
 const TOKEN_URI = 'c87b56dd'
@@ -12,7 +12,7 @@ const DIGESTS_SLOT = 3
 const WORD = 64
 const MAX_TOKEN_ID = 2n ** 256n
 
-/** Parses a token ID in the form of the API. Returns null if it isn't an ERC-721 token ID. */
+/** Parses a token ID in the form of the API. Returns null if the text isn't an ERC-721 token ID. */
 export function parseTokenId(text: string): bigint | null {
   if (!/^(0|[1-9][0-9]{0,77})$/.test(text)) return null
   const id = BigInt(text)
@@ -42,7 +42,7 @@ export const provenanceOfCall = (hash: string) => `0x${PROVENANCE_OF}${hash.slic
 /** The topic of the event that a collection emits for a commitment. */
 export const PROVENANCE_COMMITTED = `0x${Buffer.from(keccak_256(Buffer.from('ProvenanceCommitted(bytes32,uint256)'))).toString('hex')}`
 
-/** Returns the call data of a function by its signature, such as `ownerOf(uint256)`. Each argument is a word. */
+/** Returns the call data for a function signature, such as `ownerOf(uint256)`. Each argument takes one word. */
 export function callOf(signature: string, ...args: readonly (bigint | string)[]): string {
   const selector = Buffer.from(keccak_256(Buffer.from(signature)).subarray(0, 4)).toString('hex')
   const words = args.map((arg) =>
@@ -52,11 +52,15 @@ export function callOf(signature: string, ...args: readonly (bigint | string)[])
 }
 
 /**
- * Returns whether data is whole words, at least one. A group with a repetition would overflow the stack for large data.
+ * Returns whether data consists of one or more whole words. A regular expression with a repeated group would overflow
+ * the stack for large data.
  */
 const isWords = (hex: string): boolean => hex.length > 2 && (hex.length - 2) % WORD === 0 && /^0x[0-9a-f]*$/i.test(hex)
 
-/** Returns the words that a call returned, with 0x; null if the data isn't whole words. */
+/**
+ * Splits the data that a call returned into words, each with 0x. Returns null if the data doesn't consist of whole
+ * words.
+ */
 export function wordsOf(hex: string): string[] | null {
   if (!isWords(hex)) return null
   return Array.from(
@@ -65,10 +69,10 @@ export function wordsOf(hex: string): string[] | null {
   )
 }
 
-/** Decodes the number that a call returned; null if it returned anything but one word. */
+/** Decodes the number that a call returned. Returns null if the data isn't exactly one word. */
 export const decodeNumber = (hex: string): bigint | null => (/^0x[0-9a-f]{64}$/i.test(hex) ? BigInt(hex) : null)
 
-/** Decodes the list of addresses that a call returned, in lower case; null if it isn't one. */
+/** Decodes the list of addresses that a call returned, in lower case. Returns null if the data isn't such a list. */
 export function decodeAddresses(hex: string): string[] | null {
   const [offset, length, ...words] = wordsOf(hex) ?? []
   if (offset === undefined || length === undefined) return null
@@ -77,7 +81,7 @@ export function decodeAddresses(hex: string): string[] | null {
   return found.length === words.length ? found : null
 }
 
-/** Returns the storage slot of the digest of the bundle that begins with a token. */
+/** Returns the storage slot of a bundle's digest. `tokenId` is the first token of the bundle. */
 export function digestSlot(tokenId: bigint): string {
   const key = Buffer.from(
     tokenId.toString(16).padStart(WORD, '0') + DIGESTS_SLOT.toString(16).padStart(WORD, '0'),
@@ -86,7 +90,7 @@ export function digestSlot(tokenId: bigint): string {
   return `0x${Buffer.from(keccak_256(key)).toString('hex')}`
 }
 
-/** Decodes the address that a call returned, in lower case; null if it isn't an address. */
+/** Decodes the address that a call returned, in lower case. Returns null if the data isn't an address. */
 export function decodeAddress(hex: string): string | null {
   return /^0x0{24}[0-9a-fA-F]{40}$/.test(hex) ? `0x${hex.slice(-40).toLowerCase()}` : null
 }
@@ -107,7 +111,7 @@ export function decodeString(hex: string): string | null {
   }
 }
 
-/** Decodes a word that is a length or an offset. Returns null if it exceeds 32 bits. */
+/** Decodes a word that contains a length or an offset. Returns null if the value exceeds 32 bits. */
 function word(bytes: Buffer, at: number): number | null {
   return bytes.subarray(at, at + 28).some((byte) => byte !== 0) ? null : bytes.readUInt32BE(at + 28)
 }

@@ -4,14 +4,14 @@ import type { ChainReader } from './chain-reader.ts'
 export interface Block {
   number: number
   hash: string
-  /** In milliseconds since the epoch. */
+  /** Block time in milliseconds since the epoch. */
   time: number
 }
 
 type Node = Pick<ChainReader, 'request' | 'origin'>
 
 /**
- * Returns a block by number or tag; null if the node has none.
+ * Returns a block by number or tag, or null if the node doesn't have the block.
  *
  * @throws GdnError `bad_answer`
  */
@@ -19,7 +19,7 @@ export async function blockAt(node: Node, which: number | 'latest' | 'finalized'
   const name = typeof which === 'number' ? `0x${which.toString(16)}` : which
   const response = await node.request('eth_getBlockByNumber', [name, false])
   if ('error' in response) {
-    // Nodes without a notion of finality reject the tag.
+    // Nodes that don't support finality reject the tag.
     if (typeof which === 'string') return null
     const { message } = response.error
     if (/not found|unknown block|out ?of ?range|beyond|prun/i.test(message)) return null
@@ -35,11 +35,11 @@ export async function blockAt(node: Node, which: number | 'latest' | 'finalized'
   return { number: Number(number), hash: String(hash).toLowerCase(), time }
 }
 
-/** The last time that a Date represents. */
+/** The latest time that a Date can represent, in milliseconds. */
 const LAST_TIME = 8.64e15
 const isQuantity = (value: unknown): value is string => typeof value === 'string' && /^0x[0-9a-f]{1,13}$/i.test(value)
 
-/** Returns whether a node simulates a chain, so that its newest block stays. */
+/** Returns whether a node simulates a chain, on which no reorg removes the newest block. */
 export async function isDevelopmentNode(node: Node): Promise<boolean> {
   const response = await node.request('web3_clientVersion', [])
   return 'result' in response && /^(anvil|hardhat)/i.test(String(response.result))

@@ -7,7 +7,10 @@ import { chunksOf } from '../core/chunks-of.ts'
 import { GdnError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
 
-/** The result of one call. `reverted`: the contract rejected it. `failed`: the result is unknown. */
+/**
+ * The result of one call. `reverted` means that the contract rejected the call. `failed` means that the result is
+ * unknown.
+ */
 export type CallResult =
   | { kind: 'value'; data: string }
   | { kind: 'reverted'; message: string }
@@ -16,7 +19,7 @@ export type CallResult =
 /** The response of a node to a request: the result, or the JSON-RPC error. */
 export type NodeResponse = { result: unknown } | { error: { code: number; message: string } }
 
-/** Reads from an EVM chain by JSON-RPC. */
+/** Reads from an EVM chain through JSON-RPC. */
 export interface ChainReader {
   /** The only part of the URL that may be shown, because the rest may contain a key. */
   readonly origin: string
@@ -26,12 +29,12 @@ export interface ChainReader {
    * @throws GdnError if no chain responds
    */
   chainId(): Promise<number>
-  /** Makes many contract calls at a block (default: the latest one), and returns the results in order. */
+  /** Makes many contract calls at a block (default: the latest block), and returns the results in order. */
   call(calls: readonly { to: string; data: string; gas?: string }[], block?: string): Promise<CallResult[]>
-  /** Reads the code at addresses, and returns it in order: `0x` for an address without code. */
+  /** Reads the code at addresses, and returns the results in order. The result is `0x` for an address without code. */
   codeAt(addresses: readonly string[], block?: string): Promise<CallResult[]>
   /**
-   * Sends one request, and again if no response arrives.
+   * Sends one request, and repeats it if no response arrives.
    *
    * @throws GdnError `unreachable` if no node responds
    */
@@ -41,20 +44,20 @@ export interface ChainReader {
 }
 
 interface ChainReaderOptions {
-  /** May contain a key, so it is never shown. */
+  /** URL of the node. It may contain a key, so it is never shown. */
   url: string
   transport: Transport
   clock: RetryClock
   userAgent: string
   signal?: AbortSignal | undefined
-  /** Resolves when this number of calls may be sent. Default: at once. */
+  /** Resolves when the given number of calls may be sent. By default, calls are sent immediately. */
   enter?: ((calls: number) => Promise<void>) | undefined
 }
 
-/** The batch size that most nodes accept. */
+/** Maximum number of calls in a batch. Most nodes accept this size. */
 const MAX_BATCH = 100
 const TIMEOUT_MS = 20_000
-/** Maximum length of a node's error message. */
+/** Maximum length of a node's error message, in characters. */
 const MAX_MESSAGE = 500
 
 /** Maximum number of attempts for a failed call. */
@@ -62,8 +65,9 @@ const ROUNDS = 3
 const NO_RESPONSE: CallResult = { kind: 'failed', message: 'no response to this call' }
 
 /**
- * Returns whether a call is repeated. A failed call is repeated, because nodes also report temporary limits in a
- * response. A revert is checked twice, because one of several nodes behind a URL may lag and not know the newest mints.
+ * Returns whether to repeat a call. Failed calls are repeated, because nodes also report temporary limits as errors in
+ * a response. A reverted call is repeated once, because one of several nodes behind a URL may lag and not know the
+ * newest mints.
  */
 const isOpen = ({ kind }: CallResult, round: number): boolean =>
   kind === 'failed' || (kind === 'reverted' && round === 1)
@@ -83,7 +87,7 @@ interface Response {
   error?: { code?: unknown; message?: unknown }
 }
 
-/** Creates the reader of a chain behind a JSON-RPC URL. */
+/** Creates a reader for the chain behind a JSON-RPC URL. */
 export function createChainReader(options: ChainReaderOptions): ChainReader {
   const { url, transport, clock, userAgent, signal, enter } = options
   const { origin } = new URL(url)
@@ -114,7 +118,7 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
 
   async function request(method: string, params: readonly unknown[]): Promise<NodeResponse> {
     const reply = await exchange({ jsonrpc: '2.0', id: 1, method, params })
-    // Some providers send their errors with another status.
+    // Some providers send JSON-RPC errors with a status other than 200.
     const response = asResponse(parseJson(reply.body))
     if (response?.error !== undefined && response.error !== null) {
       const { code } = response.error
@@ -147,7 +151,8 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
       const byId = new Map(responses.map((one): [unknown, unknown] => [asRecord(one)?.id, one]))
       if (requests.some(({ id }) => byId.has(id))) return requests.map(({ id }) => resultOf(byId.get(id)))
     }
-    // Some nodes accept no batches, or none of this size. They respond with an error of any form and status.
+    // Some nodes accept no batches, or only smaller batches. They return errors in various forms and with various
+    // statuses.
     const results: CallResult[] = []
     for (const request of requests) results.push(resultOf(await post(request)))
     return results
@@ -159,7 +164,7 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
     for (let round = 1; ; round++) {
       for (const chunk of chunksOf(open, MAX_BATCH)) {
         const asking = askBatch(chunk.flatMap((index) => asked[index] ?? []))
-        // If a later round gets no response, the results of earlier rounds remain.
+        // If a later round gets no response, return the results of the earlier rounds.
         const responses = await (round === 1 ? asking : asking.catch(unanswered))
         if (responses === null) return results
         for (const [number, index] of chunk.entries()) results[index] = responses[number] ?? NO_RESPONSE
@@ -182,7 +187,10 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
   }
 }
 
-/** Names the media type of a response that isn't JSON. Its text isn't shown, because it may repeat the URL. */
+/**
+ * Returns the media type of a response that isn't JSON, for messages. The body isn't shown, because it may contain the
+ * URL.
+ */
 function contentOf({ headers }: TransportResponse): string {
   const [type = ''] = (headers['content-type'] ?? '').split(';')
   return /^[\w.+-]{1,40}\/[\w.+-]{1,40}$/.test(type) && !type.endsWith('json') ? ` (${type})` : ''
@@ -203,11 +211,11 @@ function resultOf(value: unknown): CallResult {
   const response = asResponse(value)
   if (response === null) return NO_RESPONSE
   const { result } = response
-  // A group with a repetition would overflow the stack for results of megabytes.
+  // A regular expression with a repeated group would overflow the stack for results of several megabytes.
   if (typeof result === 'string' && result.length % 2 === 0 && /^0x[0-9a-f]*$/i.test(result)) {
     return { kind: 'value', data: result }
   }
   const message = errorText(response)
-  // Nodes report a revert with code 3. Older nodes only mention it in the message.
+  // Nodes report a revert with code 3. Older nodes mention the revert only in the message.
   return { kind: response.error?.code === 3 || /revert/i.test(message) ? 'reverted' : 'failed', message }
 }

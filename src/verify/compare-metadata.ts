@@ -3,7 +3,7 @@ import { extraKeys } from '../api/metadata.ts'
 import { type Attribute, fileAttribute } from '../api/traits.ts'
 import { canonicalJson } from '../core/canonical-json.ts'
 
-/** The metadata in the request of an NFT. */
+/** The metadata in the request for an NFT. */
 export interface RequestedMetadata {
   title: string
   description: string
@@ -12,7 +12,7 @@ export interface RequestedMetadata {
   readonly [extra: string]: unknown
 }
 
-/** Returns metadata in the form of a request; null if a server returned another form. */
+/** Returns metadata from a server in the form of a request, or null if the server returned another form. */
 export function asRequested(metadata: unknown): RequestedMetadata | null {
   if (metadata === null || typeof metadata !== 'object') return null
   const { title, description, file_fields } = metadata as Partial<RequestedMetadata>
@@ -20,7 +20,7 @@ export function asRequested(metadata: unknown): RequestedMetadata | null {
   return isWhole ? (metadata as RequestedMetadata) : null
 }
 
-/** A value that differs from the request. `found` is null if it is missing. */
+/** A value that differs from the request. `found` is null if the value is missing. */
 export interface Difference {
   what: string
   expected: string
@@ -31,10 +31,10 @@ export interface Difference {
  * Returns how the metadata file of a token differs from the request. The file follows the ERC-721 metadata schema: the
  * title is `name`, attributes are `{trait_type, value}`, typed traits are numbers, and extra keys are unchanged. Files
  * are copied from their URLs to IPFS, except files with ar URLs. For ipfs URLs, compares the CIDs and paths. For ar
- * URLs, compares the URLs. For others, only checks that the file has an ipfs URL. Ignores further keys of the metadata
- * file.
+ * URLs, compares the URLs. For other URLs, only checks that the metadata file contains an ipfs URL. Ignores additional
+ * keys in the metadata file.
  *
- * @param stored the parsed file
+ * @param stored the parsed metadata file
  */
 export function metadataDifferences(requested: RequestedMetadata, stored: unknown): Difference[] {
   if (stored === null || typeof stored !== 'object' || Array.isArray(stored)) {
@@ -66,7 +66,7 @@ const foundText = (file: Readonly<Record<string, unknown>>, key: string): string
 
 const isIpfsUrl = (value: unknown): boolean => typeof value === 'string' && splitIpfs(value) !== null
 
-/** Returns whether two ipfs URLs refer to the same content. A CID may be written in either version, and in any base. */
+/** Returns whether two ipfs URLs refer to the same content. CIDs may have either version and any base. */
 function sameContent(value: unknown, url: string): boolean {
   const [a, b] = [typeof value === 'string' ? splitIpfs(value) : null, splitIpfs(url)]
   if (a === null || b === null || a.path !== b.path) return false

@@ -1,6 +1,6 @@
-/** Addresses at which an NFT is most likely lost or unwanted, in lower case, with their kinds. */
+/** The kinds of addresses at which an NFT is most likely lost or unwanted, by address in lower case. */
 const KNOWN: Readonly<Record<string, string>> = {
-  // A convention: nobody has the key of this address.
+  // The usual burn address, for which nobody has the key.
   '0x000000000000000000000000000000000000dead': 'burn address',
   // Seaport 1.5 and 1.6, and OpenSea's conduit: github.com/ProjectOpenSea/seaport
   '0x00000000000000adc04c56bf30ac9d3c0aaf14dc': 'marketplace',
@@ -39,15 +39,18 @@ const ENTRY_POINTS: ReadonlySet<string> = new Set([
   '0x4337084d9e255ff0702461cf8895ce9e3b5ff108',
 ])
 
-/** EIP-7702: the code of an account that delegates to a contract. */
+/** The code of an account that delegates to a contract (EIP-7702). */
 const DELEGATION = /^0xef0100[0-9a-f]{40}$/
-/** ERC-6551: an ERC-1167 proxy, followed by salt, chain ID, token contract and token ID. */
+/**
+ * The code of a token-bound account (ERC-6551): an ERC-1167 proxy, followed by salt, chain ID, token contract and token
+ * ID.
+ */
 const TOKEN_BOUND = /^0x363d3d373d3d3d363d73[0-9a-f]{40}5af43d82803e903d91602b57fd5bf3[0-9a-f]{256}$/
 
 /** Returns the kind of a known address, or null. */
 export const knownAddressKind = (address: string): string | null => KNOWN[address.toLowerCase()] ?? null
 
-/** Returns the kind of a contract that its code shows, or null. */
+/** Returns the kind of a contract based on its code, or null. */
 export function kindOfCode(code: string): string | null {
   const lower = code.toLowerCase()
   if (DELEGATION.test(lower)) return 'smart account, EIP-7702'
@@ -60,7 +63,7 @@ export function kindOfCode(code: string): string | null {
  */
 export const KIND_CALLS = ['0xa619486e', '0xb0d691fe', '0x0dfe1681'] as const
 
-/** Returns the kind of a contract by the addresses that `KIND_CALLS` return, in their order. */
+/** Returns the kind of a contract based on the addresses that `KIND_CALLS` returned, in the same order. */
 export function kindOfResults([singleton, entryPoint, token0]: readonly (string | null)[]): string | null {
   if (singleton != null && SAFE_SINGLETONS.has(singleton)) return 'Safe'
   if (entryPoint != null && ENTRY_POINTS.has(entryPoint)) return 'smart account, ERC-4337'

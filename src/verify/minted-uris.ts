@@ -9,11 +9,11 @@ const MAX_BATCH = 200n
 const [DAG_PB, SHA_256] = [0x70, 0x12]
 
 /**
- * Returns the URLs of the metadata that tokens of a gdn collection were minted with. The contract's storage has the
- * digest of each metadata directory at the first token of its batch. Omits tokens without such a digest.
+ * Returns the URLs of the metadata with which tokens of a gdn collection were minted. The contract stores the digest of
+ * each metadata directory under the first token of its batch. Omits tokens without a digest.
  *
- * @param at.block default: the newest one
- * @param at.from omits tokens whose batch begins before this one. Default: 1
+ * @param at.block the block to read. Default: the newest block
+ * @param at.from the first token that may begin a batch. Tokens of earlier batches are omitted. Default: 1
  * @throws GdnError `bad_answer` if the node doesn't return the storage
  */
 export async function mintedUris(
@@ -39,7 +39,7 @@ export async function mintedUris(
   return uris
 }
 
-/** Returns the digest in a word; null if the word is 0. */
+/** Returns the digest in a word, or null if the word is 0. */
 function digestIn(word: CallResult | undefined): Buffer | null {
   if (word?.kind === 'value' && /^0x[0-9a-f]{64}$/i.test(word.data)) {
     return /^0x0+$/.test(word.data) ? null : Buffer.from(word.data.slice(2), 'hex')

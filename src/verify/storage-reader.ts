@@ -4,7 +4,10 @@ import type { Transport } from '../client/transport.ts'
 import { GdnError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
 
-/** The content of an ipfs URL. `missing`: it doesn't exist, or isn't JSON. `failed`: unknown. */
+/**
+ * The content of an ipfs URL. `missing` means that the content doesn't exist or isn't JSON. `failed` means that the
+ * content is unknown.
+ */
 export type Stored =
   | { kind: 'json'; value: unknown }
   | { kind: 'missing'; message: string }
@@ -18,30 +21,32 @@ export interface StorageReader {
 }
 
 interface StorageReaderOptions {
-  /** `https://gateway.example`, with or without a trailing `/ipfs`. */
+  /** URL of the gateway, such as `https://gateway.example`, with or without a trailing `/ipfs`. */
   gateway: string
   transport: Transport
   clock: RetryClock
   userAgent: string
   signal?: AbortSignal | undefined
-  /** Maximum size of a file. Default: that of a response. */
+  /** Maximum size of a file in bytes. Default: the maximum size of a response. */
   maxBytes?: number
 }
 
 const TIMEOUT_MS = 30_000
 const IPFS = /^ipfs:\/\/((?:Qm[1-9A-HJ-NP-Za-km-z]{44}|[bzfBF][A-Za-z0-9]{40,120})(?:\/[^?#\p{Cs}]*)?)$/u
 
-/** Returns the gateway URL of an ipfs URL; null for any other URL. */
+/** Returns the gateway URL for an ipfs URL, or null for any other URL. */
 export function atGateway(gateway: string, ipfsUrl: string): string | null {
   const path = IPFS.exec(ipfsUrl)?.[1]
   if (path === undefined) return null
-  // The path of somebody else's NFT must not lead to other parts of the gateway.
+  // The path in another person's NFT must not lead to other parts of the gateway.
   if (path.split('/').some((part) => part === '.' || part === '..')) return null
   const base = gateway.replace(/\/+$/, '').replace(/\/ipfs$/, '')
   return `${base}/ipfs/${path.split('/').map(encodeURIComponent).join('/')}`
 }
 
-/** Creates the reader of a gateway. It reads ipfs URLs only, because other token URIs could point anywhere. */
+/**
+ * Creates a reader for a gateway. The reader supports only ipfs URLs, because other token URIs could point anywhere.
+ */
 export function createStorageReader(options: StorageReaderOptions): StorageReader {
   const { transport, clock, userAgent, signal, maxBytes } = options
   const { origin } = new URL(options.gateway)

@@ -9,22 +9,22 @@ export interface Claim {
   contractAddress: string
   tokenId: string | null
   owner: string
-  /** The token URI from the API; null to accept the one on chain. */
+  /** The token URI from the API, or null to accept the token URI on the chain. */
   metadataUrl: string | null
-  /** Null if the request is unknown. */
+  /** The metadata in the request, or null if the request is unknown. */
   requested: RequestedMetadata | null
 }
 
 /**
- * The result of comparing an NFT with the chain and the storage. If they could not be read, `verified` is null, and
- * `reason` says why. `isMissing`: the token is not on the chain.
+ * The result of comparing an NFT with the chain and the storage. If one of them could not be read, `verified` is null,
+ * and `reason` says why. `isMissing` is true if the token is not on the chain.
  */
 export type Verification =
   | { verified: true }
   | { verified: false; differences: Difference[]; isMissing?: true }
   | { verified: null; reason: string }
 
-/** Maximum number of files that are read concurrently. */
+/** Maximum number of NFTs to verify concurrently. */
 const AT_ONCE = 8
 
 /**
@@ -107,5 +107,5 @@ async function verify(
   return differences.length === 0 ? { verified: true } : { verified: false, differences }
 }
 
-/** Returns 'no contract' for empty data, which an address without a contract returns for every call. */
+/** Returns 'no contract' for empty data. An address without a contract returns empty data for every call. */
 const nothing = (data: string): string => (data === '0x' ? 'no contract' : data)

@@ -2,17 +2,20 @@ import { GdnError } from '../../core/errors.ts'
 import { callOf } from '../abi.ts'
 import type { CallResult, ChainReader } from '../chain-reader.ts'
 
-/** An answer of a contract: a value, or the reason why there is none. */
+/** The answer of a contract, which is either a value or the reason why there is none. */
 export type Answer<Value> = { value: Value } | { problem: string }
 
-/** A function to call, and how to decode what it returns. The decoder returns null for malformed data. */
+/** A function to call, and a decoder for its result. The decoder returns null for malformed data. */
 export interface Question<Value> {
-  /** Another contract. Default: the contract of the reader. */
+  /** Address of the contract to call. Default: the contract of the reader. */
   to?: string
-  /** `balanceOf(address)` */
+  /** Signature of the function, such as `balanceOf(address)`. */
   signature: string
   args?: readonly (bigint | string)[] | undefined
-  /** Whether the result may be large and costly, as metadata in a contract: up to 4 MiB, and the node's gas limit. */
+  /**
+   * Whether the result may be large and expensive, such as on-chain metadata. The call may then return up to 4 MiB and
+   * use gas up to the node's limit.
+   */
   isLarge?: boolean
   decode(data: string): Value | null
 }
@@ -21,11 +24,11 @@ export interface ContractReader {
   ask<Value>(questions: readonly Question<Value>[]): Promise<Answer<Value>[]>
   /** Reads storage slots, which proxies use for their addresses. */
   storage(slots: readonly string[]): Promise<Answer<string>[]>
-  /** Reads the code at an address: `0x` if there is none. */
+  /** Reads the code at an address. The code is `0x` if there is none. */
   codeAt(address: string): Promise<Answer<string>>
 }
 
-/** Enough for any function that only reads, and little enough that a result has at most about 1 MiB. */
+/** Gas limit of a call. It suffices for any read-only function, but limits a result to about 1 MiB. */
 const GAS = '0x2dc6c0'
 const MAX_MESSAGE = 120
 /** Maximum size of a result in bytes. */
@@ -35,17 +38,17 @@ const MAX_LARGE_BYTES = 4 * 1024 * 1024
 type Node = Pick<ChainReader, 'call' | 'codeAt' | 'storageAt'>
 
 /**
- * Creates a reader of a contract at one block, so that a proxy that is upgraded in between can't mix its answers. An
- * answer that can't be read has the reason, and never prevents other answers.
+ * Creates a reader for a contract at one block, so that the answers of a proxy stay consistent even if the proxy is
+ * upgraded in the meantime. An answer that can't be read contains the reason, and never prevents other answers.
  *
- * @param block number of the block, as a quantity
+ * @param block number of the block as a JSON-RPC quantity
  */
 export function contractReader(node: Node, contract: string, block: string): ContractReader {
   const patient = async <Asked>(asked: readonly Asked[], ask: (some: readonly Asked[]) => Promise<CallResult[]>) => {
     try {
       return await ask(asked)
     } catch (error) {
-      // Results that are too large or too slow together may be readable one by one.
+      // Results that are too large or too slow in a batch may be readable one by one.
       if (!isOfNode(error)) throw error
       const results: CallResult[] = []
       for (const one of asked) {
@@ -90,7 +93,9 @@ function answerOf<Value>(
   return value === null ? { problem: 'returns malformed data' } : { value }
 }
 
-/** The text of a revert is omitted, because the contract chooses it. */
+/**
+ * Returns the problem of a result without a value. Omits the text of a revert, because the contract chooses this text.
+ */
 function problemOf(result: CallResult | undefined): string {
   if (result?.kind === 'reverted') return 'reverts'
   const message = result?.kind === 'failed' ? result.message : 'no response'
@@ -104,5 +109,5 @@ const isOfNode = (error: unknown): error is GdnError =>
 export const valueIn = <Value>(answer: Answer<Value> | undefined): Value | null =>
   answer !== undefined && 'value' in answer ? answer.value : null
 
-/** Returns why an answer has no value, or null. */
+/** Returns the reason why an answer has no value, or null if it has one. */
 export const reasonOf = (answer: Answer<unknown>): string | null => ('problem' in answer ? answer.problem : null)

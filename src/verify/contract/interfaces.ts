@@ -1,7 +1,7 @@
 import { decodeNumber } from '../abi.ts'
 import { type ContractReader, type Question, reasonOf, valueIn } from './answers.ts'
 
-/** Interfaces of ERC-165 that gdn names, by their IDs. */
+/** Interfaces that gdn recognizes, by their ERC-165 IDs. */
 const INTERFACES = {
   '80ac58cd': 'ERC-721',
   '5b5e139f': 'ERC-721 metadata',
@@ -27,15 +27,18 @@ export type TokenStandard = 'erc721' | 'erc1155' | 'erc20'
 /** The interfaces of a contract. */
 export interface Interfaces {
   /**
-   * `supported`: its answers follow ERC-165. `contradictory`: they break a rule of ERC-165, so they prove nothing.
-   * `not_supported`: it doesn't answer.
+   * `supported` means that the contract's answers follow ERC-165. `contradictory` means that they break a rule of
+   * ERC-165, so they prove nothing. `not_supported` means that the contract doesn't answer.
    */
   erc165: 'supported' | 'contradictory' | 'not_supported'
-  /** The interfaces that the contract claims, whether or not its answers can be believed. */
+  /** The interfaces that the contract claims, even if its answers can't be trusted. */
   claimed: InterfaceName[]
-  /** The standard whose functions the contract answers; null if there is none, or more than one. */
+  /**
+   * The standard whose functions the contract answers. If there are several, the claims decide between ERC-721 and
+   * ERC-1155. Null if neither determines the standard.
+   */
   standard: TokenStandard | null
-  /** Why the responses can't be trusted: one or more sentences, without the final period. */
+  /** The reasons why the answers can't be trusted, as sentences without a final period. */
   contradictions: string[]
   /** The reason why the contract doesn't answer `supportsInterface`, or null. */
   problem: string | null
@@ -71,7 +74,7 @@ export async function readInterfaces(reader: ContractReader): Promise<Interfaces
       number('decimals()'),
       number('isApprovedForAll(address,address)', ANYBODY, ANYBODY),
     ]),
-    // No contract has this function, unless its fallback answers everything.
+    // No contract has this function. If a contract answers the call, its fallback answers all calls.
     reader.ask([{ signature: 'gdn_function_that_does_not_exist()', decode: String }]),
   ])
   const claimed = ids.filter((_, at) => valueIn(answers[at]) === true).map((id) => INTERFACES[id])

@@ -7,7 +7,7 @@ export interface ProxyFacts {
   implementation: string | null
   beacon: string | null
   admin: string | null
-  /** The reason why the implementation is unknown, or the problem with it. */
+  /** The reason why the implementation is unknown, or the problem with the implementation. */
   problem: string | null
 }
 
@@ -22,7 +22,7 @@ const SLOTS = {
   zeppelin: '0x7050c9e0f4ca769c69bd3a8ef740bc37934f8e2c036e5a723fd8ee048ed3f8c3',
 }
 
-/** Code of minimal proxies, and of accounts that delegate. Immutable arguments may follow. */
+/** Code of minimal proxies and of delegating accounts. Immutable arguments may follow the code of minimal proxies. */
 const CODES: readonly (readonly [kind: string, code: RegExp])[] = [
   ['EIP-7702', /^0xef0100([0-9a-f]{40})$/],
   ['EIP-1167', /^0x363d3d373d3d3d363d73([0-9a-f]{40})5af43d82803e903d91602b57fd5bf3/],
@@ -30,7 +30,7 @@ const CODES: readonly (readonly [kind: string, code: RegExp])[] = [
   ['EIP-1167', /^0x365f5f375f5f365f73([0-9a-f]{40})5af43d5f5f3e5f3d91602a57fd5bf3/],
 ]
 
-/** Returns the proxy that a contract is, or null. */
+/** Returns the facts about a proxy, or null if the contract isn't a proxy. */
 export async function readProxy(reader: ContractReader, code: string): Promise<ProxyFacts | null> {
   const lower = code.toLowerCase()
   for (const [kind, pattern] of CODES) {
@@ -56,7 +56,7 @@ export async function readProxy(reader: ContractReader, code: string): Promise<P
     : { kind: 'unknown', implementation: null, beacon: null, admin: null, problem: `its storage ${problem}` }
 }
 
-/** Returns the address in a storage slot; null if the slot is empty or has anything else. */
+/** Returns the address in a storage slot, or null if the slot is empty or contains anything else. */
 function addressIn(word: string | null): string | null {
   const address = word === null ? null : decodeAddress(`0x${word.slice(2).padStart(64, '0')}`)
   return address === null || /^0x0+$/.test(address) ? null : address
@@ -71,7 +71,7 @@ async function ofBeacon(reader: ContractReader, beacon: string, admin: string | 
   return { kind, implementation, beacon, admin, problem: `implementation() of the beacon ${beacon} ${why}` }
 }
 
-/** Adds a problem if the implementation has no code. */
+/** Returns the facts about a proxy, with a problem if the implementation has no code. */
 async function withCode(
   reader: ContractReader,
   proxy: Partial<ProxyFacts> & { kind: string; implementation: string },

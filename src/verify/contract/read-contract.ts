@@ -4,11 +4,11 @@ import { type InterfaceName, type Interfaces, readInterfaces, type TokenStandard
 import { type ProxyFacts, readProxy } from './proxy.ts'
 import { type Role, readRoles } from './roles.ts'
 
-/** A royalty of ERC-2981. */
+/** An ERC-2981 royalty. */
 export interface RoyaltyAnswer {
-  /** In percent of the sale price. */
+  /** Royalty in percent of the sale price. */
   percent: number
-  /** In lower case. */
+  /** Address of the receiver in lower case. */
   receiver: string
 }
 
@@ -27,7 +27,10 @@ export interface ContractFacts {
   /** Admins of Manifold's contracts. */
   admins: string[] | null
   royalty: RoyaltyAnswer | null
-  /** ID of the token whose royalty was read: one that has an owner, or else token 1. Null without a royalty. */
+  /**
+   * ID of the token whose royalty was read. It is a token that has an owner or that `tokenByIndex` returns, or else
+   * token 1. Null if there is no royalty.
+   */
   royalty_token: string | null
   total_supply: string | null
   max_supply: string | null
@@ -37,14 +40,14 @@ export interface ContractFacts {
   transfer_validator: string | null
   /** Answers that contradict each other, as sentences without a full stop. */
   contradictions: string[]
-  /** By field: why it can't be read. */
+  /** The reasons why fields can't be read, by field. */
   not_readable: Record<string, string>
 }
 
 /** Functions that return the maximum number of tokens. */
 const MAX_SUPPLY = ['maxSupply()', 'MAX_SUPPLY()', 'maxTotalSupply()', 'cap()']
 
-/** The price of which royalties are asked: basis points of it. */
+/** The sale price for which royalties are requested. For this price, royalties are in basis points. */
 const PRICE = 10_000n
 
 const text = (signature: string): Question<string> => ({ signature, decode: decodeString })
@@ -62,7 +65,7 @@ export const royaltyOf = (token: bigint): Question<RoyaltyAnswer> => ({
   },
 })
 
-/** Collects values, and why others can't be read. */
+/** Collects values, and the reasons why other values can't be read. */
 class Facts {
   readonly reasons: Record<string, string> = {}
 
@@ -75,9 +78,9 @@ class Facts {
 }
 
 /**
- * Reads what a contract says about itself.
+ * Reads a contract's answers about itself.
  *
- * @param code its code, not empty
+ * @param code the contract's code, which must not be empty
  */
 export async function readContract(reader: ContractReader, code: string): Promise<ContractFacts> {
   const facts = new Facts()
@@ -135,10 +138,10 @@ async function readFields(reader: ContractReader, facts: Facts) {
   }
 }
 
-/** IDs that most collections begin with. */
+/** IDs with which most collections begin. */
 const FIRST_TOKENS = [1n, 0n]
 
-/** Reads the royalty of a token that exists, because some contracts have none for other tokens. */
+/** Reads the royalty of an existing token if possible, because some contracts return no royalty for other tokens. */
 async function readRoyalty(reader: ContractReader, facts: Facts) {
   const byIndex: Question<bigint> = { signature: 'tokenByIndex(uint256)', args: [0n], decode: decodeNumber }
   const ownerOf = (token: bigint): Question<string> => ({
@@ -157,7 +160,9 @@ async function readRoyalty(reader: ContractReader, facts: Facts) {
   return { royalty, royalty_token: royalty === null ? null : token.toString() }
 }
 
-/** Returns the owner of a token. Some contracts return the zero address for tokens that don't exist. */
+/**
+ * Returns the owner of a token, or null for the zero address, which some contracts return for tokens that don't exist.
+ */
 export const heldBy = (owner: string | null): string | null => (owner === null || /^0x0+$/.test(owner) ? null : owner)
 
 function maxSupplyOf(answers: readonly Answer<bigint>[], facts: Facts) {

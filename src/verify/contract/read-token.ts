@@ -8,7 +8,7 @@ export interface TokenFacts {
   standard: 'erc721' | 'erc1155' | null
   /** The owner of an ERC-721 token, in lower case. ERC-1155 has no function for the owners of a token. */
   owner: string | null
-  /** With the token ID in place of `{id}` (ERC-1155). */
+  /** Token URI, in which the token ID replaces `{id}` (ERC-1155). */
   token_uri: string | null
   /** The number of ERC-1155 tokens with this ID. */
   total_supply: string | null
@@ -16,19 +16,22 @@ export interface TokenFacts {
   royalty: RoyaltyAnswer | null
   /** Answers that contradict each other, as sentences without a full stop. */
   contradictions: string[]
-  /** By field: why it can't be read. */
+  /** The reasons why fields can't be read, by field. */
   not_readable: Record<string, string>
 }
 
 interface TokenAnswers extends TokenFacts {
-  /** Whether the token may exist: its contract names an owner, or a URI or supply without one. */
+  /** Whether the token may exist: an ERC-1155 token must have a URI, and any other token must have an owner. */
   exists: boolean
-  /** Whether it is a collection of gdn, whose tokens may have a commitment. */
+  /** Whether the contract is a gdn collection, whose tokens may have a commitment. */
   isOfGdn: boolean
   interfaces: Interfaces
 }
 
-/** `getTokenInfo` of Zora's ERC-1155: a tuple of URI, maximum supply and minted number. */
+/**
+ * Reads the maximum supply from `getTokenInfo` of Zora's ERC-1155 contracts, which returns a tuple of URI, maximum
+ * supply and number of minted tokens.
+ */
 const zoraMaximum = (token: bigint): Question<bigint> => ({
   signature: 'getTokenInfo(uint256)',
   args: [token],
@@ -38,7 +41,7 @@ const zoraMaximum = (token: bigint): Question<bigint> => ({
   },
 })
 
-/** Reads what a contract says about a token. */
+/** Reads a contract's answers about a token. */
 export async function readToken(reader: ContractReader, token: bigint): Promise<TokenAnswers> {
   const args = [token]
   const number = (signature: string): Question<bigint> => ({ signature, args, decode: decodeNumber })

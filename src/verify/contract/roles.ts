@@ -2,20 +2,23 @@ import { keccak_256 } from '@noble/hashes/sha3.js'
 import { decodeAddress, decodeNumber } from '../abi.ts'
 import { type ContractReader, reasonOf, valueIn } from './answers.ts'
 
-/** A role of OpenZeppelin's AccessControl. */
+/** A role in OpenZeppelin's AccessControl. */
 export interface Role {
   role: string
   /** The ID of the role: `keccak256` of its name, or 0 for the default admin. */
   id: string
   member_count: number | null
-  /** At most 20 members, in lower case; null if the contract doesn't list them. */
+  /** At most 20 members in lower case, or null if the contract doesn't list its members. */
   members: string[] | null
   /** The reason why members are missing, or null. */
   problem: string | null
 }
 
 const DEFAULT_ADMIN = 'DEFAULT_ADMIN_ROLE'
-/** Roles that most contracts have. Without a list of members, others can't be told from roles that don't exist. */
+/**
+ * Roles that most contracts have. If the contract doesn't list members, other roles can't be distinguished from roles
+ * that don't exist.
+ */
 const USUAL = [DEFAULT_ADMIN, 'MINTER_ROLE']
 const NAMES = [...USUAL, 'PAUSER_ROLE', 'BURNER_ROLE', 'UPGRADER_ROLE', 'TRANSFER_ROLE', 'METADATA_ROLE']
 const MAX_MEMBERS = 20
@@ -23,11 +26,7 @@ const MAX_MEMBERS = 20
 const idOf = (name: string): string =>
   name === DEFAULT_ADMIN ? `0x${'0'.repeat(64)}` : `0x${Buffer.from(keccak_256(Buffer.from(name))).toString('hex')}`
 
-/**
- * Reads the members of the usual roles. Returns null if the contract has no roles.
- *
- * @param problem set to why the contract has none
- */
+/** Reads the members of the usual roles, or returns the reason why the contract has no roles. */
 export async function readRoles(reader: ContractReader): Promise<{ roles: Role[] } | { problem: string }> {
   const ids = NAMES.map(idOf)
   const [admins, counts] = await Promise.all([

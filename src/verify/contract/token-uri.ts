@@ -1,18 +1,18 @@
 import { isRecord, parseJson } from '../../core/json.ts'
 
-/** Where the metadata of a token is. */
+/** The location of a token's metadata. */
 export type MetadataPlace =
   | { kind: 'data'; content: Uint8Array | null }
-  /** `url` is an ipfs URL, also of a token URI that is the HTTP URL of an IPFS gateway. */
+  /** `url` is an ipfs URL, even if the token URI is the HTTP URL of an IPFS gateway. `http` is then the token URI. */
   | { kind: 'ipfs'; url: string; http: string | null }
   | { kind: 'http'; url: string }
   | { kind: 'other'; scheme: string }
 
-/** A CID in a path. Other texts at its place are names of a website. */
+/** Matches a path with a CID. Any other text in the place of the CID is a name on a website. */
 const IN_PATH = /^\/ipfs\/((?:Qm[1-9A-HJ-NP-Za-km-z]{44}|[bzfBF][A-Za-z0-9]{40,120})(?:\/.*)?)$/
 const MAX_SCHEME = 20
 
-/** Returns where a token URI leads. */
+/** Returns the location to which a token URI refers. */
 export function metadataPlace(uri: string): MetadataPlace {
   if (/^data:/i.test(uri)) return { kind: 'data', content: contentOfDataUrl(uri) }
   if (/^ipfs:\/\//i.test(uri)) {
@@ -26,7 +26,7 @@ export function metadataPlace(uri: string): MetadataPlace {
   return path === undefined ? { kind: 'http', url: uri } : { kind: 'ipfs', url: `ipfs://${path}`, http: uri }
 }
 
-/** Returns the content of a data URL; null if it is malformed. */
+/** Returns the content of a data URL, or null if the URL is malformed. */
 function contentOfDataUrl(url: string): Uint8Array | null {
   const comma = url.indexOf(',')
   if (comma < 0) return null
@@ -43,7 +43,7 @@ function contentOfDataUrl(url: string): Uint8Array | null {
   }
 }
 
-/** The metadata of a token, or why its content isn't metadata. */
+/** The metadata of a token, or the reason why the content isn't metadata. */
 export type ParsedMetadata = { metadata: Readonly<Record<string, unknown>> } | { problem: string }
 
 export function parseMetadata(content: Uint8Array): ParsedMetadata {
