@@ -19,44 +19,44 @@ import { nameTaken, refuseKeystore } from './new-names.ts'
 export interface KnownWallet {
   name: string
   kind: 'keystore' | 'address'
-  /** Null if the keystore can't be read, or has no address. */
+  /** Null if the keystore can't be read or contains no address. */
   address: string | null
-  /** The path of the keystore; null for an address. */
+  /** The path of the keystore, or null for an address. */
   file: string | null
   createdAt: string
-  /** The reason why the wallet can't be used by its name; null if it can. */
+  /** The reason why the wallet can't be used by name, or null if it can. */
   problem: string | null
 }
 
 /**
- * The wallets and addresses that have a name on this machine: keystores in the wallet folder, and addresses in the
- * state. Keystores are read on demand.
+ * The named wallets and addresses on this machine. They are keystores in the wallet folder, and addresses in the state.
+ * Keystores are read on demand.
  */
 export interface AddressBook {
-  /** The error if the saved addresses can't be read. It is thrown when one is needed. */
+  /** The error if the saved addresses can't be read. It is thrown when a saved address is needed. */
   readonly problem: GdnError | null
   /**
    * Returns the address of `@alice`.
    *
-   * @param place where the name is used, for messages
+   * @param place the location where the name is used, for messages
    * @throws GdnError `usage` for an invalid name or a group; `not_found_locally` for an unknown name, with the nearest
-   * one; `invalid_input` for a keystore that can't be used, or a name with two meanings; else `problem`
+   * name; `invalid_input` for an unusable keystore or an ambiguous name; otherwise `problem`
    */
   resolve(name: string, place: Place): string
   /**
    * Returns the group `@team`.
    *
-   * @throws GdnError `usage` for an invalid name, or one of an address; `not_found_locally` for an unknown one
+   * @throws GdnError `usage` for an invalid name or the name of an address; `not_found_locally` for an unknown name
    */
   group(name: string, place: Place): SavedGroup
   /**
-   * Whether a name is the name of a group.
+   * Returns whether a name belongs to a group.
    *
    * @throws GdnError `problem`
    */
   isGroup(name: string): boolean
   /**
-   * Returns all groups, ordered by name. Without SQLite, returns none.
+   * Returns all groups, ordered by name. Without SQLite, returns an empty list.
    *
    * @throws GdnError `problem`
    */
@@ -64,12 +64,14 @@ export interface AddressBook {
   /** Returns the error for an unknown name, with the nearest name. */
   unknown(name: string, place: Place): GdnError
   /**
-   * Returns all names, also of groups. Without SQLite, returns those of keystores.
+   * Returns all names, including the names of groups. Without SQLite, returns only the names of keystores.
    *
    * @throws GdnError `problem`
    */
   names(): Set<string>
-  /** @throws GdnError `invalid_input` if a wallet, an address or a group has that name; else as `names` */
+  /**
+   * @throws GdnError `invalid_input` if a wallet, an address or a group has the name; otherwise the errors of `names`
+   */
   refuseTaken(name: string): void
   /**
    * Returns the named wallets and addresses. Without SQLite, returns only keystores.
@@ -80,7 +82,7 @@ export interface AddressBook {
 }
 
 export interface AddressBookPlace {
-  /** The folder of wallets, which need not exist. */
+  /** The wallet folder, which may not exist. */
   folder: string
   stateDir: string
   signal?: AbortSignal | undefined
@@ -96,7 +98,7 @@ export async function openAddressBook({ folder, stateDir, signal }: AddressBookP
     for (const one of addresses) saved.set(one.name, one)
     for (const one of groups) savedAsGroup.set(one.name, one)
   } catch (error) {
-    // Not thrown here, because a command that opens the book may use no name, or only names of keystores.
+    // Don't throw the error here, because a command that opens the book may use no names, or only names of keystores.
     if (!(error instanceof GdnError)) throw error
     problem = error
   }
@@ -199,7 +201,7 @@ async function readSaved(stateDir: string, signal: AbortSignal | undefined) {
   }
 }
 
-/** Refuses a state that others can change, because they could replace the receiver of an NFT. */
+/** Refuses a state that other users can change, because they could replace the receiver of an NFT. */
 async function refuseOpenFile(path: string): Promise<void> {
   await refuseForeignFolder(path, { code: 'data_dir' })
   if (platform === 'win32' || (statSync(path).mode & 0o022) === 0) return
@@ -211,7 +213,7 @@ async function refuseOpenFile(path: string): Promise<void> {
 const unreadable = (name: string, place: Place, error: GdnError): GdnError =>
   error.with({ message: `@${name} can't be looked up: ${error.message}`, place })
 
-/** @param saved the saved address or the group that has the name */
+/** @param saved describes the saved address or the group with the name */
 function ambiguous(name: string, saved: string, keystore: string, place: Place): GdnError {
   return new GdnError('invalid_input', `@${name} is both ${saved} and the keystore ${keystore}`, {
     place,
@@ -252,7 +254,10 @@ function withHint(error: unknown): string {
   return hint === undefined ? messageOf(error) : `${messageOf(error)}. ${hint}`
 }
 
-/** Returns the address in the keystore. It was checked when the file was created, and only the owner can change it. */
+/**
+ * Returns the address in a keystore. The address was checked when the file was created, and only the owner can change
+ * the file.
+ */
 function addressOfKeystore(file: string): string {
   const { address } = parseKeystore(readSecretFile(file, MAX_KEYSTORE_BYTES), file)
   if (address !== null) return checksumAddress(address)

@@ -10,18 +10,18 @@ import type { ManifestIssue } from '../manifest/row.ts'
 import { type ManifestSource, NO_MANIFEST_HINT, openManifestSource } from '../manifest/source.ts'
 import { nameProblem } from './names.ts'
 
-/** A name and an address of a list, with its location. */
+/** A name and an address in a list, with their location. */
 export interface Contact {
   name: string
-  /** With a checksum, if it is an EVM address. */
+  /** The address, with a checksum if it is an EVM address. */
   address: string
-  /** The names of its groups. */
+  /** The names of the contact's groups. */
   groups: string[]
   /** Returns the location of a cell. */
   place(column: Column): NonNullable<ManifestIssue['place']>
 }
 
-/** The valid contacts of a list, and all of its problems. */
+/** The valid contacts in a list, and all problems of the list. */
 export interface Contacts {
   contacts: Contact[]
   issues: ManifestIssue[]
@@ -31,12 +31,12 @@ const COLUMNS = ['name', 'address', 'groups'] as const
 type Column = (typeof COLUMNS)[number]
 type Columns = { name: number; address: number; groups: number | undefined }
 const HINT = 'Use the columns name, address and groups.'
-/** Maximum number of contacts. A longer file is most likely a list of receivers. */
+/** Maximum number of contacts. A longer file is most likely a receiver list. */
 const MAX_CONTACTS = 100_000
 
 /**
  * Reads the contacts of a CSV file with the columns `name`, `address` and, if contacts have groups, `groups`. Names are
- * converted to lower case. If the rest of the file can't be read, the last issue says why.
+ * converted to lower case. If the rest of the file can't be read, the last issue contains the reason.
  */
 export async function readContacts(source: ManifestSource): Promise<Contacts> {
   const found: Contacts = { contacts: [], issues: [] }
@@ -89,7 +89,7 @@ interface Row {
   cells: readonly string[]
 }
 
-/** Returns the contact of a row, or null if the row has problems. @param lines the lines of earlier names */
+/** Returns the contact of a row, or null if the row has problems. `lines` contains the lines of earlier names. */
 function contactOf({ file, columns, line, cells }: Row, lines: Map<string, number>, issues: ManifestIssue[]) {
   const before = issues.length
   const place = (column: Column) => ({ file, line, field: column, column: (columns[column] ?? 0) + 1 })
@@ -120,7 +120,7 @@ function contactOf({ file, columns, line, cells }: Row, lines: Map<string, numbe
 const columnOf = (name: string): Column | undefined => COLUMNS.find((column) => column === name.trim().toLowerCase())
 
 /**
- * Finds the columns by the header, and reports unknown ones.
+ * Finds the columns in the header, and reports unknown columns.
  *
  * @throws ManifestError if a required column is missing
  */
@@ -142,7 +142,7 @@ function columnsOf({ header: { line, names } }: CsvFile, file: string, issues: M
   throw new ManifestError({ place: { file }, message: `has no column ${missing}`, hint: HINT })
 }
 
-/** Returns a hint with a valid name that is like a given one; undefined if there is no such name. */
+/** Returns a hint with a valid name that resembles the given one, or undefined if there is no such name. */
 function usable(name: string): string | undefined {
   const like = name
     .normalize('NFKD')

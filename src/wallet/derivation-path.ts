@@ -3,7 +3,10 @@ import type { KeyKind } from './new-key.ts'
 const FORM = /^m(?:\/(?:0|[1-9]\d{0,9})['h]?){1,10}$/
 const MAX_INDEX = 2 ** 31 - 1
 
-/** The paths of the first account: for EVM in MetaMask and Ledger Live, for Solana in Phantom and Solflare. */
+/**
+ * The derivation paths of the first account: for EVM, the path in MetaMask and Ledger Live, and for Solana, the path in
+ * Phantom and Solflare.
+ */
 export const DEFAULT_PATHS: Readonly<Record<KeyKind, string>> = {
   evm: "m/44'/60'/0'/0/0",
   solana: "m/44'/501'/0'/0'",
@@ -14,7 +17,7 @@ export interface PathPart {
   hardened: boolean
 }
 
-/** Parses a BIP-32 derivation path, whose hardened parts end with `'` or `h`. Returns null if it is invalid. */
+/** Parses a BIP-32 derivation path, whose hardened parts end with `'` or `h`. Returns null if the path is invalid. */
 export function readPath(text: string): PathPart[] | null {
   if (!FORM.test(text)) return null
   const parts = text

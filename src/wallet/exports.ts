@@ -5,19 +5,22 @@ import { parseJson } from '../core/json.ts'
 import { readSecretFile } from '../keystore/private-file.ts'
 import { checkWalletFolder } from './folder.ts'
 
-/** Name of the file with the records. It lacks the extension of a keystore, so that it isn't listed as a wallet. */
+/**
+ * Name of the file with the records. The name doesn't have the extension of a keystore, so that the file isn't listed
+ * as a wallet.
+ */
 const FILE = 'exports.jsonl'
 const MAX_BYTES = 1024 * 1024
 
 const line = z.object({
   name: z.string(),
   format: z.string(),
-  /** Null for standard output. */
+  /** The destination, or null for standard output. */
   to: z.string().nullable(),
   at: z.string(),
 })
 
-/** The record of a copy of a wallet's key that left the wallet folder. */
+/** The record of an export, which copies a wallet's key out of the wallet folder. */
 export type WalletExport = z.output<typeof line>
 
 /** Records that the key of a wallet was copied. The record doesn't contain the key. */

@@ -4,12 +4,12 @@ import { getuid, platform } from 'node:process'
 import { GdnError, messageOf, systemCode } from '../core/errors.ts'
 import { quoted } from '../keystore/private-file.ts'
 
-/** `alice.json` is the keystore of `@alice`. */
+/** The extension of keystores. For example, `alice.json` is the keystore of `@alice`. */
 export const KEYSTORE_ENDING = '.json'
 
 /**
- * Checks the folder of wallets. Rejects a symbolic link, which could be changed to another folder, and a folder that
- * other users own or can access.
+ * Checks the wallet folder. Rejects a folder that other users own or can access. Also rejects a symbolic link, because
+ * its target could be changed.
  *
  * @returns false if the folder doesn't exist
  * @throws GdnError `invalid_input`

@@ -26,22 +26,23 @@ export interface WalletSource {
 export interface GenerateOptions {
   source: WalletSource
   reservation: NameReservation
-  /** The folder of wallets. */
+  /** The wallet folder. */
   folder: string
   password: Secret
   /** Fallback folders for files that can't be stored in the wallet folder. */
   otherFolders: readonly string[]
-  /** Aborted by Ctrl-C. Has no effect after the signed URL was called. */
+  /** Aborted by Ctrl-C. The signal has no effect after the signed URL was called. */
   signal: AbortSignal
   /** Called for each step, to show progress. */
   onStep?: (step: 'deriving' | 'asking' | 'calling' | 'checking') => void
 }
 
 /**
- * Generates one wallet. Everything that can fail on this machine is done before the signed URL is called, because its
- * response is the only copy of the key. When this returns, the keystore was written, synced, read back and decrypted.
+ * Generates one wallet. Everything that can fail on this machine is done before the signed URL is called, because the
+ * response is the only copy of the key. When the function returns, the keystore has been written, synced, read back and
+ * decrypted.
  *
- * @throws GdnError `unknown_outcome` if the response was lost; `bad_answer` if it has no wallet
+ * @throws GdnError `unknown_outcome` if the response was lost; `bad_answer` if the response contains no wallet
  */
 export async function generateWallet(options: GenerateOptions): Promise<NewWallet> {
   const { source, reservation, password, signal, onStep } = options
@@ -71,7 +72,7 @@ export async function generateWallet(options: GenerateOptions): Promise<NewWalle
 
 /** Calls the signed URL and returns a 2xx response. Never retries. */
 async function callOnce(source: WalletSource, url: URL): Promise<TransportResponse> {
-  // The shown URL has no query, because the query is secret until it expires.
+  // Show the URL without its query, because the query is secret until it expires.
   const shown = url.origin + url.pathname
   let response: TransportResponse
   try {
@@ -107,7 +108,7 @@ async function setAside(
   try {
     makeWalletFolder(own)
   } catch {
-    // Without this folder, the response is stored in another one.
+    // Without this folder, the response is stored in another folder.
   }
   const { file } = await keepAnywhere([own, ...otherFolders], `${reservation.name}-answer`, text)
   return new GdnError('bad_answer', said, {
@@ -151,13 +152,13 @@ function notKept(address: string, text: string, error: unknown, { file }: KeptEl
 }
 
 interface KeptElsewhere {
-  /** Null if the content couldn't be written to any folder. */
+  /** The path of the file, or null if the content couldn't be written to any folder. */
   file: string | null
-  /** The errors of the folders that were tried before. */
+  /** The errors of the folders that were tried before, in order. */
   reasons: string[]
 }
 
-/** Writes content that must not be lost to the first folder that works, under a unique name. */
+/** Writes content that must not be lost to the first folder that accepts it, under a unique name. */
 async function keepAnywhere(folders: readonly string[], name: string, text: string): Promise<KeptElsewhere> {
   const reasons: string[] = []
   for (const folder of folders) {

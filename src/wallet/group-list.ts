@@ -3,21 +3,24 @@ import { receiverKey } from '../manifest/receiver-list.ts'
 import type { AddressBook } from './address-book.ts'
 import { isName } from './names.ts'
 
-/** The members of a group as a list of receivers. */
+/** The members of a group as a receiver list. */
 export interface GroupList {
-  /** One member per line. The lines of repeated members are empty, so that the other members keep their numbers. */
+  /**
+   * One member per line. The lines of repeated members are empty, so that the other members keep their line numbers.
+   */
   text: string
-  /** A note that names the members with the address of an earlier member; null if there are none. */
+  /** A note that names the members with the same address as an earlier member, or null if there are none. */
   note: string | null
 }
 
 const MAX_NAMED = 5
 
 /**
- * Returns the members of a group as a list with each address once. Names of a group can get the same address after the
- * group was saved. A name without an address stays in the list, whose reader reports it with its line.
+ * Returns the members of a group as a list with each address once. After a group was saved, several of its names can
+ * get the same address. A name without an address stays in the list, and the reader of the list reports it with its
+ * line.
  *
- * @throws GdnError as `AddressBook.group`
+ * @throws GdnError as `AddressBook.group` does
  */
 export function groupList(book: AddressBook, group: string, place: Place): GroupList {
   const first = new Map<string, string>()

@@ -8,15 +8,16 @@ const LENGTHS = [12, 15, 18, 21, 24]
 const HARDENED = 2 ** 31
 
 /**
- * Returns why an English BIP-39 mnemonic is invalid, or null. The reason never contains a word of the mnemonic.
+ * Returns the reason why an English BIP-39 mnemonic is invalid, or null if it is valid. The reason never contains a
+ * word of the mnemonic.
  *
- * @param words in lower case
+ * @param words the words in lower case
  */
 export async function mnemonicProblem(words: readonly string[]): Promise<string | null> {
   if (!LENGTHS.includes(words.length)) {
     return `has ${words.length} words: a mnemonic has 12, 15, 18, 21 or 24`
   }
-  // Loaded on use, because the word list is large.
+  // Load the word list only when it is used, because it is large.
   const [{ validateMnemonic }, { wordlist }] = await Promise.all([
     import('@scure/bip39'),
     import('@scure/bip39/wordlists/english'),
@@ -29,14 +30,15 @@ export async function mnemonicProblem(words: readonly string[]): Promise<string 
 }
 
 /**
- * Derives a key from a valid mnemonic: by BIP-32 for EVM, and by SLIP-10 with Ed25519 for Solana.
+ * Derives a key from a valid mnemonic. Uses BIP-32 for EVM, and SLIP-10 with Ed25519 for Solana.
  *
  * @param path a derivation path that `readPath` accepts; for Solana, every part must be hardened
  */
 export async function keyOfMnemonic(words: readonly string[], kind: KeyKind, path: string): Promise<WalletKey> {
   const parts = readPath(path)
   if (parts === null) throw new Error('this derivation path is invalid')
-  // pbkdf2 of Node.js is native and runs off the main thread. mnemonicToSeed of @scure/bip39 runs in JavaScript.
+  // Node.js's pbkdf2 is native and runs off the main thread. `mnemonicToSeed` of @scure/bip39 is implemented in
+  // JavaScript.
   const seed = await promisify(pbkdf2)(words.join(' '), 'mnemonic', 2048, 64, 'sha512')
   const bytes = kind === 'solana' ? ed25519Seed(seed, parts) : await secp256k1Key(seed, parts)
   try {
@@ -62,7 +64,7 @@ async function secp256k1Key(seed: Uint8Array, parts: readonly PathPart[]): Promi
   return privateKey
 }
 
-/** Derives an Ed25519 seed by SLIP-10, which has only hardened keys for this curve. */
+/** Derives an Ed25519 seed with SLIP-10, which supports only hardened keys for this curve. */
 export function ed25519Seed(seed: Uint8Array, parts: readonly PathPart[]): Uint8Array {
   let node = createHmac('sha512', 'ed25519 seed').update(seed).digest()
   for (const part of parts) {

@@ -5,7 +5,8 @@ const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/
 const DEVICE = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/
 
 /**
- * Returns why the name of a wallet is invalid, or null. The name becomes a file name, which must be valid everywhere.
+ * Returns the reason why the name of a wallet is invalid, or null if it is valid. The name becomes a file name, which
+ * must be valid on all systems.
  */
 export function nameProblem(name: string): string | null {
   if (NAME.test(name) && !name.endsWith('.') && !DEVICE.test(name)) return null
@@ -16,9 +17,9 @@ export function nameProblem(name: string): string | null {
 export const isName = (value: string): boolean => value.startsWith('@')
 
 /**
- * Returns the name that was typed as `@alice` or `alice`, without the `@`.
+ * Returns a name without the `@`. Users may type `@alice` or `alice`.
  *
- * @throws GdnError `usage` if it is invalid
+ * @throws GdnError `usage` if the name is invalid
  */
 export function readName(typed: string, place: Place, what: 'wallet' | 'group' = 'wallet'): string {
   const name = isName(typed) ? typed.slice(1) : typed

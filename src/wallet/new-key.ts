@@ -5,10 +5,10 @@ import { Secret } from '../core/secret.ts'
 import { addressOfKey, PRIVATE_KEY_BYTES, type WalletKey } from '../keystore/private-key.ts'
 import { addressOfKeypair, keypairOfSeed } from '../keystore/solana-key.ts'
 
-/** The kind of a key: for every EVM network, or for Solana. */
+/** The kind of a key, which is either for all EVM networks or for Solana. */
 export type KeyKind = 'evm' | 'solana'
 
-/** Creates a key from random bytes of the operating system. */
+/** Creates a key from random bytes that the operating system provides. */
 export function newKey(kind: KeyKind): WalletKey {
   for (;;) {
     const seed = randomBytes(PRIVATE_KEY_BYTES)
@@ -19,14 +19,14 @@ export function newKey(kind: KeyKind): WalletKey {
   }
 }
 
-/** Returns the EVM key of 32 bytes; null if they are not a valid secp256k1 key. */
+/** Returns the EVM key for 32 bytes, or null if the bytes aren't a valid secp256k1 key. */
 export function evmKey(bytes: Uint8Array): WalletKey | null {
   const address = addressOfKey(bytes)
   if (address === null) return null
   return { address: checksumAddress(address), privateKey: new Secret(`0x${Buffer.from(bytes).toString('hex')}`) }
 }
 
-/** Returns the Solana key of a seed. */
+/** Returns the Solana key for a seed. */
 export function solanaKey(seed: Uint8Array): WalletKey | null {
   const keypair = keypairOfSeed(seed)
   try {
@@ -36,7 +36,7 @@ export function solanaKey(seed: Uint8Array): WalletKey | null {
   }
 }
 
-/** Returns the Solana key of a keypair; null if its public key doesn't match its private key. */
+/** Returns the Solana key for a keypair, or null if the public key doesn't match the private key. */
 export function solanaKeyOf(keypair: Uint8Array): WalletKey | null {
   const address = addressOfKeypair(keypair)
   return address === null ? null : { address, privateKey: new Secret(base58btc.baseEncode(keypair)) }

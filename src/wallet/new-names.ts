@@ -8,11 +8,11 @@ const USUAL = 'wallet'
 const PLACE = { flag: '--name' }
 
 /**
- * Returns the names of wallets to generate: the given name, that name with numbers for several wallets, or the next
- * free numbers.
+ * Returns the names of the wallets to generate. These are the given name, the given name with numbers if there is a
+ * count, or default names with the next free numbers.
  *
  * @param taken all names of wallets and addresses
- * @param count if undefined, one wallet gets the name itself
+ * @param count the number of wallets. If undefined, one wallet gets the name without a number
  * @throws GdnError `usage` for an invalid name
  */
 export function newNames(taken: ReadonlySet<string>, typed: string | undefined, count: number | undefined): string[] {
@@ -27,16 +27,16 @@ export function newNames(taken: ReadonlySet<string>, typed: string | undefined, 
   return names
 }
 
-/** @throws GdnError `invalid_input` if a keystore has that name */
+/** @throws GdnError `invalid_input` if a keystore has the name */
 export function refuseKeystore(folder: string, name: string): void {
   const path = join(folder, name + KEYSTORE_ENDING)
   if (existsSync(path)) throw nameTaken(name, path)
 }
 
 /**
- * Rejects a name that a keystore has, or that is saved.
+ * Rejects a name that a keystore, a saved address or a group has.
  *
- * @param saved the saved address or the group that has the name; null for none
+ * @param saved the saved address or the group that has the name, or null
  * @throws GdnError `invalid_input`
  */
 export function refuseTaken(folder: string, name: string, saved: string | null): void {

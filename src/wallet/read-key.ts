@@ -12,7 +12,7 @@ import { evmKey, type KeyKind, solanaKeyOf } from './new-key.ts'
 /** Minimum length of a text that is redacted. Mnemonics have at least 47 characters, and private keys 64. */
 const MIN_SECRET = 32
 
-/** Base58 of 64 bytes has at most 88 characters. */
+/** Matches base58 text. In base58, 64 bytes take at most 88 characters. */
 const BASE58 = /^[1-9A-HJ-NP-Za-km-z]{1,88}$/
 const HEX = /^(?:0x)?([0-9a-f]*)$/i
 
@@ -24,10 +24,10 @@ export interface ReadKeyOptions {
 }
 
 /**
- * Reads a key that is not encrypted: an EVM private key in hex, a Solana private key in base58 or as a keypair file, or
- * a mnemonic. Detects the format. Error messages never contain the text.
+ * Reads an unencrypted key and detects its format: an EVM private key in hex, a Solana private key in base58 or as a
+ * keypair file, or a mnemonic. Error messages never contain the text.
  *
- * @param file the name of the text in messages
+ * @param file the name to show for the text in messages
  * @throws GdnError `invalid_input`
  */
 export async function parsePrivateKey(text: string, file: string, { kind, path }: ReadKeyOptions): Promise<WalletKey> {
@@ -35,7 +35,7 @@ export async function parsePrivateKey(text: string, file: string, { kind, path }
   const given = text.trim()
   if (given === '') throw fail('is empty')
   if (given.length > MAX_KEYSTORE_BYTES) throw fail('is too large for a key')
-  // Redacts the text in all output. A shorter text is no key, but may be a word of a message.
+  // Redact the text in all output. A shorter text isn't a key, but may be a word in a message.
   if (given.length >= MIN_SECRET) new Secret(given)
   if (given.startsWith('[')) {
     const bytes = keypairOfJson(parseStrictJson(given, file, 'invalid_input'))
@@ -88,8 +88,8 @@ function ofKeypair(bytes: Uint8Array, fail: Fail): WalletKey {
 export const isMnemonic = (text: string): boolean => /^[^[{]\S*\s+\S/.test(text.trim())
 
 /**
- * Returns whether a command's argument looks like a key instead of a file. Other users of the machine can see
- * arguments.
+ * Returns whether a command's argument looks like a key instead of a file. Other users of the machine can see a
+ * command's arguments.
  */
 export function looksLikeKey(argument: string): boolean {
   const text = argument.trim()

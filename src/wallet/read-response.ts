@@ -6,10 +6,10 @@ import type { Secret } from '../core/secret.ts'
 import { terminalText } from '../core/terminal-text.ts'
 import { addressOfKey, privateKeyBytes, readPrivateKey } from '../keystore/private-key.ts'
 
-/** A verified wallet from the service. The key is valid for the curve, and the address belongs to it. */
+/** A verified wallet from the service. The key is valid for the curve, and the address belongs to the key. */
 export interface ServiceWallet {
   ok: true
-  /** Checksummed. */
+  /** The address with a checksum. */
   address: string
   privateKey: Secret
 }
@@ -17,7 +17,7 @@ export interface ServiceWallet {
 /**
  * Reads the response of a signed URL. Problems are reported without any part of the body, because it may contain a key.
  *
- * @param body of a 2xx response
+ * @param body the body of a 2xx response
  */
 export function readWalletResponse(body: Uint8Array): ServiceWallet | { ok: false; problem: string } {
   const wrong = (problem: string) => ({ ok: false, problem }) as const

@@ -12,39 +12,43 @@ import { quoted, readSecretFile } from '../keystore/private-file.ts'
 import { KEYSTORE_ENDING, makeWalletFolder } from './folder.ts'
 import { nameTaken, refuseKeystore } from './new-names.ts'
 
-/** Size of the draft: more than a keystore needs, so that the disk space is reserved together with the name. */
+/**
+ * Size of the draft in bytes. A draft is larger than a keystore, which reserves the disk space together with the name.
+ */
 const ROOM_BYTES = 4096
 const MAX_COPIES = 100
 const MAX_TRIES = 5
 
-/** A reserved name of a future wallet, with disk space for its keystore. */
+/** A reserved name for a future wallet, with disk space for its keystore. */
 export interface NameReservation {
   readonly name: string
   /** The future path of the keystore. */
   readonly path: string
   /**
-   * Writes, syncs and verifies the keystore, and then gives it its name. Before that, no file has the name of a wallet.
-   * If the name was taken in the meantime, the keystore gets the next free name.
+   * Writes, syncs and verifies the keystore, and then gives the file its final name. Until then, no file has the name
+   * of a wallet. If the name was taken in the meantime, the keystore gets the next free name.
    *
-   * @param prove reads the file that was written, and throws if it is invalid
+   * @param prove reads the written file, and throws if it is invalid
    * @returns the path of the keystore
    */
   keep(text: string, prove: (file: string) => Promise<void>): Promise<string>
   /** Releases the name, unless the keystore was stored. */
   release(): Promise<void>
-  /** Leaves the written draft. The next reservation of that name finds and completes it. */
+  /** Keeps the written draft. The next reservation of the same name finds and completes the draft. */
   leave(): Promise<void>
 }
 
 const pathOf = (folder: string, name: string) => join(folder, name + KEYSTORE_ENDING)
 /**
- * Returns the path of a hidden file without the extension of a keystore, so that a leftover is never used as a wallet.
+ * Returns the path of the draft, which is a hidden file without the extension of a keystore. A leftover draft is
+ * therefore never used as a wallet.
  */
 const draftOf = (folder: string, name: string) => join(folder, `.${name}.part`)
 
 /**
- * Reserves a name with an exclusive file of mode 0600 beside the future keystore. A keystore gets its name only when it
- * is complete and synced. Leftovers of a killed gdn are removed, or completed if it had written the keystore.
+ * Reserves a name by creating an exclusive file with mode 0600 in the folder of the future keystore. A keystore gets
+ * its final name only when it is complete and synced. The draft of a killed gdn process is removed, or completed if it
+ * contains a keystore.
  *
  * @throws GdnError `invalid_input` if the name is taken or nothing can be written
  */
@@ -65,7 +69,7 @@ export async function reserve(folder: string, name: string): Promise<NameReserva
     await rm(draft, { force: true })
   }
   try {
-    // Checked again, because the earlier owner of the draft may have given the name to a keystore.
+    // Check again, because the earlier owner of the draft may have given the name to a keystore.
     refuseKeystore(folder, name)
     await syncFolder(folder)
   } catch (error) {
@@ -78,7 +82,7 @@ export async function reserve(folder: string, name: string): Promise<NameReserva
     path,
     async keep(text, prove) {
       if (file === null) throw new Error('this reservation is over')
-      // Overwritten in place, so that the reserved disk space is used.
+      // Overwrite the draft in place to use the reserved disk space.
       await file.write(text.padEnd(ROOM_BYTES), 0)
       await file.truncate(Buffer.byteLength(text))
       await file.sync()
@@ -104,7 +108,7 @@ const cantWrite = (path: string, error: unknown) =>
     cause: error,
   })
 
-/** Creates the draft together with the record of its owner, or not at all. */
+/** Creates the draft together with the record of its owner, atomically. */
 async function takeDraft(folder: string, name: string): Promise<FileHandle> {
   const draft = draftOf(folder, name)
   const temp = join(folder, `.${name}.${randomBytes(6).toString('hex')}`)
@@ -127,8 +131,8 @@ async function takeDraft(folder: string, name: string): Promise<FileHandle> {
 }
 
 /**
- * Gives the file its final name. Returns false if the name is taken. Without hard links, checks first and then renames
- * the file.
+ * Gives a temporary file the name of the draft. Returns false if the name is taken. Without hard links, checks the name
+ * first and then renames the file.
  */
 async function claim(temp: string, draft: string): Promise<boolean> {
   try {
@@ -144,9 +148,10 @@ async function claim(temp: string, draft: string): Promise<boolean> {
 }
 
 /**
- * Removes leftovers of a killed gdn, or completes a keystore that it had written.
+ * Removes the draft of a killed gdn process, or completes the draft if it contains a keystore.
  *
- * @throws GdnError `invalid_input` if another process has reserved the name, or a keystore has it now
+ * @throws GdnError `invalid_input` if another process has reserved the name, if a keystore now has the name, or if the
+ * draft may contain a key
  */
 export async function clearReservation(folder: string, name: string): Promise<void> {
   const draft = draftOf(folder, name)

@@ -6,13 +6,13 @@ import { parseUrl } from '../core/parse-url.ts'
 export interface WalletHosts {
   /** The server that returned the signed URL. */
   baseUrl: string
-  /** Another origin that the user configured. `from` names the place: `GDN_WALLET_URL` or a profile. */
+  /** Another origin that the user configured. `from` is the source of the setting: `GDN_WALLET_URL` or a profile. */
   walletUrl: { value: string; from: string } | null
 }
 
 /**
- * Checks the origin of a signed URL before it is called, because its host knows the private key. Messages don't contain
- * the URL, which is secret until it expires.
+ * Checks the origin of a signed URL before the URL is called, because the host of the URL knows the private key.
+ * Messages don't contain the URL, which is secret until it expires.
  *
  * @throws GdnError `bad_answer`
  */

@@ -25,10 +25,10 @@ export interface StoreOptions {
 }
 
 /**
- * Stores a key in an encrypted keystore. When this returns, the keystore was written, synced, read back and decrypted.
- * A failure loses nothing, because the key is also elsewhere, or nobody has its address yet.
+ * Stores a key in an encrypted keystore. When the function returns, the keystore has been written, synced, read back
+ * and decrypted. A failure loses nothing, because the key also exists elsewhere or nobody has its address yet.
  *
- * @throws GdnError `file_error` if it can't be written
+ * @throws GdnError `file_error` if the keystore can't be written
  */
 export async function storeKey({ key, reservation, password, signal }: StoreOptions): Promise<NewWallet> {
   const { address, privateKey } = key
@@ -56,7 +56,7 @@ export async function storeKey({ key, reservation, password, signal }: StoreOpti
 /**
  * Reads the keystore back and opens it as a later command would.
  *
- * @throws if it has another key
+ * @throws if the keystore contains another key
  */
 export async function prove(file: string, password: Secret, address: string): Promise<void> {
   const opened = await openKeystore(readSecretFile(file, MAX_KEYSTORE_BYTES), password, file)

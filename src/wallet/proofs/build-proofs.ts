@@ -15,19 +15,21 @@ import { checkMintParams } from './mint-params.ts'
 import type { ProofSet } from './proof-set.ts'
 import { type Receiver, type ReceiverOptions, readReceivers } from './receivers.ts'
 
-/** A JSON file with the MintParams of SeaDrop. */
+/** A JSON file with SeaDrop's MintParams. */
 export interface ParamsFile {
   name: string
   params: Record<string, unknown>
 }
 
 interface BuildOptions extends Pick<ReceiverOptions, 'names' | 'signal'> {
-  /** Required for the format seadrop. */
+  /** Required for the format `seadrop`, and null for other formats. */
   params: ParamsFile | null
   onProgress(text: string): void
 }
 
-/** Reads a list of receivers, and computes its Merkle tree. The warnings are about values that may surprise. */
+/**
+ * Reads a receiver list, and computes its Merkle tree. The warnings are about values with possibly unintended effects.
+ */
 export async function buildProofs(
   source: ManifestSource,
   format: ProofFormat,
@@ -62,7 +64,7 @@ function withParams(
   return seadropLeaves(keccak, checked)
 }
 
-/** Returns a warning if receivers have the price 0, which is easily taken for no override. */
+/** Returns a warning if receivers have the price 0, which users may mistake for no override. */
 function freeClaims(receivers: readonly Receiver[], file: string): ManifestIssue[] {
   const free = receivers.filter(({ price }) => price === 0n)
   const [first] = free

@@ -8,7 +8,7 @@ export type ProofFormat = (typeof PROOF_FORMATS)[number]
 
 export type Keccak = (message: Uint8Array) => Uint8Array
 
-/** How a contract computes the leaf of an address. */
+/** The way in which a contract computes the leaf of an address. */
 export interface LeafFormat {
   /** The Solidity types of the leaf. */
   encoding: readonly string[]
@@ -31,8 +31,8 @@ function putUint(bytes: Buffer, value: bigint, at: number): void {
 }
 
 /**
- * The leaf of OpenZeppelin's StandardMerkleTree: `keccak256(keccak256(abi.encode(address, count)))`, or of the address
- * alone if the list has no counts.
+ * Returns the leaf format of OpenZeppelin's StandardMerkleTree: `keccak256(keccak256(abi.encode(address, count)))`. If
+ * the list has no counts, only the address is encoded.
  */
 export function ozLeaves(keccak: Keccak, counts: boolean): LeafFormat {
   const bytes = Buffer.alloc(counts ? 2 * WORD : WORD)
@@ -49,8 +49,9 @@ export function ozLeaves(keccak: Keccak, counts: boolean): LeafFormat {
 }
 
 /**
- * The leaf of thirdweb's drop contracts: `keccak256(abi.encodePacked(claimer, quantityLimitPerWallet, pricePerToken,
- * currency))`. A limit of 0, a price of 2^256-1 and the zero address stand for the value of the claim condition.
+ * Returns the leaf format of thirdweb's drop contracts: `keccak256(abi.encodePacked(claimer, quantityLimitPerWallet,
+ * pricePerToken, currency))`. A limit of 0, a price of 2^256-1 and the zero address select the value of the claim
+ * condition.
  */
 export function thirdwebLeaves(keccak: Keccak): LeafFormat {
   const bytes = Buffer.alloc(ADDRESS + WORD + WORD + ADDRESS)
@@ -81,7 +82,7 @@ export function thirdwebLeaves(keccak: Keccak): LeafFormat {
   }
 }
 
-/** The leaf of SeaDrop 1.0: `keccak256(abi.encode(minter, mintParams))`. */
+/** Returns the leaf format of SeaDrop 1.0: `keccak256(abi.encode(minter, mintParams))`. */
 export function seadropLeaves(keccak: Keccak, params: ReturnType<typeof checkMintParams>): LeafFormat {
   const bytes = Buffer.alloc((1 + MINT_PARAMS.length) * WORD)
   const valuesOf = ({ count }: Receiver) => ({

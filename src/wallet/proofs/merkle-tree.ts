@@ -3,13 +3,13 @@ import type { Keccak } from './leaf-formats.ts'
 
 const HASH = 32
 const KEY_BYTES = 6
-/** Number of hashes computed before signals are handled. */
+/** Number of hashes to compute before signals are handled. */
 const AT_ONCE = 10_000
 
 /**
  * A Merkle tree in the layout of `@openzeppelin/merkle-tree`: leaves are sorted, each node is the hash of its sorted
  * children, and the children of node `i` are `2i + 1` and `2i + 2`. All nodes are in one buffer, so that a million
- * leaves take 64 MB. The package stores strings instead, and takes a multiple of that.
+ * leaves take 64 MB. The package stores strings instead, and takes several times as much memory.
  */
 export class MerkleTree {
   readonly #nodes: Buffer
@@ -23,7 +23,7 @@ export class MerkleTree {
   /**
    * Builds a tree from at least one leaf.
    *
-   * @param leafOf returns the leaf with an index
+   * @param leafOf returns the leaf at an index
    */
   static async build(
     size: number,
@@ -68,7 +68,7 @@ export class MerkleTree {
     return `0x${this.#nodes.toString('hex', at * HASH, (at + 1) * HASH)}`
   }
 
-  /** Returns the position of a leaf in the tree. */
+  /** Returns the node index of a leaf in the tree. */
   placeOf(leaf: number): number {
     return this.#places[leaf] ?? 0
   }
@@ -86,7 +86,7 @@ async function nextTurn(signal: AbortSignal): Promise<void> {
   signal.throwIfAborted()
 }
 
-/** Sorts leaves by their first bytes as a number, because comparing buffers takes several times as long. */
+/** Sorts leaves by their first bytes, read as a number, because comparing buffers takes several times as long. */
 function sortedIndexes(leaves: Buffer, size: number): Uint32Array {
   const keys = Float64Array.from({ length: size }, (_, i) => leaves.readUIntBE(i * HASH, KEY_BYTES))
   return Uint32Array.from({ length: size }, (_, i) => i).sort((a, b) => {

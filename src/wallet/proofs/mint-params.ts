@@ -2,7 +2,7 @@ import { GdnError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
 import { isUint256, parseUint } from './uint256.ts'
 
-/** The struct MintParams of SeaDrop 1.0, in its order. All members but the last are uint256. */
+/** The members of SeaDrop 1.0's struct MintParams, in order. All members except the last are uint256. */
 export const MINT_PARAMS = [
   'mintPrice',
   'maxTotalMintableByWallet',
@@ -18,14 +18,15 @@ type Name = (typeof MINT_PARAMS)[number]
 export type MintParams = Record<Exclude<Name, 'restrictFeeRecipients'>, bigint> & { restrictFeeRecipients: boolean }
 
 const MAX_BASIS_POINTS = 10_000n
-/** The year 5138 in seconds. A later start is most likely in milliseconds. */
+/** Maximum start time in seconds, which is in the year 5138. A larger value is most likely in milliseconds. */
 const LAST_START = 100_000_000_000n
 
 /**
- * Checks the MintParams of a JSON file. A number that JavaScript can't represent exactly must be a string.
+ * Checks the MintParams in a JSON file. Numbers that JavaScript can't represent exactly must be strings.
  *
- * @param counts whether the list has counts, so that `maxTotalMintableByWallet` may be missing. It is null then.
- * @throws GdnError `invalid_input` for the first problem, with its field
+ * @param counts whether the list has counts, so that `maxTotalMintableByWallet` may be missing. If the field is
+ * missing, its value in the result is null.
+ * @throws GdnError `invalid_input` for the first problem, with the field
  */
 export function checkMintParams(
   given: Record<string, unknown>,

@@ -2,7 +2,7 @@ import type { LeafFormat } from './leaf-formats.ts'
 import type { MerkleTree } from './merkle-tree.ts'
 import type { Receiver } from './receivers.ts'
 
-/** A list of receivers with its Merkle tree. */
+/** A receiver list with its Merkle tree. */
 export interface ProofSet {
   receivers: readonly Receiver[]
   format: LeafFormat
@@ -11,7 +11,10 @@ export interface ProofSet {
 
 const CHUNK_CHARS = 64 * 1024
 
-/** Joins the members of a JSON list or object in chunks, because all of them together can exceed the longest string. */
+/**
+ * Joins the members of a JSON list or object in chunks, because all members together can exceed the maximum string
+ * length.
+ */
 export function* inChunks(members: Iterable<string>, open: string, close: string): Generator<string> {
   let text = open
   let separator = ''
@@ -25,7 +28,10 @@ export function* inChunks(members: Iterable<string>, open: string, close: string
   yield text + close
 }
 
-/** Yields members of a JSON object: addresses in lower case, each with the values that the contract expects. */
+/**
+ * Yields members of a JSON object. The keys are addresses in lower case, and the values are what the contract expects,
+ * including the proof.
+ */
 export function* proofMembers({ receivers, format, tree }: ProofSet, indexes: Iterable<number>): Generator<string> {
   for (const i of indexes) {
     const receiver = receivers[i]
@@ -34,7 +40,7 @@ export function* proofMembers({ receivers, format, tree }: ProofSet, indexes: It
   }
 }
 
-/** Yields the tree as `dump()` of `@openzeppelin/merkle-tree` returns it, which its `load()` accepts. */
+/** Yields the tree in the format that `dump()` of `@openzeppelin/merkle-tree` returns and `load()` accepts. */
 export function* treeJson({ receivers, format, tree }: ProofSet): Generator<string> {
   function* nodes() {
     for (let at = 0; at < tree.length; at++) yield `"${tree.node(at)}"`

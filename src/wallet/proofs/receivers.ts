@@ -9,7 +9,7 @@ import type { ManifestIssue } from '../../manifest/row.ts'
 import { type ManifestSource, NO_MANIFEST_HINT, openManifestSource } from '../../manifest/source.ts'
 import { isUint256, parseUint } from './uint256.ts'
 
-/** A line of a list of receivers. Values are null if the list doesn't have their column, or the cell is empty. */
+/** A line of a receiver list. A value is null if the list doesn't have the column or if the cell is empty. */
 export interface Receiver {
   /** The EVM address in lower case. */
   address: string
@@ -30,9 +30,9 @@ export interface ReceiverOptions {
 }
 
 /**
- * Reads a list of receivers on EVM networks.
+ * Reads a receiver list for EVM networks.
  *
- * @throws GdnError `invalid_input` for the first problem, such as an invalid address or a repeated one
+ * @throws GdnError `invalid_input` for the first problem, such as an invalid or repeated address
  */
 export async function readReceivers(source: ManifestSource, options: ReceiverOptions): Promise<Receiver[]> {
   try {

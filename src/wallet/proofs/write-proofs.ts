@@ -7,18 +7,24 @@ import { flagError, systemCode } from '../../core/errors.ts'
 import { namingFile } from '../../core/file-error.ts'
 import { inChunks, type ProofSet, proofMembers, treeJson } from './proof-set.ts'
 
-/** Number of hex digits that name a file with proofs. At most 4,096 files keep each small enough for a browser. */
+/**
+ * Number of hex digits in the name of a file with proofs. With up to 4,096 files, each file is small enough for a
+ * browser.
+ */
 const DIGITS = 3
 const ROOT = 'root.json'
 const TREE = 'tree.json'
 const PROOFS = 'proofs'
-/** The suffix of a name from mkdtemp. */
+/** Matches the suffix that mkdtemp adds to a name. */
 const DRAFT_SUFFIX = /^[A-Za-z0-9]{6}$/
 const PROOF_FILE = /^[0-9a-f]{3}\.json$/
 
-/** Number of files that are synced at once, so that the file system syncs them together. */
+/** Number of files to sync concurrently, so that the file system can combine the syncs. */
 const SYNCED_AT_ONCE = 64
-/** Age after which the draft of a killed process is removed. Writing a draft takes about a minute at most. */
+/**
+ * Age in milliseconds after which the draft of a killed process is removed. Writing a draft takes at most about a
+ * minute.
+ */
 const ABANDONED_MS = 3_600_000
 
 interface WriteOptions {
@@ -28,11 +34,12 @@ interface WriteOptions {
 }
 
 /**
- * Writes a folder with the root, the tree, and the proofs by the first digits of the address. Writes it under another
- * name, syncs it and renames it, so that it is never incomplete.
+ * Writes a folder with the root, the tree and the proofs. The proofs are in files that are named after the first digits
+ * of the addresses. Writes the folder under another name, syncs it and renames it, so that the folder is never
+ * incomplete.
  *
  * @param summary the content of root.json
- * @throws GdnError `usage` if the folder has other files, or is not to be replaced
+ * @throws GdnError `usage` if the folder contains other files or may not be replaced
  */
 export async function writeProofs(path: string, set: ProofSet, summary: object, options: WriteOptions): Promise<void> {
   const { replace, signal } = options
@@ -43,7 +50,7 @@ export async function writeProofs(path: string, set: ProofSet, summary: object, 
     try {
       const content = join(draft, 'new')
       await writeFolder(content, set, summary, signal)
-      // Again, because writing can take a minute.
+      // Check again, because writing can take a minute.
       await refuseOtherFiles(path, replace)
       moveInto(content, path, join(draft, 'old'))
       await syncFolder(dirname(path))
@@ -85,7 +92,10 @@ async function syncFile(path: string): Promise<void> {
   }
 }
 
-/** Renames a folder to a path. Moves an earlier folder away, without anything in between, and back if that fails. */
+/**
+ * Renames a folder to a path. First moves an existing folder away, and moves it back if the rename fails. The renames
+ * are synchronous, so that nothing runs between them.
+ */
 function moveInto(folder: string, path: string, old: string): void {
   const isReplaced = tryRename(path, old)
   try {
@@ -97,7 +107,7 @@ function moveInto(folder: string, path: string, old: string): void {
   }
 }
 
-/** Returns false if there is nothing to rename. */
+/** Renames a path. Returns false if the path doesn't exist. */
 function tryRename(from: string, to: string): boolean {
   try {
     renameSync(from, to)
@@ -109,7 +119,7 @@ function tryRename(from: string, to: string): boolean {
   }
 }
 
-/** Removes what processes left behind that were killed while they wrote the same folder. */
+/** Removes the drafts of processes that were killed while they wrote the same folder. */
 async function removeAbandoned(path: string): Promise<void> {
   const prefix = basename(draftPrefix(path))
   for (const name of await readdir(dirname(path))) {
@@ -120,7 +130,7 @@ async function removeAbandoned(path: string): Promise<void> {
   }
 }
 
-/** Groups the indexes of receivers by the digits of their file. */
+/** Groups the indexes of receivers by the digits in the name of their file. */
 function byDigits({ receivers }: ProofSet): Map<string, number[]> {
   const groups = new Map<string, number[]>()
   for (const [i, { address }] of receivers.entries()) {
@@ -132,7 +142,7 @@ function byDigits({ receivers }: ProofSet): Map<string, number[]> {
   return groups
 }
 
-/** Checks that the path is free, or that it may be replaced. Returns whether there is a folder. */
+/** Checks that the path is unused or may be replaced. Returns whether there is a folder at the path. */
 export async function refuseOtherFiles(path: string, replace: boolean): Promise<boolean> {
   const found = await lstat(path).catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT') return null
