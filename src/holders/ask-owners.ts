@@ -11,19 +11,20 @@ export interface OwnersOptions
   extends Pick<ReadOptions, 'reader' | 'store' | 'contract' | 'sleep' | 'signal' | 'update'> {
   client: Pick<ApiClient, 'call'>
   blockchain: Blockchain
-  /** The newest block of a chain without reorgs. A restart replaces it. */
+  /** The newest block of a chain without reorgs. Each restart replaces the block with the newest one. */
   block: Block
-  /** Maximum number of NFTs in a page. Default: the server's. */
+  /** Maximum number of NFTs per page. Default: the server's maximum. */
   pageSize?: number | undefined
 }
 
-/** Number of restarts after which the owners are read from logs. */
+/** Number of restarts after which gdn reads the owners from logs instead. */
 const RESTARTS = 3
 const BACKOFF = { firstMs: 200, maxMs: 1000 }
 
 /**
- * Reads the owners of a collection from its backend into the store, and compares them with the contract. Starts again
- * if the chain moves on meanwhile, or if the backend has not read the newest block yet. Returns null after 3 restarts.
+ * Reads the owners of a collection from its backend into the store, and compares them with the contract. Restarts if
+ * the chain gets a new block in the meantime, or if the backend has not read the newest block yet. Returns null after 3
+ * restarts.
  *
  * @throws GdnError `verify_failed` if the contract differs; the errors of `call`
  */
@@ -32,7 +33,7 @@ export async function askOwners(options: OwnersOptions): Promise<Reading | null>
   for (let restart = 0; ; restart++) {
     if (await readPages(options)) {
       const checked = await compareWithContract(options, 'erc721', [])
-      // An embedded chain has only the state of its newest block.
+      // An embedded chain stores only the state of its newest block.
       if (checked !== NOT_CHECKED) return { standard: 'erc721', checked }
     }
     if (restart === RESTARTS) return null
@@ -41,10 +42,11 @@ export async function askOwners(options: OwnersOptions): Promise<Reading | null>
   }
 }
 
-/** Reads all pages. Returns false if they are not the owners at the block. */
+/** Reads all pages. Returns false if the pages don't contain the owners at the block. */
 async function readPages(options: OwnersOptions): Promise<boolean> {
   const { client, store, contract, blockchain, block, signal, update, pageSize } = options
-  // A reading from logs never resumes after this block, because these owners may be of a later one than it wants.
+  // With this value, a reading from logs never resumes this reading, whose owners may belong to a later block than
+  // requested.
   const next = Number.MAX_SAFE_INTEGER
   const state = { contract, block: block.number, hash: block.hash, next, standard: 'erc721' as const }
   store.clear()
@@ -62,7 +64,7 @@ async function readPages(options: OwnersOptions): Promise<boolean> {
   return true
 }
 
-/** Returns whether the backend knew all transfers up to the block, and no later one of the page's NFTs. */
+/** Returns whether the backend knew all transfers up to the block, and no later transfer of an NFT on the page. */
 function isAt(page: ResponseOf<'getnftowners'>, { number, hash }: Block): boolean {
   if (page.block === null || page.block.number < number || page.nfts.some((nft) => nft.block > number)) return false
   return page.block.number > number || page.block.hash.toLowerCase() === hash

@@ -3,17 +3,20 @@ import { flagError, GdnError } from '../core/errors.ts'
 import { type Block, blockAt } from '../verify/block-at.ts'
 import type { ChainReader } from '../verify/chain-reader.ts'
 
-/** The block of a reading: a number, or the last one that isn't later than a time, or the newest that stays. */
+/**
+ * The block of a reading: the block with a number, or the last block that isn't later than a time. Null means the
+ * newest block that no reorg can remove.
+ */
 export type WantedBlock = { number: number } | { at: number } | null
 
 type Node = Pick<ChainReader, 'request' | 'origin'>
 
-/** Number of attempts to find a block that was there before: about seven seconds. */
+/** Number of attempts to find a block that the node had before. All attempts take about seven seconds. */
 const KNOWN_ATTEMPTS = 4
 
 /**
- * Returns a block that the node had before, or null if it is gone. Waits for a missing block, because one of several
- * nodes behind a URL may lag.
+ * Returns a block that the node had before, or null if the block no longer exists. Retries while the block is missing,
+ * because one of several nodes behind a URL may lag.
  */
 export async function knownBlock(
   node: Node,
@@ -29,8 +32,8 @@ export async function knownBlock(
 }
 
 /**
- * Returns the block to read up to. On a development chain, the newest block is the default. On other networks, it is
- * the last final block, which no reorg removes.
+ * Returns the block to read up to. On a development chain, the newest block is the default. On other networks, the
+ * default is the last final block, which no reorg can remove.
  *
  * @throws GdnError `usage` if the wanted block doesn't exist yet
  */

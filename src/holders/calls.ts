@@ -1,9 +1,9 @@
-/** The few contract calls that holders need. */
+/** The few contract calls that are needed to read holders. */
 
 const word = (hex: string) => hex.padStart(64, '0')
 const numberWord = (value: bigint) => word(value.toString(16))
 
-/** `owner` has 40 hex digits. */
+/** Functions that return the data of a call. `owner` has 40 hex digits. */
 export const CALLS = {
   supportsInterface: (id: string) => `0x01ffc9a7${id.padEnd(64, '0')}`,
   ownerOf: (token: bigint) => `0x6352211e${numberWord(token)}`,
@@ -14,5 +14,5 @@ export const CALLS = {
   decimals: () => '0x313ce567',
 }
 
-/** Returns the number that a call returned; null if it returned anything but one word. */
+/** Decodes the number that a call returned. Returns null if the data isn't exactly one word. */
 export const numberReturned = (data: string): bigint | null => (/^0x[0-9a-f]{64}$/i.test(data) ? BigInt(data) : null)

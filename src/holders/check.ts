@@ -15,18 +15,18 @@ export interface CheckOptions {
   store: ReadingStore
   contract: string
   standard: Standard
-  /** The block, as a quantity. */
+  /** The block as a JSON-RPC quantity. */
   block: string
-  /** Determines the sample. */
+  /** Seed that determines the sample. */
   seed: string
   /** The sum of all counts. */
   total: bigint
-  /** Reasons why all balances must agree. */
+  /** Reasons to compare all balances instead of a sample. */
   doubts: readonly string[]
   update: (text: string) => void
 }
 
-/** The outcome of a check that the node doesn't allow. */
+/** The result of a check that isn't possible with the node. */
 export const NOT_CHECKED = 'the balances were not checked, because the node does not have the state of the block'
 
 const SAMPLE = 100
@@ -36,15 +36,16 @@ const CALLS_AT_ONCE = 100
 interface Expected {
   data: string
   value: bigint
-  /** The name of the compared thing in errors: `holder 0x…` or `token 5`. */
+  /** What is compared, for error messages, such as `holder 0x…` or `token 5`. */
   what: string
   /** Formats the returned number. */
   show?: (value: bigint) => string
 }
 
 /**
- * Compares what was read with the contract at the same block: the sum with `totalSupply`, and balances and owners of a
- * sample, or of all holders if there are doubts. Returns what was compared, as a sentence.
+ * Compares the data that was read with the contract at the same block. Compares the sum with `totalSupply`, and the
+ * balances and owners of a sample. If there are doubts, compares all balances. Returns a sentence that describes the
+ * comparison.
  *
  * @throws GdnError `verify_failed` if something differs, or if there are doubts that can't be resolved
  */
@@ -71,7 +72,7 @@ export async function checkHolders(options: CheckOptions): Promise<string> {
 /**
  * Returns whether the contract has a total supply.
  *
- * @throws GdnError `verify_failed` if it isn't the sum
+ * @throws GdnError `verify_failed` if the total supply differs from the sum
  */
 async function checkSupply({ reader, contract, standard, block, total, doubts }: CheckOptions): Promise<boolean> {
   if (standard === 'erc1155') return false
@@ -92,7 +93,8 @@ async function compare({ reader, contract, block, doubts }: CheckOptions, all: r
     for (const [at, { what, value, show = String }] of chunk.entries()) {
       const result: CallResult = results[at] ?? { kind: 'failed', message: 'no response' }
       if (result.kind === 'failed') {
-        // Without the state, the node has no code either. Otherwise, the contract runs out of gas, for example.
+        // Without the state, the node doesn't have the code either. If the node has the code, the call failed for
+        // another reason, such as too little gas.
         if ((await hasCode(reader, contract, Number(block))) === null) return false
         throw new GdnError('bad_answer', `${reader.origin} can't call the contract for ${what}: ${result.message}`)
       }
@@ -138,7 +140,7 @@ const tokenBalance = ({ owner, token, amount }: BalanceRow): Expected => ({
   what: `${named(owner)}, token ${numberOf(token)}`,
 })
 
-/** Yields 100 balances at a time. */
+/** Yields all balances, 100 at a time. */
 function* allBalances({ store, standard }: CheckOptions): Generator<Expected[]> {
   let chunk: Expected[] = []
   for (const row of rowsOf()) {
@@ -160,10 +162,13 @@ function* allBalances({ store, standard }: CheckOptions): Generator<Expected[]> 
   }
 }
 
-/** Returns the hash of the seed and a number, which draws the sample. */
+/** Returns a hash of the seed and a number, from which the sample is drawn. */
 const draw = (seed: string, at: number) => createHash('sha256').update(`${seed}:${at}`).digest('hex')
 
-/** Finds the rows after random addresses. If there are few rows, all of them: similar addresses are seldom drawn. */
+/**
+ * Returns the rows that follow random addresses. Returns all rows if there are few, because an address that closely
+ * follows another one is seldom drawn.
+ */
 function sampledBalances(options: CheckOptions): Expected[] {
   const { store, standard, seed } = options
   const table = standard === 'erc1155' ? 'balances' : 'holders'
@@ -186,7 +191,7 @@ function sampledBalances(options: CheckOptions): Expected[] {
   return [...found.values()]
 }
 
-/** Finds tokens after random IDs, and random ones in ERC-2309 ranges. */
+/** Returns the tokens that follow random IDs, and random tokens in ERC-2309 ranges. */
 function sampledTokens({ store, standard, seed }: CheckOptions): Expected[] {
   if (standard !== 'erc721') return []
   const found = new Map<string, Expected>()

@@ -4,7 +4,7 @@ import { hex } from './log-ranges.ts'
 
 type Node = Pick<ChainReader, 'request' | 'origin'>
 
-/** Returns whether the contract has code at a block; null if the node doesn't have the state of the block. */
+/** Returns whether the contract has code at a block, or null if the node doesn't have the state of the block. */
 export async function hasCode(node: Node, contract: string, block: number | 'latest'): Promise<boolean | null> {
   const response = await node.request('eth_getCode', [contract, block === 'latest' ? block : hex(block)])
   if ('error' in response) return null
@@ -14,7 +14,7 @@ export async function hasCode(node: Node, contract: string, block: number | 'lat
 
 /**
  * Returns the block in which a contract was deployed, or 0 if the node doesn't have old states. `last` is a block in
- * which it has code.
+ * which the contract has code.
  */
 export async function deploymentBlock(node: Node, contract: string, last: number): Promise<number> {
   let [low, high] = [0, last]

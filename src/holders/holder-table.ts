@@ -9,22 +9,22 @@ export interface Holder {
   count: bigint
 }
 
-/** Tokens of one holder: one, or those of an ERC-2309 range. `amount` is the number of all of them. */
+/** A token ID or an ERC-2309 range that a holder owns. `amount` is the number of tokens. */
 export interface HeldTokens {
   first: bigint
   last: bigint
   amount: bigint
 }
 
-/** A balance below zero, which no contract has: transfers without events came before. */
+/** A balance below zero. Contracts have no such balances, so earlier transfers had no events. */
 export interface Negative {
   owner: string
   token: bigint | null
 }
 
 /**
- * Fills the table of holders from what was read, for all tokens or only one. Returns the sum, and a balance below zero
- * if there is one.
+ * Fills the table of holders from the data that was read, for all tokens or for one token. Returns the sum, and a
+ * balance below zero if there is one.
  */
 export function countHolders(store: ReadingStore, token: bigint | null): { total: bigint; negative: Negative | null } {
   let total = 0n
@@ -73,7 +73,7 @@ interface RangeRow {
   owner: string
 }
 
-/** Number of tokens in a range whose owner is stored for each. */
+/** Returns the number of tokens in a range whose owners are stored individually. */
 function explicitIn(store: ReadingStore, first: string, last: string): number {
   const [row] = store.all<{ n: number }>('SELECT COUNT(*) AS n FROM tokens WHERE token BETWEEN ? AND ?', first, last)
   return Number(row?.n)
@@ -81,13 +81,13 @@ function explicitIn(store: ReadingStore, first: string, last: string): number {
 
 export interface HolderFilter {
   min: bigint
-  /** Addresses to leave out: 40 hex digits in lower case. */
+  /** Addresses to exclude, each with 40 hex digits in lower case. */
   excluded: Iterable<string>
-  /** Keeps only this number of holders, drawn by the seed. */
+  /** The size of the sample to keep, and the seed from which the holders are drawn. */
   sample: { size: number; seed: string } | null
 }
 
-/** Removes the holders that a command doesn't want from the table. */
+/** Removes the holders that don't match the filter from the table. */
 export function filterHolders(store: ReadingStore, { min, excluded, sample }: HolderFilter): void {
   store.transaction(() => {
     for (const owner of excluded) store.run('DELETE FROM holders WHERE owner = ?', owner)
@@ -101,7 +101,7 @@ export function filterHolders(store: ReadingStore, { min, excluded, sample }: Ho
   })
 }
 
-/** Returns how many of these addresses are not holders. */
+/** Returns the number of given addresses that are not holders. */
 export function numberOfOthers(store: ReadingStore, owners: Iterable<string>): number {
   return [...owners].filter((owner) => store.all('SELECT 1 FROM holders WHERE owner = ?', owner).length === 0).length
 }
@@ -110,7 +110,7 @@ export function numberOfHolders(store: ReadingStore): number {
   return Number(store.all<{ n: number }>('SELECT COUNT(*) AS n FROM holders')[0]?.n)
 }
 
-/** Yields the holders: the largest first, then by address. */
+/** Yields the holders, ordered by descending count and then by address. */
 export function* listHolders(store: ReadingStore): Generator<Holder> {
   const rows = store.iterate<{ owner: string; count: string }>(
     'SELECT owner, count FROM holders ORDER BY count DESC, owner',
@@ -118,20 +118,21 @@ export function* listHolders(store: ReadingStore): Generator<Holder> {
   for (const { owner, count } of rows) yield { owner, count: numberOf(count) }
 }
 
-/** Makes `tokensOf` fast for many holders. */
+/** Creates indexes that make `tokensOf` fast for many holders. */
 export function indexTokens(store: ReadingStore): void {
   store.run('CREATE INDEX IF NOT EXISTS tokens_by_owner ON tokens (owner, token)')
   store.run('CREATE INDEX IF NOT EXISTS ranges_by_owner ON ranges (owner, first)')
 }
 
-/** Number of tokens that are read at once. */
+/** Number of tokens per page. */
 const PAGE = 500
-/** A balance below zero begins with a minus sign. */
+/** SQL condition for a held balance. The text of a balance below zero begins with a minus sign. */
 const IS_HELD = "amount NOT LIKE '-%'"
 
-/** Yields the explicitly stored tokens between two keys, with the owner if one is given. */
+/** Yields the individually stored tokens between two keys, limited to an owner's tokens if an owner is given. */
 function* tokenKeys(store: ReadingStore, first: string, last: string, owner: string | null): Generator<string> {
-  // Pages of a prepared statement: a statement for each of a million holders would take most of the time and memory.
+  // Read pages with one prepared statement. A statement for each of a million holders would take most of the time and
+  // memory.
   const where = owner === null ? 'token BETWEEN ? AND ?' : 'owner = ? AND token BETWEEN ? AND ?'
   for (let from = first; ; ) {
     const parameters = owner === null ? [from, last] : [owner, from, last]
@@ -147,7 +148,7 @@ function* tokenKeys(store: ReadingStore, first: string, last: string, owner: str
 const FIRST_KEY = numberKey(0n)
 const LAST_KEY = numberKey(2n ** 256n - 1n)
 
-/** Returns the number of tokens that somebody owns. */
+/** Returns the number of tokens that have an owner. */
 export function numberOfTokens(store: ReadingStore, standard: 'erc721' | 'erc1155'): bigint {
   const count = (sql: string) => BigInt(store.all<{ n: number }>(sql)[0]?.n ?? 0)
   if (standard === 'erc1155') return count(`SELECT COUNT(DISTINCT token) AS n FROM balances WHERE ${IS_HELD}`)
@@ -157,7 +158,7 @@ export function numberOfTokens(store: ReadingStore, standard: 'erc721' | 'erc115
   return total
 }
 
-/** Yields the tokens that somebody owns, those of ERC-2309 ranges one by one. */
+/** Yields the tokens that have an owner. Yields the tokens of ERC-2309 ranges one by one. */
 export function* allTokens(store: ReadingStore, standard: 'erc721' | 'erc1155'): Generator<bigint> {
   if (standard === 'erc1155') {
     const sql = `SELECT DISTINCT token FROM balances WHERE token > ? AND ${IS_HELD} ORDER BY token LIMIT ${PAGE}`
@@ -170,7 +171,9 @@ export function* allTokens(store: ReadingStore, standard: 'erc721' | 'erc1155'):
   }
 }
 
-/** Yields the tokens of a statement, whose parameter is the key after which it continues. */
+/**
+ * Yields the tokens that an SQL statement returns. The parameter of the statement is the key after which to continue.
+ */
 function* tokenNumbers(store: ReadingStore, sql: string): Generator<bigint> {
   for (let after = ''; ; ) {
     const rows = store.all<{ token: string }>(sql, after)
@@ -181,7 +184,10 @@ function* tokenNumbers(store: ReadingStore, sql: string): Generator<bigint> {
   }
 }
 
-/** Yields the tokens of a holder. What is left of an ERC-2309 range isn't listed token by token: it may have 2⁹⁶. */
+/**
+ * Yields the tokens of a holder. The rest of an ERC-2309 range isn't listed token by token, because it may contain 2⁹⁶
+ * tokens.
+ */
 export function* tokensOf(store: ReadingStore, standard: Standard, owner: string): Generator<HeldTokens> {
   if (standard === 'erc1155') {
     const sql = 'SELECT token, amount FROM balances WHERE owner = ? ORDER BY token'
@@ -197,7 +203,7 @@ export function* tokensOf(store: ReadingStore, standard: Standard, owner: string
   for (const range of ranges) yield* leftOf(store, range)
 }
 
-/** Yields what is left of an ERC-2309 range: the tokens whose owner isn't stored for each. */
+/** Yields the rest of an ERC-2309 range, which consists of the tokens whose owners aren't stored individually. */
 function* leftOf(store: ReadingStore, { first, last }: RangeRow): Generator<HeldTokens> {
   let start = numberOf(first)
   for (const token of tokenKeys(store, first, last, null)) {

@@ -1,10 +1,10 @@
 /**
- * The reason why a node rejected a query for logs. `blocks`, `results` and `time`: a smaller range may succeed.
- * `behind`: the node doesn't have the blocks yet, as one of several nodes behind a URL.
+ * The reason why a node rejected a query for logs. For `blocks`, `results` and `time`, a smaller range may succeed.
+ * `behind` means that the node doesn't have the blocks yet, because it is one of several nodes behind a URL.
  */
 export type LogProblem = 'blocks' | 'results' | 'time' | 'rate' | 'pruned' | 'behind' | 'other'
 
-/** The node has deleted the logs or blocks. geth has a code for it. */
+/** Matches messages about deleted logs or blocks. geth has an error code for this. */
 const PRUNED =
   /\bprun|\bhistor(y|ical)\b.* (un|not )?available|\barchive\b|\bno historical\b|\bold data not available|\bmissing block (body|receipts)\b/i
 const PRUNED_CODE = 4444
@@ -24,12 +24,13 @@ const RESULTS = /\b(results?|logs?|events?|response|size|big|entries)\b/i
 const BLOCKS = /\b(block ?ranges?|ranges?|blocks?)\b/i
 
 /**
- * Classifies the JSON-RPC error of an `eth_getLogs` request. Every provider has its own messages, and one code has
- * several meanings, so the words decide.
+ * Classifies the JSON-RPC error of an `eth_getLogs` request. Providers use different messages, and one code has several
+ * meanings, so the classification depends mostly on the message.
  */
 export function logProblem({ code, message }: { code: number; message: string }): LogProblem {
   const isTooMuch = SIZE.test(message)
-  // Alchemy's message about results also names a range of blocks, and its time limit names the response size.
+  // Alchemy's message about too many results also mentions a block range, and its message about a timeout also mentions
+  // the response size.
   if (TIME.test(message)) return 'time'
   if (code === PRUNED_CODE || PRUNED.test(message)) return 'pruned'
   if (RATE_CODES.has(code) || RATE.test(message)) return 'rate'
@@ -37,6 +38,6 @@ export function logProblem({ code, message }: { code: number; message: string })
   if (isTooMuch && /\b(results?|response|events?|logs matched|size)\b/i.test(message)) return 'results'
   if (isTooMuch && BLOCKS.test(message)) return 'blocks'
   if (isTooMuch && RESULTS.test(message)) return 'results'
-  // BSC's nodes say no more than this about a range that is too large.
+  // BSC nodes return only this text for a range that is too large.
   return /^limit exceeded$/i.test(message.trim()) ? 'blocks' : 'other'
 }

@@ -3,7 +3,7 @@ import { GdnError } from '../core/errors.ts'
 import type { ChainReader } from '../verify/chain-reader.ts'
 import { type LogProblem, logProblem } from './log-limits.ts'
 
-/** A log as nodes return it. */
+/** A log in the form that nodes return. */
 export interface RawLog {
   topics: readonly string[]
   data: string
@@ -14,7 +14,7 @@ export interface RawLog {
 
 export interface LogQuery {
   address: string
-  /** The events: any of these first topics. */
+  /** The first topics of the requested events. A log matches if it has any of them. */
   topics: readonly string[]
   from: number
   to: number
@@ -27,21 +27,24 @@ export interface LogRange {
 }
 
 interface ReadOptions {
-  /** Repeats requests that exceed the rate limit. */
+  /** A reader that repeats requests which exceed the rate limit. */
   reader: Pick<ChainReader, 'request' | 'origin'>
   query: LogQuery
   sleep: (ms: number, signal?: AbortSignal) => Promise<void>
   signal?: AbortSignal | undefined
 }
 
-/** Number of requests in flight. */
+/** Maximum number of requests in flight. */
 const AT_ONCE = 4
 const FIRST_SPAN = 100
-/** Ranges grow until a response has about this many logs, which keeps the memory small. */
+/** Ranges grow until a response contains about this many logs. This limit keeps memory usage low. */
 const LOGS_PER_RESPONSE = 200
-/** Number of ranges that must succeed before ranges grow again after a limit that depends on the content. */
+/**
+ * Number of ranges that must succeed before ranges grow again, after a rejection that depends on the content of a
+ * range.
+ */
 const CALM_RANGES = 8
-/** Number of attempts while the node doesn't have the blocks yet: about half a minute. */
+/** Number of attempts while the node doesn't have the blocks yet. All attempts take about half a minute. */
 const BEHIND_ATTEMPTS = 6
 
 interface Item {
@@ -51,10 +54,10 @@ interface Item {
 }
 
 /**
- * Reads logs in order, with several requests in flight. Adapts the size of the ranges to the limits of the provider: a
- * rejected range is halved, and a range without many logs lets the next ones grow.
+ * Reads logs in order, with several requests in flight. Adapts the size of the ranges to the provider's limits. A
+ * rejected range is halved, and the next ranges grow after a range with few logs.
  *
- * @throws GdnError `refused` if the node has deleted the logs of a range, or has too many for one block
+ * @throws GdnError `refused` if the node has deleted the logs of a range, or if one block has too many logs
  */
 export async function* readLogRanges({ reader, query, sleep, signal }: ReadOptions): AsyncGenerator<LogRange> {
   const queue: Item[] = []
@@ -65,7 +68,7 @@ export async function* readLogRanges({ reader, query, sleep, signal }: ReadOptio
 
   const launch = (from: number, to: number): Item => {
     const response = askLogs({ reader, query: { ...query, from, to }, sleep, signal })
-    // The error is reported when the range is at the front of the queue.
+    // The error is thrown when the range reaches the front of the queue.
     response.catch(() => {})
     return { from, to, response }
   }
@@ -83,7 +86,7 @@ export async function* readLogRanges({ reader, query, sleep, signal }: ReadOptio
     const asked = to - from + 1
     if (typeof response !== 'string') {
       calm += 1
-      // Only a full range shows that a larger one is worth it.
+      // Only the response to a full range shows whether a larger range is worthwhile.
       if (calm > CALM_RANGES && asked >= span) span = nextSpan(span, response.length, largest)
       yield { from, to, logs: response }
       continue
@@ -100,18 +103,18 @@ export async function* readLogRanges({ reader, query, sleep, signal }: ReadOptio
 function nextSpan(span: number, logs: number, largest: number): number {
   if (logs > 2 * LOGS_PER_RESPONSE) return Math.max(1, Math.floor(span / 2))
   if (logs > LOGS_PER_RESPONSE / 2) return span
-  // Four times the size while there are few logs, but not up to a size that the provider has rejected.
+  // Quadruple the size while there are few logs, but stay below a size that the provider has rejected.
   const grown = logs > LOGS_PER_RESPONSE / 8 ? span * 2 : span * 4
   return Math.min(grown, Math.max(span, Math.floor((span + largest) / 2)))
 }
 
-/** Returns the logs of a range, or why the node rejects a range of this size. */
+/** Returns the logs of a range, or the reason why the node rejects a range of this size. */
 async function askLogs({ reader, query, sleep, signal }: ReadOptions): Promise<RawLog[] | LogProblem> {
   const { address, topics, from, to } = query
   const filter = { address, topics: [topics], fromBlock: hex(from), toBlock: hex(to) }
   for (let attempt = 1; ; attempt++) {
     const response = await reader.request('eth_getLogs', [filter]).catch((error: unknown) => {
-      // The size of the response is limited, and so is the time.
+      // A response that is too large or too slow fails with one of these errors.
       const isLarge =
         error instanceof GdnError && /\bno complete response within\b|\blonger than\b|HTTP 413/.test(error.message)
       if (isLarge && from < to) return { error: { code: 0, message: 'timeout' } }
@@ -138,7 +141,7 @@ const WORD = /^0x[0-9a-f]{64}$/
 const byPosition = (a: RawLog, b: RawLog) =>
   Number(a.blockNumber) - Number(b.blockNumber) || Number(a.logIndex) - Number(b.logIndex)
 
-/** Checks the form of logs, because the node may be any server. Returns them in the order of the chain. */
+/** Checks the form of logs, because the node may be any server. Returns the logs in the order of the chain. */
 function logsIn(result: unknown, origin: string, { address, topics, from, to }: LogQuery): RawLog[] {
   const isLog = (log: (Partial<RawLog> & { address?: unknown }) | null) => {
     if (typeof log !== 'object' || log === null) return false

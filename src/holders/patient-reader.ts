@@ -4,14 +4,14 @@ import { GdnError } from '../core/errors.ts'
 import type { CallResult, ChainReader } from '../verify/chain-reader.ts'
 import { logProblem } from './log-limits.ts'
 
-/** Number of attempts while the provider limits the rate: about five minutes. */
+/** Number of attempts while the provider limits the rate. All attempts take about five minutes. */
 const ATTEMPTS = 10
 
 type PatientReader = Pick<ChainReader, 'request' | 'call' | 'storageAt' | 'origin'>
 
 /**
- * Returns a reader that waits and repeats what the provider rejects because of its rate limit, whether with HTTP 429 or
- * with a JSON-RPC error. Calls that succeeded aren't repeated.
+ * Returns a reader that waits and repeats the requests that the provider rejects because of its rate limit, either with
+ * HTTP 429 or with a JSON-RPC error. Successful calls aren't repeated.
  *
  * The methods throw a GdnError `rate_limited` if the provider still limits the rate after about five minutes.
  */
@@ -68,7 +68,9 @@ export function patientReader(
 }
 const NO_RESPONSE: CallResult = { kind: 'failed', message: 'no response' }
 
-/** Returns the message of a rate limit, '' if there is no result yet, and null for any other result. */
+/**
+ * Returns the message if the result is a rate limit error, '' if there is no result yet, and null for any other result.
+ */
 function limitIn(result: CallResult | undefined): string | null {
   if (result === undefined) return ''
   return result.kind === 'failed' && logProblem({ code: 0, message: result.message }) === 'rate' ? result.message : null

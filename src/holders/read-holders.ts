@@ -19,7 +19,7 @@ import {
 } from './transfers.ts'
 
 export interface ReadProgress {
-  /** Blocks that are read, and those that this reading has in total. */
+  /** The number of blocks that have been read. `blocks` is the total number of blocks of this reading. */
   done: number
   blocks: number
   events: number
@@ -28,25 +28,25 @@ export interface ReadProgress {
 export interface ReadOptions {
   reader: Pick<ChainReader, 'request' | 'call' | 'origin'>
   store: ReadingStore
-  /** In lower case. */
+  /** Contract address in lower case. */
   contract: string
   block: Block
   sleep: (ms: number, signal?: AbortSignal) => Promise<void>
   signal?: AbortSignal | undefined
   onProgress: (progress: ReadProgress) => void
-  /** Shows what is done after the transfers are read. */
+  /** Shows the current step after the transfers are read. */
   update: (text: string) => void
-  /** Called when a reorg makes the reading start again. */
+  /** Called when a reorg restarts the reading. */
   onReorg: () => void
 }
 
 export interface Reading {
   standard: Standard
-  /** A sentence that states the comparison with the contract. */
+  /** A sentence that describes the comparison with the contract. */
   checked: string
 }
 
-/** Number of readings after which a chain whose block keeps changing is refused. */
+/** Number of readings after which gdn gives up on a block that keeps changing. */
 const READINGS = 3
 
 const DOUBTS = {
@@ -77,7 +77,8 @@ export async function readHolders(options: ReadOptions): Promise<Reading> {
       if (standard === null) throw notAToken(contract)
       return { standard, checked: await compareWithContract(options, standard, doubts) }
     }
-    // The reading stays: the node may only lag, and otherwise the next one notices that the block has another hash.
+    // Keep the reading, because the node may only lag. Otherwise, the next reading detects that the block has another
+    // hash.
     if (now === null) throw reorged(block.number)
     store.clear()
     if (reading === READINGS) throw reorged(block.number)
@@ -86,11 +87,11 @@ export async function readHolders(options: ReadOptions): Promise<Reading> {
   }
 }
 
-/** Returns the state of an earlier reading; null if there is none that can be resumed. */
+/** Returns the state of an earlier reading, or null if no reading can be resumed. */
 async function resumable(options: ReadOptions): Promise<ReadingState | null> {
   const { reader, store, contract, block, sleep, signal, onReorg } = options
   const state = store.state()
-  // A reading of later blocks has changes that this one must not have.
+  // A reading of later blocks contains changes that this reading must not contain.
   if (state === null || state.contract !== contract || state.next > block.number + 1) return null
   const now = state.block === block.number ? block : await knownBlock(reader, state.block, sleep, signal)
   if (now?.hash === state.hash) return state
@@ -129,7 +130,7 @@ async function readTransfers(
     const changes = standard === null ? [] : decoded(logs, standard, doubts)
     events += logs.length
     upgrades += logs.filter(({ topics }) => topics[0] === TOPICS.upgraded).length
-    // A proxy has one such event from its deployment.
+    // A proxy emits the first such event when it is deployed.
     if (upgrades > 1) doubts.add(DOUBTS.upgraded)
     store.apply(changes, { ...state, next: to + 1, standard, doubts: [...doubts], events, upgrades })
     onProgress({ done: to - from + 1, blocks: block.number - from + 1, events })
@@ -137,7 +138,7 @@ async function readTransfers(
   return { standard, doubts: [...doubts] }
 }
 
-/** Decodes logs in the order of the chain, and adds the doubts that they raise. */
+/** Decodes logs in the order of the chain, and adds a doubt for events that don't follow the standard. */
 function decoded(logs: RawLog[], standard: Standard, doubts: Set<string>): Change[] {
   const changes: Change[] = []
   for (const log of logs) {

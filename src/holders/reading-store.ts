@@ -2,10 +2,10 @@ import { ScratchDatabase } from '../sqlite/scratch-database.ts'
 import { numberKey, numberOf } from './number-key.ts'
 import { type Change, NOBODY, type Standard } from './transfers.ts'
 
-/** How far a reading is, and what it has seen. */
+/** The progress of a reading, and facts about the events that it has read. */
 export interface ReadingState {
   contract: string
-  /** The block up to which it reads, and the hash of this block. */
+  /** The last block to read. `hash` is the hash of this block. */
   block: number
   hash: string
   /** The next block to read. */
@@ -14,11 +14,11 @@ export interface ReadingState {
   /** Reasons why the events alone don't prove the balances. */
   doubts: readonly string[]
   events: number
-  /** Number of events of an upgraded proxy. */
+  /** Number of `Upgraded` events, which proxies emit. */
   upgrades: number
 }
 
-/** Changes with this text, so that a file of another version is read again. */
+/** Change this version with the schema, so that files with another version are read again. */
 const VERSION = 1
 
 const SCHEMA = `
@@ -31,7 +31,10 @@ const SCHEMA = `
   CREATE TABLE IF NOT EXISTS holders (owner TEXT PRIMARY KEY, count TEXT NOT NULL, draw TEXT) WITHOUT ROWID`
 const TABLES = ['reading', 'tokens', 'ranges', 'balances', 'holders']
 
-/** The balances that a reading has found so far, in a file, so that memory is bounded and a stopped reading resumes. */
+/**
+ * The balances that a reading has found so far. They are in a file, so that memory usage is bounded and a stopped
+ * reading can resume.
+ */
 export class ReadingStore extends ScratchDatabase {
   /** @throws GdnError `run_busy` if another process reads the same contract */
   constructor(path: string) {
@@ -44,7 +47,7 @@ export class ReadingStore extends ScratchDatabase {
     return row === undefined ? null : (JSON.parse(row.state) as ReadingState)
   }
 
-  /** Stores changes and how far the reading is, in one transaction. */
+  /** Stores changes and the progress of the reading in one transaction. */
   apply(changes: Iterable<Change>, state: ReadingState): void {
     this.transaction(() => {
       const owners = new Map<string, string>()
@@ -69,7 +72,7 @@ export class ReadingStore extends ScratchDatabase {
     owners.clear()
   }
 
-  /** Gives a range to an owner. Earlier owners keep what is outside of it. */
+  /** Assigns a range to an owner. Earlier owners keep their tokens outside the range. */
   #storeRange(first: string, last: string, owner: string): void {
     this.run('DELETE FROM tokens WHERE token BETWEEN ? AND ?', first, last)
     const touched = this.all<RangeRow>(
@@ -110,7 +113,7 @@ interface RangeRow {
 
 function addAmounts(amounts: Map<string, bigint>, { token, from, to, amount }: Change & { kind: 'amount' }): void {
   const id = token === null ? '' : numberKey(token)
-  // The zero address has no balance: it mints and burns.
+  // The zero address has no balance, because it stands for mints and burns.
   if (from !== NOBODY) amounts.set(from + id, (amounts.get(from + id) ?? 0n) - amount)
   if (to !== NOBODY) amounts.set(to + id, (amounts.get(to + id) ?? 0n) + amount)
 }

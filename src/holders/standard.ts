@@ -8,10 +8,11 @@ const INTERFACES = { erc721: '80ac58cd', erc1155: 'd9b67a26' }
 const ANYBODY = '1'.repeat(40)
 
 /**
- * Returns the token standard of a contract, from ERC-165 or else from the functions that it has. Null if they fit
- * several standards, so that the first event decides.
+ * Returns the token standard of a contract, based on ERC-165 or else on the functions of the contract. Returns null if
+ * several standards match. The first event then determines the standard.
  *
- * @throws GdnError `usage` if the contract is of none of the standards, `unreachable` if the node doesn't call it
+ * @throws GdnError `usage` if the contract follows none of the standards, `bad_answer` if the node can't call the
+ * contract
  */
 export async function standardOf(
   reader: Pick<ChainReader, 'call' | 'origin'>,
@@ -29,7 +30,7 @@ export async function standardOf(
   ]
   const calls = data.map((call) => ({ to: contract, data: call }))
   let results = await reader.call(calls, block)
-  // A node without the state of the block still knows the standard, which seldom changes.
+  // A node without the state of the block can still return the current standard, which seldom changes.
   if (results.every(({ kind }) => kind === 'failed')) results = await reader.call(calls)
   const [is721, is1155, balance, supply, decimals, ...owners] = results.map(numberIn)
   const failed = results.find((result) => result.kind === 'failed')

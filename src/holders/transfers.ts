@@ -1,6 +1,6 @@
 import type { RawLog } from './log-ranges.ts'
 
-/** First topics of the events that change balances, and of the event of a proxy that is upgraded. */
+/** First topics of the events that change balances, and of the event that an upgraded proxy emits. */
 export const TOPICS = {
   /** `Transfer(address,address,uint256)` of ERC-721 and ERC-20. */
   transfer: '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef',
@@ -23,10 +23,10 @@ export type Change =
   /** `token` is null for ERC-20. */
   | { kind: 'amount'; token: bigint | null; from: string; to: string; amount: bigint }
 
-/** The owner of tokens that don't exist, or no longer. */
+/** The owner of tokens that were never minted or no longer exist. */
 export const NOBODY = '0'.repeat(40)
 
-/** The log isn't the event of its standard. */
+/** Thrown for a log that isn't a well-formed event of its standard. */
 export class MalformedLog extends Error {}
 
 const ADDRESS = /^0x0{24}([0-9a-f]{40})$/i
@@ -43,20 +43,20 @@ function numberIn(word: string | undefined): bigint {
   return BigInt(word)
 }
 
-/** Returns the words of the data, each with 0x. */
+/** Splits data into words, each with 0x. */
 function wordsOf(data: string): string[] {
   if (!HEX.test(data) || (data.length - 2) % 64 !== 0) throw new MalformedLog('the data is malformed')
   return Array.from({ length: (data.length - 2) / 64 }, (_, at) => `0x${data.slice(2 + at * 64, 66 + at * 64)}`)
 }
 
 /**
- * Returns whether an event is one of the standard. The parameters of a Transfer aren't indexed in CryptoKitties, for
- * example, which is older than the standard.
+ * Returns whether an event follows the standard. CryptoKitties, for example, is older than the standard, and its
+ * Transfer parameters aren't indexed.
  */
 export const isOfStandard = (log: RawLog, standard: Standard): boolean =>
   log.topics[0] === TOPICS.upgraded || standardOfEvent(log) === standard
 
-/** Returns the standard that the form of an event belongs to; null for other events and forms. */
+/** Returns the standard that matches the form of an event, or null for other events and forms. */
 export function standardOfEvent({ topics }: RawLog): Standard | null {
   if (topics[0] === TOPICS.consecutive) return 'erc721'
   if (topics[0] === TOPICS.single || topics[0] === TOPICS.batch) return 'erc1155'
@@ -65,7 +65,7 @@ export function standardOfEvent({ topics }: RawLog): Standard | null {
 }
 
 /**
- * Decodes a log of a contract of a standard. Events of other standards are omitted.
+ * Decodes a log of a contract that follows the given standard. Omits events of other standards.
  *
  * @throws MalformedLog
  */
