@@ -42,7 +42,7 @@ export async function resolveApiKey(server: Server, { env, user, dataDir, openKe
   })
 }
 
-/** Returns whether a profile of the user names the origin. */
+/** Returns whether one of the user's profiles names the origin. */
 export function isOwn(origin: string, user: UserConfig): boolean {
   return Object.values(user.profiles ?? {}).some(
     (profile) => profile.base_url !== undefined && checkedOrigin(profile.base_url) === origin,

@@ -5,7 +5,7 @@ export interface Variable {
   readonly flag?: string
 }
 
-/** Environment variables of gdn. Flags override them, and they override configuration files. */
+/** Environment variables of gdn. They override configuration files, and flags override them. */
 export const OWN_VARIABLES: readonly Variable[] = [
   { name: 'GDN_BASE_URL', what: 'URL of the server', flag: '--base-url' },
   {

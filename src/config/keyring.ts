@@ -2,15 +2,15 @@ import { createRequire } from 'node:module'
 import { GdnError, messageOf } from '../core/errors.ts'
 import { Secret } from '../core/secret.ts'
 
-/** The system keyring, with one secret for each server. All methods reject if it is locked or unavailable. */
+/** The system keyring, with one secret for each server. All methods reject if the keyring is locked or unavailable. */
 export interface Keyring {
   get(origin: string): Promise<Secret | null>
   set(origin: string, key: Secret): Promise<void>
-  /** Removes a secret, if there is one. */
+  /** Removes the secret of a server, if there is one. */
   remove(origin: string): Promise<void>
 }
 
-/** Opens the keyring. Rejects with `native_missing` if this machine has no usable one. */
+/** Opens the keyring. Rejects with `native_missing` if this machine has no usable keyring. */
 export type OpenKeyring = () => Promise<Keyring>
 
 export interface NativeKeyring {
@@ -33,9 +33,10 @@ const loadNative = (): unknown => createRequire(import.meta.url)(PACKAGE)
 
 /**
  * Opens the system keyring: Keychain, Credential Manager, or the Secret Service on Linux. On Linux, the Secret Service
- * is required. Otherwise, the package would fall back to the kernel's keyring, which loses the keys at a restart.
+ * is required. Otherwise, the package would fall back to the kernel's keyring, which loses the keys when the machine
+ * restarts.
  *
- * @throws GdnError `native_missing` if GDN_KEYRING=off disables it, or the package isn't installed
+ * @throws GdnError `native_missing` if GDN_KEYRING=off disables the keyring, or if the package can't be loaded
  */
 export async function openKeyring(env: NodeJS.ProcessEnv, load: () => unknown = loadNative): Promise<Keyring> {
   if (env.GDN_KEYRING === 'off') throw missing('GDN_KEYRING=off disables it', 'Unset GDN_KEYRING.')

@@ -11,17 +11,17 @@ import { Secret } from '../core/secret.ts'
 const RECORD = 'backend.json'
 const KEY = 'api-key'
 const PORT = 'port'
-/** Name of the log of a background backend, in its data directory. */
+/** Name of the log file of a background backend. The file is in the data directory. */
 export const LOG_FILE = 'serve.log'
-/** The port of `gdn serve`, and of the first start of a local backend. */
+/** The default port of `gdn serve`, and of a local backend when it first starts. */
 export const DEFAULT_PORT = 4680
 
 export interface RunningBackend {
   url: string
   pid: number
-  /** The version of gdn that it runs. */
+  /** The gdn version of the backend. */
   version: string
-  /** The options that it runs with, by flag. Older versions don't record them. */
+  /** The options of the backend, by flag. Older versions don't record their options. */
   options?: Record<string, string | boolean> | undefined
 }
 
@@ -30,15 +30,15 @@ const record = z.looseObject({
   url: z.url(),
   process_started: z.string().nullable(),
   boot_id: z.string().nullable(),
-  /** Identity of the data directory, by which a record that was copied to another directory is detected. */
+  /** Identity of the data directory, which shows whether the record was copied to another directory. */
   folder: z.string(),
   version: z.string(),
   options: z.record(z.string(), z.union([z.string(), z.boolean()])).optional(),
 })
 
 /**
- * Returns the backend that serves from `dataDir`, or null. Ignores a record that a killed backend left, or that was
- * copied from another data directory.
+ * Returns the backend that serves from `dataDir`, or null. Ignores the record of a killed backend, and a record that
+ * was copied from another data directory.
  */
 export async function runningBackend(dataDir: string): Promise<RunningBackend | null> {
   const text = await readFile(join(dataDir, RECORD), 'utf8').catch(() => '')
@@ -49,7 +49,10 @@ export async function runningBackend(dataDir: string): Promise<RunningBackend | 
   return (await isAlive({ pid, startedAt, bootId })) ? { url, pid, version, options } : null
 }
 
-/** Returns the port that the local backend used last, so that its address in wallets and scripts stays valid. */
+/**
+ * Returns the port that the local backend last used. The port is reused so that the address in wallets and scripts
+ * stays valid.
+ */
 export async function lastPort(dataDir: string): Promise<string | null> {
   const text = (await readFile(join(dataDir, PORT), 'utf8').catch(() => '')).trim()
   return /^[1-9]\d{0,4}$/.test(text) ? text : null
@@ -59,7 +62,7 @@ export async function rememberPort(dataDir: string, url: string): Promise<void> 
   await writePrivateFile(join(dataDir, PORT), `${new URL(url).port}\n`)
 }
 
-/** Checks that a gdn backend created a directory. `local reset` deletes only such directories. */
+/** Returns whether a gdn backend created a directory. `gdn local reset` deletes only directories of backends. */
 export async function isDataDirectory(dataDir: string): Promise<boolean> {
   for (const name of [KEY, 'lock.db']) {
     if (
@@ -73,7 +76,7 @@ export async function isDataDirectory(dataDir: string): Promise<boolean> {
   return false
 }
 
-/** Returns the API key of the local account. Throws if its file is missing or others can read it. */
+/** Returns the API key of the local account. Throws if the key file is missing or other users can read it. */
 export async function localApiKey(dataDir: string): Promise<Secret> {
   const key = await localApiKeyIfThere(dataDir)
   if (key !== null) return key
@@ -92,7 +95,10 @@ export function localApiKeyFile(dataDir: string): string {
   return join(dataDir, KEY)
 }
 
-/** Reads a file with one API key, or returns null if it doesn't exist. Refuses one that others may read or replace. */
+/**
+ * Reads a file with one API key, or returns null if it doesn't exist. Refuses a file that other users can read or
+ * replace.
+ */
 async function readSecretFile(path: string): Promise<Secret | null> {
   await refuseOpenFolder(dirname(path), { code: 'unauthorized' })
   const found = readPrivateText(path, { code: 'unauthorized' })

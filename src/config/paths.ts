@@ -12,7 +12,7 @@ function xdg(env: Env, name: string, ...fallback: string[]): string {
   return join(homeDirectory(env), ...fallback)
 }
 
-/** Returns the path of the user's configuration: `GDN_CONFIG`, else `$XDG_CONFIG_HOME/gdn/config.json`. */
+/** Returns the path of the user's configuration: `GDN_CONFIG`, or else `$XDG_CONFIG_HOME/gdn/config.json`. */
 export function userConfigFile(env: Env): string {
   const named = env.GDN_CONFIG
   return named !== undefined && named !== ''
@@ -25,7 +25,7 @@ export function credentialsFile(env: Env): string {
   return join(userConfigFile(env), '..', 'credentials.json')
 }
 
-/** Returns the directory of the state database: the flag, else `GDN_STATE_DIR`, else `$XDG_STATE_HOME/gdn`. */
+/** Returns the directory of the state database: the flag, `GDN_STATE_DIR`, or else `$XDG_STATE_HOME/gdn`. */
 export function stateDirectory(env: Env, flag?: string): string {
   const named = flag ?? env.GDN_STATE_DIR
   return named !== undefined && named !== ''
@@ -33,7 +33,10 @@ export function stateDirectory(env: Env, flag?: string): string {
     : join(xdg(env, 'XDG_STATE_HOME', '.local', 'state'), 'gdn')
 }
 
-/** Returns the local backend's data directory: the one that `gdn local exec` sets, else `$XDG_DATA_HOME/gdn/local`. */
+/**
+ * Returns the local backend's data directory: the directory that `gdn local exec` sets, or else
+ * `$XDG_DATA_HOME/gdn/local`.
+ */
 export function localDataDirectory(env: Env): string {
   const { GDN_EXEC_DATA_DIR: temporary } = env
   if (temporary !== undefined && temporary !== '') return resolve(temporary)
@@ -46,10 +49,11 @@ export function walletsDirectory(env: Env): string {
 }
 
 /**
- * Returns the directories in which processes share a rate limit, in order of preference. They must be the same for all
- * processes of one user on one machine, regardless of their environment. A session has an XDG_RUNTIME_DIR that its cron
- * jobs don't have, and each CI job may have its own TMPDIR, HOME and state directory. Therefore, the machine's /tmp
- * comes first. `GDN_PACE_DIR` sets another directory, such as a volume that containers share.
+ * Returns the directories in which processes share a rate limit, in order of preference. The directories must be the
+ * same for all processes of one user on one machine, regardless of their environment. A login session has an
+ * XDG_RUNTIME_DIR that the user's cron jobs don't have, and each CI job may have its own TMPDIR, HOME and state
+ * directory. Therefore, the machine's /tmp comes first. `GDN_PACE_DIR` sets another directory, such as a volume that
+ * containers share.
  */
 export function paceDirectories(env: Env): string[] {
   const named = env.GDN_PACE_DIR

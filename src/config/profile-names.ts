@@ -2,13 +2,13 @@ import { GdnError, type Place } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 import type { UserConfig } from './schema.ts'
 
-/** Returns the names of all profiles; `local` is built in. */
+/** Returns the names of all profiles, including the built-in profile `local`. */
 export function profileNames({ profiles = {} }: UserConfig): string[] {
   return ['local', ...Object.keys(profiles).filter((name) => name !== 'local')]
 }
 
 /**
- * Rejects an unknown profile name and suggests the nearest known one.
+ * Rejects an unknown profile name and suggests the nearest known name.
  *
  * @param place the source of the name: a flag, a variable or a file
  */

@@ -6,13 +6,16 @@ interface Saved {
   cwd: string
   /** The profile that the user's file selects. */
   profile: string
-  /** The URL of its server; undefined if it has none, and for the profile `local`, whose URL is looked up. */
+  /**
+   * The server URL of the profile. Undefined if the profile has none, and for the profile `local`, whose URL is looked
+   * up.
+   */
   baseUrl: string | undefined
 }
 
 /**
- * Returns a sentence that names the variable or file that overrides the saved profile; null if none does. The sources
- * are in the order in which {@link loadSettings} uses them.
+ * Returns a sentence that names the variable or file that overrides the saved profile, or null if none does. Checks the
+ * sources in the same order as {@link loadSettings}.
  */
 export async function profileOverride({ env, cwd, profile, baseUrl }: Saved): Promise<string | null> {
   const hasServer = profile === 'local' || baseUrl !== undefined

@@ -3,14 +3,18 @@ import { dirname, join } from 'node:path'
 import { readTextIfThere } from './read-text.ts'
 import type { ProjectFile } from './schema.ts'
 
-/** Only JSON and YAML, because reading the configuration must not run JavaScript of the project. */
+/**
+ * Names of project files. Only JSON and YAML are supported, because reading the configuration must not run the
+ * project's JavaScript.
+ */
 const NAMES = ['.gdnrc', '.gdnrc.json', '.gdnrc.yaml', 'gdn.config.json', 'gdn.config.yaml'] as const
 const PACKAGE = 'package.json'
 const MAX_BYTES = 1024 * 1024
 
 /**
- * Loads the project's configuration: the nearest file from `cwd` upwards, but not beyond the repository's root or the
- * home directory. The search costs a few stats, because the reader is loaded only if a file exists.
+ * Loads the project's configuration from the nearest file in `cwd` or a parent folder, but not above the repository's
+ * root or the home directory. The search needs only a few stat calls, because the reader is loaded only if a file
+ * exists.
  */
 export async function loadProjectFile(cwd: string, home: string | undefined): Promise<ProjectFile | null> {
   const path = await findProjectFile(cwd, home)
@@ -35,8 +39,8 @@ export async function projectFileIn(folder: string): Promise<string | null> {
 }
 
 /**
- * Returns whether a package.json has a `gdn` object. Reads only regular files of limited size, because in a cloned
- * repository, the file may be a link to /dev/zero.
+ * Returns whether a package.json has a `gdn` object. Reads only regular files of limited size, because the file in a
+ * cloned repository may be a link to /dev/zero.
  */
 async function mentionsGdn(path: string): Promise<boolean> {
   try {

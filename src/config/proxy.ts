@@ -1,6 +1,6 @@
 import { isLoopbackOrigin } from './server.ts'
 
-/** Proxy URLs by the scheme of the request, and the hosts that bypass them. Values that aren't set are empty. */
+/** Proxy URLs by request scheme, and the hosts that bypass the proxies. Values that aren't set are empty. */
 export interface Proxies {
   httpProxy: string
   httpsProxy: string
@@ -8,8 +8,8 @@ export interface Proxies {
 }
 
 /**
- * Reads the proxy variables, which tools write in either case. Lower case takes precedence, as in curl. Returns
- * undefined if there is no proxy.
+ * Reads the proxy variables, whose names may be in upper or lower case. Lower case takes precedence, as in curl.
+ * Returns undefined if there is no proxy.
  */
 export function proxyOf(env: NodeJS.ProcessEnv): Proxies | undefined {
   const either = (name: string) => env[name.toLowerCase()] || env[name] || ''

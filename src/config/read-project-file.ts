@@ -32,8 +32,8 @@ function yaml(path: string, text: string): unknown {
 const either = (path: string, text: string) => (text.trimStart().startsWith('{') ? json(path, text) : yaml(path, text))
 
 /**
- * Reads one project file. cosmiconfig doesn't search for it, but only selects a loader by its name. No loader runs
- * code.
+ * Reads one project file. cosmiconfig doesn't search for the file, but only selects a loader by the file name. No
+ * loader runs code.
  */
 export async function readProjectFile(path: string): Promise<ProjectFile> {
   await readText(path, MAX_BYTES, 'invalid_config')

@@ -12,7 +12,8 @@ const REASONS: Readonly<Record<string, string>> = {
 type Fail = (message: string, cause?: unknown) => GdnError
 
 /**
- * Reads a regular file of limited size as UTF-8. Devices, pipes and sockets are rejected, because they may never end.
+ * Reads a regular file of limited size as UTF-8. Rejects devices, pipes and sockets, because reading them may never
+ * end.
  *
  * @returns null if the file doesn't exist
  */
@@ -31,9 +32,9 @@ export async function readTextIfThere(path: string, maxBytes: number, code: Erro
   }
 }
 
-// Synchronous, because for a small file, the overhead of an asynchronous read exceeds the read itself.
+// Files are read synchronously, because the overhead of an asynchronous read of a small file exceeds the read itself.
 function openIfThere(path: string, fail: Fail): number | null {
-  // O_NONBLOCK: opening a pipe without a writer would block indefinitely.
+  // Without O_NONBLOCK, opening a pipe that has no writer would block indefinitely.
   const { O_RDONLY, O_NONBLOCK } = constants
   try {
     return openSync(path, O_RDONLY | (O_NONBLOCK ?? 0))
@@ -56,14 +57,14 @@ function unreadable(error: unknown, fail: Fail): GdnError {
   return fail(REASONS[reason] ?? `can't be read (${reason})`, error)
 }
 
-/** Like readTextIfThere, but a missing file is an error. */
+/** Like readTextIfThere, but throws if the file is missing. */
 export async function readText(path: string, maxBytes: number, code: ErrorCode): Promise<string> {
   const text = await readTextIfThere(path, maxBytes, code)
   if (text === null) throw new GdnError(code, "doesn't exist", { place: { file: path } })
   return text
 }
 
-/** Decodes UTF-8. Throws if it is invalid, instead of replacing characters. Keeps a byte order mark. */
+/** Decodes UTF-8. Throws for invalid bytes instead of replacing them. Keeps a byte order mark. */
 export function decodeUtf8(bytes: Uint8Array, path: string, code: ErrorCode): string {
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)

@@ -11,7 +11,7 @@ import { writePrivately } from './write-user-file.ts'
 
 const MAX_BYTES = 1024 * 1024
 
-/** Where a key is stored: in the credentials file, or in the system keyring with a note in the credentials file. */
+/** The place where a key is stored: the credentials file, or the system keyring with a note in the credentials file. */
 export type KeptIn = 'file' | 'keyring'
 
 /** Returns the origins with saved keys and where each key is stored. Doesn't open the keyring. */
@@ -23,8 +23,8 @@ export async function savedOrigins(env: NodeJS.ProcessEnv): Promise<{ origin: st
 }
 
 /**
- * Returns the key saved for exactly this origin. Opens the keyring only if the credentials file says that the key is
- * there.
+ * Returns the key saved for exactly this origin. Opens the keyring only if the key is in the keyring according to the
+ * credentials file.
  */
 export async function savedApiKey(
   env: NodeJS.ProcessEnv,
@@ -53,8 +53,8 @@ function outOfReach(origin: string): (error: unknown) => never {
 }
 
 /**
- * Saves a key for an origin: in the keyring if one is given, else in a file that only its owner may read. An older key
- * in the file is replaced.
+ * Saves a key for an origin in the keyring if one is given, or else in a file that only its owner may read. Replaces an
+ * older key in the file.
  */
 export async function saveApiKey(
   env: NodeJS.ProcessEnv,
@@ -65,13 +65,13 @@ export async function saveApiKey(
   const keys = await readCredentials(env)
   if (keyring !== null) {
     await keyring.set(origin, key)
-    // Some sessions have a keyring that accepts a key and loses it at once.
+    // In some sessions, the keyring accepts a key but loses it immediately.
     if ((await keyring.get(origin))?.reveal() !== key.reveal()) throw new Error('it did not store the key')
   }
   await writeCredentials(env, { ...keys, [origin]: keyring === null ? key.reveal() : { kept_in: 'keyring' } })
 }
 
-/** Removes the key of an origin, wherever it is stored. @returns where it was; null if there was none */
+/** Removes the key of an origin. Returns where the key was stored, or null if there was none. */
 export async function forgetApiKey(
   env: NodeJS.ProcessEnv,
   origin: string,
@@ -84,7 +84,7 @@ export async function forgetApiKey(
   return typeof saved === 'string' ? 'file' : 'keyring'
 }
 
-/** Removes the key of an origin from the keyring if the credentials file says that it is there. */
+/** Removes the key of an origin from the keyring if the key is there according to the credentials file. */
 export async function forgetKeyringEntry(
   env: NodeJS.ProcessEnv,
   origin: string,

@@ -46,7 +46,10 @@ const checked = (problemOf: (value: string) => string | null, pattern: string) =
 
 const webUrl = checked(storageUrlProblem, WEB_URL_PATTERN)
 
-/** Only in the user's own profiles, because a project's file must not decide where the user's credentials are used. */
+/**
+ * Allowed only in the user's own profiles, because a project file must not decide where the user's credentials are
+ * used.
+ */
 const storageSettings = {
   storage: checked(storageProblem, `^ipfs$|${S3_URL.source}`).optional(),
   storage_endpoint: webUrl.optional(),
@@ -58,13 +61,13 @@ const storageSettings = {
   ipfs_api: webUrl.optional(),
 }
 
-/** Only in the user's own profiles, because the wallet host knows the private keys of the wallets. */
+/** Allowed only in the user's own profiles, because the wallet host knows the private keys of the wallets. */
 const walletSettings = {
   email: z.email({ error: 'must be an e-mail address' }).max(254).optional(),
   wallet_url: webUrl.optional(),
 }
 
-/** Only in the user's own profiles, because a project's file must not decide which URLs are requested. */
+/** Allowed only in the user's own profiles, because a project file must not decide which URLs are requested. */
 const priceSettings = {
   price_url: baseUrl.optional(),
   price_path: z
@@ -77,14 +80,17 @@ const priceSettings = {
     .optional(),
 }
 
-/** Only in the user's own profiles, because a project's file must not decide whose answers about names are trusted. */
+/**
+ * Allowed only in the user's own profiles, because a project file must not decide which node is trusted to resolve
+ * names.
+ */
 const nameSettings = { ens_rpc_url: baseUrl.optional() }
 
-/** The documented columns of a manifest, as `manifest/columns.ts` reads them, and `ignore`. */
+/** Matches the documented names of manifest columns, which `manifest/columns.ts` reads, and `ignore`. */
 const COLUMN_MEANING =
   /^(?:title|description|receiver|sender|id|contract_address|blockchain|image|ignore|(?:file|attr(?:\([^)]*\))?|extra):.+)$/
 
-/** Only in the project's file, because they apply to its manifests. */
+/** Allowed only in the project file, because these settings apply to the project's manifests. */
 const manifestSettings = {
   map: z
     .record(
@@ -111,7 +117,7 @@ const profileSettings = z.strictObject({
   ...nameSettings,
 })
 
-/** The JSON Schema of the file, for editors. gdn ignores it. */
+/** The JSON Schema of the file, for editors. gdn ignores this property. */
 const $schema = z.string().optional()
 
 export const userConfig = z.strictObject({
@@ -120,7 +126,7 @@ export const userConfig = z.strictObject({
   profiles: z.record(z.string().regex(/^[A-Za-z0-9][\w.-]{0,63}$/), profileSettings).optional(),
 })
 
-/** A project's file may name a profile of the user and settings, but never a key. */
+/** The project file may name one of the user's profiles and contain settings, but never a key. */
 export const projectConfig = z.strictObject({
   $schema,
   ...settings,
@@ -139,7 +145,7 @@ const credentials = z.record(z.url(), credential)
 export type ProfileSettings = z.output<typeof profileSettings>
 export type UserConfig = z.output<typeof userConfig>
 export type ProjectConfig = z.output<typeof projectConfig>
-/** The saved keys, by the origin of their server. */
+/** The saved keys, by server origin. */
 export type Credentials = z.output<typeof credentials>
 
 export interface ProjectFile {
@@ -200,7 +206,7 @@ export function parseCredentials(value: unknown, file: string): Credentials {
   return parseWith(credentials, [], value, file)
 }
 
-/** Parses a value of `config set` with the schema of configuration files. */
+/** Parses a value from `gdn config set` with the schema of configuration files. */
 export function parseSetting(name: keyof ProfileSettings, raw: string): ProfileSettings {
   const value = name === 'rate' && /^[0-9.]+$/.test(raw) ? Number(raw) : raw
   const result = validate(profileSettings, { [name]: value })

@@ -1,10 +1,10 @@
 import { parseUrl } from '../core/parse-url.ts'
 import { keysIn, Secret } from '../core/secret.ts'
 
-/** Variables whose complete value is secret. */
+/** Variables whose entire value is secret. */
 const SECRET_VARIABLES = ['GDN_API_KEY', 'GDN_OPENSEA_KEY', 'AWS_SECRET_ACCESS_KEY', 'AWS_SESSION_TOKEN'] as const
 
-/** Variables with the URL of a proxy, which may contain a password. */
+/** Variables that contain a proxy URL, which may include a password. */
 const PROXY_VARIABLES = ['HTTPS_PROXY', 'HTTP_PROXY', 'ALL_PROXY'].flatMap((name) => [name, name.toLowerCase()])
 
 /** Yields the secrets in an environment, each with the name of its variable. */
@@ -27,7 +27,7 @@ function* secretsIn(env: NodeJS.ProcessEnv): Iterable<{ name: string; secret: st
     if (url === null || url.password === '') continue
     yield { name, secret: url.password }
     yield { name, secret: decoded(url.password) }
-    // The header for the proxy contains the credentials in this form.
+    // The proxy authorization header contains the credentials in this form.
     yield { name, secret: Buffer.from(`${decoded(url.username)}:${decoded(url.password)}`).toString('base64') }
   }
 }
@@ -40,15 +40,15 @@ function decoded(text: string): string {
   }
 }
 
-/** Registers the secrets of the environment at the start of the process, so that all output redacts them. */
+/** Registers the secrets in the environment at process start, so that they are redacted in all output. */
 export function knowSecretsOf(env: NodeJS.ProcessEnv): void {
   for (const { secret } of secretsIn(env)) new Secret(secret)
 }
 
 /**
- * Removes the secrets from the environment of the process, because otherwise diagnostic reports and child processes
- * would contain them. Also registers them, so that all output redacts them. Returns the original environment for code
- * that needs it.
+ * Removes the secrets from the process environment, so that diagnostic reports and child processes don't contain them.
+ * Also registers the secrets, so that they are redacted in all output. Returns the original environment for code that
+ * needs it.
  */
 export function takeSecretVariables(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const taken = { ...env }

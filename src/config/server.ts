@@ -2,7 +2,7 @@ import { GdnError } from '../core/errors.ts'
 import { hasUserInfo, parseUrl } from '../core/parse-url.ts'
 import type { ProfileSettings, ProjectFile } from './schema.ts'
 
-/** Where the server is configured. An API key is sent only to a server that the user named. */
+/** The source of the server setting. An API key is sent only to a server that the user named. */
 export type ServerSource = 'flag' | 'environment' | 'project' | 'profile' | 'local'
 
 export type ServerTarget =
@@ -31,8 +31,8 @@ interface Named extends ConfigLayers {
 }
 
 /**
- * Returns the server that is named by the flags, the environment, the project or the user's profile, in this order of
- * precedence. Returns null if none of them names one.
+ * Returns the server that the flags, the environment, the project or the user's profile name, in this order of
+ * precedence. Returns null if no source names a server.
  */
 export function chooseTarget({ flags, env, project, profileName, profile }: Named): ServerTarget | null {
   const conflicting = [flags.local && '--local', flags.baseUrl !== undefined && '--base-url'].filter(Boolean)
@@ -67,7 +67,7 @@ export function chooseTarget({ flags, env, project, profileName, profile }: Name
   return ofProfile()
 }
 
-/** No flag, variable or configuration file names a server. */
+/** Thrown if no flag, variable or configuration file names a server. */
 export class NoServer extends GdnError {}
 
 /**
@@ -100,7 +100,7 @@ export async function serverOf(target: ServerTarget | null, localDataDir: string
   return { baseUrl: running.url, origin: checkedOrigin(running.url), source: 'local', from: '--local', loopback: true }
 }
 
-/** Returns the origin of a URL. Throws if it isn't an http(s) URL or has a user name or password. */
+/** Returns the origin of a URL. Throws if the URL isn't an http(s) URL or contains a user name or password. */
 export function checkedOrigin(url: string, from = 'the address'): string {
   const parsed = parseUrl(url)
   if (parsed !== null && hasUserInfo(parsed)) {

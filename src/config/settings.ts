@@ -13,7 +13,7 @@ import { type ConfigLayers, checkedOrigin, chooseTarget, type Server, type Serve
 import { type StorageProfile, type StorageSettings, storageOf } from './storage.ts'
 import { readUserConfig } from './user-file.ts'
 
-/** The flags of a command that the configuration can also set. */
+/** Command flags whose values the configuration can also set. */
 export interface ConfigFlags {
   baseUrl?: string | undefined
   local?: boolean | undefined
@@ -31,41 +31,44 @@ export interface Setting<Value> {
   from: string
 }
 
-/** The configuration in effect. Order of precedence: flags, environment, project, user, defaults. */
+/** The configuration in effect. The order of precedence is: flags, environment, project, user, defaults. */
 export interface Settings {
   profile: string | null
   profileFrom: string | null
   blockchain: Setting<Blockchain> | null
   contract: Setting<string> | null
-  /** An address, or a name such as `@alice` or `alice.eth`. */
+  /** The wallet, as an address or as a name such as `@alice` or `alice.eth`. */
   wallet: Setting<string> | null
   rate: Setting<number> | null
   /** The API version of requests. Null means 1.1. */
   apiVersion: Setting<ApiVersion> | null
-  /** Meanings of manifest columns, from the project's file. */
+  /** Meanings of manifest columns, from the project file. */
   columnMap: Setting<NonNullable<ProjectConfig['map']>> | null
-  /** How unknown manifest columns are read, from the project's file. */
+  /** How to treat unknown manifest columns, from the project file. */
   unknownColumns: Setting<NonNullable<ProjectConfig['unknown_columns']>> | null
   /** E-mail address of the account, for wallets. */
   email: Setting<string> | null
-  /** Allowed origin of signed URLs in addition to the server's. */
+  /** Allowed origin of signed URLs, in addition to the server's origin. */
   walletUrl: Setting<string> | null
-  /** JSON-RPC URL of the Ethereum node that resolves ENS names. May contain an API key. */
+  /** JSON-RPC URL of the Ethereum node that resolves ENS names. The URL may contain an API key. */
   ensRpcUrl: Setting<string> | null
-  /** The configured URL of the server, as written. Null with --local, or if none is configured. */
+  /** The configured server URL, as written. Null with `--local`, or if no URL is configured. */
   baseUrl: Setting<string> | null
   /** The storage settings of the profile, unparsed. */
   storage: StorageProfile
   /** The source of coin prices, from the profile. */
   prices: Pick<ProfileSettings, 'price_url' | 'price_path' | 'price_currency'>
-  /** Returns where local files are uploaded if the server accepts none. Throws for inconsistent settings. */
+  /**
+   * Returns the storage to which local files are uploaded if the server doesn't accept files. Throws for inconsistent
+   * settings.
+   */
   fileStorage(): StorageSettings | null
   stateDir: string
   userFile: string
   projectFile: string | null
-  /** Returns the server to use. Throws if none is configured or the local backend isn't running. */
+  /** Returns the server to use. Throws if no server is configured or the local backend isn't running. */
   server(): Promise<Server>
-  /** Returns the key for a server. Throws if there is no key that may be sent to it. */
+  /** Returns the key for a server. Throws if there is no key that may be sent to this server. */
   apiKey(server: Server): Promise<Secret>
 }
 
@@ -128,8 +131,8 @@ function ofProject<Name extends 'map' | 'unknown_columns'>(
 }
 
 /**
- * Returns the additional origin of signed URLs that the user configured. A project file can't set it, because its
- * author would receive the private keys of the wallets.
+ * Returns the additional origin of signed URLs that the user configured. A project file can't set this origin, because
+ * the author of the file would then receive the private keys of the wallets.
  */
 function walletUrlOf({ env, profile, profileName }: Layers): Setting<string> | null {
   const named = env.GDN_WALLET_URL ?? ''
@@ -140,7 +143,9 @@ function walletUrlOf({ env, profile, profileName }: Layers): Setting<string> | n
   return profile.wallet_url === undefined ? null : { value: profile.wallet_url, from: `profile ${profileName}` }
 }
 
-/** Returns the URL of the node that resolves ENS names. A project file can't set it, because the node is trusted. */
+/**
+ * Returns the URL of the node that resolves ENS names. A project file can't set this URL, because the node is trusted.
+ */
 function ensRpcUrlOf({ env, profile: { ens_rpc_url: url }, profileName }: Layers): Setting<string> | null {
   if (url !== undefined) knowKeysIn(url)
   const named = env.GDN_ENS_RPC_URL ?? ''
@@ -148,7 +153,7 @@ function ensRpcUrlOf({ env, profile: { ens_rpc_url: url }, profileName }: Layers
   return url === undefined ? null : { value: url, from: `profile ${profileName}` }
 }
 
-/** Returns the name of the active profile and its source; null if there is none. */
+/** Returns the name of the active profile and the source of the name, or null if there is none. */
 function activeProfile(
   flags: ConfigFlags,
   env: NodeJS.ProcessEnv,
@@ -170,7 +175,8 @@ function activeProfile(
   return null
 }
 
-// Settings of one server. If the file or the profile names a server, its values apply only to that server.
+// Settings that depend on the server. If a project file or a profile names a server, its values for these settings
+// apply only to that server.
 const OF_A_SERVER = new Set<keyof ProfileSettings>(['contract', 'blockchain', 'rate', 'api_version'])
 
 function pick<Name extends 'contract' | 'wallet' | 'rate' | 'blockchain' | 'api_version'>(

@@ -1,16 +1,16 @@
 import { GdnError } from '../core/errors.ts'
 import { parseUrl } from '../core/parse-url.ts'
 
-/** Where local files are uploaded if the server accepts none. */
+/** The storage to which local files are uploaded if the server doesn't accept files. */
 export type StorageSettings =
   | {
       kind: 's3'
       bucket: string
-      /** Empty, or ends with a slash. */
+      /** Prefix of the object keys. It is empty or ends with a slash. */
       prefix: string
       endpoint: string | null
       region: string | null
-      /** Without a trailing slash. Null if it follows from the bucket and the region. */
+      /** Public URL of the bucket, without a trailing slash. Null if it follows from the bucket and the region. */
       publicUrl: string | null
     }
   | { kind: 'ipfs'; api: string }
@@ -26,8 +26,8 @@ export interface StorageProfile {
 }
 
 /**
- * Returns the storage settings of a profile, or null if it has none. They don't include credentials, which gdn never
- * keeps in its configuration.
+ * Returns the storage settings of a profile, or null if it has none. The settings don't include credentials, which gdn
+ * never stores in its configuration.
  *
  * @throws GdnError `invalid_config` for inconsistent settings
  */
@@ -52,13 +52,13 @@ export function storageOf(profile: StorageProfile): StorageSettings | null {
   }
 }
 
-/** Returns why a value of the setting `storage` is invalid, or null if it is valid. */
+/** Returns the reason why a value of the setting `storage` is invalid, or null if it is valid. */
 export function storageProblem(value: string): string | null {
   if (value === 'ipfs' || S3_URL.test(value)) return null
   return 'must be s3://<bucket>/<prefix> or ipfs'
 }
 
-/** Returns why a URL in the storage settings is invalid, or null if it is valid. */
+/** Returns the reason why a URL in the storage settings is invalid, or null if it is valid. */
 export function storageUrlProblem(value: string): string | null {
   const url = parseUrl(value)
   if (url === null || !/^https?:$/.test(url.protocol)) return 'must be an http(s) URL'

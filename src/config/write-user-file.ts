@@ -7,7 +7,7 @@ export async function writeUserConfig(env: NodeJS.ProcessEnv, config: UserConfig
   await writePrivately(userConfigFile(env), `${JSON.stringify(config, null, 2)}\n`)
 }
 
-/** Writes a file atomically. Only its owner can read it, from the first byte on. */
+/** Writes a file atomically. The file is readable only by its owner from the moment it is created. */
 export async function writePrivately(path: string, text: string): Promise<void> {
   try {
     await writePrivateFile(path, text)
