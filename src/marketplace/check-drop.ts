@@ -10,7 +10,7 @@ import { TraitChecks } from './trait-checks.ts'
 const IMAGE_KEYS = ['image', 'image_data']
 const USES: Readonly<Record<string, MediaUse>> = { image: 'image', animation_url: 'animation' }
 
-/** Checks the rows of a drop by the rules of OpenSea. */
+/** Checks the rows of a drop against OpenSea's rules. */
 export class DropCheck {
   readonly findings: Findings
   readonly #traits: TraitChecks
@@ -18,7 +18,7 @@ export class DropCheck {
   #rows = 0
   #skipped = 0
   #columns: readonly (Column | undefined)[] | null = null
-  /** The columns of the last row by kind and key. */
+  /** The columns of the last row, by kind and key. */
   #byKey = new Map<string, Column>()
 
   /** @param file the name of the manifest in messages */
@@ -55,20 +55,23 @@ export class DropCheck {
     this.#checkExtras(metadata, (key) => at(key, 'extra', key))
   }
 
-  /** Counts a row with a problem, which isn't checked. */
+  /** Counts a row that isn't checked because it has a problem. */
   readonly skip = (): void => {
     this.#rows++
     this.#skipped++
   }
 
-  /** Reads the local files, and reports what is known only after the last row. */
+  /** Reads the local files, and reports the findings that are known only after the last row. */
   async finish(signal: AbortSignal): Promise<Findings> {
     this.#traits.finish(this.#skipped === 0 ? '' : ` among ${count(this.#rows - this.#skipped, 'valid row')}`)
     await this.#media.finish(signal)
     return this.findings
   }
 
-  /** Most rows have the columns of the row before, and a manifest can have thousands of columns. */
+  /**
+   * Indexes the columns of a row if they differ from the last row's columns. Most rows have the same columns as the row
+   * before, and a manifest can have thousands of columns.
+   */
   #index(columns: readonly (Column | undefined)[] | null): void {
     if (columns === this.#columns) return
     this.#columns = columns

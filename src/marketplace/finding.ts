@@ -2,18 +2,18 @@ import type { Column } from '../manifest/columns.ts'
 import type { ManifestIssue } from '../manifest/row.ts'
 import { RULES, type RuleName, type Severity } from './rules.ts'
 
-/** A place in a manifest. A collection has none. */
+/** A place in a manifest. For a collection, `row` and `line` are null. */
 export interface FoundAt {
-  /** The number of the row, from 1. */
+  /** The row number, starting at 1. */
   row: number | null
   line: number | null
   /** The name of the column or field. */
   column: string | null
-  /** The position of the column in a CSV file, from 1. */
+  /** The position of the column in a CSV file, starting at 1. */
   position?: number | undefined
 }
 
-/** A violation of a rule, as `--json` prints it. */
+/** A violation of a rule, in the form that `--json` prints. */
 export interface Finding extends Omit<FoundAt, 'position'> {
   severity: Severity
   rule: RuleName
@@ -30,7 +30,7 @@ interface Found extends FoundAt {
 
 const MAX_FINDINGS = 1000
 
-/** Collects findings, the first 1,000 of each severity. */
+/** Collects the first 1,000 findings of each severity, and counts all findings. */
 export class Findings {
   readonly #file: string
   readonly #all: Record<Severity, (ManifestIssue & Finding)[]> = { error: [], warning: [], hint: [] }
@@ -54,19 +54,19 @@ export class Findings {
       message,
       source,
       source_date: date,
-      // The locations of other problems have the column's name as `field`.
+      // In the locations of other problems, `field` is the name of the column.
       column,
       place,
       hint,
     })
   }
 
-  /** Returns the findings of a severity as problems with locations, by row. */
+  /** Returns the findings of a severity as problems with locations, ordered by row. */
   issues(severity: Severity): (ManifestIssue & Finding)[] {
     return this.#all[severity].sort((a, b) => (a.row ?? 0) - (b.row ?? 0))
   }
 
-  /** Returns the findings of a severity for programs. */
+  /** Returns the findings of a severity in machine-readable form. */
   records(severity: Severity): Finding[] {
     return this.issues(severity).map(({ place: _place, hint: _hint, ...finding }) => finding)
   }

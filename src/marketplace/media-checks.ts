@@ -6,21 +6,24 @@ import { EXPECTED, FORMATS, type FormatName, formatOf } from '../files/inspect/f
 import type { Findings, FoundAt } from './finding.ts'
 import type { RuleName } from './rules.ts'
 
-/** The use of a file in metadata. Other files are attachments, for which OpenSea has no rules. */
+/** The use of a file in metadata. All other files are attachments, for which OpenSea has no rules. */
 export type MediaUse = 'image' | 'animation'
 
 const IMAGES: readonly FormatName[] = ['png', 'jpeg', 'gif', 'webp', 'avif', 'heif', 'svg']
 /** The extensions that OpenSea supports in animation_url. `.html` and `.htm` are pages. */
 const ANIMATIONS = ['gltf', 'glb', 'webm', 'mp4', 'm4v', 'ogv', 'ogg', 'mp3', 'wav', 'oga', 'html', 'htm']
-/** Extensions of pages that a server makes. */
+/** Extensions of pages that a server generates. */
 const PAGES = ['xhtml', 'php', 'asp', 'aspx', 'jsp', 'cgi']
-/** Matches what looks like the extension of a file. A URL may end in a token ID or a version after a point. */
+/** Matches a text that looks like a file extension. A URL may also end with a dot and a token ID or version. */
 const EXTENSION = /^\.(?=.*[a-z])[a-z0-9]{2,5}$/
-/** Stands for the extension of a local file without one. Only a URL can lack it, because its server knows the type. */
+/**
+ * Placeholder for the extension of a local file that has none. URLs without an extension are accepted, because their
+ * servers know the type.
+ */
 const NO_EXTENSION = 'none'
 const MIN_PIXELS = 3000
 const MAX_SVG_BYTES = 4 * 1024 * 1024
-/** Scripts, event handlers and animations of an SVG. */
+/** Matches scripts, event handlers and animations in an SVG. */
 const MOTION = /<(?:\w+:)?(?:script|animate|animateMotion|animateTransform|set)\b|\son[a-z]+\s*=|@keyframes\b/i
 
 interface Use {
@@ -28,9 +31,9 @@ interface Use {
   at: FoundAt
 }
 
-/** Checks images and animations once for each file. Checks a URL only by its extension. */
+/** Checks images and animations once for each file or URL. For URLs, checks only the extension. */
 export class MediaChecks {
-  /** First uses by use and path. */
+  /** The first place of each use of a file, by use and path. */
   readonly #files = new Map<string, Use & { path: string }>()
   readonly #urls = new Set<string>()
   readonly #small = { files: 0, largest: '', first: null as FoundAt | null }
@@ -52,7 +55,7 @@ export class MediaChecks {
     this.#checkFormat(extensionOf(url), null, { use, at })
   }
 
-  /** Reads the local files. */
+  /** Reads and checks the local files. */
   async finish(signal: AbortSignal): Promise<void> {
     for (const { path, ...use } of this.#files.values()) {
       signal.throwIfAborted()
@@ -90,7 +93,7 @@ export class MediaChecks {
     }
   }
 
-  /** @param content the format of a file's content; null if only the extension is known */
+  /** @param content the format of a file's content, or null if only the extension is known */
   #checkFormat(extension: string, content: FormatName | null, { use, at }: Use): void {
     const format = content ?? (Object.hasOwn(EXPECTED, extension) ? EXPECTED[extension] : undefined)
     if (format === undefined) {
@@ -110,7 +113,7 @@ export class MediaChecks {
     this.#add('animation-type', at, `is ${name} (${shown}), which OpenSea doesn't support as an animation`, fix)
   }
 
-  /** Checks the extension of a file in a format that gdn doesn't know. A URL may have no extension. */
+  /** Checks the extension of a file whose format gdn doesn't know. A URL may have no extension. */
   #checkUnknown(extension: string, { use, at }: Use): void {
     const isNone = extension === NO_EXTENSION
     if (!isNone && !EXTENSION.test(extension)) return
@@ -121,7 +124,7 @@ export class MediaChecks {
   }
 
   #checkSvg(bytes: Buffer, at: FoundAt): void {
-    // UTF-16 has a NUL byte next to each ASCII character.
+    // In UTF-16, a NUL byte is next to each ASCII character.
     const found = MOTION.exec(bytes.toString('latin1').replaceAll('\0', ''))
     if (found === null) return
     const message = 'is an SVG with scripts or animations, which OpenSea caches as a still PNG image'

@@ -10,7 +10,7 @@ import type { Secret } from '../core/secret.ts'
 export const OPENSEA_URL = 'https://api.opensea.io'
 
 /**
- * OpenSea's names of networks. OpenSea lists no testnets. Source, as of 2026-11-28:
+ * OpenSea's network names. OpenSea doesn't list testnets. Source, as of 2026-11-28:
  * https://projectopensea.github.io/opensea-js/enums/Chain.html
  */
 const CHAINS: Readonly<Record<string, string>> = {
@@ -24,9 +24,9 @@ const CHAINS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Returns OpenSea's name of a network.
+ * Returns OpenSea's name for a network.
  *
- * @throws GdnError `usage` if OpenSea doesn't list it
+ * @throws GdnError `usage` if OpenSea doesn't list NFTs on the network
  */
 export function openSeaChain(blockchain: Blockchain): string {
   const name = Object.hasOwn(CHAINS, blockchain) ? CHAINS[blockchain] : undefined
@@ -37,7 +37,7 @@ export function openSeaChain(blockchain: Blockchain): string {
 }
 
 export interface OpenSeaOptions {
-  /** Without a trailing slash. */
+  /** URL of OpenSea's API, without a trailing slash. */
   url: string
   key: Secret
   transport: Transport
@@ -47,24 +47,24 @@ export interface OpenSeaOptions {
   rate: number
   now(): number
   sleep(ms: number, signal?: AbortSignal): Promise<void>
-  /** Called before a wait for the rate limit. */
+  /** Called before waiting for the rate limit. */
   onWait?(ms: number): void
 }
 
 const TIMEOUT_MS = 30_000
 const MAX_RESPONSE_BYTES = 256 * 1024
 const TRIES = 3
-/** Number of requests for one NFT that may exceed the rate limit. A server could ask to wait without end. */
+/** Maximum number of rate-limited requests for one NFT. Without this limit, a server could make gdn wait forever. */
 const LIMITED_TRIES = 10
 const BACKOFF = { firstMs: 1000, maxMs: 8000 }
-/** The longest wait for the rate limit. Free keys have limits per hour. */
+/** Maximum wait for the rate limit in milliseconds. Free keys have hourly limits. */
 const MAX_WAIT_MS = 5 * 60_000
-/** The wait after a 429 that doesn't say how long to wait. */
+/** The wait in milliseconds after a 429 that states no duration. */
 const USUAL_WAIT_MS = 10_000
 
 /**
- * Returns how long a response asks to wait: `Retry-After`, or `X-RateLimit-Reset`, which is a Unix time in seconds
- * (https://docs.opensea.io/reference/api-keys).
+ * Returns the wait that a response requests, in milliseconds: `Retry-After`, or `X-RateLimit-Reset`, which is a Unix
+ * time in seconds (https://docs.opensea.io/reference/api-keys).
  */
 function waitOf(headers: TransportResponse['headers'], wallClock: number): number {
   const after = retryAfterMs(headers, wallClock)
@@ -73,7 +73,7 @@ function waitOf(headers: TransportResponse['headers'], wallClock: number): numbe
   return reset > 0 ? Math.max(0, reset * 1000 - wallClock) : USUAL_WAIT_MS
 }
 
-/** Returns why a request was rejected. The response is untrusted, and may quote the request. */
+/** Returns the reason why a request was rejected. The response is untrusted, and may quote the request. */
 function reasonOf({ status, body }: TransportResponse): string {
   const json = parseJson(Buffer.from(body).toString('utf8'))
   const errors = isRecord(json) ? (json.errors ?? json.message ?? json.detail) : undefined
@@ -84,7 +84,7 @@ function reasonOf({ status, body }: TransportResponse): string {
 const isPage = ({ headers, body }: TransportResponse) =>
   /\bhtml\b/i.test(headers['content-type'] ?? '') || /^\s*</.test(Buffer.from(body.subarray(0, 100)).toString('latin1'))
 
-/** Asks OpenSea to read the metadata of NFTs again. Repeating a request has no further effect. */
+/** Asks OpenSea to refresh the metadata of NFTs. Repeating a request has no additional effect. */
 export class OpenSea {
   readonly #options: OpenSeaOptions
   readonly #host: string
@@ -96,11 +96,12 @@ export class OpenSea {
   }
 
   /**
-   * Requests the refresh of an NFT at OpenSea's pace. Returns null, or why OpenSea rejected the request.
+   * Requests a metadata refresh for an NFT within OpenSea's rate limit. Returns null, or the reason why OpenSea
+   * rejected the request.
    *
-   * @param chain OpenSea's name of the network
+   * @param chain OpenSea's name for the network
    * @throws GdnError `unauthorized`, `forbidden`, `rate_limited`, `bad_answer` or `unreachable`, after which other
-   * requests would fail too
+   * requests would also fail
    */
   async refresh(chain: string, contract: string, tokenId: string): Promise<string | null> {
     const [address, id] = [contract, tokenId].map(encodeURIComponent)

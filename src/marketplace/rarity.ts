@@ -1,21 +1,24 @@
 import { type Attribute, parseDecimal, type TraitType } from '../api/traits.ts'
 
 /**
- * The name of the method, and its description for people. It is the information content of OpenRarity
- * (https://github.com/OpenRarity/open-rarity), without the number of traits as a trait of its own.
+ * The name of the ranking method. `METHOD_TEXT` is its description for users. The method is OpenRarity's information
+ * content (https://github.com/OpenRarity/open-rarity), but doesn't count the number of traits as a separate trait.
  */
 export const METHOD = 'information-content'
 export const METHOD_TEXT =
   "Method: information content, as OpenRarity defines it. A score is the sum of -log2(share) of an NFT's traits, divided by the entropy of the collection. A missing trait counts as a value."
 
-/** Scores are equal if they differ by less, relative to the larger one. Sums in another order differ by less. */
+/**
+ * Maximum difference of equal scores, relative to the larger score. Sums of the same numbers in a different order
+ * differ by less.
+ */
 const TOLERANCE = 1e-9
 
 class Trait {
-  /** The name as it is spelled first. */
+  /** The name in its first spelling. */
   readonly name: string
   readonly type: TraitType | undefined
-  /** Values by folded text. */
+  /** The values, by folded text. */
   readonly values = new Map<string, Value>()
   readonly none: Value = { trait: this, text: null, count: 0, number: -1 }
 
@@ -25,8 +28,8 @@ class Trait {
   }
 
   /**
-   * Returns whether the trait counts toward the score. Typed traits don't: OpenRarity has no score for numbers and
-   * dates.
+   * Returns whether the trait counts toward the score. Typed traits don't count, because OpenRarity has no score for
+   * numbers and dates.
    */
   get isScored(): boolean {
     return this.type === undefined
@@ -35,47 +38,47 @@ class Trait {
 
 interface Value {
   trait: Trait
-  /** The value as it is spelled first; null for NFTs without the trait. */
+  /** The value in its first spelling, or null for NFTs without the trait. */
   text: string | null
   count: number
-  /** The position in the list of all values. -1 for NFTs without the trait. */
+  /** The index in the list of all values, or -1 for NFTs without the trait. */
   number: number
 }
 
 /** The number of NFTs with one value of a trait. */
 export interface TraitShare {
   trait: string
-  /** Null for NFTs without the trait. */
+  /** The value, or null for NFTs without the trait. */
   value: string | null
   count: number
   share: number
 }
 
-/** Number of rare traits that are shown for an NFT. */
+/** Number of rare traits to show for an NFT. */
 export const RAREST = 3
 
-/** Formats a share for people. */
+/** Formats a share as a percentage. */
 export const percent = (share: number): string => `${(share * 100).toFixed(share < 0.01 ? 2 : 1)}%`
 
-/** Stands for the value of NFTs without a trait. Differs from the value "none". */
+/** Text to show for NFTs without a trait. It differs from the value "none". */
 export const MISSING = '(missing)'
 
 /** Formats a trait and the share of NFTs that have it. */
 export const traitText = ({ trait, value, share }: TraitShare): string =>
   `${trait}: ${value ?? MISSING} (${percent(share)})`
 
-/** Names and values are compared without case and outer white space, as OpenRarity does. */
+/** Folds a name or a value for comparison. Case and outer white space are ignored, as in OpenRarity. */
 const fold = (text: string) => text.trim().toLowerCase()
 
 /**
- * Counts the traits of a collection and ranks its NFTs. Needs 8 bytes for each trait of each NFT, and the text of each
- * distinct value.
+ * Counts the traits of a collection and ranks its NFTs. Uses 8 bytes of memory for each trait of each NFT, and stores
+ * the text of each distinct value once.
  */
 export class Rarity {
-  /** Traits by kind and folded name, in the order of their first NFT. */
+  /** The traits, by kind and folded name, in the order of their first NFT. */
   readonly #traits = new Map<string, Trait>()
   readonly #values: Value[] = []
-  /** The numbers of the values of all NFTs, and for each NFT the end of its values. */
+  /** The value numbers of all NFTs. `#ends` contains the index after the last value of each NFT. */
   readonly #cells: number[] = []
   readonly #ends: number[] = []
 
@@ -83,7 +86,7 @@ export class Rarity {
     return this.#ends.length
   }
 
-  /** Adds an NFT. If an NFT has a trait twice, its last value counts. */
+  /** Adds an NFT. If an NFT has a trait twice, the last value counts. */
   add(attributes: readonly Attribute[]): void {
     const own = new Map<Trait, number>()
     for (const { tag, value, display_type: type } of attributes) {
@@ -98,7 +101,7 @@ export class Rarity {
     this.#ends.push(this.#cells.length)
   }
 
-  /** Counts the NFTs without each trait, and ranks all NFTs. Call it after the last NFT. */
+  /** Counts the NFTs that lack each trait, and ranks all NFTs. Call it after the last NFT. */
   rank(): Ranking {
     const traits = [...this.#traits.values()]
     for (const { values, none } of traits) {
@@ -132,15 +135,15 @@ export class Rarity {
 
 /** The scores and ranks of the NFTs of a collection. */
 export class Ranking {
-  /** Indexes of the NFTs, the rarest first, and NFTs of the same rank in the order in which they were added. */
+  /** Indexes of the NFTs, with the rarest first. NFTs with the same rank are in the order in which they were added. */
   readonly order: readonly number[]
   readonly scores: Float64Array
-  /** Ranks from 1. NFTs with equal scores share a rank, and the next rank counts them: 1, 2, 2, 4. */
+  /** Ranks, starting at 1. NFTs with equal scores share a rank, and the next rank counts all of them: 1, 2, 2, 4. */
   readonly ranks: Uint32Array
   readonly size: number
   readonly #traits: readonly Trait[]
   readonly #valuesOf: (index: number) => readonly Value[]
-  /** The values that stand for a missing trait, the rarest first. */
+  /** The values that represent missing traits, with the rarest first. */
   readonly #nones: readonly Value[]
 
   constructor(traits: readonly Trait[], size: number, valuesOf: (index: number) => readonly Value[]) {
@@ -154,7 +157,10 @@ export class Ranking {
     this.order = this.#rank()
   }
 
-  /** Returns the number and share of each value, by trait. Scored traits come first, with their rarest value first. */
+  /**
+   * Returns the number and share of each value, by trait. Scored traits come first, and their values are ordered from
+   * the rarest.
+   */
   *traits(): Generator<TraitShare & { scored: boolean; bits: number; display_type: TraitType | null }> {
     const traits = [...this.#traits.filter(({ isScored }) => isScored), ...this.#traits.filter((one) => !one.isScored)]
     for (const { isScored: scored, type = null, values, none } of traits) {
@@ -165,7 +171,7 @@ export class Ranking {
     }
   }
 
-  /** Returns whether a trait counts toward the score. Otherwise, all NFTs are equal. */
+  /** Returns whether any trait counts toward the score. If none does, all NFTs have the same score. */
   get hasScores(): boolean {
     return this.#traits.some(({ isScored }) => isScored)
   }
@@ -175,12 +181,15 @@ export class Ranking {
     return this.#typed(false)
   }
 
-  /** Returns the names of the traits that are typed in some NFTs, and scored as text in others. */
+  /** Returns the names of the traits that are typed in some NFTs and scored as text in others. */
   get mixed(): string[] {
     return this.#typed(true)
   }
 
-  /** @param isMixed whether other NFTs have the trait without a type */
+  /**
+   * @param isMixed whether to return traits that other NFTs have without a type, instead of traits that are always
+   * typed
+   */
   #typed(isMixed: boolean): string[] {
     const scored = new Set(this.#traits.flatMap(({ isScored, name }) => (isScored ? [fold(name)] : [])))
     return this.#traits.flatMap(({ isScored, name }) => (!isScored && scored.has(fold(name)) === isMixed ? [name] : []))
@@ -221,7 +230,7 @@ export class Ranking {
       for (const value of this.#valuesOf(index)) {
         if (value.trait.isScored) bits += this.#bits(value) - this.#bits(value.trait.none)
       }
-      // If all NFTs are equal, there is no entropy, and all scores are 0.
+      // If all NFTs have the same traits, the entropy is 0, and all scores are 0.
       scores[index] = entropy === 0 ? 0 : bits / entropy
     }
     return scores
@@ -241,7 +250,7 @@ export class Ranking {
 
 const isClose = (a: number, b: number) => Math.abs(a - b) <= TOLERANCE * Math.max(Math.abs(a), Math.abs(b))
 
-/** Compares numbers by size, and other texts independently of the locale. Numbers are first, and null is last. */
+/** Compares numbers by size, and other texts independently of the locale. Numbers come first, and null comes last. */
 function compare(a: string | null, b: string | null): number {
   if (a === null || b === null) return Number(a === null) - Number(b === null)
   const [isNumber, isOtherNumber] = ['text' in parseDecimal(a), 'text' in parseDecimal(b)]

@@ -4,17 +4,20 @@ import { mayBeMisspelled } from '../core/nearest.ts'
 import { quoted } from '../core/quoted.ts'
 import type { Findings, FoundAt } from './finding.ts'
 
-/** A trait with more values isn't one of few values. Limits the memory. */
+/**
+ * Maximum number of values to store per trait, which limits memory usage. If a trait has more values, its values aren't
+ * checked any further.
+ */
 const MAX_VALUES = 5_000
 const MAX_TRAITS = 5_000
 const MAX_NAMED = 3
-/** Names of traits are compared with each other only if there are fewer. */
+/** Maximum number of traits whose names are compared with each other. */
 const MAX_COMPARED = 200
-/** A trait may be a misspelling of a trait that at least so many times as many rows have. */
+/** A trait may be a misspelling of another trait that occurs at least this many times as often. */
 const FEW = 4
 
 interface Value {
-  /** The value as it is spelled first. */
+  /** The value in its first spelling. */
   text: string
   at: FoundAt
   rows: number
@@ -23,17 +26,17 @@ interface Value {
 interface Trait {
   tag: string
   at: FoundAt
-  /** Number of values, with or without a type. */
+  /** Number of values, including typed values. */
   all: number
-  /** The traits of the first row that has this one, by folded name. */
+  /** The folded names of the traits in the first row with this trait. */
   beside: ReadonlySet<string>
-  /** The first maximum, and its place. */
+  /** The first maximum of a typed trait, and its place. */
   max: { text: string | undefined; at: FoundAt } | null
   /** Number of rows with a value that has no type. */
   rows: number
-  /** Values by folded text, and null if there are too many. */
+  /** The values, by folded text, or null if there are too many. */
   values: Map<string, Value> | null
-  /** Spellings that were reported. */
+  /** Keys of the findings that were reported. */
   reported: Set<string>
   /** The first place of each kind of value. */
   kinds: Map<Kind, FoundAt>
@@ -49,16 +52,16 @@ type Kind = 'typed trait' | 'number' | 'text'
 const kindOf = ({ value, display_type: type }: Attribute): Kind =>
   type !== undefined ? 'typed trait' : 'text' in parseDecimal(value) ? 'number' : 'text'
 
-/** Removes what a reader may overlook: case, accents, spaces and invisible characters. */
+/** Removes differences that a reader may overlook: case, accents, spaces and invisible characters. */
 export const foldSpelling = (text: string): string =>
   text
     .normalize('NFD')
     .replaceAll(/[\u0300-\u036f\p{Z}\p{Cc}\p{Cf}]/gu, '')
     .toLowerCase() || text
 
-/** Finds traits and values that are spelled in several ways, that mix types, and that occur once. */
+/** Finds traits and values with several spellings, traits with mixed types, and values that occur once. */
 export class TraitChecks {
-  /** Traits by folded name. */
+  /** The traits, by folded name. */
   readonly #traits = new Map<string, Trait>()
   readonly #findings: Findings
 
@@ -66,7 +69,7 @@ export class TraitChecks {
     this.#findings = findings
   }
 
-  /** Adds the attributes of a row. @param placeOf returns the place of an attribute by its index */
+  /** Adds the attributes of a row. `placeOf` returns the place of an attribute, given its index. */
   addRow(attributes: readonly Attribute[], placeOf: (attribute: Attribute, index: number) => FoundAt): void {
     const beside =
       this.#traits.size > MAX_COMPARED
@@ -90,9 +93,9 @@ export class TraitChecks {
   }
 
   /**
-   * Reports what is known only after the last row.
+   * Reports the findings that are known only after the last row.
    *
-   * @param among the rows that were checked if others have errors: ` among 98 valid rows`
+   * @param among the rows that were checked, such as ` among 98 valid rows`, or an empty text if no row has errors
    */
   finish(among: string): void {
     for (const trait of this.#traits.values()) this.#reportSingles(trait, among)
@@ -140,7 +143,10 @@ export class TraitChecks {
     this.#report(trait, 'max', { at, rule: 'trait-max', message, fix: 'Use the same maximum in all rows.' })
   }
 
-  /** Reports a trait of few rows whose name is like that of a trait that these rows lack. */
+  /**
+   * Reports a rare trait whose name resembles the name of a more frequent trait, unless the first row with the rare
+   * trait has both.
+   */
   #reportTypo(name: string, { tag, at, all, beside }: Trait, among: string): void {
     for (const [other, { tag: meant, all: more }] of this.#traits) {
       if (more < all * FEW || beside.has(other) || !mayBeMisspelled(name, other)) continue
