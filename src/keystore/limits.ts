@@ -1,12 +1,12 @@
-/** Maximum size of a keystore file. A keystore has a few hundred bytes. */
+/** Maximum size of a keystore file in bytes. A typical keystore has a few hundred bytes. */
 export const MAX_KEYSTORE_BYTES = 256 * 1024
 
-/** geth's standard scrypt parameters. They need 256 MiB and about half a second. */
+/** geth's standard scrypt parameters. Key derivation with these parameters needs 256 MiB and about half a second. */
 export const SCRYPT = { n: 262_144, r: 8, p: 1 } as const
 
-// Limits on the memory and time for opening a keystore, because its parameters may come from anyone. They allow four
-// times the work of the standard, as in the strongest settings in use. That is at most 1 GiB, because scrypt needs 128
-// bytes for each step of n · r.
+// Limits on the memory and time for opening a keystore, whose parameters may come from an untrusted source. The limits
+// permit four times the work of geth's standard, which is the work of the strongest settings in use. With these limits,
+// scrypt needs at most 1 GiB, because it needs 128 bytes for each step of n · r.
 const MAX_SCRYPT_WORK = 2 ** 23
 const MAX_PBKDF2_ROUNDS = 10_000_000
 const SALT_BYTES = { min: 1, max: 1024 }
@@ -27,7 +27,9 @@ export interface Pbkdf2 {
 
 export type Kdf = Scrypt | Pbkdf2
 
-/** Returns why key derivation parameters are rejected, or null. The check itself needs no memory or time. */
+/**
+ * Returns the reason why key derivation parameters are rejected, or null if they are valid. The check itself is cheap.
+ */
 export function kdfProblem(kdf: Kdf): { field: string; message: string } | null {
   const { salt } = kdf
   if (salt.length < SALT_BYTES.min || salt.length > SALT_BYTES.max) {

@@ -11,9 +11,10 @@ import { addressOfKeypair, KEYPAIR_BYTES } from './solana-key.ts'
 const WRONG_PASSWORD = 'the password is wrong, or the file was changed'
 
 /**
- * Returns a function that rethrows an error of opening a keystore. If the password is wrong, the hint names its file.
+ * Returns a function that rethrows an error from opening a keystore. If the password is wrong, the hint of the error
+ * names the password file.
  *
- * @param file the password file; undefined or `-` if the password is typed or piped
+ * @param file the password file, or undefined or `-` if the password is typed or piped
  */
 export const nameFileOfPassword =
   (file: string | undefined) =>
@@ -33,10 +34,10 @@ export function macOf(key: Uint8Array, ciphertext: Uint8Array): Uint8Array {
 }
 
 /**
- * Decrypts the content of a keystore. The caller wipes the result.
+ * Decrypts the content of a keystore. The caller must wipe the result.
  *
- * Wallets encode non-ASCII passwords differently: some normalize them first (NFKC). Therefore, the password is tried as
- * given, and then normalized.
+ * Wallets encode non-ASCII passwords differently, because some normalize passwords first (NFKC). Therefore, the
+ * function first tries the password as given, and then the normalized password.
  *
  * @param name the keystore's name in messages
  * @throws GdnError `invalid_input` if the password is wrong
@@ -61,9 +62,9 @@ export async function decrypt(keystore: Keystore, password: Secret, name: string
 }
 
 export interface OpenedKeystore {
-  /** EVM: `0x` and 64 hex digits. Solana: base58 of the keypair. */
+  /** For EVM, `0x` and 64 hex digits. For Solana, the keypair in base58. */
   privateKey: Secret
-  /** Derived from the key. EVM: in lower case. */
+  /** The address, which is derived from the key. For EVM, it is in lower case. */
   address: string
 }
 
@@ -72,8 +73,8 @@ export interface OpenedKeystore {
  * ethers, or a Solana keystore that gdn wrote.
  *
  * @param name the keystore's name in messages
- * @throws GdnError `invalid_input` if it isn't a keystore, needs too much memory or time, doesn't open with this
- * password, or has a key that doesn't belong to its address
+ * @throws GdnError `invalid_input` if the text isn't a keystore, needs too much memory or time, doesn't open with this
+ * password, or contains a key that doesn't match its address
  * @example
  * const { address, privateKey } = await openKeystore(text, password, 'signer.json')
  */
@@ -84,7 +85,7 @@ export async function openKeystore(text: string, password: Secret, name: string)
   const size = isSolana ? KEYPAIR_BYTES : PRIVATE_KEY_BYTES
   if (keystore.ciphertext.length > size) throw fail('contains something other than a private key')
   const bytes = await decrypt(keystore, password, name)
-  // Some old writers omitted leading zeros.
+  // Some old programs omitted leading zeros.
   const key = Buffer.concat([Buffer.alloc(size - bytes.length), bytes])
   try {
     const address = isSolana ? addressOfKeypair(key) : addressOfKey(key)
@@ -101,7 +102,7 @@ export async function openKeystore(text: string, password: Secret, name: string)
 }
 
 /**
- * Like openKeystore, but only for keys of EVM networks.
+ * Like openKeystore, but only for EVM keys.
  *
  * @throws GdnError `invalid_input` for a Solana keystore
  */
@@ -110,7 +111,7 @@ export async function openEvmKeystore(text: string, password: Secret, name: stri
   return await openKeystore(text, password, name)
 }
 
-/** @throws GdnError `invalid_input` for a Solana keystore, because an EVM network needs the key */
+/** @throws GdnError `invalid_input` for a Solana keystore, because the key is for an EVM network */
 export function refuseSolanaKeystore(keystore: Keystore, name: string): void {
   if (!isSolanaKeystore(keystore)) return
   throw new GdnError('invalid_input', `is a Solana wallet (${keystore.address}), but this network is EVM`, {

@@ -4,11 +4,11 @@ import { parseStrictJson } from '../core/strict-json.ts'
 import { type Kdf, kdfProblem, MAX_KEYSTORE_BYTES } from './limits.ts'
 import { isSolanaAddress } from './solana-key.ts'
 
-/** A Web3 Secret Storage file of version 3, parsed but not opened. */
+/** A Web3 Secret Storage file of version 3 that was parsed but not decrypted. */
 export interface Keystore {
   /**
-   * The address in the file: in lower case with `0x` for EVM, in base58 for Solana; null if it has none. It isn't
-   * verified until the keystore is opened.
+   * The address in the file, in lower case with `0x` for EVM and in base58 for Solana, or null if there is none. The
+   * address isn't verified until the keystore is opened.
    */
   address: string | null
   kdf: Kdf
@@ -28,7 +28,7 @@ const only = <Value extends string | number>(value: Value) =>
   z.literal(value, { error: `must be ${JSON.stringify(value)}` })
 
 const count = z.int({ error: 'must be a whole number' })
-// The two halves of the derived key are used separately: one decrypts, and the other authenticates.
+// The two halves of the derived key have separate uses. One half decrypts, and the other half authenticates.
 const dklen = only(32)
 
 const ofCipher = {
@@ -67,18 +67,20 @@ const address = z
 const file = z.looseObject({
   version: only(3),
   address: address.nullish(),
-  // The oldest writers capitalized this key.
+  // The oldest programs capitalized this key.
   crypto: crypto.optional(),
   Crypto: crypto.optional(),
 })
 
 /**
- * Returns whether a keystore is for Solana. It contains a keypair, so that no EVM wallet mistakes it for its own file.
+ * Returns whether a keystore is for Solana. A Solana keystore contains a keypair, so that no EVM wallet mistakes it for
+ * an EVM keystore.
  */
 export const isSolanaKeystore = ({ address }: Keystore): boolean => address !== null && !address.startsWith('0x')
 
 /**
- * Parses the text of a keystore. Checks everything before a key is derived, including the limits of the derivation.
+ * Parses the text of a keystore. Checks everything that can be checked before a key is derived, including the limits
+ * for the derivation.
  *
  * @param name the keystore's name in messages
  * @throws GdnError `invalid_input`

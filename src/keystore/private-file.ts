@@ -4,7 +4,7 @@ import { readPrivateFile as readBytes } from '../core/private-file.ts'
 export { quoted } from '../core/private-file.ts'
 
 /**
- * Reads the text of a file that only its owner may access: a keystore, or a password.
+ * Reads the text of a file that only its owner may access, such as a keystore or a password file.
  *
  * @throws GdnError `invalid_input`
  */

@@ -5,18 +5,19 @@ import { SCRYPT } from './limits.ts'
 import { CIPHER, macOf } from './open.ts'
 import { privateKeyBytes } from './private-key.ts'
 
-/** Encrypts with a key that is derived in advance, because the derivation needs memory and time. */
+/** Encrypts keystores with a key that was derived in advance, because the derivation needs memory and time. */
 export interface KeystoreSeal {
-  /** Returns a keystore as JSON in Web3 Secret Storage version 3. For Solana, its content is the keypair. */
+  /** Returns a keystore as JSON in Web3 Secret Storage version 3. The content of a Solana keystore is the keypair. */
   keystore(privateKey: Secret, address: string): string
-  /** Like `keystore`, but for any bytes. `decrypt` returns them. No wallet mistakes the result for its own file. */
+  /** Like `keystore`, but for any bytes, which `decrypt` returns. No wallet mistakes the result for a keystore. */
   bytes(content: Uint8Array): string
   /** Wipes the derived key. */
   wipe(): void
 }
 
 /**
- * Derives the key for one keystore, with its own salt. If memory is short, this fails before anything else is done.
+ * Derives the key for one keystore, with a new salt. If there is too little memory, the function fails before anything
+ * else is done.
  *
  * @example
  * const seal = await prepareSeal(password)
