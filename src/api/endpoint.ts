@@ -76,6 +76,12 @@ export function defineEndpoint<
   }
 }
 
+/** Returns the example of an endpoint whose response repeats the request in `requests`. */
+export const exampleOf = <Request, Rest>(request: Request, rest: Rest) => ({
+  request,
+  response: { requests: request, ...rest },
+})
+
 /** Like `defineEndpoint`, for an endpoint that creates something. */
 export function defineCreatingEndpoint<
   Request extends z.ZodMiniType,

@@ -40,6 +40,16 @@ export const transactionResponse = z.looseObject({
   ...referenceFields,
 })
 
+/** Returns the schema of the response of an endpoint that starts a transaction. `requests` repeats the request. */
+export const transactionResponseTo = <Requests extends z.core.$ZodLooseShape>(requests: Requests) =>
+  z.looseObject({ requests: z.looseObject(requests), response: transactionResponse })
+
+/** The `response` in the examples of these endpoints. */
+export const TRANSACTION_EXAMPLE = {
+  transaction_gdn_id: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
+  accepted_date: '2026-01-31 12:00:00',
+}
+
 /** An API version in a configuration file. YAML parses 1.2 without quotes as a number. */
 export const apiVersion = z.preprocess(
   (value) => (typeof value === 'number' ? String(value) : value),

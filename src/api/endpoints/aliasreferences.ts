@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { checkAnyAddresses } from '../check-addresses.ts'
-import { defineEndpoint } from '../endpoint.ts'
+import { defineEndpoint, exampleOf } from '../endpoint.ts'
 import { address, blockchain, oneOrMore } from '../fields.ts'
 import { MINT_ENDPOINTS } from '../mint-endpoints.ts'
 import { nftGdnId } from '../nft-record.ts'
@@ -43,11 +43,5 @@ export const aliasreferences = defineEndpoint({
     /** Number of aliases that are new. */
     aliased: z.number(),
   }),
-  example: {
-    request: EXAMPLE,
-    response: {
-      requests: EXAMPLE,
-      aliased: 1,
-    },
-  },
+  example: exampleOf(EXAMPLE, { aliased: 1 }),
 })

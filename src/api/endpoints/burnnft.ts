@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { checkAnyAddresses } from '../check-addresses.ts'
 import { REPEAT_LATER, startingTransaction } from '../creation.ts'
-import { defineCreatingEndpoint } from '../endpoint.ts'
-import { address, transactionResponse } from '../fields.ts'
+import { defineCreatingEndpoint, exampleOf } from '../endpoint.ts'
+import { address, TRANSACTION_EXAMPLE, transactionResponseTo } from '../fields.ts'
 import { nftGdnId } from '../nft-record.ts'
 import { referenceId } from '../reference-id.ts'
 
@@ -30,19 +30,10 @@ export const burnnft = defineCreatingEndpoint({
       reference_id: referenceId.optional(),
     })
     .check(checkAnyAddresses('contract_address', 'holder_wallet_address')),
-  response: z.looseObject({
-    requests: z.looseObject({
-      contract_address: z.string(),
-      nft_gdn_id: z.string(),
-      holder_wallet_address: z.string(),
-    }),
-    response: transactionResponse,
+  response: transactionResponseTo({
+    contract_address: z.string(),
+    nft_gdn_id: z.string(),
+    holder_wallet_address: z.string(),
   }),
-  example: {
-    request: EXAMPLE,
-    response: {
-      requests: EXAMPLE,
-      response: { transaction_gdn_id: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5', accepted_date: '2026-01-31 12:00:00' },
-    },
-  },
+  example: exampleOf(EXAMPLE, { response: TRANSACTION_EXAMPLE }),
 })

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { checkAddresses } from '../check-addresses.ts'
 import { REPEAT_LATER, startingTransaction } from '../creation.ts'
-import { defineCreatingEndpoint } from '../endpoint.ts'
-import { address, transactionResponse } from '../fields.ts'
+import { defineCreatingEndpoint, exampleOf } from '../endpoint.ts'
+import { address, TRANSACTION_EXAMPLE, transactionResponseTo } from '../fields.ts'
 import { referenceId } from '../reference-id.ts'
 
 /**
@@ -57,15 +57,6 @@ export const commitprovenance = defineCreatingEndpoint({
       }
       if (seal_of !== undefined && shuffle_margin !== undefined) invalid('shuffle_margin', 'is not for a seal')
     }),
-  response: z.looseObject({
-    requests: z.looseObject({ contract_address: z.string(), provenance: z.string() }),
-    response: transactionResponse,
-  }),
-  example: {
-    request: EXAMPLE,
-    response: {
-      requests: EXAMPLE,
-      response: { transaction_gdn_id: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5', accepted_date: '2026-01-31 12:00:00' },
-    },
-  },
+  response: transactionResponseTo({ contract_address: z.string(), provenance: z.string() }),
+  example: exampleOf(EXAMPLE, { response: TRANSACTION_EXAMPLE }),
 })

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { isEvm } from '../blockchains.ts'
 import { checkAddresses } from '../check-addresses.ts'
-import { acceptedTransaction, transactionProblem } from '../creation.ts'
+import { startingTransaction } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
-import { address, blockchain, transactionResponse } from '../fields.ts'
+import { address, blockchain, TRANSACTION_EXAMPLE, transactionResponse } from '../fields.ts'
 import { fileUrlProblem } from '../file-url.ts'
 import { referenceId } from '../reference-id.ts'
 import { shortText, text } from '../text.ts'
@@ -14,8 +14,7 @@ export const createcollection = defineCreatingEndpoint({
   tag: 'Collections',
   permissions: ['collection:create'],
   creates: {
-    problem: transactionProblem,
-    accepted: acceptedTransaction,
+    ...startingTransaction,
     transactionsFrom: 'getcollections',
     effect: { in: 'none', reason: 'the API has no list of collections' },
     hints: {
@@ -81,10 +80,7 @@ export const createcollection = defineCreatingEndpoint({
         enable_transfer: false,
         wallet_address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
       },
-      response: {
-        transaction_gdn_id: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
-        accepted_date: '2026-01-31 12:00:00',
-      },
+      response: TRANSACTION_EXAMPLE,
     },
   },
 })

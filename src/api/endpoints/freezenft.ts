@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { checkAnyAddresses } from '../check-addresses.ts'
 import { REPEAT_LATER, startingTransaction } from '../creation.ts'
-import { defineCreatingEndpoint } from '../endpoint.ts'
-import { address, oneOrMore, transactionResponse } from '../fields.ts'
+import { defineCreatingEndpoint, exampleOf } from '../endpoint.ts'
+import { address, oneOrMore, TRANSACTION_EXAMPLE, transactionResponseTo } from '../fields.ts'
 import { nftGdnId } from '../nft-record.ts'
 import { referenceId } from '../reference-id.ts'
 
@@ -43,15 +43,6 @@ export const freezenft = defineCreatingEndpoint({
     })
     .check(checkAnyAddresses('contract_address'))
     .check(checkRevisions),
-  response: z.looseObject({
-    requests: z.looseObject({ contract_address: z.string(), nft_gdn_ids: z.unknown() }),
-    response: transactionResponse,
-  }),
-  example: {
-    request: EXAMPLE,
-    response: {
-      requests: EXAMPLE,
-      response: { transaction_gdn_id: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5', accepted_date: '2026-01-31 12:00:00' },
-    },
-  },
+  response: transactionResponseTo({ contract_address: z.string(), nft_gdn_ids: z.unknown() }),
+  example: exampleOf(EXAMPLE, { response: TRANSACTION_EXAMPLE }),
 })

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { defineEndpoint } from '../endpoint.ts'
+import { defineEndpoint, exampleOf } from '../endpoint.ts'
 import { oneOrMore, transactionGdnId } from '../fields.ts'
 
 /** A collection record. `status` (initiated, deployed, failed) and the fields after it are extensions. */
@@ -27,6 +27,8 @@ export const collectionRecord = z.looseObject({
 
 export type CollectionRecord = z.output<typeof collectionRecord>
 
+const EXAMPLE = { transaction_gdn_ids: ['0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5'] }
+
 export const getcollections = defineEndpoint({
   name: 'getcollections',
   summary: 'Get collections by the transactions that created them',
@@ -40,31 +42,27 @@ export const getcollections = defineEndpoint({
     // A record's `transaction_gdn_ids` contains a single ID, despite the plural.
     collections: z.array(collectionRecord),
   }),
-  example: {
-    request: { transaction_gdn_ids: ['0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5'] },
-    response: {
-      requests: { transaction_gdn_ids: ['0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5'] },
-      collections: [
-        {
-          transaction_gdn_ids: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
-          contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
-          name: 'First light',
-          blockchain: 'polygon',
-          wallet_address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
-          enable_api: true,
-          enable_transfer: false,
-          is_locked: false,
-          description: null,
-          image: null,
-          status: 'deployed',
-          is_dynamic: false,
-          is_frozen: false,
-          enable_burn: false,
-          royalty_bps: 500,
-          royalty_receiver: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
-          max_supply: 500,
-        },
-      ],
-    },
-  },
+  example: exampleOf(EXAMPLE, {
+    collections: [
+      {
+        transaction_gdn_ids: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
+        contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+        name: 'First light',
+        blockchain: 'polygon',
+        wallet_address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+        enable_api: true,
+        enable_transfer: false,
+        is_locked: false,
+        description: null,
+        image: null,
+        status: 'deployed',
+        is_dynamic: false,
+        is_frozen: false,
+        enable_burn: false,
+        royalty_bps: 500,
+        royalty_receiver: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+        max_supply: 500,
+      },
+    ],
+  }),
 })

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { defineEndpoint } from '../endpoint.ts'
+import { defineEndpoint, exampleOf } from '../endpoint.ts'
 import { oneOrMore, transactionGdnId } from '../fields.ts'
 
 /**
@@ -48,6 +48,8 @@ export const collectionSettings = z.looseObject({
 
 export type CollectionSettings = z.output<typeof collectionSettings>
 
+const EXAMPLE = { transaction_gdn_ids: ['0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5'] }
+
 export const getcollectionsettings = defineEndpoint({
   name: 'getcollectionsettings',
   summary: 'Read the current settings of collections',
@@ -59,34 +61,30 @@ export const getcollectionsettings = defineEndpoint({
     requests: z.looseObject({ transaction_gdn_ids: z.unknown() }),
     collections: z.array(collectionSettings),
   }),
-  example: {
-    request: { transaction_gdn_ids: ['0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5'] },
-    response: {
-      requests: { transaction_gdn_ids: ['0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5'] },
-      collections: [
-        {
-          transaction_gdn_id: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
-          is_read_from_chain: true,
-          problem: null,
-          wallet_address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
-          pending_wallet_address: null,
-          enable_api: true,
-          enable_transfer: false,
-          is_frozen: false,
-          royalty_bps: 750,
-          royalty_receiver: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
-          max_supply: 500,
-          minted: 310,
-          accepted: 50,
-          supply_left: 140,
-          contract_uri: 'ipfs://bafkreidivzimqfqtoqxkrpge6bjyhlvxqs3rhe73owtmdulaxr5do5in7u',
-          has_metadata: true,
-          description: 'Hours of the tide',
-          image: 'ipfs://bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy',
-          banner_image: null,
-          external_link: 'https://tides.example',
-        },
-      ],
-    },
-  },
+  example: exampleOf(EXAMPLE, {
+    collections: [
+      {
+        transaction_gdn_id: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
+        is_read_from_chain: true,
+        problem: null,
+        wallet_address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+        pending_wallet_address: null,
+        enable_api: true,
+        enable_transfer: false,
+        is_frozen: false,
+        royalty_bps: 750,
+        royalty_receiver: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+        max_supply: 500,
+        minted: 310,
+        accepted: 50,
+        supply_left: 140,
+        contract_uri: 'ipfs://bafkreidivzimqfqtoqxkrpge6bjyhlvxqs3rhe73owtmdulaxr5do5in7u',
+        has_metadata: true,
+        description: 'Hours of the tide',
+        image: 'ipfs://bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy',
+        banner_image: null,
+        external_link: 'https://tides.example',
+      },
+    ],
+  }),
 })

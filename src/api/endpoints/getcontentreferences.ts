@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { checkAnyAddresses } from '../check-addresses.ts'
-import { defineEndpoint } from '../endpoint.ts'
+import { defineEndpoint, exampleOf } from '../endpoint.ts'
 import { address, blockchain } from '../fields.ts'
 import { MINT_ENDPOINTS } from '../mint-endpoints.ts'
 import { referenceId, referenceLabel } from '../reference-id.ts'
@@ -39,12 +39,8 @@ export const getcontentreferences = defineEndpoint({
      */
     next: z.string().nullable(),
   }),
-  example: {
-    request: EXAMPLE,
-    response: {
-      requests: EXAMPLE,
-      references: [{ reference_id: 'row-1', nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d' }],
-      next: null,
-    },
-  },
+  example: exampleOf(EXAMPLE, {
+    references: [{ reference_id: 'row-1', nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d' }],
+    next: null,
+  }),
 })

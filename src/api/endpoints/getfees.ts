@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { defineEndpoint } from '../endpoint.ts'
+import { defineEndpoint, exampleOf } from '../endpoint.ts'
 import { blockchain } from '../fields.ts'
 
 const wei = z.string().regex(/^[0-9]{1,40}$/)
@@ -28,6 +28,8 @@ export const feesRecord = z.looseObject({
     .nullish(),
 })
 
+const EXAMPLE = { blockchain: 'polygon' }
+
 export const getfees = defineEndpoint({
   name: 'getfees',
   summary: 'Read the current fees of a blockchain',
@@ -35,28 +37,24 @@ export const getfees = defineEndpoint({
   permissions: ['nft:read'],
   request: z.strictObject({ blockchain }),
   response: z.looseObject({ requests: z.looseObject({ blockchain: z.string() }), fees: feesRecord }),
-  example: {
-    request: { blockchain: 'polygon' },
-    response: {
-      requests: { blockchain: 'polygon' },
-      fees: {
-        is_simulated: false,
-        currency: 'POL',
-        gas_price: {
-          low: '30000000000',
-          typical: '32500000000',
-          high: '48000000000',
-          offered: '65000000000',
-          max: '500000000000',
-        },
-        data: { bytes: 6734, fee: '0', gas: '0' },
-        funds: {
-          signer: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
-          balance: '2500000000000000000',
-          owed: '0',
-        },
-        shortage: null,
+  example: exampleOf(EXAMPLE, {
+    fees: {
+      is_simulated: false,
+      currency: 'POL',
+      gas_price: {
+        low: '30000000000',
+        typical: '32500000000',
+        high: '48000000000',
+        offered: '65000000000',
+        max: '500000000000',
       },
+      data: { bytes: 6734, fee: '0', gas: '0' },
+      funds: {
+        signer: '0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266',
+        balance: '2500000000000000000',
+        owed: '0',
+      },
+      shortage: null,
     },
-  },
+  }),
 })

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { defineEndpoint } from '../endpoint.ts'
+import { defineEndpoint, exampleOf } from '../endpoint.ts'
 import { NFT_STATUSES, nftGdnId } from '../nft-record.ts'
 
 /** Maximum number of events in one response. */
@@ -47,6 +47,8 @@ export const historyRecord = z.looseObject({
   explorer_url: z.string().nullish(),
 })
 
+const EXAMPLE = { nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d', offset: 1 }
+
 export const getnfthistory = defineEndpoint({
   name: 'getnfthistory',
   summary: "Read an NFT's history",
@@ -65,28 +67,24 @@ export const getnfthistory = defineEndpoint({
     /** The offset of the next page; null on the last page. */
     next_offset: z.number().nullable(),
   }),
-  example: {
-    request: { nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d', offset: 1 },
-    response: {
-      requests: { nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d', offset: 1 },
-      events: [
-        {
-          kind: 'update',
-          status: 'deployed',
-          transaction_gdn_id: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
-          accepted_date: '2026-01-31 12:00:00',
-          block_date: '2026-01-31 12:00:04',
-          block_number: 1289,
-          transaction_hash: '0x4c3f7d9e0b1a2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5',
-          from: null,
-          to: null,
-          revision: 1,
-          changes: [{ field: 'title', before: 'Dawn', after: 'Dusk' }],
-          changes_left_out: 0,
-          error: null,
-        },
-      ],
-      next_offset: null,
-    },
-  },
+  example: exampleOf(EXAMPLE, {
+    events: [
+      {
+        kind: 'update' as const,
+        status: 'deployed' as const,
+        transaction_gdn_id: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
+        accepted_date: '2026-01-31 12:00:00',
+        block_date: '2026-01-31 12:00:04',
+        block_number: 1289,
+        transaction_hash: '0x4c3f7d9e0b1a2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5',
+        from: null,
+        to: null,
+        revision: 1,
+        changes: [{ field: 'title', before: 'Dawn', after: 'Dusk' }],
+        changes_left_out: 0,
+        error: null,
+      },
+    ],
+    next_offset: null,
+  }),
 })

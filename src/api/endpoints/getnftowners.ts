@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { isEvm } from '../blockchains.ts'
 import { checkAddresses } from '../check-addresses.ts'
-import { defineEndpoint } from '../endpoint.ts'
+import { defineEndpoint, exampleOf } from '../endpoint.ts'
 import { address, blockchain } from '../fields.ts'
 
 /** Maximum number of NFTs in one response. */
@@ -47,13 +47,9 @@ export const getnftowners = defineEndpoint({
     /** The `after` value for the next page; null on the last page. */
     next: z.string().nullable(),
   }),
-  example: {
-    request,
-    response: {
-      requests: request,
-      block: { number: 1289, hash: '0x4c3f7d9e0b1a2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5' },
-      nfts: [{ token_id: '1', owner: '0xd1E64E5480bFaf733Ba7D48712DEcb8227797a4e', block: 1201 }],
-      next: null,
-    },
-  },
+  example: exampleOf(request, {
+    block: { number: 1289, hash: '0x4c3f7d9e0b1a2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5' },
+    nfts: [{ token_id: '1', owner: '0xd1E64E5480bFaf733Ba7D48712DEcb8227797a4e', block: 1201 }],
+    next: null,
+  }),
 })

@@ -1,9 +1,11 @@
 import * as z from 'zod/mini'
-import { defineEndpoint } from '../endpoint.ts'
+import { defineEndpoint, exampleOf } from '../endpoint.ts'
 import { nftGdnId, nftRecord, spellId } from '../nft-record.ts'
 
 /** Maximum number of IDs in one getnfts request. The CLI splits a longer list into several requests. */
 export const MAX_IDS_PER_REQUEST = 1000
+
+const EXAMPLE = { nft_gdn_ids: ['0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'] }
 
 export const getnfts = defineEndpoint({
   name: 'getnfts',
@@ -24,21 +26,17 @@ export const getnfts = defineEndpoint({
     requests: z.looseObject({ nft_gdn_ids: z.array(z.string()) }),
     nfts: z.array(z.pipe(z.transform(spellId), nftRecord)),
   }),
-  example: {
-    request: { nft_gdn_ids: ['0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'] },
-    response: {
-      requests: { nft_gdn_ids: ['0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'] },
-      nfts: [
-        {
-          nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d',
-          token_id: '1',
-          contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
-          receiver_wallet_address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
-          status: 'deployed',
-          request_metadata: { title: 'Dawn', description: 'The first of ten', file_fields: [] },
-          metadata_url: 'ipfs://bafybeiczsscdsbs7ffqz55asqdf3smv6klcw3gofszvwlyarci47bgf354/0.json',
-        },
-      ],
-    },
-  },
+  example: exampleOf(EXAMPLE, {
+    nfts: [
+      {
+        nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d',
+        token_id: '1',
+        contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+        receiver_wallet_address: '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+        status: 'deployed',
+        request_metadata: { title: 'Dawn', description: 'The first of ten', file_fields: [] },
+        metadata_url: 'ipfs://bafybeiczsscdsbs7ffqz55asqdf3smv6klcw3gofszvwlyarci47bgf354/0.json',
+      },
+    ],
+  }),
 })

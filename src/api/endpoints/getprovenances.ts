@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { checkAddresses } from '../check-addresses.ts'
-import { defineEndpoint } from '../endpoint.ts'
+import { defineEndpoint, exampleOf } from '../endpoint.ts'
 import { address } from '../fields.ts'
 
 /** A hash that a collection has committed to. */
@@ -27,6 +27,8 @@ export const provenanceRecord = z.looseObject({
 
 export type ProvenanceRecord = z.output<typeof provenanceRecord>
 
+const EXAMPLE = { contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' }
+
 export const getprovenances = defineEndpoint({
   name: 'getprovenances',
   summary: 'Get the hashes that a collection is committed to',
@@ -38,25 +40,21 @@ export const getprovenances = defineEndpoint({
     requests: z.looseObject({ contract_address: z.string() }),
     provenances: z.array(provenanceRecord),
   }),
-  example: {
-    request: { contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' },
-    response: {
-      requests: { contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed' },
-      provenances: [
-        {
-          provenance: '0xf2ca1bb6c7e907d06dafe4687e579fce76b37e4e93b7605022da52e6ccc26fd2',
-          first_token_id: '1',
-          status: 'deployed',
-          transaction_gdn_id: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
-          transaction_hash: '0x3f1c9a2b7d8e4f5061728394a5b6c7d8e9f0a1b2c3d4e5f60718293a4b5c6d7e',
-          block_number: 65231877,
-          reference_id: 'provenance-1',
-          is_final: true,
-          shuffle_margin: null,
-          seal_of: null,
-          leaves_url: null,
-        },
-      ],
-    },
-  },
+  example: exampleOf(EXAMPLE, {
+    provenances: [
+      {
+        provenance: '0xf2ca1bb6c7e907d06dafe4687e579fce76b37e4e93b7605022da52e6ccc26fd2',
+        first_token_id: '1',
+        status: 'deployed',
+        transaction_gdn_id: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
+        transaction_hash: '0x3f1c9a2b7d8e4f5061728394a5b6c7d8e9f0a1b2c3d4e5f60718293a4b5c6d7e',
+        block_number: 65231877,
+        reference_id: 'provenance-1',
+        is_final: true,
+        shuffle_margin: null,
+        seal_of: null,
+        leaves_url: null,
+      },
+    ],
+  }),
 })

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { checkAnyAddresses } from '../check-addresses.ts'
-import { defineEndpoint } from '../endpoint.ts'
+import { defineEndpoint, exampleOf } from '../endpoint.ts'
 import { acceptedDate, address, blockchain, oneOrMore } from '../fields.ts'
 import { referenceId } from '../reference-id.ts'
 
@@ -69,23 +69,19 @@ export const getreferences = defineEndpoint({
     requests: z.looseObject({ operation: z.string(), reference_ids: z.unknown() }),
     references: z.array(referenceRecord),
   }),
-  example: {
-    request: EXAMPLE,
-    response: {
-      requests: EXAMPLE,
-      references: [
-        {
-          reference_id: 'row-1',
-          nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d',
-          status: 'deployed',
-          digest: 'v1:ab787a3cd7b6fa13f274bc8d08b11463446670e8351c146b60330c9c8372bfd6',
-          accepted_date: '2026-01-31 12:00:00',
-          is_free: false,
-          reference_label: 'drops/january.csv',
-          reference_kind: 'id',
-          reference_alias: null,
-        },
-      ],
-    },
-  },
+  example: exampleOf(EXAMPLE, {
+    references: [
+      {
+        reference_id: 'row-1',
+        nft_gdn_id: '0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d',
+        status: 'deployed',
+        digest: 'v1:ab787a3cd7b6fa13f274bc8d08b11463446670e8351c146b60330c9c8372bfd6',
+        accepted_date: '2026-01-31 12:00:00',
+        is_free: false,
+        reference_label: 'drops/january.csv',
+        reference_kind: 'id',
+        reference_alias: null,
+      },
+    ],
+  }),
 })

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { defineEndpoint } from '../endpoint.ts'
+import { defineEndpoint, exampleOf } from '../endpoint.ts'
 import { runId } from '../fields.ts'
 
 const digits = z.string().regex(/^[0-9]{1,60}$/)
@@ -43,6 +43,8 @@ export const runCosts = z.looseObject({
   waiting: z.string().nullable(),
 })
 
+const EXAMPLE = { run: 'd1f0a9c4' }
+
 export const getruncosts = defineEndpoint({
   name: 'getruncosts',
   summary: 'Read what a run has spent',
@@ -50,26 +52,22 @@ export const getruncosts = defineEndpoint({
   permissions: ['nft:read'],
   request: z.strictObject({ run: runId }),
   response: z.looseObject({ requests: z.looseObject({ run: z.string() }), costs: runCosts }),
-  example: {
-    request: { run: 'd1f0a9c4' },
-    response: {
-      requests: { run: 'd1f0a9c4' },
-      costs: {
-        blockchain: 'polygon',
-        is_simulated: false,
-        currency: 'POL',
-        gas_used: '9659500',
-        fee_paid: '313933750000000000',
-        final_fee_paid: '281000000000000000',
-        max_cost: '500000000000000000',
-        pending_transactions: 1,
-        counted: '320000000000000000',
-        nft_gas: 7404,
-        nft_bytes: 7,
-        unsigned_nfts: 50,
-        max_fee: '30000000000',
-        waiting: null,
-      },
+  example: exampleOf(EXAMPLE, {
+    costs: {
+      blockchain: 'polygon',
+      is_simulated: false,
+      currency: 'POL',
+      gas_used: '9659500',
+      fee_paid: '313933750000000000',
+      final_fee_paid: '281000000000000000',
+      max_cost: '500000000000000000',
+      pending_transactions: 1,
+      counted: '320000000000000000',
+      nft_gas: 7404,
+      nft_bytes: 7,
+      unsigned_nfts: 50,
+      max_fee: '30000000000',
+      waiting: null,
     },
-  },
+  }),
 })

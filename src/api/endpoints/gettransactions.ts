@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { defineEndpoint } from '../endpoint.ts'
+import { defineEndpoint, exampleOf } from '../endpoint.ts'
 import { oneOrMore, transactionGdnId } from '../fields.ts'
 
 export const transactionRecord = z.looseObject({
@@ -24,6 +24,8 @@ export const transactionRecord = z.looseObject({
   explorer_url: z.string().nullish(),
 })
 
+const EXAMPLE = { transaction_gdn_ids: ['0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5'] }
+
 export const gettransactions = defineEndpoint({
   name: 'gettransactions',
   summary: 'Get the status of transfers, burns, updates and collection creations',
@@ -34,19 +36,15 @@ export const gettransactions = defineEndpoint({
     requests: z.looseObject({ transaction_gdn_ids: z.unknown() }),
     transactions: z.array(transactionRecord),
   }),
-  example: {
-    request: { transaction_gdn_ids: ['0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5'] },
-    response: {
-      requests: { transaction_gdn_ids: ['0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5'] },
-      transactions: [
-        {
-          transaction_gdn_id: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
-          status: 'deployed',
-          transaction_hash: '0x4c3f7d9e0b1a2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5',
-          gas_used: '189214',
-          error: null,
-        },
-      ],
-    },
-  },
+  example: exampleOf(EXAMPLE, {
+    transactions: [
+      {
+        transaction_gdn_id: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5',
+        status: 'deployed',
+        transaction_hash: '0x4c3f7d9e0b1a2c3d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5',
+        gas_used: '189214',
+        error: null,
+      },
+    ],
+  }),
 })

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { checkAnyAddresses } from '../check-addresses.ts'
-import { defineEndpoint } from '../endpoint.ts'
+import { defineEndpoint, exampleOf } from '../endpoint.ts'
 import { address, blockchain, oneOrMore } from '../fields.ts'
 import { MINT_ENDPOINTS } from '../mint-endpoints.ts'
 import { referenceId, referenceLabel } from '../reference-id.ts'
@@ -37,11 +37,5 @@ export const relabelreferences = defineEndpoint({
     /** Number of reference IDs whose label changed. */
     relabeled: z.number(),
   }),
-  example: {
-    request: EXAMPLE,
-    response: {
-      requests: EXAMPLE,
-      relabeled: 2,
-    },
-  },
+  example: exampleOf(EXAMPLE, { relabeled: 2 }),
 })

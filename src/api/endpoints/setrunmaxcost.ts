@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { checkAddresses } from '../check-addresses.ts'
-import { defineEndpoint } from '../endpoint.ts'
+import { defineEndpoint, exampleOf } from '../endpoint.ts'
 import { address, blockchain, runId, wei } from '../fields.ts'
 import { SPENDING_PERMISSIONS } from '../permissions.ts'
 
@@ -27,11 +27,5 @@ export const setrunmaxcost = defineEndpoint({
     })
     .check(checkAddresses('contract_address')),
   response: z.looseObject({ requests: z.looseObject({ run: z.string() }), max_cost: wei }),
-  example: {
-    request: EXAMPLE,
-    response: {
-      requests: EXAMPLE,
-      max_cost: '500000000000000000',
-    },
-  },
+  example: exampleOf(EXAMPLE, { max_cost: '500000000000000000' }),
 })

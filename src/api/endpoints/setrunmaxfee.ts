@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { checkAddresses } from '../check-addresses.ts'
-import { defineEndpoint } from '../endpoint.ts'
+import { defineEndpoint, exampleOf } from '../endpoint.ts'
 import { address, blockchain, runId, wei } from '../fields.ts'
 
 const EXAMPLE = {
@@ -26,11 +26,5 @@ export const setrunmaxfee = defineEndpoint({
     })
     .check(checkAddresses('contract_address')),
   response: z.looseObject({ requests: z.looseObject({ run: z.string() }), max_fee: wei }),
-  example: {
-    request: EXAMPLE,
-    response: {
-      requests: EXAMPLE,
-      max_fee: '30000000000',
-    },
-  },
+  example: exampleOf(EXAMPLE, { max_fee: '30000000000' }),
 })

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { checkAddresses } from '../check-addresses.ts'
 import { REPEAT_LATER, startingTransaction } from '../creation.ts'
 import { defineCreatingEndpoint } from '../endpoint.ts'
-import { address, tokenId, transactionResponse, transferBlockchain } from '../fields.ts'
+import { address, TRANSACTION_EXAMPLE, tokenId, transactionResponseTo, transferBlockchain } from '../fields.ts'
 import { nftGdnId } from '../nft-record.ts'
 import { namedReceiver } from '../receiver-name.ts'
 import { referenceId } from '../reference-id.ts'
@@ -51,7 +51,7 @@ const responseTo = (more: { blockchain?: string }) => ({
     ...more,
     sender_wallet_address: example.sender_wallet_address,
   },
-  response: { transaction_gdn_id: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5', accepted_date: '2026-01-31 12:00:00' },
+  response: TRANSACTION_EXAMPLE,
 })
 
 export const transfernft = defineCreatingEndpoint({
@@ -67,14 +67,11 @@ export const transfernft = defineCreatingEndpoint({
     spellTokenId,
     z.strictObject({ ...parties, blockchain: transferBlockchain }).check(checkParties),
   ),
-  response: z.looseObject({
-    requests: z.looseObject({
-      contract_address: z.string(),
-      receiver_wallet_address: z.string(),
-      blockchain: z.string().optional(),
-      sender_wallet_address: z.string(),
-    }),
-    response: transactionResponse,
+  response: transactionResponseTo({
+    contract_address: z.string(),
+    receiver_wallet_address: z.string(),
+    blockchain: z.string().optional(),
+    sender_wallet_address: z.string(),
   }),
   example: { request: { ...example, blockchain: 'polygon' }, response: responseTo({ blockchain: 'polygon' }) },
   v12: { request: transferRequest12, example: { request: example, response: responseTo({}) } },

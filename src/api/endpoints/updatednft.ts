@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { checkAnyAddresses } from '../check-addresses.ts'
 import { REPEAT_LATER, startingTransaction } from '../creation.ts'
-import { defineCreatingEndpoint } from '../endpoint.ts'
-import { address, transactionResponse } from '../fields.ts'
+import { defineCreatingEndpoint, exampleOf } from '../endpoint.ts'
+import { address, TRANSACTION_EXAMPLE, transactionResponseTo } from '../fields.ts'
 import { nftMetadataList } from '../metadata.ts'
 import { nftGdnId } from '../nft-record.ts'
 import { referenceId } from '../reference-id.ts'
@@ -37,15 +37,6 @@ export const updatednft = defineCreatingEndpoint({
       reference_id: referenceId.optional(),
     })
     .check(checkAnyAddresses('contract_address')),
-  response: z.looseObject({
-    requests: z.looseObject({ nft_gdn_id: z.string(), contract_address: z.string(), metadata: z.unknown() }),
-    response: transactionResponse,
-  }),
-  example: {
-    request: EXAMPLE,
-    response: {
-      requests: EXAMPLE,
-      response: { transaction_gdn_id: '0197a1f2-7a10-7d55-8f2e-51c0d2e3f4a5', accepted_date: '2026-01-31 12:00:00' },
-    },
-  },
+  response: transactionResponseTo({ nft_gdn_id: z.string(), contract_address: z.string(), metadata: z.unknown() }),
+  example: exampleOf(EXAMPLE, { response: TRANSACTION_EXAMPLE }),
 })
