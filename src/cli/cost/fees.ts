@@ -3,6 +3,7 @@ import type { ResponseOf } from '../../client/api-client.ts'
 import { lacksEndpoint } from '../../client/responses.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
 import type { NetworkFees } from '../../server/chain/fees.ts'
+import type { Shortage } from '../../server/chain/missing-funds.ts'
 import type { GdnCommand } from '../command.ts'
 import { type Node, type NodeFlags, namedNode, withNetwork } from '../connect/open-network.ts'
 import type { Connection, Deps } from '../deps.ts'
@@ -44,7 +45,7 @@ export interface FoundFees {
   /** The signer with the most funds; null if unknown. `owed` is the maximum cost of its pending transactions. */
   funds: { signer: string; balance: bigint; owed: bigint } | null
   /** The funds that a signer needs for all accepted requests; null if no signer lacks funds. */
-  shortage: { signer: string; balance: bigint; needed: bigint; reserve: bigint; waitingNfts: number } | null
+  shortage: Shortage | null
 }
 
 /** @throws GdnError `usage` if costs on the blockchain can't be estimated */

@@ -2,16 +2,12 @@ import { resolve } from 'node:path'
 import type { DatabasePlace } from '../settings/database.ts'
 import { loadServerSettings, settingsPath } from '../settings/settings.ts'
 import type { ServerSettings } from '../settings/types.ts'
+import type { RemoteSurroundings } from '../storage/remote/open-remote.ts'
 import { examineDatabase } from './database.ts'
 import type { Examined } from './examined.ts'
 import { examineStorage } from './storage.ts'
 
-export interface CheckupOptions extends DatabasePlace {
-  credentialsDirectory: string | undefined
-  env: NodeJS.ProcessEnv
-  userAgent: string
-  now: () => number
-}
+export type CheckupOptions = DatabasePlace & RemoteSurroundings
 
 /**
  * Checks everything that a backend's configuration names: database, data directory, storage, networks. The check can

@@ -11,19 +11,14 @@ import { countFilesIn, createStoredFiles, movePlace, placesOfFiles } from '../st
 import { type FileStorage, StorageUnavailableError } from './adapter.ts'
 import { createFileStorage } from './files.ts'
 import type { FilesPlace } from './files-place.ts'
+import type { RemoteSurroundings } from './remote/open-remote.ts'
 import type { PinningService } from './remote/pinning-service.ts'
 import type { NodeBlocks, RemoteFiles } from './remote/remote-files.ts'
 
-export interface OpenStorageOptions {
+export interface OpenStorageOptions extends RemoteSurroundings {
   settings: Pick<ServerSettings, 'storage' | 'pinning'>
   dataDir: string
   store: Store
-  /** Where systemd stores a service's credentials (CREDENTIALS_DIRECTORY). */
-  credentialsDirectory: string | undefined
-  /** The environment, which may have AWS_* variables. */
-  env: NodeJS.ProcessEnv
-  userAgent: string
-  now: () => number
   log: Log
 }
 

@@ -9,7 +9,8 @@ import { judgeRevertedCall, PASSING_REVERTS, type RevertVerdict } from './judge-
 import { findMadeTransfer } from './recovery/recover-transfer.ts'
 import { transferCall } from './transfer-call.ts'
 
-interface Judging {
+/** A transaction with changes, and what became of it. */
+export interface ChangeJudging {
   store: Store
   network: EvmNetwork
   transaction: TransactionRow
@@ -19,7 +20,7 @@ interface Judging {
 type Transfer = NonNullable<Awaited<ReturnType<typeof findTransferOf>>>
 
 /** Decides what the outcome of a transaction with a transfer or burn means. */
-export async function judgeTransfer({ store, network, transaction, outcome }: Judging): Promise<OutcomeVerdict> {
+export async function judgeTransfer({ store, network, transaction, outcome }: ChangeJudging): Promise<OutcomeVerdict> {
   if (outcome.state === 'final') return { verdict: 'done' }
   const transfer = await findTransferOf(store.db, transaction.id)
   if (transfer === null) return { verdict: 'none' }

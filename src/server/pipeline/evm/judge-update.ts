@@ -1,28 +1,20 @@
 import { numberToHex, parseTransaction } from 'viem'
 import { readMetadataState, readProvenance } from '../../chain/evm/collection-reads.ts'
 import { decodeUpdate } from '../../chain/evm/collection-updates.ts'
-import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
+import type { Hex } from '../../chain/evm/network.ts'
 import { findCollectionById } from '../../store/collections.ts'
-import type { Store } from '../../store/open-store.ts'
-import type { TransactionRow } from '../../store/transactions.ts'
 import { collectionOfUpdates, listUpdatesOf, updatesFollowUnfinal } from '../../store/updates.ts'
-import type { OutcomeVerdict, TransactionOutcome } from '../driver.ts'
+import type { OutcomeVerdict } from '../driver.ts'
 import { judgeRevertedCall, PASSING_REVERTS } from './judge-reverted-call.ts'
+import type { ChangeJudging } from './judge-transfer.ts'
 import { isUpdateRefusedAtFinality, readUpdateTerms, updateRefusal } from './update-refusal.ts'
-
-interface Judging {
-  store: Store
-  network: EvmNetwork
-  transaction: TransactionRow
-  outcome: TransactionOutcome
-}
 
 /**
  * Decides what the outcome of a transaction with updates, a freeze or a commitment means. After a revert, the sequence
  * number in the transaction shows whether another transaction has already used that number. Updates of tokens that
  * can't be updated fail. The others are signed again.
  */
-export async function judgeUpdate({ store, network, transaction, outcome }: Judging): Promise<OutcomeVerdict> {
+export async function judgeUpdate({ store, network, transaction, outcome }: ChangeJudging): Promise<OutcomeVerdict> {
   const isFinal = outcome.state === 'final'
   const { id, blockchain, kind, update_sequence: sequence, hash, signer, raw } = transaction
   const { publicNetwork } = network

@@ -6,7 +6,6 @@ import type { EvmNetwork, Hex } from '../../chain/evm/network.ts'
 import type { Log } from '../../log.ts'
 import { type CollectionRow, findCollectionById } from '../../store/collections.ts'
 import { mostReverts } from '../../store/nfts.ts'
-import type { Store } from '../../store/open-store.ts'
 import type { TransactionKind } from '../../store/schema.ts'
 import {
   isTransfer,
@@ -18,14 +17,10 @@ import {
 import { nextKnownTokenId } from '../../store/unknown-mints.ts'
 import type { OutcomeVerdict, TransactionOutcome } from '../driver.ts'
 import { atFinality, type Call, judgeRevertedCall, PASSING_REVERTS } from './judge-reverted-call.ts'
-import { judgeTransfer } from './judge-transfer.ts'
+import { type ChangeJudging, judgeTransfer } from './judge-transfer.ts'
 import { judgeUpdate } from './judge-update.ts'
 
-export interface Judging {
-  store: Store
-  network: EvmNetwork
-  transaction: TransactionRow
-  outcome: TransactionOutcome
+export interface Judging extends ChangeJudging {
   log: Log
 }
 

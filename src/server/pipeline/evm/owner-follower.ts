@@ -16,21 +16,18 @@ const LONGEST_WAIT_MS = 2000
  */
 const GATHER_MS = 100
 
-/**
- * Follows the owners and flags of a chain. Reads new events immediately on request, soon after a block, and
- * periodically.
- */
-export function startOwnerFollower({
-  store,
-  chains,
-  blockchain,
-  log,
-}: {
+export interface FollowerOptions {
   store: Store
   chains: Pick<Chains, 'network' | 'serves'>
   blockchain: EvmBlockchain
   log: Log
-}): OwnerFollower {
+}
+
+/**
+ * Follows the owners and flags of a chain. Reads new events immediately on request, soon after a block, and
+ * periodically.
+ */
+export function startOwnerFollower({ store, chains, blockchain, log }: FollowerOptions): OwnerFollower {
   const waiting: (() => void)[] = []
   let gathering: NodeJS.Timeout | undefined
   const loop = startLoop(

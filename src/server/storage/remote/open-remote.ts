@@ -18,7 +18,9 @@ const MAX_SECRET_BYTES = 64 * 1024
 const FRESH_MS = 60_000
 
 export interface RemoteSurroundings {
+  /** Where systemd stores a service's credentials (CREDENTIALS_DIRECTORY). */
   credentialsDirectory: string | undefined
+  /** The environment, which may have AWS_* variables. */
   env: NodeJS.ProcessEnv
   userAgent: string
   now: () => number

@@ -3,6 +3,7 @@ import type { SolanaBlockchain } from '../../../../api/blockchains.ts'
 import { chunksOf } from '../../../../core/chunks-of.ts'
 import { GdnError, messageOf } from '../../../../core/errors.ts'
 import { clusterName } from '../../../settings/solana-clusters.ts'
+import type { ClusterSettings } from '../../../settings/types.ts'
 import { connectRemote } from '../../evm/remote/json-rpc.ts'
 import type { RemoteNetworkOptions } from '../../evm/remote/remote-network.ts'
 import { createProviders } from '../../rpc/providers.ts'
@@ -14,17 +15,10 @@ import { SUPPLY_AT } from '../read-mint.ts'
 import { createFeeMarket } from './fee-market.ts'
 
 export interface RemoteSolanaOptions
-  extends Pick<RemoteNetworkOptions, 'timeoutMs' | 'tries' | 'retryMs' | 'providers' | 'onRequest' | 'signal'> {
-  blockchain: SolanaBlockchain
-  /** Genesis hash, which identifies the cluster. Every node must return it before any other request. */
-  genesisHash: string
+  extends Pick<RemoteNetworkOptions, 'timeoutMs' | 'tries' | 'retryMs' | 'providers' | 'onRequest' | 'signal'>,
+    Pick<ClusterSettings, 'blockchain' | 'genesisHash' | 'commitment' | 'pollMs' | 'priceCap'> {
   /** URLs of the cluster's nodes, the preferred one first. */
   urls: readonly string[]
-  /** The commitment at which a transaction counts as complete. */
-  commitment: 'finalized' | 'confirmed'
-  pollMs: number
-  /** Maximum price in micro-lamports for a compute unit. */
-  priceCap: bigint
 }
 
 /** A Solana cluster behind RPC URLs. */

@@ -1,11 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import type { EvmBlockchain } from '../../../../api/blockchains.ts'
-import type { Chains } from '../../../chain/chains.ts'
-import type { Log } from '../../../log.ts'
 import { claimFollower, releaseFollower } from '../../../store/followers.ts'
-import type { Store } from '../../../store/open-store.ts'
 import type { OwnerFollower } from '../../driver.ts'
 import { startLoop } from '../../loop.ts'
+import type { FollowerOptions } from '../owner-follower.ts'
 import { createPublicOwnerFollower } from './follow-owners.ts'
 
 /**
@@ -18,13 +15,7 @@ const LEASE_MS = 10_000
  * Follows the owners of NFTs on a public network at the configured interval. In a cluster, one process follows at a
  * time.
  */
-export function startPublicOwnerFollower(options: {
-  store: Store
-  chains: Pick<Chains, 'network' | 'serves'>
-  blockchain: EvmBlockchain
-  log: Log
-}): OwnerFollower {
-  const { store, chains, blockchain, log } = options
+export function startPublicOwnerFollower({ store, chains, blockchain, log }: FollowerOptions): OwnerFollower {
   const name = randomUUID()
   let follow: (() => Promise<boolean>) | undefined
   let leasedUntil = Number.NEGATIVE_INFINITY
