@@ -12,7 +12,7 @@ import { transactionUrl } from '../../core/block-explorer.ts'
 import { GdnError } from '../../core/errors.ts'
 import type { SecretPlace } from '../data-dir/kept-secret.ts'
 import { blockJournal } from '../store/block-journal.ts'
-import { findChain, rememberChain } from '../store/chains.ts'
+import { findChain, recordEmbeddedChain } from '../store/chains.ts'
 import type { Db } from '../store/schema.ts'
 import type { EmbeddedChain, EmbeddedChainEvent } from './evm/embedded/embedded-chain.ts'
 import type { LazySigners } from './evm/embedded/embedded-signers.ts'
@@ -131,15 +131,7 @@ export async function openChains({
     const known = await findChain(on, blockchain)
     if (known !== null) return known
     const [{ factoryAddress }, { admin }] = await Promise.all([import('./evm/factory.ts'), signers()])
-    await rememberChain(on, {
-      blockchain,
-      genesis_timestamp: Math.floor(now() / 1000),
-      factory_address: factoryAddress(admin.address),
-      created_at: now(),
-    })
-    const row = await findChain(on, blockchain)
-    if (row === null) throw new Error(`the chain ${blockchain} was not recorded`)
-    return row
+    return await recordEmbeddedChain(on, blockchain, factoryAddress(admin.address), now())
   }
 
   const start = async (blockchain: EvmBlockchain) => {
@@ -161,14 +153,10 @@ export async function openChains({
     })
   }
 
-  const network = (blockchain: EvmBlockchain) => {
-    if (closing.signal.aborted) return Promise.reject(new Error('the backend is shutting down'))
-    if (remote.has(blockchain)) return Promise.resolve(wrapNetwork(remote.network(blockchain)))
-    try {
-      refuseUnlessOurs(blockchain)
-    } catch (error) {
-      return Promise.reject(error)
-    }
+  const network = async (blockchain: EvmBlockchain) => {
+    if (closing.signal.aborted) throw new Error('the backend is shutting down')
+    if (remote.has(blockchain)) return wrapNetwork(remote.network(blockchain))
+    refuseUnlessOurs(blockchain)
     let network = started.get(blockchain)
     if (network === undefined) {
       network = start(blockchain)
@@ -176,7 +164,7 @@ export async function openChains({
       // A failed start is retried on the next use.
       network.catch(() => started.delete(blockchain))
     }
-    return network.then(wrapNetwork)
+    return wrapNetwork(await network)
   }
 
   return {

@@ -20,3 +20,16 @@ export async function rememberChain(db: Db, chain: Insertable<ChainsTable>): Pro
     .onConflict((conflict) => conflict.column('blockchain').doNothing())
     .execute()
 }
+
+/** Records an embedded chain, unless it is already recorded, and returns its record. */
+export async function recordEmbeddedChain(
+  db: Db,
+  blockchain: Blockchain,
+  factory_address: string,
+  now: number,
+): Promise<ChainRow> {
+  await rememberChain(db, { blockchain, genesis_timestamp: Math.floor(now / 1000), factory_address, created_at: now })
+  const row = await findChain(db, blockchain)
+  if (row === null) throw new Error(`the chain ${blockchain} was not recorded`)
+  return row
+}

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { SolanaBlockchain } from '../../../api/blockchains.ts'
 import type { SecretPlace } from '../../data-dir/kept-secret.ts'
 import { blockJournal } from '../../store/block-journal.ts'
-import { findChain, rememberChain } from '../../store/chains.ts'
+import { recordEmbeddedChain } from '../../store/chains.ts'
 import type { Db } from '../../store/schema.ts'
 import { NO_CLUSTERS } from './clusters.ts'
 import type { EmbeddedSolana, EmbeddedSolanaEvent } from './embedded/embedded-solana.ts'
@@ -69,19 +69,11 @@ export function createSolanaChains(options: SolanaChainsOptions): SolanaChains {
 
   const start = async (blockchain: SolanaBlockchain) => {
     const { address } = await embeddedSigner()
-    const at = now()
-    await rememberChain(db, {
-      blockchain,
-      genesis_timestamp: Math.floor(at / 1000),
-      factory_address: address,
-      created_at: at,
-    })
-    const known = await findChain(db, blockchain)
-    if (known === null) throw new Error(`the chain ${blockchain} was not recorded`)
+    const { genesis_timestamp } = await recordEmbeddedChain(db, blockchain, address, now())
     const { startEmbeddedSolana } = await import('./embedded/embedded-solana.ts')
     return startEmbeddedSolana({
       blockchain,
-      journal: blockJournal(db, blockchain, known.genesis_timestamp),
+      journal: blockJournal(db, blockchain, genesis_timestamp),
       payer: address,
       snapshotPath: join(dataDir, 'chains', `${blockchain}.snapshot`),
       now,
@@ -109,14 +101,10 @@ export function createSolanaChains(options: SolanaChainsOptions): SolanaChains {
       return clusters.has(blockchain) ? await clusters.affordable(blockchain) : Number.POSITIVE_INFINITY
     },
 
-    network(blockchain) {
-      if (closing.signal.aborted) return Promise.reject(new Error('the backend is shutting down'))
-      if (clusters.has(blockchain)) return Promise.resolve(clusters.network(blockchain))
-      try {
-        refuseUnlessOurs(blockchain)
-      } catch (error) {
-        return Promise.reject(error)
-      }
+    async network(blockchain) {
+      if (closing.signal.aborted) throw new Error('the backend is shutting down')
+      if (clusters.has(blockchain)) return clusters.network(blockchain)
+      refuseUnlessOurs(blockchain)
       let network = started.get(blockchain)
       if (network === undefined) {
         network = start(blockchain)
@@ -124,7 +112,7 @@ export function createSolanaChains(options: SolanaChainsOptions): SolanaChains {
         // A failed start is retried on the next use.
         network.catch(() => started.delete(blockchain))
       }
-      return network
+      return await network
     },
 
     async pause() {
