@@ -31,7 +31,23 @@ export interface DatabaseStatus {
  * @throws GdnError `data_dir`, for example for a schema that this version doesn't know; `unreachable`, `invalid_config`
  */
 export async function databaseStatus(place: DatabasePlace): Promise<DatabaseStatus> {
-  const { store, name } = await open(place, 'as it is')
+  return await openForStatus(place, 'as it is')
+}
+
+/** Migrates a database to the schema of this version. The database of a data directory must not be in use. */
+export async function migrateDatabase(place: DatabasePlace): Promise<DatabaseStatus> {
+  const lock = (await databaseOf(place)) === null ? await openDataDir(resolve(place.dataDir)) : null
+  try {
+    return await openForStatus(place, 'up to date')
+  } finally {
+    await lock?.release()
+  }
+}
+
+type Schema = 'as it is' | 'up to date'
+
+async function openForStatus(place: DatabasePlace, schema: Schema): Promise<DatabaseStatus> {
+  const { store, name } = await open(place, schema)
   try {
     return await statusOf(store, name)
   } finally {
@@ -39,22 +55,7 @@ export async function databaseStatus(place: DatabasePlace): Promise<DatabaseStat
   }
 }
 
-/** Migrates a database to the schema of this version. The database of a data directory must not be in use. */
-export async function migrateDatabase(place: DatabasePlace): Promise<DatabaseStatus> {
-  const lock = (await databaseOf(place)) === null ? await openDataDir(resolve(place.dataDir)) : null
-  try {
-    const { store, name } = await open(place, 'up to date')
-    try {
-      return await statusOf(store, name)
-    } finally {
-      await store.close()
-    }
-  } finally {
-    await lock?.release()
-  }
-}
-
-async function open(place: DatabasePlace, schema: 'as it is' | 'up to date'): Promise<{ store: Store; name: string }> {
+async function open(place: DatabasePlace, schema: Schema): Promise<{ store: Store; name: string }> {
   const postgres = await databaseOf(place)
   const options = schema === 'as it is' ? { unchecked: true } : {}
   if (postgres !== null) {

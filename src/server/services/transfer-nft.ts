@@ -1,5 +1,5 @@
 import type * as z from 'zod'
-import { checksumAddress, ZERO_ADDRESS } from '../../api/address.ts'
+import { checksumAddress } from '../../api/address.ts'
 import { transfernft, type transferRequest12 } from '../../api/endpoints/transfernft.ts'
 import { addTransfer } from '../state/transfers.ts'
 import type { CollectionRow } from '../store/collections.ts'
@@ -7,7 +7,7 @@ import { findNft } from '../store/nfts.ts'
 import type { Db } from '../store/schema.ts'
 import { finalTransfers, hasPendingTransfer } from '../store/transfers.ts'
 import { acceptChange } from './accept-change.ts'
-import { askChain, refuseUnlessTransferable } from './rights.ts'
+import { askChain, refuseUnlessTransferable, requireToken } from './rights.ts'
 import { badRequest, type ServiceDeps, type ServiceRequest } from './services.ts'
 
 type Parsed = z.output<typeof transferRequest12>
@@ -73,15 +73,7 @@ async function refuseUnlessSameNft(
   collection: CollectionRow,
   { nft_gdn_id, token_id }: Parsed,
 ): Promise<void> {
-  const nft = await findNft(store.db, nft_gdn_id)
-  if (nft?.collection_id !== collection.id) {
-    throw badRequest('nft_gdn_id and contract_address are inconsistent: the collection has no such NFT')
-  }
-  if (nft.status === 'failed') throw badRequest(`the NFT failed and was not created: ${nft.error}`)
-  if (nft.status !== 'deployed')
-    throw badRequest('the NFT is not deployed yet: wait until its status in getnfts is deployed')
-  if (nft.owner === ZERO_ADDRESS) throw badRequest('the NFT was burned')
-  if (nft.token_id !== token_id) {
+  if (requireToken(await findNft(store.db, nft_gdn_id), collection) !== token_id) {
     throw badRequest('nft_gdn_id and token_id are inconsistent: they are not the same NFT')
   }
 }

@@ -22,15 +22,15 @@ export async function findCollections(db: Db, ids: readonly string[]): Promise<C
   return await db.selectFrom('collections').selectAll().where('id', 'in', ids).execute()
 }
 
+const withId = (db: Db, id: string) => db.selectFrom('collections').selectAll().where('id', '=', id)
+
 /** Returns a collection and locks its row until the caller's transaction ends. */
 export async function lockCollection(db: Db, id: string): Promise<CollectionRow | null> {
-  const row = await db
-    .selectFrom('collections')
-    .selectAll()
-    .where('id', '=', id)
-    .$if(isPostgres(db), (query) => query.forNoKeyUpdate())
-    .executeTakeFirst()
-  return row ?? null
+  return (
+    (await withId(db, id)
+      .$if(isPostgres(db), (query) => query.forNoKeyUpdate())
+      .executeTakeFirst()) ?? null
+  )
 }
 
 /**
@@ -38,10 +38,7 @@ export async function lockCollection(db: Db, id: string): Promise<CollectionRow 
  * collection doesn't exist.
  */
 export async function tryLockCollection(db: Db, id: string): Promise<CollectionRow | null> {
-  const row = await db
-    .selectFrom('collections')
-    .selectAll()
-    .where('id', '=', id)
+  const row = await withId(db, id)
     .$if(isPostgres(db), (query) => query.forNoKeyUpdate().skipLocked())
     .executeTakeFirst()
   return row ?? null

@@ -86,6 +86,9 @@ export async function nextNoncesOf(
   return new Map(rows.map(({ signer, next_nonce }) => [signer, next_nonce]))
 }
 
+const onBlockchain = (db: Db, blockchain: Blockchain) =>
+  db.selectFrom('transactions').selectAll().where('blockchain', '=', blockchain)
+
 /** Returns the transaction that was signed with a nonce; null if there is none. */
 export async function findTransactionByNonce(
   db: Db,
@@ -93,10 +96,7 @@ export async function findTransactionByNonce(
   signer: string,
   nonce: number,
 ): Promise<TransactionRow | null> {
-  const row = await db
-    .selectFrom('transactions')
-    .selectAll()
-    .where('blockchain', '=', blockchain)
+  const row = await onBlockchain(db, blockchain)
     .where('signer', '=', signer)
     .where('nonce', '=', nonce)
     .executeTakeFirst()
@@ -123,12 +123,7 @@ export async function delaysOthers(
 
 /** Returns the transaction that deploys a blockchain's factory. A blockchain has at most one. */
 export async function findFactoryTransaction(db: Db, blockchain: Blockchain): Promise<TransactionRow | null> {
-  const row = await db
-    .selectFrom('transactions')
-    .selectAll()
-    .where('blockchain', '=', blockchain)
-    .where('kind', '=', sql.lit('factory'))
-    .executeTakeFirst()
+  const row = await onBlockchain(db, blockchain).where('kind', '=', sql.lit('factory')).executeTakeFirst()
   return row ?? null
 }
 

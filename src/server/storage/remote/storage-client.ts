@@ -105,13 +105,10 @@ export function openStorageClient(name: string, userAgent: string, longestMs = l
   }
 
   return {
-    async open(lineRequest) {
-      try {
-        return await open(lineRequest)
-      } catch (error) {
+    open: (lineRequest) =>
+      open(lineRequest).catch((error: unknown) => {
         throw failed(error)
-      }
-    },
+      }),
 
     async askOnce(lineRequest) {
       try {
