@@ -7,24 +7,21 @@ import { withTimeout } from '../../core/with-timeout.ts'
 import { GdnCommand } from '../command.ts'
 import { addDatabaseFlag, settingsGiven } from '../connect/data-dir.ts'
 import type { Deps } from '../deps.ts'
-import { addJsonFlag, type CommonFlags, duration, integer, notEmpty, oneOf } from '../flags/common.ts'
+import { addJsonFlag, duration, integer, notEmpty, oneOf } from '../flags/common.ts'
 import { addServedApiFlags, type ServedApiFlags, servedApiOptions } from '../flags/served-api.ts'
-import { addStoredFilesFlags, type StoredFilesFlags, storedFilesOptions } from '../flags/stored-files.ts'
+import { addStoredFilesFlags, storedFilesOptions } from '../flags/stored-files.ts'
 import { safe } from '../io/io.ts'
 import { announceFaults, readFaults } from '../request/faults.ts'
 import { VERSION } from '../version.ts'
-import { appendTo, unlessStopped, untilAborted, warnPeople } from './serving.ts'
-import { PASSWORD_IN_ARGV, worker } from './worker.ts'
+import { addLogFlags, appendTo, unlessStopped, untilAborted, warnPeople } from './serving.ts'
+import { PASSWORD_IN_ARGV, type WorkerFlags, worker } from './worker.ts'
 
-const LOG_LEVELS = ['silent', 'info', 'debug'] as const
 const ROLES = ['all', 'api', 'worker'] as const
 /** Maximum time to shut down, in addition to the time for requests in flight. */
 const CLOSE_WITHIN_MS = 5000
 
-export interface ServeFlags extends CommonFlags, ServedApiFlags, StoredFilesFlags {
-  host?: string
+export interface ServeFlags extends Omit<WorkerFlags, 'chain' | 'concurrency' | 'healthPort'>, ServedApiFlags {
   port?: number
-  dataDir?: string
   allowLocalKey?: boolean
   tlsCert?: string
   tlsKey?: string
@@ -33,12 +30,8 @@ export interface ServeFlags extends CommonFlags, ServedApiFlags, StoredFilesFlag
   maxConnectionsPerAddress?: number
   allowedHost?: string[]
   singleUseUrls?: boolean
-  config?: string
-  databaseUrl?: string
   role?: (typeof ROLES)[number]
   faults?: string
-  logLevel?: (typeof LOG_LEVELS)[number]
-  logFile?: string
   drain?: number
 }
 
@@ -87,12 +80,7 @@ export function command(deps: Deps, run = serve): GdnCommand {
     )
     .switchFlag('--single-use-urls', 'Let each signed URL generate only one wallet')
     .valueFlag('--drain <time>', 'Keep serving for this time after SIGTERM, while /readyz returns 503 (0s)', duration)
-    .valueFlag(
-      '--log-level <level>',
-      'Log level: silent, info or debug (readable warnings, or info with --log-file)',
-      oneOf(LOG_LEVELS),
-    )
-    .valueFlag('--log-file <file>', 'Write the log to this file instead of stderr', notEmpty)
+    .with(addLogFlags)
     .valueFlag('--config <file>', 'Configuration of the backend (backend.yaml in the data directory)', notEmpty)
     .valueFlag('--faults <file>', 'Inject the faults that this file defines, for tests', notEmpty)
     .with((own) => addJsonFlag(own, 'Print one line of JSON when the backend is ready'))

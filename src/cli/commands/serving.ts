@@ -1,9 +1,24 @@
 import { GdnError, messageOf, systemCode } from '../../core/errors.ts'
 import { orAborted } from '../../core/or-aborted.ts'
 import { openToAppend } from '../../core/private-file.ts'
+import type { GdnCommand } from '../command.ts'
+import { notEmpty, oneOf } from '../flags/common.ts'
 import type { Io } from '../io/io.ts'
 import type { Signals } from '../io/signals.ts'
 import { localTime } from '../text/local-time.ts'
+
+const LOG_LEVELS = ['silent', 'info', 'debug'] as const
+
+export interface LogFlags {
+  logLevel?: (typeof LOG_LEVELS)[number]
+  logFile?: string
+}
+
+export function addLogFlags(command: GdnCommand): void {
+  const levels = 'Log level: silent, info or debug (readable warnings, or info with --log-file)'
+  command.valueFlag('--log-level <level>', levels, oneOf(LOG_LEVELS))
+  command.valueFlag('--log-file <file>', 'Write the log to this file instead of stderr', notEmpty)
+}
 
 /**
  * Opens a log file for appending. Discards lines that can't be written, because a failed write must not stop the

@@ -6,19 +6,18 @@ import { withTimeout } from '../../core/with-timeout.ts'
 import { GdnCommand } from '../command.ts'
 import { addDatabaseFlag, settingsGiven } from '../connect/data-dir.ts'
 import type { Deps } from '../deps.ts'
-import { addJsonFlag, blockchainName, type CommonFlags, integer, notEmpty, oneOf } from '../flags/common.ts'
+import { addJsonFlag, blockchainName, type CommonFlags, integer, notEmpty } from '../flags/common.ts'
 import { addStoredFilesFlags, type StoredFilesFlags, storedFilesOptions } from '../flags/stored-files.ts'
 import { safe } from '../io/io.ts'
 import { VERSION } from '../version.ts'
-import { appendTo, unlessStopped, untilAborted, warnPeople } from './serving.ts'
+import { addLogFlags, appendTo, type LogFlags, unlessStopped, untilAborted, warnPeople } from './serving.ts'
 
-const LOG_LEVELS = ['silent', 'info', 'debug'] as const
 const CLOSE_WITHIN_MS = 5000
 
 export const PASSWORD_IN_ARGV =
   'Every user of this machine can read the password in --database-url. Set GDN_DATABASE_URL instead.'
 
-export interface WorkerFlags extends CommonFlags, StoredFilesFlags {
+export interface WorkerFlags extends CommonFlags, StoredFilesFlags, LogFlags {
   dataDir?: string
   databaseUrl?: string
   config?: string
@@ -26,8 +25,6 @@ export interface WorkerFlags extends CommonFlags, StoredFilesFlags {
   chain?: Blockchain[]
   host?: string
   healthPort?: number | undefined
-  logLevel?: (typeof LOG_LEVELS)[number]
-  logFile?: string
 }
 
 export function command(deps: Deps, run = worker): GdnCommand {
@@ -55,12 +52,7 @@ export function command(deps: Deps, run = worker): GdnCommand {
     )
     .valueFlag('--host <host>', 'Address of the health port (127.0.0.1)', notEmpty)
     .with(addStoredFilesFlags)
-    .valueFlag(
-      '--log-level <level>',
-      'Log level: silent, info or debug (readable warnings, or info with --log-file)',
-      oneOf(LOG_LEVELS),
-    )
-    .valueFlag('--log-file <file>', 'Write the log to this file instead of stderr', notEmpty)
+    .with(addLogFlags)
     .with((own) => addJsonFlag(own, 'Print one line of JSON when the worker is ready'))
     .action(async (flags: WorkerFlags) => await run(deps, flags))
 }

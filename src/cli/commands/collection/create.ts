@@ -40,22 +40,21 @@ import { addOperationFlags, type OperationFlags, operateOnce, quoteOperation } f
 import { showWaitForCollection } from '../../request/waiting.ts'
 import { warnOfQuotes } from '../../word-processor.ts'
 import { askForMissing } from './ask-for-missing.ts'
+import type { SettingFlags } from './set/flags.ts'
 
-export interface CreateFlags extends OutputFlags, ServerFlags, WaitFlags, OperationFlags, EnsFlags {
+/** The settings that can be set at creation and changed later. */
+type CreationSettings = Pick<
+  SettingFlags,
+  'description' | 'image' | 'enableTransfer' | 'enableApi' | 'royalty' | 'royaltyReceiver' | 'maxSupply'
+>
+
+export interface CreateFlags extends CreationSettings, OutputFlags, ServerFlags, WaitFlags, OperationFlags, EnsFlags {
   name?: string
   blockchain?: Blockchain
   wallet?: string
-  description?: string
-  image?: string
-  enableTransfer?: boolean
-  enableApi?: boolean
   locked?: boolean
   dynamic?: boolean
   enableBurn?: boolean
-  /** The royalty in basis points (1/10,000). */
-  royalty?: number
-  royaltyReceiver?: string
-  maxSupply?: number
   file?: string
   dryRun?: boolean
   yes?: boolean
