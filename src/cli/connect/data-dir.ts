@@ -31,6 +31,16 @@ export const addDatabaseFlag = (command: GdnCommand): GdnCommand =>
     notEmpty,
   )
 
+export interface BackendFlags extends DataDirFlags {
+  config?: string
+}
+
+/** Adds the flags that select a backend on this machine and its configuration. */
+export function addBackendFlags(command: GdnCommand): GdnCommand {
+  command.valueFlag('--config <file>', 'Configuration of the backend (backend.yaml in the data directory)', notEmpty)
+  return addDataDirFlag(command)
+}
+
 /** Returns the data directory. Default: the directory that `gdn serve` and `gdn local start` use. */
 export function dataDirOf({ env, cwd }: Pick<Deps, 'env' | 'cwd'>, flags: DataDirFlags): string {
   return flags.dataDir === undefined ? localDataDirectory(env) : resolve(cwd, flags.dataDir)

@@ -6,26 +6,11 @@ import { shellWord } from '../../../core/shell-word.ts'
 import type { ChainSettings } from '../../../server/settings/types.ts'
 import type { ChainPlace } from '../../../server/setup/with-chain.ts'
 import type { GdnCommand } from '../../command.ts'
-import {
-  addDataDirFlag,
-  administeredPlace,
-  type DataDirFlags,
-  dataDirOf,
-  settingsGiven,
-} from '../../connect/data-dir.ts'
+import { administeredPlace, type BackendFlags, dataDirOf, settingsGiven } from '../../connect/data-dir.ts'
 import { placeWords } from '../../connect/keep-place.ts'
 import type { Deps } from '../../deps.ts'
-import { blockchainName, notEmpty } from '../../flags/common.ts'
+import { blockchainName } from '../../flags/common.ts'
 import type { Io } from '../../io/io.ts'
-
-export interface ChainFlags extends DataDirFlags {
-  config?: string
-}
-
-export function addChainFlags(command: GdnCommand): GdnCommand {
-  command.valueFlag('--config <file>', 'Configuration of the backend (backend.yaml in the data directory)', notEmpty)
-  return addDataDirFlag(command)
-}
 
 export const addBlockchainArgument = (command: GdnCommand): GdnCommand =>
   command.wordArgument('<blockchain>', KNOWN_NAMES)
@@ -67,7 +52,7 @@ export function warnIfRetired(io: Io, blockchain: EvmBlockchain): void {
  */
 export async function chainPlace(
   deps: Pick<Deps, 'env' | 'cwd' | 'io' | 'settings' | 'identify' | 'signals'>,
-  flags: ChainFlags,
+  flags: BackendFlags,
 ): Promise<ChainPlace> {
   if (flags.dataDir !== undefined && settingsGiven(deps, flags) === undefined && !existsSync(dataDirOf(deps, flags))) {
     throw new GdnError('usage', `${dataDirOf(deps, flags)} does not exist`, {
@@ -85,7 +70,7 @@ export async function chainPlace(
 /** Returns the command that sets up a network for the backend that the flags select. */
 export function setupCommand(
   blockchain: string,
-  flags: ChainFlags,
+  flags: BackendFlags,
   { adminKeystore }: { adminKeystore: string | null },
 ): string {
   const admin = adminKeystore === null ? '' : ` --admin-keystore ${shellWord(adminKeystore)}`
@@ -93,5 +78,5 @@ export function setupCommand(
 }
 
 /** Returns the `gdn chain setup` command. Includes an admin keystore unless the admin's key is in a remote signer. */
-export const setupOf = (blockchain: string, flags: ChainFlags, { admin }: Pick<ChainSettings, 'admin'>): string =>
+export const setupOf = (blockchain: string, flags: BackendFlags, { admin }: Pick<ChainSettings, 'admin'>): string =>
   setupCommand(blockchain, flags, { adminKeystore: admin === undefined ? 'admin.json' : null })

@@ -1,7 +1,7 @@
+import type { BackendFlags } from '../../connect/data-dir.ts'
 import type { OutputFlags } from '../../flags/common.ts'
-import type { ChainFlags } from './chain-place.ts'
 
-export interface SetupFlags extends OutputFlags, ChainFlags {
+export interface SetupFlags extends OutputFlags, BackendFlags {
   adminKeystore?: string
   passwordFile?: string
   factory?: string
@@ -10,4 +10,4 @@ export interface SetupFlags extends OutputFlags, ChainFlags {
   timeout?: number
 }
 
-export type StatusFlags = OutputFlags & ChainFlags
+export type StatusFlags = OutputFlags & BackendFlags

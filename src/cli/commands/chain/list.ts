@@ -1,12 +1,13 @@
 import { type Blockchain, blockchainFacts, chainIdOf, isEvm, KNOWN_NAMES } from '../../../api/blockchains.ts'
 import { retirementOf } from '../../../api/retired.ts'
 import { GdnCommand } from '../../command.ts'
+import { addBackendFlags, type BackendFlags } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput, type DataRecord, type View } from '../../render/output.ts'
-import { addChainFlags, type ChainFlags, chainPlace } from './chain-place.ts'
+import { chainPlace } from './chain-place.ts'
 
-export type ListFlags = OutputFlags & ChainFlags
+export type ListFlags = OutputFlags & BackendFlags
 
 const VIEW: View = {
   fields: [
@@ -28,7 +29,7 @@ export function command(deps: Deps, run = list): GdnCommand {
       ['Print the blockchains with an RPC URL', 'gdn chain list --json | jq \'.[] | select(.network == "rpc")\''],
     ],
   })
-    .with(addChainFlags, addOutputFlags)
+    .with(addBackendFlags, addOutputFlags)
     .action(async (flags: ListFlags) => await run(deps, flags))
 }
 

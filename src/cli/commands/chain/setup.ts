@@ -8,6 +8,7 @@ import type { Signer } from '../../../server/chain/evm/evm-signer.ts'
 import type { Hex } from '../../../server/chain/evm/network.ts'
 import type { SetupPlan } from '../../../server/setup/plan.ts'
 import { GdnCommand } from '../../command.ts'
+import { addBackendFlags } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addTimeoutFlag, notEmpty } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
@@ -15,7 +16,7 @@ import { readInput } from '../../io/request-file.ts'
 import { askSecret } from '../../prompt/ask-missing.ts'
 import { createOutput } from '../../render/output.ts'
 import { whileOpening } from '../wallet/while-opening.ts'
-import { addBlockchainArgument, addChainFlags, anyBlockchain, chainPlace, warnIfRetired } from './chain-place.ts'
+import { addBlockchainArgument, anyBlockchain, chainPlace, warnIfRetired } from './chain-place.ts'
 import type { SetupFlags } from './flags.ts'
 import { SETUP_VIEW } from './setup-view.ts'
 import { stillPending } from './still-pending.ts'
@@ -45,7 +46,7 @@ export function command(deps: Deps, run = setup): GdnCommand {
     .switchFlag('-y, --yes', "Don't prompt before spending")
     .with(
       (own) => addTimeoutFlag(own, 'How long the command may take (1h after you confirm)'),
-      addChainFlags,
+      addBackendFlags,
       addOutputFlags,
     )
     .action(async (word: string, flags: SetupFlags) => await run(deps, word, flags))

@@ -3,11 +3,12 @@ import { runningBackend } from '../../../config/local-backend.ts'
 import { count } from '../../../core/count.ts'
 import { EXIT } from '../../../core/exit-codes.ts'
 import { GdnCommand } from '../../command.ts'
+import { addBackendFlags } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags } from '../../flags/common.ts'
 import { type Io, safe } from '../../io/io.ts'
 import { createOutput, type DataRecord, type View } from '../../render/output.ts'
-import { addBlockchainArgument, addChainFlags, anyBlockchain, chainPlace, setupOf } from './chain-place.ts'
+import { addBlockchainArgument, anyBlockchain, chainPlace, setupOf } from './chain-place.ts'
 import type { StatusFlags } from './flags.ts'
 import { coinsOf } from './setup-view.ts'
 
@@ -65,7 +66,7 @@ export function command(deps: Deps, run = status): GdnCommand {
       ],
     ],
   })
-    .with(addBlockchainArgument, addChainFlags, addOutputFlags)
+    .with(addBlockchainArgument, addBackendFlags, addOutputFlags)
     .action(async (word: string, flags: StatusFlags) => await run(deps, word, flags))
 }
 

@@ -3,12 +3,12 @@ import { resolve } from 'node:path'
 import { flagError } from '../../../core/errors.ts'
 import { isOnLoopback } from '../../../core/parse-url.ts'
 import { Secret } from '../../../core/secret.ts'
+import type { BackendFlags } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import type { OutputFlags } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
-import type { ChainFlags } from './chain-place.ts'
 
-export interface VerifyFlags extends OutputFlags, ChainFlags {
+export interface VerifyFlags extends OutputFlags, BackendFlags {
   etherscanKeyFile?: string
   sourcifyUrl?: string
   etherscanUrl?: string

@@ -7,11 +7,12 @@ import { DEFAULT_WAIT_MS } from '../../../operations/defaults.ts'
 import type { DeployedContract } from '../../../server/setup/verify/contracts.ts'
 import type { VerificationResult } from '../../../server/setup/verify/verifier.ts'
 import { GdnCommand } from '../../command.ts'
+import { addBackendFlags } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addTimeoutFlag, apiAddress, notEmpty } from '../../flags/common.ts'
 import { type Io, safe } from '../../io/io.ts'
 import { createOutput, type View } from '../../render/output.ts'
-import { addBlockchainArgument, addChainFlags, anyBlockchain, chainPlace, setupOf } from './chain-place.ts'
+import { addBlockchainArgument, anyBlockchain, chainPlace, setupOf } from './chain-place.ts'
 import { stillPending } from './still-pending.ts'
 import { etherscanKey, transactionHash, type VerifyFlags, writeInput } from './verify-flags.ts'
 
@@ -52,7 +53,7 @@ export function command(deps: Deps, run = verify): GdnCommand {
     .valueFlag('--to <file>', 'Write the standard JSON input to a new file; send nothing', notEmpty)
     .with(
       (own) => addTimeoutFlag(own, 'How long the command may take (5m for the results)'),
-      addChainFlags,
+      addBackendFlags,
       addOutputFlags,
     )
     .action(async (word: string, flags: VerifyFlags) => await run(deps, word, flags))

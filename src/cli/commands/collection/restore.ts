@@ -6,16 +6,15 @@ import { GdnError } from '../../../core/errors.ts'
 import { orAborted } from '../../../core/or-aborted.ts'
 import { shellWord } from '../../../core/shell-word.ts'
 import { GdnCommand } from '../../command.ts'
-import { administeredPlace, type DatabaseOptions } from '../../connect/data-dir.ts'
+import { addBackendFlags, administeredPlace, type BackendFlags, type DatabaseOptions } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { type Io, safe } from '../../io/io.ts'
 import { withProgress } from '../../io/progress.ts'
 import { createOutput, type Output, type View } from '../../render/output.ts'
-import { addDatabasePlace, type DatabaseFlags } from '../db/db-place.ts'
 import { printProblems } from './archive/print-problems.ts'
 
-export type RestoreFlags = OutputFlags & DatabaseFlags & { intact?: boolean }
+export type RestoreFlags = OutputFlags & BackendFlags & { intact?: boolean }
 
 const FIELDS = [
   'file',
@@ -46,7 +45,7 @@ export function command(deps: Deps, run = restore): GdnCommand {
     ],
   })
     .argument('<file>')
-    .with(addDatabasePlace)
+    .with(addBackendFlags)
     .switchFlag('--intact', 'Restore the intact blocks of a damaged archive')
     .with(addOutputFlags)
     .action(async (file: string, flags: RestoreFlags) => await run(deps, file, flags))

@@ -1,12 +1,12 @@
 import { GdnCommand } from '../../command.ts'
-import { administeredPlace } from '../../connect/data-dir.ts'
+import { addBackendFlags, administeredPlace, type BackendFlags } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
-import { addDatabasePlace, type DatabaseFlags, exportFile } from './db-place.ts'
+import { exportFile } from './db-place.ts'
 import { MOVED_VIEW } from './db-view.ts'
 
-export type ExportFlags = OutputFlags & DatabaseFlags
+export type ExportFlags = OutputFlags & BackendFlags
 
 export function command(deps: Deps, run = exportAll): GdnCommand {
   return new GdnCommand({
@@ -21,7 +21,7 @@ export function command(deps: Deps, run = exportAll): GdnCommand {
     ],
   })
     .argument('<file>')
-    .with(addDatabasePlace, addOutputFlags)
+    .with(addBackendFlags, addOutputFlags)
     .action(async (file: string, flags: ExportFlags) => await run(deps, file, flags))
 }
 

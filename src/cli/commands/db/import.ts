@@ -1,13 +1,13 @@
 import { orAborted } from '../../../core/or-aborted.ts'
 import { GdnCommand } from '../../command.ts'
-import { administeredPlace } from '../../connect/data-dir.ts'
+import { addBackendFlags, administeredPlace, type BackendFlags } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
-import { addDatabasePlace, type DatabaseFlags, exportFile } from './db-place.ts'
+import { exportFile } from './db-place.ts'
 import { MOVED_VIEW } from './db-view.ts'
 
-export type ImportFlags = OutputFlags & DatabaseFlags
+export type ImportFlags = OutputFlags & BackendFlags
 
 export function command(deps: Deps, run = importAll): GdnCommand {
   return new GdnCommand({
@@ -19,7 +19,7 @@ export function command(deps: Deps, run = importAll): GdnCommand {
     ],
   })
     .argument('<file>')
-    .with(addDatabasePlace, addOutputFlags)
+    .with(addBackendFlags, addOutputFlags)
     .action(async (file: string, flags: ImportFlags) => await run(deps, file, flags))
 }
 

@@ -1,13 +1,12 @@
 import { orAborted } from '../../../core/or-aborted.ts'
 import { GdnCommand } from '../../command.ts'
-import { administeredPlace } from '../../connect/data-dir.ts'
+import { addBackendFlags, administeredPlace, type BackendFlags } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
-import { addDatabasePlace, type DatabaseFlags } from './db-place.ts'
 import { DB_VIEW } from './db-view.ts'
 
-export type MigrateFlags = OutputFlags & DatabaseFlags
+export type MigrateFlags = OutputFlags & BackendFlags
 
 export function command(deps: Deps, run = migrate): GdnCommand {
   return new GdnCommand({
@@ -18,7 +17,7 @@ export function command(deps: Deps, run = migrate): GdnCommand {
       ['Show the pending migrations', 'gdn db status'],
     ],
   })
-    .with(addDatabasePlace, addOutputFlags)
+    .with(addBackendFlags, addOutputFlags)
     .action(async (flags: MigrateFlags) => await run(deps, flags))
 }
 

@@ -1,13 +1,12 @@
 import { orAborted } from '../../../core/or-aborted.ts'
 import { GdnCommand } from '../../command.ts'
-import { administeredPlace } from '../../connect/data-dir.ts'
+import { addBackendFlags, administeredPlace, type BackendFlags } from '../../connect/data-dir.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { createOutput } from '../../render/output.ts'
-import { addDatabasePlace, type DatabaseFlags } from './db-place.ts'
 import { DB_VIEW } from './db-view.ts'
 
-export type StatusFlags = OutputFlags & DatabaseFlags
+export type StatusFlags = OutputFlags & BackendFlags
 
 export function command(deps: Deps, run = status): GdnCommand {
   return new GdnCommand({
@@ -17,7 +16,7 @@ export function command(deps: Deps, run = status): GdnCommand {
       ['Count the pending migrations', "gdn db status --json | jq '.pending | length'"],
     ],
   })
-    .with(addDatabasePlace, addOutputFlags)
+    .with(addBackendFlags, addOutputFlags)
     .action(async (flags: StatusFlags) => await run(deps, flags))
 }
 
