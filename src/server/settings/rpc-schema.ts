@@ -1,15 +1,10 @@
 import * as z from 'zod'
 import { parseUrl, WEB_URL_PATTERN } from '../../core/parse-url.ts'
+import { refuseProblems } from './secret-schema.ts'
 
 const MAX_URLS = 8
 
-const rpcUrl = z
-  .string()
-  .check((context) => {
-    const problem = urlProblem(context.value)
-    if (problem !== null) context.issues.push({ code: 'custom', message: problem, input: context.value })
-  })
-  .meta({ pattern: WEB_URL_PATTERN })
+const rpcUrl = z.string().check(refuseProblems(urlProblem)).meta({ pattern: WEB_URL_PATTERN })
 
 export const rpcUrls = z
   .array(rpcUrl)

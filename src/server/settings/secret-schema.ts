@@ -32,3 +32,11 @@ export function withSecrets<Schema extends z.ZodObject>(schema: Schema, ...secre
       ),
     })
 }
+
+/** Returns a check that rejects a text with the problem that `problemOf` finds in it. */
+export const refuseProblems =
+  (problemOf: (text: string) => string | null) =>
+  ({ value, issues }: z.core.ParsePayload<string>): void => {
+    const problem = problemOf(value)
+    if (problem !== null) issues.push({ code: 'custom', message: problem, input: value })
+  }

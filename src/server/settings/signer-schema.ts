@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { checksumAddress, evmAddressProblem } from '../../api/address.ts'
 import { sentences } from '../../api/validate.ts'
 import { hasUserInfo, isOnLoopback, parseUrl, WEB_URL_PATTERN } from '../../core/parse-url.ts'
-import { credentialWith, withSecrets } from './secret-schema.ts'
+import { credentialWith, refuseProblems, withSecrets } from './secret-schema.ts'
 
 const file = z.string().min(1)
 
@@ -19,20 +19,11 @@ export const keystoreSigner = withSecrets(
 /** The checksummed address of an account. The input may be in lower case, in upper case or checksummed. */
 const account = z
   .string()
-  .check((context) => {
-    const problem = evmAddressProblem(context.value)
-    if (problem !== null) context.issues.push({ code: 'custom', message: problem, input: context.value })
-  })
+  .check(refuseProblems(evmAddressProblem))
   .meta({ pattern: '^0x[0-9a-fA-F]{40}$' })
   .transform((text) => checksumAddress(text) as `0x${string}`)
 
-const signerUrl = z
-  .string()
-  .check((context) => {
-    const problem = urlProblem(context.value)
-    if (problem !== null) context.issues.push({ code: 'custom', message: problem, input: context.value })
-  })
-  .meta({ pattern: WEB_URL_PATTERN })
+const signerUrl = z.string().check(refuseProblems(urlProblem)).meta({ pattern: WEB_URL_PATTERN })
 
 function urlProblem(text: string): string | null {
   const url = parseUrl(text)

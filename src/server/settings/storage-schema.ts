@@ -1,16 +1,13 @@
 import * as z from 'zod'
 import { apiAddressProblem, isOnLoopback, parseUrl, WEB_URL_PATTERN } from '../../core/parse-url.ts'
-import { credentialWith, withSecrets } from './secret-schema.ts'
+import { credentialWith, refuseProblems, withSecrets } from './secret-schema.ts'
 
 const MAX_ORIGINS = 20
 
 /** An http or https base URL without user, query or fragment. A trailing slash is removed. */
 export const httpBaseUrl = z
   .string()
-  .check((context) => {
-    const problem = apiAddressProblem(context.value)
-    if (problem !== null) context.issues.push({ code: 'custom', message: problem, input: context.value })
-  })
+  .check(refuseProblems(apiAddressProblem))
   .meta({ pattern: WEB_URL_PATTERN })
   .transform((text) => text.replace(/\/+$/, ''))
 
@@ -106,5 +103,4 @@ export const pinning = withSecrets(
 
 export type StorageEntry = z.output<typeof storage>
 export type S3Entry = z.output<typeof s3>
-export type IpfsEntry = z.output<typeof ipfs>
 export type PinningEntry = z.output<typeof pinning>

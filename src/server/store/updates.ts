@@ -1,11 +1,9 @@
-import { type Selectable, sql } from 'kysely'
+import { sql } from 'kysely'
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { CollectionRow } from './collections.ts'
 import { isPostgres } from './dialect.ts'
-import type { Db, UnknownUpdatesTable, UpdateKind, UpdatesTable } from './schema.ts'
+import type { Db, UnknownUpdatesTable, UpdateKind } from './schema.ts'
 import { reindexed } from './title-index.ts'
-
-export type UpdateRow = Selectable<UpdatesTable>
 
 /** Returns the pending updates and freezes of NFTs, by NFT ID. */
 export async function pendingUpdates(db: Db, nftIds: readonly string[]) {
