@@ -89,7 +89,7 @@ const UNIVERSAL_ABI = parseAbi([
 const ADDR_ABI = parseAbi(['function addr(bytes32 node, uint256 coinType) view returns (bytes)'])
 const OLD_ADDR_ABI = parseAbi(['function addr(bytes32 node) view returns (address)'])
 
-/** What happened while a name was resolved. The reverts of the universal resolver contain less information. */
+/** The failures during a resolution. The reverts of the universal resolver contain less information. */
 interface Trace {
   nodeFailure: GdnError | null
   gatewayFailure: Error | null

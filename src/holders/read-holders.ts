@@ -46,7 +46,7 @@ export interface Reading {
   checked: string
 }
 
-/** Number of readings after which gdn gives up on a block that keeps changing. */
+/** Maximum number of readings of a block that keeps changing. */
 const READINGS = 3
 
 const DOUBTS = {

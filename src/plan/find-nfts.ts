@@ -75,7 +75,7 @@ export async function readCandidates(
   return await readNfts({ client, signal }, ids, MAX_IDS_PER_REQUEST)
 }
 
-/** What gdn knows about an owner other than the row's receiver. */
+/** An owner other than the row's receiver, as far as gdn knows. */
 export interface OwnerHistory {
   /** Whether this manifest specified the owner last. */
   isOurs: boolean

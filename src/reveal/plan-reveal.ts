@@ -52,7 +52,7 @@ interface RevealCounts {
   left: number
   /**
    * The first rows of `notMinted` and `left`. Before the draw of a shuffled drop, this includes only rows of `left`,
-   * because nobody knows which rows would be drawn for the slots that aren't minted.
+   * because the rows for the slots that aren't minted are unknown until then.
    */
   leftRows: LeftRow[]
 }

@@ -9,7 +9,7 @@ import { judgeRevertedCall, PASSING_REVERTS, type RevertVerdict } from './judge-
 import { findMadeTransfer } from './recovery/recover-transfer.ts'
 import { transferCall } from './transfer-call.ts'
 
-/** A transaction with changes, and what became of it. */
+/** A transaction with changes, and its outcome. */
 export interface ChangeJudging {
   store: Store
   network: EvmNetwork
