@@ -115,8 +115,8 @@ const GROUPS = [
       ...['src/marketplace/rules.ts', 'src/cli/flags/opensea.ts', 'src/cli/commands/batch/marketplace-check.ts'],
     ],
   },
-  // Loaded by a backend before it is ready, after `basics` and in this order: the database, the rest of a worker's code,
-  // and HTTP.
+  // Loaded by a backend before it is ready, after `basics` and in this order: the database, the rest of a worker's
+  // code, and HTTP.
   { name: 'multiformats', paths: ['node_modules/multiformats'] },
   { name: 'ipaddr', paths: ['node_modules/ipaddr.js'] },
   { name: 'store', paths: ['src/server/store/open-store.ts'] },
