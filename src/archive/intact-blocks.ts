@@ -1,7 +1,7 @@
 import type { FileHandle } from 'node:fs/promises'
 import { MAX_BLOCK_BYTES } from '../ipfs/cid.ts'
 
-/** The first bytes of each sha2-256 multihash, which are the codes of its function and its length. */
+/** The first bytes of each sha2-256 multihash: the code of the hash function, and the length of the digest. */
 const MULTIHASH = Buffer.from([0x12, 0x20])
 const CODECS = [0x55, 0x70]
 const WINDOW_BYTES = 2 ** 20
@@ -14,8 +14,8 @@ const MAX_VARINT = 4
 const BEFORE = MAX_VARINT + 2
 
 /**
- * Number of bytes that the search may read for a file of any size. The search is limited, because a malicious file
- * could claim a large block at each byte.
+ * Number of bytes that the search may read, in addition to `BYTES_PER_BYTE` bytes for each byte of the file. The search
+ * is limited, because a malicious file could claim a large block at each byte.
  */
 const FREE_BYTES = 2 ** 30
 const BYTES_PER_BYTE = 32

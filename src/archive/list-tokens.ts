@@ -100,7 +100,7 @@ export async function urisOfFirst(options: Pick<ListOptions, 'reader' | 'contrac
   return results.flatMap((result) => uriIn(result).uri ?? [])
 }
 
-/** Calls the contract for each token. If the node doesn't respond to all calls at once, makes them one by one. */
+/** Calls the contract for each token. If the response to all calls is too large, makes the calls one by one. */
 async function callEach(
   { reader, contract, standard, block }: Pick<ListOptions, 'reader' | 'contract' | 'standard' | 'block'>,
   ids: readonly bigint[],

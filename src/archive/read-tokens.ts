@@ -60,8 +60,8 @@ async function filesOf({ token, uri, minted }: ListedToken, options: ReadTokensO
 }
 
 /**
- * Reads metadata and the files that it names. `prefix` is added to the fields, and `from` is the number of the first
- * file.
+ * Reads metadata and the files that it names. `prefix` is prepended to the field names, and `from` is the number of the
+ * first file.
  */
 async function filesAt(
   token: string,

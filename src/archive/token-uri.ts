@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { ipfsPathParts, ipfsPlace, isIpfsUrl } from '../core/ipfs-url.ts'
 import { parseUrl } from '../core/parse-url.ts'
 
-/** A URL in the form that is read. Equal URLs of several tokens have the same key. */
+/** A URL in the form that is read. Spellings of the same ipfs URL have the same key, so it is read only once. */
 export type ReadableUrl =
   | { kind: 'ipfs'; key: string; cid: string; path: readonly string[] }
   | { kind: 'web'; key: string; url: string }

@@ -464,7 +464,7 @@ export interface RunInfo extends RunRef {
   running: boolean
 }
 
-/** A run on this machine, opened for reading. Another process may be working on the run. */
+/** A run on this machine, as read from the state. Another process may be working on the run. */
 export interface Run extends RunInfo {
   stateDir: string
 }

@@ -28,7 +28,7 @@ export interface Post {
   content: Pick<TransportRequest, 'body' | 'stream'>
   headers: Record<string, string>
   signal?: AbortSignal | undefined
-  /** Additional time for the timeout, in milliseconds. */
+  /** Time to add to the timeout, in milliseconds. */
   extraMs?: number
   /** Called last, when the request may be sent. If the function throws, nothing is sent. */
   beforeSending?: (() => Promise<void>) | undefined

@@ -155,8 +155,8 @@ function identityIn(url: string, response: TransportResponse): Identity {
 }
 
 /**
- * Returns the identity in the headers of a response. Returns null if there is none, because a proxy may have sent the
- * response.
+ * Returns the identity in the headers of a response. Returns null if there is none, for example because a proxy sent
+ * the response.
  */
 function identityOf({ headers }: TransportResponse): Identity | null {
   const [id, incarnation] = [headers[HEADERS.backendId], headers[HEADERS.incarnation]]

@@ -86,7 +86,7 @@ function run(attempt: Attempt, { body, stream }: TransportRequest, outgoing: Cli
   else pump(attempt, outgoing, Readable.from(stream.open(), { objectMode: false }))
 }
 
-// Node.js writes the request as soon as the connection is open. A reused connection is open immediately. Destroying the
+// Node.js writes the request as soon as the connection is open. A reused connection is already open. Destroying the
 // request at that moment prevents the write.
 function markWhenConnected(attempt: Attempt, socket: Socket & { encrypted?: boolean }): void {
   const mark = () => void attempt.leave()

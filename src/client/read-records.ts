@@ -4,7 +4,7 @@ import type { CallOptions, RequestOf, ResponseOf } from './api-client.ts'
 
 type Name = 'getnfts' | 'gettransactions'
 
-/** The client method that reads records. */
+/** A client that reads records, and the signal that cancels the requests. */
 export interface RecordReader<Endpoint extends Name> {
   client: { call(name: Endpoint, request: RequestOf<Endpoint>, options?: CallOptions): Promise<ResponseOf<Endpoint>> }
   signal?: AbortSignal | undefined

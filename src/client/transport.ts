@@ -12,7 +12,7 @@ export interface TransportRequest {
   url: string
   headers: Readonly<Record<string, string>>
   body?: Uint8Array | undefined
-  /** The streamed body. Use it instead of `body`. */
+  /** A streamed body. If it is set, it is sent instead of `body`. */
   stream?: StreamedBody | undefined
   /** Time in milliseconds from the start of the connection to the last byte of the response. */
   timeoutMs: number
@@ -65,7 +65,7 @@ export interface Transport {
 export const MAX_RESPONSE_BYTES = 64 * 1024 * 1024
 
 /**
- * How long an idle connection is reused, in milliseconds. Servers close idle connections after 5 s. This time is much
- * shorter, because a request on a connection that is being closed has an unknown outcome.
+ * How long an idle connection is reused, in milliseconds. It must be well below the 5 s after which servers close idle
+ * connections, because a request on a connection that is being closed has an unknown outcome.
  */
 export const KEEP_ALIVE_MS = 2_500

@@ -1,4 +1,4 @@
-/** The exponential backoff between attempts to repeat a failing call. */
+/** The exponential backoff between retries of a failing call. */
 export interface Backoff {
   /** Milliseconds to wait after the first failure. The wait doubles after each further failure. */
   firstMs: number

@@ -1,7 +1,7 @@
 /**
- * The variables that a child process of gdn needs, for paths, locale and trusted certificates. Apart from these and the
- * names that `NEEDED_KINDS` matches, a child process gets no variables, because a user's or CI system's variables may
- * contain tokens, passwords and keys.
+ * The variables that a child process of gdn needs, for paths, locale and trusted certificates. Unless `NEEDED_KINDS` or
+ * `PROXIES` includes them, other variables aren't passed on, because those of a user or a CI system may contain tokens,
+ * passwords and keys.
  */
 const NEEDED = new Set([
   'PATH',

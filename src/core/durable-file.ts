@@ -1,4 +1,5 @@
-// Import node:fs, which loads its `promises` on first use, instead of node:fs/promises. Most commands only read.
+// Import node:fs instead of node:fs/promises, because node:fs loads its `promises` only on first use, and most commands
+// only read.
 import { constants, promises as fs } from 'node:fs'
 import type { FileHandle } from 'node:fs/promises'
 import { dirname } from 'node:path'

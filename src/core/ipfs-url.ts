@@ -27,7 +27,7 @@ function decoded(part: string): string {
 }
 
 /**
- * Returns the URL that refers to a file in the metadata.
+ * Returns the URL with which metadata refers to a file.
  *
  * @param place `<cid>[/<path>]` of a stored file, or the original URL of a file that isn't stored here
  */

@@ -74,7 +74,7 @@ export async function seemsActive(holder: LockHolder, beatAt: number): Promise<b
 /**
  * Returns the error for a run that a process on this machine holds.
  *
- * @param what what the process is working on, for the message
+ * @param what the subject of the process's work, for the message
  */
 export function activeHolderError({ pid, note }: LockHolder, what = 'this run'): GdnError {
   // A stopped process doesn't handle Ctrl-C or SIGTERM until it continues.

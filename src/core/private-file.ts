@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
-// Import node:fs, which loads its `promises` on first use, instead of node:fs/promises. Most commands only read.
+// Import node:fs instead of node:fs/promises, because node:fs loads its `promises` only on first use, and most commands
+// only read.
 import {
   closeSync,
   constants,

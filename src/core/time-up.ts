@@ -6,5 +6,5 @@ export const timeUp = (ms: number): GdnError =>
     hint: 'Run the same command again, with a longer --timeout.',
   })
 
-/** Returns whether an error or the reason for an abort is that the `--timeout` expired. */
+/** Returns whether an error or abort reason means that the `--timeout` expired. */
 export const isTimeUp = (error: unknown): error is GdnError => error instanceof GdnError && error.code === 'timed_out'

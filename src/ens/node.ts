@@ -6,7 +6,7 @@ import { GdnError } from '../core/errors.ts'
 import { parseJson } from '../core/json.ts'
 import { sleep } from '../core/time.ts'
 
-/** The Ethereum node that resolves names. */
+/** The Ethereum node that gdn uses to resolve names. */
 export interface EnsNode {
   /** The node's URL. It may contain an API key, so errors show only its origin. */
   url: string
@@ -16,7 +16,7 @@ export interface EnsNode {
 
 const MAX_BYTES = 8 * 2 ** 20
 const MAX_MESSAGE = 300
-/** Maximum number of attempts if a request fails. A second attempt is safe, because all requests only read. */
+/** Maximum number of attempts for a request. A second attempt is safe, because all requests only read. */
 const ATTEMPTS = 2
 /**
  * Maximum number of times that a throttled request is sent again. With the waits between them, the last attempt ends

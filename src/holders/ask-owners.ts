@@ -45,8 +45,8 @@ export async function askOwners(options: OwnersOptions): Promise<Reading | null>
 /** Reads all pages. Returns false if the pages don't contain the owners at the block. */
 async function readPages(options: OwnersOptions): Promise<boolean> {
   const { client, store, contract, blockchain, block, signal, update, pageSize } = options
-  // With this value, a reading from logs never resumes this reading, whose owners may belong to a later block than
-  // requested.
+  // This value prevents a later reading from logs from resuming this one. The owners read here may be those of a later
+  // block than that reading needs.
   const next = Number.MAX_SAFE_INTEGER
   const state = { contract, block: block.number, hash: block.hash, next, standard: 'erc721' as const }
   store.clear()

@@ -1,6 +1,6 @@
 /**
- * Returns a text that sorts like the given number from 0 to 2²⁵⁶. The text consists of the count of hex digits as two
- * hex digits, followed by the hex digits. SQLite's integers have only 64 bits.
+ * Returns a text for a number from 0 to 2²⁵⁶, so that texts sort in numerical order. The text is the number of hex
+ * digits, written as two hex digits, followed by the hex digits themselves. SQLite's integers have only 64 bits.
  */
 export function numberKey(value: bigint): string {
   const digits = value.toString(16)

@@ -18,7 +18,7 @@ export interface ReadingState {
   upgrades: number
 }
 
-/** Change this version with the schema, so that files with another version are read again. */
+/** Change this version with the schema. A file with another version is emptied, and its balances are read again. */
 const VERSION = 1
 
 const SCHEMA = `

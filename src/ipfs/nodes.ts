@@ -4,9 +4,9 @@ import { type BlockReader, type ByteRange, DAG_PB, matchesCid, parseCid, RAW } f
 import type { NamedLink, StoredNode } from './unixfs.ts'
 
 /**
- * Returns a decoded block. Checks it against its CID to detect damage, because hashing a few KiB takes only
- * microseconds. Returns null if the block doesn't exist, or if gdn doesn't support its kind of node, such as a symbolic
- * link.
+ * Returns a decoded block. To detect damage, checks the block against its CID, which is fast, because hashing a few KiB
+ * takes only microseconds. Returns null if the block doesn't exist, or if gdn doesn't support its kind of node, such as
+ * a symbolic link.
  */
 export async function readNode(blocks: Pick<BlockReader, 'get'>, cid: CID): Promise<StoredNode | null> {
   const bytes = await blocks.get(cid.toString())

@@ -111,7 +111,7 @@ export async function openEvmKeystore(text: string, password: Secret, name: stri
   return await openKeystore(text, password, name)
 }
 
-/** @throws GdnError `invalid_input` for a Solana keystore, because the key is for an EVM network */
+/** @throws GdnError `invalid_input` for a Solana keystore, because an EVM network needs an EVM key */
 export function refuseSolanaKeystore(keystore: Keystore, name: string): void {
   if (!isSolanaKeystore(keystore)) return
   throw new GdnError('invalid_input', `is a Solana wallet (${keystore.address}), but this network is EVM`, {

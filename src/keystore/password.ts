@@ -14,8 +14,8 @@ export function passwordProblem(password: string): string | null {
 }
 
 /**
- * Returns the problem of a password for a new keystore, or null if it is valid. All wallets must encode a valid
- * password in the same way.
+ * Returns the problem of a password for a new keystore, or null if it is valid. Rejects passwords that not all wallets
+ * encode in the same way.
  *
  * @param options.weak whether to accept a short password
  */

@@ -119,8 +119,8 @@ function firstInvalid(data: Buffer): number {
 }
 
 /**
- * Counts the lines of a text in chunks. Each LF ends a line, and so does each CR that no LF follows. That LF may be in
- * the next chunk.
+ * Counts the lines of a text in chunks. Each LF ends a line, and so does each CR that isn't followed by an LF. The LF
+ * after a CR may be in the next chunk.
  */
 class LineCounter {
   #ended = 0

@@ -14,7 +14,7 @@ export interface EnsNames {
   /** Pins names to addresses, by normalized name. */
   pin(addresses: ReadonlyMap<string, string>): void
   /**
-   * Resolves names in the manifest's spelling.
+   * Resolves names as they are spelled in the manifest.
    *
    * @throws GdnError if no name can be resolved because the node has failed. Without a node, `of` throws for each name.
    */

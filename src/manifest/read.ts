@@ -190,7 +190,10 @@ async function peek(text: AsyncIterable<string>): Promise<{ head: string; text: 
   }
 }
 
-/** Guesses the format without a file name. A list is JSON, one object per line is JSONL, and anything else is CSV. */
+/**
+ * Guesses the format without a file name. A list or a single object is JSON, one object per line is JSONL, and anything
+ * else is CSV.
+ */
 function sniff(head: string): ManifestFormat {
   const text = head.trimStart()
   if (text.startsWith('[')) return 'json'

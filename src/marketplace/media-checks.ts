@@ -124,7 +124,7 @@ export class MediaChecks {
   }
 
   #checkSvg(bytes: Buffer, at: FoundAt): void {
-    // In UTF-16, a NUL byte is next to each ASCII character.
+    // UTF-16 text has a NUL byte next to each ASCII character.
     const found = MOTION.exec(bytes.toString('latin1').replaceAll('\0', ''))
     if (found === null) return
     const message = 'is an SVG with scripts or animations, which OpenSea caches as a still PNG image'

@@ -5,13 +5,13 @@ import { quoted } from '../core/quoted.ts'
 import type { Findings, FoundAt } from './finding.ts'
 
 /**
- * Maximum number of values to store per trait, which limits memory usage. If a trait has more values, its values aren't
- * checked any further.
+ * Maximum number of values to store per trait, which limits memory usage. If a trait has more values, the spelling and
+ * the frequency of its values aren't checked any further, because it isn't a choice between a few values.
  */
 const MAX_VALUES = 5_000
 const MAX_TRAITS = 5_000
 const MAX_NAMED = 3
-/** Maximum number of traits whose names are compared with each other. */
+/** Maximum number of traits for which names are compared with each other. If there are more, no names are compared. */
 const MAX_COMPARED = 200
 /** A trait may be a misspelling of another trait that occurs at least this many times as often. */
 const FEW = 4

@@ -5,7 +5,7 @@ export const DEFAULT_WAIT_MS = 5 * 60_000
 export const UNREACHABLE_MS = 120_000
 
 /**
- * Maximum number of requests or uploads in flight. The pacer permits fewer requests, so this limit takes effect only
- * for uploads.
+ * Maximum number of requests or uploads in flight. If the server limits the rate, the pacer usually permits fewer
+ * requests at a time.
  */
 export const IN_FLIGHT = 8

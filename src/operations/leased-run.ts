@@ -40,7 +40,7 @@ export class LeasedRun {
   constructor(state: State, lease: RunLease, beatMs: number = LOCK_TIMING.beatMs) {
     this.#state = state
     this.#lease = lease
-    // Ignore errors. If no heartbeat can be written, other processes eventually notice that this process lost the run.
+    // Ignore errors. If no heartbeat can be written, other processes eventually treat the run as lost.
     this.#beat = setInterval(() => {
       state.write((sql) => beat(sql, lease, Date.now())).catch(() => undefined)
     }, beatMs).unref()
@@ -219,7 +219,7 @@ async function waitForEnd(
   const later = await state
     .read((sql) => leaseOf(sql, runId), signal)
     .catch((error: unknown) => {
-      // In the meantime, the operation has succeeded and was removed.
+      // In the meantime, the operation succeeded and was removed.
       if (error instanceof GdnError && error.code === 'run_busy') return null
       throw error
     })

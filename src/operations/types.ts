@@ -25,8 +25,8 @@ export interface WantedRequest {
   /** Whether to send another operation, regardless of the outcome of an earlier one. */
   again: boolean
   /**
-   * The ID of the operation to repeat or to create. If null, this is the live operation with this content, or else a
-   * new operation with a random ID.
+   * The ID of the operation to repeat or to create. If null, the live operation with this content is repeated, or else
+   * an operation with a random ID is created.
    */
   operationId: string | null
   /**

@@ -24,9 +24,9 @@ interface Transfer extends AcceptedChange<PlannedChange> {
 
 /**
  * Sends the transfers of a plan, each at most once, and waits for their outcomes. The reference ID of a change is also
- * the ID of its operation, so a transfer is resumed after a kill, and the server makes it once for all machines. The
- * request names the owner from the plan as the sender. The server rejects a transfer if the NFT has another owner, or
- * was transferred away and back.
+ * the ID of its operation. Therefore, a transfer is resumed after a kill, and if several machines send it, the server
+ * makes it only once. The request names the owner from the plan as the sender. The server rejects a transfer if the NFT
+ * has another owner, or was transferred away and back.
  *
  * @throws GdnError, see `makeChanges`; `run_busy` if another process applies the same change
  */

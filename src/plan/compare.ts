@@ -67,7 +67,7 @@ export interface Abilities {
   /** The reason why NFTs of the collection can't be transferred; null if they can. */
   noTransfers: string | null
   takeOver: boolean
-  /** Whether the sender of a row may still own its NFT, because the server may transfer the NFT only after the mint. */
+  /** Whether a row's sender may still own its NFT, because the server may mint to the sender and transfer later. */
   sendersOwn: boolean
   /** The metadata key of the run's markers, which is ignored in comparisons. Null if the run has none. */
   marker: string | null

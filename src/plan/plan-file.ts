@@ -230,8 +230,8 @@ export async function readPlanHeader(path: string, signal: AbortSignal): Promise
 }
 
 /**
- * Yields the rows of a plan. If the file was edited, throws after the last row, so don't use any row before that. A
- * plan may come from another person, so the rules for files of a manifest also apply to its files.
+ * Yields the rows of a plan. If the file was edited, throws after the last row at the latest, so don't use any row
+ * before the end. A plan may come from another person, so the rules for files of a manifest also apply to its files.
  *
  * @throws GdnError `refused` if a local file has changed since the plan was made, or must not be published
  */

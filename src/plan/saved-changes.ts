@@ -27,7 +27,8 @@ function firstOther(
   lastUpdate: string | null,
 ): NftChange | undefined {
   const known = new Set(saved.map(essence))
-  // The plan's own update created the revision. Ignore its number, which depends on other updates in the collection.
+  // If the plan's own update created the revision, ignore its number, which depends on the other updates in the
+  // collection.
   const made = saved.find(({ action, reference }) => action === 'update' && reference === lastUpdate)
   const asSaved = (change: NftChange): NftChange =>
     made === undefined ? change : { ...change, revision: made.revision }

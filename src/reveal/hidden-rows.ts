@@ -63,8 +63,8 @@ const hiddenRow = ({ provenance, contract }: UnrevealedDrop, content: string): H
 
 /**
  * Finds rows that this machine minted unrevealed, or committed to, on the same server and blockchain, and that it
- * doesn't know to be public. Returns the first collection of such rows with their number; null if there is none. Reads
- * the rows only if there is an unrevealed drop.
+ * doesn't know to be public. Returns the first collection with such rows, and how many it has; null if there is none.
+ * Reads the rows only if there is an unrevealed drop.
  *
  * @param again the run with `--again` that publishes the rows. Rows that this run was allowed to publish don't count
  */

@@ -6,7 +6,7 @@ import { PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
 import { listIds, type RecordSource, readPages } from '../operations/reconcile/listing.ts'
 import { leavesUrlIn, sha256InUrl } from './provenance-in.ts'
 
-/** A row of an unrevealed drop, if no NFT has the row's ID. */
+/** A row of an unrevealed drop for which no NFT has the row's ID. */
 export interface RowWithoutNft {
   /** The position of the row in the manifest, from 0. */
   position: number

@@ -19,7 +19,7 @@ export interface ShuffleProof {
   /** The row that was drawn; null if the token isn't revealed. */
   row: number | null
   marginSeconds: number
-  /** The hash that seals the drop once it is committed. */
+  /** The hash that seals the drop when the collection commits to it. */
   seal: string
   /**
    * The block of the seal and the round that it determines. Null if the drop isn't sealed. Times are Unix times in

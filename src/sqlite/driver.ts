@@ -173,8 +173,8 @@ function readWithLibsql(statement: ReturnType<Libsql['prepare']>): RawStatement 
 
 interface SqliteOptions {
   /**
-   * Changes neither the file nor its write-ahead log. A writable connection would move the log into the file when it
-   * closes.
+   * Whether to change neither the file nor its write-ahead log. A writable connection would move the log into the file
+   * when it closes.
    */
   readOnly?: boolean
 }

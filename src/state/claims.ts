@@ -35,7 +35,8 @@ export interface SharedRow {
   otherPortable: string
   otherBody: Uint8Array | null
   /**
-   * 1 if the rows differ only by an ENS name in place of its address, or by two names of the same address; otherwise 0.
+   * For rows with different content: 1 if they differ only by an ENS name in place of its address, or by two names of
+   * the same address; otherwise 0.
    */
   isSameAddress: number
 }

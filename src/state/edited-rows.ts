@@ -10,7 +10,7 @@ export interface VanishedRow {
   id: string
   operation: MintOperation
   key: string
-  /** The value from which the row's reference ID is derived if it differs from the key; otherwise null. */
+  /** The value from which the row's reference ID is derived; null if it is the key. */
   reference: string | null
   /** The reference ID with which the row was sent; null if there is none. */
   mintedAs: string | null
@@ -64,7 +64,7 @@ export interface FreshRow {
    * `content`.
    */
   portable: string | null
-  /** The value from which the row's reference ID is derived if it differs from the key; otherwise null. */
+  /** The value from which the row's reference ID is derived; null if it is the key. */
   reference: string | null
 }
 

@@ -1,5 +1,5 @@
-// These queries read and store the addresses of a run's ENS names, and find rows that differ only by an ENS name in
-// place of its address.
+// These queries read and store the addresses of a run's ENS names, and find rows that differ only in how they specify
+// the same receiver or sender: by address or by ENS name.
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from './drops.ts'
 import { type RowsIn, tableOf } from './rows.ts'
@@ -32,7 +32,7 @@ export interface NamedTwice {
   otherLine: number
 }
 
-/** Returns pairs of rows in a manifest that differ only by an ENS name in place of its address. */
+/** Returns pairs of rows in a manifest that differ only in how they specify the same receiver or sender. */
 export const rowsNamedTwice = (sql: Sql, rows: RowsIn, limit: number): NamedTwice[] =>
   sql.all(
     `WITH same AS (SELECT coalesce(plain, portable, content) AS hash, min(line) AS otherLine, max(line) AS line

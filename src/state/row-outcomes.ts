@@ -171,7 +171,7 @@ export interface MintedBody {
  * Returns the requests of a run that minted NFTs and whose numbers are greater than `after` and at most `to`.
  *
  * @param of `revealed` for the NFTs that this machine knows to have been updated with their rows; `deployed` for all
- *   NFTs
+ *   deployed NFTs
  */
 export const mintedBodies = (
   sql: Sql,

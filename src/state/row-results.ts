@@ -4,8 +4,7 @@ import { DUPLICATE_NFT } from './row-outcomes.ts'
 import type { OperationState } from './transitions.ts'
 
 /**
- * The reason that is stored for an operation that was declared absent, and whose NFT appeared after its row was sent
- * again.
+ * The stored reason of an operation that was declared absent, and whose NFT was found after the row was sent again.
  */
 export const LATE = 'late'
 

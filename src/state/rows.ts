@@ -16,8 +16,8 @@ export interface RowRecord {
    */
   key: string
   /**
-   * The value from which the row's reference ID is derived if it differs from the key; otherwise null. The same on
-   * every machine.
+   * The value from which the row's reference ID is derived; null if it is the key. The value is the same on every
+   * machine.
    */
   reference: string | null
   /** The hash of the row's content. */

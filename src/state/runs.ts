@@ -32,7 +32,7 @@ interface NewRun {
   now: number
 }
 
-/** Adds a run whose lease `holder` already has. */
+/** Adds a run, and returns its lease, which belongs to `holder`. */
 export function insertRun(
   sql: Sql,
   { id, kind, name, note, isKept = false, holder, fence = 1, now }: NewRun,

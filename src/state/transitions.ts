@@ -18,7 +18,8 @@ export const TRANSITIONS: Readonly<Record<OperationState, readonly OperationStat
   // The operation becomes intended again if the request certainly had no effect, so that the request may be sent again.
   sent: ['accepted', 'intended', 'unknown'],
   // A refusal of a second attempt proves nothing about the first attempt. The operation becomes failed if the server
-  // refused the second attempt because of the maximum supply, and has no NFT with the row's reference ID.
+  // refused the second attempt because of the maximum supply or a sealed drop, and has no NFT with the row's reference
+  // ID.
   unknown: ['accepted', 'absent', 'failed'],
   // The operation becomes unknown if the backend was restored and no longer knows the operation. It becomes planned if
   // a local backend was emptied.

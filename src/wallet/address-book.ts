@@ -82,7 +82,7 @@ export interface AddressBook {
 }
 
 export interface AddressBookPlace {
-  /** The wallet folder, which may not exist. */
+  /** The wallet folder, which doesn't need to exist. */
   folder: string
   stateDir: string
   signal?: AbortSignal | undefined

@@ -31,7 +31,7 @@ export interface GenerateOptions {
   password: Secret
   /** Fallback folders for files that can't be stored in the wallet folder. */
   otherFolders: readonly string[]
-  /** Aborted by Ctrl-C. The signal has no effect after the signed URL was called. */
+  /** Aborted by Ctrl-C. The signal has no effect once the signed URL has been called. */
   signal: AbortSignal
   /** Called for each step, to show progress. */
   onStep?: (step: 'deriving' | 'asking' | 'calling' | 'checking') => void

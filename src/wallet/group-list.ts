@@ -16,9 +16,9 @@ export interface GroupList {
 const MAX_NAMED = 5
 
 /**
- * Returns the members of a group as a list with each address once. After a group was saved, several of its names can
- * get the same address. A name without an address stays in the list, and the reader of the list reports it with its
- * line.
+ * Returns the members of a group as a list with each address once. After a group is saved, several of its names can be
+ * changed to the same address. A name without an address stays in the list, and the reader of the list reports it with
+ * its line.
  *
  * @throws GdnError as `AddressBook.group` does
  */

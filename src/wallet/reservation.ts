@@ -13,7 +13,8 @@ import { KEYSTORE_ENDING, makeWalletFolder } from './folder.ts'
 import { nameTaken, refuseKeystore } from './new-names.ts'
 
 /**
- * Size of the draft in bytes. A draft is larger than a keystore, which reserves the disk space together with the name.
+ * Size of the draft in bytes. A draft is larger than a keystore, so that it reserves the disk space together with the
+ * name.
  */
 const ROOM_BYTES = 4096
 const MAX_COPIES = 100

@@ -133,9 +133,9 @@ describe('the bundle', () => {
   test('loads no code of manifests and runs for a backend, and verifies rounds of a beacon only for draws', () => {
     const backend = sourcesOf(loadedWith(/^src\/server\/(main|core|http\/app)\.ts$/))
     expect(backend).toContain('src/files/content-type.ts')
-    expect(backend.filter((source) => /^src\/(manifest|batch|plan|reveal|marketplace|art|cli\/cost)\//.test(source))).toEqual(
-      [],
-    )
+    expect(
+      backend.filter((source) => /^src\/(manifest|batch|plan|reveal|marketplace|art|cli\/cost)\//.test(source)),
+    ).toEqual([])
     const isBeacon = (source: string) => /bls12|api\/beacon/.test(source)
     expect(backend.filter(isBeacon)).toEqual([])
     for (const name of ['batch/validate', 'batch/mint', 'collection/create', 'plan']) {

@@ -66,8 +66,8 @@ interface Checked {
  * - Rows are the same if they have the same key, which is the ID, or the content and the copy number.
  * - Two runs with different names and manifests are different drops (`isAnotherDrop`). They may use the same IDs, so
  *   their rows are the same only if the content is the same.
- * - An ENS name and its address are the same receiver, so rows that differ only in which of the two they have are the
- *   same.
+ * - An ENS name and its address count as the same receiver. Rows are the same if one has the name and the other has the
+ *   address, and they don't differ otherwise.
  * - Rows that match only by content are still different if their local files have different sizes.
  * - A second drop (`--again`) repeats rows on purpose. Once the second drop has begun, only rows that were added
  *   afterwards are compared.

@@ -147,7 +147,7 @@ export class ServerNames {
   }
 
   /**
-   * Returns each NFT with the label that was minted without an ID and has no alias.
+   * Returns the NFTs that have this label, were minted without an ID, and have no alias.
    *
    * @throws GdnError `bad_answer` if the server's list has no end
    */

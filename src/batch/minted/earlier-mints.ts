@@ -60,7 +60,7 @@ interface Start {
  * 3. Absent rows would be sent again, but the collection now has their content: refused.
  * 4. The collection has NFTs that this machine doesn't know, with the content of rows to be sent. A new run may have
  *    lost its state, and the state of a resumed run may be an older copy: refused, or adopted with `--adopt`.
- * 5. Another run of this machine minted rows to be sent as unrevealed NFTs, which are revealed now: refused.
+ * 5. Another run of this machine already minted some of these rows as unrevealed NFTs, which are revealed now: refused.
  * 6. Another run minted rows of the same commitment: refused, or adopted with `--adopt` if they have the same
  *    placeholder.
  *
@@ -140,8 +140,8 @@ function noteOfRelabeled(relabeled: readonly OtherLabel[]): string {
  */
 async function unrecordedOf(store: StoredRun, ids: Iterable<string>): Promise<string[]> {
   const { collectionId, setId, listedAt, again } = store.drop
-  // In a list, NFTs from before the run count as well, because another machine may have minted to a receiver under
-  // another name before this run began and before that receiver was added to the list.
+  // For a list, NFTs from before the run can be unrecorded too: another machine may have minted to a receiver under
+  // another name before this run began, and the receiver may have been added to the list afterwards.
   const known = setId === null || (isOfList(store.drop) && !again) ? null : listedAt
   return await store.read((sql) => unrecordedNfts(sql, collectionId, known, ids))
 }
@@ -329,8 +329,8 @@ async function lookUpRows(
 }
 
 /**
- * Yields the rows that were sent before, and then the other rows. Equal rows differ only in their copy number, and
- * requests with an unknown outcome are resolved elsewhere.
+ * Yields the rows that were sent before, and then the other rows, so that NFTs are matched with sent rows first. Equal
+ * rows differ only in their copy number, and requests with an unknown outcome are resolved elsewhere.
  */
 async function* sentFirst(
   store: StoredRun,

@@ -254,7 +254,7 @@ export function refuseFinished(store: StoredRun, { keptAccepted, removed }: Mani
       drop.reading.shuffle === undefined ? 'To mint all rows of this manifest a second time, add --again.' : undefined,
     details: {
       ...{ run: drop.name, run_id: drop.id, deployed, failed, kept_accepted: keptAccepted, removed },
-      // Without a fingerprint, the local files weren't recorded, for example because there were too many.
+      // Without a fingerprint, there may be unrecorded local files, for example because there were too many.
       has_local_files: drop.localFiles.length > 0 || (drop.fingerprint === null && drop.manifest !== null),
     },
   })

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import nodePath, { type PlatformPath } from 'node:path'
 import { labelProblem } from '../../api/reference-id.ts'
 
-/** Functions that find the root folder of the path in a label. */
+/** Functions that determine the folder to which the path in a label is relative. */
 export interface LabelRoots {
   /** Returns whether a folder is the root of a Git repository. */
   isRepository(folder: string): boolean | Promise<boolean>

@@ -4,8 +4,8 @@ import { MAX_IN_DOUBT, mayRetry, type Retries, waitBefore } from '../../operatio
 import type { RequestPlan } from '../request-plan.ts'
 
 /**
- * The rows of a planned request that are sent together: all rows, or only some of them if the server rejects requests
- * with that many rows.
+ * The rows of a planned request that are sent together: all rows, or only some of them, for example if the server
+ * rejects requests with that many rows.
  */
 export interface RequestPart {
   request: number

@@ -19,7 +19,7 @@ const DEFAULT_RATE = 2
 const MARGIN_MS = 2
 
 /**
- * How long a request can be in transit after its process has ended, stopped, or canceled the request, in milliseconds.
+ * How long a request can be in transit after its process ended, was stopped, or canceled the request, in milliseconds.
  */
 export const TRAVEL_MS = 1_000
 

@@ -41,8 +41,8 @@ export interface LimiterEnvironment {
 /** A slot that this process acquired from the shared limiter. */
 export interface SharedSlot {
   /**
-   * Returns whether this process still has the slot. If this process was stopped for long, another process may have
-   * acquired the slot.
+   * Returns whether this process still has the slot. If this process was stopped for a long time, another process may
+   * have acquired the slot.
    */
   isValid(): boolean
   /**

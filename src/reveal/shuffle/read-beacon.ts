@@ -24,7 +24,7 @@ export interface BeaconSource {
   unreachable(signal: AbortSignal): Promise<string | null>
 }
 
-/** A relay that returned no round. The details of the error of `read` contain such problems. */
+/** A relay that returned no valid round. The details of the error that `read` throws list these relays. */
 export interface RelayProblem {
   origin: string
   why: string
@@ -108,7 +108,7 @@ const early = (round: number, time: number) =>
   })
 
 interface Problem extends RelayProblem {
-  /** Whether the relay returned something other than the requested round. */
+  /** Whether the relay responded with status 200, but the response isn't the requested round with a valid signature. */
   isFlawed: boolean
 }
 

@@ -35,7 +35,7 @@ export interface Interfaces {
   claimed: InterfaceName[]
   /**
    * The standard whose functions the contract answers. If there are several, the claims decide between ERC-721 and
-   * ERC-1155. Null if neither determines the standard.
+   * ERC-1155. Null if neither the functions nor the claims determine the standard.
    */
   standard: TokenStandard | null
   /** The reasons why the answers can't be trusted, as sentences without a final period. */

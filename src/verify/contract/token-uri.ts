@@ -8,7 +8,7 @@ export type MetadataPlace =
   | { kind: 'http'; url: string }
   | { kind: 'other'; scheme: string }
 
-/** Matches a path with a CID. Any other text in the place of the CID is a name on a website. */
+/** Matches a gateway path with a CID. A path without a CID after `/ipfs/` is an ordinary path on a website. */
 const IN_PATH = /^\/ipfs\/((?:Qm[1-9A-HJ-NP-Za-km-z]{44}|[bzfBF][A-Za-z0-9]{40,120})(?:\/.*)?)$/
 const MAX_SCHEME = 20
 
