@@ -43,7 +43,7 @@ export class NamesInRows {
       // Cells of a CSV file are escaped. In other manifests, the text is used as it is.
       this.#addText(unescapeCell(text))
     }
-    if (this.#blockchain === undefined) this.#blockchain = textIn(cells[chain])
+    this.#blockchain ??= textIn(cells[chain])
   }
 
   #addText(text: string): void {

@@ -176,6 +176,13 @@ describe('an ENS name', () => {
     })
   })
 
+  test('is resolved on the blockchain of the manifest’s column if no flag sets it', async () => {
+    await writeFile(path('drop.csv'), `title,description,receiver,blockchain\nDawn,first,alice.eth,polygon\n`)
+    const [, contract = ''] = TARGET
+    const { code, stderr } = await gdn(['batch', 'validate', path('drop.csv'), '-c', contract, ...AT])
+    expect({ code, stderr }).toMatchObject({ code: 0, stderr: expect.stringContaining(`alice.eth → ${ALICE}\n`) })
+  })
+
   test('is written as its address to a template', async () => {
     const { stdout } = await gdn(['batch', 'template', '--receiver', 'alice.eth', '-b', 'polygon'])
     expect(stdout).toContain(ALICE)
