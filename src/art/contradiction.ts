@@ -28,7 +28,7 @@ export function forbiddenSubject(art: Art): { place: Place; message: string; hin
   return null
 }
 
-/** The traits that rules require in another layer: the name of the last set, and the traits that are in all sets. */
+/** The traits of a layer that rules require: those in all sets, and the name of the last of these sets. */
 interface Required {
   name: string
   traits: ReadonlySet<number>

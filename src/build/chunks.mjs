@@ -73,7 +73,7 @@ const GROUPS = [
         ...[
           'private-file',
           'file-identity',
-          'state-of',
+          'mask-amounts',
           'with-timeout',
           'block-explorer',
           'format-bytes',

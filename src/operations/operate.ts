@@ -93,7 +93,7 @@ function asSent(operation: Operation): SentOperation {
   return operation
 }
 
-const wasRefused = ({ id, reason }: Operation): GdnError =>
+const refusedEarlier = ({ id, reason }: Operation): GdnError =>
   new GdnError('refused', `the operation ${id} was refused: ${reason}`, {
     hint: 'Nothing was sent. Run the command without --operation to send another request.',
   })
@@ -129,7 +129,7 @@ class CommandSender {
     refuseSilentBackend(backend)
     if (again) return await this.#sendAnother(asSent(earlier))
     onStart?.(earlier.id)
-    if (earlier.state === 'failed' && earlier.accepted === null) throw wasRefused(earlier)
+    if (earlier.state === 'failed' && earlier.accepted === null) throw refusedEarlier(earlier)
     const { request } = asSent(earlier)
     refuseOtherBackend(`the request sent at ${isoSeconds(request.sentAt ?? 0)}`, request.backend, backend)
     const restored = isRestored(request.backend, backend)

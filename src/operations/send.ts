@@ -105,7 +105,7 @@ async function repeatUntilResolved(
       const mayRepeat = await isRepeatable(client, request, { signal, refresh: true })
       if (mayRepeat === false) break
       const pause = waitBefore(COMMAND_IN_DOUBT, last, attempt, clock.random)
-      // Don't wait for hours, even if the server requests it. The next call with this key continues the attempts.
+      // Don't wait for hours, even if the server requests it. The next call with this key resumes retrying.
       if (!mayWait(attempt, pause)) break
       await clock.sleep(pause, signal)
       last = UNKNOWN

@@ -274,7 +274,7 @@ function failedMints(records: readonly NftRecord[]): GdnError | null {
     'nft_failed',
     `${count(failed.length, 'NFT')} failed: ${first.error ?? 'the server returned no reason'}`,
     {
-      hint: 'Failed NFTs are not minted. Fix the cause and mint them again.',
+      hint: 'NFTs that failed have not been minted. Fix the cause and mint them again.',
       details: { nfts: failed.map(({ nft_gdn_id, error }) => ({ nft_gdn_id, error: error ?? null })) },
     },
   )

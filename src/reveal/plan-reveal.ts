@@ -123,7 +123,7 @@ export async function withRevealPlan<Result>(
     async function* counted() {
       const counts = noCounts()
       for await (const one of found()) {
-        const state = stateOf(one, commitment)
+        const state = rowState(one, commitment)
         await count(counts, one, state)
         yield { one, state }
       }
@@ -149,7 +149,7 @@ export async function withRevealPlan<Result>(
         let page: NftNow[] = []
         for await (const one of found()) {
           const { candidate, nft } = one
-          if (nft === undefined || stateOf(one, commitment).kind !== 'revealed') continue
+          if (nft === undefined || rowState(one, commitment).kind !== 'revealed') continue
           const { row } = candidate.row
           // Record the owner only if it is the row's receiver. A later plan then keeps an owner that others chose.
           const missing = hasOtherOwner(row, nft, { sendersOwn: false }) ? [{ want: 'transfer' as const }] : []
@@ -168,7 +168,7 @@ export async function withRevealPlan<Result>(
       const { candidate, nft } = one
       plan.rows++
       if (nft === undefined) missing.push({ position: candidate.row.position, line: candidate.row.row.line })
-      const state = stateOf(one, commitment)
+      const state = rowState(one, commitment)
       if (state.kind === 'moved') moved.push({ line: candidate.row.row.line, row: state.row })
       await count(plan, one, state)
       if (plan.rows % PAGE === 0) onProgress?.(plan.rows)
@@ -251,7 +251,7 @@ interface Committed {
 /** The reason shown for a row that was minted although no NFT has its ID. */
 const OTHER_ID = 'it was minted with another ID or by a run with another name: if you changed its ID, restore it'
 
-function stateOf({ candidate, nft }: Found, committed: Committed): RowState {
+function rowState({ candidate, nft }: Found, committed: Committed): RowState {
   const { rowOf } = committed
   const isDrawn = committed.drawn !== null
   if (nft === undefined && committed.otherIds.has(candidate.row.position + 1)) return { kind: 'left', reason: OTHER_ID }

@@ -1,5 +1,5 @@
+import { maskAmounts } from '../core/mask-amounts.ts'
 import { redactText } from '../core/redact.ts'
-import { stateOf } from '../core/state-of.ts'
 import { terminalText } from '../core/terminal-text.ts'
 
 const MAX_SUBJECTS = 100
@@ -40,7 +40,7 @@ export function createWarningsLog(print: (line: string) => void, now: () => numb
     const blockchain = textIn(facts.blockchain)
     const reason = textIn(facts.reason) ?? textIn(facts.error) ?? textIn(facts.why)
     const subject = blockchain ?? textIn(facts.step) ?? message
-    const state = stateOf(reason ?? message)
+    const state = maskAmounts(reason ?? message)
     if (isKnown(subject, state, reason !== null)) return
     if (states.size >= MAX_SUBJECTS) states.clear()
     states.set(subject, { state, at: now() })

@@ -6,7 +6,7 @@ import { createTables } from './temporary-tables.ts'
 import { moveOperation, type OperationState, TRANSITIONS } from './transitions.ts'
 
 /** Assigns an NFT to a row, because the server accepted the NFT, or the NFT was found on the server. */
-export function giveNft(
+export function recordNft(
   sql: Sql,
   operationId: string,
   nftGdnId: string | null,
@@ -257,7 +257,7 @@ export function markUndecided(sql: Sql, operationId: string, reason: string): vo
 
 /** Records the NFT of an earlier operation that was declared absent and whose row has been sent again since then. */
 export function markLate(sql: Sql, operationId: string, nftGdnId: string, reason: string, now: number): void {
-  giveNft(sql, operationId, nftGdnId, { now, by: 'found' })
+  recordNft(sql, operationId, nftGdnId, { now, by: 'found' })
   moveOperation(sql, operationId, 'accepted', reason)
 }
 

@@ -231,11 +231,11 @@ const PLANNED_PAGE = 2_000
  * sent if nothing was applied. The index `nfts_changed` contains only the NFTs that were changed. In an unrevealed
  * drop, neither the placeholder of a row nor the revealed row counts as an edit.
  */
-const isEdited = (drop: Pick<Drop, 'reading'>, row: string, sent = 'o.content'): string => {
-  const isOther = `${sent} <> ${row}.content`
-  const isUnapplied = `(SELECT a.body <> ${row}.body FROM nfts a INDEXED BY nfts_changed
+const editedSql = (drop: Pick<Drop, 'reading'>, row: string, sent = 'o.content'): string => {
+  const otherSql = `${sent} <> ${row}.content`
+  const unappliedSql = `(SELECT a.body <> ${row}.body FROM nfts a INDEXED BY nfts_changed
     WHERE a.operation_id = o.id AND a.position = 0 AND a.body IS NOT NULL)`
-  return isUnrevealed(drop) ? `${isOther} AND coalesce(${isUnapplied}, 1)` : `coalesce(${isUnapplied}, ${isOther})`
+  return isUnrevealed(drop) ? `${otherSql} AND coalesce(${unappliedSql}, 1)` : `coalesce(${unappliedSql}, ${otherSql})`
 }
 
 /**
@@ -271,7 +271,7 @@ function plannedPage(
         json_group_array(json_array(position, receivers, files, state, isChanged))
           FILTER (WHERE state IS NULL OR state NOT IN ('accepted', 'deployed') OR isChanged)) AS json
       FROM (SELECT r.position, r.receivers, r.files, o.state,
-          o.id IS NOT NULL AND (${isEdited({ reading }, 'r')}) AS isChanged
+          o.id IS NOT NULL AND (${editedSql({ reading }, 'r')}) AS isChanged
         FROM ${tableOf(rows)} r LEFT JOIN operations o ${by === 'line' ? '' : BY_IDENTITY}
           ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL ${by === 'line' ? 'AND o.line = r.line' : ''}
         WHERE r.position > ? ORDER BY r.position LIMIT ${PLANNED_PAGE})`,
@@ -320,7 +320,7 @@ export function rowChangesSince(
       FROM ${tableOf(rows)} d LEFT JOIN temp.earlier e ON e.key = d.key
         LEFT JOIN operations o ${BY_IDENTITY} ON o.run_id = ? AND o.identity = ? || d.key AND o.released_at IS NULL
       WHERE (o.id IS NULL AND e.key IS NULL)
-        OR (${isEdited({ reading }, 'd', "coalesce(CASE o.state WHEN 'failed' THEN e.content END, o.content, e.content)")})
+        OR (${editedSql({ reading }, 'd', "coalesce(CASE o.state WHEN 'failed' THEN e.content END, o.content, e.content)")})
       ORDER BY d.position`,
     id,
     scope,

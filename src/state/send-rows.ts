@@ -5,7 +5,7 @@ import type { Sql } from '../sqlite/shared-database.ts'
 import { insertedId } from './collections.ts'
 import type { Drop } from './drops.ts'
 import { hashOf } from './operations.ts'
-import { giveNft } from './row-outcomes.ts'
+import { recordNft } from './row-outcomes.ts'
 import { lastRequest } from './row-requests.ts'
 import { addAttempt, endLastAttempt, moveOperation, moveRequest, type OperationState } from './transitions.ts'
 
@@ -25,7 +25,7 @@ export interface NewRowRequest {
  * @throws GdnError `already_accepted` if another run has reopened one of the rows since this run stored them
  */
 export function sendRows(sql: Sql, drop: Drop, request: NewRowRequest, now: number): { id: number; n: number } {
-  const entered = enterRequest(sql, drop, request)
+  const entered = insertRequest(sql, drop, request)
   for (const [position, row] of request.rows.entries()) {
     try {
       const operation = enterRow(sql, drop, request.endpoint, row, { request: entered.id, position, now })
@@ -41,7 +41,7 @@ export function sendRows(sql: Sql, drop: Drop, request: NewRowRequest, now: numb
   return entered
 }
 
-function enterRequest(
+function insertRequest(
   sql: Sql,
   drop: Drop,
   { key, body, honorsKey }: Pick<NewRowRequest, 'key' | 'body' | 'honorsKey'>,
@@ -125,7 +125,7 @@ export function acceptRows(
     'SELECT id, position FROM operations WHERE request_id = ? AND released_at IS NULL',
     requestId,
   )
-  for (const { id, position } of rows) giveNft(sql, id, ids[position] ?? null, { now, by })
+  for (const { id, position } of rows) recordNft(sql, id, ids[position] ?? null, { now, by })
 }
 
 /** Records that a request was refused. The request had no effect, and repeating it would have no effect either. */
@@ -156,12 +156,12 @@ export function refuseRepeated(
   )) {
     const nft = nfts.get(position)
     if (nft === undefined) moveOperation(sql, id, 'failed', message)
-    else giveNft(sql, id, nft, { now, by: 'found' })
+    else recordNft(sql, id, nft, { now, by: 'found' })
   }
 }
 
 /** Records that the outcome of a request is unknown. */
-export function doubtRows(sql: Sql, runId: string, requestId: number, reason: string, now: number): void {
+export function markUnknown(sql: Sql, runId: string, requestId: number, reason: string, now: number): void {
   endAttemptOf(sql, requestId, 'unknown', now)
   sql.run("UPDATE requests SET outcome = 'unknown', unknown_after = ? WHERE id = ?", lastRequest(sql, runId), requestId)
   moveRequest(sql, requestId, 'sent', 'unknown', reason)
@@ -187,7 +187,7 @@ export function forgetRequest(sql: Sql, requestId: number): void {
  * Resolves the requests that the last process of a run left open. Requests in state `sent` become unknown, and all
  * others are removed.
  */
-export function settleOpen(sql: Sql, runId: string): void {
+export function resolveOpenRequests(sql: Sql, runId: string): void {
   const last = lastRequest(sql, runId)
   const open = sql.all<{ id: number; state: OperationState }>(
     `SELECT DISTINCT request_id AS id, state FROM operations
@@ -221,7 +221,7 @@ export function enterFound(
   const { receiver, sender } = found
   const from = sender === null ? {} : { sender_wallet_address: sender }
   const body = JSON.stringify({ ...from, receiver_wallet_address: receiver, metadata })
-  const { id } = enterRequest(sql, drop, { key: `found:${randomUUID()}`, body, honorsKey: null })
+  const { id } = insertRequest(sql, drop, { key: `found:${randomUUID()}`, body, honorsKey: null })
   sql.run("UPDATE requests SET outcome = 'found' WHERE id = ?", id)
   for (const [position, row] of found.rows.entries()) {
     const operation = enterRow(sql, drop, sender === null ? 'createnft' : 'createnfttrans', row, {
@@ -229,6 +229,6 @@ export function enterFound(
       position,
       now,
     })
-    giveNft(sql, operation, row.nftGdnId, { now, by: 'found' })
+    recordNft(sql, operation, row.nftGdnId, { now, by: 'found' })
   }
 }

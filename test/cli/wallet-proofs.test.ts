@@ -196,7 +196,7 @@ describe('gdn wallet proofs', () => {
     const { code, stderr } = await gdn('-q')
     expect(code).toBe(0)
     expect(stderr).toContain(
-      `${path('list.csv')}:3: the price 0 lets ${address(2)} and 1 other receiver claim for free`,
+      `${path('list.csv')}:3: a price of 0 lets ${address(2)} and 1 other receiver claim for free`,
     )
     expect(JSON.parse((await gdn('--json')).stdout).warnings).toHaveLength(1)
   })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { signRound } from '../../src/api/beacon.ts'
-import { stateOf } from '../../src/explorer/parts/shuffle-text.ts'
+import { shuffleState } from '../../src/explorer/parts/shuffle-text.ts'
 import { beaconOf } from '../../src/server/explorer/shuffle.ts'
 import type { ExplorerShuffle } from '../../src/server/explorer/types.ts'
 import { ROUNDS } from '../helpers/quicknet-rounds.ts'
@@ -40,23 +40,23 @@ const sealed: ExplorerShuffle = {
 
 describe('the text about a shuffled drop', () => {
   test('names the seal, and says what is drawn and when', () => {
-    const open = stateOf({ ...sealed, seal: null, round: null })
+    const open = shuffleState({ ...sealed, seal: null, round: null })
     expect(open).toContain('the drop is sealed: no more of its NFTs can be minted')
-    expect(stateOf(sealed)).toContain(
+    expect(shuffleState(sealed)).toContain(
       'The time of the round is 2026-01-02 03:04:05 UTC, after the drop was sealed (block 7, 2026-01-02 03:04:05 UTC).',
     )
-    expect(stateOf({ ...sealed, round: null })).toContain(
+    expect(shuffleState({ ...sealed, round: null })).toContain(
       'determines the content of each NFT, after the drop was sealed',
     )
   })
 
   test('credits drand only with draws that it signed', () => {
-    const drawn = stateOf({ ...sealed, is_revealed: true, beacon: 'drand-quicknet' })
+    const drawn = shuffleState({ ...sealed, is_revealed: true, beacon: 'drand-quicknet' })
     expect(drawn).toContain('drew what this NFT shows, so that nobody chose it. The round was published at 2026-01-02')
-    const rehearsed = stateOf({ ...sealed, is_revealed: true, beacon: 'other' })
+    const rehearsed = shuffleState({ ...sealed, is_revealed: true, beacon: 'other' })
     expect(rehearsed).toContain('This draw is a rehearsal: the signature in the metadata is not by drand')
     expect(rehearsed).not.toMatch(/published|nobody/)
-    const unsigned = stateOf({ ...sealed, is_revealed: true })
+    const unsigned = shuffleState({ ...sealed, is_revealed: true })
     expect(unsigned).toContain('does not contain the signature of the round')
     expect(unsigned).not.toMatch(/published|nobody/)
   })

@@ -613,7 +613,7 @@ test('checks again before sending whether another command has hidden the rows', 
   }
   const target = ['-c', visible.address, '-b', visible.blockchain, '--yes', '--json']
   const inVisible = async (argv: string[], manifest: string, options: Parameters<typeof cli>[1]) => {
-    await writeFile(machine.path(source?.endsWith('.csv') ? source : 'drop.csv'), manifest)
+    await writeFile(machine.path('drop.csv'), manifest)
     const result = await cli([...argv, machine.path('drop.csv'), ...target], { ...machine.options, ...options })
     return result.code === 0 ? null : errorOf(result)
   }

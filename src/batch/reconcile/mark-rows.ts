@@ -2,7 +2,7 @@ import { flagError } from '../../core/errors.ts'
 import { readRecords } from '../../operations/reconcile/listing.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import { givenNfts } from '../../state/known-nfts.ts'
-import { giveNft, markAbsent, operationsOfKey } from '../../state/row-outcomes.ts'
+import { markAbsent, operationsOfKey, recordNft } from '../../state/row-outcomes.ts'
 import { isPlanned } from '../../state/rows.ts'
 import { MARKED_ABSENT } from '../runs/results.ts'
 import type { RunContext } from '../runs/run-context.ts'
@@ -34,7 +34,7 @@ export async function markRows(context: RunContext, marks: readonly RowMark[]): 
   await store.write((sql) => {
     for (const { id, nftGdnId } of settled) {
       if (nftGdnId === null) markAbsent(sql, id, MARKED_ABSENT)
-      else giveNft(sql, id, nftGdnId, { now: Date.now(), by: 'found' })
+      else recordNft(sql, id, nftGdnId, { now: Date.now(), by: 'found' })
     }
   })
   await store.recount()

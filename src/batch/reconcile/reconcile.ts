@@ -11,7 +11,7 @@ import {
 import { isRepeatable } from '../../operations/repeatable.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
 import { givenNfts } from '../../state/known-nfts.ts'
-import { giveNft, markAbsent, markLate, markUndecided } from '../../state/row-outcomes.ts'
+import { markAbsent, markLate, markUndecided, recordNft } from '../../state/row-outcomes.ts'
 import { LATE } from '../../state/row-results.ts'
 import { otherLabelOf } from '../identity/other-labels.ts'
 import { ServerNames } from '../identity/server-names.ts'
@@ -124,7 +124,7 @@ async function adoptNamed(context: RunContext, rows: readonly UnknownRow[]): Pro
       const mint = mints.get(reference)
       if (mint === undefined || alreadyAssigned.has(mint.nft_gdn_id) || otherLabelOf(mint, options.label) !== null)
         continue
-      giveNft(sql, id, mint.nft_gdn_id, { now, by: 'found' })
+      recordNft(sql, id, mint.nft_gdn_id, { now, by: 'found' })
       adopted.add(id)
     }
     return adopted
@@ -340,7 +340,7 @@ async function write({ store }: RunContext, open: Open, decision: Decision): Pro
     const wasAbsent = row.state === 'absent'
     if (verdict.kind === 'adopted') {
       total.adopted++
-      changes.push((sql, now) => giveNft(sql, id, verdict.id, { now, by: 'found' }))
+      changes.push((sql, now) => recordNft(sql, id, verdict.id, { now, by: 'found' }))
     } else if (verdict.kind === 'absent' || (verdict.passing && wasAbsent)) {
       const { n, unknownAfter } = row.request
       const isLater = (decision.proof.request ?? 0) > (unknownAfter ?? n)

@@ -49,7 +49,7 @@ export async function openUnknownRows(store: StoredRun, markerKey: string | unde
     for (const row of rows) {
       const sentRow = sent[row.position]
       if (sentRow === undefined) continue
-      const state = stateOf(row, request)
+      const state = unknownState(row, request)
       if (row.nftGdnId !== null) {
         if (request.outcome === 'unknown') open.adopted.push(sentRow)
       } else if (row.state === 'absent' && row.reason === MARKED_ABSENT) {
@@ -71,7 +71,7 @@ export async function openUnknownRows(store: StoredRun, markerKey: string | unde
   return open
 }
 
-function stateOf({ isCurrent, state }: SentRow, { outcome }: RowRequest): UnknownRow['state'] | null {
+function unknownState({ isCurrent, state }: SentRow, { outcome }: RowRequest): UnknownRow['state'] | null {
   if (!isCurrent) return outcome === 'unknown' ? 'superseded' : null
   return state === 'unknown' || state === 'absent' ? state : null
 }

@@ -4,9 +4,9 @@ import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import type { Sql } from '../../sqlite/shared-database.ts'
+import { changeBodies } from '../../state/change-bodies.ts'
 import { collectionNumbersOf } from '../../state/collections.ts'
 import { type Drop, dropsOf, isOfList, listDrops, moveFamily } from '../../state/drops.ts'
-import { changeBodies } from '../../state/moved-bodies.ts'
 import { withState } from '../../state/open-state.ts'
 import { deleteRun } from '../../state/runs.ts'
 import { referenceScope } from '../rows/row-key.ts'
@@ -118,13 +118,13 @@ export const notesOfRenamed = (sql: Sql, options: BatchOptions): string[] =>
     .renamed.slice(0, MAX_RENAMED)
     .map((drop) => {
       const { name, manifest } = drop
-      return `The manifest of the run ${name} no longer exists: ${manifest}. If it was ${wasMoved(manifest, options)} to this path, add ${howToTake(drop)}`
+      return `The manifest of the run ${name} no longer exists: ${manifest}. If it was ${movedOrRenamed(manifest, options)} to this path, add ${howToTake(drop)}`
     })
 
 /** Returns the flags with which a command takes over a run. A run with a name follows its manifest without --adopt. */
 export const howToTake = (drop: Named): string => `--run ${nameOf(drop)}${drop.runName === null ? ' --adopt' : ''}`
 
-const wasMoved = (from: string, { manifestPath }: Pick<BatchOptions, 'manifestPath'>): string =>
+const movedOrRenamed = (from: string, { manifestPath }: Pick<BatchOptions, 'manifestPath'>): string =>
   basename(from) === basename(manifestPath ?? '') ? 'moved' : 'renamed'
 
 /** Returns a note that the manifest may have been renamed since it was minted on another machine. */
@@ -216,5 +216,5 @@ export function howToMove(drop: Named, other: Named, all: readonly Named[]): str
   const likely = drop.runName === null ? mostAlike(drop.manifest, gone) : [other]
   const taken = likely.includes(other) ? other : (likely[0] ?? other)
   if (sharedScope(drop) === sharedScope(taken)) return 'If this manifest was moved, add --adopt.'
-  return `If this manifest was ${wasMoved(taken.manifest ?? '', { manifestPath: drop.manifest })}, add ${howToTake(taken)}.`
+  return `If this manifest was ${movedOrRenamed(taken.manifest ?? '', { manifestPath: drop.manifest })}, add ${howToTake(taken)}.`
 }

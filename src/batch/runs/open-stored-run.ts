@@ -9,7 +9,7 @@ import { type Drop, dropsOf, insertDrop, isOfList, type NewDrop, readDrop } from
 import type { State, StateReader } from '../../state/open-state.ts'
 import { removeOtherSets } from '../../state/rows.ts'
 import { deleteRun, insertRun, type RunLease } from '../../state/runs.ts'
-import { settleOpen } from '../../state/send-rows.ts'
+import { resolveOpenRequests } from '../../state/send-rows.ts'
 import { DEFAULT_CHUNK_SIZE } from '../request-plan.ts'
 import { countDrop, openRows } from '../rows/row-counts.ts'
 import { ownScope, referenceScope } from '../rows/row-key.ts'
@@ -65,7 +65,7 @@ function takeOrSee(sql: Sql, options: BatchOptions, mine: LockHolder): { kind: '
   const { known, generation } = wantedDrop(sql, options)
   if (known !== null) {
     const lease = acquireFree(sql, known.id, mine)
-    settleOpen(sql, known.id)
+    resolveOpenRequests(sql, known.id)
     removeOtherSets(sql, known.id, known.setId)
     return { kind: 'taken', lease }
   }

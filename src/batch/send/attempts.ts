@@ -11,8 +11,8 @@ import { updateDrop } from '../../state/drops.ts'
 import { givenNfts, notNew } from '../../state/known-nfts.ts'
 import {
   acceptRows,
-  doubtRows,
   forgetRequest,
+  markUnknown,
   noEffectOfRows,
   refuseRepeated,
   refuseRows,
@@ -169,7 +169,7 @@ export class Attempts {
         case 'refused':
           return refuseRows(sql, job.id, verdict.message, now)
         case 'unknown':
-          return doubtRows(sql, store.id, job.id, `the outcome is unknown: ${verdict.message}`, now)
+          return markUnknown(sql, store.id, job.id, `the outcome is unknown: ${verdict.message}`, now)
         case 'no_effect':
           return noEffectOfRows(sql, job.id, now)
       }

@@ -6,7 +6,7 @@ import { identityOf, sentMetadata } from '../../operations/reconcile/content-and
 import { IDS_PER_CALL, readRecords } from '../../operations/reconcile/listing.ts'
 import { poll } from '../../operations/waiting.ts'
 import { setAside } from '../../state/known-nfts.ts'
-import { endRow, giveNft, type NftEnd, noteWaiting, takeNft } from '../../state/row-outcomes.ts'
+import { endRow, type NftEnd, noteWaiting, recordNft, takeNft } from '../../state/row-outcomes.ts'
 import { nextRequest, type RowRequest, rowsOfRequest, type SentRow } from '../../state/row-requests.ts'
 import { matchIds, type SeenRecord } from '../rows/match.ts'
 import { NOT_SHOWN, UNDECIDED } from '../runs/results.ts'
@@ -223,7 +223,7 @@ export class StatusPoller {
     await store.write((sql) => {
       const now = Date.now()
       for (const { row } of moved) takeNft(sql, row.id, UNDECIDED + NOT_SHOWN)
-      for (const { row, id } of moved) giveNft(sql, row.id, id, { now, by: 'answer' })
+      for (const { row, id } of moved) recordNft(sql, row.id, id, { now, by: 'answer' })
       for (const { row } of moved) {
         if (row.nftGdnId !== null && !kept.has(row.nftGdnId)) setAside(sql, store.drop.collectionId, row.nftGdnId)
       }

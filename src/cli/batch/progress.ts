@@ -1,6 +1,6 @@
 import type { BatchEvent } from '../../batch/types.ts'
 import { count } from '../../core/count.ts'
-import { stateOf } from '../../core/state-of.ts'
+import { maskAmounts } from '../../core/mask-amounts.ts'
 import type { Now } from '../../core/time.ts'
 import { isTimeUp } from '../../core/time-up.ts'
 import { type Io, safe } from '../io/io.ts'
@@ -140,8 +140,8 @@ export class BatchProgress {
  * in the reason change.
  */
 function reasonOf(phase: Phase): string | null {
-  if (phase.kind === 'held') return `${phase.reason} ${stateOf(phase.message)}`
-  return phase.kind === 'waiting' && phase.reason !== null ? `waiting ${stateOf(phase.reason)}` : null
+  if (phase.kind === 'held') return `${phase.reason} ${maskAmounts(phase.message)}`
+  return phase.kind === 'waiting' && phase.reason !== null ? `waiting ${maskAmounts(phase.reason)}` : null
 }
 
 function reconciledText({ adopted, absent, undecided }: Extract<BatchEvent, { type: 'reconciled' }>): string {

@@ -73,7 +73,7 @@ const WIDE = 100
 const shortPath = (path: string): string => path.split(/[\\/]/).slice(-2).join('/')
 
 /** Returns the state of a run in one word. */
-function stateOf({ running, counts: given, reading }: RunStatus): string {
+function runState({ running, counts: given, reading }: RunStatus): string {
   if (running) return 'running'
   const drop = dropStateOf({ reading })
   if (given.unknown > 0) return 'unknown'
@@ -88,7 +88,7 @@ export function runData(status: RunStatus): DataRecord {
   return {
     run: status.name,
     run_id: status.id,
-    state: stateOf(status),
+    state: runState(status),
     running: status.running,
     ...withAbandoned(status.counts, drop),
     burned: status.burned,

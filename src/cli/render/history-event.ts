@@ -7,7 +7,7 @@ export type HistoryEvent = ResponseOf<'getnfthistory'>['events'][number]
  *
  * @param textOf formats a value; default: truncates long values
  */
-export function whatOf({ kind, from, to, changes }: HistoryEvent, textOf = short): string {
+export function describeEvent({ kind, from, to, changes }: HistoryEvent, textOf = short): string {
   if (kind === 'mint') return `to ${to}`
   if (kind === 'transfer') return `${from} to ${to}`
   if (kind === 'burn') return from === null ? 'by its holder' : `of ${from}`
@@ -17,7 +17,7 @@ export function whatOf({ kind, from, to, changes }: HistoryEvent, textOf = short
 
 /** Describes an event for machine-readable output, with untruncated values. */
 export const wholeWhatOf = (event: HistoryEvent): string =>
-  whatOf(event, (value) => (value === null ? 'none' : `"${value}"`))
+  describeEvent(event, (value) => (value === null ? 'none' : `"${value}"`))
 
 /**
  * Describes an event for a narrow terminal. For a transfer, names only the new owner, because earlier events name the
@@ -26,7 +26,7 @@ export const wholeWhatOf = (event: HistoryEvent): string =>
 export function shortWhatOf(event: HistoryEvent): string {
   const { kind, from, to } = event
   if (kind === 'mint' || kind === 'transfer') return `to ${shortAddress(to)}`
-  return whatOf({ ...event, from: from === null ? null : shortAddress(from) })
+  return describeEvent({ ...event, from: from === null ? null : shortAddress(from) })
 }
 
 const shortAddress = (address: unknown) =>

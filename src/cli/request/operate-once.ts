@@ -265,20 +265,20 @@ function sentenceOf(
     case 'in_doubt':
       return `This request was sent at ${isoSeconds(event.operation.request.sentAt ?? 0)}, and its outcome is unknown. Looking for it.`
     case 'found':
-      return `Found ${whatOf(event.operation)}. Resuming it.`
+      return `Found ${describeOperation(event.operation)}. Resuming it.`
     case 'set_aside':
-      return `Ignoring ${whatOf(event.operation)}. Sending another request.`
+      return `Ignoring ${describeOperation(event.operation)}. Sending another request.`
     case 'lost':
-      return `The backend was restored from a backup and has no record of ${whatOf(event.operation)}. Looking for it.`
+      return `The backend was restored from a backup and has no record of ${describeOperation(event.operation)}. Looking for it.`
     case 'copied':
       return `The state directory may be a copy: ${event.reason}. gdn checks the collection before it sends anything.`
     case 'forgotten':
-      return `This server has no record of ${whatOf(event.operation)}. Sending it again.`
+      return `This server has no record of ${describeOperation(event.operation)}. Sending it again.`
   }
 }
 
 /** Describes an earlier operation: when it was accepted and its IDs, or else when it was sent. */
-function whatOf({ accepted, request }: SentOperation): string {
+function describeOperation({ accepted, request }: SentOperation): string {
   if (accepted === null)
     return `the request with an unknown outcome that was sent at ${isoSeconds(request.sentAt ?? 0)}`
   const ids = accepted.nfts.map(({ nft_gdn_id }) => nft_gdn_id)

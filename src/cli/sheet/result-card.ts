@@ -5,7 +5,7 @@ import type { RowStatus } from '../../batch/types.ts'
 import { grouped } from '../../core/grouped.ts'
 import { type DropState, isAbandoned } from '../../reveal/drop-state.ts'
 import { atGateway } from '../../verify/storage-reader.ts'
-import { type HistoryEvent, shortHash, whatOf } from '../render/history-event.ts'
+import { describeEvent, type HistoryEvent, shortHash } from '../render/history-event.ts'
 import { badge, card, extrasOf } from './card.ts'
 import { beginningOf, escapeHtml, ownDirection, sharedLink } from './html.ts'
 import type { Tone } from './page.ts'
@@ -122,5 +122,5 @@ function eventItem(event: HistoryEvent): string {
     status === 'deployed' ? '' : badge(status, hasFailed(status) ? 'bad' : 'busy'),
     error === null ? '' : ownDirection(beginningOf(error, MAX_REASON)),
   ].filter((fact) => fact !== '')
-  return `<li><b>${kind}</b> ${ownDirection(beginningOf(whatOf(event), MAX_WHAT))}<span>${facts.join(' · ')}</span></li>`
+  return `<li><b>${kind}</b> ${ownDirection(beginningOf(describeEvent(event), MAX_WHAT))}<span>${facts.join(' · ')}</span></li>`
 }

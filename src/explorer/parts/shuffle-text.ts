@@ -4,7 +4,7 @@ import { count } from '../format.ts'
 export const when = (time: string) => new Date(time).toISOString().slice(0, 19).replace('T', ' ')
 
 /** Describes the state of the draw to a buyer, in sentences. */
-export function stateOf({ seal, round, is_revealed: isRevealed, beacon }: ExplorerShuffle): string {
+export function shuffleState({ seal, round, is_revealed: isRevealed, beacon }: ExplorerShuffle): string {
   if (seal === null) {
     return 'Nobody can choose what this NFT will show. The possible contents were fixed before the first NFT of the drop was minted. When the mint has ended, the drop is sealed: no more of its NFTs can be minted. A later round of drand, a public source of random numbers, determines the content of each NFT.'
   }

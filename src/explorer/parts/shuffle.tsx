@@ -1,6 +1,6 @@
 import type { ExplorerCommitment, ExplorerShuffle } from '../../server/explorer/types.ts'
 import { count } from '../format.ts'
-import { stateOf, when } from './shuffle-text.ts'
+import { shuffleState, when } from './shuffle-text.ts'
 import { Ago, Id, Outside } from './text.tsx'
 
 /** Explains to a buyer how the row of an NFT is drawn, and shows the parts of the proof. */
@@ -11,7 +11,7 @@ export function Shuffle({ shuffle, token }: { shuffle: ExplorerShuffle; token: s
   return (
     <section class="shuffle" aria-labelledby="shuffle">
       <h2 id="shuffle">Shuffle</h2>
-      <p>{stateOf(shuffle)}</p>
+      <p>{shuffleState(shuffle)}</p>
       {isSimulated && (
         <p class="reason waiting">
           This is a simulation: the operator of this test chain chooses the times of its blocks.

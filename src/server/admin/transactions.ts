@@ -178,7 +178,7 @@ function storedAs(state: ShownState): TransactionState {
   return state === 'confirmed' ? 'final' : state
 }
 
-function stateOf({ state, mined, watched }: Pick<TransactionRow, 'state' | 'mined' | 'watched'>): ShownState {
+function shownState({ state, mined, watched }: Pick<TransactionRow, 'state' | 'mined' | 'watched'>): ShownState {
   if (state === 'signed') return mined === null ? 'signed' : mined === 'cancelled' ? mined : 'mined'
   return state === 'final' && watched === 1 ? 'confirmed' : state
 }
@@ -191,7 +191,7 @@ function shown(row: TransactionRow): ShownTransaction {
     id,
     blockchain,
     kind,
-    state: stateOf(row),
+    state: shownState(row),
     signer,
     nonce: nonceOf(row),
     hash,

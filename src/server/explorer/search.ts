@@ -22,7 +22,7 @@ const MAX_HITS = 50
 const MAX_ACCOUNTS = 50
 
 /** Finds the item or the NFTs that a text identifies exactly. */
-type Exactly = (explorer: ExplorerDeps, viewer: Viewer, text: string) => Promise<SearchHit[]>
+type Finder = (explorer: ExplorerDeps, viewer: Viewer, text: string) => Promise<SearchHit[]>
 
 const collectionHits = async (explorer: ExplorerDeps, viewer: Viewer, ids: readonly string[]): Promise<SearchHit[]> => {
   const rows = await seenCollections(explorer.db, viewer.accountId, ids)
@@ -32,16 +32,16 @@ const collectionHits = async (explorer: ExplorerDeps, viewer: Viewer, ids: reado
 const nftHits = async (explorer: ExplorerDeps, viewer: Viewer, rows: readonly SummaryRow[]): Promise<SearchHit[]> =>
   (await withCollections(explorer, viewer, rows)).map(({ collection, ...nft }) => ({ kind: 'nft', nft, collection }))
 
-const isCollection: Exactly = async (explorer, viewer, text) => {
+const findCollection: Finder = async (explorer, viewer, text) => {
   const found = await findSeenCollection(explorer, viewer, text, null)
   return found === null ? [] : await collectionHits(explorer, viewer, [found.id])
 }
 
-const isNft: Exactly = async (explorer, viewer, text) =>
+const findNft: Finder = async (explorer, viewer, text) =>
   await nftHits(explorer, viewer, await nftsById(explorer.db, [text.toLowerCase()]))
 
 /** Matches `<contract>/<token ID>`, on any blockchain. */
-const isToken: Exactly = async (explorer, viewer, text) => {
+const findToken: Finder = async (explorer, viewer, text) => {
   const [, contract, token] = /^(0x[0-9a-f]{40})\/(\d{1,78})$/i.exec(text) ?? []
   if (contract === undefined || token === undefined) return []
   const address = addressOf(contract)
@@ -51,20 +51,20 @@ const isToken: Exactly = async (explorer, viewer, text) => {
 }
 
 /** Matches an address, on any blockchain, that owns NFTs. */
-const isOwner: Exactly = async (explorer, viewer, text) => {
+const findOwner: Finder = async (explorer, viewer, text) => {
   if (!/^(0x[0-9a-f]{40}|[1-9a-z]{32,44})$/i.test(text)) return []
   const { total } = await listOwned(explorer, viewer, text, { offset: 0, limit: 0 })
   return total === 0 ? [] : [{ kind: 'owner', address: addressOf(text), nfts: total }]
 }
 
-const isRun: Exactly = async (explorer, viewer, text) => {
+const findRun: Finder = async (explorer, viewer, text) => {
   const found = await findSeenRun(explorer.db, viewer.accountId, text)
   if (found === null) return []
   return (await runSummaries(explorer, viewer, [found])).map((run) => ({ kind: 'run', run }))
 }
 
 /** Matches the ID of a request, and finds what the request created. */
-const isRequest: Exactly = async (explorer, viewer, text) => {
+const findRequest: Finder = async (explorer, viewer, text) => {
   const response = readJson(await requestSeen(explorer.db, viewer.accountId, text))
   const ids = JSON.stringify(response ?? null).match(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g) ?? []
   const some = [...new Set(ids)].slice(0, MAX_HITS)
@@ -73,12 +73,12 @@ const isRequest: Exactly = async (explorer, viewer, text) => {
 }
 
 /** Matches the ID of a transfer, update, freeze or burn. */
-const isChange: Exactly = async (explorer, viewer, text) => {
+const findChange: Finder = async (explorer, viewer, text) => {
   const ids = await nftsChanged(explorer.db, 'id', text.toLowerCase())
   return await nftHits(explorer, viewer, await nftsById(explorer.db, ids))
 }
 
-const isTransaction: Exactly = async (explorer, viewer, text) => {
+const findTransaction: Finder = async (explorer, viewer, text) => {
   const { db } = explorer
   const hash = /^0x/i.test(text) ? text.toLowerCase() : text
   const [found] = await findTransactions(db, { by: 'hash', text: hash }, 1)
@@ -110,7 +110,7 @@ const tokensFrom = (start: string, count: number): string[] =>
   /^\d+$/.test(start) ? Array.from({ length: count }, (_, index) => String(BigInt(start) + BigInt(index))) : []
 
 /** Returns the NFTs that have a file with this CID, or whose metadata is in the directory with this CID. */
-const isCid: Exactly = async (explorer, viewer, text) => {
+const findCid: Finder = async (explorer, viewer, text) => {
   const cid = text.replace(/^(ipfs:\/\/|\/ipfs\/)/i, '').split('/')[0] ?? ''
   if (!/^[A-Za-z0-9]{32,128}$/.test(cid)) return []
   const { db } = explorer
@@ -130,7 +130,17 @@ const isCid: Exactly = async (explorer, viewer, text) => {
 const accountsOf = async ({ db }: ExplorerDeps, { accountId }: Viewer): Promise<string[]> =>
   accountId === null ? await accountsWithCollections(db, MAX_ACCOUNTS) : [accountId]
 
-const EXACTLY = [isNft, isToken, isCollection, isChange, isRun, isOwner, isTransaction, isRequest, isCid]
+const FINDERS = [
+  findNft,
+  findToken,
+  findCollection,
+  findChange,
+  findRun,
+  findOwner,
+  findTransaction,
+  findRequest,
+  findCid,
+]
 
 /** Searches for a text: first for exact matches, then for collections by name or address, and for NFTs by title. */
 export async function search(explorer: ExplorerDeps, viewer: Viewer, q: string): Promise<SearchResult> {
@@ -138,7 +148,7 @@ export async function search(explorer: ExplorerDeps, viewer: Viewer, q: string):
   if (text === '') return { exact: null, hits: [] }
   const hits: SearchHit[] = []
   if (!/\s/.test(text)) {
-    for (const find of EXACTLY) hits.push(...(await find(explorer, viewer, text)))
+    for (const find of FINDERS) hits.push(...(await find(explorer, viewer, text)))
   }
   const exact = hits.length === 1 ? (hits[0] ?? null) : null
   const rest = MAX_HITS - hits.length

@@ -3,7 +3,7 @@ import { messageOf } from '../../core/errors.ts'
 import type { Metrics } from '../metrics/types.ts'
 import type { Readiness } from '../readiness.ts'
 import type { BackendIdentity } from '../store/identity.ts'
-import { healthBody, sendReadiness } from './health.ts'
+import { healthBody, readinessResponse } from './health.ts'
 import { listen } from './listen.ts'
 
 export interface Health {
@@ -52,7 +52,7 @@ async function respond(
 ): Promise<void> {
   if (path === '/healthz') return send(response, 200, healthBody(version, identity))
   if (path === '/readyz') {
-    const { status, body } = await sendReadiness(readiness)
+    const { status, body } = await readinessResponse(readiness)
     return send(response, status, body)
   }
   if (path !== '/metrics') return send(response, 404, { error: 'this path does not exist' })

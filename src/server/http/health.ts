@@ -3,7 +3,7 @@ import type { Readiness } from '../readiness.ts'
 import type { BackendIdentity } from '../store/identity.ts'
 
 /** Returns the status and the body of the response to /readyz. */
-export async function sendReadiness(readiness: Readiness): Promise<{ status: 200 | 503; body: object }> {
+export async function readinessResponse(readiness: Readiness): Promise<{ status: 200 | 503; body: object }> {
   const { problems, warnings } = await readiness()
   const ready = problems.length === 0
   return { status: ready ? 200 : 503, body: { ready, problems, warnings } }
@@ -24,7 +24,7 @@ export function addHealthRoutes(
   const config = { access: 'public', errorForm: 'A' } as const
   app.get('/healthz', { config, exposeHeadRoute: true }, () => healthBody(version, identity))
   app.get('/readyz', { config, exposeHeadRoute: true }, async (_request, reply) => {
-    const { status, body } = await sendReadiness(readiness)
+    const { status, body } = await readinessResponse(readiness)
     return reply.code(status).header('cache-control', 'no-store').send(body)
   })
 }

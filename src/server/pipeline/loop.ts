@@ -1,6 +1,6 @@
 import { backoffMs } from '../../core/backoff.ts'
 import { GdnError, messageOf } from '../../core/errors.ts'
-import { stateOf } from '../../core/state-of.ts'
+import { maskAmounts } from '../../core/mask-amounts.ts'
 import { ownTurn } from '../../core/turns.ts'
 import type { Log } from '../log.ts'
 
@@ -57,7 +57,7 @@ export function startLoop(name: string, turn: Turn, log: Log): Loop {
         if (wait !== 0) await idle(Math.min(wait ?? SWEEP_MS, SWEEP_MS))
       } catch (error) {
         failures += 1
-        const reason = error instanceof GdnError ? stateOf(`${error.code} ${error.message}`) : null
+        const reason = error instanceof GdnError ? maskAmounts(`${error.code} ${error.message}`) : null
         if (reason === null || reason !== logged) {
           const isWaiting = error instanceof GdnError && error.code === 'pending'
           if (isWaiting) log.info({ step: name }, error.message)

@@ -179,11 +179,11 @@ export async function sharesOfChanges(db: Db, { collection_id, run }: RunKey): P
   // A cross join makes SQLite start with the requests.
   const { rows: own } = await sql<{ id: string; shared: number }>`
     select distinct changes.transaction_id as id, 1 as shared
-      from requests cross join ${by(db, 'updates', 'request')}
+      from requests cross join ${indexedTable(db, 'updates', 'request')}
       where changes.request_id = requests.id and requests.run = ${run} and changes.collection_id = ${collection_id}
         and changes.transaction_id is not null
     union all
-    select changes.transaction_id, 0 from requests cross join ${by(db, 'transfers', 'request')}
+    select changes.transaction_id, 0 from requests cross join ${indexedTable(db, 'transfers', 'request')}
       where changes.request_id = requests.id and requests.run = ${run} and changes.collection_id = ${collection_id}
         and changes.transaction_id is not null
     union all
@@ -217,7 +217,7 @@ export async function sharesOfChanges(db: Db, { collection_id, run }: RunKey): P
  * Returns SQL that reads a table by an index and names the table `changes`. Without statistics, SQLite might choose
  * another index.
  */
-function by(db: Db, table: 'updates' | 'transfers', index: string) {
+function indexedTable(db: Db, table: 'updates' | 'transfers', index: string) {
   const named = sql`${sql.table(table)} as changes`
   return isPostgres(db) ? named : sql`${named} indexed by ${sql.id(`${table}_${index}`)}`
 }
@@ -297,13 +297,13 @@ export async function transactionsOfRun(db: Db, { collection_id, run }: RunKey):
       where one.run_collection_id = ${collection_id} and one.run = ${run}
     union all
     select null, changes.id, null, null, null, null, null, requests.id, changes.kind, nfts.token_id
-      from ${by(db, 'updates', 'unsigned')} join requests on requests.id = changes.request_id
+      from ${indexedTable(db, 'updates', 'unsigned')} join requests on requests.id = changes.request_id
       left join nfts on nfts.id = changes.nft_id
       where changes.collection_id = ${collection_id} and requests.run = ${run}
         and changes.status = 'initiated' and changes.transaction_id is null
     union all
     select null, changes.id, null, null, null, null, null, requests.id, changes.kind, null
-      from ${by(db, 'transfers', 'waiting')} join requests on requests.id = changes.request_id
+      from ${indexedTable(db, 'transfers', 'waiting')} join requests on requests.id = changes.request_id
       where changes.collection_id = ${collection_id} and requests.run = ${run}
         and changes.status = 'initiated' and changes.transaction_id is null
     union all

@@ -204,7 +204,7 @@ describe("thirdweb's DropERC721, by its published bytecode", () => {
     const { path, options } = await folder({ 'list.csv': list })
     const printed = await cli(['wallet', 'proofs', path('list.csv'), '--format', 'thirdweb', '--json'], options)
     const { root, proofs, warnings } = JSON.parse(printed.stdout)
-    expect(warnings).toMatchObject([{ message: `the price 0 lets ${free.toLowerCase()} claim for free` }])
+    expect(warnings).toMatchObject([{ message: `a price of 0 lets ${free.toLowerCase()} claim for free` }])
     const of = (address: Hex): Entry => proofs[address.toLowerCase()]
     expect(of(own)).toMatchObject({ pricePerToken: String(maxUint256), currency: ZERO })
     await allow(root, 0n)

@@ -2,7 +2,7 @@ import { EVENT_TYPES } from '../../../api/webhook-events.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
 import { parseUrl } from '../../../core/parse-url.ts'
 import type { Parse } from '../../command.ts'
-import { eventTypes } from '../webhook/event-flag.ts'
+import { eventTypes } from '../webhook/event-types.ts'
 
 /** A URL, and the event types to forward to it. */
 export interface ForwardTarget {

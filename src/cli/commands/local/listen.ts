@@ -9,7 +9,7 @@ import { safe } from '../../io/io.ts'
 import { localTime } from '../../text/local-time.ts'
 import { VERSION } from '../../version.ts'
 import { unlessStopped } from '../serving.ts'
-import { eventTypes } from '../webhook/event-flag.ts'
+import { eventTypes } from '../webhook/event-types.ts'
 import { Forwarding, type ForwardTarget, forwardTarget, targetsOf } from './forwarding.ts'
 
 const LOOK_EVERY_MS = 250

@@ -6,7 +6,7 @@ import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import type { Io } from '../../io/io.ts'
-import { type HistoryEvent, shortWhatOf, whatOf, wholeWhatOf } from '../../render/history-event.ts'
+import { describeEvent, type HistoryEvent, shortWhatOf, wholeWhatOf } from '../../render/history-event.ts'
 import { createOutput, type DataRecord, type View } from '../../render/output.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 
@@ -24,7 +24,7 @@ export const VIEW: View = {
   cells: (record) => ({
     ...record,
     date: record.block_date ?? record.accepted_date,
-    what: whatOf(record as HistoryEvent),
+    what: describeEvent(record as HistoryEvent),
     block: record.block_number,
     // The ID column is never shortened. This copy can be shortened, so that a terminal has room for the event.
     transaction: record.transaction_hash,

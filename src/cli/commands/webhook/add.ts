@@ -7,7 +7,7 @@ import { addOutputFlags, type OutputFlags } from '../../flags/common.ts'
 import { email } from '../../flags/email.ts'
 import { safe } from '../../io/io.ts'
 import { createOutput, isAskedFor } from '../../render/output.ts'
-import { eventTypes } from './event-flag.ts'
+import { eventTypes } from './event-types.ts'
 import { warnPrivate } from './warn-private.ts'
 import { webhookView } from './webhook-view.ts'
 

@@ -1,4 +1,4 @@
-import { stateOf } from '../../../core/state-of.ts'
+import { maskAmounts } from '../../../core/mask-amounts.ts'
 import type { Log } from '../../log.ts'
 import { type Hindrance, watchNetwork } from './watch-network.ts'
 
@@ -65,7 +65,7 @@ export function watchNetworks<Name>(networks: readonly WatchedNetwork<Name>[], l
 function logChanges(blockchain: unknown, log: Log): (found: Hindrance | null) => void {
   let state: string | null = null
   return (found) => {
-    const now = found === null ? null : stateOf(found.reason)
+    const now = found === null ? null : maskAmounts(found.reason)
     if (now === state) return
     state = now
     if (found === null) log.warn({ blockchain }, 'the network is available again')

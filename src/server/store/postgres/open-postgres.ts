@@ -67,8 +67,8 @@ const systemUser = () => userInfo().username
 /**
  * Opens a PostgreSQL database (15 or newer) that any number of processes share, and migrates it to the newest schema.
  *
- * @throws GdnError `invalid_config` for an invalid URL; `unreachable`; `data_dir` for the schema of another version of
- *   gdn
+ * @throws GdnError `invalid_config` if the URL is invalid, `unreachable` if the server doesn't respond, `data_dir` if
+ *   another version of gdn created the schema
  */
 export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const address = parseDatabaseUrl(options.url, systemUser)

@@ -1,2 +1,2 @@
 /** Replaces the amounts in a reason, so that a state whose amounts change is logged only once. */
-export const stateOf = (reason: string): string => reason.replace(/[0-9]+(\.[0-9]+)?/g, '#')
+export const maskAmounts = (reason: string): string => reason.replace(/[0-9]+(\.[0-9]+)?/g, '#')
