@@ -90,7 +90,8 @@ async function live(commands: readonly Command[]): Promise<void> {
   await mkdir(path('art'), { recursive: true })
   for (const n of [1, 2, 3, 4]) await writeFile(path(`art/${n}.txt`), `image ${n}`)
   const env = { ...options.env, GDN_API_KEY: backend.apiKey.reveal() }
-  const committed = collections.map(() => new Set<number>())
+  /** The runs that committed each collection to a row. */
+  const committed = collections.map(() => new Map<number, Set<string>>())
   /**
    * The rows that the server got from a run with their metadata, by collection and run. A request without a response
    * may take effect later.
@@ -136,7 +137,11 @@ async function live(commands: readonly Command[]): Promise<void> {
       isMint || (flag === '--new-rows' && (kind === 'apply' || kind === 'apply piped' || kind === 'save'))
     const before = await shownIn(here)
     const shownThere = await shownIn(other)
-    const hidden = [...(committed[1 - at] ?? [])].filter((n) => !shownThere.has(n) && !revealed.has(n))
+    const isHiddenIn = (place: number, n: number) => [...(committed[place]?.get(n) ?? [])].some((by) => by !== run)
+    const hidden = [1, 2, 3, 4].filter(
+      (n) =>
+        (isHiddenIn(1 - at, n) && !shownThere.has(n) && !revealed.has(n)) || (isHiddenIn(at, n) && !revealed.has(n)),
+    )
     // A mint with placeholders allows nothing.
     const isAllowed = (kind === 'publish' || kind === 'pipe') && flag === '--again' && !isOld
     for (const n of isAllowed ? rows.filter((row) => hidden.includes(row)) : []) addTo(allowed, run, n)
@@ -174,7 +179,8 @@ async function live(commands: readonly Command[]): Promise<void> {
     if (published.some((n) => hidden.includes(n) && allowed.get(run)?.has(n))) count('published with --again')
     for (const body of relay.bodies)
       for (const [, n] of body.matchAll(/"title":"Row (\d)"/g)) addTo(sent, run, Number(n))
-    if (commitments.length > hashes) for (const n of isOld ? [] : rows) committed[at]?.add(n)
+    if (commitments.length > hashes)
+      for (const n of isOld ? [] : rows) committed[at]?.set(n, new Set(committed[at].get(n)).add(run))
   }
 }
 
@@ -221,6 +227,15 @@ const EXAMPLES: Command[][] = [
     { ...PUBLISH, kind: 'apply piped' },
   ],
   [{ ...PUBLISH, isOld: true }, { ...PUBLISH, kind: 'save' }, HIDE, { ...PUBLISH, kind: 'apply saved' }],
+  // In the collection that hides them, by another manifest, by updates, and with --again.
+  [
+    { ...HIDE, rows: [1, 2] },
+    { ...PUBLISH, at: 1, file: 'b.csv', rows: [2, 3] },
+    { ...PUBLISH, at: 1, kind: 'pipe', rows: [1] },
+    { ...PUBLISH, at: 1, kind: 'apply', file: 'b.csv', rows: [1] },
+    { ...PUBLISH, at: 1, file: 'b.csv', rows: [1], flag: '--again' },
+    { ...HIDE, kind: 'reveal', rows: [1, 2] },
+  ],
   // A run with --again, to which hidden rows are added, and some of whose rows are hidden later.
   [
     { ...HIDE, rows: [1, 4] },
@@ -234,7 +249,7 @@ const EXAMPLES: Command[][] = [
   ],
 ]
 
-test('no order of mints, updates, kills and resumptions publishes a row that is hidden in another collection', async () => {
+test('no order of mints, updates, kills and resumptions publishes a hidden row', async () => {
   await fc.assert(fc.asyncProperty(fc.array(command, { minLength: 3, maxLength: 7 }), live), {
     endOnFailure: true,
     numRuns: EXAMPLES.length + LIVES,
