@@ -43,6 +43,8 @@ const command = fc.record({
   isUnfit: fc.constantFrom(false, false, false, true),
   /** Whether the attributes are in another order. */
   isReordered: fc.constantFrom(false, false, true),
+  /** Whether the rows have other IDs. Rows with the same IDs are refused as rows of the other run. */
+  isRenamed: fc.constantFrom(false, false, true),
   flag: fc.constantFrom(null, null, null, '--new-rows', '--adopt', '--again', '--again', '--no-lookup'),
   kill,
 })
@@ -106,11 +108,12 @@ async function live(commands: readonly Command[]): Promise<void> {
   /** The run of the saved plan of each collection. */
   const saved = collections.map(() => '')
   for (const [step, one] of commands.entries()) {
-    const { kind, at, file, rows, isOld, isUnfit, isReordered, flag } = one
+    const { kind, at, file, rows, isOld, isUnfit, isReordered, isRenamed, flag } = one
     const here = collections[at] as TestCollection
     const other = collections[1 - at] as TestCollection
     const lines = rows.map(
-      (n) => `r${n},${isOld ? 'Old' : 'Row'} ${n},x,${path(`art/${n}.txt`)},${n % 2 === 0 ? ALICE : BOB},1,1`,
+      (n) =>
+        `${isRenamed ? 's' : 'r'}${n},${isOld ? 'Old' : 'Row'} ${n},x,${path(`art/${n}.txt`)},${n % 2 === 0 ? ALICE : BOB},1,1`,
     )
     if (isUnfit && kind !== 'hide') lines.push(`r9,Unfit,ipfs://x,${path('art/1.txt')},${ALICE},1,1`)
     const traits = isReordered ? 'attr:b,attr:a' : 'attr:a,attr:b'
@@ -191,6 +194,7 @@ const MINT: Omit<Command, 'kind'> = {
   isOld: false,
   isUnfit: false,
   isReordered: false,
+  isRenamed: false,
   flag: null,
   kill: null,
 }
@@ -230,10 +234,10 @@ const EXAMPLES: Command[][] = [
   // In the collection that hides them, by another manifest, by updates, and with --again.
   [
     { ...HIDE, rows: [1, 2] },
-    { ...PUBLISH, at: 1, file: 'b.csv', rows: [2, 3] },
-    { ...PUBLISH, at: 1, kind: 'pipe', rows: [1] },
-    { ...PUBLISH, at: 1, kind: 'apply', file: 'b.csv', rows: [1] },
-    { ...PUBLISH, at: 1, file: 'b.csv', rows: [1], flag: '--again' },
+    { ...PUBLISH, at: 1, file: 'b.csv', rows: [2, 3], isRenamed: true },
+    { ...PUBLISH, at: 1, kind: 'pipe', rows: [1], isRenamed: true },
+    { ...PUBLISH, at: 1, kind: 'apply', file: 'b.csv', rows: [1], isRenamed: true },
+    { ...PUBLISH, at: 1, file: 'b.csv', rows: [1], isRenamed: true, flag: '--again' },
     { ...HIDE, kind: 'reveal', rows: [1, 2] },
   ],
   // A run with --again, to which hidden rows are added, and some of whose rows are hidden later.
