@@ -23,7 +23,7 @@ export interface PlanOptions extends BatchOptions {
    * @param reading the options that the run stores; null if the run has not begun
    */
   noMints(reading: Run['reading'] | null): Promise<string | null>
-  /** Returns why rows can't be minted because they are hidden in another collection; null if all rows can be minted. */
+  /** Returns why rows can't be minted because another drop hides them; null if all rows can be minted. */
   hiddenMints?(check: HiddenCheck): Promise<string | null>
   /** The row that was drawn for each slot of a shuffled drop, counted from 1. */
   drawnRows?: Uint32Array | undefined
@@ -42,7 +42,7 @@ export interface PlanOptions extends BatchOptions {
   isSaved?: boolean
 }
 
-/** Rows of a run that may be hidden in another collection. */
+/** Rows of a run that another drop may hide. */
 export interface HiddenCheck {
   /** The rows to send for the first time, or again after they failed. */
   rows: () => AsyncIterable<{ row: ManifestRow }>

@@ -48,10 +48,13 @@ export interface HiddenRows extends Pick<UnrevealedDrop, 'contract' | 'state' | 
 export type Publishing = Pick<BatchOptions, 'stateDir' | 'origin' | 'blockchain' | 'contractAddress'>
 
 /**
- * The drops whose rows count as hidden: those in other collections, or all but the drop of the run with this ID.
- * `everywhere` means all drops.
+ * The drop whose rows don't count as hidden: that of the run with this ID, or that with this provenance hash in the
+ * collection.
  */
-export type HiddenBy = 'elsewhere' | 'everywhere' | { but: string }
+export interface OwnDrop {
+  run?: string
+  provenance?: string
+}
 
 type Rows = () => AsyncIterable<{ row: Content } | ManifestItem>
 
@@ -71,12 +74,12 @@ const hiddenRow = ({ provenance, contract }: UnrevealedDrop, content: string): H
 export async function findHidden(
   publishing: Publishing,
   rows: Rows,
-  by: HiddenBy,
+  own: OwnDrop,
   again?: string,
 ): Promise<HiddenRows | null> {
   const allowed = again === undefined ? new Set<HiddenRow>() : await allowedRows(publishing.stateDir, again)
   let hidden: HiddenRows | null = null
-  for await (const { drops, content } of hiddenAmong(publishing, rows, by)) {
+  for await (const { drops, content } of hiddenAmong(publishing, rows, own)) {
     const drop = drops.find((one) => !allowed.has(hiddenRow(one, content)))
     if (drop === undefined) continue
     const { contract, state, run: name } = drop
@@ -90,9 +93,9 @@ export async function findHidden(
 async function* hiddenAmong(
   publishing: Publishing,
   rows: Rows,
-  by: HiddenBy,
+  own: OwnDrop,
 ): AsyncGenerator<{ drops: UnrevealedDrop[]; content: string }> {
-  const dropsOf = await hiddenContents(publishing, by)
+  const dropsOf = await hiddenContents(publishing, own)
   if (dropsOf.size === 0) return
   const { contentOf, unorderedOf } = contentHashes()
   for await (const item of rows()) {
@@ -110,13 +113,13 @@ async function* hiddenAmong(
 /** Returns the drops on the server and blockchain that hide each content. */
 async function hiddenContents(
   { stateDir, origin, blockchain, contractAddress }: Publishing,
-  by: HiddenBy,
+  own: OwnDrop,
 ): Promise<Map<string, UnrevealedDrop[]>> {
   const isThere = (drop: UnrevealedDrop) => drop.origin === origin && drop.blockchain === blockchain
   const drops = (await unrevealedDrops(stateDir)).filter(isThere)
-  return await hiddenBy(stateDir, drops, ({ id, contract }) =>
-    by === 'elsewhere' ? !sameAddress(contract, contractAddress) : by === 'everywhere' || id !== by.but,
-  )
+  const isOwn = ({ id, provenance, contract }: UnrevealedDrop) =>
+    id === own.run || (provenance === own.provenance && sameAddress(contract, contractAddress))
+  return await hiddenBy(stateDir, drops, (drop) => !isOwn(drop))
 }
 
 /**
@@ -253,7 +256,7 @@ async function allowedRows(stateDir: string, run: string): Promise<ReadonlySet<H
 export async function allowHidden(publishing: Publishing, rows: Rows, run: string): Promise<void> {
   const { stateDir } = publishing
   const allowed = new Set<HiddenRow>()
-  for await (const { drops, content } of hiddenAmong(publishing, rows, { but: run }))
+  for await (const { drops, content } of hiddenAmong(publishing, rows, { run }))
     for (const drop of drops) allowed.add(hiddenRow(drop, content))
   // Delete the file, because an earlier run may have had the same ID.
   if (allowed.size === 0) return await rm(allowedPath(stateDir, run), { force: true })

@@ -367,18 +367,35 @@ test('batch rm warns that it ends the protection of hidden rows', async () => {
   expect(published).toMatchObject({ error: null })
 })
 
-test('a placeholder publishes no row that another collection hides', async () => {
+test.each(['another collection', 'the same collection'])(
+  'a placeholder publishes no row that another drop hides, in %s',
+  async (where) => {
+    const { hidden } = await newCollections()
+    const machine = await shuffledMachine(backend, hidden)
+    expect(await machine.mint(rowsOf(1), '--run', 'hidden')).toMatchObject({ error: null })
+    const other = where === 'the same collection' ? hidden : await createTestCollection(backend)
+    const placeholder = machine.path('row.json')
+    await writeFile(placeholder, JSON.stringify({ title: 'Row 1', description: 'x', image: 'art/1.txt' }))
+    const mint = runner(machine, other)
+    const rows = rowsOf(1, () => 'Other').replace('r1', 's1')
+    const { error } = await mint('batch.mint other.csv --yes', rows, '--unrevealed', placeholder)
+    expect(error).toMatchObject({ code: 'refused', message: expect.stringContaining('this placeholder would publish') })
+    expect(await titlesIn(other)).toEqual(other === hidden ? ['Hidden'] : [])
+  },
+)
+
+test('an unrevealed mint and its reveal warn of rows that another drop of the collection hides', async () => {
   const { hidden } = await newCollections()
   const machine = await shuffledMachine(backend, hidden)
-  expect(await machine.mint(rowsOf(1), '--run', 'hidden')).toMatchObject({ error: null })
-  const other = await createTestCollection(backend)
-  const placeholder = machine.path('row.json')
-  await writeFile(placeholder, JSON.stringify({ title: 'Row 1', description: 'x', image: 'art/1.txt' }))
-  const mint = runner(machine, other)
-  const rows = rowsOf(1, () => 'Other')
-  const { error } = await mint('batch.mint drop.csv --run other --yes', rows, '--unrevealed', placeholder)
-  expect(error).toMatchObject({ code: 'refused', message: expect.stringContaining('this placeholder would publish') })
-  expect(await nftsOf(backend, other)).toEqual([])
+  expect(await machine.mint(rowsOf(2))).toMatchObject({ error: null })
+  const file = machine.path('other.csv')
+  await writeFile(file, `id,title,description,image,receiver\ns2,Row 2,x,art/2.txt,${WALLETS[2]}`)
+  const run = async (...argv: string[]) =>
+    await machine.cli(...argv, '-c', hidden.address, '-b', hidden.blockchain, '--yes')
+  const mint = await run('batch', 'mint', file, '--unrevealed', machine.path('hidden.json'))
+  expect([mint.code, mint.stderr]).toEqual([0, expect.stringContaining('and this run mints it again')])
+  const reveal = await run('reveal', file)
+  expect([reveal.code, reveal.stderr]).toEqual([0, expect.stringContaining('this reveal publishes its metadata')])
 })
 
 test('batch rm of a run keeps the protection of rows that another collection is only committed to', async () => {
@@ -475,6 +492,10 @@ test.each(['another collection', 'the collection that hides it'])(
       )
     const shown = async () => (await titlesIn(visible)).filter((title) => title !== 'Hidden')
     expect(await shown()).toEqual(['Other'])
+    // The update of an unrevealed NFT keeps the keys of its proof.
+    const unrevealed = (await nftsOf(backend, hidden)).find((nft) => nft.request_metadata.title === 'Hidden')
+    const ofUnrevealed = ['update', String(unrevealed?.nft_gdn_id), '-b', hidden.blockchain, ...metadata(3)]
+    expect((await run(...ofUnrevealed)).error).toEqual(expect.objectContaining(refused('update')))
     expect(await run('mint', ...target, ...metadata(1), '--again')).toMatchObject({ error: null })
     expect(await run('update', id, '-b', visible.blockchain, ...metadata(2), '--again')).toMatchObject({ error: null })
     expect(await shown()).toEqual(['Row 1', 'Row 2'])

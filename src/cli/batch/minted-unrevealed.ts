@@ -244,7 +244,7 @@ function hiddenText({ contract, state, count: rows }: HiddenRows): string {
 const waysOut = ({ state, run }: HiddenRows): string =>
   state === 'unknown'
     ? `To find out the outcome, run the unrevealed mint in that collection again. If you have abandoned that drop, remove the record of its commitment with \`gdn batch rm ${run}\`.`
-    : `To publish them, first reveal that drop with \`gdn reveal\` on this machine. If gdn can't reveal them, remove the record of that drop with \`gdn batch rm ${run}\`.`
+    : `To publish them, first ${state === 'committed' ? 'finish that mint, and reveal it' : 'reveal that drop'} with \`gdn reveal\` on this machine. If gdn can't reveal them, remove the record of that drop with \`gdn batch rm ${run}\`.`
 
 /** Returns why a plan's rows can't be minted, because another drop hides them; null if they can. */
 export async function whyHidden(options: BatchOptions, check: HiddenCheck): Promise<string | null> {
@@ -268,9 +268,9 @@ async function hiddenInRun(
     yield* rows()
     yield* resent()
   }
-  const but = { but: run.id }
-  const hidden = await findHidden(options, all, but, allowed)
-  return hidden && { ...hidden, areResent: (await findHidden(options, resent, but, allowed)) !== null }
+  const own = { run: run.id }
+  const hidden = await findHidden(options, all, own, allowed)
+  return hidden && { ...hidden, areResent: (await findHidden(options, resent, own, allowed)) !== null }
 }
 
 /** Returns the run whose `--again` allows hidden rows. */
@@ -287,7 +287,7 @@ export async function refuseHiddenUpdates(
   { counts, rows, run }: Pick<ChangePlan, 'counts' | 'rows' | 'run'>,
 ): Promise<void> {
   if (counts.update === 0) return
-  const hidden = await findHidden(options, () => updated(rows()), { but: run.id }, allowedOf(run))
+  const hidden = await findHidden(options, () => updated(rows()), { run: run.id }, allowedOf(run))
   if (hidden !== null) throw publishes(hidden, options.manifestPath, { what: 'plan', more: '' })
 }
 
@@ -330,7 +330,7 @@ export async function refuseToPublish(
   const read = async function* () {
     for (const row of contents) yield { row }
   }
-  const hidden = await findHidden(publishing, read, 'everywhere')
+  const hidden = await findHidden(publishing, read, {})
   if (hidden !== null) throw publishes(hidden, null, { what, more: ' To publish them now, add --again.' })
 }
 
@@ -372,34 +372,36 @@ function publishes(
   })
 }
 
-/**
- * Returns the warning that an unrevealed mint repeats rows that are hidden in another collection; null if it repeats
- * none.
- */
-export async function repeatedElsewhere({ options, read }: Minting): Promise<string | null> {
-  const hidden = await findHidden(options, read, 'elsewhere')
+/** Returns the warning that an unrevealed mint repeats rows that another drop hides; null if it repeats none. */
+export async function repeatedHidden({ options, read }: Minting, provenance: string): Promise<string | null> {
+  const hidden = await findHidden(options, read, { provenance })
   return hidden === null
     ? null
     : `${hiddenText(hidden)}, and this run mints ${hidden.count === 1 ? 'it' : 'them'} again.`
 }
 
 /**
- * Refuses a placeholder with the metadata of a row that is hidden in another collection.
+ * Refuses a placeholder with the metadata of a row that another drop hides.
  *
+ * @param provenance the provenance hash of the placeholder's drop
  * @throws GdnError `refused`
  */
-export async function refusePlaceholder(publishing: Publishing, placeholder: Content): Promise<void> {
+export async function refusePlaceholder(
+  publishing: Publishing,
+  placeholder: Content,
+  provenance: string,
+): Promise<void> {
   const read = async function* () {
     yield { row: placeholder }
   }
-  const hidden = await findHidden(publishing, read, 'elsewhere')
+  const hidden = await findHidden(publishing, read, { provenance })
   if (hidden === null) return
   throw refused(`${hiddenText(hidden)}, and this placeholder would publish its metadata`, 'Use another placeholder.')
 }
 
-/** Returns the warning that a reveal publishes rows that are hidden in another collection; null if there are none. */
-export async function revealedElsewhere(publishing: Publishing, read: Minting['read']): Promise<string | null> {
-  const hidden = await findHidden(publishing, read, 'elsewhere')
+/** Returns the warning that a reveal publishes rows that another drop hides; null if there are none. */
+export async function revealedHidden({ options, read }: Minting, provenance: string): Promise<string | null> {
+  const hidden = await findHidden(options, read, { provenance })
   return hidden === null
     ? null
     : `${hiddenText(hidden)}, and this reveal publishes ${hidden.count === 1 ? 'its' : 'their'} metadata.`

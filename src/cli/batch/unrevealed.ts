@@ -34,7 +34,7 @@ import { formerFoldersText } from './former-folders.ts'
 import { manifestOptions } from './manifest-options.ts'
 import {
   refusePlaceholder,
-  repeatedElsewhere,
+  repeatedHidden,
   uncommitted,
   whyNotAgain,
   whyNotAsItIs,
@@ -175,7 +175,7 @@ export async function openUnrevealed(
     // The commitment is one more transaction.
     others: 1,
     check: async (connection) => {
-      await refusePlaceholder(options, placeholder)
+      await refusePlaceholder(options, placeholder, provenance)
       if (repeats && !hasSent && rule === null) await refuseAgain(connection)
       // All rows of this machine's run are sent. If some weren't, another machine could have minted them.
       const isSent = kept?.counts.pending === 0
@@ -186,7 +186,7 @@ export async function openUnrevealed(
       const found = await whyNotUnrevealed(deps, connection, minting)
       if (found.refusal !== null) throw found.refusal
       isCommitted = found.isCommitted
-      const warning = isKnown ? null : await repeatedElsewhere(minting)
+      const warning = isKnown ? null : await repeatedHidden(minting, provenance)
       if (warning !== null) deps.io.warn(warning)
     },
     checkPlan: async (planned, connection) => void (await isDeployed(deps, connection, committing(planned))),

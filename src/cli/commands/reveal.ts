@@ -21,7 +21,7 @@ import { provenanceOfCall } from '../../verify/abi.ts'
 import { addTargetFlags, type BatchMintFlags, TARGET_ALIASES } from '../batch/flags.ts'
 import { formerFoldersText } from '../batch/former-folders.ts'
 import { type OpenedManifest, onlyManifest, openManifest } from '../batch/mint-manifest.ts'
-import { revealedElsewhere } from '../batch/minted-unrevealed.ts'
+import { revealedHidden } from '../batch/minted-unrevealed.ts'
 import { commitmentsOf } from '../batch/shuffled-drop.ts'
 import { editedRows, refuseStandardInput, updateRevealed } from '../batch/unrevealed.ts'
 import { GdnCommand } from '../command.ts'
@@ -147,7 +147,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
       // Rows may have been minted since the draw found none.
       if (sends && rows.commitment.rule !== null && drawn === null) throw notDrawn()
       if (sends || flags.dryRun) checkPlan(plan)
-      if (plan.pending > 0) await warnOfHidden(deps, opened)
+      if (plan.pending > 0) await warnOfHidden(deps, opened, rows.commitment.provenance)
       const commandLimit = hasEffect ? await limitOf(deps, connection, opened, plan, flags) : null
       const nftGdnIds: string[] = []
       let outcomes = noOutcomes()
@@ -209,9 +209,9 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
   }
 }
 
-/** Warns if another collection hides the same rows, which the reveal publishes. */
-async function warnOfHidden({ io }: Deps, { options, read }: OpenedManifest): Promise<void> {
-  const warning = await revealedElsewhere(options, read)
+/** Warns if another drop hides the same rows, which the reveal publishes. */
+async function warnOfHidden({ io }: Deps, opened: OpenedManifest, provenance: string): Promise<void> {
+  const warning = await revealedHidden(opened, provenance)
   if (warning !== null) io.warn(safe(warning))
 }
 

@@ -160,16 +160,14 @@ async function warnOfHidden(deps: Deps, runs: readonly Run[]): Promise<void> {
     if (effect === 'ends') warnOfName(deps, run.name)
     if (effect === 'begins') {
       deps.io.warn(
-        `Another drop hides rows that ${safe(run.name)} has revealed. Without the run, gdn refuses to publish them in another collection until that drop is revealed.`,
+        `Another drop hides rows that ${safe(run.name)} has revealed. Without the run, gdn refuses to publish them until that drop is revealed.`,
       )
     }
   }
 }
 
 const warnOfName = ({ io }: Deps, name: string): void =>
-  io.warn(
-    `The rows of ${safe(name)} are not revealed yet. Without the run, gdn doesn't refuse to publish them in another collection.`,
-  )
+  io.warn(`The rows of ${safe(name)} are not revealed yet. Without the run, gdn doesn't refuse to publish them.`)
 
 /** Asks for confirmation, because the records of even a finished run prevent its rows from being minted twice. */
 async function confirmRemoval({ io }: Deps, yes: boolean | undefined, question: string): Promise<void> {

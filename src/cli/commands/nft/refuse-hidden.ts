@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs'
 import type { Blockchain } from '../../../api/blockchains.ts'
 import type { NftMetadata } from '../../../api/metadata.ts'
+import { PROVENANCE, PROVENANCE_ROW, PROVENANCE_SALT, PROVENANCE_SIGNATURE } from '../../../manifest/reveal-keys.ts'
 import { runOrigin } from '../../../operations/run-origin.ts'
 import { provenanceFolder } from '../../../reveal/provenance-folder.ts'
 import type { Connection, Deps } from '../../deps.ts'
@@ -30,7 +31,7 @@ export async function refuseHiddenNfts(
   if (again || !existsSync(provenanceFolder(stateDir))) return
   const { refuseToPublish } = await import('../../batch/minted-unrevealed.ts')
   const pathOf = new Map(localFiles.map(({ placeholder, path }) => [placeholder, path]))
-  const rows = metadata.map((one) => ({
+  const rows = metadata.map(withoutProof).map((one) => ({
     metadata: one,
     localFiles: one.file_fields.flatMap(({ key, url }) => {
       const path = pathOf.get(url)
@@ -39,4 +40,13 @@ export async function refuseHiddenNfts(
   }))
   const origin = runOrigin(server, await deps.identify(server))
   await refuseToPublish({ stateDir, origin, blockchain, contractAddress }, rows, what)
+}
+
+const PROOF_KEYS = [PROVENANCE_ROW, PROVENANCE_SALT, PROVENANCE_SIGNATURE]
+
+/** Returns metadata without the keys that an unrevealed NFT and its reveal add, which an update keeps. */
+function withoutProof(metadata: NftMetadata): NftMetadata {
+  const rest = { ...metadata, file_fields: metadata.file_fields.filter(({ key }) => key !== PROVENANCE) }
+  for (const key of PROOF_KEYS) delete rest[key]
+  return rest
 }
