@@ -46,7 +46,8 @@ const PROOF_KEYS = [PROVENANCE_ROW, PROVENANCE_SALT, PROVENANCE_SIGNATURE]
 
 /** Returns metadata without the keys that an unrevealed NFT and its reveal add, which an update keeps. */
 function withoutProof(metadata: NftMetadata): NftMetadata {
-  const rest = { ...metadata, file_fields: metadata.file_fields.filter(({ key }) => key !== PROVENANCE) }
+  const rest: NftMetadata = { ...metadata }
   for (const key of PROOF_KEYS) delete rest[key]
+  rest.file_fields = metadata.file_fields.filter(({ key }) => key !== PROVENANCE)
   return rest
 }
