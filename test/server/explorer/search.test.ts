@@ -109,7 +109,11 @@ describe('titles are found', () => {
       title: `Whale ${big}`,
       extra: big,
     })
-    const { hits } = await show(backend, 'search?q=whale')
+    // A search waits for its index for 500 ms at most.
+    const { hits } = await until(
+      () => show(backend, 'search?q=whale'),
+      (found) => found.hits.length > 0,
+    )
     expect(hits).toMatchObject([{ nft: { nft_gdn_id: id } }])
     expect(hits[0].nft.title).toHaveLength(501)
     const listed = await backend.get(`/explorer/collections/${collection.id}/nfts`)
