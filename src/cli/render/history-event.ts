@@ -16,14 +16,14 @@ export function describeEvent({ kind, from, to, changes }: HistoryEvent, textOf 
 }
 
 /** Describes an event for machine-readable output, with untruncated values. */
-export const wholeWhatOf = (event: HistoryEvent): string =>
+export const describeWholeEvent = (event: HistoryEvent): string =>
   describeEvent(event, (value) => (value === null ? 'none' : `"${value}"`))
 
 /**
  * Describes an event for a narrow terminal. For a transfer, names only the new owner, because earlier events name the
  * old owner.
  */
-export function shortWhatOf(event: HistoryEvent): string {
+export function describeEventShortly(event: HistoryEvent): string {
   const { kind, from, to } = event
   if (kind === 'mint' || kind === 'transfer') return `to ${shortAddress(to)}`
   return describeEvent({ ...event, from: from === null ? null : shortAddress(from) })

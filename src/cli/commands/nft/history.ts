@@ -6,7 +6,12 @@ import { GdnCommand } from '../../command.ts'
 import type { Deps } from '../../deps.ts'
 import { addOutputFlags, addServerFlags, type OutputFlags, type ServerFlags } from '../../flags/common.ts'
 import type { Io } from '../../io/io.ts'
-import { describeEvent, type HistoryEvent, shortWhatOf, wholeWhatOf } from '../../render/history-event.ts'
+import {
+  describeEvent,
+  describeEventShortly,
+  describeWholeEvent,
+  type HistoryEvent,
+} from '../../render/history-event.ts'
 import { createOutput, type DataRecord, type View } from '../../render/output.ts'
 import { awaitResponse } from '../../request/slow-response.ts'
 
@@ -37,7 +42,7 @@ const WIDE = 150
 /** Returns the view. On a narrow terminal, addresses are shortened. Programs always get full values. */
 function viewFor({ stdoutTty, columns }: Io): View {
   if (stdoutTty && columns >= WIDE) return VIEW
-  const textOf = stdoutTty ? shortWhatOf : wholeWhatOf
+  const textOf = stdoutTty ? describeEventShortly : describeWholeEvent
   return { ...VIEW, cells: (record) => ({ ...VIEW.cells?.(record), what: textOf(record as HistoryEvent) }) }
 }
 
