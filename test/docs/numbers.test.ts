@@ -38,7 +38,7 @@ const STATED: readonly Stated[] = [
   ['docs/shuffle.md', (n) => `at least ${n / 60} minutes after`, 'src/cli/batch/shuffled.ts', 'DEFAULT_MARGIN_S ='],
   ['docs/api.md', (n) => `A request has at most ${count(n)} NFTs`, 'src/api/metadata.ts', 'MAX_NFTS_PER_REQUEST ='],
   ['docs/api.md', (n) => `${count(n)} values`, 'src/server/http/json-body.ts', 'MAX_VALUES ='],
-  ['docs/api.md', (n) => `and ${n / MIB} MiB. Larger`, 'src/server/http/app.ts', 'BODY_LIMIT ='],
+  ['docs/api.md', (n) => `at most ${n / MIB} MiB. Larger`, 'src/server/http/app.ts', 'BODY_LIMIT ='],
   ['docs/api.md', (n) => `at most ${count(n)} collections`, 'src/api/endpoints/getcollections.ts', 'transactionGdnId,'],
   ['docs/api.md', (n) => `updates up to ${n} tokens`, 'src/server/chain/evm/collection.ts', 'MAX_TOKENS_PER_CALL ='],
   ['docs/api.md', (n) => `of up to ${n} NFTs final`, 'src/api/endpoints/freezenft.ts', 'MAX_FROZEN_PER_REQUEST ='],
@@ -54,10 +54,10 @@ const STATED: readonly Stated[] = [
     'src/api/endpoints/getnfthistory.ts',
     'MAX_EVENTS_PER_REQUEST =',
   ],
-  ['docs/api.md', (n) => `at most ${n} seconds, or until`, 'src/server/http/held-reads.ts', 'MAX_WAIT_S ='],
+  ['docs/api.md', (n) => `The maximum is ${n} seconds`, 'src/server/http/held-reads.ts', 'MAX_WAIT_S ='],
   ['docs/api.md', (n) => `at most ${n} requests for an account`, 'src/server/http/held-reads.ts', 'perAccount:'],
   ['docs/api.md', (n) => `1 to ${n} printable ASCII`, 'src/api/reference-id.ts', 'MAX_REFERENCE_ID_LENGTH ='],
-  ['docs/api.md', (n) => `: 1 to ${n} characters without`, 'src/api/reference-id.ts', 'MAX_REFERENCE_LABEL_LENGTH ='],
+  ['docs/api.md', (n) => `of 1 to ${n} characters, without`, 'src/api/reference-id.ts', 'MAX_REFERENCE_LABEL_LENGTH ='],
   [
     'docs/api.md',
     (n) => `aliases for up to ${count(n)} NFTs`,
@@ -357,7 +357,7 @@ test('numbers that pages state are those of the code', async () => {
 
 /** Numbers that aren't constants of the code: they follow from others, were measured, or belong to an example. */
 const NOT_CONSTANTS = [
-  ...['24 NFTs', '24 rows', '42 blocks', '12.5 %', 'within 3 %', '1.8 kB', 'after 50 ms', 'at most 20 transactions'],
+  ...['24 NFTs', '24 rows', '42 blocks', '12.5 %', 'within 3 %', '1.8 kB', 'after 50 ms'],
   ...['polling interval of 2 s', 'collection of 10,000 NFTs', 'collection of 100 NFTs', 'within 17 minutes'],
   // The test of the tools reads it from the page.
   ...['at most 25 tools with at most 30 kB'],
