@@ -41,7 +41,7 @@ const STATED: readonly Stated[] = [
   ['docs/api.md', (n) => `at most ${n / MIB} MiB. Larger`, 'src/server/http/app.ts', 'BODY_LIMIT ='],
   ['docs/api.md', (n) => `at most ${count(n)} collections`, 'src/api/endpoints/getcollections.ts', 'transactionGdnId,'],
   ['docs/api.md', (n) => `updates up to ${n} tokens`, 'src/server/chain/evm/collection.ts', 'MAX_TOKENS_PER_CALL ='],
-  ['docs/api.md', (n) => `of up to ${n} NFTs final`, 'src/api/endpoints/freezenft.ts', 'MAX_FROZEN_PER_REQUEST ='],
+  ['docs/api.md', (n) => `of up to ${n} NFTs permanent`, 'src/api/endpoints/freezenft.ts', 'MAX_FROZEN_PER_REQUEST ='],
   [
     'docs/api.md',
     (n) => `settings of up to ${n} collections`,
@@ -50,7 +50,7 @@ const STATED: readonly Stated[] = [
   ],
   [
     'docs/api.md',
-    (n) => `up to ${n} events, the oldest first`,
+    (n) => `up to ${n} events, oldest first`,
     'src/api/endpoints/getnfthistory.ts',
     'MAX_EVENTS_PER_REQUEST =',
   ],
