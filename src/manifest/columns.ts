@@ -192,7 +192,7 @@ export function parseColumnName(given: string, naming: ColumnNaming): ParsedName
     return {
       isUnknown: true,
       problem: `unknown column "${name}"`,
-      hint: `${close === undefined ? '' : `Did you mean "${close}"? `}${leaveOutHint(name)} To make it a public attribute, add ${mapFlag(name, `attr:${name}`)}, or --unknown-columns attr for all unknown columns.`,
+      hint: `${close === undefined ? '' : `Did you mean "${close}"? `}${leaveOutHint(name)} To make it a public attribute, add ${mapFlag(name, `attr:${name}`)}, or --unknown-columns attr for all unknown columns. To set it for every command, save \`map\` or \`unknown_columns\` in gdn.config.json.`,
     }
   }
   if (kind === undefined && unknownColumns === IGNORED) return { role: { kind: IGNORED } }
