@@ -10,7 +10,7 @@ export const OWN_VARIABLES: readonly Variable[] = [
   { name: 'GDN_BASE_URL', what: 'URL of the server', flag: '--base-url' },
   {
     name: 'GDN_API_KEY',
-    what: 'API key for the server. gdn does not send it to a server that only the project file sets',
+    what: 'API key for the server. gdn does not send it to a server that is set only in the project file',
   },
   { name: 'GDN_PROFILE', what: 'Profile to use', flag: '--profile' },
   { name: 'GDN_CONFIG', what: 'Path of your configuration file' },
