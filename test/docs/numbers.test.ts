@@ -303,7 +303,7 @@ const STATED: readonly Stated[] = [
       [(n) => `varies by up to ${100 * n} %`, 'core/backoff.ts', 'jitter = '],
       [(n) => `fails ${n} hours or more`, 'server/pipeline/webhooks/schedule.ts', 'GIVE_UP_AFTER_MS ='],
       [(n) => `After ${WORDS[n]} consecutive failures`, 'server/pipeline/webhooks/schedule.ts', 'PROBE_AFTER ='],
-      [(n) => `pause takes ${n} s`, 'server/pipeline/webhooks/schedule.ts', 'PAUSES = { firstMs:'],
+      [(n) => `pause lasts ${n} s`, 'server/pipeline/webhooks/schedule.ts', 'PAUSES = { firstMs:'],
       [(n) => `up to ${n} minutes`, 'server/pipeline/webhooks/schedule.ts', 'SECOND, maxMs:'],
       [
         (n) => `at most ${n} requests at once`,
