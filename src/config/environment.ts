@@ -16,7 +16,7 @@ export const OWN_VARIABLES: readonly Variable[] = [
   { name: 'GDN_CONFIG', what: 'Path of your configuration file' },
   { name: 'GDN_BLOCKCHAIN', what: 'Blockchain of the collection', flag: '--blockchain' },
   { name: 'GDN_CONTRACT', what: 'Contract address of the collection', flag: '--contract' },
-  { name: 'GDN_WALLET_URL', what: "Origin of signed URLs for wallets, if it isn't the server's" },
+  { name: 'GDN_WALLET_URL', what: "Origin of signed wallet URLs, if it differs from the server's origin" },
   { name: 'GDN_STATE_DIR', what: 'State directory, for recorded requests and saved addresses', flag: '--state-dir' },
   {
     name: 'GDN_PACE_DIR',
@@ -87,12 +87,15 @@ export const OTHER_VARIABLES: readonly Variable[] = [
   { name: 'NO_COLOR', what: 'Set to any value to disable colors. Overrides FORCE_COLOR', flag: '--no-color' },
   {
     name: 'FORCE_COLOR',
-    what: 'Set to 1, 2 or 3 to use colors of that depth even without a terminal, or to 0 to disable colors',
+    what: 'Set to 1, 2 or 3 to enable that color level even without a terminal, or to 0 to disable colors',
   },
   { name: 'PAGER', what: 'Pager for tables that are longer than the terminal' },
   { name: 'NO_PAGER', what: 'Set to any value to disable the pager' },
   { name: 'TERM', what: 'Set to dumb to disable colors, animations and the pager' },
-  { name: 'CI', what: 'Set to true to disable prompts, the pager, animations and notices about newer versions' },
+  {
+    name: 'CI',
+    what: 'Set to true to disable prompts, the pager, animations, images and notices about newer versions',
+  },
   { name: 'BROWSER', what: 'Browser that gdn open starts. Set to none to only print the URL' },
   {
     name: 'HTTPS_PROXY',
@@ -117,9 +120,9 @@ export const OTHER_VARIABLES: readonly Variable[] = [
   { name: 'NODE_DISABLE_COMPILE_CACHE', what: 'Set to 1 to disable the cache of compiled code' },
   {
     name: 'AWS_ACCESS_KEY_ID',
-    what: 'Access key ID for S3 storage (s3://). Set AWS_SECRET_ACCESS_KEY too, and AWS_SESSION_TOKEN for temporary credentials',
+    what: 'Access key ID for S3 storage (s3://). Also set AWS_SECRET_ACCESS_KEY, and AWS_SESSION_TOKEN for temporary credentials',
   },
-  { name: 'AWS_PROFILE', what: 'Profile of your AWS credentials, if there is no access key' },
+  { name: 'AWS_PROFILE', what: 'Profile of your AWS credentials, if no access key is set' },
   { name: 'AWS_SHARED_CREDENTIALS_FILE', what: 'Path of the AWS credentials file. Default: ~/.aws/credentials' },
   { name: 'AWS_REGION', what: 'Region of the S3 storage (s3://). The fallback is AWS_DEFAULT_REGION' },
 ]

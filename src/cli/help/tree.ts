@@ -131,9 +131,9 @@ const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
     'You declined a prompt or pressed Ctrl-C in it, or gdn could not prompt without a terminal. --yes confirms in advance.',
   auth: 'The API key is missing, invalid, expired or revoked, or lacks a permission.',
   refused:
-    'The API rejected the request, a cost exceeds its limit, a planned change or an edition of art is impossible, an NFT failed, or a verification found a difference.',
+    'The API rejected the request, a cost exceeds its limit, a planned change or an art edition is impossible, an NFT failed, or a verification found a difference.',
   unreachable:
-    "The server can't be reached, can't accept the request now or sent an invalid response, every retry failed, or nothing was sent within --timeout.",
+    "The server can't be reached, can't accept the request now, or sent an invalid response. Also used if every retry failed, or if nothing was sent within --timeout.",
   failedRows: 'The run ended with failed rows. gdn batch results <run> lists them.',
   pending:
     'An accepted request is still pending after the timeout, or some rows of a run were not sent. --timeout sets a longer timeout.',

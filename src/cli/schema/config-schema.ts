@@ -23,7 +23,7 @@ const FIELD_NOTES: Record<
   storage_public_url: 'Public base URL of the stored files',
   ipfs_api: 'URL of the RPC API of a Kubo node',
   email: 'E-mail address of your account, for wallets',
-  wallet_url: "Origin of signed URLs for wallets, if it isn't the server's",
+  wallet_url: "Origin of signed wallet URLs, if it differs from the server's origin",
   price_url: "URL of a coin's price. {coin} is the symbol of the network's coin",
   price_path: 'Path of the price in the JSON response, such as data.amount',
   price_currency: 'Currency of the price, such as USD',
