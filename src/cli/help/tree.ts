@@ -138,7 +138,7 @@ const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   pending:
     'An accepted request is still pending after the timeout, or some rows of a run were not sent. --timeout sets a longer timeout.',
   unknownOutcome:
-    "A request was sent, but its outcome is unknown. gdn retries it only if it can't take effect twice. gdn batch reconcile resolves the rows of a run. If rows seem to be in the collection already, gdn batch mint --adopt treats them as minted.",
+    "A request was sent, but its outcome is unknown. gdn retries the request only if it can't take effect twice. gdn batch reconcile resolves the rows of a run. If rows seem to be in the collection already, gdn batch mint --adopt treats them as minted.",
   changesPending: 'gdn plan --detailed-exit-code found changes, even if none of them can be applied.',
   undecided: 'gdn art found no edition, but could not prove that none exists.',
   sigint: 'Interrupted by Ctrl-C outside of a prompt.',
