@@ -91,7 +91,7 @@ export const OTHER_VARIABLES: readonly Variable[] = [
   },
   { name: 'PAGER', what: 'Pager for tables that are longer than the terminal' },
   { name: 'NO_PAGER', what: 'Set to any value to disable the pager' },
-  { name: 'TERM', what: 'Set to dumb to disable colors, animations and the pager' },
+  { name: 'TERM', what: 'Set to dumb to disable colors, animations, images and the pager' },
   {
     name: 'CI',
     what: 'Set to true to disable prompts, the pager, animations, images and notices about newer versions',
