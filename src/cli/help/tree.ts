@@ -133,7 +133,7 @@ const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   refused:
     'The API rejected the request, a cost exceeds its limit, a planned change or an art edition is impossible, an NFT failed, or a verification found a difference.',
   unreachable:
-    "The server can't be reached, can't accept the request now, or sent an invalid response. Also used if every retry failed, or if nothing was sent within --timeout.",
+    "The server can't be reached, can't accept the request now, or sent an invalid response. gdn also exits with this code if every retry failed, or if nothing was sent within --timeout.",
   failedRows: 'The run ended with failed rows. gdn batch results <run> lists them.',
   pending:
     'An accepted request is still pending after the timeout, or some rows of a run were not sent. --timeout sets a longer timeout.',
