@@ -326,8 +326,13 @@ const STATED: readonly Stated[] = [
     'src/api/endpoints/createnft.ts',
     'ratePerSecond:',
   ],
-  ['SECURITY.md', (n) => `${n / SECOND} s, 64 MiB unpacked`, 'src/files/exchange.ts', 'DEFAULT_FILE_TIMEOUT_MS ='],
-  ['SECURITY.md', (n) => `sessions of ${n / HOUR} hours`, 'src/server/explorer/session.ts', 'SESSION_MS ='],
+  [
+    'SECURITY.md',
+    (n) => `${n / SECOND} s, 64 MiB after decompression`,
+    'src/files/exchange.ts',
+    'DEFAULT_FILE_TIMEOUT_MS =',
+  ],
+  ['SECURITY.md', (n) => `session lasts ${n / HOUR} hours`, 'src/server/explorer/session.ts', 'SESSION_MS ='],
   ['SECURITY.md', (n) => `for fetching files, ${n} in each worker`, 'src/server/pipeline/file-step.ts', 'CONCURRENT ='],
 ]
 
