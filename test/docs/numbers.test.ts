@@ -111,7 +111,7 @@ const STATED: readonly Stated[] = [
   ['docs/drops.md', (n) => `at least ${n} different values`, 'src/batch/identity/exchanged.ts', 'MIN_VALUES ='],
   [
     'docs/drops.md',
-    (n) => `surplus is at most ${n} rows, or a tenth`,
+    (n) => `surplus of added values is at most ${n} rows, or a tenth`,
     'src/batch/identity/exchanged.ts',
     'MAX_EXCESS =',
   ],
