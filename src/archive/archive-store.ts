@@ -90,7 +90,7 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
 
   /** @throws GdnError `run_busy` if another process writes this archive */
   constructor(path: string) {
-    const busy = 'another gdn process writes this archive'
+    const busy = 'another gdn process is writing to this archive'
     super(path, { schema: SCHEMA, tables: TABLES, version: 2, busy, lockFile: false })
     this.#bytes = this.#sum('SELECT SUM(LENGTH(bytes)) AS n FROM blocks')
   }

@@ -58,10 +58,10 @@ function* differences(before: IndexToken, now: IndexToken): Generator<Finding> {
     error,
   })
   const differs = (file: IndexFile, error: string) => found('differs', file, error)
-  const notArchived = (file: IndexFile) => found('not_archived', file, 'the archive does not have it')
+  const notArchived = (file: IndexFile) => found('not_archived', file, 'the file is missing from the archive')
   const whose = token_id === null ? 'contract' : 'token'
   if (before.uri === null && now.uri !== null)
-    yield about(now, 'not_archived', `the archive does not have the ${whose} URI`)
+    yield about(now, 'not_archived', `the ${whose} URI is missing from the archive`)
   else if (before.uri !== now.uri) yield about(now, 'differs', `the ${whose} URI was ${before.uri ?? 'unreadable'}`)
   const old = new Map(before.files.map((file) => [file.field, file]))
   const isReadable = now.files[0]?.error === undefined && now.files[0]?.cid !== undefined
@@ -79,7 +79,10 @@ function* differences(before: IndexToken, now: IndexToken): Generator<Finding> {
     else if (archived === undefined) yield notArchived(file)
     else if (archived.url !== file.url) yield differs(file, `the URL was ${archived.url}`)
     else if (archived.cid !== undefined && archived.sha256 !== file.sha256) {
-      yield differs(file, `its SHA-256 hash was ${archived.sha256 ?? 'unknown'}, and is ${file.sha256 ?? 'unknown'}`)
+      yield differs(
+        file,
+        `the SHA-256 hash was ${archived.sha256 ?? 'unknown'}, and is now ${file.sha256 ?? 'unknown'}`,
+      )
     } else if (archived.error !== undefined && file.error === undefined) yield notArchived(file)
   }
   if (isReadable) for (const file of old.values()) yield differs(file, 'the metadata no longer names this file')

@@ -186,7 +186,7 @@ export class Breaker {
   /** @throws FetchFailure if the origin failed too often, or if `act` fails */
   async watch<Result>(act: () => Promise<Result>): Promise<Result> {
     if (this.#failures >= MAX_FAILURES) {
-      throw new NotRequested(`${this.#name} was not asked, because it failed ${this.#failures} times in a row`, {
+      throw new NotRequested(`${this.#name} was not used, because it failed ${this.#failures} times in a row`, {
         lasting: false,
       })
     }

@@ -113,7 +113,7 @@ export class StoredDag {
     if (known !== undefined) return known
     const bytes = await this.get(cid.toString())
     const node = await orMalformed(signal, () => readNode({ get: async () => bytes }, cid))
-    if (node === null) throw failure('it leads through a node of a kind that gdn does not read')
+    if (node === null) throw failure('the path contains a node of an unsupported type')
     if (isDirectory(node)) directories.set(cid.toString(), node)
     return node
   }
@@ -137,9 +137,9 @@ export class StoredDag {
       const text = String(cid)
       // Parents come first, so each further block must be named by an earlier one.
       if (cid === null || !wanted.delete(text)) throw failure('the gateway returned a block that was not requested')
-      if (!matchesCid(cid, bytes)) throw new WrongBlock(`the gateway returned other bytes for ${text}`)
+      if (!matchesCid(cid, bytes)) throw new WrongBlock(`the gateway returned bytes that do not match ${text}`)
       for (const link of linksIn(cid, bytes)) wanted.add(link.toString())
-      if (wanted.size > MAX_BLOCKS) throw failure(`it has more than ${MAX_BLOCKS} blocks`)
+      if (wanted.size > MAX_BLOCKS) throw failure(`the file has more than ${MAX_BLOCKS} blocks`)
       put(text, bytes, firstVersionsIn(text, bytes))
     }
     await gateways.blocksOf(file.toString(), this.maxBytes * CAR_FACTOR + NODE_BYTES, take, signal)
@@ -199,13 +199,13 @@ export async function archivedFile(
     const directory = await read(cid)
     const found = await orMalformed(dag.signal, () => findEntry(read, directory, name))
     const link = found === null ? null : parseCid(found.toString())
-    if (found === null) throw failure(`its directory has no ${JSON.stringify(name)}`)
+    if (found === null) throw failure(`the directory has no ${JSON.stringify(name)}`)
     if (link === null) throw unreadable()
     cid = link
   }
   dag.ofFile(cid)
   const node = await dag.node(cid)
-  if (isDirectory(node)) throw failure('it is a directory, but the URL must name a file in it')
+  if (isDirectory(node)) throw failure('the URL names a directory instead of a file')
   if (node.type === 'file' && node.size > dag.maxBytes) throw tooLarge('it', dag.maxBytes)
   if (node.type === 'file') await dag.fetchParts(cid, node.parts)
   const { reached } = await dag.blocksBelow(cid)
@@ -304,5 +304,6 @@ async function orMalformed<Result>(signal: AbortSignal, act: () => Promise<Resul
 }
 
 const failure = (message: string) => new FetchFailure(message, { lasting: true })
-const malformed = () => failure('it is not a well-formed file')
-const unreadable = () => failure('it has a part of a kind that gdn does not read (sha2-256 of raw or dag-pb)')
+const malformed = () => failure('the file is malformed')
+const unreadable = () =>
+  failure('a block has an unsupported type: gdn reads only raw and dag-pb blocks with sha2-256 hashes')

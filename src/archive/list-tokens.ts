@@ -38,12 +38,12 @@ export async function listTokens(options: ListOptions): Promise<boolean> {
   const { holders, store, standard, contract, maxBytes, onProgress } = options
   const all = numberOfTokens(holders, standard)
   if (all > BigInt(MAX_TOKENS)) {
-    throw new GdnError('refused', `${contract} has ${all} tokens, and an archive has at most ${MAX_TOKENS}`, {
-      hint: 'Such a number usually comes from an ERC-2309 event, whose tokens exist only as a range.',
+    throw new GdnError('refused', `${contract} has ${all} tokens, but an archive can have at most ${MAX_TOKENS}`, {
+      hint: 'Such a large number usually comes from an ERC-2309 event, which creates a range of tokens at once.',
     })
   }
   if (all === 0n) {
-    throw new GdnError('not_found', `nobody owns a token of ${contract} at block ${options.block.number}`, {
+    throw new GdnError('not_found', `${contract} has no tokens with an owner at block ${options.block.number}`, {
       hint: 'Check the address and the network.',
     })
   }
@@ -57,7 +57,7 @@ export async function listTokens(options: ListOptions): Promise<boolean> {
     if (tokens === null) return false
     bytes += tokens.reduce((sum, { uri }) => sum + (uri?.length ?? 0), 0)
     if (bytes > maxBytes) {
-      throw new GdnError('refused', `the token URIs of ${contract} have more than ${formatBytes(maxBytes)}`, {
+      throw new GdnError('refused', `the token URIs of ${contract} are larger than ${formatBytes(maxBytes)} in total`, {
         hint: 'Set a higher limit with --max-size.',
       })
     }
@@ -142,6 +142,6 @@ function uriIn(result: CallResult): { uri: string | null; problem: string | null
   }
   if (result.data.length > 2 * MAX_URI_BYTES) return none(TOO_LARGE)
   const uri = decodeString(result.data)
-  if (uri === null) return none('the contract returns no text as token URI')
+  if (uri === null) return none('the contract returns a token URI that is not text')
   return uri.trim() === '' ? none('the token URI is empty') : { uri: uri.trim(), problem: null }
 }

@@ -36,7 +36,7 @@ async function withoutBlocks(archive: OpenArchive, token: IndexToken): Promise<I
   const files: IndexFile[] = []
   for (const file of token.files) {
     const isKnown = file.error !== undefined || (await isThere(file.cid))
-    files.push(isKnown ? file : { ...file, error: 'the archive does not have it' })
+    files.push(isKnown ? file : { ...file, error: 'the file is missing from the archive' })
   }
   return { ...token, files }
 }

@@ -96,7 +96,7 @@ export async function openDamaged(
   try {
     const head = await readRoot(path, file).catch(note)
     const blocks = await readBlocks(path, file, head?.start ?? 0, options)
-    if (blocks.blocks === 0) throw invalid(path, 0, 'no block of it is intact')
+    if (blocks.blocks === 0) throw invalid(path, 0, 'the file has no intact blocks')
     const index = head === null ? null : await withWholeIndex(blocks, head.root).catch(note)
     return { ...blocks, index: index ?? (await firstIndex(blocks, file)) }
   } catch (error) {
@@ -124,7 +124,7 @@ async function readBlocks(
     const bytes = await read(file, place.offset, place.length)
     return matchesCid(cid, bytes)
       ? section
-      : invalid(path, offset, `block ${cid} has other bytes than those of its CID`)
+      : invalid(path, offset, `block ${cid} does not match its CID`)
   }
   const next = blockFinder(file, size, async (offset) => !((await intact(offset)) instanceof GdnError))
   for (let offset = start; offset < size; ) {
@@ -174,7 +174,7 @@ async function openFile(path: string): Promise<FileHandle> {
     const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
     if ((await file.stat()).isFile()) return file
     await file.close()
-    throw new GdnError('file_error', 'it is not a regular file', { place: { file: path } })
+    throw new GdnError('file_error', 'the path is not a regular file', { place: { file: path } })
   } catch (error) {
     if (error instanceof GdnError) throw error
     const problem = systemCode(error) === 'ENOENT' ? 'the file does not exist' : messageOf(error)
@@ -185,13 +185,13 @@ async function openFile(path: string): Promise<FileHandle> {
 const invalid = (file: string, offset: number, problem: string) =>
   new GdnError('invalid_input', `${problem} (byte ${offset})`, {
     place: { file },
-    hint: 'The file is damaged or no archive. Use another copy, or archive the collection again to another file.',
+    hint: 'The file is damaged, or is not an archive. Use another copy, or archive the collection again to another file.',
   })
 
 const DAMAGED =
-  'The file is damaged or no archive. Use another copy, or archive the collection again to another file. `gdn collection restore --intact` restores the intact blocks of a damaged archive.'
+  'The file is damaged, or is not an archive. Use another copy, or archive the collection again to another file. `gdn collection restore --intact` restores the intact blocks of a damaged archive.'
 
-const noIndex = (path: string) => invalid(path, 0, 'its root is not the index of an archive')
+const noIndex = (path: string) => invalid(path, 0, 'the root of the file is not the index of an archive')
 
 async function read(file: FileHandle, offset: number, length: number): Promise<Buffer> {
   const { buffer, bytesRead } = await file.read(Buffer.alloc(length), 0, length, offset)
@@ -207,9 +207,9 @@ async function readRoot(path: string, file: FileHandle): Promise<{ root: CID; st
     const root = only === undefined || roots.length > 1 ? null : parseCid(only.toString())
     if (root !== null) return { root, start: Number(reader.pos) }
   } catch {
-    throw invalid(path, 0, 'it is not a CARv1 file')
+    throw invalid(path, 0, 'the file is not a CARv1 file')
   }
-  throw invalid(path, 0, 'it has not one root, as an archive of a collection has')
+  throw invalid(path, 0, 'the file must have exactly one root')
 }
 
 /** Returns the CID and the place of the block at a position, or an error if there is none. */
@@ -217,10 +217,11 @@ async function readSection(path: string, file: FileHandle, offset: number, size:
   const reader = bytesReader(await read(file, offset, MAX_HEAD_BYTES))
   const head = await readBlockHead(reader).catch(() => null)
   const cid = head === null ? null : parseCid(head.cid.toString())
-  if (head === null || cid === null) return invalid(path, offset, 'a block has no CID of a kind that gdn reads')
+  if (head === null || cid === null) return invalid(path, offset, 'a block has a CID of an unsupported type')
   const place = { offset: offset + Number(reader.pos), length: head.blockLength }
   if (place.length > MAX_BLOCK_BYTES) return invalid(path, offset, `block ${cid} is larger than 2 MiB`)
-  if (place.length < 0 || place.offset + place.length > size) return invalid(path, offset, 'the file ends in a block')
+  if (place.length < 0 || place.offset + place.length > size)
+    return invalid(path, offset, 'the file ends in the middle of a block')
   return { cid, place }
 }
 
@@ -250,13 +251,13 @@ async function headerOf(path: string, archive: ArchivedBlocks, root: CID): Promi
   for await (const line of linesOf(path, archive, root)) {
     if (isHeader(line)) return line
     if (isRecord(line) && line.format === INDEX_FORMAT && line.version === INDEX_VERSION) {
-      throw invalid(path, 0, 'the first line of its index does not describe a collection')
+      throw invalid(path, 0, 'the first line of the index does not describe a collection')
     }
     if (isRecord(line) && line.format === INDEX_FORMAT) {
       throw invalid(
         path,
         0,
-        `its index has version ${JSON.stringify(line.version)?.slice(0, 20)}, and this gdn reads version ${INDEX_VERSION}`,
+        `the index has version ${JSON.stringify(line.version)?.slice(0, 20)}, but this version of gdn reads version ${INDEX_VERSION}`,
       )
     }
     break
@@ -268,7 +269,7 @@ async function* tokensOf(path: string, archive: ArchivedBlocks, root: CID): Asyn
   let isFirst = true
   for await (const line of linesOf(path, archive, root)) {
     if (!isFirst) {
-      if (!isToken(line)) throw invalid(path, 0, 'a line of its index is not a token')
+      if (!isToken(line)) throw invalid(path, 0, 'a line of the index is not a token')
       yield line
     }
     isFirst = false
@@ -319,7 +320,7 @@ async function* linesOf(path: string, archive: ArchivedBlocks, root: CID): Async
     }
     parts.push(bytes.subarray(from))
     length += bytes.length - from
-    if (length > MAX_LINE) throw invalid(path, 0, 'a line of its index is too long')
+    if (length > MAX_LINE) throw invalid(path, 0, 'a line of the index is too long')
   }
 }
 
@@ -332,9 +333,9 @@ async function* contentOf(path: string, archive: ArchivedBlocks, root: CID): Asy
   let reads = 0
   const get = async (cid: string) => {
     // No two parts of a valid index are equal, but a small malicious file could repeat its parts endlessly.
-    if (++reads > archive.blocks) throw invalid(path, 0, 'its index repeats its parts')
+    if (++reads > archive.blocks) throw invalid(path, 0, 'the index contains a block more than once')
     const bytes = await archive.get(cid)
-    if (bytes === null) throw invalid(path, 0, `it lacks block ${cid} of its index`)
+    if (bytes === null) throw invalid(path, 0, `block ${cid} of the index is missing`)
     return bytes
   }
   try {

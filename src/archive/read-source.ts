@@ -80,7 +80,7 @@ export function openSourceReader(options: SourceReaderOptions): SourceReader {
   const put = (blocks: Set<string>, cid: string, bytes: Uint8Array, firstVersions: readonly string[] = []) => {
     blocks.add(cid)
     if (store.bytes + bytes.length > limits.totalBytes) {
-      throw lasting(`the archive is full: its files have more than ${formatBytes(limits.totalBytes)}`)
+      throw lasting(`the archive is full: its files are larger than ${formatBytes(limits.totalBytes)} in total`)
     }
     store.putBlock({ cid, bytes }, firstVersions)
   }
@@ -100,7 +100,7 @@ export function openSourceReader(options: SourceReaderOptions): SourceReader {
   async function readIpfs(blocks: Set<string>, url: ReadableUrl & { kind: 'ipfs' }, { maxBytes }: SourceRules) {
     const root = parseCid(url.cid)
     if (root === null)
-      throw lasting('its CID is invalid, or of a kind that gdn does not read (sha2-256 of raw or dag-pb)')
+      throw lasting('the CID is invalid or unsupported: gdn reads only raw and dag-pb CIDs with sha2-256 hashes')
     if (url.cid.startsWith('Qm')) store.noteFirstVersion(root.toString())
     const file = await archivedFile(dagFor(blocks, maxBytes), root, url.path)
     return { ...file, isVerifiable: true }
@@ -147,7 +147,7 @@ export function openSourceReader(options: SourceReaderOptions): SourceReader {
 
   async function readData(blocks: Set<string>, url: string, rules: SourceRules) {
     const bytes = bytesOfDataUrl(url)
-    if (bytes === null) throw lasting('it is not a data URL: it has no comma, or its base64 is invalid')
+    if (bytes === null) throw lasting('the data URL has no comma, or its base64 is invalid')
     return await imported(blocks, [bytes], rules)
   }
 

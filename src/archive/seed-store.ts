@@ -43,7 +43,7 @@ export async function keepPrevious(
   const root = parseCid(store.previous(key) ?? '')
   if (root === null) return false
   const absent = async () => {
-    throw new FetchFailure('the existing archive does not have it', { lasting: true })
+    throw new FetchFailure('the file is missing from the existing archive', { lasting: true })
   }
   const gateways = { block: absent, blocksOf: async () => undefined, file: absent }
   const source = {

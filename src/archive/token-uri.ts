@@ -39,7 +39,7 @@ export function readableUrl(url: string, arweave: string): ReadableUrl | { probl
   }
   const protocol = parseUrl(url)?.protocol
   if (protocol === 'http:' || protocol === 'https:') return { kind: 'web', key: url, url }
-  return { problem: 'the URL is none that gdn reads: it must be an ipfs, http(s), ar or data URL' }
+  return { problem: 'the URL is not supported: it must be an ipfs, http(s), ar or data URL' }
 }
 
 /**

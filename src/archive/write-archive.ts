@@ -79,7 +79,7 @@ function* reachedBlocks(store: ArchiveStore): Generator<string> {
 function storedBlock(store: ArchiveStore, cid: string): Uint8Array {
   const bytes = store.block(cid)
   if (bytes !== null) return bytes
-  throw new GdnError('unexpected', `block ${cid} is missing in the unfinished archive`, {
+  throw new GdnError('unexpected', `block ${cid} is missing from the unfinished archive`, {
     hint: 'Delete the unfinished archive, and run the command again.',
   })
 }
@@ -87,7 +87,7 @@ function storedBlock(store: ArchiveStore, cid: string): Uint8Array {
 /** Returns a CID in the version that tokens or other blocks use to refer to it. */
 function cidOf(store: ArchiveStore, text: string): CID {
   const cid = parseCid(text)
-  if (cid === null) throw new GdnError('unexpected', `${text} is not a CID of an archive`)
+  if (cid === null) throw new GdnError('unexpected', `${text} is not a valid CID for an archive`)
   return store.isFirstVersion(text) ? cid.toV0() : cid
 }
 

@@ -78,7 +78,7 @@ export function createBlockSource(options: BlockSourceOptions): BlockSource {
     const bytes = await block(text, signal)
     const cid = parseCid(text)
     if (cid === null || !matchesCid(cid, bytes))
-      throw new WrongBlock(`the IPFS gateway returned other bytes for ${text}`)
+      throw new WrongBlock(`the IPFS gateway returned bytes that do not match ${text}`)
     if (cid.code !== RAW) nodes.set(text, bytes)
     return bytes
   }

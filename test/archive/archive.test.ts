@@ -133,24 +133,24 @@ describe('says what could not be read, and archives the rest', () => {
 
   test.each<[string, (world: CollectionWorld) => Promise<string> | string, RegExp]>([
     ['a call that reverts', () => 'revert', /token 1: the contract returns no token URI: execution reverted/],
-    ['a URI that nobody reads', () => 'ftp://example.com/1', /metadata, ftp:.*the URL is none that gdn reads/],
-    ['a path instead of a URI', () => '1.json', /metadata, 1\.json: the URL is none that gdn reads/],
+    ['a URI that nobody reads', () => 'ftp://example.com/1', /metadata, ftp:.*the URL is not supported/],
+    ['a path instead of a URI', () => '1.json', /metadata, 1\.json: the URL is not supported/],
     ['metadata that is not JSON', () => 'data:,hello', /the metadata is not JSON/],
     ['metadata that is a list', () => dataUrl([1]), /the metadata is not a JSON object/],
     [
       'a broken data URL',
       () => dataUrl({ image: 'data:image/png;base64,%%%' }),
-      /image, data:image.*it is not a data URL/,
+      /image, data:image.*the data URL has no comma/,
     ],
     [
       'a CID of another kind',
       () => dataUrl({ image: 'ipfs://bafyreidykglsfhoixmivffc5uwhcgshx4j465xwqntbmu43nb2dzqwfvae' }),
-      /CID is invalid, or of a kind/,
+      /CID is invalid or unsupported/,
     ],
     [
       'a name that the directory lacks',
       async (world) => `ipfs://${await meta(world, {})}/../2`,
-      /its directory has no "\.\."/,
+      /the directory has no "\.\."/,
     ],
     ['a directory', async (world) => `ipfs://${await meta(world, {})}`, /it is a directory/],
     ['a missing block', () => dataUrl({ image: `ipfs://${rawCid(Buffer.from('lost'))}` }), /returned HTTP 404/],
@@ -165,7 +165,7 @@ describe('says what could not be read, and archives the rest', () => {
     [
       'a bare CID as image',
       () => dataUrl({ image: 'QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWnPbdG' }),
-      /none that gdn reads/,
+      /the URL is not supported/,
     ],
     [
       'more files than a token may have',
@@ -415,7 +415,7 @@ test('a blockchain that gdn does not know is reported with the one of the chain 
   const world = await one(dataUrl({ name: 'Tide' }))
   const flags = world.flags.map((flag) => (flag === 'polygon' ? 'foo-chain' : flag))
   const { code, stderr } = await cli(['collection', 'check', ...flags])
-  const warning = "gdn doesn't know the blockchain foo-chain. The node has the chain ID 137, as polygon has"
+  const warning = 'gdn has no blockchain named foo-chain. The node has the chain ID 137, as polygon has'
   expect([code, stderr]).toEqual([0, expect.stringContaining(`${warning}: did you mean -b polygon?`)])
 })
 
@@ -518,8 +518,8 @@ test('restores the intact blocks of a damaged archive with --intact, and no othe
     expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('restore --intact')])
     const { code, stderr } = await cli([...restore, '--intact'], { env })
     expect(code).toBe(7)
-    expect(stderr).toContain(`block ${rawCid(lost)} has other bytes than those of its CID`)
-    expect(stderr).toMatch(/token 2, image, ipfs:\S+: the archive does not have it/)
+    expect(stderr).toContain(`block ${rawCid(lost)} does not match its CID`)
+    expect(stderr).toMatch(/token 2, image, ipfs:\S+: the file is missing from the archive/)
     expect(stderr).toContain('the archive lacks 1 file of 3 tokens')
     const backend = await startTestBackend(dataDir.path)
     try {
@@ -643,7 +643,7 @@ describe('refuses to restore', () => {
     const { dir, env } = await tempHome()
     await execa('mkfifo', [join(dir, 'pipe')])
     const { code, stderr } = await cli(['collection', 'restore', join(dir, 'pipe'), '--data-dir', dir], { env })
-    expect([code, stderr]).toEqual([2, expect.stringContaining('it is not a regular file')])
+    expect([code, stderr]).toEqual([2, expect.stringContaining('the path is not a regular file')])
   })
 
   const changed = (at: number) => (bytes: Buffer) => {
@@ -652,10 +652,14 @@ describe('refuses to restore', () => {
     return bytes
   }
   test.each<[string, (bytes: Buffer) => Buffer, RegExp]>([
-    ['a file in which one bit differs', changed(-1), /block \w+ has other bytes than those of its CID \(byte \d+\)/],
-    ['a file that ends early', (bytes) => bytes.subarray(0, -10), /the file ends in a block \(byte \d+\)/],
-    ['another file', () => Buffer.from('hello'), /it is not a CARv1 file/],
-    ['an empty file', () => Buffer.alloc(0), /it is not a CARv1 file/],
+    ['a file in which one bit differs', changed(-1), /block \w+ does not match its CID \(byte \d+\)/],
+    [
+      'a file that ends early',
+      (bytes) => bytes.subarray(0, -10),
+      /the file ends in the middle of a block \(byte \d+\)/,
+    ],
+    ['another file', () => Buffer.from('hello'), /the file is not a CARv1 file/],
+    ['an empty file', () => Buffer.alloc(0), /the file is not a CARv1 file/],
     [
       'a file whose block claims gigabytes',
       (bytes) => Buffer.concat([bytes.subarray(0, 59), Buffer.from('ffffffff0f', 'hex'), bytes.subarray(60)]),

@@ -80,7 +80,7 @@ test('never replaces a damaged archive, that of another collection, or another f
   const [contract = '', ...rest] = world.flags
   const other = `0x${'9'.repeat(40)}`
   for (const [content, flags, message] of [
-    [damaged, world.flags, 'has other bytes than those of its CID'],
+    [damaged, world.flags, 'does not match its CID'],
     [whole.subarray(0, whole.length / 2), world.flags, 'tides.car'],
     [Buffer.from('my thesis'), world.flags, 'tides.car'],
     [whole, [other, ...rest], `is an archive of ${contract} on polygon`],
@@ -109,7 +109,7 @@ test('a check lists each file that an archive lacks and that can be read now, un
       7,
       tokens.map((token_id) => ({
         ...{ kind: 'not_archived', token_id, field: 'image', url: expect.stringContaining(`/${token_id}.png`) },
-        error: 'the archive does not have it',
+        error: 'the file is missing from the archive',
       })),
     ])
     const what = lacked.length === 1 ? "token 2's image" : '2 files'

@@ -71,7 +71,7 @@ describe('a gateway that', () => {
     hanging.answer = () => null
     const cid = rawCid(pixels(1))
     const problem = (text: string) => ({ problem: expect.stringContaining(text) })
-    expect(await (await reader([page.url]))(`ipfs://${cid}`)).toEqual(problem('returned other bytes'))
+    expect(await (await reader([page.url]))(`ipfs://${cid}`)).toEqual(problem('returned bytes that do not match'))
     expect(await (await reader([hanging.url]))(`ipfs://${cid}`)).toEqual(problem('took longer than 0.4 s'))
     expect(await (await reader(['http://127.0.0.1:9']))(`ipfs://${cid}`)).toEqual(problem('refused the connection'))
   })
@@ -86,7 +86,7 @@ describe('a gateway that', () => {
     const asked = hanging.asked.length
     for (const cid of cids.slice(30))
       expect(await read(`ipfs://${cid}`)).toEqual({
-        problem: expect.stringContaining('was not asked, because it failed'),
+        problem: expect.stringContaining('was not used, because it failed'),
       })
     expect(hanging.asked.length).toBe(asked)
   })
@@ -144,13 +144,13 @@ describe('a file that', () => {
         [1, 2].map(() => ({ cid: child, size: 1 })),
       )
     }
-    expect(await problem(at, cid)).toContain('not a well-formed file')
+    expect(await problem(at, cid)).toContain('the file is malformed')
   })
 
   test('claims more bytes than it has is refused', async () => {
     const at = await gateway()
     const part = leaf(at, pixels(1))
-    expect(await problem(at, node(at, [{ cid: part, size: pixels(1).length + 1 }]))).toContain('not a well-formed file')
+    expect(await problem(at, node(at, [{ cid: part, size: pixels(1).length + 1 }]))).toContain('the file is malformed')
     expect(await problem(at, node(at, [{ cid: part, size: 2 ** 40 }]))).toContain('is larger than 1 MiB')
   })
 
@@ -179,8 +179,8 @@ describe('a file that', () => {
     const bytes = Buffer.from('not protobuf')
     const cid = nodeCid(bytes)
     at.blocks.set(cid.toString(), bytes)
-    expect(await problem(at, cid)).toContain('not a well-formed file')
-    expect(await problem(at, node(at, [{ cid, size: 5 }]))).toContain('not a well-formed file')
+    expect(await problem(at, cid)).toContain('the file is malformed')
+    expect(await problem(at, node(at, [{ cid, size: 5 }]))).toContain('the file is malformed')
   })
 })
 

@@ -133,12 +133,12 @@ test.each([
 
 test('a file without an intact block is refused', async () => {
   const path = await fileOf(Buffer.from(pixels(7)))
-  await expect(openDamaged(path, { signal, onDamage: () => {} })).rejects.toThrow('no block of it is intact')
+  await expect(openDamaged(path, { signal, onDamage: () => {} })).rejects.toThrow('the file has no intact blocks')
 })
 
 test('a file that names a large block at each of its bytes ends the search', async () => {
   const head = Buffer.concat([Buffer.from([0xff, 0xff, 0x7f, 1, 0x55, 0x12, 0x20]), Buffer.alloc(25)])
   const hostile = Buffer.concat(Array.from({ length: 200_000 }, () => head))
   const path = await fileOf(hostile)
-  await expect(openDamaged(path, { signal, onDamage: () => {} })).rejects.toThrow('no block of it is intact')
+  await expect(openDamaged(path, { signal, onDamage: () => {} })).rejects.toThrow('the file has no intact blocks')
 })

@@ -216,16 +216,20 @@ describe('with a gateway', () => {
 
   const tampered = (bytes: Buffer) => Buffer.concat([bytes.subarray(0, -1), Buffer.from([(bytes.at(-1) ?? 0) ^ 1])])
   test.each<[string, (whole: (cid: string) => Buffer | undefined, root: string) => GatewayStandIn['answer'], RegExp]>([
-    ['other bytes', (whole) => (cid) => ({ body: tampered(whole(cid) ?? PNG) }), /gateway returned other bytes/],
+    [
+      'other bytes',
+      (whole) => (cid) => ({ body: tampered(whole(cid) ?? PNG) }),
+      /gateway returned bytes that do not match/,
+    ],
     [
       'one wrong part',
       (whole, root) => (cid) => ({ body: cid === root ? (whole(cid) ?? PNG) : PNG }),
-      /returned other bytes/,
+      /returned bytes that do not match/,
     ],
     [
       'a truncated block',
       (whole) => (cid) => ({ body: (whole(cid) ?? PNG).subarray(1) }),
-      /gateway returned other bytes/,
+      /gateway returned bytes that do not match/,
     ],
     ['no block', () => () => ({ status: 404, body: PNG }), /the IPFS gateway 127\.0\.0\.1:\d+ returned HTTP 404/],
     ['an endless block', () => () => ({ body: Buffer.alloc(3_000_000) }), /is larger than 2 MiB/],
@@ -288,7 +292,7 @@ describe('with a gateway', () => {
       const redirect = redirects((cid) => `/subdomain/ipfs/${cid}?format=raw`)
       gateway.answer = (cid, path) => (path.startsWith('/subdomain') ? { body: PNG } : redirect(cid, path))
       const { nft } = await mintWith(url, { ipfsGateway: gateway.url })
-      expect(nft?.error).toMatch(/the IPFS gateway returned other bytes/)
+      expect(nft?.error).toMatch(/the IPFS gateway returned bytes that do not match/)
     })
   })
 
