@@ -82,7 +82,7 @@ function checkOneOfOnes({ one_of_ones: ones = [], layers }: ArtFile, report: (pa
   const numbers = new Map<number, number>()
   for (const [index, { at, attributes = {} }] of ones.entries()) {
     const earlier = numbers.get(at)
-    if (earlier !== undefined) report(['one_of_ones', index, 'at'], `is the number of entry ${earlier + 1} as well`)
+    if (earlier !== undefined) report(['one_of_ones', index, 'at'], `is also the number of entry ${earlier + 1}`)
     numbers.set(at, index)
     for (const [tag, value] of Object.entries(attributes)) {
       const layer = layers.find(({ name }) => name === tag)

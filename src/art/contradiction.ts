@@ -21,7 +21,7 @@ export function forbiddenSubject(art: Art): { place: Place; message: string; hin
       if (problem === null) continue
       const { name, traits } = art.layers[subject.layer] ?? { name: '', traits: [] }
       const trait = quoted(`${name}/${traits[subject.trait]?.name}`)
-      const hint = problem === several ? { hint: 'For at least one of several traits, use only_with.' } : {}
+      const hint = problem === several ? { hint: 'To require at least one of several traits, use only_with.' } : {}
       return { place: rule.place, message: `no NFT can have ${trait}: it ${problem}`, ...hint }
     }
   }

@@ -48,9 +48,9 @@ export function reasonsOf(
   const allowed = `${combinations} ${combinations === 1n ? 'combination' : 'combinations'}`
   const last =
     combinations < BigInt(wanted)
-      ? `${given} need more than the ${allowed} that are possible`
+      ? `${given} need more than ${allowed}, which is the maximum`
       : sum === null
-        ? `${given} are wanted`
+        ? `${given} are requested`
         : sumText(art, wanted, sum)
   const isProven = (layer: number) => rules.length === 0 && counts.every((one) => one.layer === layer)
   const ofLayers = art.layers.flatMap(({ place }, layer) => {

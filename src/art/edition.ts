@@ -42,26 +42,34 @@ export function makeEdition(art: Art, { count, seed, strict = false }: EditionOp
     const reasons = reasonsOf(art, problem, solution.proof, diagram.total)
     throw new GdnError('art_impossible', `an edition of ${counted(count, 'NFT')} is impossible`, {
       place: { file: art.file },
-      hint: `These contradict each other:\n${reasons.map(({ text }) => text).join('\n')}${smaller()}`,
+      hint: `These rules and counts contradict each other:\n${reasons.map(({ text }) => text).join('\n')}${smaller()}`,
       details: { reasons },
     })
   }
   if (solution.kind === 'undecided') {
-    throw new GdnError('art_undecided', `found no edition of ${counted(count, 'NFT')}, and no proof against one`, {
-      place: { file: art.file },
-      hint: `Try another --seed or fewer NFTs, or relax a rule or an exact count.${smaller()}`,
-    })
+    throw new GdnError(
+      'art_undecided',
+      `found neither an edition of ${counted(count, 'NFT')} nor a proof that none exists`,
+      {
+        place: { file: art.file },
+        hint: `Try another --seed or fewer NFTs, or relax a rule or an exact count.${smaller()}`,
+      },
+    )
   }
   const deviations = deviationsOf(art, problem, solution.rows)
   if (strict && deviations.length > 0) {
     const listed = explain(art, problem.count, deviations)
       .slice(0, LISTED)
       .map(({ text }) => text)
-    throw new GdnError('art_deviates', `${counted(deviations.length, 'trait')} can't have the wanted number of NFTs`, {
-      place: { file: art.file },
-      hint: `Omit --strict to accept this:\n${listed.join('\n')}`,
-      details: { deviations },
-    })
+    throw new GdnError(
+      'art_deviates',
+      `${counted(deviations.length, 'trait')} can't have the requested number of NFTs`,
+      {
+        place: { file: art.file },
+        hint: `Omit --strict to accept this:\n${listed.join('\n')}`,
+        details: { deviations },
+      },
+    )
   }
   return { art, seed, items: itemsOf(art, count, solution.rows, seed), deviations }
 }
@@ -90,7 +98,7 @@ export function solve(problem: Problem, diagram: Diagram, seed: string): Solutio
 }
 
 /**
- * Searches for rows. If some values can't have the wanted number of NFTs, other values of the same layers get more
+ * Searches for rows. If some values can't have the requested number of NFTs, other values of the same layers get more
  * NFTs, in proportion to their weights. A single search would leave this to chance.
  */
 function balancedRows(problem: Problem, diagram: Diagram, seed: string): Rows | null {

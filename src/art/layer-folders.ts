@@ -76,7 +76,11 @@ async function traitsOf(folder: string, cwd: string, onSkipped: OnSkipped): Prom
   const entries = withoutTexts(await entriesOf(folder, cwd), onSkipped)
   const [nested] = entries.filter(({ isFolder }) => isFolder)
   if (nested !== undefined) {
-    throw refuse(nested.path, 'is a folder in the folder of a layer', 'Move it beside the other layers, or delete it.')
+    throw refuse(
+      nested.path,
+      'is a folder inside the folder of a layer',
+      'Move the folder to the same level as the other layers, or delete it.',
+    )
   }
   if (entries.length === 0) throw refuse(folder, 'is empty: a layer needs an image', 'Add an image, or delete it.')
   const names = new Map<string, string>()

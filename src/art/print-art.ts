@@ -33,9 +33,9 @@ output:
   # background: "#ffffff"
 
 # From the bottom to the top. Fields of a layer:
-#   optional: 20%      a share of the NFTs shows no trait of this layer, or their exact number
+#   optional: 20%      share or exact number of the NFTs without a trait of this layer
 #   opacity: 0.5       0 to 1
-#   blend: multiply    a blend mode of CSS
+#   blend: multiply    a CSS blend mode
 #   hidden: true       NFTs have no attribute for this layer
 #   type: number       number, boost_number, boost_percentage or date, for typed attributes
 # Fields of a trait: weight, or count for an exact number of NFTs, and value, opacity, blend, hidden
@@ -46,12 +46,12 @@ ${layers.map((layer) => printLayer(layer, folder)).join('')}
 #   special: [${JSON.stringify(trait)}, ${JSON.stringify(against)}]
 
 # Rules that every NFT follows. A name is a layer, "Layer/Trait" or a group.
-#   requires: each of them. excludes: none of them. only_with: at least one of them
+#   requires all, excludes all, or only_with at least one of the listed names
 # rules:
 #   - if: ${JSON.stringify(trait)}
 #     excludes: [${JSON.stringify(against)}]
 
-# NFTs with an image of their own:
+# NFTs with a unique image:
 # one_of_ones:
 #   - at: 1
 #     image: special/one.png

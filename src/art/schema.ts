@@ -170,7 +170,7 @@ export const artSchema = fields({
     .max(MAX_RULES, { error: `must have at most ${MAX_RULES} rules` })
     .optional()
     .describe('Rules that every NFT follows'),
-  one_of_ones: z.array(oneOfOne).max(10_000).optional().describe('NFTs with an image of their own'),
+  one_of_ones: z.array(oneOfOne).max(10_000).optional().describe('NFTs with a unique image'),
 })
 
 export type ArtFile = z.output<typeof artSchema>

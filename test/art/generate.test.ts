@@ -155,7 +155,7 @@ test('writes a page with wanted and actual numbers, rules that bind, one-of-ones
     expect.stringMatching(/^"Sky\/Red" requires "Hat\/Crown" binds \d+ /),
     expect.stringMatching(/^"Hat\/Cap" excludes "Sky\/Gray" (?!binds)/),
   ])
-  expect(html).toContain('Why weights are not met: these contradict each other')
+  expect(html).toContain('Weights are not met, because these rules and counts contradict each other')
   expect(rowsAt('The rarest NFTs')[0]).toMatch(/^1 #2 The Whale [\d.]+ One-of-one/)
   expect(html).toMatch(/<section aria-label="One-of-ones">.*The Whale/s)
   expect(JSON.parse(stdout).deviations.length).toBeGreaterThan(0)
@@ -191,7 +191,7 @@ test('warns how many NFTs of the former edition have other content under the sam
   const changed = before.filter((row, index) => JSON.stringify(row) !== JSON.stringify(now[index])).length
   expect(changed).toBeGreaterThan(3)
   expect(stderr).toContain(
-    `${changed} of the 12 rows of the former manifest have other content under the same number now. If NFTs were minted`,
+    `${changed} of the 12 rows of the former manifest now have different content under the same number. If NFTs were minted`,
   )
   expect(stderr).toContain('To change these NFTs, run `gdn plan drop/manifest.csv`. To keep the former edition, move')
   expect(stderr).toContain('rename drop.before-1 to drop again')
@@ -227,7 +227,7 @@ test('rejects --only beyond the count', async () => {
   const result = await generate(await artFolder(), '--from', '8', '--only', '6', '--json')
   expect(result.code).toBe(2)
   expect(errorOf(result)).toMatchObject({
-    message: expect.stringContaining('has more NFTs than there are from 8 to 12'),
+    message: expect.stringContaining('is more than the number of NFTs from 8 to 12'),
     hint: 'Use at most 5.',
   })
 })
@@ -287,7 +287,7 @@ test('counts NFTs of which only the image changed among those with other content
   expect(changed_rows).toBe(changed)
   expect(warnings.map(({ message }: { message: string }) => message)).toContainEqual(
     expect.stringContaining(
-      `${changed} of the 12 rows of the former manifest have other content under the same number now, and ${onlyImage} of these only another image.`,
+      `${changed} of the 12 rows of the former manifest now have different content under the same number, and ${onlyImage} of these ${onlyImage === 1 ? 'differs' : 'differ'} only in the image.`,
     ),
   )
 })
@@ -436,7 +436,7 @@ test('of two commands that write one folder at the same time, one is refused', a
   expect(refused).toHaveLength(1)
   expect(errorOf(refused[0] as (typeof results)[0])).toMatchObject({
     code: 'run_busy',
-    message: expect.stringContaining('another gdn process writes this folder'),
+    message: expect.stringContaining('another gdn process is writing to this folder'),
   })
   expect(await names(folder)).toEqual(['drop'])
   expect((await readdir(folder.path('.'))).filter((name) => name.endsWith('.lock'))).toEqual([])

@@ -177,8 +177,8 @@ test('a JPEG image is opaque, and white where the layers are transparent', async
 
 describe('rejects an image, with the location of its trait', () => {
   test.each([
-    ['that is no image', 'hello', 'is not an image, and layers need PNG, WebP or JPEG'],
-    ['of another format', '<svg xmlns="http://www.w3.org/2000/svg"/>', 'is image/svg+xml, and layers need PNG'],
+    ['that is no image', 'hello', 'is not an image, but layers need PNG, WebP or JPEG'],
+    ['of another format', '<svg xmlns="http://www.w3.org/2000/svg"/>', 'is image/svg+xml, but layers need PNG'],
     ['that is cut off', null, "can't be decoded"],
   ])('%s', async (_, content, message) => {
     const folder = await tempDir()
@@ -210,7 +210,7 @@ describe('rejects an image, with the location of its trait', () => {
     await sharp({ create: { ...size, background: '#fff' } })
       .png()
       .toFile(join(folder, 'bomb.png'))
-    const message = 'art.yaml:6 "bomb.png" has 9000 × 8000 pixels, and an image can have at most 67,108,864 in all'
+    const message = 'art.yaml:6 "bomb.png" has 9000 × 8000 pixels, but an image can have at most 67,108,864'
     const art = artOf(folder, ['bomb.png'])
     expect(await problemOf(render(art))).toBe(message)
     expect(await problemOf(checkFiles(art, 'contain'))).toBe(message)

@@ -79,8 +79,8 @@ test('gdn art import notes images of several NFTs, and images that no NFT has', 
   })
   const { code, stderr } = await run('art', 'import', 'build')
   expect(code, stderr).toBe(0)
-  expect(stderr).toContain('Images of several NFTs: build/images/3.png (2, 3)\n')
-  expect(stderr).toContain('Images that no NFT has: build/images/2.png, build/images/cover.png\n')
+  expect(stderr).toContain('Images that several NFTs use: build/images/3.png (2, 3)\n')
+  expect(stderr).toContain('Images that no NFT uses: build/images/2.png, build/images/cover.png\n')
   const plain = await withFiles(hashlipsBuild([1, 2]))
   expect((await plain.run('art', 'import', 'build')).stderr).not.toContain('Images')
   const sugar = await withFiles(sugarAssets(2))
@@ -99,11 +99,11 @@ describe('gdn art import warns about metadata that names the image of another nu
   test('once, with the first ones', async () => {
     const swapped = { 2: image('ipfs://NewUriToReplace/3.png'), 3: image('2.png') }
     expect(await warningsFor(hashlipsBuild([1, 2, 3], swapped))).toEqual([
-      'Images of another number: 2.json names 3.png, 3.json names 2.png',
+      'Images whose number differs from the number of their NFT: 2.json names 3.png, 3.json names 2.png',
     ])
     const reversed = Object.fromEntries([1, 2, 3, 4, 5, 6].map((number) => [number, image(`${7 - number}.png`)]))
     expect(await warningsFor(hashlipsBuild([1, 2, 3, 4, 5, 6], reversed))).toEqual([
-      'Images of another number: 1.json names 6.png, 2.json names 5.png, 3.json names 4.png, 4.json names 3.png, 5.json names 2.png and 1 more',
+      'Images whose number differs from the number of their NFT: 1.json names 6.png, 2.json names 5.png, 3.json names 4.png, 4.json names 3.png, 5.json names 2.png and 1 more',
     ])
   })
 
@@ -111,7 +111,7 @@ describe('gdn art import warns about metadata that names the image of another nu
     const list = [hashlips(1, image('2.png')), hashlips(2, image('1.png'))]
     const files = { 'build/images/1.png': PNG, 'build/images/2.png': PNG, 'build/json/_metadata.json': list }
     expect(await warningsFor(files)).toEqual([
-      'Images of another number: _metadata.json: [0] names 2.png, _metadata.json: [1] names 1.png',
+      'Images whose number differs from the number of their NFT: _metadata.json: [0] names 2.png, _metadata.json: [1] names 1.png',
     ])
   })
 
@@ -122,7 +122,9 @@ describe('gdn art import warns about metadata that names the image of another nu
       'assets/1.json': sugar(1, url(9876)),
       'assets/2.json': sugar(2, url(2)),
     }
-    expect(await warningsFor(files, 'assets')).toEqual(['Images of another number: 0.json names 1.png'])
+    expect(await warningsFor(files, 'assets')).toEqual([
+      'Images whose number differs from the number of their NFT: 0.json names 1.png',
+    ])
   })
 })
 
@@ -281,7 +283,8 @@ describe('gdn art import', () => {
     ...Object.fromEntries([0, 1, 2].map((i) => [`build/images/${images + i}.png`, PNG])),
     'build/json/_metadata.json': [1, 2, 3].map((edition) => hashlips(edition)),
   })
-  const EDITION = 'build/json/0.json (edition): is 1, but the file has the number 0, and all 3 metadata files differ'
+  const EDITION =
+    'build/json/0.json (edition): is 1, but the file has the number 0, and all 3 metadata files have the same offset'
   test.each<[string, Files, string]>([
     ['metadata files', renumberedBuild(0, 1), EDITION],
     ['metadata files and images', renumberedBuild(0, 0), EDITION],
@@ -293,7 +296,7 @@ describe('gdn art import', () => {
     [
       'images',
       renumberedBuild(1, 0),
-      'build/images: the images have the numbers 0 to 2, but the metadata files 1 to 3',
+      'build/images: the images have the numbers 0 to 2, but the metadata files have 1 to 3',
     ],
     [
       'metadata with its editions',
@@ -355,22 +358,22 @@ describe('gdn art import', () => {
     [
       'a number that JSON has twice',
       { 'build/json/02.json': hashlips(2) },
-      'build/json/2.json: has the number of build/json/02.json',
+      'build/json/2.json: has the same number as build/json/02.json',
     ],
     [
       'two NFTs with the same DNA',
       { 'build/json/2.json': hashlips(2, { dna: 'dna1' }) },
-      'build/json/2.json (dna): is the one of build/json/1.json',
+      'build/json/2.json (dna): is the same as in build/json/1.json',
     ],
     [
       'two metadata files of one edition',
       { 'build/json/2.json': hashlips(2, { edition: 1 }) },
-      'build/json/2.json (edition): is 1, like that of build/json/1.json',
+      'build/json/2.json (edition): is 1, which is also the edition of build/json/1.json',
     ],
     [
       'a metadata file with the edition of a later one',
       { 'build/json/1.json': hashlips(1, { edition: 2 }) },
-      'build/json/1.json (edition): is 2, like that of build/json/2.json',
+      'build/json/1.json (edition): is 2, which is also the edition of build/json/2.json',
     ],
     [
       'a metadata file whose trait differs from the list',
@@ -389,17 +392,17 @@ describe('gdn art import', () => {
     [
       'a list with other NFTs',
       { 'build/json/_metadata.json': [hashlips(1)] },
-      'build/json/_metadata.json: has 1 NFTs, but there are 2 metadata files: no entry has the edition 2 of build/json/2.json',
+      'build/json/_metadata.json: has 1 NFTs, but there are 2 metadata files: no entry has the edition 2, the number of build/json/2.json',
     ],
     [
       'a list with an edition twice',
       { 'build/json/_metadata.json': [hashlips(1), hashlips(1)] },
-      'build/json/_metadata.json ([1].edition): is 1, like that of [0]',
+      'build/json/_metadata.json ([1].edition): is 1, which is also the edition of [0]',
     ],
     [
       'a list without the edition of a file',
       { 'build/json/_metadata.json': [hashlips(1), hashlips(7)] },
-      'build/json/_metadata.json: no entry has the edition 2 of build/json/2.json',
+      'build/json/_metadata.json: no entry has the edition 2, the number of build/json/2.json',
     ],
     ['an image without metadata', { 'build/images/3.png': PNG }, 'build/images/3.png: has no metadata file'],
     [
@@ -416,7 +419,7 @@ describe('gdn art import', () => {
     [
       'a description that is no text',
       { 'build/json/2.json': hashlips(2, { description: 5 }) },
-      'build/json/2.json (description): must be a text',
+      'build/json/2.json (description): must be text',
     ],
     [
       'attributes that are no list',
@@ -465,7 +468,7 @@ describe('gdn art import', () => {
     [
       'a file without a number',
       { 'build/json/one.json': hashlips(1) },
-      'build/json/one.json: is not named by the number',
+      'build/json/one.json: does not have the number of an NFT as its name',
     ],
     [
       'an image in a parent folder',

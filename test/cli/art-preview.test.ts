@@ -84,10 +84,10 @@ describe('gdn art preview', () => {
   })
 
   test.each([
-    ['art.yaml', 'the file is .*art.yaml, which the edition is made from'],
-    ['one.png', 'the file is one.png, which the edition is made from'],
-    ['linked/art.yaml', 'the file is .*art.yaml, which the edition is made from'],
-    ['layers/x.png', 'the file is x.png, which the edition is made from'],
+    ['art.yaml', 'the file is .*art.yaml, which is an input of the edition'],
+    ['one.png', 'the file is one.png, which is an input of the edition'],
+    ['linked/art.yaml', 'the file is .*art.yaml, which is an input of the edition'],
+    ['layers/x.png', 'the file is x.png, which is an input of the edition'],
     ['layers/new.html', 'the file is in layers, which contains layers'],
     ['linked/layers/new.html', 'the file is in layers, which contains layers'],
     ['drop/manifest.csv', 'the file belongs to the edition in drop'],

@@ -333,7 +333,7 @@ describe('gdn art check', () => {
     const ones = 'one_of_ones:\n  - { at: 1, image: b.png }\n  - { at: 2, image: b.png }\n'
     const { gdn } = await layers([], { 'art.yaml': ART + ones })
     const { stderr } = await gdn('check', 'art.yaml', '--count', '42')
-    expect(stderr).toContain('40 NFTs from layers (42 with the one-of-ones) need more than the 6 combinations')
+    expect(stderr).toContain('40 NFTs from layers (42 with the one-of-ones) need more than 6 combinations')
   })
 
   test('rejects a one-of-one whose number is above the count', async () => {
@@ -345,7 +345,7 @@ describe('gdn art check', () => {
 
   test.each([
     ['is missing', (path: string) => rm(path), '"r.png" does not exist'],
-    ['is no image', (path: string) => writeFile(path, 'text'), '"r.png" is not an image, and layers need PNG'],
+    ['is no image', (path: string) => writeFile(path, 'text'), '"r.png" is not an image, but layers need PNG'],
     ['is cut off', (path: string) => writeFile(path, PNG.subarray(0, 50)), '"r.png" can\'t be decoded: it ends early'],
     [
       'has another size',
@@ -421,7 +421,7 @@ describe('gdn art check', () => {
     }
     expect(JSON.parse((await gdn('check', 'art.yaml', '--count', '5', '--json')).stderr)).toMatchObject({
       error: {
-        message: 'art.yaml:5:54: "r.png" is not an image, and layers need PNG, WebP or JPEG (and 3 more)',
+        message: 'art.yaml:5:54: "r.png" is not an image, but layers need PNG, WebP or JPEG (and 3 more)',
         hint: 'Replace the file, or remove it from art.yaml.',
       },
     })
@@ -510,7 +510,7 @@ describe('gdn art check', () => {
       combinations: string
       reasons: { text: string }[]
     }
-    const text = `40 NFTs from layers need more than the ${combinations} combinations that are possible`
+    const text = `40 NFTs from layers need more than ${combinations} combinations, which is the maximum`
     expect(reasons.at(-1)?.text).toContain(text)
     const { code, stderr } = await gdn('generate', 'art.yaml', '--count', '40', '--out', 'drop')
     expect(code).toBe(5)

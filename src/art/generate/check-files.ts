@@ -53,7 +53,7 @@ function alsoText(others: readonly ImageFile[]): string {
   if (others.length === 0) return ''
   const shown = others.slice(0, LISTED).map(({ file, place }) => `${quoted(file)} (line ${place.line})`)
   const more = others.length > LISTED ? ` and ${others.length - LISTED} more` : ''
-  return `, and so ${others.length === 1 ? 'has' : 'have'} ${shown.join(', ')}${more}`
+  return `, as ${others.length === 1 ? 'does' : 'do'} ${shown.join(', ')}${more}`
 }
 
 /**

@@ -53,7 +53,7 @@ const identityOf = async (path: string): Promise<string | null> => await fileIde
 /** Opens the lock database; null if this machine has no SQLite. */
 function open(path: string, out: string): RawDatabase | null {
   try {
-    return lockFor(path, 'another gdn process writes this folder')
+    return lockFor(path, 'another gdn process is writing to this folder')
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
     if (error.code === 'native_missing') return null

@@ -41,7 +41,7 @@ export function metadataCells(metadata: Readonly<Record<string, unknown>>, repor
     const value = metadata[field]
     if (typeof value === 'string' && value.trim() !== '') set(column, field, value)
     else if (value === undefined || value === '') report(field, 'is missing', `Add a ${field}.`)
-    else report(field, 'must be a text')
+    else report(field, 'must be text')
   }
   attributeCells(metadata.attributes, result, set, report)
   for (const [key, value] of Object.entries(metadata)) {
@@ -73,7 +73,7 @@ function attributeCells(
     }
     const { trait_type: tag, value, display_type: display, max_value: max } = attribute
     if (typeof tag !== 'string' || tag.trim() === '') {
-      report(`${field}.trait_type`, tag === undefined ? 'is missing' : 'must be a text')
+      report(`${field}.trait_type`, tag === undefined ? 'is missing' : 'must be text')
       continue
     }
     if (value === '' || value === null) {
@@ -81,19 +81,23 @@ function attributeCells(
       continue
     }
     if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') {
-      report(`${field}.value`, value === undefined ? 'is missing' : 'must be a text or a number')
+      report(`${field}.value`, value === undefined ? 'is missing' : 'must be text or a number')
       continue
     }
     const earlier = tags.get(tag.trim())
     if (earlier !== undefined) {
-      report(`${field}.trait_type`, `is ${quoted(tag)}, like that of attributes[${earlier}]`, 'Rename or delete one.')
+      report(
+        `${field}.trait_type`,
+        `is ${quoted(tag)}, which is also the trait_type of attributes[${earlier}]`,
+        'Rename or delete one.',
+      )
       continue
     }
     tags.set(tag.trim(), index)
     // Marketplaces display a number without a type in the same way as the type "number".
     const type = display === undefined || display === null || display === '' ? typeOf(value) : display
     if (type !== 'string' && !isTraitType(type)) {
-      report(`${field}.display_type`, `must be ${TRAIT_TYPES.join(', ')} or missing`)
+      report(`${field}.display_type`, `must be one of ${TRAIT_TYPES.join(', ')}, or absent`)
       continue
     }
     const limit = typeof max === 'number' || typeof max === 'string' ? `,max=${max}` : ''

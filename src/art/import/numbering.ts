@@ -21,11 +21,11 @@ export function renumbered(folder: BuildFolder, files: readonly NumberedFile[]):
   const editions = files.map(({ value }) => editionOf(value))
   const [edition] = editions
   if (folder.format === 'hashlips' && edition !== null && edition !== undefined && shiftOf(numbers, editions) !== 0) {
-    const all = files.length === 1 ? '' : `, and all ${files.length} metadata files differ by as much`
+    const all = files.length === 1 ? '' : `, and all ${files.length} metadata files have the same offset`
     return {
       place: { file: first.file, field: 'edition' },
       message: `is ${edition}, but the file has the number ${first.number}${all}`,
-      hint: `Name each metadata file and image by its edition again, such as ${edition}.json and ${edition}.png.`,
+      hint: `Rename each metadata file and image to its edition, such as ${edition}.json and ${edition}.png.`,
     }
   }
   const isNamed = ({ value }: NumberedFile) => {
@@ -36,7 +36,7 @@ export function renumbered(folder: BuildFolder, files: readonly NumberedFile[]):
   if (images.length < 2 || shiftOf(numbers, images) === 0 || files.every(isNamed)) return null
   return {
     place: { file: folder.images },
-    message: `the images have the numbers ${rangeOf(images)}, but the metadata files ${rangeOf(numbers)}`,
+    message: `the images have the numbers ${rangeOf(images)}, but the metadata files have ${rangeOf(numbers)}`,
     hint: 'Rename the images, so that each has the number of its metadata file.',
   }
 }
@@ -65,7 +65,7 @@ export function listProblem(
     const earlier = indexes.get(edition)
     if (earlier !== undefined) {
       const place = { file, field: `[${index}].edition` }
-      return { place, message: `is ${edition}, like that of [${earlier}]`, hint }
+      return { place, message: `is ${edition}, which is also the edition of [${earlier}]`, hint }
     }
     indexes.set(edition, index)
   }
@@ -73,7 +73,7 @@ export function listProblem(
     list.length === files.length ? '' : `has ${list.length} NFTs, but there are ${files.length} metadata files: `
   const missing = files.find(({ number }) => !indexes.has(number))
   if (missing !== undefined) {
-    const message = `${counts}no entry has the edition ${missing.number} of ${missing.file}`
+    const message = `${counts}no entry has the edition ${missing.number}, the number of ${missing.file}`
     return { place: { file }, message, hint }
   }
   const extra = sorted.find((edition) => !numbers.includes(edition))

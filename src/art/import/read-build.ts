@@ -108,7 +108,7 @@ class BuildReader {
     for (const name of others) {
       this.#report(
         { file: join(metadata, name) },
-        'is not named by the number of an NFT',
+        'does not have the number of an NFT as its name',
         'Rename it, such as 1.json, or move it away.',
       )
     }
@@ -117,7 +117,11 @@ class BuildReader {
       const earlier = numbers.get(one.number)
       numbers.set(one.number, one.within === '' ? one.file : `${one.file}: ${one.within.slice(0, -1)}`)
       if (earlier === undefined) await this.#add(one)
-      else this.#report({ file: one.file, field: one.within.slice(0, -1) || undefined }, `has the number of ${earlier}`)
+      else
+        this.#report(
+          { file: one.file, field: one.within.slice(0, -1) || undefined },
+          `has the same number as ${earlier}`,
+        )
       this.#options.onNft(numbers.size)
     }
     if (numbered.length > 0) {
@@ -194,7 +198,7 @@ class BuildReader {
     const list = await this.#json(file, MAX_LIST_BYTES)
     if (list === undefined) return []
     if (!Array.isArray(list) || list.length === 0) {
-      this.#report({ file }, Array.isArray(list) ? 'has no NFTs' : 'must be a list of metadata')
+      this.#report({ file }, Array.isArray(list) ? 'has no NFTs' : 'must be a list of metadata objects')
       return []
     }
     return list.flatMap((value: unknown, index) => {
@@ -231,7 +235,7 @@ class BuildReader {
     for (const key of new Set([...Object.keys(value), ...Object.keys(listed)])) {
       const found = isOmitted(key) ? null : differenceOf(value[key], listed[key], key)
       if (found === null) continue
-      const hint = `Make both equal, or delete ${LIST} to import the files as they are.`
+      const hint = `Make both values equal, or delete ${LIST} to import the files as they are.`
       this.#report({ file, field: found.field }, `is ${found.own}, but ${found.other} in ${LIST}`, hint)
       return
     }
@@ -253,7 +257,7 @@ class BuildReader {
       for (const { number, file } of files) {
         if (right === undefined || file === right.file) continue
         const hint = `Set it to ${number}, the number of the file, or generate the NFTs again.`
-        this.#report({ file, field: 'edition' }, `is ${edition}, like that of ${right.file}`, hint)
+        this.#report({ file, field: 'edition' }, `is ${edition}, which is also the edition of ${right.file}`, hint)
       }
     }
   }
@@ -294,7 +298,7 @@ class BuildReader {
     else
       report(
         'dna',
-        `is the one of ${earlier}, so both have the same traits`,
+        `is the same as in ${earlier}, so both have the same traits`,
         'Generate one of them again, or delete it.',
       )
   }
@@ -312,7 +316,7 @@ class BuildReader {
   ): Promise<BuildFile | null> {
     const { images } = this.#folder
     if (value !== undefined && value !== null && typeof value !== 'string') {
-      report(field, 'must be a text')
+      report(field, 'must be text')
       return null
     }
     const text = value ?? ''
@@ -321,7 +325,7 @@ class BuildReader {
     if (named === 'refused') return null
     const candidates = named !== null ? [named] : this.#withNumber(number)
     if (candidates.length > 1) {
-      report(field, `could be ${candidates.join(' or ')}`, 'Delete the image that is not used.')
+      report(field, `could be ${candidates.join(' or ')}`, 'Delete the unused image.')
       return null
     }
     const isUsable = isUrl && fileUrlProblem(text) === null

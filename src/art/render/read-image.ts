@@ -74,7 +74,7 @@ export async function sizeOf(sharp: Sharp, image: ImageFile, bytes: Buffer): Pro
   const type = sniffContentType(bytes, '')
   if (!TYPES.includes(type)) {
     const found = type.startsWith('image/') ? `is ${type}` : 'is not an image'
-    throw imageProblem(image, `${found}, and layers need PNG, WebP or JPEG`)
+    throw imageProblem(image, `${found}, but layers need PNG, WebP or JPEG`)
   }
   const { autoOrient: size, pages = 1 } = await decoding(
     image,
@@ -83,7 +83,7 @@ export async function sizeOf(sharp: Sharp, image: ImageFile, bytes: Buffer): Pro
   if (pages > 1) throw imageProblem(image, 'is animated')
   if (size.width * size.height > MAX_PIXELS) {
     const most = grouped(MAX_PIXELS)
-    throw imageProblem(image, `has ${size.width} × ${size.height} pixels, and an image can have at most ${most} in all`)
+    throw imageProblem(image, `has ${size.width} × ${size.height} pixels, but an image can have at most ${most}`)
   }
   return { width: size.width, height: size.height }
 }
@@ -118,7 +118,7 @@ export const wrongSize = (image: ImageFile, own: Size, output: Size, also = ''):
   imageProblem(
     image,
     `has ${own.width} × ${own.height} pixels, but the output has ${output.width} × ${output.height}${also}`,
-    'Add --fit contain, cover or fill to scale such images. GIF and animated images keep their size then.',
+    'Add --fit contain, cover or fill to scale such images. GIF and animated images are not scaled.',
   )
 
 const OPTIONS = { limitInputPixels: MAX_PIXELS, failOn: 'warning' } as const

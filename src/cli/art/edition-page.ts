@@ -121,7 +121,7 @@ function traitsPart({ generated, layers }: EditionReport, ones: number): string 
   }
   const tables = layers.map(({ layer, values }: LayerReport) => table(layer, columns, values.map(rowOf)))
   return `<h2>Traits</h2>
-<p class="note">The wanted and the actual number of NFTs with each trait, of ${layersText(generated, ones)}.</p>
+<p class="note">The requested and actual numbers of NFTs with each trait, of ${layersText(generated, ones)}.</p>
 <div class="tables">${tables.join('')}</div>
 `
 }
@@ -143,7 +143,7 @@ function rulesPart({ rules, reasons }: EditionReport): string {
   const why =
     reasons.length === 0
       ? ''
-      : `<div class="reasons"><p>Why weights are not met: these contradict each other</p><ul>${items.join('')}</ul></div>\n`
+      : `<div class="reasons"><p>Weights are not met, because these rules and counts contradict each other</p><ul>${items.join('')}</ul></div>\n`
   return `<h2>Rules</h2>
 <p class="note">A rule applies to the NFTs that have a trait in its <code>if</code>. The last column shows the share of all combinations that the rule forbids on its own.</p>
 ${why}<div class="tables wide">${table('Rules of this edition', columns, rows)}</div>

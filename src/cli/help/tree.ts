@@ -140,7 +140,7 @@ const EXIT_MEANINGS: Readonly<Record<keyof typeof EXIT, string>> = {
   unknownOutcome:
     "A request was sent, but its outcome is unknown. gdn retries the request only if it can't take effect twice. gdn batch reconcile resolves the rows of a run. If rows seem to be in the collection already, gdn batch mint --adopt treats them as minted.",
   changesPending: 'gdn plan --detailed-exit-code found changes, even if none of them can be applied.',
-  undecided: 'gdn art found no edition, but could not prove that none exists.',
+  undecided: 'gdn art found neither an edition nor a proof that none exists.',
   sigint: 'Interrupted by Ctrl-C outside of a prompt.',
   sigterm: 'Terminated by a signal.',
 }

@@ -41,7 +41,7 @@ export interface ArtCheckFlags extends OutputFlags {
 export function command(deps: Deps, run = check): GdnCommand {
   return new GdnCommand({
     about:
-      'The command searches for an edition of distinct combinations that follows all rules and exact counts. The verdict is possible if it found one, impossible if it has a proof, and undecided otherwise, with the exit code 11. The reasons of an impossible edition are rules and counts that contradict each other: without any one of them, there is no proof. A weight that the rules do not allow is a deviation, and --strict refuses it with the exit code 5, like an impossible edition. combinations is the number of combinations that the rules allow. If there are too many rules to count it, it is an upper bound without the omitted rules. largest_edition is the largest edition that the search found. It is null if the search tried too few larger editions to know it. No edition can be larger than upper_bound. The command also checks every image like gdn art generate: images is their number.',
+      'The command searches for an edition of distinct combinations that follows all rules and exact counts. The verdict is `possible` if the command finds such an edition, and `impossible` if it finds a proof that none exists. Otherwise, the verdict is `undecided`, and the exit code is 11. The reasons for an impossible edition are rules and counts that contradict each other. The proof needs all of them. A weight that the rules do not allow is a deviation. With --strict, the exit code for a deviation is 5, as for an impossible edition. The field `combinations` contains the number of combinations that the rules allow. If there are too many rules to count the combinations, the field contains an upper bound, which ignores some rules. The field `largest_edition` contains the size of the largest edition that the search found. It is null if the search tried too few larger editions to determine it. No edition can be larger than `upper_bound`. Like gdn art generate, the command also checks every image. The field `images` contains their number.',
     examples: [
       ['Check an edition of 9,000 NFTs', 'gdn art check art.yaml --count 9000'],
       ['Accept no deviation from the weights', 'gdn art check art.yaml --count 9000 --strict'],
@@ -57,7 +57,10 @@ export function command(deps: Deps, run = check): GdnCommand {
 
 /** Adds the flags that define an edition. */
 export function addEditionFlags(command: GdnCommand): void {
-  command.valueFlag('--count <n>', 'Number of NFTs, with one-of-ones', { parse: integer(1, MAX_COUNT), required: true })
+  command.valueFlag('--count <n>', 'Number of NFTs, including one-of-ones', {
+    parse: integer(1, MAX_COUNT),
+    required: true,
+  })
   command.valueFlag('--seed <text>', `Seed of the random choices, any text (${DEFAULT_SEED})`, notEmpty)
 }
 

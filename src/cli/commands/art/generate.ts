@@ -79,7 +79,7 @@ export interface ArtGenerateFlags extends OutputFlags {
 export function command(deps: Deps, run = generateArt): GdnCommand {
   return new GdnCommand({
     about:
-      'The output folder contains the images, manifest.csv for `gdn batch mint`, art.html with the distribution of the traits, and edition.json with the SHA-256 of each file and of its pixels. The same art.yaml, images, count and seed result in the same manifest and pixels on every machine, with the same versions of gdn and sharp. The folder appears only when it is complete, and a former folder is renamed. If you stop the command, the same command continues. With other settings or images, it starts again, and --clean deletes the unfinished folders. Images whose pixels have not changed are not encoded again. images is the sum of made, copied (one-of-ones that are not scaled) and kept (from an earlier command).',
+      'The output folder contains the images, and manifest.csv for `gdn batch mint`. It also contains art.html with the distribution of the traits, and edition.json with the SHA-256 hashes of the files and their pixels. The same art.yaml, images, count and seed result in the same manifest and pixels on every machine, with the same versions of gdn and sharp. The folder appears only when it is complete, and the command renames a former folder. If you stop the command, run the same command again to continue. With different settings or images, the command starts from the beginning. To delete the unfinished folders, add --clean. Images whose pixels have not changed are not encoded again. The field `images` is the sum of `made`, `copied` (one-of-ones that are not scaled) and `kept` (images from an earlier command).',
     examples: [
       ['Generate an edition of 9,000 NFTs', 'gdn art generate art.yaml --count 9000 --seed spring-2027 --out drop'],
       ['Generate 100 of its images', 'gdn art generate art.yaml --count 9000 --from 5000 --only 100 --out sample'],
@@ -113,7 +113,7 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
   if (from > count) throw flagError('--from', `is above the count of ${count}`, `Use a number from 1 to ${count}.`)
   const left = count - from + 1
   if (flags.only !== undefined && only > left) {
-    throw flagError('--only', `has more NFTs than there are from ${from} to ${count}`, `Use at most ${left}.`)
+    throw flagError('--only', `is more than the number of NFTs from ${from} to ${count}`, `Use at most ${left}.`)
   }
   const art = await readArt(deps, path)
   refuseInputs(art, { path, out, cwd })
@@ -239,14 +239,14 @@ const changedImagesText = (images: number, manifest: string): string =>
   `${counted(images, 'image')} ${images === 1 ? 'differs' : 'differ'} from the former ${images === 1 ? 'one' : 'ones'}, and the rows are the same. If their NFTs are minted, compare them: gdn plan ${shellWord(safe(manifest))}`
 
 const missingText = ({ missing, of }: ChangedRows, former: string): string =>
-  `${missing} of the ${counted(of, 'row')} of the former manifest ${missing === 1 ? 'is' : 'are'} not in the new one, but still in ${former}. For a part of an edition, use another --out.`
+  `${missing} of the ${counted(of, 'row')} of the former manifest ${missing === 1 ? 'is' : 'are'} not in the new one, but still in ${former}. To generate a part of an edition, use another --out.`
 
 /**
  * Describes rows whose number an earlier NFT has, but whose content differs. Such an edition can't continue a minted
  * drop.
  */
 const changedText = ({ changed, onlyImage, of }: ChangedRows, out: string, former: string): string =>
-  `${changed} of the ${counted(of, 'row')} of the former manifest ${changed === 1 ? 'has' : 'have'} other content under the same number now${onlyImage === 0 ? '' : `, and ${onlyImage} of these only another image`}. If NFTs were minted from it, don't mint the new manifest. To change these NFTs, run \`gdn plan ${shellWord(safe(join(out, MANIFEST_FILE)))}\`. To keep the former edition, move ${out} away, and rename ${former} to ${out} again.`
+  `${changed} of the ${counted(of, 'row')} of the former manifest now ${changed === 1 ? 'has' : 'have'} different content under the same number${onlyImage === 0 ? '' : `, and ${onlyImage} of these ${onlyImage === 1 ? 'differs' : 'differ'} only in the image`}. If NFTs were minted from it, don't mint the new manifest. To change these NFTs, run \`gdn plan ${shellWord(safe(join(out, MANIFEST_FILE)))}\`. To keep the former edition, move ${out} away, and rename ${former} to ${out} again.`
 
 /** Number of NFTs in the sample that the page shows. */
 const SAMPLE = 12

@@ -46,7 +46,7 @@ export interface ArtImportFlags extends OutputFlags {
 export function command(deps: Deps, run = importBuild): GdnCommand {
   return new GdnCommand({
     about:
-      'The folder is the folder build of HashLips with json and images, or the folder assets of Metaplex sugar with 0.json and 0.png. The command writes a manifest that links to the images, checks it like gdn batch validate, and writes nothing if there is an error. The image of an NFT is the one that its metadata names, even by a placeholder such as ipfs://NewUriToReplace/1.png, or else the one with its number. Without an image in the folder, the manifest gets the URL. A number becomes a typed trait. The command leaves out the fields dna, edition, date, compiler, symbol, seller_fee_basis_points, properties, creators and collection, and fields that are lists or objects. Other fields become extra keys. A metadata file that differs from _metadata.json, two files with one edition, and renumbered files are errors. The command warns about equal names, images of another number, traits that differ only in case, the default description of HashLips, missing numbers and folders that it does not read. The manifest must be in a folder that contains the images.',
+      'The folder is either the folder build of HashLips, which contains json and images, or the folder assets of Metaplex sugar, which contains files such as 0.json. The command writes a manifest that links to the images, checks it like gdn batch validate, and writes nothing if there is an error. The image of an NFT is the image that its metadata names, even with a placeholder such as ipfs://NewUriToReplace/1.png. Otherwise, it is the image with the number of the NFT. If the folder does not contain the image, the manifest contains the URL from the metadata. A trait whose value is a number becomes a typed trait. The command omits the fields dna, edition, date, compiler, symbol, seller_fee_basis_points, properties, creators and collection, and fields that are lists or objects. Other fields become extra keys. A metadata file that differs from _metadata.json, two files with the same edition, and renumbered files are errors. The command warns about duplicate names, images whose number differs from the number of their NFT, traits that differ only in case, and missing numbers. It also warns about the default description of HashLips, and about folders that it does not read. The manifest must be in a folder that contains the images.',
     examples: [
       ['Import the output of HashLips', 'gdn art import build'],
       ['Import the assets of sugar', 'gdn art import assets --out drop.csv'],
@@ -293,7 +293,9 @@ function otherNumbers(nfts: readonly BuildNft[]): ArtIssue[] {
     if (!isFile && !numbers.has(Number(digits))) return []
     return [`${basename(file)}${within === '' ? '' : `: ${within.slice(0, -1)}`} names ${name}`]
   })
-  return found.length === 0 ? [] : [{ place: {}, message: `Images of another number: ${listed(found)}` }]
+  return found.length === 0
+    ? []
+    : [{ place: {}, message: `Images whose number differs from the number of their NFT: ${listed(found)}` }]
 }
 
 /** Returns warnings about images that several NFTs share, and about images that no NFT uses. */
@@ -314,7 +316,7 @@ function imageWarnings(nfts: readonly BuildNft[], folder: Build['folder']): ArtI
     .sort()
   const files = shared.map(([path, numbers]) => `${path} (${listed(numbers.map(String))})`)
   return [
-    ...(shared.length === 0 ? [] : [`Images of several NFTs: ${listed(files)}`]),
-    ...(unused.length === 0 ? [] : [`Images that no NFT has: ${listed(unused)}`]),
+    ...(shared.length === 0 ? [] : [`Images that several NFTs use: ${listed(files)}`]),
+    ...(unused.length === 0 ? [] : [`Images that no NFT uses: ${listed(unused)}`]),
   ].map((message) => ({ place: {}, message }))
 }

@@ -51,7 +51,7 @@ export interface ArtPreviewFlags extends OutputFlags {
 export function command(deps: Deps, run = preview): GdnCommand {
   return new GdnCommand({
     about:
-      'The command chooses the traits of the whole edition, and shows a sample, the rarest and the commonest NFTs. It checks all images like gdn art generate, and makes only those of the NFTs that it shows. In a terminal that can draw, it also draws images of the sample. With --out or --open, it writes a page with the images, the wanted and the actual number of each trait, the rules, the one-of-ones and the rarity. The same count and seed show the same NFTs as gdn art generate makes.',
+      'The command chooses the traits of the whole edition, and shows a sample, the rarest NFTs and the most common NFTs. Like gdn art generate, it checks all images, but it makes only the images of the NFTs that it shows. In a terminal that supports images, it also draws images of the sample. With --out or --open, it writes a page with the images, the requested and actual numbers of each trait, the rules, the one-of-ones and the rarity. With the same count and seed, gdn art generate makes the NFTs that the preview shows.',
     examples: [
       ['Show a sample of an edition', 'gdn art preview art.yaml --count 9000'],
       ['Show it in the browser', 'gdn art preview art.yaml --count 9000 --open'],
@@ -134,7 +134,7 @@ async function refuseInputs(art: Art, { path, out, cwd }: { path: string; out: s
   ])
   for (const [input, name] of inputs) {
     if (!(await isSameFile(input, out))) continue
-    throw flagError(FLAG, `the file is ${name}, which the edition is made from`, 'Use another file.')
+    throw flagError(FLAG, `the file is ${name}, which is an input of the edition`, 'Use another file.')
   }
   for (const one of new Set(art.layers.map((layer) => layer.folder))) {
     const layers = await real(one)
