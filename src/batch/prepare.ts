@@ -214,7 +214,7 @@ async function refuseUnlessDynamic(
   if (!drop.dynamic || hasCreatednft === true || client === null || plan.rows === 0) return
   if (client.supports('updates') === null) await client.learnIdempotency({ signal })
   if (client.supports('updates') !== false) return
-  throw new GdnError('usage', 'the server has no creatednft, so its NFTs are never dynamic', {
+  throw new GdnError('usage', 'the server does not support creatednft, so its NFTs cannot be dynamic', {
     place: { flag: '--dynamic' },
     hint: 'For a service with version 1.2 of the API, run `gdn config set api_version 1.2`.',
   })

@@ -51,7 +51,7 @@ export async function beyondSupply(
   if (toMint <= left) return null
   const used = `${supply.minted} minted and ${supply.accepted} accepted`
   const most = left === 0 ? 'none is left' : `only ${left} ${left === 1 ? 'is' : 'are'} left`
-  return `${count(toMint, 'row')} to mint, but ${most} of the collection's maximum supply of ${max_supply} (${used})`
+  return `there ${toMint === 1 ? 'is' : 'are'} ${count(toMint, 'row')} to mint, but ${most} of the collection's maximum supply of ${max_supply} (${used})`
 }
 
 /** The note for rows of an interrupted run that exceed the maximum supply. */

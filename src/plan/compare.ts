@@ -9,10 +9,10 @@ import type { ManifestRow } from '../manifest/row.ts'
 import { ownersOf } from '../operations/reconcile/content-and-owners.ts'
 
 /** The reason shown for a row whose NFT still has the placeholder. */
-export const NOT_REVEALED = 'it is not revealed: use gdn reveal'
+export const NOT_REVEALED = 'the NFT is not revealed: use gdn reveal'
 /** The reason shown for an unrevealed row that differs from the row at its position in the committed manifest. */
 export const NOT_COMMITTED =
-  'it is not revealed, and it differs from the committed row of its position: restore it, or gdn reveal refuses the manifest'
+  'the NFT is not revealed, and the row differs from the committed row: restore the row, or gdn reveal refuses the manifest'
 
 /** The change that makes an NFT match the manifest. `burn` means that the NFT's row was removed. */
 export type Want = 'mint' | 'update' | 'transfer' | 'burn'
@@ -84,8 +84,8 @@ export const BURNED = 'the NFT was burned: remove the row, or give it a new id t
 const BURNED_OF_DROP =
   'the NFT was burned, and a row of an unrevealed drop is minted only once: keep the row and its id'
 /** The reasons shown for a row whose NFT can't be revealed anymore. Such a row doesn't block other changes. */
-const FROZEN_PLACEHOLDER = "it is frozen with its placeholder, so it can't be revealed"
-const CHANGED_PLACEHOLDER = 'its placeholder was changed elsewhere, so gdn reveal skips it'
+const FROZEN_PLACEHOLDER = "the NFT is frozen with its placeholder, so it can't be revealed"
+const CHANGED_PLACEHOLDER = 'the placeholder of the NFT was changed elsewhere, so gdn reveal skips the NFT'
 /** The reasons for drift that `takeOver` doesn't resolve. */
 export const LASTING: ReadonlySet<string | null> = new Set([
   BURNED,
@@ -106,7 +106,7 @@ export function compareRow(row: ComparedRow, { nft, ...seen }: ObservedNft, can:
   const revision = revisionOf(nft)
   const base = { nftGdnId, tokenId, revision, transfers: nft.transfers ?? null, reference: null }
   if (hasFailed(status)) {
-    const reason = `its mint failed and may have had an effect: ${nft.error ?? 'the server returned no reason'}`
+    const reason = `the mint failed and may have had an effect: ${nft.error ?? 'the server returned no reason'}`
     return [{ ...base, action: 'impossible', want: 'mint', fields: [], reason }]
   }
   if (isUnrevealed(nft) && nft.burned !== true) {
@@ -127,7 +127,7 @@ export function compareRow(row: ComparedRow, { nft, ...seen }: ObservedNft, can:
     const isOurs = seen.isMetadataOurs || can.takeOver
     const proof = proofIn(nft.request_metadata)
     const obstacle = whyNoUpdate(nft, seen.isUpdating, can) ?? whyNoProof(row, proof)
-    const reason = isOurs ? obstacle : 'its metadata was changed elsewhere'
+    const reason = isOurs ? obstacle : 'the metadata of the NFT was changed elsewhere'
     const action = isOurs ? orImpossible('update', reason) : 'drift'
     const isGoingOn = action === 'update' && seen.isUpdating
     changes.push({ ...base, action, want: 'update', fields, reason: isGoingOn ? IN_PROGRESS : reason, proof })
@@ -136,7 +136,7 @@ export function compareRow(row: ComparedRow, { nft, ...seen }: ObservedNft, can:
     const isOurs = seen.isOwnerOurs || can.takeOver || seen.isMoving
     const isPending = seen.isMoving || seen.isUpdating ? null : pendingChange(nft)
     const obstacle = status === 'deployed' ? (can.noTransfers ?? isPending) : NOT_DEPLOYED
-    const reason = isOurs ? obstacle : 'its owner was changed elsewhere'
+    const reason = isOurs ? obstacle : 'the owner of the NFT was changed elsewhere'
     const action = isOurs ? orImpossible('transfer', reason) : 'drift'
     const isGoingOn = action === 'transfer' && seen.isMoving
     changes.push({
@@ -197,7 +197,7 @@ export const NOT_DYNAMIC = 'the NFT is not dynamic: only a transfer or a burn is
 function whyNoUpdate(nft: NftRecord, isUpdating: boolean, { updates }: Abilities): string | null {
   if (!updates) return NO_UPDATES
   if (nft.status !== 'deployed') return NOT_DEPLOYED
-  if (nft.is_frozen === true) return 'its metadata is frozen'
+  if (nft.is_frozen === true) return 'the metadata of the NFT is frozen'
   if (nft.is_dynamic !== true) return NOT_DYNAMIC
   return isUpdating ? null : pendingChange(nft)
 }

@@ -4,14 +4,14 @@ import type { Candidate } from './find-nfts.ts'
 
 export const UNREVEALED = 'the collection is committed to this manifest: run gdn batch mint --unrevealed'
 /** Like `UNREVEALED`, but for a row whose mint failed. The run is finished, so `gdn batch mint` would send nothing. */
-export const UNREVEALED_FAILED = 'its last mint failed: fix the cause, and run gdn batch retry'
+export const UNREVEALED_FAILED = 'the last mint of the row failed: fix the cause, and run gdn batch retry'
 export const OTHERS_UNREVEALED =
   'the manifest was edited after the commitment to its rows: restore it, or mint new rows from another manifest'
 /** The beginning of the reason for a row without an ID whose NFT was given an ID. */
-export const HAS_ID = 'its NFT got an ID'
-export const FAILED = 'its last mint failed'
+export const HAS_ID = 'the NFT of the row got an ID'
+export const FAILED = 'the last mint of the row failed'
 /** The reason for the mint of a row that the server may have accepted. */
-export const UNRESOLVED = 'its outcome is unknown, so gdn resolves it before sending the row again'
+export const UNRESOLVED = 'the outcome of the row is unknown, so gdn resolves it before sending the row again'
 const NO_NFT = { nftGdnId: null, tokenId: null, revision: null, transfers: null, reference: null, fields: [] }
 
 /** Returns the change for a row without an ID whose NFT was given an ID. `id` is null if gdn doesn't know the ID. */
@@ -51,5 +51,5 @@ export const unknownNft = ({ nftGdnId }: Candidate): NftChange => ({
   nftGdnId,
   action: 'impossible',
   want: 'mint',
-  reason: 'it was accepted, but the server does not return its NFT',
+  reason: 'the row was accepted, but the server does not return its NFT',
 })

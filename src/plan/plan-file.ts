@@ -217,7 +217,7 @@ export async function readPlanHeader(path: string, signal: AbortSignal): Promise
     if (Number.isSafeInteger(version) && version !== VERSION) {
       throw bad(
         path,
-        `is a plan of version ${version}, but this gdn supports version ${VERSION}`,
+        `is a plan of version ${version}, but this version of gdn supports version ${VERSION}`,
         'Nothing was sent. Run `gdn plan <manifest> --out <file>` again, and review the plan.',
       )
     }

@@ -181,7 +181,7 @@ function burnOf(row: GoneRow, nft: NftRecord, isOurs: boolean, noBurns: string |
     action: isOurs ? (obstacle === null ? 'burn' : 'impossible') : 'drift',
     want: 'burn',
     fields: [{ field: 'owner', from: owner, to: null }],
-    reason: isOurs ? (obstacle ?? (isGoingOn ? IN_PROGRESS : null)) : 'its owner was changed elsewhere',
+    reason: isOurs ? (obstacle ?? (isGoingOn ? IN_PROGRESS : null)) : 'the owner of the NFT was changed elsewhere',
     nftGdnId: row.nftGdnId,
     tokenId: nft.token_id ?? null,
     revision: nft.revision ?? null,

@@ -45,7 +45,7 @@ function whatChanged(now: NftChange, saved: readonly NftChange[]): string {
   const made = was.fields.find(({ field }) => now.fields.every((one) => one.field !== field))
   if (made !== undefined) return `${made.field} is ${made.to ?? 'unset'}`
   if (was.revision !== now.revision) return 'its metadata was updated'
-  return was.transfers === now.transfers ? 'its change differs from the plan' : 'it was transferred'
+  return was.transfers === now.transfers ? 'the change differs from the plan' : 'it was transferred'
 }
 
 /**

@@ -249,7 +249,7 @@ interface Committed {
 }
 
 /** The reason shown for a row that was minted although no NFT has its ID. */
-const OTHER_ID = 'it was minted with another ID or by a run with another name: if you changed its ID, restore it'
+const OTHER_ID = 'the row was minted with another ID or by a run with another name: if you changed the ID, restore it'
 
 function rowState({ candidate, nft }: Found, committed: Committed): RowState {
   const { rowOf } = committed
@@ -257,31 +257,35 @@ function rowState({ candidate, nft }: Found, committed: Committed): RowState {
   if (nft === undefined && committed.otherIds.has(candidate.row.position + 1)) return { kind: 'left', reason: OTHER_ID }
   if (nft === undefined || nft.status !== 'deployed') {
     const isPending = nft !== undefined && !hasFailed(nft.status)
-    const reason = isPending ? 'it is not deployed yet' : nft === undefined ? 'it is not minted' : 'its mint failed'
-    return { kind: 'notMinted', reason: isDrawn && !isPending ? 'the slot that drew it was not minted' : reason }
+    const reason = isPending
+      ? 'the NFT is not deployed yet'
+      : nft === undefined
+        ? 'the row is not minted'
+        : 'the mint of the row failed'
+    return { kind: 'notMinted', reason: isDrawn && !isPending ? 'the slot that drew the row was not minted' : reason }
   }
   const metadata = Object(nft.request_metadata) as Record<string, unknown>
-  if (nft.burned === true) return { kind: 'left', reason: 'it is burned' }
+  if (nft.burned === true) return { kind: 'left', reason: 'the NFT is burned' }
   if (Number(nft.revision ?? 0) > 0) {
     if (isShown(metadata, shownMetadata(candidate.row, committed))) return { kind: 'revealed' }
     const slot = slotIn(metadata, committed)
     if (slot !== null && slot !== candidate.row.position + 1) return { kind: 'moved', row: String(slot) }
     const isOurs = nft.revision_reference_id?.startsWith(updatesPrefix(candidate.reference)) === true
-    if (!isOurs) return { kind: 'left', reason: 'its metadata was changed elsewhere' }
+    if (!isOurs) return { kind: 'left', reason: 'the metadata of the NFT was changed elsewhere' }
     // If an earlier version of `gdn apply` removed the salt, the reveal restores it.
     if (!isShown(metadata, candidate.row.row.metadata)) {
-      return { kind: 'left', reason: 'gdn apply changed its metadata, and can restore it' }
+      return { kind: 'left', reason: 'gdn apply changed the metadata of the NFT, and can restore it' }
     }
-    return nft.is_frozen === true ? { kind: 'left', reason: 'it is frozen' } : { kind: 'pending' }
+    return nft.is_frozen === true ? { kind: 'left', reason: 'the NFT is frozen' } : { kind: 'pending' }
   }
   const { [PROVENANCE_ROW]: row } = metadata
-  if (row === undefined) return { kind: 'left', reason: 'it was minted revealed' }
+  if (row === undefined) return { kind: 'left', reason: 'the NFT was minted revealed' }
   if (leavesUrlIn(metadata) !== undefined && rowOf(metadata) === null) {
-    return { kind: 'left', reason: 'it was minted for another commitment' }
+    return { kind: 'left', reason: 'the NFT was minted for another commitment' }
   }
   if (row !== String(candidate.row.position + 1)) return { kind: 'moved', row: String(row) }
-  if (nft.is_frozen === true) return { kind: 'left', reason: 'it is frozen' }
-  if (nft.is_dynamic === false) return { kind: 'left', reason: 'it is not dynamic' }
+  if (nft.is_frozen === true) return { kind: 'left', reason: 'the NFT is frozen' }
+  if (nft.is_dynamic === false) return { kind: 'left', reason: 'the NFT is not dynamic' }
   return { kind: 'pending' }
 }
 

@@ -42,7 +42,9 @@ export async function readSeal(
     if (block === null) throw new Unreadable(`${chain.origin} does not have block ${number}, which sealed the drop`)
     // The cause is a reorg, or several nodes behind a load balancer.
     if (logged !== null && logged.hash !== block.hash) {
-      throw new Unreadable(`${chain.origin} returned two blocks ${number}, so the seal of the drop may move`)
+      throw new Unreadable(
+        `${chain.origin} returned two different blocks ${number}, so the seal of the drop may still change`,
+      )
     }
     // A network without finality doesn't support the tag.
     const final = isSimulated ? null : await blockAt(chain, 'finalized')

@@ -72,13 +72,13 @@ async function verify(
 ): Promise<ProvenanceCheck> {
   const { chain, storage } = sources
   const id = parseTokenId(tokenId)
-  if (id === null) throw new Unreadable('its token ID is not a number')
+  if (id === null) throw new Unreadable('the token ID is not a number')
   const updated = wasUpdated(dataOf(await callOnce(chain, { to, data: metadataState(id) })))
   if (updated === null) return { kind: 'none' }
   const returned = dataOf(await callOnce(chain, { to, data: tokenUri(id) }))
   if (returned === null) throw new GdnError('not_found', `${to} has no token ${tokenId}`)
   const uri = decodeString(returned)
-  if (uri === null) throw new Unreadable('it has no token URI')
+  if (uri === null) throw new Unreadable('the token has no token URI')
   const file = await readFile(storage, uri)
   // An NFT that was never updated and has no row number was minted revealed.
   if (!updated && !Object.hasOwn(file, PROVENANCE_ROW) && !Object.hasOwn(file, PROVENANCE_SALT)) return { kind: 'none' }

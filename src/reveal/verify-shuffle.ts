@@ -80,9 +80,9 @@ export async function verifyShuffle(
   return { ...proof, row, sealed }
 }
 
-const NOT_SEALED = 'It was revealed before its drop was sealed, so that its row was chosen and not drawn.'
-const NOT_OF_DROP = "It isn't a token of the shuffled drop, and nothing proves its metadata."
-const NOT_DRAWN = 'Its row was not drawn by the round that the seal determines.'
+const NOT_SEALED = 'The NFT was revealed before its drop was sealed, so its row was chosen instead of drawn.'
+const NOT_OF_DROP = "The token isn't part of the shuffled drop, and nothing proves its metadata."
+const NOT_DRAWN = 'The row of the NFT was not drawn by the round that the seal determines.'
 const REHEARSED = 'To verify a rehearsal with a beacon file, add --beacon <file>.'
 
 /** Returns the round from the signature in the revealed metadata, or else from the beacon. */
@@ -128,7 +128,8 @@ async function refuseTakenSlot(
   { to, first, hash, leavesUrl }: Drop,
   { id, slot }: { id: bigint; slot: number },
 ): Promise<void> {
-  if (id - first > MAX_EARLIER) throw new Unreadable(`${id - first} tokens were minted before it, which are too many`)
+  if (id - first > MAX_EARLIER)
+    throw new Unreadable(`too many tokens of the drop were minted before token ${id}: ${id - first}`)
   const isOfDrop = new Map([[leavesUrl, true]])
   for await (const some of earlierUris(chain, to, first, id)) {
     const files = await Promise.all(some.map(async ([other, uri]) => ({ other, stored: await storage.readJson(uri) })))

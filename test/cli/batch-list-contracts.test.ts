@@ -91,7 +91,9 @@ describe('receivers of a list that are contracts', () => {
   test('cause an error if there are no other receivers', async () => {
     const result = await mint([SAFE], [...TARGET, '--skip-contracts'], { '/rpc/polygon': node })
     expect(result).toMatchObject({ code: 2, receivers: [] })
-    expect(errorOf(result).message).toContain('list.csv: has no receivers, except those that are left out')
+    expect(errorOf(result).message).toContain(
+      'list.csv: has no receivers except contracts and burn addresses, which are skipped',
+    )
   })
 
   test('are named once as unknown if no node can be read, which is an error with --skip-contracts', async () => {

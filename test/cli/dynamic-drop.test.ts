@@ -127,7 +127,7 @@ describe('batch mint --dynamic', () => {
     const result = await cli(['batch', 'mint', path('drop.csv'), ...target, '--dynamic', '--json'], options)
     expect([result.code, errorOf(result).message]).toEqual([
       2,
-      '--dynamic: the server has no creatednft, so its NFTs are never dynamic',
+      '--dynamic: the server does not support creatednft, so its NFTs cannot be dynamic',
     ])
     expect([...api.bodies('creatednft'), ...api.bodies('createnft')]).toEqual([])
   })

@@ -184,7 +184,7 @@ describe('a manifest with more rows than are left', () => {
     await settled(backend, await mint(backend, { address, blockchain: 'polygon' }, plainMetadata(1)))
     const { path, run } = await machine(4)
     const text =
-      "drop.csv: 4 rows to mint, but only 3 are left of the collection's maximum supply of 4 (1 minted and 0 accepted)"
+      "drop.csv: there are 4 rows to mint, but only 3 are left of the collection's maximum supply of 4 (1 minted and 0 accepted)"
     for (const command of [['batch', 'mint', '--yes'], ['batch', 'mint', '--dry-run'], ['plan'], ['apply', '--yes']]) {
       const result = await run(...command, path('drop.csv'), ...on(address), '--json')
       expect([command, result.code, errorOf(result)]).toEqual([

@@ -202,12 +202,14 @@ test('shows rows whose NFTs got IDs elsewhere as one change, with their number a
   expect(notes.filter((text) => text.startsWith('And '))).toEqual([])
   expect(await linesOf(rows(2))).toHaveLength(5)
   expect(obstaclesText(obstacles, 300).split('\n').slice(1)).toEqual([
-    ...[2, 3, 4, 5, 6].map((n) => expect.stringMatching(`^line ${n}: its NFT got an ID: add id=${n} to the row`)),
+    ...[2, 3, 4, 5, 6].map((n) =>
+      expect.stringMatching(`^line ${n}: the NFT of the row got an ID: add id=${n} to the row`),
+    ),
     'and 295 more',
   ])
 })
 
-const UNREVEALED = 'it is not revealed: use gdn reveal'
+const UNREVEALED = 'the NFT is not revealed: use gdn reveal'
 /** A plan with impossible changes of one reason. */
 function unrevealed(n: number, fields: PlannedChange['fields'] = []) {
   const plan = planOf({ impossible: n, mint: 1 })

@@ -22,7 +22,7 @@ async function minted(first: string, second: string) {
 
 describe('a run of another edition in the same collection', () => {
   const text =
-    /4 rows have the IDs and titles of rows that the run manifest-\w+ minted in this collection, but other content: .*, and these rows would be minted a second time\./
+    /4 rows have the IDs and titles of rows that the run manifest-\w+ minted, but different content: .*, and the rows would be minted again\./
 
   test('prompts before it mints rows with the same IDs and titles a second time', async () => {
     const { rows, again } = await minted(edition(4, 'first'), edition(10, 'second'))

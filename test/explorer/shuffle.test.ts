@@ -52,9 +52,11 @@ describe('the text about a shuffled drop', () => {
 
   test('credits drand only with draws that it signed', () => {
     const drawn = shuffleState({ ...sealed, is_revealed: true, beacon: 'drand-quicknet' })
-    expect(drawn).toContain('drew what this NFT shows, so that nobody chose it. The round was published at 2026-01-02')
+    expect(drawn).toContain(
+      'determined the content of this NFT, so nobody chose it. The round was published at 2026-01-02',
+    )
     const rehearsed = shuffleState({ ...sealed, is_revealed: true, beacon: 'other' })
-    expect(rehearsed).toContain('This draw is a rehearsal: the signature in the metadata is not by drand')
+    expect(rehearsed).toContain('This draw is a rehearsal: the signature in the metadata is from another beacon')
     expect(rehearsed).not.toMatch(/published|nobody/)
     const unsigned = shuffleState({ ...sealed, is_revealed: true })
     expect(unsigned).toContain('does not contain the signature of the round')

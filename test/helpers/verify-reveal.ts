@@ -88,7 +88,7 @@ const QUICKNET: Chain = {
   period: 3,
 }
 
-/** Returns the randomness of a round, or null if its signature is not by the beacon. */
+/** Returns the randomness of a round, or null if its signature is not from the beacon. */
 function randomnessOf({ key }: Chain, round: number, signature: string): Buffer | null {
   const message = Buffer.alloc(8)
   message.writeBigUInt64BE(BigInt(round))

@@ -155,7 +155,7 @@ describe('compareRow', () => {
       { request_metadata: { ...METADATA, title: 'x' }, is_frozen: true },
       {},
       {},
-      ['impossible update: its metadata is frozen'],
+      ['impossible update: the metadata of the NFT is frozen'],
     ],
     [
       'an edit of a pending NFT',
@@ -169,7 +169,7 @@ describe('compareRow', () => {
       { request_metadata: { ...METADATA, title: 'x' } },
       { isMetadataOurs: false },
       {},
-      ['drift update: its metadata was changed elsewhere'],
+      ['drift update: the metadata of the NFT was changed elsewhere'],
     ],
     [
       'metadata changed elsewhere, taken over',
@@ -198,7 +198,7 @@ describe('compareRow', () => {
       { receiver_wallet_address: BOB },
       { isOwnerOurs: false },
       {},
-      ['drift transfer: its owner was changed elsewhere'],
+      ['drift transfer: the owner of the NFT was changed elsewhere'],
     ],
     [
       'an owner changed elsewhere, taken over',
@@ -219,14 +219,14 @@ describe('compareRow', () => {
       { status: 'failed', error: 'no gas' },
       {},
       {},
-      ['impossible mint: its mint failed and may have had an effect: no gas'],
+      ['impossible mint: the mint failed and may have had an effect: no gas'],
     ],
     [
       'an NFT that failed on a server that says error',
       { status: 'error' },
       {},
       {},
-      ['impossible mint: its mint failed and may have had an effect: the server returned no reason'],
+      ['impossible mint: the mint failed and may have had an effect: the server returned no reason'],
     ],
     [
       'an edit while its update is in progress',
@@ -270,7 +270,7 @@ describe('compareRow', () => {
       { request_metadata: { ...METADATA, title: 'x' }, pending_change: { kind: 'update' } },
       { isMetadataOurs: false, isUpdating: true },
       {},
-      ['drift update: its metadata was changed elsewhere'],
+      ['drift update: the metadata of the NFT was changed elsewhere'],
     ],
     [
       'an edit and a new receiver while the update of the row is in progress',
@@ -309,21 +309,21 @@ describe('compareRow', () => {
       { request_metadata: { title: 'Hidden', provenance_row: '1' } },
       {},
       {},
-      ['impossible update: it is not revealed: use gdn reveal'],
+      ['impossible update: the NFT is not revealed: use gdn reveal'],
     ],
     [
       'an NFT that is frozen with its placeholder',
       { request_metadata: { title: 'Hidden', provenance_row: '1' }, is_frozen: true },
       {},
       { takeOver: true },
-      ["drift update: it is frozen with its placeholder, so it can't be revealed"],
+      ["drift update: the NFT is frozen with its placeholder, so it can't be revealed"],
     ],
     [
       'an NFT whose placeholder was changed',
       { request_metadata: { title: 'Hidden', provenance_row: '1' }, revision: 1 },
       {},
       { takeOver: true },
-      ['drift update: its placeholder was changed elsewhere, so gdn reveal skips it'],
+      ['drift update: the placeholder of the NFT was changed elsewhere, so gdn reveal skips the NFT'],
     ],
     [
       'a burned NFT that is not revealed',

@@ -12,7 +12,7 @@ beforeEach(async () => {
 })
 
 const sold = (id: string, from = CAROL, to = ALICE) =>
-  `drift transfer ${id}: receiver ${from} → ${to}, its owner was changed elsewhere`
+  `drift transfer ${id}: receiver ${from} → ${to}, the owner of the NFT was changed elsewhere`
 
 describe('an NFT that its holder sold on chain', () => {
   test('is not taken back, from any machine', async () => {
@@ -58,7 +58,7 @@ describe('a change made elsewhere that the manifest has too', () => {
   test('is known after apply: a later edit of the row is an update', async () => {
     await machine.mint([row('a'), row('b')])
     updateElsewhere('a', 'Elsewhere')
-    const drift = 'drift update a: title Elsewhere → Here, its metadata was changed elsewhere'
+    const drift = 'drift update a: title Elsewhere → Here, the metadata of the NFT was changed elsewhere'
     await machine.applyAndNote([retitled('Here'), row('b')], [])
     expect((await machine.plan([retitled('Here'), row('b')])).changes).toEqual([drift])
     await machine.applyAndNote([retitled('Elsewhere'), row('b')], [])
@@ -226,7 +226,7 @@ describe('--prune', () => {
     await machine.mint(rows)
     server.sell('b', CAROL)
     expect((await machine.plan([row('a'), row('c')], { prune: true })).changes).toEqual([
-      `drift burn b: owner ${CAROL} → null, its owner was changed elsewhere`,
+      `drift burn b: owner ${CAROL} → null, the owner of the NFT was changed elsewhere`,
     ])
   })
 

@@ -517,7 +517,7 @@ describe('a row without an ID', () => {
       const { changes } = await plan(each, rows)
       expect(changes).toEqual([
         'update update 1: title A → A!',
-        expect.stringMatching(/^impossible mint .*: its NFT got an ID: add id=1 to the row, or/),
+        expect.stringMatching(/^impossible mint .*: the NFT of the row got an ID: add id=1 to the row, or/),
       ])
       await expect(mint(each, rows)).rejects.toMatchObject({
         code: 'seems_minted',
@@ -539,7 +539,7 @@ describe('a row without an ID', () => {
     const reasons = (...reasons: string[]) =>
       reasons.map((reason) =>
         expect.stringMatching(
-          `^impossible mint .*: its NFT got an ID${reason} to the row, or mint the row with another ID$`,
+          `^impossible mint .*: the NFT of the row got an ID${reason} to the row, or mint the row with another ID$`,
         ),
       )
     const { changes, notes } = await plan(other, DROPPED)

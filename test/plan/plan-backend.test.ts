@@ -146,7 +146,7 @@ describe('gdn plan and apply against a backend', () => {
     const one = await machine(collection)
     await one.mint(rows)
     await move(collection, 'Dawn', CAROL)
-    const drift = `drift transfer a, receiver ${CAROL} → ${ALICE}, its owner was changed elsewhere`
+    const drift = `drift transfer a, receiver ${CAROL} → ${ALICE}, the owner of the NFT was changed elsewhere`
     for (const each of [one, await machine(collection)]) {
       expect(await each.plan(rows)).toEqual([drift])
       // A receiver that was edited since the mint makes no difference.
@@ -168,7 +168,7 @@ describe('gdn plan and apply against a backend', () => {
     )
     for (const each of [one, await machine(collection)]) {
       expect(await each.plan(rows)).toEqual([
-        `drift transfer a, receiver ${CAROL} → ${holder.address}, its owner was changed elsewhere`,
+        `drift transfer a, receiver ${CAROL} → ${holder.address}, the owner of the NFT was changed elsewhere`,
       ])
       const { code, stdout } = await each.run(['apply'], rows, '--yes', '--json')
       expect(code).toBe(0)
@@ -195,7 +195,7 @@ describe('gdn plan and apply against a backend', () => {
       const next = `0x${'7'.repeat(40)}`
       for (const each of [one, await machine(collection)]) {
         expect(await each.plan(csv(['a', 'Dawn', next]))).toEqual([
-          `drift transfer a, receiver ${ALICE} → ${next}, its owner was changed elsewhere`,
+          `drift transfer a, receiver ${ALICE} → ${next}, the owner of the NFT was changed elsewhere`,
         ])
       }
       expect((await one.run(['apply'], csv(['a', 'Dawn', next]), '--yes', '--take-over')).code).toBe(0)
@@ -445,12 +445,12 @@ describe('gdn plan and apply against a backend', () => {
         () => one.plan(edited),
         ([first = '']) => first.startsWith('impossible'),
       )
-      expect(planned).toEqual([expect.stringMatching(/^impossible update b, .*its metadata is frozen$/)])
+      expect(planned).toEqual([expect.stringMatching(/^impossible update b, .*the metadata of the NFT is frozen$/)])
       expect(await (await machine(collection)).plan(edited)).toEqual([expect.stringContaining('impossible update b')])
       const refused = await one.run(['apply'], edited, '--yes')
       expect(refused.code).toBe(5)
       expect(refused.stderr).toContain(
-        "error: 1 change in the plan can't be made\n  line 3: its metadata is frozen\n  Nothing was sent.",
+        "error: 1 change in the plan can't be made\n  line 3: the metadata of the NFT is frozen\n  Nothing was sent.",
       )
       expect(await updatesOf(collection)).toEqual([])
     })
@@ -750,7 +750,9 @@ describe('gdn plan and apply against a backend', () => {
       const [nft] = await nftsOf(collection)
       await ended(backend, await update(backend, collection, nft?.nft_gdn_id ?? '', 'Stranger'))
       const drift = [
-        expect.stringMatching(/^drift update a, title Stranger → Dawn, .*its metadata was changed elsewhere$/),
+        expect.stringMatching(
+          /^drift update a, title Stranger → Dawn, .*the metadata of the NFT was changed elsewhere$/,
+        ),
       ]
       for (const each of [one, await machine(collection)]) expect(await each.plan(rows)).toEqual(drift)
       expect(await applied(one, rows)).toMatchObject({ updated: 0 })
@@ -823,7 +825,9 @@ describe('gdn plan and apply against a backend', () => {
       })
       await ended(backend, response.transaction_gdn_id)
       const edited = csv(['a', 'Dawn!', ALICE])
-      expect(await one.plan(edited)).toEqual(['impossible update a, title Dawn → Dawn!, its metadata is frozen'])
+      expect(await one.plan(edited)).toEqual([
+        'impossible update a, title Dawn → Dawn!, the metadata of the NFT is frozen',
+      ])
       expect((await one.run(['apply'], edited, '--yes')).code).toBe(5)
       expect(await updatesOf(collection)).toHaveLength(1)
     })
@@ -1040,7 +1044,7 @@ describe('gdn plan and apply against a backend', () => {
       const { collection, one, apply } = await pruned()
       await move(collection, 'Dusk', CAROL)
       expect(await one.plan(without, '--prune', '--take-over')).toEqual([
-        `drift burn b, owner ${CAROL} → null, its owner was changed elsewhere`,
+        `drift burn b, owner ${CAROL} → null, the owner of the NFT was changed elsewhere`,
       ])
       const rejected = await apply('--max-burns', '1')
       expect(rejected.code).toBe(5)
@@ -1302,7 +1306,7 @@ describe('gdn plan and apply against a backend', () => {
       ...[2, 0, -1].map((version): [string, (text: string) => string, string] => [
         `version ${version}`,
         (text) => text.replace('"gdn_plan":1', `"gdn_plan":${version}`),
-        `is a plan of version ${version}, but this gdn supports version 1`,
+        `is a plan of version ${version}, but this version of gdn supports version 1`,
       ]),
       ['text as its version', (text) => text.replace('"gdn_plan":1', '"gdn_plan":"1"'), 'the plan was edited'],
       [

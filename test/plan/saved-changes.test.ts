@@ -97,7 +97,11 @@ describe('a saved plan of rows', () => {
   test.each<[string, NftChange[], NftChange[]]>([
     ['its metadata was updated', [TRANSFER], [{ ...TRANSFER, revision: 3 }]],
     ['it was transferred', [TRANSFER], [{ ...TRANSFER, transfers: 5 }]],
-    ['its metadata is frozen', [UPDATE], [{ ...UPDATE, action: 'impossible', reason: 'its metadata is frozen' }]],
+    [
+      'the metadata of the NFT is frozen',
+      [UPDATE],
+      [{ ...UPDATE, action: 'impossible', reason: 'the metadata of the NFT is frozen' }],
+    ],
     ['title is Noon', [UPDATE], [{ ...UPDATE, fields: [{ field: 'title', from: 'Noon', to: 'Dusk' }] }]],
     ['title is Dawn', [TRANSFER], [UPDATE, TRANSFER]],
     [

@@ -67,7 +67,7 @@ test('names a row whose ID was changed in a drop that is not shuffled, and revea
   const changed = rows.replace('r2,', 'x2,')
   expect((await one.mint(rows)).code).toBe(0)
   const other = await shuffledMachine(backend, collection)
-  const reason = expect.stringContaining('if you changed its ID, restore it')
+  const reason = expect.stringContaining('if you changed the ID, restore it')
   const left = {
     not_minted: 0,
     left: 1,
@@ -332,7 +332,7 @@ test('plans an unrevealed drop with its own NFTs after --again minted its rows, 
     JSON.parse((await machine.run(['plan'], manifest)).stdout).filter(
       ({ action }: { action: string }) => action !== 'note',
     )
-  const hidden = { action: 'impossible', reason: 'it is not revealed: use gdn reveal' }
+  const hidden = { action: 'impossible', reason: 'the NFT is not revealed: use gdn reveal' }
   expect(await planned(rows)).toMatchObject([hidden, hidden, hidden])
   expect(await machine.run(['reveal', '--yes'], rows)).toMatchObject({ code: 0 })
   expect(await planned(rows)).toEqual([])

@@ -154,7 +154,7 @@ test('counts a row that was edited and got its ID at once as not minted', async 
   const [a, b] = ROWS as [ManifestRow, ManifestRow]
   await mint([a, { ...b, id: null }])
   const edited = { ...b, receiver: BOB }
-  expect(await plan([a, edited])).toMatchObject({ pending: 1, notMinted: 1, reasons: ['3 b: it is not minted'] })
+  expect(await plan([a, edited])).toMatchObject({ pending: 1, notMinted: 1, reasons: ['3 b: the row is not minted'] })
 })
 
 test('counts rows again while it finds the updates, because they may be revealed by now', async () => {
@@ -167,16 +167,16 @@ test('counts rows again while it finds the updates, because they may be revealed
     const updates: string[] = []
     for await (const { key } of found.updates()) updates.push(key)
     expect(updates).toEqual(['b', 'c'])
-    expect(found).toMatchObject({ rows: 3, pending: 2, left: 1, leftRows: [{ key: 'a', reason: 'it is burned' }] })
+    expect(found).toMatchObject({ rows: 3, pending: 2, left: 1, leftRows: [{ key: 'a', reason: 'the NFT is burned' }] })
   })
 })
 
 test.each<[string, Partial<Nft>, string]>([
-  ['is burned', { isBurned: true }, 'it is burned'],
-  ['has other metadata', { revision: 1, metadata: { title: 'a' } }, 'its metadata was changed elsewhere'],
-  ['was minted as it is', { metadata: { title: 'a' } }, 'it was minted revealed'],
-  ['is frozen', { isFrozen: true }, 'it is frozen'],
-  ['is not dynamic', { isDynamic: false }, 'it is not dynamic'],
+  ['is burned', { isBurned: true }, 'the NFT is burned'],
+  ['has other metadata', { revision: 1, metadata: { title: 'a' } }, 'the metadata of the NFT was changed elsewhere'],
+  ['was minted as it is', { metadata: { title: 'a' } }, 'the NFT was minted revealed'],
+  ['is frozen', { isFrozen: true }, 'the NFT is frozen'],
+  ['is not dynamic', { isDynamic: false }, 'the NFT is not dynamic'],
 ])('leaves an NFT as it is that %s', async (_, more, reason) => {
   await mint(ROWS)
   change(1, more)
@@ -187,13 +187,17 @@ test('leaves an NFT as it is that was revealed with other files', async () => {
   await mint(ROWS)
   const [update] = (await plan()).updates
   change(1, { revision: 1, metadata: { ...update?.metadata, file_fields: [{ key: 'image', url: 'ipfs://x' }] } })
-  expect(await plan()).toMatchObject({ revealed: 0, left: 1, reasons: ['2 a: its metadata was changed elsewhere'] })
+  expect(await plan()).toMatchObject({
+    revealed: 0,
+    left: 1,
+    reasons: ['2 a: the metadata of the NFT was changed elsewhere'],
+  })
 })
 
 test.each([
-  ['failed', 'its mint failed'],
-  ['error', 'its mint failed'],
-  ['initiated', 'it is not deployed yet'],
+  ['failed', 'the mint of the row failed'],
+  ['error', 'the mint of the row failed'],
+  ['initiated', 'the NFT is not deployed yet'],
 ])('counts a row as not minted whose NFT is %s', async (status, reason) => {
   await mint(ROWS)
   change(1, { status: status as Nft['status'] })
@@ -202,7 +206,7 @@ test.each([
 
 test('counts a row as not minted that has no NFT', async () => {
   await mint(ROWS.slice(0, 2))
-  expect(await plan()).toMatchObject({ rows: 3, pending: 2, notMinted: 1, reasons: ['4 c: it is not minted'] })
+  expect(await plan()).toMatchObject({ rows: 3, pending: 2, notMinted: 1, reasons: ['4 c: the row is not minted'] })
 })
 
 test('refuses a manifest whose rows were minted as others, and names them', async () => {

@@ -226,7 +226,7 @@ test('mints nothing as it is where the manifest is minted unrevealed', async () 
   for (const more of [[], ['--adopt']]) {
     const { stdout } = await other.run(['plan'], ROWS, ...more)
     expect(new Set(JSON.parse(stdout).map(({ reason }: { reason: string }) => reason)), more.join()).toEqual(
-      new Set(['it is not revealed: use gdn reveal']),
+      new Set(['the NFT is not revealed: use gdn reveal']),
     )
     expect((await other.run(['apply', '--yes'], ROWS, ...more)).code).toBe(5)
   }
@@ -629,7 +629,7 @@ test('leaves rows that are not minted, and NFTs that were changed elsewhere, and
   const found = JSON.parse(stdout)
   expect(found).toMatchObject({ revealed: 1, to_reveal: 0, left: 2 })
   const reasons = found.unrevealed_rows.map(({ reason }: { reason: string }) => reason)
-  expect(reasons.sort()).toEqual(['it is frozen', 'its metadata was changed elsewhere'])
+  expect(reasons.sort()).toEqual(['the NFT is frozen', 'the metadata of the NFT was changed elsewhere'])
 })
 
 test('nft verify proves a reveal, and notices what was changed after it', { tags: ['promise'] }, async () => {
@@ -761,7 +761,7 @@ test('gdn plan leaves unrevealed NFTs to gdn reveal, and sees no difference afte
       ({ action, reason }) => `${action}: ${reason}`,
     )
   }
-  expect(new Set(await reasons())).toEqual(new Set(['impossible: it is not revealed: use gdn reveal']))
+  expect(new Set(await reasons())).toEqual(new Set(['impossible: the NFT is not revealed: use gdn reveal']))
   await one.run(['apply', '--yes'], ROWS, '--take-over')
   expect(await titlesOf(collection)).toEqual(['Hidden', 'Hidden', 'Hidden'])
   await one.reveal(ROWS)
@@ -889,7 +889,7 @@ test('reveals rows once they are minted, and names them before', async () => {
   expect(code).toBe(0)
   const found = JSON.parse(stdout)
   expect(found).toMatchObject({ revealed: 0, not_minted: 3, left: 0, unrevealed_rows_left_out: 0 })
-  expect(found.unrevealed_rows).toContainEqual({ key: 'r2', line: 3, reason: 'it is not deployed yet' })
+  expect(found.unrevealed_rows).toContainEqual({ key: 'r2', line: 3, reason: 'the NFT is not deployed yet' })
   const shown = await one.atTerminal('reveal', '--yes')
   expect(shown.stderr).toContain('line 3: it is not deployed yet')
   expect(shown.stdout).toMatch(/^NOT MINTED +3$/m)

@@ -342,5 +342,5 @@ test('refuses flags and beacons that are of no use', async () => {
   expect(await one.reveal(rows)).toMatchObject({ code: 0, error: null })
   // Without the beacon of the reveal, its signature proves nothing to a machine that did not reveal the drop.
   const machine = await shuffledMachine(backend, collection)
-  await refused(machine.run(['plan'], rows), 'is not by drand, or of another round')
+  await refused(machine.run(['plan'], rows), 'is not from drand, or belongs to another round')
 })

@@ -51,9 +51,11 @@ test('lists the rows that no NFT shows after the reveal, and only counts slots b
     const titles = (await nftsOf(backend, collection)).map(({ request_metadata: { title } }) => title)
     const missing = Array.from({ length: SIZE }, (_, at) => at + 1).find((row) => !titles.includes(`Row ${row}`)) ?? 0
     expect(JSON.parse(stdout).unrevealed_rows).toEqual([
-      { key: `r${missing}`, line: missing + 1, slot: 3, reason: 'the slot that drew it was not minted' },
+      { key: `r${missing}`, line: missing + 1, slot: 3, reason: 'the slot that drew the row was not minted' },
     ])
-    expect(await inText('--yes')).toContain(`  line ${missing + 1} (r${missing}): the slot that drew it was not minted`)
+    expect(await inText('--yes')).toContain(
+      `  line ${missing + 1} (r${missing}): the slot that drew the row was not minted`,
+    )
   }
 })
 
@@ -163,12 +165,12 @@ test('says how a mint is revealed, that its manifest is needed, and nothing of -
   expect(stderr).not.toContain('--again')
   const beacon = ['--beacon', machine.path('beacon.json')]
   const dry = await cli(['reveal', file, ...machine.target, ...beacon, '--dry-run'], options)
-  expect(dry.stderr).toContain('seals it permanently. The beacon file signs the round at once')
+  expect(dry.stderr).toContain('seals it permanently. The beacon file signs the round immediately')
   const prompted = await cli(['reveal', file, ...machine.target, ...beacon], options)
   expect([prompted.code, prompted.stderr.replace(/\s+/g, ' ')]).toEqual([
     3,
     expect.stringMatching(
-      /A seal is permanent: no more rows of the drop can be minted, and a later round of the beacon that you named draws the rows\. The beacon file signs the round at once, so gdn does not wait for it\..*Seal the drop with 2 NFTs on polygon.*\?/,
+      /A seal is permanent: no more rows of the drop can be minted, and a later round of the beacon that you named draws the rows\. The beacon file signs the round immediately, so gdn does not wait for it\..*Seal the drop with 2 NFTs on polygon.*\?/,
     ),
   ])
   expect(prompted.stderr).not.toContain('The drop is sealed')
@@ -228,8 +230,8 @@ test('applies edits beside NFTs that keep their placeholders, and says why these
   for (const one of [machine, await shuffledMachine(backend, collection)]) {
     const planned: { action: string; reason: string }[] = JSON.parse((await one.plan(rowsOf(6))).stdout)
     expect(planned.map(({ action, reason }) => `${action}: ${reason}`).sort()).toEqual([
-      "drift: it is frozen with its placeholder, so it can't be revealed",
-      'drift: its placeholder was changed elsewhere, so gdn reveal skips it',
+      "drift: the NFT is frozen with its placeholder, so it can't be revealed",
+      'drift: the placeholder of the NFT was changed elsewhere, so gdn reveal skips the NFT',
     ])
   }
   const applied = await machine.apply(edited)

@@ -195,11 +195,11 @@ test('a wait that exceeds --timeout or is interrupted says how to go on, and the
 const never = () => new Promise<Reply>(() => {})
 const forged = `${signature.slice(0, -1)}${signature.endsWith('0') ? '1' : '0'}`
 const FLAWED: [string, Reply | (() => Promise<Reply>), string][] = [
-  ['has not published the round', { status: 425, json: {} }, "doesn't have the round yet"],
-  ['returns HTML', { text: '<h1>Welcome</h1>' }, 'returned no round of quicknet'],
+  ['has not published the round', { status: 425, json: {} }, 'does not have the round yet'],
+  ['returns HTML', { text: '<h1>Welcome</h1>' }, 'did not return a round of quicknet'],
   ['returns 5 MB', { body: Buffer.alloc(5_000_000, 'x') }, ''],
   ['redirects to a private address', { status: 302, headers: { location: 'http://10.0.0.1/' } }, 'HTTP 302'],
-  ['flips one bit', { json: { round, signature: forged } }, "is not by drand's quicknet"],
+  ['flips one bit', { json: { round, signature: forged } }, "is not from drand's quicknet"],
   ['returns another round', { json: { round: round + 1, signature } }, 'returned another round'],
   ['closes the connection', 'drop', ''],
 ]
@@ -258,7 +258,7 @@ test('warns before the seal that no relay responds, and says after it that the s
 test('says that it waits for a relay, and which failed last, when the round is due', async () => {
   const node = await nodeThat(sealedInTime())
   const relay = await relayThat({ status: 425, json: {} })
-  const waiting = `Waiting for a relay of drand that has round ${round} (${relay.url}: doesn't have the round yet)`
+  const waiting = `Waiting for a relay of drand that has round ${round} (${relay.url}: does not have the round yet)`
   const log = await reveal([relay.url], node, { clock: clockBefore(20) })
   expect(log.stderr.split('\n').filter((line) => line.includes('Waiting for') && line.includes(String(round)))).toEqual(
     [expect.stringContaining(`Waiting for round ${round} of drand at `), expect.stringContaining(waiting)],

@@ -72,7 +72,7 @@ test('anybody proves which row a round drew for each token of a shuffled drop', 
   expect(byOther.code).toBe(5)
   expect(errorOf(byOther)).toMatchObject({
     message: expect.stringContaining('provenance_signature'),
-    hint: 'Its row was not drawn by the round that the seal determines.',
+    hint: 'The row of the NFT was not drawn by the round that the seal determines.',
   })
   expect(errorOf(await prove(1, ...named, '--beacon-url', 'https://drand.example')).message).toContain('--beacon-url')
 

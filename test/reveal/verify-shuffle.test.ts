@@ -413,7 +413,7 @@ test.each<[string, (one: World) => void, string]>([
     (one) => {
       one.logHash = `0x${word(99)}`
     },
-    'returned two blocks 20, so the seal of the drop may move',
+    'returned two different blocks 20, so the seal of the drop may still change',
   ],
   [
     'without the metadata of an earlier token, which could have the same slot',
@@ -428,7 +428,7 @@ test.each<[string, (one: World) => void, string]>([
       one.leaves = Buffer.from(String(commitment.leaves).replace('v1', 'v2'))
       one.committed.set(`0x${sha256(one.leaves)}`, { next: 3, block: 10 })
     },
-    'a shuffle rule that this version does not know',
+    'a shuffle rule that this version does not support',
   ],
 ])('decides nothing %s', async (_, edit, reason) => {
   expect(await check(edited(edit), 5)).toMatchObject({ kind: 'unknown', reason: expect.stringContaining(reason) })
@@ -442,7 +442,7 @@ test('reads no millions of tokens that a hostile contract claims', async () => {
   })
   expect(await check(one, FAR)).toEqual({
     kind: 'unknown',
-    reason: `${FAR - 3} tokens were minted before it, which are too many`,
+    reason: `too many tokens of the drop were minted before token ${FAR}: ${FAR - 3}`,
   })
 })
 

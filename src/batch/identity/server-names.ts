@@ -157,7 +157,7 @@ export class ServerNames {
       let after: string | undefined
       let pages = 0
       do {
-        if (++pages > MAX_PAGES) throw new GdnError('bad_answer', 'getcontentreferences returned a list without an end')
+        if (++pages > MAX_PAGES) throw new GdnError('bad_answer', 'getcontentreferences returned an endless list')
         const { references, next } = await this.#client.call(
           'getcontentreferences',
           { ...this.#collection, operation, reference_label, after },

@@ -114,7 +114,7 @@ export async function settleListing(
   const deadline = began + (options.timeout ?? DEFAULT_WAIT_MS)
   for (let wait = options.listingWait ?? LISTING_LAG_MS, emptySearches = 0; ; wait = SEARCH_GAP_MS) {
     if (now() + wait > deadline) {
-      throw new GdnError('seems_minted', 'the listing of the collection did not become reliable within the timeout', {
+      throw new GdnError('seems_minted', 'the list of the collection was not up to date before the timeout', {
         hint: 'Nothing was sent. Try again with a longer --timeout.',
       })
     }

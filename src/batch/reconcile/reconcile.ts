@@ -170,7 +170,7 @@ async function decide(
     const seen = fingerprint(result, others)
     const agrees = isSettled && result.lacks === null && seen === earlier
     earlier = isSettled && result.lacks === null ? seen : null
-    const lacks = result.lacks ?? (agrees ? null : 'the listing did not catch up in time')
+    const lacks = result.lacks ?? (agrees ? null : 'the list of the collection was not up to date in time')
     const decision = decideAll(
       open,
       result,
@@ -219,7 +219,7 @@ function tooShort(open: Open, { verdicts }: Decision, wait: number): Decision {
   const seconds = Math.ceil(wait / 1000)
   const short = undecideAll(
     open,
-    `the listing of the collection did not become reliable within the timeout (${seconds} s more were needed): reconcile again with a longer --timeout`,
+    `the list of the collection was not up to date before the timeout (${seconds} s more needed): reconcile again with a longer --timeout`,
   )
   // A permanent reason is more useful to the user than the timeout.
   for (const [row, verdict] of verdicts) {

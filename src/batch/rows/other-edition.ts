@@ -21,4 +21,4 @@ export const isInEdition = async (manifest: string): Promise<boolean> =>
 
 /** Describes the rows of a second edition, as a sentence without a full stop. */
 export const secondEditionText = ({ run, rows }: SecondEdition): string =>
-  `${rows} rows have the IDs and titles of rows that the run ${run} minted in this collection, but other content: this manifest may be another edition, and these rows would be minted a second time`
+  `${rows} rows have the IDs and titles of rows that the run ${run} minted, but different content: this manifest may be another edition, and the rows would be minted again`

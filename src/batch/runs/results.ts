@@ -30,17 +30,18 @@ const WAITING = 'waiting: '
 export const NOT_SHOWN = 'the server accepted the request, but returns no NFT with this metadata for it'
 
 /** The reason why a row is undecided if its NFT was deployed before the backend was restored. */
-export const NOT_KNOWN = 'its NFT was deployed, but the backend was restored from a backup and no longer has it'
+export const NOT_KNOWN =
+  'the NFT of the row was deployed, but the backend was restored from a backup and no longer has the NFT'
 
 /** The reason why an adopted row is undecided after the backend was restored. Its NFT may have been deployed. */
 export const ADOPTED_NOT_KNOWN =
-  'it was minted before this run, but the backend was restored from a backup and no longer has its NFT'
+  'the row was minted before this run, but the backend was restored from a backup and no longer has its NFT'
 
 /** The reasons why a row counts as absent, by evidence. */
 export const ABSENCE = {
-  later_rows: `${ABSENT}it is not in the collection, but rows that were sent later are`,
-  time_alone: `${ABSENT}it is not in the collection after a wait, and no later row confirms this`,
-  person: `${ABSENT}you marked it as not minted`,
+  later_rows: `${ABSENT}the NFT is not in the collection, but NFTs of rows that were sent later are`,
+  time_alone: `${ABSENT}the NFT is not in the collection after a wait, and no later row confirms this`,
+  person: `${ABSENT}you marked the row as not minted`,
 } as const
 export const MARKED_ABSENT = ABSENCE.person
 

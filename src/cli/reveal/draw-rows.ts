@@ -111,7 +111,7 @@ export async function drawRows(
 }
 
 const simulation = (round: number, isEarly: boolean) =>
-  `Round ${round} is by a beacon that you named${isEarly ? ', which signed it before its time' : ''}, so the draw is a simulation.`
+  `Round ${round} is from a beacon that you named${isEarly ? ', which signed it before its time' : ''}, so the draw is a simulation.`
 
 /** Returns the error for NFTs that were revealed with a round of a different beacon than the one in the flags. */
 function otherBeacon({ isNamed }: BeaconSource, seal: Seal, { marginSeconds }: ShuffleRule, signature: string) {

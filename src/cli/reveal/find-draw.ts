@@ -86,9 +86,13 @@ export async function findDraw(deps: Deps, connection: Connection, drawing: Draw
     const salts = seed === null ? { leaves, contents } : { seed }
     return await inOrder(deps, connection, drawing, drawn, { shown, salts })
   }
-  throw new GdnError('refused', `the ${PROVENANCE_SIGNATURE} of an NFT is not by drand, or of another round`, {
-    hint: 'Nothing was sent. If the drop was revealed with --beacon, add the same flag. Otherwise, restore the metadata with `gdn reveal`.',
-  })
+  throw new GdnError(
+    'refused',
+    `the ${PROVENANCE_SIGNATURE} of an NFT is not from drand, or belongs to another round`,
+    {
+      hint: 'Nothing was sent. If the drop was revealed with --beacon, add the same flag. Otherwise, restore the metadata with `gdn reveal`.',
+    },
+  )
 }
 
 /** Returns the slots of a manifest's shuffled drop if it is sealed; null if it isn't sealed or the drop is unknown. */

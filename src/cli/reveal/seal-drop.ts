@@ -61,8 +61,8 @@ export const leftText = (ms: number): string => {
 /** Returns a sentence about the delay between the seal and the draw. */
 export const waitAfterSeal = ({ marginSeconds }: ShuffleRule, { isEarly }: Pick<BeaconSource, 'isEarly'>): string =>
   isEarly
-    ? 'The beacon file signs the round at once, so gdn does not wait for it.'
-    : `The rows are drawn at least ${leftText(marginSeconds * 1000)} later, and gdn waits for that.`
+    ? 'The beacon file signs the round immediately, so gdn does not wait for it.'
+    : `The rows are drawn at least ${leftText(marginSeconds * 1000)} later, and gdn waits for them.`
 
 /**
  * Seals a shuffled drop: commits to the end of its mint, after which none of its rows can be minted. Returns false if

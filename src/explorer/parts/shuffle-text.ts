@@ -10,16 +10,16 @@ export function shuffleState({ seal, round, is_revealed: isRevealed, beacon }: E
   }
   const after = `after the drop was sealed${seal.block_number === null ? '' : ` (block ${count(seal.block_number)}${seal.time === null ? '' : `, ${when(seal.time)} UTC`})`}`
   if (beacon === 'other') {
-    return `This draw is a rehearsal: the signature in the metadata is not by drand, but by another beacon, such as a beacon file that the issuer named. Anyone with the key of that beacon could choose what each NFT shows. It was revealed ${after}.`
+    return `This draw is a rehearsal: the signature in the metadata is from another beacon instead of drand, such as a beacon file that the issuer named. Anyone with the key of that beacon could choose what each NFT shows. It was revealed ${after}.`
   }
   if (round === null)
     return `A round of drand, a public source of random numbers, determines the content of each NFT, ${after}.`
   const name = `round ${count(round.number)} of drand, a public source of random numbers`
   if (beacon !== null) {
-    return `By the rule of the drop, ${name}, drew what this NFT shows, so that nobody chose it. The round was published at ${when(round.time)} UTC, ${after}.`
+    return `By the rule of the drop, ${name}, determined the content of this NFT, so nobody chose it. The round was published at ${when(round.time)} UTC, ${after}.`
   }
   const due = `The time of the round is ${when(round.time)} UTC, ${after}.`
   return isRevealed
     ? `By the rule of the drop, ${name}, determines the content of this NFT, but its metadata does not contain the signature of the round. ${due}`
-    : `Nobody can choose what this NFT will show: by the rule of the drop, ${name}, draws it. ${due}`
+    : `Nobody can choose what this NFT will show. By the rule of the drop, ${name}, determines its content. ${due}`
 }

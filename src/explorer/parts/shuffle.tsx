@@ -55,7 +55,7 @@ export function Shuffle({ shuffle, token }: { shuffle: ExplorerShuffle; token: s
       <p class="faint">
         This server checked the hash of the leaves file and the commitments to it
         {round !== null && ', and computed the round from the time of the block'}
-        {beacon !== null && ', and checked whether the signature of the round is by drand'}. It did not check whether
+        {beacon !== null && ', and checked whether the signature of the round is from drand'}. It did not check whether
         the NFT shows the row that was drawn for its slot. To check everything with a node and a gateway of your choice,
         run{' '}
         <code>

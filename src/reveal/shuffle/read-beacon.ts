@@ -138,12 +138,12 @@ async function readAt(
     return problem(error.message)
   }
   const { status, body } = response
-  if (status === 404 || status === 425) return problem("doesn't have the round yet")
+  if (status === 404 || status === 425) return problem('does not have the round yet')
   if (status !== 200) return problem(`HTTP ${status}`)
   const found = parseJson(body)
   const { round: named, signature } = isObject(found) ? found : {}
   if (typeof signature !== 'string' || !/^[0-9a-f]{96}$/i.test(signature)) {
-    return problem('returned no round of quicknet', true)
+    return problem('did not return a round of quicknet', true)
   }
   if (named !== round) return problem('returned another round', true)
   try {

@@ -59,16 +59,16 @@ test.each<[string, Answer, string, string]>([
     'unreachable',
     'HTTP 302',
   ],
-  ['a round that is too early', json('', 425), 'unreachable', "doesn't have the round yet"],
-  ['an unknown round', json('', 404), 'unreachable', "doesn't have the round yet"],
-  ['a response that is not JSON', json('<html>'), 'bad_answer', 'returned no round of quicknet'],
-  ['a forged signature', json({ round, signature: forged }), 'bad_answer', "is not by drand's quicknet"],
-  ['a round of another chain', json(ofOther), 'bad_answer', "is not by drand's quicknet"],
+  ['a round that is too early', json('', 425), 'unreachable', 'does not have the round yet'],
+  ['an unknown round', json('', 404), 'unreachable', 'does not have the round yet'],
+  ['a response that is not JSON', json('<html>'), 'bad_answer', 'did not return a round of quicknet'],
+  ['a forged signature', json({ round, signature: forged }), 'bad_answer', "is not from drand's quicknet"],
+  ['a round of another chain', json(ofOther), 'bad_answer', "is not from drand's quicknet"],
   [
     'a signature of the default chain, which is longer',
     json({ round, signature: 'ab'.repeat(96) }),
     'bad_answer',
-    'no round of quicknet',
+    'a round of quicknet',
   ],
   ['another round', json({ round: round + 1, signature }), 'bad_answer', 'returned another round'],
 ])('names %s, and reads the round from the next URL', async (_, answer, code, why) => {
@@ -103,7 +103,7 @@ test('tells before a seal whether a relay has a recent round, with one request t
   const { genesisTime, period } = QUICKNET
   const now = (genesisTime + (round - 1) * period + 60) * 1000
   const answers = { 'https://a.example': json('', 500), 'https://b.example': json('<html>') }
-  const problem = 'https://a.example: HTTP 500, https://b.example: returned no round of quicknet'
+  const problem = 'https://a.example: HTTP 500, https://b.example: did not return a round of quicknet'
   expect(await quicknet(answers, now).unreachable(signal)).toBe(problem)
   expect(asked.sort()).toEqual(Object.keys(answers).map((url) => `${url}/${QUICKNET.hash}/public/${round}`))
   expect(await quicknet({ ...answers, 'https://c.example': VALID }, now).unreachable(signal)).toBeNull()
@@ -133,7 +133,7 @@ test('a beacon file with recorded rounds has no others', async () => {
 
 test('a recorded round with a forged signature is refused', async () => {
   const source = inFile({ ...NAMED, rounds: [{ round: 9, signature: hexOf(signRound(SECRET, 8)) }] })
-  await expect(source.read(9, signal)).rejects.toThrow('the signature of round 9 is not by the beacon')
+  await expect(source.read(9, signal)).rejects.toThrow('the signature of round 9 is not from the beacon')
 })
 
 test.each<[string, unknown, string]>([

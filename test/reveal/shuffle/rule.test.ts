@@ -32,8 +32,8 @@ test.each([
   `shuffle ${'x'.repeat(1_000_000)}\n`,
   'shuffle \n',
 ])('refuses a leaves file that begins with %j, instead of taking its rows for unshuffled', (line) => {
-  expect(() => ruleIn(Buffer.from(line))).toThrow('a shuffle rule that this version does not know')
-  expect(() => leavesIn(Buffer.from(line))).toThrow('a shuffle rule that this version does not know')
+  expect(() => ruleIn(Buffer.from(line))).toThrow('a shuffle rule that this version does not support')
+  expect(() => leavesIn(Buffer.from(line))).toThrow('a shuffle rule that this version does not support')
 })
 
 test('writes only margins that it reads', () => {
