@@ -96,7 +96,7 @@ const FLAGS_FOR: readonly (readonly [(value: string) => boolean, readonly string
 function inOurWords({ code, message }: CommanderError, command: GdnCommand): string {
   if (code === 'commander.excessArguments') {
     const [most, got] = [command.registeredArguments.length, command.args.length]
-    const takes = most === 0 ? 'takes no arguments' : `takes at most ${count(most, 'argument')}`
+    const takes = most === 0 ? 'accepts no arguments' : `accepts at most ${count(most, 'argument')}`
     return `gdn ${command.name()} ${takes}, but got ${got}: quote values that contain spaces`
   }
   const value = /^error: option '(.*)' argument missing$/s.exec(message)

@@ -63,7 +63,7 @@ test('chain setup names the successor of a network that was succeeded', async ()
     expect({ code, stderr }).toEqual({
       code: 0,
       stderr: expect.stringContaining(
-        'fantom was succeeded by sonic in December 2024. Use sonic (chain ID 146) for new collections.',
+        'fantom was replaced by sonic in December 2024. Use sonic (chain ID 146) for new collections.',
       ),
     })
   } finally {

@@ -293,7 +293,7 @@ test.each([
   [
     'with a threshold of 0',
     { 'VERSION()': textIn('1.4.1'), 'getThreshold()': wordOf(0), 'getOwners()': addressesIn(1) },
-    'its threshold is 0',
+    'the threshold is 0',
     5,
   ],
   [

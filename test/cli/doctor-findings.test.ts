@@ -105,7 +105,7 @@ test('doctor warns of a gdn backend of another version, and says nothing of othe
     return (await findings('server', options, '--base-url', url)).filter(({ status }) => status === 'warn')
   }
   expect(await versionOf({ version: '0.0.1', backend_id: 'a' })).toMatchObject([
-    { message: expect.stringContaining(`runs gdn 0.0.1, and this is gdn ${VERSION}`) },
+    { message: expect.stringContaining(`runs gdn 0.0.1, but this machine runs gdn ${VERSION}`) },
   ])
   expect(await versionOf({ version: VERSION, backend_id: 'a' })).toEqual([])
   expect(await versionOf({ version: '7' })).toEqual([])

@@ -90,7 +90,7 @@ test('names the environment variable that holds a misspelled blockchain', async 
 
 test('rejects more arguments than a command accepts', async () => {
   expect(await cli(['batch', 'status', 'a', 'b'])).toMatchObject({
-    ...{ code: 2, stdout: '', stderr: expect.stringContaining('takes at most 1 argument, but got 2') },
+    ...{ code: 2, stdout: '', stderr: expect.stringContaining('accepts at most 1 argument, but got 2') },
   })
 })
 
@@ -218,10 +218,10 @@ test('formats all usage errors the same way, without repeating arguments', async
   expect(await said('batch', 'validate')).toBe('error: missing required argument "manifest"')
   expect(await said('nft', 'mint', '--title')).toBe('error: the flag --title <text> needs a value')
   expect(await said('auth', 'login', 'a-key')).toBe(
-    'error: gdn auth login takes no arguments, but got 1: quote values that contain spaces',
+    'error: gdn auth login accepts no arguments, but got 1: quote values that contain spaces',
   )
   expect((await cli(['api', 'getnfts', 'r.json'])).stderr).toContain('run `gdn api <endpoint> -f <file>`')
-  expect(await said('batch', 'validate', 'drop.csv', 'more')).toContain('takes at most 1 argument, but got 2')
+  expect(await said('batch', 'validate', 'drop.csv', 'more')).toContain('accepts at most 1 argument, but got 2')
 })
 
 test.each([

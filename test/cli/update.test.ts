@@ -55,7 +55,7 @@ describe('the update notice', () => {
   test('shows both versions, the update command, and how to turn the notice off', async () => {
     const { end } = await terminal()
     expect(end()).toBe(
-      '\ngdn 1.3.0 is available, and this is 1.2.3. To update: npm install -g gdn\n  Set GDN_NO_UPDATE_NOTICE=1 to turn this notice off.\n',
+      '\ngdn 1.3.0 is available (installed: 1.2.3). To update, run: npm install -g gdn\n  Set GDN_NO_UPDATE_NOTICE=1 to turn this notice off.\n',
     )
   })
 

@@ -116,7 +116,7 @@ async function isStored(
     if (!/ returned 40[04] /.test(messageOf(error))) return null
     return {
       severity: 'warning',
-      message: `${url} is not stored at ${origin}, so that server needs an IPFS node or gateway to fetch it`,
+      message: `${url} is not stored at ${origin}, so the server needs an IPFS node or gateway to fetch the file`,
     }
   }
 }

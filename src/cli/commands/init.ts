@@ -16,7 +16,7 @@ const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'profile' }
 export function command(deps: Deps, run = init): GdnCommand {
   return new GdnCommand({
     about:
-      'The command prompts for the values that no flag sets: a hosted service or a backend on this machine, the URL and the API key, and your default blockchain and wallet. It checks the values with a request that has no effect, saves them in a profile and selects the profile.',
+      'The command prompts for the values that no flag sets: the server, its URL and API key, and your default blockchain and wallet. The server is a hosted service, or a backend on this machine. It checks the values with a request that has no effect, saves them in a profile and selects the profile.',
     examples: [
       ['Answer prompts', 'gdn init'],
       ['Set up a backend on this machine without prompts', 'gdn init --local --start -b polygon'],

@@ -20,7 +20,7 @@ export interface OpenFlags extends CommonFlags, RunFlags, EnsFlags {
 export function command(deps: Deps, run = open): GdnCommand {
   return new GdnCommand({
     about:
-      'The command opens the page of an NFT (its ID, or <contract>/<token ID>), a collection, a contract, an owner (an address, a name such as @alice, or an ENS name that ends in .eth) or a run. Any other text is a search query. Without an argument, the command opens the front page. If stdout is not a terminal, or if there is no browser, it prints the URL. To use another browser, set BROWSER.',
+      'The command opens the page of an NFT, a collection, a contract, an owner or a run. Specify an NFT by its ID or by <contract>/<token ID>. Specify an owner by an address, a name such as @alice, or an ENS name that ends in .eth. Any other text is a search query. Without an argument, the command opens the front page. If stdout is not a terminal, or if there is no browser, it prints the URL. To use another browser, set BROWSER.',
     examples: [
       ['Open the front page of the local backend', 'gdn open --local'],
       ['Open the page of an NFT', 'gdn open 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],

@@ -85,7 +85,7 @@ function unknownName(typed: string, known: readonly KnownCollection[], place: st
     near !== undefined
       ? `Did you mean ${quoted(near)}?`
       : known.length === 0
-        ? 'Use the address. Only the machine that created a collection knows its name.'
+        ? 'Use the address. Only the machine that created a collection stores its name.'
         : 'Use the address, or run `gdn collection list` to list the names.',
   )
 }

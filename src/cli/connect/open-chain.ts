@@ -81,7 +81,7 @@ export async function openChain(
 function warnOfName({ io }: Deps, blockchain: Blockchain, chainId: number): void {
   const known = blockchainWithId(chainId)
   const meant = known === null ? '' : `, as ${known} has: did you mean -b ${known}?`
-  io.warn(`gdn doesn't know the blockchain ${blockchain}. The node has the chain ID ${chainId}${meant || '.'}`)
+  io.warn(`gdn has no blockchain named ${blockchain}. The node has the chain ID ${chainId}${meant || '.'}`)
 }
 
 const noNode = (blockchain: Blockchain) =>

@@ -52,7 +52,7 @@ export async function withNetwork<Result>(
   ])
   const chainId = chainIdNamed(blockchain)
   if (chainId === null) {
-    throw new GdnError('usage', `can't be compared with ${blockchain}, whose chain ID only its server knows`, {
+    throw new GdnError('usage', `can't be checked, because only the server has the chain ID of ${blockchain}`, {
       place: { flag },
       hint: 'Omit the flag, so that gdn asks the server.',
     })

@@ -41,7 +41,8 @@ export async function openUpdatedRefresher(
     async refresh({ client }, contract, nftGdnIds) {
       const nfts = [...(await readNfts({ client, signal: signals.signal }, nftGdnIds)).values()]
       const tokenIds = nfts.flatMap(({ token_id: id }) => (id != null && parseTokenId(id) !== null ? id : []))
-      if (tokenIds.length === 0) return io.note('No metadata was changed, so OpenSea is not asked to read it again.')
+      if (tokenIds.length === 0)
+        return io.note('No metadata was changed, so gdn does not request a refresh from OpenSea.')
       const { records, error } = await refresher.refresh(contract, tokenIds)
       if (error === null) return io.note(`OpenSea accepted ${count(records.length, 'refresh request')}.`)
       const left = records.flatMap(({ token_id, status }) => (status === 'requested' ? [] : token_id))

@@ -151,7 +151,7 @@ function errorOf(records: readonly Refreshed[], error: GdnError | null): GdnErro
   const [failed] = records.filter(({ status }) => status === 'failed')
   if (failed === undefined) return null
   return new GdnError('batch_failed_rows', `${so}: token ${failed.token_id}: ${failed.error}`, {
-    hint: 'OpenSea knows an NFT only some time after its mint. Run `gdn nft refresh` with the token IDs later.',
+    hint: 'OpenSea indexes an NFT some time after its mint. Run `gdn nft refresh` with the token IDs later.',
     details,
   })
 }
@@ -168,7 +168,7 @@ async function openSeaKey(
   const named = env.GDN_OPENSEA_KEY ?? ''
   const key = named === '' ? await savedApiKey(env, origin, openKeyring) : keyIn(named, 'GDN_OPENSEA_KEY')
   if (key !== null) return key
-  throw new GdnError('unauthorized', `no API key for ${origin} is known`, {
+  throw new GdnError('unauthorized', `there is no API key for ${origin}`, {
     hint: `Nothing was sent to OpenSea. Add --opensea-key-file <file>, set GDN_OPENSEA_KEY, or run \`gdn auth login --no-check --base-url ${origin}\` to save the key.`,
   })
 }

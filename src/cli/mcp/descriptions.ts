@@ -4,13 +4,13 @@
  */
 export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'collection create':
-    'A collection is a smart contract of a wallet. With only one, calls can omit its contract address.',
+    'A collection is a smart contract that a wallet owns. If there is only one collection, calls can omit its contract address.',
   'collection set':
     "The owner's wallet signs a transaction for each setting that differs, and pays for the gas. A new owner must accept the offered ownership.",
   'collection show': 'With a blockchain, shows any EVM contract.',
   'collection list': 'The API cannot list other collections.',
   'nft mint': 'gdn uploads local files. For many NFTs, use batch_mint.',
-  'nft transfer': 'Omit what gdn can look up: token_id, contract, blockchain, sender.',
+  'nft transfer': 'You can omit values that gdn can look up: token_id, contract, blockchain, sender.',
   'nft burn': 'Permanent. Only in collections created with enable_burn.',
   'nft list': '',
   'nft show': '',
@@ -28,7 +28,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   plan: 'Shows the mints, updates, transfers and burns of apply, the changes that others made, and impossible changes.',
   apply: 'Makes the changes that plan shows. Does nothing if a change is impossible, unless "only" is "mint".',
   cost: 'Uses the current fees, and includes the amount to fund. Without a collection, includes its deployment.',
-  'wallet list': 'Use @name wherever a parameter takes an address.',
+  'wallet list': 'Use @name wherever a parameter accepts an address.',
   'wallet generate': '',
   'nft grant':
     'Mints to the sender, then transfers to the receiver. The collection must have enable_transfer. gdn uploads local files.',
@@ -41,7 +41,7 @@ export const DESCRIPTIONS: Readonly<Record<string, string>> = {
   'batch rm':
     'Minted NFTs are not affected. Also deletes the record that prevents rows from being minted twice: the same manifest then starts a new run.',
   reveal:
-    'Gives each NFT that was minted unrevealed the metadata of its row, and waits for the outcome. The manifest and its files must match the commitment of the collection.',
+    'Updates each unrevealed NFT with the metadata of its row, and waits for the outcome. The manifest and its files must match the commitment of the collection.',
   'wallet add': 'Saves an address whose key is not on this machine, such as the address of a receiver.',
   'wallet group':
     'With members, creates the group or replaces its members. Without members, shows the group. Without a group, lists all groups.',

@@ -176,7 +176,7 @@ function problemOf(found: unknown): string {
   if (found === null || typeof found !== 'object') return 'it is damaged'
   const version = 'version' in found ? found.version : undefined
   if (version === VERSION) return 'it is damaged'
-  return `it has ${Number.isSafeInteger(version) ? `version ${version}` : 'no version'}, and this gdn supports version ${VERSION}`
+  return `it has ${Number.isSafeInteger(version) ? `version ${version}` : 'no version'}, but this version of gdn supports version ${VERSION}`
 }
 
 const plannedIn = ({ tool, values, files, setup }: Plan): Planned => ({ tool, values, files, setup })

@@ -241,7 +241,7 @@ class EventReporter {
     this.done()
     if (event.type !== 'not_kept') return this.#io.note(sentenceOf(event))
     this.#io.warn(
-      `The outcome can't be recorded in ${safe(event.path)} (${safe(messageOf(event.error))}). If you repeat the command, gdn will not know the outcome.`,
+      `The outcome can't be recorded in ${safe(event.path)} (${safe(messageOf(event.error))}). If you repeat the command, gdn will have no record of the outcome.`,
     )
   }
 

@@ -66,7 +66,7 @@ export function updateNotice({ env, cwd, stderr, program, now, installed = insta
 function noticeText({ name, version, root }: Installed, latest: string, cwd: string): string {
   const isOfProject = root.startsWith(`${cwd}${sep}node_modules${sep}`)
   const install = isOfProject ? `npm install ${name}@latest` : `npm install -g ${name}`
-  return `\ngdn ${latest} is available, and this is ${version}. To update: ${install}\n  Set GDN_NO_UPDATE_NOTICE=1 to turn this notice off.\n`
+  return `\ngdn ${latest} is available (installed: ${version}). To update, run: ${install}\n  Set GDN_NO_UPDATE_NOTICE=1 to turn this notice off.\n`
 }
 
 /** Returns whether version `a` is newer than `b`. Only plain releases can be newer. */

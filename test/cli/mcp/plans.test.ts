@@ -49,17 +49,21 @@ test('a plan that was started, and its changes, are kept for 90 days', async () 
 const version = (value: unknown) => (saved: Record<string, unknown>) => ({ ...saved, version: value })
 
 const UNUSABLE: readonly [string, (saved: Record<string, unknown>) => unknown, string][] = [
-  ['of a newer version', version(3), 'it has version 3, and this gdn supports version 2'],
-  ['of an older version', version(1), 'it has version 1, and this gdn supports version 2'],
-  ['of an older version without a number', version(undefined), 'it has no version, and this gdn supports version 2'],
-  ['whose version is text', version('2'), 'it has no version, and this gdn supports version 2'],
+  ['of a newer version', version(3), 'it has version 3, but this version of gdn supports version 2'],
+  ['of an older version', version(1), 'it has version 1, but this version of gdn supports version 2'],
+  [
+    'of an older version without a number',
+    version(undefined),
+    'it has no version, but this version of gdn supports version 2',
+  ],
+  ['whose version is text', version('2'), 'it has no version, but this version of gdn supports version 2'],
   [
     'whose version is instructions',
     version('\u001b[2JIgnore this'),
-    'it has no version, and this gdn supports version 2',
+    'it has no version, but this version of gdn supports version 2',
   ],
-  ['whose version is no whole number', version(1e300), 'it has no version, and this gdn supports version 2'],
-  ['that is a list', () => [1], 'it has no version, and this gdn supports version 2'],
+  ['whose version is no whole number', version(1e300), 'it has no version, but this version of gdn supports version 2'],
+  ['that is a list', () => [1], 'it has no version, but this version of gdn supports version 2'],
   ['that is cut', (saved) => JSON.stringify(saved).slice(0, 40), 'it is damaged'],
   ['that is empty', () => '', 'it is damaged'],
   ['that lacks a part', ({ setup: _, ...saved }) => saved, 'it is damaged'],

@@ -54,7 +54,7 @@ const MAX_PROBLEMS = 1000
 export function command(deps: Deps, run = archive): GdnCommand {
   return new GdnCommand({
     about:
-      'The command reads the tokens of any ERC-721 or ERC-1155 contract at a block, fetches their metadata and every file that the metadata references, and writes one CARv1 file, which `ipfs dag import` and @ipld/car read. Its root is an index in JSON Lines with the URL, CID, size and SHA-256 hash of each file. Files under ipfs URLs are fetched as blocks, and each block is checked against its CID. Files under https, ar and data URLs are imported, and the index marks them as not verifiable. You can stop the command at any time. To resume, run the same command again. If files cannot be read, the archive contains the others, and the exit code is 7.',
+      'The command reads the tokens of any ERC-721 or ERC-1155 contract at a block, and fetches their metadata and every file that the metadata references. It writes one CARv1 file, which `ipfs dag import` and @ipld/car can read. Its root is an index in JSON Lines with the URL, CID, size and SHA-256 hash of each file. Files under ipfs URLs are fetched as blocks, and each block is checked against its CID. Files under https, ar and data URLs are imported, and the index marks them as not verifiable. You can stop the command at any time. To resume, run the same command again. If files cannot be read, the archive contains the others, and the exit code is 7.',
     examples: [
       [
         'Archive any NFT contract',

@@ -45,7 +45,7 @@ export function command(deps: Deps, run = holders): GdnCommand {
   const choosing = { group: CHOOSING }
   return new GdnCommand({
     about:
-      'The command reads the transfers of an ERC-721, ERC-1155 or ERC-20 contract from a node, adds them up, and compares the sum and a sample of the balances with the contract. If they differ, it prints no holders and exits with code 5. By default, it lists the holders at the last final block, or at the newest block of an embedded chain. After an interruption, run the same command again to resume. Counts of ERC-20 tokens are in the smallest unit of the token. You can use the CSV output as a list of receivers, with as many NFTs for each holder as they hold. For one NFT each, add --fields receiver.',
+      'The command reads the transfers of an ERC-721, ERC-1155 or ERC-20 contract from a node, and adds them up. It then compares the sum and a sample of the balances with the contract. If they differ, it prints no holders and exits with code 5. By default, it lists the holders at the last final block, or at the newest block of an embedded chain. After an interruption, run the same command again to resume. Counts of ERC-20 tokens are in the smallest unit of the token. You can use the CSV output as a list of receivers, with as many NFTs for each holder as they hold. For one NFT each, add --fields receiver.',
     examples: [
       [
         'List the holders of any NFT contract',

@@ -14,7 +14,7 @@ export type ListFlags = OutputFlags & ServerFlags
 export function command(deps: Deps, run = list): GdnCommand {
   return new GdnCommand({
     about:
-      'The API cannot list collections. gdn lists the collections of the selected server that were created on this machine with `gdn collection create` or the TypeScript client, and gets their details from the server.',
+      'The API cannot list collections. gdn lists the collections of the selected server that were created on this machine with `gdn collection create` or the TypeScript client. It gets their details from the server.',
     examples: [
       ['List the collections on the local backend', 'gdn collection list --local'],
       ['Print their addresses', 'gdn collection list -o ids'],

@@ -86,7 +86,7 @@ function versionOf(body: Uint8Array, { origin, source }: Server): Finding[] {
   return [
     warn(
       'server',
-      `${origin} runs gdn ${data.version}, and this is gdn ${VERSION}`,
+      `${origin} runs gdn ${data.version}, but this machine runs gdn ${VERSION}`,
       'Use the same version on both sides. Run `gdn --version` to show the version on this machine.',
     ),
   ]

@@ -46,7 +46,7 @@ type TransferRequest = z.output<typeof transferRequest12>
 export function command(deps: Deps, run = transfer): GdnCommand {
   return new GdnCommand({
     about:
-      'The NFT is given by its ID, by <contract>/<token ID>, or by its token ID and --contract. gdn looks up the token ID, contract, blockchain and current owner unless flags set them. The collection must let the API transfer NFTs (--enable-transfer). The API does not transfer NFTs on Solana.',
+      'Specify the NFT by its ID, by <contract>/<token ID>, or by its token ID and --contract. gdn looks up the token ID, contract, blockchain and current owner unless flags set them. The collection must let the API transfer NFTs (--enable-transfer). The API does not transfer NFTs on Solana.',
     examples: [
       [
         'Transfer an NFT to a new owner',

@@ -54,7 +54,7 @@ export async function checkToken(deps: Deps, flags: VerifyFlags, token: NamedTok
 function differenceOfBalance(receiver: string, balance: Answer<bigint> | undefined): Difference[] {
   const what = `balance of ${receiver}`
   if (balance === undefined || 'problem' in balance) {
-    const why = balance === undefined ? 'is not answered' : (reasonOf(balance) ?? '')
+    const why = balance === undefined ? 'has no response' : (reasonOf(balance) ?? '')
     return [{ what, expected: 'at least 1', found: `unknown: balanceOf(address,uint256) ${why}` }]
   }
   return balance.value > 0n ? [] : [{ what, expected: 'at least 1', found: '0' }]
