@@ -47,10 +47,11 @@ const pointOf = (round: number) => {
  * @throws GdnError `verify_failed`
  */
 export function verifyBeacon(chain: BeaconChain, round: number, signature: Uint8Array): Beacon {
-  if (!Number.isSafeInteger(round) || round < 1) throw new GdnError('verify_failed', `${round} is not a round`)
+  if (!Number.isSafeInteger(round) || round < 1)
+    throw new GdnError('verify_failed', `${round} is not a valid round number`)
   if (isSigned(chain, round, signature)) return { round, signature, randomness: sha256(signature) }
   const name = chain.hash === QUICKNET.hash ? "drand's quicknet" : 'the beacon'
-  throw new GdnError('verify_failed', `the signature of round ${round} is not by ${name}`)
+  throw new GdnError('verify_failed', `the signature of round ${round} is not from ${name}`)
 }
 
 /** Returns whether a signature of a round is from the beacon. The signature may be untrusted. */

@@ -31,7 +31,9 @@ export const acceptedDate = z.string()
 export const RUN_ID = /^[A-Za-z0-9_-]{1,64}$/
 export const runId = z.string().regex(RUN_ID)
 /** A positive amount in wei. */
-export const wei = z.string().regex(/^[1-9][0-9]{0,39}$/, { error: 'must be wei in digits, above 0' })
+export const wei = z.string().regex(/^[1-9][0-9]{0,39}$/, {
+  error: 'must be an amount in wei above 0, as decimal digits',
+})
 
 /** The `response` of an endpoint that starts a transaction. */
 export const transactionResponse = z.looseObject({

@@ -92,7 +92,7 @@ export const metadataItems = (
   metadata: Readonly<Record<string, unknown>> & { file_fields: readonly unknown[] },
 ): number => 2 + metadata.file_fields.length + extraKeys(metadata).length
 
-const TEXT_FIELDS = 'is not a field of metadata: make each text a key of its own, such as "artist": "E. Tide"'
+const TEXT_FIELDS = 'is not a field of metadata: use a separate key for each text, such as "artist": "E. Tide"'
 
 /**
  * Rejects `__proto__`, which zod omits silently, and field names of other APIs. For these names, zod would only reject

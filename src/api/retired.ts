@@ -21,4 +21,4 @@ export const retirementOf = (name: Blockchain): Retired | null => RETIRED[name a
 
 /** Returns a sentence on a network's retirement, such as `polygon-mumbai was shut down in April 2024`. */
 export const retirementText = (name: Blockchain, { since, successor, stillRuns }: Retired): string =>
-  stillRuns ? `${name} was succeeded by ${successor} in ${since}` : `${name} was shut down in ${since}`
+  stillRuns ? `${name} was replaced by ${successor} in ${since}` : `${name} was shut down in ${since}`

@@ -35,7 +35,7 @@ export const isMargin = (seconds: number): boolean => LINE.test(lineOf(seconds))
 
 /** Returns the first line of a shuffled drop's leaves file. */
 export function ruleLine({ marginSeconds }: ShuffleRule): string {
-  if (!isMargin(marginSeconds)) throw new Error(`${marginSeconds} is not a margin in seconds`)
+  if (!isMargin(marginSeconds)) throw new Error(`${marginSeconds} is not a valid margin in seconds`)
   return `${lineOf(marginSeconds)}\n`
 }
 
@@ -50,7 +50,7 @@ export function ruleIn(leaves: Uint8Array): ShuffleRule | null {
   const end = start.indexOf('\n')
   const margin = LINE.exec(end < 0 ? '' : start.slice(0, end))?.[1]
   if (margin !== undefined) return { marginSeconds: Number(margin) }
-  throw new GdnError('verify_failed', 'the leaves file begins with a shuffle rule that this version does not know', {
+  throw new GdnError('verify_failed', 'the leaves file begins with a shuffle rule that this version does not support', {
     hint: 'Update gdn. If this is the newest version, the file is malformed.',
   })
 }

@@ -30,7 +30,7 @@ export async function streamedContent(
   }
   const problem = typeof content === 'string' ? await localContentProblem(content) : null
   if (problem !== null) {
-    throw new GdnError('invalid_input', `${name} is ${problem}, which can't be a file of an NFT`, {
+    throw new GdnError('invalid_input', `${name} is ${problem}, which can't be used as a file of an NFT`, {
       hint: 'Use the file itself, not a page that shows it.',
     })
   }

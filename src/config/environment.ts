@@ -122,7 +122,7 @@ export const OTHER_VARIABLES: readonly Variable[] = [
     name: 'AWS_ACCESS_KEY_ID',
     what: 'Access key ID for S3 storage (s3://). Also set AWS_SECRET_ACCESS_KEY, and AWS_SESSION_TOKEN for temporary credentials',
   },
-  { name: 'AWS_PROFILE', what: 'Profile of your AWS credentials, if no access key is set' },
+  { name: 'AWS_PROFILE', what: 'Profile in the AWS credentials file, if no access key is set' },
   { name: 'AWS_SHARED_CREDENTIALS_FILE', what: 'Path of the AWS credentials file. Default: ~/.aws/credentials' },
-  { name: 'AWS_REGION', what: 'Region of the S3 storage (s3://). The fallback is AWS_DEFAULT_REGION' },
+  { name: 'AWS_REGION', what: 'Region of the S3 storage (s3://). Default: AWS_DEFAULT_REGION' },
 ]

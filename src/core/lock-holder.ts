@@ -117,6 +117,6 @@ export function remoteHolderError(holder: LockHolder, leftMs: number | null, wha
 }
 
 export const takenOverError = (): GdnError =>
-  new GdnError('run_busy', 'this process was suspended for so long that another one has taken over the run', {
-    hint: 'Nothing more was sent from here. Once that process has ended, run the same command again to resume.',
+  new GdnError('run_busy', 'this process was suspended for too long, and another process took over the run', {
+    hint: 'This process sent nothing more. Once that process has ended, run the same command again to resume.',
   })

@@ -65,7 +65,7 @@ async function numbered(node: Node, number: number, newest: Block | null): Promi
     newest === null
       ? 'does not have'
       : number > newest.number
-        ? `is at block ${newest.number}, and does not have`
+        ? `is at block ${newest.number}, so it does not have`
         : 'has deleted'
   const hint = newest !== null && number <= newest.number ? 'Use an archive node.' : 'Use an earlier block.'
   throw flagError('--block', `${node.origin} ${is} block ${number}`, hint)

@@ -110,13 +110,13 @@ async function compare({ reader, contract, block, doubts }: CheckOptions, all: r
 const differs = (message: string, doubts: readonly string[]) =>
   new GdnError('verify_failed', message, {
     hint: [
-      ...doubts.map((doubt) => `${doubt}.`),
+      ...doubts.map((doubt) => `${doubt.charAt(0).toUpperCase()}${doubt.slice(1)}.`),
       'The contract changes balances without the events of its standard, as rebasing tokens do, or the node returned incomplete logs. Nothing was printed. Try another node.',
     ].join(' '),
   })
 
 const unproven = ({ doubts }: CheckOptions, why: string) =>
-  new GdnError('verify_failed', `the events do not prove the balances: ${doubts.join(', and ')}; and ${why}`, {
+  new GdnError('verify_failed', `the events do not prove the balances: ${doubts.join(', ')}, and ${why}`, {
     hint: 'Use the URL of an archive node, so that gdn can compare all balances.',
   })
 

@@ -50,8 +50,8 @@ export interface Reading {
 const READINGS = 3
 
 const DOUBTS = {
-  otherEvents: 'some of its events are not those of its standard, such as a Transfer whose parameters are not indexed',
-  upgraded: 'its proxy was upgraded, so earlier events may have another meaning',
+  otherEvents: 'some events do not follow the standard, such as a Transfer event whose parameters are not indexed',
+  upgraded: 'the proxy was upgraded, so earlier events may have a different meaning',
 }
 
 /**

@@ -38,7 +38,7 @@ const TABLES = ['reading', 'tokens', 'ranges', 'balances', 'holders']
 export class ReadingStore extends ScratchDatabase {
   /** @throws GdnError `run_busy` if another process reads the same contract */
   constructor(path: string) {
-    const busy = 'another gdn process reads the holders of this contract'
+    const busy = 'another gdn process is reading the holders of this contract'
     super(path, { schema: SCHEMA, tables: TABLES, version: VERSION, busy, lockFile: true })
   }
 

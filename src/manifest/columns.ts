@@ -185,7 +185,7 @@ export function parseColumnName(given: string, naming: ColumnNaming): ParsedName
       return { problem: `unknown column "${name}"`, hint }
     }
     if (folded(name) === 'attributes') {
-      const hint = `Make each trait a column of its own, such as attr:Class or attr(number):Power. ${leaveOutHint(name)} To read metadata files, use \`gdn art import\`.`
+      const hint = `Use a separate column for each trait, such as attr:Class or attr(number):Power. ${leaveOutHint(name)} To read metadata files, use \`gdn art import\`.`
       return { problem: `unknown column "${name}"`, hint }
     }
     const close = nearest(folded(name), COLUMN_NAMES) ?? nearest(folded(name), LONG_COMMON_NAMES)

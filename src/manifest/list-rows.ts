@@ -79,7 +79,9 @@ export function readListRows(
       await check?.close()
     }
     if (!isEmpty) return
-    const message = skipsContracts ? 'has no receivers, except those that are left out' : 'has no receivers'
+    const message = skipsContracts
+      ? 'has no receivers except contracts and burn addresses, which are skipped'
+      : 'has no receivers'
     yield [{ issue: { place: { file: listName }, message, hint: 'Add at least one receiver.' } }]
   }
 

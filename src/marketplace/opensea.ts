@@ -141,7 +141,11 @@ export class OpenSea {
     }
     if (status >= 400) return isPage(response) ? `HTTP ${status}` : reasonOf(response)
     if (status < 200 || isPage(response)) {
-      throw this.#error('bad_answer', `returned a page instead of a response: HTTP ${status}`, 'Check --opensea-url.')
+      throw this.#error(
+        'bad_answer',
+        `returned an HTML page instead of an API response: HTTP ${status}`,
+        'Check --opensea-url.',
+      )
     }
     return null
   }

@@ -116,7 +116,7 @@ export function whyCopied(sql: Sql, place: SealLocation, seal: Seal): string | n
   // Run this query first, because it acquires the lock. After that, no other process writes the seal.
   const { counter, sealed_at } = counterOf(sql)
   if (counter === 0) return (seal.counter ?? 0) === 0 ? null : 'the previous database is missing'
-  if (!isKnownPlace(sql, place)) return 'it was not used in this location before'
+  if (!isKnownPlace(sql, place)) return 'the database was not used in this location before'
   if (seal.counter !== counter)
     return 'state.db and state.db-seal do not match, as after a restored backup or a killed command'
   return seal.changedAt === sealed_at ? null : 'something else changed state.db-seal'

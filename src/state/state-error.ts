@@ -24,9 +24,13 @@ export function otherSchema(path: string, version: number): GdnError {
     version > SCHEMA_VERSION
       ? 'Update gdn.'
       : `Finish its runs with the version of gdn that created it, then run \`mv ${quoted(path)} ${quoted(`${path}-schema-${version}`)}\`.`
-  return new GdnError('data_dir', `${path} has schema ${version}, and this gdn uses schema ${SCHEMA_VERSION}`, {
-    hint: `Nothing was changed. ${next}`,
-  })
+  return new GdnError(
+    'data_dir',
+    `${path} has schema ${version}, but this version of gdn uses schema ${SCHEMA_VERSION}`,
+    {
+      hint: `Nothing was changed. ${next}`,
+    },
+  )
 }
 
 /**

@@ -77,7 +77,7 @@ export function createStorageReader(options: StorageReaderOptions): StorageReade
     read,
     async readJson(ipfsUrl) {
       if (atGateway(options.gateway, ipfsUrl) === null) {
-        return { kind: 'failed', message: 'its token URI is not an ipfs URL' }
+        return { kind: 'failed', message: 'the token URI is not an ipfs URL' }
       }
       const found = await read(ipfsUrl)
       if (found.kind !== 'bytes') return found

@@ -49,7 +49,7 @@ export async function verifyNfts(
   let at = 0
   for (const [i, claim] of claims.entries()) {
     if (ids[i] === null) {
-      verifications[i] = { verified: null, reason: 'its token ID is not a number' }
+      verifications[i] = { verified: null, reason: 'the token ID is not a number' }
       continue
     }
     const [owner, uri] = [results[at++], results[at++]]

@@ -67,7 +67,7 @@ describe('metadata', () => {
       ),
     ).toEqual(['attribute[1].trait_type is not a field of an attribute: did you mean "tag"?'])
     expect(faults(metadata({ text_fields: [{ key: 'artist', value: 'E. Tide' }] }))).toEqual([
-      'text_fields is not a field of metadata: make each text a key of its own, such as "artist": "E. Tide"',
+      'text_fields is not a field of metadata: use a separate key for each text, such as "artist": "E. Tide"',
     ])
     expect(faults(metadata({ text_fields: 'an extra key of this name' }))).toEqual([])
   })
@@ -122,8 +122,8 @@ describe('metadata', () => {
   })
 
   it.each([
-    ['half of a surrogate pair', '\ud83c', /half of a surrogate pair/],
-    ['the other half', '\udf05x', /half of a surrogate pair/],
+    ['half of a surrogate pair', '\ud83c', /unpaired surrogate/],
+    ['the other half', '\udf05x', /unpaired surrogate/],
     ['a NUL', 'a\0b', /NUL/],
   ])('rejects text with %s in every field', (_what, text, message) => {
     for (const value of [

@@ -538,7 +538,7 @@ test.each([
     'a block that does not exist yet',
     async () => contracts.Oz20.address,
     ['--block', '99999999'],
-    /is at block \d+, and does not have block 99999999/,
+    /is at block \d+, so it does not have block 99999999/,
   ],
   [
     'a time in the future',

@@ -163,7 +163,7 @@ describe('a copied state', () => {
     await machine.command(service, 'createnft')
     change(join(machine.stateDir, 'state.db'), "UPDATE places SET boot = 'an earlier one'")
     const { events } = await machine.command(service, 'createnft')
-    expect(events).toContainEqual({ type: 'copied', reason: 'it was not used in this location before' })
+    expect(events).toContainEqual({ type: 'copied', reason: 'the database was not used in this location before' })
   })
 
   test.each([

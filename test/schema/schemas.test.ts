@@ -37,7 +37,7 @@ const CHECKSUM = [
 const METADATA_LOOSER = [
   [/metadata items, but at most/, 'adds up fields of two objects'],
   [/ is repeated| is also an extra key/, 'compares keys across objects'],
-  [/half of a surrogate pair|NUL character/, 'a schema with these patterns would be unreadable'],
+  [/unpaired surrogate|NUL character/, 'a schema with these patterns would be unreadable'],
   [/must have at most \d+ characters|is longer than/, 'JSON Schema counts code points, gdn UTF-16 units'],
   [
     /its maximum, not|exactly|is too close to 0|must be greater than 0|a date that exists|milliseconds/,

@@ -133,7 +133,7 @@ test.each(OPENERS)('%s refuses a state of a newer schema, names both, and change
   await expect(open(stateDir)).rejects.toMatchObject({
     code: 'data_dir',
     exitCode: 2,
-    message: `${statePath(stateDir)} has schema ${SCHEMA_VERSION + 1}, and this gdn uses schema ${SCHEMA_VERSION}`,
+    message: `${statePath(stateDir)} has schema ${SCHEMA_VERSION + 1}, but this version of gdn uses schema ${SCHEMA_VERSION}`,
     hint: 'Nothing was changed. Update gdn.',
   })
   expect(await everyFile()).toEqual(before)
@@ -150,7 +150,7 @@ test.each(OPENERS.flatMap(([who, open]) => [-1, 0, 1, 6].map((version) => [who, 
     await expect(open(stateDir)).rejects.toMatchObject({
       code: 'data_dir',
       exitCode: 2,
-      message: `${path} has schema ${version}, and this gdn uses schema ${SCHEMA_VERSION}`,
+      message: `${path} has schema ${version}, but this version of gdn uses schema ${SCHEMA_VERSION}`,
       hint: `Nothing was changed. Finish its runs with the version of gdn that created it, then run \`mv '${path}' '${path}-schema-${version}'\`.`,
     })
     expect(await everyFile()).toEqual(before)

@@ -155,7 +155,7 @@ describe('reads metadata', () => {
     '',
   ])('never from %j, because a token may name any URL', async (url) => {
     expect(await read(url)).toEqual({
-      stored: { kind: 'failed', message: 'its token URI is not an ipfs URL' },
+      stored: { kind: 'failed', message: 'the token URI is not an ipfs URL' },
       urls: [],
     })
   })
@@ -176,6 +176,6 @@ test('reports what could not be read as unverified instead of wrong', async () =
   const storage = { readJson: async () => ({ kind: 'failed', message: 'x' }) as const }
   expect(await verifyNfts(reader, storage, [claim, { ...claim, tokenId: 'Mint111' }])).toEqual([
     { verified: null, reason: 'no chain responds at https://node.example: HTTP 500' },
-    { verified: null, reason: 'its token ID is not a number' },
+    { verified: null, reason: 'the token ID is not a number' },
   ])
 })

@@ -14,7 +14,7 @@ const EXAMPLE = {
 
 export const burnnft = defineCreatingEndpoint({
   name: 'burnnft',
-  summary: 'Burn an NFT, in a collection created with enable_burn',
+  summary: 'Burn an NFT in a collection that was created with enable_burn',
   origin: 'extension',
   permissions: ['nft:burn'],
   creates: {

@@ -15,7 +15,7 @@ function checkRevisions({
 }: z.core.ParsePayload<{ nft_gdn_ids: unknown[]; replaces_revisions?: unknown }>) {
   const { nft_gdn_ids, replaces_revisions: revisions } = value
   if (!Array.isArray(revisions) || revisions.length === nft_gdn_ids.length) return
-  const message = `must have one revision for each of nft_gdn_ids (${nft_gdn_ids.length})`
+  const message = `must have one revision for each entry of nft_gdn_ids (${nft_gdn_ids.length})`
   issues.push({ code: 'custom', message, path: ['replaces_revisions'], input: revisions })
 }
 
@@ -26,7 +26,7 @@ const EXAMPLE = {
 
 export const freezenft = defineCreatingEndpoint({
   name: 'freezenft',
-  summary: 'Make the metadata of NFTs final',
+  summary: 'Freeze the metadata of NFTs permanently',
   origin: 'extension',
   permissions: ['nft:update'],
   creates: {

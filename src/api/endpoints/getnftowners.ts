@@ -26,7 +26,7 @@ export const getnftowners = defineEndpoint({
       /** The `next` value of the previous response. */
       after: z
         .string()
-        .regex(/^[0-9]{1,15}$/, { error: 'must be the next value of a response' })
+        .regex(/^[0-9]{1,15}$/, { error: 'must be the value of next in a response' })
         .optional(),
       limit: z.int().min(1).max(MAX_OWNERS_PER_REQUEST).optional(),
     })

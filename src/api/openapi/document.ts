@@ -13,7 +13,7 @@ const ABOUT = `Create NFT collections, create and transfer NFTs, and look them u
 The API accepts requests to create or transfer NFTs immediately, and processes them asynchronously. The response contains IDs for status requests. Every API request must contain an API key in the header \`x-api-key\`.`
 
 const versionNote = (version: ApiVersion) =>
-  `This is version ${version} of the API. A key is for one version, and all versions have the same paths.`
+  `This is version ${version} of the API. Each API key works with one version. All versions have the same paths.`
 
 const TAGS = [
   { name: 'Collections', description: 'Contracts on a blockchain that contain NFTs.' },

@@ -68,7 +68,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   pending_change:
     'Extension: the change that is in progress. Its kind is update, freeze, transfer or burn. Absent if there is none.',
   pending_reason:
-    'Reason for a delay: a problem with a file of the NFT, signers that are unable to sign, a network that does not respond, or an unfinished transaction of the collection. Absent if there is no delay.',
+    'Reason for a delay: a problem with a file, signers that cannot sign, a network that does not respond, or a pending transaction of the collection. Absent if there is no delay.',
   provenance: 'The hash: 0x and 64 hex digits.',
   receiver_name:
     'Extension: the normalized ENS name that resolved to receiver_wallet_address. It replaces the address in the digest. EVM blockchains only.',
@@ -89,9 +89,9 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   replaces_revision:
     'Extension: the revision that the update replaces, 0 for none. The update is rejected if the NFT has another revision.',
   replaces_revisions:
-    'Extension: the revision that each of nft_gdn_ids has now, in their order; 0 for none. The freeze is rejected if an NFT has another revision.',
+    'Extension: the current revision of each NFT in nft_gdn_ids, in the same order; 0 for none. The freeze is rejected if an NFT has another revision.',
   replaces_transfers:
-    'Extension: the number of transfers that the NFT has now (`transfers` in getnfts). The transfer is rejected if the NFT has more.',
+    'Extension: the current number of transfers of the NFT (`transfers` in getnfts). The transfer is rejected if the NFT has more.',
   request_metadata: 'The metadata as requested by the last update, or at creation if the NFT was never updated.',
   revision: 'Number of the last update of the NFT, counted per collection; 0 if the NFT was never updated.',
   revision_reference_id: 'Extension: reference ID of the last update of the NFT. Absent if there is none.',
@@ -127,7 +127,7 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     transaction_gdn_id: 'Null for the mint, and for events outside of the service.',
   },
   getnftowners: {
-    after: 'The next value of the previous response.',
+    after: 'The value of next in the previous response.',
     block:
       'The last block whose transfers the backend has read; null before the first. In an NFT, the number of the block of the mint or transfer that set its owner.',
     hash: 'Hash of the block.',
@@ -198,7 +198,7 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     seal_of:
       'The provenance hash of the shuffled drop that the hash seals. The collection must be committed to it, with a shuffle_margin.',
     shuffle_margin:
-      'The margin in the rule of a shuffled drop, in seconds. At least the time that a block of the network takes until finality.',
+      'The margin in the rule of a shuffled drop, in seconds. It must be at least the time until a block of the network is final.',
   },
   getprovenances: {
     leaves_url: 'The ipfs URL of the leaves file of the sealed drop; null for other hashes.',
@@ -212,9 +212,9 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
   getfees: {
     blockchain: 'An EVM blockchain.',
     gas_price: 'Gas prices in wei.',
-    low: 'A low price of recent blocks.',
-    typical: 'The median price of recent blocks.',
-    high: 'A high price of recent blocks.',
+    low: 'A low gas price of recent blocks.',
+    typical: 'The median gas price of recent blocks.',
+    high: 'A high gas price of recent blocks.',
     offered: 'The maximum gas price that a transaction signed now would offer.',
     max: 'The maximum gas price that the server ever offers, even for a stuck transaction.',
     data: 'Additional cost of the data in a transaction with this number of bytes.',
@@ -224,7 +224,7 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     funds: 'The signer with the most funds, as read at most 15 seconds ago; null if no signer is known.',
     owed: 'Maximum cost of the pending transactions of the signer, in wei.',
     shortage:
-      'The signer that lacks the least, and the funds that it needs for all accepted requests; null while a signer can pay for the next request.',
+      'The signer with the smallest shortage, and the funds that it needs for all accepted requests; null while a signer can pay for the next request.',
     signer: 'Address of the signer.',
     balance: 'Balance of the signer in wei.',
     needed: 'Balance in wei that pays for all accepted requests at the current fees.',
@@ -243,9 +243,9 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     max_cost: 'The cost limit of the run in wei; null without a limit.',
     max_fee: 'Maximum gas price of the run in wei; null without a limit.',
     nft_gas:
-      'The gas that the backend reserves for each NFT of the run without a transaction: the highest of all requests of the run. Null without a limit.',
+      'Gas that the backend reserves for each NFT of the run that has no transaction yet: the maximum over all requests of the run. Null without a limit.',
     nft_bytes:
-      'The bytes of call data that the backend reserves for each NFT of the run without a transaction: the most of all requests of the run. Null without a limit.',
+      'Bytes of call data that the backend reserves for each NFT of the run that has no transaction yet: the maximum over all requests of the run. Null without a limit.',
     unsigned_nfts:
       'Number of accepted NFTs of the run without a transaction. Null without a limit, or while no node responds.',
     pending_transactions: 'Number of signed transactions whose fee is not in fee_paid yet.',

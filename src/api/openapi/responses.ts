@@ -83,7 +83,10 @@ export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
     `The reason for the rejection, if it concerns the Idempotency-Key, a reference ID, the limit of the run, the value of the blockchain's coins, or the state of the blockchain: ${[IDEMPOTENCY_ERRORS, REFERENCE_ERRORS, RUN_ERRORS, VALUE_ERRORS, CHAIN_ERRORS].flatMap((codes) => Object.values(codes)).join(', ')}. The outcome of an earlier request is not affected.`,
     IDEMPOTENCY_ERRORS.reused,
   ),
-  RateLimit: header('The remaining requests (r), and for how many seconds (t).', '"createnft";r=1;t=1'),
+  RateLimit: header(
+    'The number of remaining requests (r) in the current window, which ends in t seconds.',
+    '"createnft";r=1;t=1',
+  ),
   'Retry-After': header('Seconds to wait.', '1'),
 }
 

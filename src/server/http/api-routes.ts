@@ -103,7 +103,11 @@ function maxCostOf(request: FastifyRequest): RunCostLimit | null {
   if (header === undefined) return null
   const [, wei, isSet] = MAX_COST.exec(String(header)) ?? []
   if (wei !== undefined && runOf(request) !== null) return { wei: BigInt(wei), isSet: isSet !== undefined }
-  throw new Refusal(400, TITLES.badRequest, `${HEADERS.runMaxCost} must be wei in digits, with ${HEADERS.run}`)
+  throw new Refusal(
+    400,
+    TITLES.badRequest,
+    `${HEADERS.runMaxCost} must be an amount in wei as decimal digits, and requires ${HEADERS.run}`,
+  )
 }
 
 /**

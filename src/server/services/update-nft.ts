@@ -74,7 +74,7 @@ function refuseUnlessUpdatable(id: string, state: CollectionState, lifecycle: Li
   if (token.frozen) throw badRequest(`the metadata of the NFT ${id} is frozen`)
   if (!token.dynamic) {
     throw badRequest(
-      `the NFT ${id} is not dynamic: only NFTs made by creatednft, or in a dynamic collection, can be updated`,
+      `the NFT ${id} is not dynamic: only NFTs from creatednft or in a dynamic collection can be updated`,
     )
   }
 }

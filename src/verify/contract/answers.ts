@@ -99,7 +99,7 @@ function answerOf<Value>(
 function problemOf(result: CallResult | undefined): string {
   if (result?.kind === 'reverted') return 'reverts'
   const message = result?.kind === 'failed' ? result.message : 'no response'
-  return `is not answered by the node: ${message.slice(0, MAX_MESSAGE)}`
+  return `failed on the node: ${message.slice(0, MAX_MESSAGE)}`
 }
 
 const isOfNode = (error: unknown): error is GdnError =>

@@ -80,7 +80,7 @@ export async function readInterfaces(reader: ContractReader): Promise<Interfaces
   const claimed = ids.filter((_, at) => valueIn(answers[at]) === true).map((id) => INTERFACES[id])
   const contradictions: string[] = []
   if (valueIn(unknown[0]) !== null)
-    contradictions.push('it answers functions that do not exist, so no answer proves anything')
+    contradictions.push('it responds to functions that do not exist, so its responses prove nothing')
   if (valueIn(never) === true) contradictions.push('it claims the interface 0xffffffff, which ERC-165 forbids')
   if (valueIn(own) !== true && claimed.length > 0) {
     contradictions.push(`it claims ${claimed[0]}, but not ERC-165 itself`)
@@ -94,7 +94,7 @@ export async function readInterfaces(reader: ContractReader): Promise<Interfaces
     claimed,
     standard: others.length === 0 ? (first ?? null) : ofClaims(claimed),
     contradictions,
-    problem: own === undefined ? 'is not answered' : reasonOf(own),
+    problem: own === undefined ? 'has no response' : reasonOf(own),
   }
 }
 
@@ -120,11 +120,11 @@ function unconfirmed(claimed: readonly InterfaceName[], standards: readonly Toke
   const found: string[] = []
   if (claimed.includes('ERC-721') && claimed.includes('ERC-1155')) found.push('it claims both ERC-721 and ERC-1155')
   if (claimed.includes('ERC-721') && !standards.includes('erc721')) {
-    found.push('it claims ERC-721, but does not answer balanceOf(address) and isApprovedForAll as ERC-721 does')
+    found.push('it claims ERC-721, but does not implement balanceOf(address) and isApprovedForAll correctly')
   }
   if (claimed.includes('ERC-1155') && !standards.includes('erc1155')) {
     found.push(
-      'it claims ERC-1155, but does not answer balanceOf(address,uint256) and isApprovedForAll as ERC-1155 does',
+      'it claims ERC-1155, but does not implement balanceOf(address,uint256) and isApprovedForAll correctly',
     )
   }
   return found

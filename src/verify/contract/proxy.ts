@@ -67,7 +67,7 @@ async function ofBeacon(reader: ContractReader, beacon: string, admin: string | 
   const implementation = valueIn(answer)
   const kind = 'EIP-1967 beacon'
   if (implementation !== null) return await withCode(reader, { kind, implementation, beacon, admin })
-  const why = answer === undefined ? 'is not answered' : (reasonOf(answer) ?? '')
+  const why = answer === undefined ? 'has no response' : (reasonOf(answer) ?? '')
   return { kind, implementation, beacon, admin, problem: `implementation() of the beacon ${beacon} ${why}` }
 }
 

@@ -72,7 +72,7 @@ class Facts {
   take<Value>(field: string, { signature }: Question<Value>, answer: Answer<Value> | undefined): Value | null {
     const value = valueIn(answer)
     if (value === null)
-      this.reasons[field] = `${signature} ${answer === undefined ? 'is not answered' : reasonOf(answer)}`
+      this.reasons[field] = `${signature} ${answer === undefined ? 'has no response' : reasonOf(answer)}`
     return value
   }
 }
@@ -172,7 +172,7 @@ function maxSupplyOf(answers: readonly Answer<bigint>[], facts: Facts) {
     const reasons = new Set(answers.map(reasonOf))
     const why =
       reasons.size === 1 ? [...reasons][0] : MAX_SUPPLY.map((_, i) => answers[i] && reasonOf(answers[i])).join(', ')
-    facts.reasons.max_supply = `${MAX_SUPPLY.join(', ')}: ${why ?? 'not answered'}`
+    facts.reasons.max_supply = `${MAX_SUPPLY.join(', ')}: ${why ?? 'no response'}`
     return { max_supply: null, max_supply_function: null }
   }
   if (found > 0n) return { max_supply: String(found), max_supply_function }
@@ -188,7 +188,7 @@ function contradictionsIn(
   const { royalty, total_supply, max_supply, max_supply_function } = facts
   const found: string[] = []
   if (claimed.includes('ERC-2981 royalties') && royalty === null) {
-    found.push('it claims ERC-2981, but does not answer royaltyInfo(uint256,uint256)')
+    found.push('it claims ERC-2981, but does not implement royaltyInfo(uint256,uint256)')
   }
   if (royalty !== null && royalty.percent > 100) found.push(`its royalty of ${royalty.percent}% exceeds the price`)
   if (total_supply !== null && max_supply !== null && BigInt(total_supply) > BigInt(max_supply)) {

@@ -63,7 +63,7 @@ export async function readToken(reader: ContractReader, token: bigint): Promise<
   const take = <Value>(field: string, signature: string, answer: Answer<Value> | undefined): Value | null => {
     const value = valueIn(answer)
     if (value === null)
-      not_readable[field] = `${signature} ${answer === undefined ? 'is not answered' : reasonOf(answer)}`
+      not_readable[field] = `${signature} ${answer === undefined ? 'has no response' : reasonOf(answer)}`
     return value
   }
   const is721 = standard !== 'erc1155'
@@ -72,7 +72,7 @@ export async function readToken(reader: ContractReader, token: bigint): Promise<
   const total = is721 ? null : take('total_supply', 'totalSupply(uint256)', supply)
   const limits = maximum.map(valueIn).filter((one) => one !== null)
   if (!is721 && limits.length === 0) {
-    not_readable.max_supply = `${maxima.map(({ signature }) => signature).join(', ')}: not answered`
+    not_readable.max_supply = `${maxima.map(({ signature }) => signature).join(', ')}: no response`
   }
   return {
     standard,

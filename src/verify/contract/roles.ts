@@ -35,14 +35,14 @@ export async function readRoles(reader: ContractReader): Promise<{ roles: Role[]
   ])
   const [hasRoles] = admins
   if (hasRoles === undefined || valueIn(hasRoles) === null) {
-    return { problem: `getRoleAdmin() ${hasRoles === undefined ? 'is not answered' : reasonOf(hasRoles)}` }
+    return { problem: `getRoleAdmin() ${hasRoles === undefined ? 'has no response' : reasonOf(hasRoles)}` }
   }
   const roles: Role[] = []
   for (const [at, role] of NAMES.entries()) {
     const [id = '', count] = [ids[at], counts[at]]
     const size = valueIn(count)
     if (size === null && USUAL.includes(role)) {
-      const why = count === undefined ? 'is not answered' : reasonOf(count)
+      const why = count === undefined ? 'has no response' : reasonOf(count)
       const problem = `the contract does not list members: getRoleMemberCount() ${why}. Its RoleGranted and RoleRevoked events show them`
       roles.push({ role, id, member_count: null, members: null, problem })
     } else if (size !== null && (size > 0n || USUAL.includes(role))) {

@@ -115,7 +115,7 @@ function tryRename(from: string, to: string): boolean {
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return false
     if (systemCode(error) !== 'EBUSY') throw error
-    throw flagError('--out', `${from} is in use, such as a mount point`, 'Use the path of a new directory.')
+    throw flagError('--out', `${from} is in use, for example as a mount point`, 'Use the path of a new directory.')
   }
 }
 

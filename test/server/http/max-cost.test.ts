@@ -221,7 +221,10 @@ it('returns the part of the costs that no reorg changes', async () => {
 
 it.each(['-1', '1.5', '0x1', '1;SET', 'much'])('rejects the limit "%s"', async (value) => {
   const { status, json } = await send(limited(value))
-  expect([status, json.error.message]).toEqual([400, expect.stringContaining('gdn-run-max-cost must be wei')])
+  expect([status, json.error.message]).toEqual([
+    400,
+    expect.stringContaining('gdn-run-max-cost must be an amount in wei'),
+  ])
 })
 
 it('rejects a limit without a run, and on Solana', async () => {

@@ -87,7 +87,10 @@ it('announces that it limits the fees of runs', async () => {
 
 it.each(['', '0', '-1', '1.5', '0x1', 'much', '1'.repeat(41)])('rejects the limit "%s"', async (value) => {
   const { status, json } = await limit(value)
-  expect([status, json.error.message]).toEqual([400, expect.stringContaining('max_fee must be wei in digits, above 0')])
+  expect([status, json.error.message]).toEqual([
+    400,
+    expect.stringContaining('max_fee must be an amount in wei above 0, as decimal digits'),
+  ])
 })
 
 it('rejects a run of another collection, and Solana', async () => {

@@ -106,7 +106,7 @@ describe('an update on Solana', () => {
     })
     expect((await mintOf(before?.token_id))?.metadata?.name).toBe('new')
     const body = { nft_gdn_id: plain, contract_address: collection.address, metadata: [metadataOf('new')] }
-    expectRefused(await post('updatednft', body), /is not dynamic: only NFTs made by creatednft/)
+    expectRefused(await post('updatednft', body), /is not dynamic: only NFTs from creatednft/)
   })
 
   it('of a revision that was replaced, or of an NFT with a pending update, is refused', async () => {

@@ -35,7 +35,7 @@ describe('contractReader', () => {
     })
     expect(await contractReader(node, CONTRACT, '0x1').ask<unknown>([name, supply])).toEqual([
       { value: 'Tide' },
-      { problem: 'is not answered by the node: no chain responds' },
+      { problem: 'failed on the node: no chain responds' },
     ])
   })
 
@@ -49,8 +49,8 @@ describe('contractReader', () => {
     [{ kind: 'value', data: '0x' }, 'returns no data'],
     [{ kind: 'value', data: wordOf(1) }, 'returns malformed data'],
     [{ kind: 'value', data: `0x${'00'.repeat(131_073)}` }, 'returns more than 128 KiB'],
-    [{ kind: 'failed', message: 'x'.repeat(200) }, `is not answered by the node: ${'x'.repeat(120)}`],
-    [undefined, 'is not answered by the node: no response'],
+    [{ kind: 'failed', message: 'x'.repeat(200) }, `failed on the node: ${'x'.repeat(120)}`],
+    [undefined, 'failed on the node: no response'],
   ])('states why there is no answer: %o', async (result, problem) => {
     const node = nodeOf(async () => (result === undefined ? [] : [result]))
     expect(await contractReader(node, CONTRACT, '0x1').ask([name])).toEqual([{ problem }])

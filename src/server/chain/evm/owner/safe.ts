@@ -57,7 +57,7 @@ export async function readSafe(
   const block = await network.request<Hex>('eth_blockNumber', [])
   const code = await network.request<Hex>('eth_getCode', [address, block])
   if (code === '0x') throw notSafe('it has no code', USE_WALLET)
-  if (DELEGATION.test(code)) throw notSafe('it is an account that delegates to a contract (EIP-7702)', USE_WALLET)
+  if (DELEGATION.test(code)) throw notSafe('the account delegates to a contract (EIP-7702)', USE_WALLET)
   const abi = ABI
   const read = async <Value>(functionName: 'VERSION' | 'getThreshold' | 'getOwners', decode: (data: Hex) => Value) => {
     const data = encodeFunctionData({ abi, functionName })
@@ -74,9 +74,9 @@ export async function readSafe(
     decodeFunctionResult({ abi, functionName: 'getThreshold', data }),
   )
   const owners = await read('getOwners', (data) => decodeFunctionResult({ abi, functionName: 'getOwners', data }))
-  if (threshold === 0n) throw notSafe('its threshold is 0, so it was never set up')
+  if (threshold === 0n) throw notSafe('the threshold is 0, so the contract was never set up')
   if (threshold > BigInt(owners.length)) {
-    throw notSafe(`it requires ${threshold} signatures, but has ${owners.length} owners`)
+    throw notSafe(`the contract requires ${threshold} signatures, but has ${owners.length} owners`)
   }
   return { address, version, threshold: Number(threshold), owners: owners.length }
 }
