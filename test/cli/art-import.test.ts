@@ -312,7 +312,7 @@ describe('gdn art import', () => {
     const { code, stderr } = await run('art', 'import', 'build')
     expect(code).toBe(2)
     expect(stderr).toContain(`error: ${message}`)
-    expect(stderr).not.toMatch(/more\)|Make both equal/)
+    expect(stderr).not.toMatch(/more\)|Make both values equal/)
     expect(existsSync(path('manifest.csv'))).toBe(false)
   })
 

@@ -299,7 +299,7 @@ test.each([
   [
     'with more signatures than owners',
     { 'VERSION()': textIn('1.4.1'), 'getThreshold()': wordOf(3), 'getOwners()': addressesIn(1) },
-    'it requires 3 signatures, but has 1 owners',
+    'the contract requires 3 signatures, but has 1 owners',
     5,
   ],
   ['with other data', { 'VERSION()': wordOf(7) }, 'VERSION() returns other data', 5],
