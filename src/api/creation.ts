@@ -38,7 +38,7 @@ export interface Creation<Request = unknown, Response = unknown> {
 export type VisibleEffect = { readonly in: 'collection' | 'owner' } | { readonly in: 'none'; readonly reason: string }
 
 /** Hint for commands that check the outcome of their previous request when the user repeats them. */
-export const REPEAT_LATER = 'Run the same command again later. It checks the outcome before it sends anything.'
+export const REPEAT_LATER = 'Run the same command again later. The command checks the outcome before it sends anything.'
 
 /**
  * Returns a response body whose accepted NFTs are in `nfts`. The hosted service's v1.2 API lists them in `response`.

@@ -173,7 +173,7 @@ function changeOf(url: string, expected: Identity, found: Identity | null): GdnE
   if (found === null || (found.id === expected.id && found.incarnation === expected.incarnation)) return null
   if (found.id === expected.id) {
     return new GdnError('backend_restored', `the backend at ${url} was restored from a backup in the meantime`, {
-      hint: 'Run the same command again. It first checks which requests the backend still has.',
+      hint: 'Run the same command again. The command first checks which requests the backend still has.',
       details: { url, expected: expected.incarnation, found: found.incarnation },
     })
   }

@@ -32,7 +32,7 @@ export function openSeaChain(blockchain: Blockchain): string {
   const name = Object.hasOwn(CHAINS, blockchain) ? CHAINS[blockchain] : undefined
   if (name !== undefined) return name
   throw new GdnError('usage', `OpenSea doesn't list NFTs on ${blockchain}`, {
-    hint: `Nothing was sent to OpenSea. It lists NFTs on ${Object.keys(CHAINS).join(', ')}.`,
+    hint: `Nothing was sent to OpenSea. OpenSea lists NFTs on ${Object.keys(CHAINS).join(', ')}.`,
   })
 }
 

@@ -191,7 +191,7 @@ test('warns how many NFTs of the former edition have other content under the sam
   const changed = before.filter((row, index) => JSON.stringify(row) !== JSON.stringify(now[index])).length
   expect(changed).toBeGreaterThan(3)
   expect(stderr).toContain(
-    `${changed} of the 12 rows of the former manifest now have different content under the same number. If NFTs were minted`,
+    `${changed} of the 12 rows of the former manifest now have different content under the same number. If NFTs were minted from the former manifest`,
   )
   expect(stderr).toContain('To change these NFTs, run `gdn plan drop/manifest.csv`. To keep the former edition, move')
   expect(stderr).toContain('rename drop.before-1 to drop again')

@@ -74,7 +74,7 @@ describe('the text output of gdn serve', () => {
     const cert = await file('cert.pem', SELF_SIGNED.cert)
     const key = await file('key.pem', SELF_SIGNED.key)
     const text = await says('--host', '0.0.0.0', '--allow-local-key', '--tls-cert', cert, '--tls-key', key)
-    expect(text).toMatch(/They can use the key of the local account \(--allow-local-key\)/)
+    expect(text).toMatch(/Other machines can use the key of the local account \(--allow-local-key\)/)
     expect(text).not.toMatch(/not encrypted/)
     expect(text).toMatch(/https:\/\/0\.0\.0\.0:\d+/)
   })

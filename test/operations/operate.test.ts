@@ -667,7 +667,7 @@ describe('the lookup of an unknown outcome in the collection', () => {
   })
 
   test.each([
-    [true, 'Run the same command again later. It checks the outcome before it sends anything.'],
+    [true, 'Run the same command again later. The command checks the outcome before it sends anything.'],
     [false, "Check whether the collection is in the list on the service's website."],
   ])('suggests repeating an unknown collection if the server honors keys: %s', async (honors, hint) => {
     const service = new Service(honors)

@@ -71,7 +71,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
     'Reason for a delay: a problem with a file, signers that cannot sign, a network that does not respond, or a pending transaction of the collection. Absent if there is no delay.',
   provenance: 'The hash: 0x and 64 hex digits.',
   receiver_name:
-    'Extension: the normalized ENS name that resolved to receiver_wallet_address. It replaces the address in the digest. EVM blockchains only.',
+    'Extension: the normalized ENS name that resolved to receiver_wallet_address. The name replaces the address in the digest. EVM blockchains only.',
   receiver_wallet_address: 'Wallet address of the owner.',
   reference_alias: 'The reference ID that the NFT got when its row got an ID. Null if there is none.',
   reference_id:
@@ -82,7 +82,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
     'The source of the reference ID: the ID of its row (id), or the content of the row (content). Null if the request did not specify the source.',
   reference_kinds: 'Extension: the source of each reference ID, in the order of reference_ids: id or content.',
   reference_label:
-    'Extension: the label of the reference IDs, such as the path of a manifest. It is not part of the digest. If a reference ID already has a different label, the response is 409.',
+    'Extension: the label of the reference IDs, such as the path of a manifest. The label is not part of the digest. If a reference ID already has a different label, the response is 409.',
   relabeled: 'Number of reference IDs whose label changed. IDs that already had the new label are not counted.',
   replaces_label:
     'The label that the reference IDs have now. With any other label, nothing changes and the response is 409.',
@@ -198,7 +198,7 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     seal_of:
       'The provenance hash of the shuffled drop that the hash seals. The collection must be committed to it, with a shuffle_margin.',
     shuffle_margin:
-      'The margin in the rule of a shuffled drop, in seconds. It must be at least the time until a block of the network is final.',
+      'The margin in the rule of a shuffled drop, in seconds. The margin must be at least the time until a block of the network is final.',
   },
   getprovenances: {
     leaves_url: 'The ipfs URL of the leaves file of the sealed drop; null for other hashes.',

@@ -62,7 +62,7 @@ export const USUAL_HEADERS: Readonly<Record<string, Json>> = {
     'polygon-amoy, base',
   ),
   'Gdn-Backend-Id': header(
-    "The UUID of the backend's database. It identifies the backend, regardless of its address.",
+    "The UUID of the backend's database. The UUID identifies the backend, regardless of its address.",
     'b8f5a9de-3a51-4c43-9f0e-6f7a2c1d0e5b',
   ),
   'Gdn-Incarnation': header(

@@ -30,7 +30,7 @@ const readiness = z.object({ ready: z.boolean(), problems: z.array(z.string()), 
 const health = z.object({
   status: z.literal('ok'),
   version: z.string(),
-  backend_id: z.uuid().describe("ID of the backend's database. It stays the same when the address changes."),
+  backend_id: z.uuid().describe("ID of the backend's database. The ID stays the same when the address changes."),
   incarnation: z.uuid().describe('Changes if the backend detects that its database was restored.'),
 })
 

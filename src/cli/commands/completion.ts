@@ -15,7 +15,7 @@ export const SHELLS = Object.keys(FILES) as Shell[]
 export function command(deps: Deps, run = completion): GdnCommand {
   return new GdnCommand({
     about:
-      'The script completes commands, flags and their values, and the names of profiles, runs, collections and wallets on this machine. It contacts no server. To install it, use one of the examples, then open a new shell. If you save the script in a file, save it again after you update gdn.',
+      'The script completes commands, flags and their values, and the names of profiles, runs, collections and wallets on this machine. The script contacts no server. To install it, use one of the examples, then open a new shell. If you save the script in a file, save it again after you update gdn.',
     examples: [
       ['bash: add to ~/.bashrc', 'source <(gdn completion bash)'],
       [

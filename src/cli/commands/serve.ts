@@ -191,7 +191,7 @@ function exposure({ tlsCert, trustProxy = [], allowLocalKey }: ServeFlags): stri
     'Other machines can reach this backend (--host).',
     ...(tlsCert === undefined && trustProxy.length === 0 ? [plain] : []),
     allowLocalKey
-      ? 'They can use the key of the local account (--allow-local-key).'
-      : 'They cannot use the key of the local account. Run `gdn key create` to create keys for them.',
+      ? 'Other machines can use the key of the local account (--allow-local-key).'
+      : 'Other machines cannot use the key of the local account. Run `gdn key create` to create keys for them.',
   ]
 }

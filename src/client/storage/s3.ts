@@ -91,7 +91,7 @@ function refusal({ status, headers, body }: TransportResponse, bucket: string, r
   const said = `the S3 storage refused the request: ${code ?? status}`
   const details = { status, code }
   if (status === 401 || status === 403) {
-    const hint = `Check the AWS credentials. They need permission to put objects into ${bucket}.`
+    const hint = `Check the AWS credentials. The credentials need permission to put objects into ${bucket}.`
     return new GdnError('forbidden', said, { hint, details })
   }
   if (status === 404) {

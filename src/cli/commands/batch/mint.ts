@@ -16,7 +16,7 @@ import type { Deps } from '../../deps.ts'
 export function command(deps: Deps, run = mint): GdnCommand {
   return new GdnCommand({
     about:
-      'gdn checks all rows before it sends anything, and records each request before it sends it. After an interruption, the same command resumes the run. It sends a row again only if a second NFT is impossible.',
+      'gdn checks all rows before it sends anything, and records each request before it sends it. After an interruption, the same command resumes the run. gdn sends a row again only if a second NFT is impossible.',
     examples: [
       ['Mint a drop', 'gdn batch mint drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
       ['Show what the command would send, and how long it would take', 'gdn batch mint drop.csv --dry-run'],

@@ -38,7 +38,7 @@ function viewFor({ stdoutTty }: Io, { to }: VerifyFlags): View {
 export function command(deps: Deps, run = verify): GdnCommand {
   return new GdnCommand({
     about:
-      'The command submits the sources of two contracts to Sourcify: the factory, and the contract that every collection clones. With an Etherscan key, the command also submits them to Etherscan. It first compares the sources with the code on the chain, then submits them and waits for the results. If a contract is already verified, the command succeeds. The exit code is 5 if a service rejects a contract. Block explorers resolve the clones (EIP-1167), so collections need no separate verification.',
+      'The command submits the sources of two contracts to Sourcify: the factory, and the contract that every collection clones. With an Etherscan key, the command also submits them to Etherscan. The command first compares the sources with the code on the chain, then submits them and waits for the results. If a contract is already verified, the command succeeds. The exit code is 5 if a service rejects a contract. Block explorers resolve the clones (EIP-1167), so collections need no separate verification.',
     examples: [
       ['Verify the contracts on Sourcify', 'gdn chain verify polygon'],
       ['Also verify the contracts on Etherscan', 'gdn chain verify polygon --etherscan-key-file etherscan.key'],

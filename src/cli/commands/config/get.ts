@@ -14,7 +14,7 @@ const VIEW: View = { fields: ['name', 'value', 'from'], columns: ['name', 'value
 export function command(deps: Deps, run = get): GdnCommand {
   return new GdnCommand({
     about:
-      'The command prints the value in effect, which comes from flags, the environment, the project or the profile. It never prints API keys.',
+      'The command prints the value in effect, which comes from flags, the environment, the project or the profile. The command never prints API keys.',
     examples: [
       ['Print the URL of the server in effect', 'gdn config get base_url'],
       ['Print a setting of another profile', 'gdn config get contract --profile test'],

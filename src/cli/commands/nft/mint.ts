@@ -26,7 +26,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
   const BATCH = 'Manifests'
   return new GdnCommand({
     about:
-      'The command mints one NFT from flags, or all NFTs of a JSON request. With a manifest (CSV, JSONL or a JSON list of rows), it does the same as gdn batch mint. It uploads local files before it sends the request.',
+      'The command mints one NFT from flags, or all NFTs of a JSON request. With a manifest (CSV, JSONL or a JSON list of rows), it does the same as gdn batch mint. The command uploads local files before it sends the request.',
     examples: [
       ['Mint into the only collection created on this machine', 'gdn nft mint --title Dawn --receiver @alice'],
       [

@@ -94,7 +94,7 @@ export async function refresh(deps: Deps, ids: readonly string[], flags: Refresh
     const place = { contract_address: contract, blockchain, marketplace: 'opensea' }
     await output.many(records.map(({ error: reason, ...record }) => ({ ...record, ...place, error: reason })))
     if (error !== null) throw error
-    deps.io.note(`OpenSea accepted ${count(records.length, 'request')}. It reads the metadata later.`)
+    deps.io.note(`OpenSea accepted ${count(records.length, 'request')}. OpenSea reads the metadata later.`)
   } finally {
     await refresher.close()
   }

@@ -48,7 +48,7 @@ export async function readSafe(
 ): Promise<Safe> {
   const notSafe = (
     why: string,
-    hint = 'Nothing was written. It is a contract, whose own tools must make the change.',
+    hint = 'Nothing was written. The account is a contract, so use the tools of that contract.',
   ) =>
     new GdnError('refused', `the ${role} ${address} is not a Safe on ${network.blockchain}: ${why}`, {
       place: { flag: '--safe' },

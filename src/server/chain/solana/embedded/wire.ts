@@ -52,7 +52,7 @@ function blockhashIn(bytes: Buffer): Uint8Array {
     if (high === 0 || high >= 0x80) throw new Error('a length is not in its shortest form')
     return (low & 0x7f) | (high << 7)
   }
-  if (length() !== 1) throw new Error('the transaction does not have one signature')
+  if (length() !== 1) throw new Error('the transaction must have exactly one signature')
   take(SIGNATURE_BYTES)
   const [signers, readonlySigners, readonlyOthers, keys] = [byte(), byte(), byte(), length()]
   if (signers !== 1 || readonlySigners > 0 || readonlyOthers >= keys) throw new Error('the header is invalid')
