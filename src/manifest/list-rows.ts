@@ -164,7 +164,12 @@ async function readTemplate(
     }
     const { row } = item
     if (only !== null) {
-      add(row.line, undefined, 'is a second row', 'Use a file with one row, which each receiver of the list gets.')
+      add(
+        row.line,
+        undefined,
+        'is a second row',
+        'Use a file with one row. gdn mints the row to each receiver of the list.',
+      )
       break
     }
     only = row

@@ -44,7 +44,11 @@ function digestIn(word: CallResult | undefined): Buffer | null {
   if (word?.kind === 'value' && /^0x[0-9a-f]{64}$/i.test(word.data)) {
     return /^0x0+$/.test(word.data) ? null : Buffer.from(word.data.slice(2), 'hex')
   }
-  throw new GdnError('bad_answer', "the node does not return the contract's storage, which names the minted metadata", {
-    hint: 'Use the URL of another node.',
-  })
+  throw new GdnError(
+    'bad_answer',
+    "the node does not return the contract's storage, which identifies the minted metadata",
+    {
+      hint: 'Use the URL of another node.',
+    },
+  )
 }

@@ -87,9 +87,9 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   replaces_label:
     'The label that the reference IDs have now. With any other label, nothing changes and the response is 409.',
   replaces_revision:
-    'Extension: the revision that the update replaces, 0 for none. The update is rejected if the NFT has another revision.',
+    'Extension: the revision that the update replaces, 0 for none. The update is rejected if the NFT has a different revision.',
   replaces_revisions:
-    'Extension: the current revision of each NFT in nft_gdn_ids, in the same order; 0 for none. The freeze is rejected if an NFT has another revision.',
+    'Extension: the current revision of each NFT in nft_gdn_ids, in the same order; 0 for none. The freeze is rejected if an NFT has a different revision.',
   replaces_transfers:
     'Extension: the current number of transfers of the NFT (`transfers` in getnfts). The transfer is rejected if the NFT has more.',
   request_metadata: 'The metadata as requested by the last update, or at creation if the NFT was never updated.',
@@ -146,7 +146,7 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
   },
   getreferences: { reference_ids: 'Reference IDs to look up. Those of createcollection are unique in the account.' },
   aliasreferences: {
-    nft_gdn_ids: 'ID of the NFT that gets each alias, in the order of reference_ids.',
+    nft_gdn_ids: 'IDs of the NFTs that the aliases identify, in the order of reference_ids.',
     operation: 'The endpoint that minted the NFTs.',
     reference_ids: 'The new aliases.',
   },
@@ -207,7 +207,7 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     shuffle_margin: 'The margin of a shuffled drop in seconds; null for other hashes.',
     reference_id: 'The reference ID of the request that made the commitment. Null if it had none.',
     transaction_hash:
-      'Hash of the transaction; null while the transaction is pending, or if this backend does not know the transaction.',
+      'Hash of the transaction; null while the transaction is pending, or if this backend has no record of the transaction.',
   },
   getfees: {
     blockchain: 'An EVM blockchain.',

@@ -105,7 +105,7 @@ const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, 
   404: [TITLES.notFound, 'The path does not exist.', 'this path does not exist'],
   409: [
     TITLES.conflict,
-    'Nothing was accepted, for one of these reasons. A reference ID belongs to an operation with another digest: Error-Code is reference_id_conflict, and error.conflicts has both digests for each ID. A reference ID already has a different label: Error-Code is reference_label_conflict, and error.conflicts has both labels for each ID. An alias belongs to another NFT, or its NFT has another alias: Error-Code is reference_id_conflict. The request may cost more than the remaining limit of its run: Error-Code is run_max_cost. A request with the same Idempotency-Key is still in progress.',
+    'Nothing was accepted, for one of these reasons. A reference ID belongs to an operation with a different digest: Error-Code is reference_id_conflict, and error.conflicts has both digests for each ID. A reference ID already has a different label: Error-Code is reference_label_conflict, and error.conflicts has both labels for each ID. An alias belongs to another NFT, or its NFT has another alias: Error-Code is reference_id_conflict. The request may cost more than the remaining limit of its run: Error-Code is run_max_cost. A request with the same Idempotency-Key is still in progress.',
     'reference_id "row-1" belongs to another operation; nothing was accepted',
   ],
   410: [
@@ -121,7 +121,7 @@ const ERRORS: Readonly<Record<number, readonly [title: string, meaning: string, 
   413: [TITLES.tooLarge, 'The body is too large.', 'the body is larger than this server accepts'],
   415: [
     TITLES.unsupportedMediaType,
-    'The body has another content type.',
+    'The content type of the body is not supported.',
     'the body must have the content-type application/json',
   ],
   421: [

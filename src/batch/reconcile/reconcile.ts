@@ -310,10 +310,12 @@ function unprovable(
   if (lacks !== null) return { reason: lacks, passing: true }
   if (notAbsentReason !== null) return lasting(notAbsentReason)
   if (proof.rewrites || open.rewrites)
-    return lasting('the server returns metadata that differs from the request: this row may exist with other metadata')
+    return lasting(
+      'the server returns metadata that differs from the request: this row may exist with different metadata',
+    )
   const isShownAsSent = proof.request !== null || matches.size > 0 || open.adopted.length > 0
   if (!isShownAsSent && unrecorded > 0) {
-    return lasting('the collection has new NFTs that match no row: one of them may be this row with other metadata')
+    return lasting('the collection has new NFTs that match no row: one of them may be this row with different metadata')
   }
   if (adopted.some((each) => each.owners.join() !== owners.join())) return lasting(MOVED)
   return null

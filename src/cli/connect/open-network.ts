@@ -54,7 +54,7 @@ export async function withNetwork<Result>(
   if (chainId === null) {
     throw new GdnError('usage', `can't be checked, because only the server has the chain ID of ${blockchain}`, {
       place: { flag },
-      hint: 'Omit the flag, so that gdn asks the server.',
+      hint: 'Omit the flag, so that gdn uses the server instead.',
     })
   }
   const limits = { confirmations: 1, finality: 1, timeoutMs: TIMEOUT_MS, tries: 2 }

@@ -33,7 +33,7 @@ const chain = z
       .int({ error: 'must be a whole number' })
       .min(1, { error: 'must be at least 1' })
       .optional()
-      .describe('Chain ID. Required if gdn does not know the name of the network'),
+      .describe('Chain ID. Required if the name of the network is unknown'),
     confirmations: depth
       .default(12)
       .describe('Number of confirmations that a transaction needs, including its own block'),

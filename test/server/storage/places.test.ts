@@ -451,7 +451,7 @@ describe('an IPFS node', () => {
     const { storage, stored } = await storageOn(
       openKuboNode({ api: other.url, authorization: null, userAgent: 'gdn/test' }),
     )
-    await expect(storage.add(pieces(noise(SIZES['one block'])))).rejects.toThrow('returned another CID for a file')
+    await expect(storage.add(pieces(noise(SIZES['one block'])))).rejects.toThrow('returned a different CID for a file')
     expect(stored.sizes.size).toBe(0)
   })
 

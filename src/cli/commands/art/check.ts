@@ -66,7 +66,7 @@ export function addEditionFlags(command: GdnCommand): void {
 
 /** Adds the flag for images of another size. */
 export function addFitFlag(command: GdnCommand): void {
-  command.valueFlag('--fit <how>', `How to scale images of another size: ${FITS.join(', ')}`, oneOf(FITS))
+  command.valueFlag('--fit <how>', `How to scale images of a different size: ${FITS.join(', ')}`, oneOf(FITS))
 }
 
 export async function check(deps: Deps, path: string, flags: ArtCheckFlags): Promise<void> {

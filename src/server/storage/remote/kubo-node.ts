@@ -85,9 +85,13 @@ export function openKuboNode({ api, authorization, userAgent }: KuboNodeOptions)
       const said = linesOf(expectOk(await ask(ADD, form)).body).at(-1)?.Hash
       const theirs = typeof said === 'string' ? parseCid(said) : null
       if (theirs?.equals(cid)) return
-      throw new GdnError('bad_answer', `${name} returned another CID for a file: ${String(said)} instead of ${cid}`, {
-        hint: 'Use a Kubo node: other implementations may create other CIDs.',
-      })
+      throw new GdnError(
+        'bad_answer',
+        `${name} returned a different CID for a file: ${String(said)} instead of ${cid}`,
+        {
+          hint: 'Use a Kubo node: other implementations may create other CIDs.',
+        },
+      )
     },
 
     async *read(cid, start, end) {
