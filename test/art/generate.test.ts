@@ -335,7 +335,7 @@ test('names unfinished folders of other settings with their size, and deletes on
     await writeFile(folder.path(`${name}/images/1.png`), Buffer.alloc(2048))
   }
   const { stderr } = await generate(folder)
-  expect(stderr).toContain(`Unfinished folder of other settings: ${left} (2 KiB)`)
+  expect(stderr).toContain(`Unfinished folder with different settings: ${left} (2 KiB)`)
   expect(stderr).toContain('To delete it, run the same command with --clean.')
   const kept = await generate(folder, '--clean')
   expect(kept.stderr).toContain('Folders that changed within the last minute are kept')

@@ -150,7 +150,7 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     operation: 'The endpoint that minted the NFTs.',
     reference_ids: 'The new aliases.',
   },
-  relabelreferences: { reference_ids: 'Reference IDs whose label to replace.', reference_label: 'The new label.' },
+  relabelreferences: { reference_ids: 'Reference IDs whose label is replaced.', reference_label: 'The new label.' },
   getcollections: {
     blockchain: 'Blockchain of the collection.',
     description: 'Description of the collection.',

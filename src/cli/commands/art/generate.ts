@@ -97,7 +97,7 @@ export function command(deps: Deps, run = generateArt): GdnCommand {
       `Images to make at the same time (one per core, at most ${DEFAULT_THREADS})`,
       integer(1, MAX_THREADS),
     )
-    .switchFlag('--clean', 'Delete unfinished folders of other settings')
+    .switchFlag('--clean', 'Delete unfinished folders that have different settings')
     .with(addOutputFlags)
     .action(async (path: string, flags: ArtGenerateFlags) => await run(deps, path, flags))
 }
@@ -189,7 +189,7 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
   printArtWarnings(io, afterwards)
   for (const one of unfinished) {
     const text = `${shown(one.path)} (${formatBytes(one.bytes)})`
-    io.note(safe(isDeleted(one) ? `Deleted ${text}.` : `Unfinished folder of other settings: ${text}`))
+    io.note(safe(isDeleted(one) ? `Deleted ${text}.` : `Unfinished folder with different settings: ${text}`))
   }
   if (flags.clean === true && unfinished.some(({ isRecent }) => isRecent)) {
     io.note('Folders that changed within the last minute are kept: another command may be writing them.')
