@@ -241,13 +241,13 @@ __gdn_bundles() {
     'collection archive') REPLY='flags-02d2a6 reading-713f9d limits-3cab0f server-12647a output-31b492' ;;
     'collection check') REPLY='flags-db34dc reading-713f9d limits-3cab0f server-12647a output-7bedd8' ;;
     'collection restore') REPLY='flags-db71d7 output-31b492' ;;
-    'nft mint') REPLY='flags-136c6d metadata-1ac195 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492' ;;
-    'nft grant') REPLY='flags-d2c5d8 metadata-1ac195 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492' ;;
+    'nft mint') REPLY='flags-136c6d metadata-246efa sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492' ;;
+    'nft grant') REPLY='flags-d2c5d8 metadata-246efa sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492' ;;
     'nft transfer') REPLY='flags-62ab30 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492' ;;
     'nft list') REPLY='flags-8578f9 server-12647a output-31b492' ;;
     'nft show') REPLY='flags-ae09fb server-12647a output-31b492' ;;
     'nft wait') REPLY='sending-and-waiting-6eeee0 server-12647a output-31b492' ;;
-    'nft update') REPLY='metadata-1ac195 flags-f7a8c7 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-31b492' ;;
+    'nft update') REPLY='metadata-246efa flags-f7a8c7 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-31b492' ;;
     'nft freeze') REPLY='flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-31b492' ;;
     'nft burn') REPLY='flags-eca1f2 sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-31b492' ;;
     'nft refresh') REPLY='flags-e4deed marketplace-008e21 sending-and-waiting-db7524 server-12647a output-31b492' ;;
@@ -268,9 +268,9 @@ __gdn_bundles() {
     'batch report') REPLY='flags-c0a8b1 server-12647a output-31b492' ;;
     'batch rm') REPLY='flags-a1e007 server-12647a output-31b492' ;;
     'art init') REPLY='output-d9d285' ;;
-    'art check') REPLY='flags-ac3cf9 output-31b492' ;;
-    'art preview') REPLY='flags-6c3575 output-31b492' ;;
-    'art generate') REPLY='flags-20f8f9 output-31b492' ;;
+    'art check') REPLY='flags-53a4de output-31b492' ;;
+    'art preview') REPLY='flags-16a4ea output-31b492' ;;
+    'art generate') REPLY='flags-d636f3 output-31b492' ;;
     'art import') REPLY='flags-685e02 output-31b492' ;;
     'plan') REPLY='flags-5f8f04 server-12647a output-7bedd8' ;;
     'apply') REPLY='flags-afe01b cost-6f1f63 marketplace-82a320 sending-and-waiting-50fb0b server-12647a output-31b492' ;;
@@ -462,12 +462,12 @@ __gdn_flags() {
 --file -f file JSON request or manifest, or - for standard input
 --dynamic - - Mint dynamic NFTs, whose metadata can be updated
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' ;;
-    'metadata-1ac195') REPLY='--title - text Title
+    'metadata-246efa') REPLY='--title - text Title
 --description - text Description
 --image - file Same as --media image=…
 --media - pairfile+ Add a file; repeatable
 --extra - text+ Add an extra metadata key; repeatable
---attr - text+ Add an attribute, also '\''tag(number)=5'\''; repeatable' ;;
+--attr - text+ Add an attribute or a typed trait ('\''tag(number)=5'\''); repeatable' ;;
     'sending-and-waiting-b2d552') REPLY='--wait - - Wait until all NFTs are deployed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
@@ -729,26 +729,26 @@ __gdn_flags() {
     'flags-a1e007') REPLY='--contract -c @collections Address or name of the collection, if several runs match
 --finished - - Delete all finished runs, or only those on the selected server or in the selected collection
 --yes -y - Delete without a prompt' ;;
-    'flags-ac3cf9') REPLY='--count - text Number of NFTs, with one-of-ones
+    'flags-53a4de') REPLY='--count - text Number of NFTs, including one-of-ones
 --seed - text Seed of the random choices, any text (gdn)
 --strict - - Refuse an edition that deviates from a weight
---fit - =fit How to scale images of another size: contain, cover, fill' ;;
-    'flags-6c3575') REPLY='--count - text Number of NFTs, with one-of-ones
+--fit - =fit How to scale images of a different size: contain, cover, fill' ;;
+    'flags-16a4ea') REPLY='--count - text Number of NFTs, including one-of-ones
 --seed - text Seed of the random choices, any text (gdn)
 --sample - text Number of NFTs in the sample (12)
---fit - =fit How to scale images of another size: contain, cover, fill
+--fit - =fit How to scale images of a different size: contain, cover, fill
 --out - file Write a page to this file (art-preview.html with --open)
 --force - - Overwrite an existing file
 --open - - Open the page in the browser' ;;
-    'flags-20f8f9') REPLY='--count - text Number of NFTs, with one-of-ones
+    'flags-d636f3') REPLY='--count - text Number of NFTs, including one-of-ones
 --seed - text Seed of the random choices, any text (gdn)
 --out - text Folder to write
 --strict - - Refuse an edition that deviates from a weight
 --from - text Number of the first NFT to generate (1)
 --only - text Number of NFTs to generate (all)
---fit - =fit How to scale images of another size: contain, cover, fill
+--fit - =fit How to scale images of a different size: contain, cover, fill
 --threads - text Images to make at the same time (one per core, at most 8)
---clean - - Delete unfinished folders of other settings' ;;
+--clean - - Delete unfinished folders that have different settings' ;;
     'flags-685e02') REPLY='--out - file Manifest to write (manifest.csv)
 --force - - Overwrite an existing file' ;;
     'flags-5f8f04') REPLY='--contract -c @collections Address or name of the drop'\''s collection

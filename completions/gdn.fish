@@ -332,9 +332,9 @@ function __gdn_bundles
     case 'collection restore'
       printf '%s\n' 'flags-db71d7 output-31b492'
     case 'nft mint'
-      printf '%s\n' 'flags-136c6d metadata-1ac195 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492'
+      printf '%s\n' 'flags-136c6d metadata-246efa sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492'
     case 'nft grant'
-      printf '%s\n' 'flags-d2c5d8 metadata-1ac195 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492'
+      printf '%s\n' 'flags-d2c5d8 metadata-246efa sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492'
     case 'nft transfer'
       printf '%s\n' 'flags-62ab30 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492'
     case 'nft list'
@@ -344,7 +344,7 @@ function __gdn_bundles
     case 'nft wait'
       printf '%s\n' 'sending-and-waiting-6eeee0 server-12647a output-31b492'
     case 'nft update'
-      printf '%s\n' 'metadata-1ac195 flags-f7a8c7 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-31b492'
+      printf '%s\n' 'metadata-246efa flags-f7a8c7 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-31b492'
     case 'nft freeze'
       printf '%s\n' 'flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-31b492'
     case 'nft burn'
@@ -386,11 +386,11 @@ function __gdn_bundles
     case 'art init'
       printf '%s\n' 'output-d9d285'
     case 'art check'
-      printf '%s\n' 'flags-ac3cf9 output-31b492'
+      printf '%s\n' 'flags-53a4de output-31b492'
     case 'art preview'
-      printf '%s\n' 'flags-6c3575 output-31b492'
+      printf '%s\n' 'flags-16a4ea output-31b492'
     case 'art generate'
-      printf '%s\n' 'flags-20f8f9 output-31b492'
+      printf '%s\n' 'flags-d636f3 output-31b492'
     case 'art import'
       printf '%s\n' 'flags-685e02 output-31b492'
     case 'plan'
@@ -666,13 +666,13 @@ function __gdn_flags
         '--file -f file JSON request or manifest, or - for standard input' \
         '--dynamic - - Mint dynamic NFTs, whose metadata can be updated' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
-    case 'metadata-1ac195'
+    case 'metadata-246efa'
       printf '%s\n' '--title - text Title' \
         '--description - text Description' \
         '--image - file Same as --media image=…' \
         '--media - pairfile+ Add a file; repeatable' \
         '--extra - text+ Add an extra metadata key; repeatable' \
-        '--attr - text+ Add an attribute, also \'tag(number)=5\'; repeatable'
+        '--attr - text+ Add an attribute or a typed trait (\'tag(number)=5\'); repeatable'
     case 'sending-and-waiting-b2d552'
       printf '%s\n' '--wait - - Wait until all NFTs are deployed (the default)' \
         '--no-wait - - Return when the request is accepted' \
@@ -976,29 +976,29 @@ function __gdn_flags
       printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
         '--finished - - Delete all finished runs, or only those on the selected server or in the selected collection' \
         '--yes -y - Delete without a prompt'
-    case 'flags-ac3cf9'
-      printf '%s\n' '--count - text Number of NFTs, with one-of-ones' \
+    case 'flags-53a4de'
+      printf '%s\n' '--count - text Number of NFTs, including one-of-ones' \
         '--seed - text Seed of the random choices, any text (gdn)' \
         '--strict - - Refuse an edition that deviates from a weight' \
-        '--fit - =fit How to scale images of another size: contain, cover, fill'
-    case 'flags-6c3575'
-      printf '%s\n' '--count - text Number of NFTs, with one-of-ones' \
+        '--fit - =fit How to scale images of a different size: contain, cover, fill'
+    case 'flags-16a4ea'
+      printf '%s\n' '--count - text Number of NFTs, including one-of-ones' \
         '--seed - text Seed of the random choices, any text (gdn)' \
         '--sample - text Number of NFTs in the sample (12)' \
-        '--fit - =fit How to scale images of another size: contain, cover, fill' \
+        '--fit - =fit How to scale images of a different size: contain, cover, fill' \
         '--out - file Write a page to this file (art-preview.html with --open)' \
         '--force - - Overwrite an existing file' \
         '--open - - Open the page in the browser'
-    case 'flags-20f8f9'
-      printf '%s\n' '--count - text Number of NFTs, with one-of-ones' \
+    case 'flags-d636f3'
+      printf '%s\n' '--count - text Number of NFTs, including one-of-ones' \
         '--seed - text Seed of the random choices, any text (gdn)' \
         '--out - text Folder to write' \
         '--strict - - Refuse an edition that deviates from a weight' \
         '--from - text Number of the first NFT to generate (1)' \
         '--only - text Number of NFTs to generate (all)' \
-        '--fit - =fit How to scale images of another size: contain, cover, fill' \
+        '--fit - =fit How to scale images of a different size: contain, cover, fill' \
         '--threads - text Images to make at the same time (one per core, at most 8)' \
-        '--clean - - Delete unfinished folders of other settings'
+        '--clean - - Delete unfinished folders that have different settings'
     case 'flags-685e02'
       printf '%s\n' '--out - file Manifest to write (manifest.csv)' \
         '--force - - Overwrite an existing file'

@@ -237,13 +237,13 @@ mcp Serve the commands to coding agents as MCP tools'
     'collection archive' = 'flags-02d2a6 reading-713f9d limits-3cab0f server-12647a output-31b492'
     'collection check' = 'flags-db34dc reading-713f9d limits-3cab0f server-12647a output-7bedd8'
     'collection restore' = 'flags-db71d7 output-31b492'
-    'nft mint' = 'flags-136c6d metadata-1ac195 sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492'
-    'nft grant' = 'flags-d2c5d8 metadata-1ac195 sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492'
+    'nft mint' = 'flags-136c6d metadata-246efa sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492'
+    'nft grant' = 'flags-d2c5d8 metadata-246efa sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492'
     'nft transfer' = 'flags-62ab30 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492'
     'nft list' = 'flags-8578f9 server-12647a output-31b492'
     'nft show' = 'flags-ae09fb server-12647a output-31b492'
     'nft wait' = 'sending-and-waiting-6eeee0 server-12647a output-31b492'
-    'nft update' = 'metadata-1ac195 flags-f7a8c7 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-31b492'
+    'nft update' = 'metadata-246efa flags-f7a8c7 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-31b492'
     'nft freeze' = 'flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-31b492'
     'nft burn' = 'flags-eca1f2 sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-31b492'
     'nft refresh' = 'flags-e4deed marketplace-008e21 sending-and-waiting-db7524 server-12647a output-31b492'
@@ -264,9 +264,9 @@ mcp Serve the commands to coding agents as MCP tools'
     'batch report' = 'flags-c0a8b1 server-12647a output-31b492'
     'batch rm' = 'flags-a1e007 server-12647a output-31b492'
     'art init' = 'output-d9d285'
-    'art check' = 'flags-ac3cf9 output-31b492'
-    'art preview' = 'flags-6c3575 output-31b492'
-    'art generate' = 'flags-20f8f9 output-31b492'
+    'art check' = 'flags-53a4de output-31b492'
+    'art preview' = 'flags-16a4ea output-31b492'
+    'art generate' = 'flags-d636f3 output-31b492'
     'art import' = 'flags-685e02 output-31b492'
     'plan' = 'flags-5f8f04 server-12647a output-7bedd8'
     'apply' = 'flags-afe01b cost-6f1f63 marketplace-82a320 sending-and-waiting-50fb0b server-12647a output-31b492'
@@ -455,12 +455,12 @@ mcp Serve the commands to coding agents as MCP tools'
 --file -f file JSON request or manifest, or - for standard input
 --dynamic - - Mint dynamic NFTs, whose metadata can be updated
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
-    'metadata-1ac195' = '--title - text Title
+    'metadata-246efa' = '--title - text Title
 --description - text Description
 --image - file Same as --media image=…
 --media - pairfile+ Add a file; repeatable
 --extra - text+ Add an extra metadata key; repeatable
---attr - text+ Add an attribute, also ''tag(number)=5''; repeatable'
+--attr - text+ Add an attribute or a typed trait (''tag(number)=5''); repeatable'
     'sending-and-waiting-b2d552' = '--wait - - Wait until all NFTs are deployed (the default)
 --no-wait - - Return when the request is accepted
 --timeout - text How long the command may take (5m after acceptance)
@@ -722,26 +722,26 @@ mcp Serve the commands to coding agents as MCP tools'
     'flags-a1e007' = '--contract -c @collections Address or name of the collection, if several runs match
 --finished - - Delete all finished runs, or only those on the selected server or in the selected collection
 --yes -y - Delete without a prompt'
-    'flags-ac3cf9' = '--count - text Number of NFTs, with one-of-ones
+    'flags-53a4de' = '--count - text Number of NFTs, including one-of-ones
 --seed - text Seed of the random choices, any text (gdn)
 --strict - - Refuse an edition that deviates from a weight
---fit - =fit How to scale images of another size: contain, cover, fill'
-    'flags-6c3575' = '--count - text Number of NFTs, with one-of-ones
+--fit - =fit How to scale images of a different size: contain, cover, fill'
+    'flags-16a4ea' = '--count - text Number of NFTs, including one-of-ones
 --seed - text Seed of the random choices, any text (gdn)
 --sample - text Number of NFTs in the sample (12)
---fit - =fit How to scale images of another size: contain, cover, fill
+--fit - =fit How to scale images of a different size: contain, cover, fill
 --out - file Write a page to this file (art-preview.html with --open)
 --force - - Overwrite an existing file
 --open - - Open the page in the browser'
-    'flags-20f8f9' = '--count - text Number of NFTs, with one-of-ones
+    'flags-d636f3' = '--count - text Number of NFTs, including one-of-ones
 --seed - text Seed of the random choices, any text (gdn)
 --out - text Folder to write
 --strict - - Refuse an edition that deviates from a weight
 --from - text Number of the first NFT to generate (1)
 --only - text Number of NFTs to generate (all)
---fit - =fit How to scale images of another size: contain, cover, fill
+--fit - =fit How to scale images of a different size: contain, cover, fill
 --threads - text Images to make at the same time (one per core, at most 8)
---clean - - Delete unfinished folders of other settings'
+--clean - - Delete unfinished folders that have different settings'
     'flags-685e02' = '--out - file Manifest to write (manifest.csv)
 --force - - Overwrite an existing file'
     'flags-5f8f04' = '--contract -c @collections Address or name of the drop''s collection

@@ -122,9 +122,7 @@ async function readBlocks(
     if (section instanceof GdnError) return section
     const { cid, place } = section
     const bytes = await read(file, place.offset, place.length)
-    return matchesCid(cid, bytes)
-      ? section
-      : invalid(path, offset, `block ${cid} does not match its CID`)
+    return matchesCid(cid, bytes) ? section : invalid(path, offset, `block ${cid} does not match its CID`)
   }
   const next = blockFinder(file, size, async (offset) => !((await intact(offset)) instanceof GdnError))
   for (let offset = start; offset < size; ) {

@@ -123,9 +123,7 @@ function unconfirmed(claimed: readonly InterfaceName[], standards: readonly Toke
     found.push('it claims ERC-721, but does not implement balanceOf(address) and isApprovedForAll correctly')
   }
   if (claimed.includes('ERC-1155') && !standards.includes('erc1155')) {
-    found.push(
-      'it claims ERC-1155, but does not implement balanceOf(address,uint256) and isApprovedForAll correctly',
-    )
+    found.push('it claims ERC-1155, but does not implement balanceOf(address,uint256) and isApprovedForAll correctly')
   }
   return found
 }

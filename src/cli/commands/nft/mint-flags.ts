@@ -67,7 +67,11 @@ export function addMetadataFlags(command: GdnCommand): GdnCommand {
   command.valueFlag('--media <key=url|path>', 'Add a file; repeatable', pairs)
   command.valueFlag('--extra <key=value>', 'Add an extra metadata key; repeatable', pairs)
   const attributes = { ...pairs, parse: Object.assign(attribute, { takes: keyValue.takes }) }
-  return command.valueFlag('--attr <tag=value>', "Add an attribute or a typed trait ('tag(number)=5'); repeatable", attributes)
+  return command.valueFlag(
+    '--attr <tag=value>',
+    "Add an attribute or a typed trait ('tag(number)=5'); repeatable",
+    attributes,
+  )
 }
 
 /** Parses `tag=value`, or a typed trait such as `Power(number)=5` or `Power(number,max=100)=5`. */
