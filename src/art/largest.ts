@@ -7,8 +7,8 @@ import { type Art, MAX_COUNT } from './types.ts'
 /** Maximum size of an edition that is constructed only to find the largest one. */
 const MAX_TRIED = 20_000
 /**
- * TRIES is the maximum number of editions that a single search constructs. PROOFS is the maximum number of counts for
- * which a proof is tried.
+ * TRIES is the maximum number of editions that a single search constructs. PROOFS is the maximum number of counts
+ * for which a search attempts a proof.
  */
 const TRIES = 6
 const PROOFS = 20

@@ -237,8 +237,9 @@ class TextWindow {
   }
 
   /**
-   * Reads the next value. Returns null if the text ends before the value is complete. `check` may throw for the length
-   * read so far.
+   * Reads the next value. Returns null if the text ends before the value is complete.
+   *
+   * @param check receives the length that has been read so far, and throws if it exceeds a limit
    */
   async scan(
     check: (length: number) => void,

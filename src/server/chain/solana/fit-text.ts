@@ -6,8 +6,8 @@ const LOOKED_AT = 2000
 const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' })
 
 /**
- * Returns a text, which is truncated if it has more than `maxBytes` of UTF-8. A truncated text has as many whole
- * characters as fit together with an ellipsis.
+ * Returns a text, which is truncated if it has more than `maxBytes` of UTF-8. Truncated text keeps as many whole
+ * characters as fit before an ellipsis.
  */
 export function fitText(text: string, maxBytes: number): string {
   if (text.length <= maxBytes && Buffer.byteLength(text) <= maxBytes) return text

@@ -174,8 +174,8 @@ async function storeReplacement(
   const current = transaction.run === null ? null : await readNetworkFees({ request, publicNetwork })
   const signings = [transaction.raw, ...earlier.map((one) => one.raw)]
   return await store.transaction(async (db) => {
-    // Stop if the run got a limit after the transaction was read, because the new signing would have to count toward
-    // the limit.
+    // Stop if a limit was set on the run after the transaction was read, because the new transaction would have to
+    // count toward the limit.
     if (transaction.run === null && (await lockRunOf(db, transaction)) !== null) return 'lost'
     if (!(await mayReplace(db, current, transaction, signings, raw))) return { reason: 'run_limit' }
     if (!(await updateSigned(db, transaction, { raw, hash, next_attempt_at: now(), requested_action: null }))) {
