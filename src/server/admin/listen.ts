@@ -46,10 +46,10 @@ export async function openListener(store: Store, options: ListenOptions): Promis
   const id = newId()
   const secret = await store.transaction(async (db) => {
     const account_id = await accountNamed(db, email, now())
-    const known = await findListenerSecret(db, account_id)
-    const own = known === null ? newSigningSecret() : new Secret(known)
-    const common = { account_id, secret: own.reveal(), created_at: now(), failing_since: null }
-    if (known === null) {
+    const storedSecret = await findListenerSecret(db, account_id)
+    const signingSecret = storedSecret === null ? newSigningSecret() : new Secret(storedSecret)
+    const common = { account_id, secret: signingSecret.reveal(), created_at: now(), failing_since: null }
+    if (storedSecret === null) {
       // This row receives no events. It keeps the secret after listeners end, so that receivers don't need a new
       // secret.
       await insertWebhook(db, {
@@ -71,7 +71,7 @@ export async function openListener(store: Store, options: ListenOptions): Promis
       status: 'active',
       expires_at: now() + STAYS_MS,
     })
-    return own
+    return signingSecret
   })
   const poster = createPoster({ allowPrivate: true, userAgent, now })
   let prolongedAt = now()

@@ -128,13 +128,13 @@ export async function findReplaceable(store: Store, name: string): Promise<Shown
 export async function requestAction(
   store: Store,
   name: string,
-  what: TransactionAction,
+  action: TransactionAction,
   now: number,
 ): Promise<ShownTransaction> {
   for (;;) {
     const transaction = await findReplaceable(store, name)
     const { requested_action: earlier } = transaction
-    const requested = requestedWith(transaction, what)
+    const requested = requestedWith(transaction, action)
     const { numUpdatedRows } = await store.db
       .updateTable('transactions')
       .set({ requested_action: requested, next_attempt_at: now })

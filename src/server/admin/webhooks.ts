@@ -132,7 +132,7 @@ export async function changeWebhook(
   now: number,
 ): Promise<ShownWebhook> {
   await store.transaction(async (db) => {
-    await found(db, id)
+    await requireWebhook(db, id)
     await updateWebhook(db, id, { url, events: events && inOrder(events) })
     // The recorded failures belong to the old URL.
     if (url !== undefined) await reviveWebhook(db, id)
@@ -147,7 +147,7 @@ export async function addWebhook(
 ): Promise<{ webhook: ShownWebhook; secret: Secret; others: readonly string[] }> {
   const secret = newSigningSecret()
   const id = newId()
-  const others = await store.transaction(async (db) => {
+  const sameUrlIds = await store.transaction(async (db) => {
     const account_id = await accountNamed(db, email, now)
     const existing = await listWebhooks(db, account_id)
     if (existing.length >= MAX_PER_ACCOUNT) {
@@ -169,7 +169,7 @@ export async function addWebhook(
     })
     return existing.filter((other) => other.url === url).map((other) => other.id)
   })
-  return { webhook: await showWebhook(store, id, now), secret, others }
+  return { webhook: await showWebhook(store, id, now), secret, others: sameUrlIds }
 }
 
 /** Lists the webhooks of all accounts, oldest first. */
@@ -184,7 +184,7 @@ export async function getWebhooks({ db }: Store, now: number): Promise<ShownWebh
  * @throws GdnError `not_found_locally`
  */
 export async function showWebhook({ db }: Store, id: string, now: number): Promise<ShownWebhook> {
-  const row = await found(db, id)
+  const row = await requireWebhook(db, id)
   return shown(row, (await countDeliveries(db, id)).get(id), now)
 }
 
@@ -197,7 +197,7 @@ export async function dropWebhook(store: Store, id: string, now: number): Promis
 
 /** Queues a test event for a webhook, even if the webhook doesn't subscribe to its type. Returns the event's ID. */
 export async function testWebhook(store: Store, id: string, type: EventType = 'webhook.test'): Promise<string> {
-  const webhook = await found(store.db, id)
+  const webhook = await requireWebhook(store.db, id)
   if (webhook.status === 'disabled') {
     throw new GdnError('usage', `the webhook ${id} is disabled: its receiver returned HTTP 410`, {
       hint: `Run \`gdn webhook replay ${id}\` to enable it again.`,
@@ -222,7 +222,7 @@ export async function getDeliveries(
   id: string,
   filter: { state?: DeliveryState | undefined; limit: number },
 ): Promise<ShownDelivery[]> {
-  await found(db, id)
+  await requireWebhook(db, id)
   return (await listDeliveries(db, id, filter)).map(shownDelivery)
 }
 
@@ -233,7 +233,7 @@ export async function replayDeliveries(
   choice: ReplayChoice,
   now: number,
 ): Promise<{ webhook: ShownWebhook; replayed: number }> {
-  await found(store.db, id)
+  await requireWebhook(store.db, id)
   const replayed = await store.transaction(async (db) => {
     const count = await requeueDeliveries(db, id, choice)
     if (choice.eventIds !== undefined && count < choice.eventIds.length) {
@@ -247,7 +247,7 @@ export async function replayDeliveries(
   return { webhook: await showWebhook(store, id, now), replayed }
 }
 
-async function found(db: Db, id: string): Promise<ListedWebhook> {
+async function requireWebhook(db: Db, id: string): Promise<ListedWebhook> {
   const row = await findWebhook(db, id)
   if (row !== null) return row
   throw new GdnError('not_found_locally', `this backend has no webhook ${JSON.stringify(id.slice(0, 60))}`, {
