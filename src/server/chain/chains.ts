@@ -128,8 +128,8 @@ export async function openChains({
   const solana = createSolanaChains({ db, store: postgresStore, dataDir, now, onEvent, refuseUnlessOurs, clusters })
 
   const remember = async (on: Db, blockchain: EvmBlockchain) => {
-    const known = await findChain(on, blockchain)
-    if (known !== null) return known
+    const chain = await findChain(on, blockchain)
+    if (chain !== null) return chain
     const [{ factoryAddress }, { admin }] = await Promise.all([import('./evm/factory.ts'), signers()])
     return await recordEmbeddedChain(on, blockchain, factoryAddress(admin.address), now())
   }
@@ -172,7 +172,7 @@ export async function openChains({
     solana,
     remote,
     names,
-    has: (name): name is Blockchain => names.some((known) => known === name),
+    has: (name): name is Blockchain => names.some((blockchain) => blockchain === name),
 
     hasValue: (blockchain) =>
       isEvm(blockchain)

@@ -58,9 +58,11 @@ export function missingFunds(
   const lackOf = (wei: bigint) => `${text(wei - balance, 'up')} ${unit}`
   const covered = all === undefined || all.wei <= needed ? '' : listOf(all)
   if (all === undefined || covered === '') return `${has} ${text(needed, 'up')}: send ${lackOf(needed)}`
-  const { leftOfLimit: left } = all
+  const { leftOfLimit } = all
   const until =
-    left === undefined ? '' : `, until the limit of the run is reached (${text(left, 'down')} ${unit} is left)`
+    leftOfLimit === undefined
+      ? ''
+      : `, until the limit of the run is reached (${text(leftOfLimit, 'down')} ${unit} is left)`
   return `${has} ${text(all.wei, 'up')}: send ${lackOf(all.wei)}, which covers ${covered} at the current fees${until}`
 }
 

@@ -47,15 +47,15 @@ export async function refuseOtherNetworks(
   for (const row of await listChains(db)) {
     const { blockchain } = row
     if (!isBlockchain(blockchain)) continue
-    const there = isEvm(blockchain)
+    const configured = isEvm(blockchain)
       ? nameOf('chain ID', chains.get(blockchain)?.chainId)
       : nameOf('genesis', clusters.get(blockchain)?.genesisHash)
-    const known = isEvm(blockchain) ? nameOf('chain ID', row.chain_id) : nameOf('genesis', row.genesis_hash)
-    if (row.network === 'embedded' ? there === null : there === known) continue
-    const here = row.network === 'embedded' ? 'an embedded chain' : `the network of ${known}`
+    const stored = isEvm(blockchain) ? nameOf('chain ID', row.chain_id) : nameOf('genesis', row.genesis_hash)
+    if (row.network === 'embedded' ? configured === null : configured === stored) continue
+    const storedAs = row.network === 'embedded' ? 'an embedded chain' : `the network of ${stored}`
     throw new GdnError(
       'invalid_config',
-      `the database stores ${blockchain} as ${here}, but the configuration has ${there ?? 'no network'}`,
+      `the database stores ${blockchain} as ${storedAs}, but the configuration has ${configured ?? 'no network'}`,
       {
         hint: 'Use another data directory, or the configuration for this directory.',
       },
@@ -63,5 +63,5 @@ export async function refuseOtherNetworks(
   }
 }
 
-const nameOf = (what: string, value: string | number | null | undefined): string | null =>
-  value === null || value === undefined ? null : `${what} ${value}`
+const nameOf = (label: string, value: string | number | null | undefined): string | null =>
+  value === null || value === undefined ? null : `${label} ${value}`

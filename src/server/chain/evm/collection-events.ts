@@ -70,10 +70,10 @@ export function mintsIn(logs: readonly RawLog[]): Mint[] {
     if (topics[0] !== TRANSFER || !topics[1]?.endsWith(FROM_NOBODY) || tokenId === undefined) continue
     const key = `${transactionHash} ${address.toLowerCase()}`
     const id = BigInt(tokenId)
-    const known = mints.get(key)
-    if (known !== undefined) {
-      known.count += 1
-      if (id < known.startId) known.startId = id
+    const mint = mints.get(key)
+    if (mint !== undefined) {
+      mint.count += 1
+      if (id < mint.startId) mint.startId = id
       continue
     }
     const place = { blockNumber: Number(blockNumber), transactionHash, address: address.toLowerCase() as Hex }

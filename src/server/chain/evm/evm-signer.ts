@@ -77,7 +77,7 @@ export type GetSigningTerms = (blockchain: EvmBlockchain) => Promise<SigningTerm
 export type FindSigner = (blockchain: EvmBlockchain, address: string) => Promise<Signer | null>
 
 export const signerAt = ({ admin, operators }: Signers, address: string): Signer | null =>
-  [...operators, admin].find((one) => one?.address === address) ?? null
+  [...operators, admin].find((signer) => signer?.address === address) ?? null
 
 /** Fees of transactions on embedded chains. They are far above any base fee, because gas is free there. */
 export const EMBEDDED_FEES: Fees = { maxFeePerGas: 100_000_000_000n, maxPriorityFeePerGas: 1_000_000_000n }

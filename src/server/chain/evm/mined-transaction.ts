@@ -40,16 +40,16 @@ export async function readMinedTransaction(
   network: Pick<EvmNetwork, 'request' | 'chainId'>,
   hash: Hex,
 ): Promise<MinedTransaction | null> {
-  const found = await network.request<RpcTransaction | null>('eth_getTransactionByHash', [hash])
-  if (found === null || found.blockNumber === null) return null
+  const transaction = await network.request<RpcTransaction | null>('eth_getTransactionByHash', [hash])
+  if (transaction === null || transaction.blockNumber === null) return null
   return {
     hash,
-    signer: getAddress(found.from),
-    to: found.to === null ? null : getAddress(found.to),
-    nonce: Number(found.nonce),
-    data: found.input,
-    blockNumber: Number(found.blockNumber),
-    raw: rawOf(found, network.chainId),
+    signer: getAddress(transaction.from),
+    to: transaction.to === null ? null : getAddress(transaction.to),
+    nonce: Number(transaction.nonce),
+    data: transaction.input,
+    blockNumber: Number(transaction.blockNumber),
+    raw: rawOf(transaction, network.chainId),
   }
 }
 
@@ -57,13 +57,23 @@ export async function readMinedTransaction(
  * Returns the signed bytes of a transaction. Returns null if the bytes can't be rebuilt or don't match the
  * transaction's hash.
  */
-function rawOf(found: RpcTransaction, chainId: number): Hex | null {
-  const { to, input: data, r, s, gasPrice = '0x0', maxFeePerGas, maxPriorityFeePerGas } = found
-  const call = { to, data, nonce: Number(found.nonce), gas: BigInt(found.gas), value: BigInt(found.value), chainId }
+function rawOf(transaction: RpcTransaction, chainId: number): Hex | null {
+  const { to, input: data, r, s, gasPrice = '0x0', maxFeePerGas, maxPriorityFeePerGas } = transaction
+  const call = {
+    to,
+    data,
+    nonce: Number(transaction.nonce),
+    gas: BigInt(transaction.gas),
+    value: BigInt(transaction.value),
+    chainId,
+  }
   try {
     const raw =
       maxFeePerGas === undefined || maxPriorityFeePerGas === undefined
-        ? serializeTransaction({ type: 'legacy', ...call, gasPrice: BigInt(gasPrice) }, { r, s, v: BigInt(found.v) })
+        ? serializeTransaction(
+            { type: 'legacy', ...call, gasPrice: BigInt(gasPrice) },
+            { r, s, v: BigInt(transaction.v) },
+          )
         : serializeTransaction(
             {
               type: 'eip1559',
@@ -71,9 +81,9 @@ function rawOf(found: RpcTransaction, chainId: number): Hex | null {
               maxFeePerGas: BigInt(maxFeePerGas),
               maxPriorityFeePerGas: BigInt(maxPriorityFeePerGas),
             },
-            { r, s, yParity: Number(found.yParity ?? found.v) },
+            { r, s, yParity: Number(transaction.yParity ?? transaction.v) },
           )
-    return keccak256(raw) === found.hash ? raw : null
+    return keccak256(raw) === transaction.hash ? raw : null
   } catch {
     return null
   }

@@ -55,7 +55,7 @@ export function checkKeystoreFile(path: string): Hex | null {
 export async function openSigners(entries: readonly SignerEntry[], credentialsDirectory: string | undefined) {
   const signers: Signer[] = []
   for (const entry of entries) signers.push(await openSigner(entry, credentialsDirectory))
-  const twice = signers.find(({ address }, index) => signers.findIndex((one) => one.address === address) !== index)
+  const twice = signers.find(({ address }, index) => signers.findIndex((other) => other.address === address) !== index)
   if (twice === undefined) return signers
   throw new GdnError('invalid_config', `the key of ${twice.address} is listed twice among the operators of a chain`)
 }

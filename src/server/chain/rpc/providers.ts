@@ -52,7 +52,7 @@ export function createProviders(
     const apartMs = 1000 / limit
     paces.set(host, { apartMs, pace: createPace({ atOnce: Number.POSITIVE_INFINITY, apartMs }, now) })
   }
-  const known = new Map<string, Provider>()
+  const providers = new Map<string, Provider>()
 
   const make = (url: string): Provider => {
     const { host } = new URL(url)
@@ -76,8 +76,8 @@ export function createProviders(
         // Don't extend the pause for a request that was in flight when the pause began.
         if (restUntil > now() && ms === null) return
         inARow += 1
-        const own = backoffMs(inARow, { firstMs: firstRestMs, maxMs: LONGEST_OWN_REST_MS, jitter: 0 })
-        restUntil = Math.max(restUntil, now() + Math.min(ms ?? own, LONGEST_REST_MS))
+        const ownRestMs = backoffMs(inARow, { firstMs: firstRestMs, maxMs: LONGEST_OWN_REST_MS, jitter: 0 })
+        restUntil = Math.max(restUntil, now() + Math.min(ms ?? ownRestMs, LONGEST_REST_MS))
       },
       restMs: () => Math.max(0, restUntil - now()),
     }
@@ -85,10 +85,10 @@ export function createProviders(
 
   return {
     of(url) {
-      let provider = known.get(url)
+      let provider = providers.get(url)
       if (provider === undefined) {
         provider = make(url)
-        known.set(url, provider)
+        providers.set(url, provider)
       }
       return provider
     },

@@ -44,7 +44,7 @@ export interface NetworkWatch {
  */
 export function watchNetwork(
   ask: () => Promise<string | null>,
-  onSeen: (found: Hindrance | null) => void = () => {},
+  onSeen: (hindrance: Hindrance | null) => void = () => {},
 ): NetworkWatch {
   let last: { found: Hindrance | null; at: number } | null = null
   let asking: { since: number; seen: Promise<Hindrance | null> } | null = null
@@ -57,12 +57,12 @@ export function watchNetwork(
         (reason) => (reason === null ? null : { reason, silent: false }),
         (error: unknown) => ({ reason: messageOf(error), silent: true }),
       )
-      .then((found) => {
-        last = { found, at: performance.now() }
-        hung = found?.silent === true && isSilent()
+      .then((hindrance) => {
+        last = { found: hindrance, at: performance.now() }
+        hung = hindrance?.silent === true && isSilent()
         asking = null
-        onSeen(found)
-        return found
+        onSeen(hindrance)
+        return hindrance
       })
     asking = { since: performance.now(), seen }
     return asking

@@ -33,8 +33,8 @@ export function watchNetworks<Name>(networks: readonly WatchedNetwork<Name>[], l
   let isStopped = false
   const watches = networks.map(({ blockchain, ask, problem }) => {
     const logChange = logChanges(blockchain, log)
-    const watch = watchNetwork(ask, (found) => {
-      if (!isStopped) logChange(found)
+    const watch = watchNetwork(ask, (hindrance) => {
+      if (!isStopped) logChange(hindrance)
     })
     return { blockchain, problem, watch }
   })
@@ -47,13 +47,13 @@ export function watchNetworks<Name>(networks: readonly WatchedNetwork<Name>[], l
   look()
   return {
     async unreachable() {
-      const seen = await Promise.all(
-        watches.map(async ({ blockchain, watch }) => ({ blockchain, found: await watch.seen() })),
+      const checks = await Promise.all(
+        watches.map(async ({ blockchain, watch }) => ({ blockchain, hindrance: await watch.seen() })),
       )
-      return seen.flatMap(({ blockchain, found }) => (found === null ? [] : [{ blockchain, ...found }]))
+      return checks.flatMap(({ blockchain, hindrance }) => (hindrance === null ? [] : [{ blockchain, ...hindrance }]))
     },
-    hangs: (blockchain) => watches.find((one) => one.blockchain === blockchain)?.watch.hangs() === true,
-    silence: (blockchain) => watches.find((one) => one.blockchain === blockchain)?.watch.silence() ?? null,
+    hangs: (blockchain) => watches.find((entry) => entry.blockchain === blockchain)?.watch.hangs() === true,
+    silence: (blockchain) => watches.find((entry) => entry.blockchain === blockchain)?.watch.silence() ?? null,
     stop() {
       isStopped = true
       clearInterval(looking)
@@ -62,16 +62,16 @@ export function watchNetworks<Name>(networks: readonly WatchedNetwork<Name>[], l
 }
 
 /** Returns a function that logs a state only if it differs from the last one. */
-function logChanges(blockchain: unknown, log: Log): (found: Hindrance | null) => void {
+function logChanges(blockchain: unknown, log: Log): (hindrance: Hindrance | null) => void {
   let state: string | null = null
-  return (found) => {
-    const now = found === null ? null : maskAmounts(found.reason)
+  return (hindrance) => {
+    const now = hindrance === null ? null : maskAmounts(hindrance.reason)
     if (now === state) return
     state = now
-    if (found === null) log.warn({ blockchain }, 'the network is available again')
+    if (hindrance === null) log.warn({ blockchain }, 'the network is available again')
     else {
-      const message = found.silent ? 'the network is unavailable, and its work is delayed' : 'waiting'
-      log.warn({ blockchain, reason: found.reason }, message)
+      const message = hindrance.silent ? 'the network is unavailable, and its work is delayed' : 'waiting'
+      log.warn({ blockchain, reason: hindrance.reason }, message)
     }
   }
 }

@@ -11,14 +11,14 @@ const segmenter = new Intl.Segmenter('en', { granularity: 'grapheme' })
  */
 export function fitText(text: string, maxBytes: number): string {
   if (text.length <= maxBytes && Buffer.byteLength(text) <= maxBytes) return text
-  const room = maxBytes - ELLIPSIS_BYTES
+  const maxTextBytes = maxBytes - ELLIPSIS_BYTES
   const start = text.slice(0, LOOKED_AT).toWellFormed()
   const fitting = takeWhileFitting(
     Array.from(segmenter.segment(start), ({ segment }) => segment),
-    room,
+    maxTextBytes,
   )
   // The first character may have any number of combining marks. If it doesn't fit, cut between code points.
-  return `${fitting === '' ? takeWhileFitting([...start], room) : fitting}${ELLIPSIS}`
+  return `${fitting === '' ? takeWhileFitting([...start], maxTextBytes) : fitting}${ELLIPSIS}`
 }
 
 function takeWhileFitting(parts: readonly string[], maxBytes: number): string {

@@ -30,13 +30,13 @@ export function encodeMessage(payer: Key, blockhash: Uint8Array, instructions: r
       if (address !== payer.address && (use.isWritable || !uses.has(address))) uses.set(address, use)
     }
   }
-  const others = [...uses.values()].sort(
+  const otherUses = [...uses.values()].sort(
     (a, b) => Number(b.isWritable) - Number(a.isWritable) || compare(a.key.address, b.key.address),
   )
-  const keys = [payer, ...others.map(({ key }) => key)]
+  const keys = [payer, ...otherUses.map(({ key }) => key)]
   const indexes = new Map(keys.map(({ address }, index) => [address, index]))
   const indexOf = ({ address }: Key) => indexes.get(address) ?? 0
-  const readonlyCount = others.filter(({ isWritable }) => !isWritable).length
+  const readonlyCount = otherUses.filter(({ isWritable }) => !isWritable).length
   return Buffer.concat([
     Uint8Array.of(1, 0, readonlyCount, ...compactLength(keys.length)),
     ...keys.map(({ bytes }) => bytes),

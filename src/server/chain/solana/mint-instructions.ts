@@ -67,9 +67,9 @@ export async function mintInstructions(
   const size = mintSize({ ...spec, kind: group === null ? 'group' : 'member' })
   const [amount, seed] = [await minimumBalance(size.final), Buffer.from(seedOf(id))]
   /** Returns an instruction of Token-2022 that changes the mint. */
-  const toMint = (others: AccountUse[], ...data: Uint8Array[]): Instruction => ({
+  const toMint = (otherAccounts: AccountUse[], ...data: Uint8Array[]): Instruction => ({
     program: token2022,
-    accounts: [writable(mint), ...others],
+    accounts: [writable(mint), ...otherAccounts],
     data: Buffer.concat(data),
   })
   const [readMint, authority] = [readonly(mint), readonly(signer)]

@@ -32,22 +32,22 @@ export interface ReadMint {
 /** Decodes the account of a Token-2022 mint. Throws if it is truncated. */
 export function readMint(data: Uint8Array): ReadMint {
   const bytes = Buffer.from(data.buffer, data.byteOffset, data.length)
-  const found: ReadMint = { supply: 0n, name: null, uri: null, updateAuthority: null, revision: null, members: null }
-  if (bytes[ACCOUNT_TYPE_AT] !== TYPE_MINT) return found
-  found.supply = bytes.readBigUInt64LE(SUPPLY_AT)
+  const mint: ReadMint = { supply: 0n, name: null, uri: null, updateAuthority: null, revision: null, members: null }
+  if (bytes[ACCOUNT_TYPE_AT] !== TYPE_MINT) return mint
+  mint.supply = bytes.readBigUInt64LE(SUPPLY_AT)
   // Each extension begins with its type and its length.
   for (let at = ACCOUNT_TYPE_AT + 1; at + 4 <= bytes.length; ) {
     const fields = at + 4 + AUTHORITIES
     const kind = bytes.readUInt16LE(at)
     if (kind === METADATA) {
       const authority = bytes.subarray(at + 4, at + 4 + KEY_BYTES)
-      if (authority.some((byte) => byte !== 0)) found.updateAuthority = keyOfBytes(authority).address
-      Object.assign(found, metadataOf(bytes.subarray(fields)))
+      if (authority.some((byte) => byte !== 0)) mint.updateAuthority = keyOfBytes(authority).address
+      Object.assign(mint, metadataOf(bytes.subarray(fields)))
     }
-    if (kind === GROUP) found.members = Number(bytes.readBigUInt64LE(fields))
+    if (kind === GROUP) mint.members = Number(bytes.readBigUInt64LE(fields))
     at += 4 + bytes.readUInt16LE(at + 2)
   }
-  return found
+  return mint
 }
 
 /** Reads the texts of metadata: name, symbol, URL, and additional fields by name. Each text follows its length. */

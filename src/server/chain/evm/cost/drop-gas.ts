@@ -93,13 +93,13 @@ export class DropMeter {
     if (sender !== this.#sender) this.#close()
     this.#sender = sender
     const most = sender === null ? MAX_TOKENS_PER_CALL : MAX_GRANTS
-    for (let left = count; left > 0; ) {
-      const taken = Math.min(left, most - this.#size)
+    for (let remaining = count; remaining > 0; ) {
+      const taken = Math.min(remaining, most - this.#size)
       const last = this.#runs.at(-1)
       if (last?.receiver === receiver) last.count += taken
       else this.#runs.push({ receiver: receiver as Hex, count: taken })
       this.#size += taken
-      left -= taken
+      remaining -= taken
       if (this.#size === most) this.#close()
     }
   }

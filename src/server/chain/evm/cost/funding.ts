@@ -45,12 +45,14 @@ export function gasOfMints(mints: Mints): GasOfMints {
   for (const [index, { sender, dynamic, count }] of mints.entries())
     meters[dynamic === 0 ? 0 : 1].add(String(index), count, sender)
   const [fixed, updatable] = [meters[0].total(), meters[1].total()]
-  const [one, other] = [fixed.worst, updatable.worst]
+  const [worstFixed, worstUpdatable] = [fixed.worst, updatable.worst]
   const worst = {
-    gasLimit: one.gasLimit + other.gasLimit,
-    bytes: one.bytes + other.bytes,
+    gasLimit: worstFixed.gasLimit + worstUpdatable.gasLimit,
+    bytes: worstFixed.bytes + worstUpdatable.bytes,
     // The smaller mint results in the higher reserve.
-    smallestMint: isBelow(one.smallestMint, other.smallestMint) ? one.smallestMint : other.smallestMint,
+    smallestMint: isBelow(worstFixed.smallestMint, worstUpdatable.smallestMint)
+      ? worstFixed.smallestMint
+      : worstUpdatable.smallestMint,
   }
   return { gasLimit: fixed.gasLimit + updatable.gasLimit, bytes: fixed.bytes + updatable.bytes, worst }
 }

@@ -103,10 +103,10 @@ function pricesIn(history: FeeHistory | null, suggested: Fees): Prices | null {
     .map((fees) => listIn(fees).map(readFee))
     .filter((fees) => fees.some((fee) => fee > 0n))
   // If no block has priority fees, assume that transactions pay the suggested priority fee.
-  const own = tipOf(suggested, next)
+  const suggestedTip = tipOf(suggested, next)
   const reward = (index: number) =>
     rewards.length === 0
-      ? own
+      ? suggestedTip
       : percentile(
           rewards.map((fees) => fees[index] ?? 0n),
           50,
@@ -124,8 +124,8 @@ function pricesIn(history: FeeHistory | null, suggested: Fees): Prices | null {
 
 /** Returns the priority fee that a transaction with these fees pays at a base fee. */
 function tipOf({ maxFeePerGas, maxPriorityFeePerGas }: Fees, baseFee: bigint): bigint {
-  const left = maxFeePerGas > baseFee ? maxFeePerGas - baseFee : 0n
-  return left < maxPriorityFeePerGas ? left : maxPriorityFeePerGas
+  const aboveBase = maxFeePerGas > baseFee ? maxFeePerGas - baseFee : 0n
+  return aboveBase < maxPriorityFeePerGas ? aboveBase : maxPriorityFeePerGas
 }
 
 /** Returns the value at a percentile; 0 for an empty list. */

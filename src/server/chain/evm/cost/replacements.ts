@@ -87,14 +87,19 @@ export async function pendingCalls(
   if (low.length === 0) return [...calls.values()]
   const current = { suggested, base, data: await readDataFee(request) }
   for (const name of new Set(low.map(({ run }) => run))) {
-    const own = low.filter(({ run }) => run === name)
-    const collections = name === null ? [] : new Set(own.flatMap(({ run_collection_id: id }) => id ?? []))
+    const rowsOfRun = low.filter(({ run }) => run === name)
+    const collections = name === null ? [] : new Set(rowsOfRun.flatMap(({ run_collection_id: id }) => id ?? []))
     const runs: LimitedRun[] = []
     for (const id of collections) runs.push(...(await limitedRuns(db, id)).filter(({ run }) => run === name))
     const run = runs[0] ?? null
     const worst = { offered: suggested.maxFeePerGas, data: current.data }
     let unspent = run !== null && hasMaxCost(run) ? (await budgetOf(db, run, worst)).unspent : null
-    for (const { transaction, raised, cost, more } of await replacementsOf(db, own, run?.max_fee ?? null, current)) {
+    for (const { transaction, raised, cost, more } of await replacementsOf(
+      db,
+      rowsOfRun,
+      run?.max_fee ?? null,
+      current,
+    )) {
       const isHeld = (run?.max_fee != null && raised > BigInt(run.max_fee)) || (unspent !== null && more > unspent)
       if (!isHeld && unspent !== null) unspent -= more
       const call = callOf(transaction.raw as Hex)

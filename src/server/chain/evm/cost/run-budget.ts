@@ -11,24 +11,24 @@ import { limitFee } from './run-fee.ts'
 /** Returns the budget of a run. Lock the run first if the result decides what is accepted or signed. */
 export async function budgetOf(db: Db, run: CostLimitedRun, current: WorstFees): Promise<RunBudget> {
   const fees = withinLimit(run, current)
-  const { open, raws, signed, ...found } = await transactionsOfRun(db, run)
+  const { open, raws, signed, ...stored } = await transactionsOfRun(db, run)
   const unsigned = Math.max(0, open - signed)
-  const one = worstOfNfts(run, 1, fees)
-  let [pending, largest] = [0n, one]
+  const perNft = worstOfNfts(run, 1, fees)
+  let [pending, largest] = [0n, perNft]
   for (const signings of raws) {
     const worst = worstOfSignings(signings, fees)
     pending += worst
     if (worst > largest) largest = worst
   }
-  const isCreated = found.changes.some(({ kind }) => kind === 'collection')
+  const isCreated = stored.changes.some(({ kind }) => kind === 'collection')
   const collection = isCreated ? await findCollectionById(db, run.collection_id) : null
-  const changes = found.changes.map((change) => {
+  const changes = stored.changes.map((change) => {
     const gas = gasOfChange({ ...change, collection })
     return { ...change, gasLimit: gas.gasLimit, worst: worstCost(gas, fees) }
   })
-  const paid = found.lost.reduce((sum, signings) => sum + worstOfSignings(signings, fees), found.paid)
+  const paid = stored.lost.reduce((sum, signings) => sum + worstOfSignings(signings, fees), stored.paid)
   const max = BigInt(run.max_cost)
-  const reserved = changes.reduce((sum, { worst }) => sum + worst, BigInt(unsigned) * one)
+  const reserved = changes.reduce((sum, { worst }) => sum + worst, BigInt(unsigned) * perNft)
   const unspent = max - paid - pending
   return { max, paid, pending, reserved, unspent, left: unspent - reserved, unsigned, largest, changes }
 }
@@ -47,8 +47,8 @@ export function worstOfSignings(raws: readonly string[], fees: Pick<WorstFees, '
  * Returns the share of a run's remaining budget that some of its reserved requests may cost. If fees have risen so much
  * that the remaining budget is less than the reserved amount, each request gets a proportional share.
  */
-export const shareOf = ({ left, reserved }: Pick<RunBudget, 'left' | 'reserved'>, own: bigint): bigint =>
-  left < 0n && own > 0n ? own + (left * own) / reserved : own + left
+export const shareOf = ({ left, reserved }: Pick<RunBudget, 'left' | 'reserved'>, worst: bigint): bigint =>
+  left < 0n && worst > 0n ? worst + (left * worst) / reserved : worst + left
 
 /** Returns the maximum cost of a number of NFTs of a run. Rounds up for each NFT, as reservations do. */
 export const worstOfNfts = (run: CostLimitedRun, count: number, fees: WorstFees): bigint =>

@@ -22,17 +22,17 @@ export async function fundsOfWaiting(
   const current = { offered, data, base: baseFee }
   // As in `waitingForCost`, a legacy gas price can't be lowered.
   const least = legacy || baseFee + priority > offered ? offered : baseFee + priority
-  const left = new Set(mints)
+  const payable = new Set(mints)
   let [held, above] = [0, 0n]
   for (const collection of new Set(mints.flatMap(({ run, collection_id }) => (run === null ? [] : [collection_id])))) {
     for (const run of await limitedRuns(db, collection)) {
-      const own = mints.filter((mint) => mint.collection_id === collection && mint.run === run.run)
-      const nfts = countOf(own)
+      const mintsOfRun = mints.filter((mint) => mint.collection_id === collection && mint.run === run.run)
+      const nfts = countOf(mintsOfRun)
       if (nfts === 0) continue
       let isHeld = isTooExpensive(run.max_fee, current)
       if (!isHeld && hasMaxCost(run)) {
         const budget = await budgetOf(db, run, current)
-        const gas = gasOfMints(own)
+        const gas = gasOfMints(mintsOfRun)
         const share = shareOf(budget, worstOfNfts(run, Math.min(nfts, budget.unsigned), current))
         isHeld = priceFor(gas, share, current) < least
         const excess = worstCost(gas.worst, current) - budget.unspent
@@ -40,10 +40,10 @@ export async function fundsOfWaiting(
       }
       if (!isHeld) continue
       held += nfts
-      for (const mint of own) left.delete(mint)
+      for (const mint of mintsOfRun) payable.delete(mint)
     }
   }
-  const funds = fundsOfMints([...left], current)
+  const funds = fundsOfMints([...payable], current)
   return { ...funds, wei: funds.wei - above, held }
 }
 

@@ -147,7 +147,7 @@ function childEnv(home: string): NodeJS.ProcessEnv {
  */
 async function listeningAddress(child: ChildProcess): Promise<NodeAddress> {
   const stopWaiting = new AbortController()
-  const found = new Promise<NodeAddress>((resolve) => {
+  const address = new Promise<NodeAddress>((resolve) => {
     let output = ''
     const read = (chunk: Buffer) => {
       output += chunk.toString()
@@ -163,7 +163,7 @@ async function listeningAddress(child: ChildProcess): Promise<NodeAddress> {
   })
   late.catch(() => {})
   try {
-    return await Promise.race([found, late])
+    return await Promise.race([address, late])
   } finally {
     stopWaiting.abort()
   }

@@ -40,15 +40,15 @@ export function connectNode(port: number, host = '127.0.0.1'): NodeRpc {
       const reply = await post(calls.map(({ method, params }, id) => ({ jsonrpc: '2.0', id, method, params })))
       if (!Array.isArray(reply) || reply.length !== calls.length)
         throw nodeUnreachable('returned an invalid response to a batch')
-      const responses = new Map(reply.map((one: { id: number }) => [one.id, one]))
+      const responses = new Map(reply.map((response: { id: number }) => [response.id, response]))
       return calls.map((_, id) => nodeResponseOf(responses.get(id)))
     },
     close: () => agent.destroy(),
   }
 }
 
-export function nodeUnreachable(what: string, cause?: unknown): GdnError {
-  return new GdnError('unreachable', `the embedded chain ${what}`, { hint: 'Try again.', cause })
+export function nodeUnreachable(problem: string, cause?: unknown): GdnError {
+  return new GdnError('unreachable', `the embedded chain ${problem}`, { hint: 'Try again.', cause })
 }
 
 function nodeResponseOf(reply: unknown): RpcResponse {

@@ -49,9 +49,11 @@ async function offerOurs(rpc: NodeRpc, raws: readonly Hex[]): Promise<BroadcastO
     return { hash: hashOf(raws[index] ?? '0x'), outcome: 'rejected', reason: response.error.message }
   })
   const refused = outcomes.filter(({ outcome }) => outcome === 'rejected').map(({ hash }) => hash)
-  const found = await haveTransactions(rpc, [...new Set(refused)])
-  return outcomes.map((one) =>
-    one.outcome === 'rejected' && found.has(one.hash) ? { hash: one.hash, outcome: 'known' } : one,
+  const knownHashes = await haveTransactions(rpc, [...new Set(refused)])
+  return outcomes.map((outcome) =>
+    outcome.outcome === 'rejected' && knownHashes.has(outcome.hash)
+      ? { hash: outcome.hash, outcome: 'known' }
+      : outcome,
   )
 }
 

@@ -80,8 +80,8 @@ async function endNoted(path: string, noted: z.infer<typeof schema>): Promise<nu
 }
 
 function isStill(noted: z.infer<typeof schema>, marker: string): boolean {
-  const found = findProcess(noted.pid)
-  return found !== null && found.startedAt === noted.startedAt && found.command.includes(marker)
+  const running = findProcess(noted.pid)
+  return running !== null && running.startedAt === noted.startedAt && running.command.includes(marker)
 }
 
 function read(path: string): z.infer<typeof schema> | null {

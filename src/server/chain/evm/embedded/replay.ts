@@ -87,8 +87,8 @@ async function checkHashes(rpc: NodeRpc, journal: BlockJournal<Hex>, blocks: rea
   return last
 }
 
-function damaged(what: string): GdnError {
-  return new GdnError('data_dir', `the embedded chain can't be rebuilt from the data directory: ${what}`, {
+function damaged(problem: string): GdnError {
+  return new GdnError('data_dir', `the embedded chain can't be rebuilt from the data directory: ${problem}`, {
     hint: 'Restore the data directory from a backup, or run `gdn local reset` to start with an empty one.',
   })
 }

@@ -196,7 +196,7 @@ function takeTurn(queue: readonly Item[]): Item[] {
 function settle({ submission, index }: Item, outcome: BroadcastOutcome | undefined): void {
   submission.outcomes[index] = outcome
   submission.missing -= 1
-  if (submission.missing === 0) submission.resolve(submission.outcomes.filter((one) => one !== undefined))
+  if (submission.missing === 0) submission.resolve(submission.outcomes.filter((entry) => entry !== undefined))
 }
 
 function rejectAll(items: readonly Item[], error: unknown): void {

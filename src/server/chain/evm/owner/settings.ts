@@ -90,9 +90,9 @@ export interface NamedCall {
 /** Returns the function and the parameters of a change, so that a person can review it. */
 export function nameOwnerCall(call: OwnerCall): NamedCall {
   const { functionName, args = [] } = functionOf(call)
-  const found: AbiFunction = getAbiItem({ abi: ABI, name: functionName })
-  const values = found.inputs.map(({ name = '' }, at): [string, string] => [name, String(args[at])])
-  return { function: found, values: Object.fromEntries(values) }
+  const abiFunction: AbiFunction = getAbiItem({ abi: ABI, name: functionName })
+  const values = abiFunction.inputs.map(({ name = '' }, at): [string, string] => [name, String(args[at])])
+  return { function: abiFunction, values: Object.fromEntries(values) }
 }
 
 function functionOf(call: OwnerCall) {

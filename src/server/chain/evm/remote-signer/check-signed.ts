@@ -29,17 +29,17 @@ export async function checkSigned(
   if (typeof response !== 'string' || !RAW.test(response) || response.length % 2 !== 0)
     throw fail('it is not hex bytes')
   const raw = response.toLowerCase() as Hex
-  let found: Parsed
+  let parsed: Parsed
   try {
-    found = parseTransaction(raw)
+    parsed = parseTransaction(raw)
   } catch (cause) {
     throw fail("it can't be decoded", cause)
   }
   const expected = requestOf(asked)
-  for (const [field, is, should] of fieldsOf(found, expected)) {
+  for (const [field, is, should] of fieldsOf(parsed, expected)) {
     if (is !== should) throw fail(`its ${field} is ${shown(is)} instead of ${shown(should)}`)
   }
-  const { r, s, yParity } = found
+  const { r, s, yParity } = parsed
   if (r === undefined || s === undefined || yParity === undefined) throw fail('it is not signed')
   if (BigInt(s) > HIGHEST_S) throw fail('its signature is not canonical (EIP-2)')
   // The comparison also rules out additional fields, other encodings of the same numbers, and trailing bytes.
@@ -53,8 +53,8 @@ export async function checkSigned(
 type Field = readonly [name: string, is: unknown, should: unknown]
 
 /** Returns the fields of a transaction as returned and as requested. Absent fields get their default values. */
-function fieldsOf(found: Parsed, expected: ReturnType<typeof requestOf>): Field[] {
-  const is = found as Partial<Record<string, unknown>>
+function fieldsOf(parsed: Parsed, expected: ReturnType<typeof requestOf>): Field[] {
+  const is = parsed as Partial<Record<string, unknown>>
   const should = expected as Partial<Record<string, unknown>>
   const number = (name: string): Field => [
     name,

@@ -47,8 +47,8 @@ export function openRemoteSigner(entry: RemoteSignerEntry, options: RemoteSigner
     remote: true,
 
     async sign(transaction) {
-      const known = pause()
-      if (known !== null) throw known
+      const pauseError = pause()
+      if (pauseError !== null) throw pauseError
       try {
         const response = await rpc.call('eth_signTransaction', [paramsOf(transaction, address)])
         const signed = await checkSigned(transaction, address, rawIn(response), rpc.host)
@@ -75,7 +75,8 @@ export function openRemoteSigner(entry: RemoteSignerEntry, options: RemoteSigner
         if (!isMissingMethod(error)) throw error
         return `${rpc.host} responds, but does not list its accounts`
       }
-      const isOwn = (one: unknown) => typeof one === 'string' && isAddress(one) && getAddress(one) === address
+      const isOwn = (account: unknown) =>
+        typeof account === 'string' && isAddress(account) && getAddress(account) === address
       if (Array.isArray(accounts) && accounts.some(isOwn)) {
         return `${rpc.host} has the key of ${address}`
       }
@@ -156,10 +157,10 @@ function tlsOf(entry: RemoteSignerEntry, credentialsDirectory: string | undefine
       ? null
       : understand(file, 'has no certificate in PEM format', () => new X509Certificate(text))
   certificate(ca_file, ca)
-  const own = certificate(client_cert_file, cert)
-  if (own !== null && key !== undefined) {
+  const clientCertificate = certificate(client_cert_file, cert)
+  if (clientCertificate !== null && key !== undefined) {
     const parsed = understand(keyFile, 'has no unencrypted private key in PEM format', () => createPrivateKey(key))
-    if (!own.checkPrivateKey(parsed)) {
+    if (!clientCertificate.checkPrivateKey(parsed)) {
       throw new GdnError('invalid_config', `is not the key of ${client_cert_file}`, { place: { file: keyFile } })
     }
   }

@@ -21,7 +21,7 @@ export function watchNewestBlock(
   { request }: Pick<EvmNetwork, 'request'>,
   now: () => number,
 ): () => Promise<NewestBlock | null> {
-  let seen: { number: number; time: number; firstAt: number; lastAt: number } | null = null
+  let newest: { number: number; time: number; firstAt: number; lastAt: number } | null = null
   const look = remembered(
     FRESH_MS,
     async () => {
@@ -29,8 +29,8 @@ export function watchNewestBlock(
       if (block === null) return
       const number = Number(readQuantity(block.number))
       // Ignore an older block, which a lagging node returns.
-      if (seen !== null && number <= seen.number) seen.lastAt = now()
-      else seen = { number, time: Number(readQuantity(block.timestamp)) * 1000, firstAt: now(), lastAt: now() }
+      if (newest !== null && number <= newest.number) newest.lastAt = now()
+      else newest = { number, time: Number(readQuantity(block.timestamp)) * 1000, firstAt: now(), lastAt: now() }
     },
     now,
   )
@@ -39,8 +39,8 @@ export function watchNewestBlock(
       look().catch(() => {}),
       WITHIN_MS,
     )
-    if (seen === null) return null
-    const { number, time, firstAt, lastAt } = seen
+    if (newest === null) return null
+    const { number, time, firstAt, lastAt } = newest
     return { number, time, isStalled: lastAt - firstAt >= STALLED_MS }
   }
 }

@@ -72,8 +72,8 @@ export function openNodeConnections({ timeoutMs, onDisconnect }: NodeConnections
     try {
       return JSON.parse(text)
     } catch (cause) {
-      const what = refused === null ? 'a response that is not JSON' : `HTTP ${refused}`
-      throw new NodeFailed(`the node at ${host} returned ${what}`, { cause })
+      const reply = refused === null ? 'a response that is not JSON' : `HTTP ${refused}`
+      throw new NodeFailed(`the node at ${host} returned ${reply}`, { cause })
     }
   }
 

@@ -92,7 +92,7 @@ export function watchOperators(options: {
   now: () => number
 }): Operators {
   const { network, signers, now } = options
-  let seen: readonly OperatorState[] = []
+  let lastStates: readonly OperatorState[] = []
   let seenAt = Number.NEGATIVE_INFINITY
   let problem: string | null = null
   let looking: Promise<readonly OperatorState[]> | null = null
@@ -108,7 +108,7 @@ export function watchOperators(options: {
 
   const ask = async (fees: Fees): Promise<readonly OperatorState[]> => {
     const factory = await options.factory()
-    seen = await Promise.all(
+    lastStates = await Promise.all(
       signers.map(async ({ address }) => {
         // Read the pending transactions before the balance. Otherwise, a transaction that is mined in between would be
         // missing from the list although the balance still includes its cost.
@@ -120,11 +120,13 @@ export function watchOperators(options: {
       }),
     )
     seenAt = now()
-    return seen
+    return lastStates
   }
 
   const look = async (fees: Fees): Promise<readonly OperatorState[]> => {
-    const isPoor = seen.some(({ balance, isAuthorized }) => isAuthorized && balance < PLENTY * leastSignerFunds(fees))
+    const isPoor = lastStates.some(
+      ({ balance, isAuthorized }) => isAuthorized && balance < PLENTY * leastSignerFunds(fees),
+    )
     const freshMs = isPoor ? FRESH_WHEN_POOR_MS : FRESH_MS
     const isFresh = now() >= seenAt && now() - seenAt < freshMs && problem === null
     if (!isFresh) {
@@ -134,9 +136,9 @@ export function watchOperators(options: {
       await looking
     }
     // Assign all values at once, so that no caller sees the problem before the needed funds are computed.
-    const lacks = problemOf(network, seen, fees) !== null
-    problem = lacks ? problemOf(network, seen, fees, await fundsOf(await recentWaiting(), fees)) : null
-    return seen
+    const lacks = problemOf(network, lastStates, fees) !== null
+    problem = lacks ? problemOf(network, lastStates, fees, await fundsOf(await recentWaiting(), fees)) : null
+    return lastStates
   }
 
   const outage = () => {
@@ -185,26 +187,26 @@ export function watchOperators(options: {
       }))
       const lack = ({ needed, balance }: Shortage) => needed - balance
       return needs.reduce<Shortage | null>(
-        (least, one) => (least === null || lack(one) < lack(least) ? one : least),
+        (least, need) => (least === null || lack(need) < lack(least) ? need : least),
         null,
       )
     },
     richest() {
-      const [first = null, ...others] = seen.filter(({ isAuthorized }) => isAuthorized)
+      const [first = null, ...otherStates] = lastStates.filter(({ isAuthorized }) => isAuthorized)
       const free = ({ balance, owed }: OperatorState) => balance - owed
-      return others.reduce((most, one) => (most !== null && free(one) > free(most) ? one : most), first)
+      return otherStates.reduce((most, state) => (most !== null && free(state) > free(most) ? state : most), first)
     },
     get problem() {
       return problem
     },
     get pendingProblem() {
-      return seen.some(({ isAuthorized, balance, due }) => isAuthorized && balance < due) ? problem : null
+      return lastStates.some(({ isAuthorized, balance, due }) => isAuthorized && balance < due) ? problem : null
     },
     get outage() {
       return outage()
     },
     get seen() {
-      return seen
+      return lastStates
     },
   }
 }

@@ -99,8 +99,8 @@ export async function openRemoteChains({
    */
   const factories = new Map<EvmBlockchain, Hex>()
   const factory = async (on: Db, blockchain: EvmBlockchain): Promise<Hex> => {
-    const known = factories.get(blockchain)
-    if (known !== undefined) return known
+    const cached = factories.get(blockchain)
+    if (cached !== undefined) return cached
     const chain = await findChain(on, blockchain)
     if (chain === null) {
       const newest = (await opened.get(blockchain)?.newestBlock())?.number ?? null
@@ -132,9 +132,9 @@ export async function openRemoteChains({
     opened.set(blockchain, { settings: chain, network, operators, signers, fees, newestBlock })
   }
   const get = (blockchain: EvmBlockchain): Opened => {
-    const found = opened.get(blockchain)
-    if (found === undefined) throw new Error(`${blockchain} has no RPC URL`)
-    return found
+    const openedChain = opened.get(blockchain)
+    if (openedChain === undefined) throw new Error(`${blockchain} has no RPC URL`)
+    return openedChain
   }
 
   const watch = watchNetworks(
@@ -183,18 +183,18 @@ export async function openRemoteChains({
       const waiting = waitingFor(offered, network.publicNetwork.feeCap)
       if (waiting !== null) throw new GdnError('pending', `${blockchain}: ${waiting}`)
       const able = await operators.able(offered)
-      const { seen } = operators
+      const { seen: states } = operators
       const nonces = await nextNoncesOf(
         db,
         blockchain,
-        seen.map(({ address }) => address),
+        states.map(({ address }) => address),
       )
-      for (const { address, nextNonce } of seen) {
-        const known = nonces.get(address)
-        if (known !== undefined && known >= nextNonce) continue
+      for (const { address, nextNonce } of states) {
+        const storedNonce = nonces.get(address)
+        if (storedNonce !== undefined && storedNonce >= nextNonce) continue
         // The chain has transactions of this backend that the database lacks, because the database was restored or a
         // failover lost commits.
-        if (known !== undefined) await markBehind(db, blockchain, await network.publicNetwork.head())
+        if (storedNonce !== undefined) await markBehind(db, blockchain, await network.publicNetwork.head())
         await raiseNonce(db, blockchain, address, nextNonce)
       }
       return {
@@ -232,11 +232,11 @@ export async function deploymentState(
   if (state === 'signed' && block === null) {
     return { state: 'the deployment of its factory is not in a block yet', hasBegun: true }
   }
-  const left = newest === null || block === null ? null : block + publicNetwork.finality - 1 - newest
-  if ((state === 'final' && watched === 0) || (left !== null && left <= 0)) {
+  const blocksLeft = newest === null || block === null ? null : block + publicNetwork.finality - 1 - newest
+  if ((state === 'final' && watched === 0) || (blocksLeft !== null && blocksLeft <= 0)) {
     return { state: 'its factory is deployed, but the setup is not completed', hasBegun: true }
   }
-  const blocks = left === null ? '' : `, ${count(left, 'block')} left`
+  const blocks = blocksLeft === null ? '' : `, ${count(blocksLeft, 'block')} left`
   return { state: `the deployment of its factory waits for finality${blocks}`, hasBegun: true }
 }
 

@@ -180,16 +180,18 @@ interface EventsOfReceipt {
 function hasOwnEvents({ to, contractAddress, logs, logsBloom }: EventsOfReceipt): boolean {
   if (!logs) return true
   if (logs.length === 0) return /[1-9a-f]/i.test((logsBloom ?? '').replace(/^0x/i, ''))
-  const own = (to ?? contractAddress)?.toLowerCase()
-  return own === undefined || logs.some(({ address }) => address === undefined || address.toLowerCase() === own)
+  const contract = (to ?? contractAddress)?.toLowerCase()
+  return (
+    contract === undefined || logs.some(({ address }) => address === undefined || address.toLowerCase() === contract)
+  )
 }
 
 /** Identifies the nodes of an EVM network. */
 export const chainIdentity = (chainId: number): NodeIdentity => ({
   method: 'eth_chainId',
   problem(response) {
-    const found = readQuantity(response)
-    return found === BigInt(chainId) ? null : `belongs to chain ${found}, not ${chainId}`
+    const actualId = readQuantity(response)
+    return actualId === BigInt(chainId) ? null : `belongs to chain ${actualId}, not ${chainId}`
   },
 })
 
@@ -214,12 +216,12 @@ async function handIn(rpc: RemoteRpc, raws: readonly Hex[]): Promise<BroadcastOu
   const responses = await rpc.batch(calls, { refusals: true })
   const hashes = raws.map((raw) => keccak256(raw))
   const refused = hashes.filter((_, index) => 'error' in (responses[index] ?? {}))
-  const found = await rpc.batch(refused.map((hash) => ({ method: 'eth_getTransactionByHash', params: [hash] })))
-  const known = new Set(refused.filter((hash, index) => isTransaction(found[index], hash)))
+  const transactions = await rpc.batch(refused.map((hash) => ({ method: 'eth_getTransactionByHash', params: [hash] })))
+  const knownHashes = new Set(refused.filter((hash, index) => isTransaction(transactions[index], hash)))
   return hashes.map((hash, index): BroadcastOutcome => {
     const response = responses[index]
     if (response === undefined || 'result' in response) return { hash, outcome: 'accepted' }
-    if (known.has(hash)) return { hash, outcome: 'known' }
+    if (knownHashes.has(hash)) return { hash, outcome: 'known' }
     return { hash, outcome: 'rejected', reason: response.error.message }
   })
 }

@@ -62,7 +62,7 @@ export class NodeFailed extends GdnError {
 
 /** Returns the outcome of a request. It is `limited` if any response in a batch means "rate limited". */
 export function rpcOutcome(reply: unknown): RpcOutcome {
-  const replies: { error?: Partial<RpcError> | null }[] = [reply].flat().map((one) => (one ?? {}) as object)
+  const replies: { error?: Partial<RpcError> | null }[] = [reply].flat().map((entry) => (entry ?? {}) as object)
   const errors = replies.flatMap(({ error }) => (error === undefined || error === null ? [] : errorIn(error)))
   if (errors.some(isLimit)) return 'limited'
   return Array.isArray(reply) || errors.length === 0 ? 'answered' : 'refused'

@@ -127,7 +127,7 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
    */
   const catchUp = async () => {
     let transactions = 0
-    let told = performance.now()
+    let reportedAt = performance.now()
     for await (const block of journal.blocks(tip)) {
       await execute(
         block,
@@ -139,8 +139,8 @@ export async function startEmbeddedSolana(options: EmbeddedSolanaOptions): Promi
       transactions += block.transactions.length
       await pause()
       if (signal?.aborted || closed) throw new Error(`the chain ${blockchain} is closed`)
-      if (performance.now() - told > 1000) {
-        told = performance.now()
+      if (performance.now() - reportedAt > 1000) {
+        reportedAt = performance.now()
         onEvent({ type: 'replaying', slot: tip, transactions })
       }
     }

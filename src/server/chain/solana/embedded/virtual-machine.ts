@@ -53,9 +53,9 @@ export function createVirtualMachine(module: LiteSvmModule, payer: string, snaps
     },
 
     account(at) {
-      const found = machine.getAccount(base58btc.baseDecode(at))
-      if (found === null) return null
-      const { lamports, owner, data } = { lamports: found.lamports(), owner: found.owner(), data: found.data() }
+      const account = machine.getAccount(base58btc.baseDecode(at))
+      if (account === null) return null
+      const { lamports, owner, data } = { lamports: account.lamports(), owner: account.owner(), data: account.data() }
       return { owner: base58btc.baseEncode(owner), lamports, data: Uint8Array.from(data) }
     },
 

@@ -58,7 +58,7 @@ function blockhashIn(bytes: Buffer): Uint8Array {
   if (signers !== 1 || readonlySigners > 0 || readonlyOthers >= keys) throw new Error('the header is invalid')
   take(keys * KEY_BYTES)
   const blockhash = take(KEY_BYTES)
-  for (let left = length(); left > 0; left--) {
+  for (let remaining = length(); remaining > 0; remaining--) {
     const program = byte()
     const accounts = take(length())
     take(length())

@@ -33,8 +33,8 @@ export function createFeeMarket(options: {
   return {
     async price({ urgent = false } = {}) {
       if (cap === 0n) return 0n
-      const found = await usual()
-      const wanted = urgent ? (2n * found > LEAST_URGENT ? 2n * found : LEAST_URGENT) : found
+      const usualPrice = await usual()
+      const wanted = urgent ? (2n * usualPrice > LEAST_URGENT ? 2n * usualPrice : LEAST_URGENT) : usualPrice
       return wanted > cap ? cap : wanted
     },
   }

@@ -66,19 +66,19 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
   /** Signer addresses by blockchain. They are cached, because they never change. */
   const addresses = new Map<SolanaBlockchain, string>()
   const addressOn = async (blockchain: SolanaBlockchain): Promise<string> => {
-    const known = addresses.get(blockchain) ?? (await findChain(db, blockchain))?.factory_address
-    if (known === undefined) throw clusterNotSetUp(blockchain)
-    addresses.set(blockchain, known)
-    return known
+    const address = addresses.get(blockchain) ?? (await findChain(db, blockchain))?.factory_address
+    if (address === undefined) throw clusterNotSetUp(blockchain)
+    addresses.set(blockchain, address)
+    return address
   }
 
   /** Reads the signer's balance and the cost of tokens, and records whether the signer can pay for requests. */
-  const purseOf = async (blockchain: SolanaBlockchain, one: Opened) => {
+  const purseOf = async (blockchain: SolanaBlockchain, openedCluster: Opened) => {
     const address = await addressOn(blockchain)
-    const costs = await tokenCosts(one.network, await one.network.computeUnitPrice())
-    const balance = await one.network.balance(address)
-    one.balance = balance
-    one.problem = lackOfCluster(blockchain, address, balance, costs)
+    const costs = await tokenCosts(openedCluster.network, await openedCluster.network.computeUnitPrice())
+    const balance = await openedCluster.network.balance(address)
+    openedCluster.balance = balance
+    openedCluster.problem = lackOfCluster(blockchain, address, balance, costs)
     return { balance, costs }
   }
 
@@ -97,17 +97,17 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
   for (const [blockchain, cluster] of settings) opened.set(blockchain, await open(blockchain, cluster))
   await refuseOtherSigners(options, opened)
   const get = (blockchain: SolanaBlockchain): Opened => {
-    const found = opened.get(blockchain)
-    if (found === undefined) throw new Error(`${blockchain} has no RPC URL`)
-    return found
+    const openedCluster = opened.get(blockchain)
+    if (openedCluster === undefined) throw new Error(`${blockchain} has no RPC URL`)
+    return openedCluster
   }
   const watch = watchNetworks(
-    [...opened].map(([blockchain, one]) => ({
+    [...opened].map(([blockchain, openedCluster]) => ({
       blockchain,
-      problem: () => one.problem,
+      problem: () => openedCluster.problem,
       async ask() {
-        await purseOf(blockchain, one)
-        return one.problem
+        await purseOf(blockchain, openedCluster)
+        return openedCluster.problem
       },
     })),
     options.log,
@@ -164,9 +164,9 @@ async function refuseOtherSigners(
   opened: ReadonlyMap<SolanaBlockchain, Opened>,
 ): Promise<void> {
   for (const [blockchain, { signer }] of opened) {
-    const known = (await findChain(db, blockchain))?.factory_address
-    if (signer === null || known === undefined || known === signer.address) continue
-    throw otherSigner(blockchain, known, signer)
+    const storedAddress = (await findChain(db, blockchain))?.factory_address
+    if (signer === null || storedAddress === undefined || storedAddress === signer.address) continue
+    throw otherSigner(blockchain, storedAddress, signer)
   }
 }
 

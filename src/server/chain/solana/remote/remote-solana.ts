@@ -85,10 +85,10 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
   const { timeoutMs = TIMEOUT_MS, tries = TRIES, retryMs = RETRY_MS, onRequest = () => {}, signal } = options
   const identity = {
     method: 'getGenesisHash',
-    problem: (told: unknown) =>
-      told === genesisHash
+    problem: (reportedHash: unknown) =>
+      reportedHash === genesisHash
         ? null
-        : `belongs to the cluster ${clusterName(String(told)).slice(0, 60)}, not ${clusterName(genesisHash)}`,
+        : `belongs to the cluster ${clusterName(String(reportedHash)).slice(0, 60)}, not ${clusterName(genesisHash)}`,
   }
   const providers = options.providers ?? createProviders()
   const rpc = connectRemote({ urls, identity, timeoutMs, tries, retryMs, providers, onRequest, signal })
@@ -109,12 +109,12 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
   const market = createFeeMarket({
     cap: priceCap,
     async recent() {
-      const told = await ask(fees, 'getRecentPrioritizationFees', [[]]).catch((error: unknown) => {
+      const recentFees = await ask(fees, 'getRecentPrioritizationFees', [[]]).catch((error: unknown) => {
         // Return no prices, because not every provider supports this method.
         if (error instanceof RpcError) return []
         throw error
       })
-      return told.map(({ prioritizationFee }) => BigInt(prioritizationFee))
+      return recentFees.map(({ prioritizationFee }) => BigInt(prioritizationFee))
     },
   })
 
@@ -159,14 +159,14 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
 
   /** Reads a part of each account as of the newest final block. */
   const readParts = async (addresses: readonly string[], dataSlice: { offset: number; length: number }) => {
-    const found: z.output<typeof parts>['value'] = []
+    const accounts: z.output<typeof parts>['value'] = []
     for (const chunk of chunksOf(addresses, ACCOUNTS_AT_ONCE)) {
       const params = [chunk, { encoding: 'base64', commitment: 'finalized', minContextSlot: finalSlot, dataSlice }]
       const { value } = await ask(parts, 'getMultipleAccounts', params)
       if (value.length !== chunk.length) throw behind(blockchain)
-      found.push(...value)
+      accounts.push(...value)
     }
-    return found
+    return accounts
   }
 
   // A failure is the final result of a request, so it counts only when no fork can revert it.
@@ -202,13 +202,14 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
     },
 
     async statuses(signatures) {
-      const found: (SignatureStatus | null)[] = []
+      const statuses: (SignatureStatus | null)[] = []
       for (const chunk of chunksOf(signatures, STATUSES_AT_ONCE)) {
-        const told = await ask(statusList, 'getSignatureStatuses', [chunk])
-        if (told.context.slot < finalSlot || told.value.length !== chunk.length) throw behind(blockchain)
-        for (const one of told.value) found.push(one === null || !isDone(one) ? null : statusOf(one))
+        const response = await ask(statusList, 'getSignatureStatuses', [chunk])
+        if (response.context.slot < finalSlot || response.value.length !== chunk.length) throw behind(blockchain)
+        for (const signatureStatus of response.value)
+          statuses.push(signatureStatus === null || !isDone(signatureStatus) ? null : statusOf(signatureStatus))
       }
-      return found
+      return statuses
     },
 
     async account(address): Promise<SolanaAccount | null> {
@@ -220,14 +221,14 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
     },
 
     async mintsExist(addresses) {
-      return (await readParts(addresses, { offset: 0, length: 0 })).map((one) => one?.owner === TOKEN_2022)
+      return (await readParts(addresses, { offset: 0, length: 0 })).map((mint) => mint?.owner === TOKEN_2022)
     },
 
     async supplies(addresses) {
-      const found = await readParts(addresses, { offset: SUPPLY_AT, length: SUPPLY_BYTES })
-      return found.map((one) => {
-        if (one?.owner !== TOKEN_2022) return null
-        const bytes = Buffer.from(one.data[0], 'base64')
+      const accounts = await readParts(addresses, { offset: SUPPLY_AT, length: SUPPLY_BYTES })
+      return accounts.map((mint) => {
+        if (mint?.owner !== TOKEN_2022) return null
+        const bytes = Buffer.from(mint.data[0], 'base64')
         // Reject the response of a node that ignores `dataSlice`. Otherwise, tokens would seem to be burned.
         if (bytes.length !== SUPPLY_BYTES) throw invalid(blockchain, 'getMultipleAccounts')
         return bytes.readBigUInt64LE(0)
@@ -236,8 +237,8 @@ export function createRemoteSolana(options: RemoteSolanaOptions): RemoteSolana {
 
     async creationOf(address) {
       // The list is sorted from newest to oldest. A mint that gdn creates has few transactions.
-      const told = await ask(signatures, 'getSignaturesForAddress', [address, { commitment: 'finalized' }])
-      return told.findLast(({ err }) => err === null)?.signature ?? null
+      const transactions = await ask(signatures, 'getSignaturesForAddress', [address, { commitment: 'finalized' }])
+      return transactions.findLast(({ err }) => err === null)?.signature ?? null
     },
 
     computeUnitPrice: (urgency) => market.price(urgency),
