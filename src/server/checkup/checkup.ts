@@ -21,7 +21,7 @@ export async function checkUp(options: CheckupOptions): Promise<Examined[]> {
   } catch (error) {
     return [{ check: 'backend', status: 'fail', error }]
   }
-  const { found, store } = await examineDatabase(options)
+  const { found: database, store } = await examineDatabase(options)
   try {
     const { examineChain } = settings.chains.size === 0 ? NOTHING : await import('./chains.ts')
     const { examineCluster } = settings.clusters.size === 0 ? NOTHING : await import('./clusters.ts')
@@ -35,7 +35,7 @@ export async function checkUp(options: CheckupOptions): Promise<Examined[]> {
         status: 'ok',
         message: describeSettings(settings, settingsPath(dataDir, options.settingsFile)),
       },
-      found,
+      database,
       ...(await examineStorage(settings.storage, dataDir, options)),
       ...chains.flat(),
     ]

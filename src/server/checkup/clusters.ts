@@ -97,6 +97,6 @@ async function examineSigner(
       hint: `Send SOL to ${address}. Until then the backend rejects requests.`,
     })
   }
-  const left = `${address} has ${inSol(balance)} SOL, enough for ${balance / costs.nft} NFTs`
-  return balance >= FEW_TOKENS * costs.nft ? { message: left } : { message: left, fix: `Send SOL to ${address}.` }
+  const message = `${address} has ${inSol(balance)} SOL, enough for ${balance / costs.nft} NFTs`
+  return balance >= FEW_TOKENS * costs.nft ? { message } : { message, fix: `Send SOL to ${address}.` }
 }

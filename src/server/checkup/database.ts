@@ -18,14 +18,14 @@ const SLOW_MS = 20
  */
 export async function examineDatabase(place: DatabasePlace): Promise<{ found: Examined; store: Store | null }> {
   let store: Store | null = null
-  const found = await examine('database', async () => {
+  const examined = await examine('database', async () => {
     const opened = await open(place)
     if (opened === null)
       return { message: `${place.dataDir} has no database yet: the backend creates one when it first starts` }
     store = opened
     return await look(opened)
   })
-  return { found, store }
+  return { found: examined, store }
 }
 
 async function open(place: DatabasePlace): Promise<Store | null> {

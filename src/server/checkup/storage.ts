@@ -18,16 +18,16 @@ export async function examineStorage(
   dataDir: string,
   surroundings: RemoteSurroundings,
 ): Promise<Examined[]> {
-  const found = [await examine('data dir', () => inDataDir(dataDir))]
-  if (entry.kind === 'files') return found
+  const examined = [await examine('data dir', () => inDataDir(dataDir))]
+  if (entry.kind === 'files') return examined
   const { openRemoteFiles } = await import('../storage/remote/open-remote.ts')
   return [
-    ...found,
+    ...examined,
     await examine('storage', async () => {
       const remote = await openRemoteFiles(entry, surroundings)
       if (remote === null) return { message: 'the data directory' }
       try {
-        return { message: await there(remote) }
+        return { message: await writeAndRead(remote) }
       } finally {
         await remote.close()
       }
@@ -35,7 +35,7 @@ export async function examineStorage(
   ]
 }
 
-async function there(remote: RemoteFiles): Promise<string> {
+async function writeAndRead(remote: RemoteFiles): Promise<string> {
   await remote.check()
   const cid = rawCid(CONTENT)
   const since = performance.now()
