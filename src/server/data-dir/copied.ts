@@ -15,10 +15,10 @@ const FILE = 'database-file'
  */
 export async function noticeCopy(db: Db, dataDir: string): Promise<void> {
   const path = join(dataDir, FILE)
-  const known = (await readFile(path, 'utf8').catch(() => '')).trim()
-  const found = await fileIdentity(join(dataDir, DATABASE))
-  if (known === found) return
+  const recorded = (await readFile(path, 'utf8').catch(() => '')).trim()
+  const identity = await fileIdentity(join(dataDir, DATABASE))
+  if (recorded === identity) return
   // Write the file last, so that the next start repeats both steps if the process is killed between them.
-  if (known !== '') await startIncarnation(db)
-  await writePrivateFile(path, `${found}\n`)
+  if (recorded !== '') await startIncarnation(db)
+  await writePrivateFile(path, `${identity}\n`)
 }

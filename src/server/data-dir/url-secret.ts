@@ -7,10 +7,10 @@ const FILE = 'url-secret'
 
 /** Returns the secret that signs URLs. It is generated on first use. */
 export async function openUrlSecret(dataDir: string, store: SecretPlace['store'] = null): Promise<Secret> {
-  const kept = await keptSecret({ dataDir, file: FILE, store }, () => `${randomBytes(32).toString('hex')}\n`)
-  const text = kept.text.trim()
+  const stored = await keptSecret({ dataDir, file: FILE, store }, () => `${randomBytes(32).toString('hex')}\n`)
+  const text = stored.text.trim()
   if (!/^[0-9a-f]{64}$/.test(text)) {
-    throw new GdnError('data_dir', `${kept.place} is damaged`, {
+    throw new GdnError('data_dir', `${stored.place} is damaged`, {
       hint: 'Delete it. A new secret is generated, and earlier signed URLs stop working.',
     })
   }
