@@ -32,7 +32,7 @@ export async function importDatabase(place: DatabasePlace, path: string): Promis
   const since = performance.now()
   const file = resolve(path)
   const isFolder = await stat(file).then(
-    (found) => found.isDirectory(),
+    (stats) => stats.isDirectory(),
     (cause: unknown) => {
       throw new GdnError('invalid_input', `the file can't be read: ${messageOf(cause)}`, { place: { file }, cause })
     },
@@ -72,7 +72,8 @@ async function openTarget(place: DatabasePlace): Promise<Store> {
 /** Stores the secrets in files of the data directory, where a single process reads them. */
 async function keepInFiles(db: Db, dataDir: string, secrets: readonly Row[]): Promise<void> {
   for (const [name, value] of secrets) {
-    if (SECRET_FILES.some((one) => one === name)) await writePrivateFile(join(dataDir, String(name)), String(value))
+    if (SECRET_FILES.some((secretFile) => secretFile === name))
+      await writePrivateFile(join(dataDir, String(name)), String(value))
   }
   await db.deleteFrom('secrets').execute()
 }
@@ -90,7 +91,7 @@ async function readAll(db: Db, file: string) {
   let number = 0
   let open: Open | null = null
   let isComplete = false
-  const refuse = (what: string) => new GdnError('invalid_input', what, { place: { file, line: number } })
+  const refuse = (problem: string) => new GdnError('invalid_input', problem, { place: { file, line: number } })
   const flush = async (to: Open) => {
     try {
       await writeRows(db, to.table, to.rows.splice(0))
@@ -129,7 +130,7 @@ async function readAll(db: Db, file: string) {
   return counted
 }
 
-function parse(text: string, refuse: (what: string) => GdnError): Record<string, unknown> | unknown[] {
+function parse(text: string, refuse: (problem: string) => GdnError): Record<string, unknown> | unknown[] {
   const line = parseJson(text)
   if (isObject(line)) return line
   throw refuse('the line is not part of an export')
@@ -138,7 +139,7 @@ function parse(text: string, refuse: (what: string) => GdnError): Record<string,
 function refuseOthers(
   head: Record<string, unknown> | unknown[],
   migrations: readonly string[],
-  refuse: (what: string) => GdnError,
+  refuse: (problem: string) => GdnError,
 ): void {
   if (Array.isArray(head) || head.gdn !== FORMAT.gdn || head.version !== FORMAT.version) {
     throw refuse('the file was not written by `gdn db export`')
@@ -155,7 +156,7 @@ async function compare(
   db: Db,
   { table, sum }: Open,
   end: Record<string, unknown>,
-  refuse: (what: string) => GdnError,
+  refuse: (problem: string) => GdnError,
 ): Promise<void> {
   if (end.rows !== sum.rows || end.sha256 !== sum.sha256) {
     throw refuse(`the rows of ${table.name} do not match the export: the file was changed or damaged`)

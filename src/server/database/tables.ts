@@ -34,10 +34,10 @@ async function sqliteShape(db: Db, table: string) {
   const columns = await sql<{
     name: string
   }>`select name from pragma_table_info(${table}) where pk > 0 order by pk`.execute(db)
-  const others = await sql<{
+  const referenced = await sql<{
     name: string
   }>`select distinct "table" as name from pragma_foreign_key_list(${table})`.execute(db)
-  return { key: columns.rows.map(({ name }) => name), refersTo: others.rows.map(({ name }) => name) }
+  return { key: columns.rows.map(({ name }) => name), refersTo: referenced.rows.map(({ name }) => name) }
 }
 
 async function postgresShape(db: Db, table: string) {
@@ -46,20 +46,22 @@ async function postgresShape(db: Db, table: string) {
       join unnest(i.indkey) with ordinality as k (number, place) on true
       join pg_attribute a on a.attrelid = i.indrelid and a.attnum = k.number
     where i.indrelid = ${table}::regclass and i.indisprimary order by k.place`.execute(db)
-  const others = await sql<{ name: string }>`
+  const referenced = await sql<{ name: string }>`
     select distinct c.relname as name from pg_constraint r join pg_class c on c.oid = r.confrelid
     where r.conrelid = ${table}::regclass and r.contype = 'f'`.execute(db)
-  return { key: columns.rows.map(({ name }) => name), refersTo: others.rows.map(({ name }) => name) }
+  return { key: columns.rows.map(({ name }) => name), refersTo: referenced.rows.map(({ name }) => name) }
 }
 
 function inOrder(shapes: readonly TableShape[]): TableShape[] {
-  const left = [...shapes].sort((a, b) => (a.name < b.name ? -1 : 1))
+  const remaining = [...shapes].sort((a, b) => (a.name < b.name ? -1 : 1))
   const done: TableShape[] = []
-  while (left.length > 0) {
-    const names = new Set(left.map(({ name }) => name))
-    const at = left.findIndex(({ name, refersTo }) => refersTo.every((other) => other === name || !names.has(other)))
+  while (remaining.length > 0) {
+    const names = new Set(remaining.map(({ name }) => name))
+    const at = remaining.findIndex(({ name, refersTo }) =>
+      refersTo.every((other) => other === name || !names.has(other)),
+    )
     if (at < 0) throw new Error(`tables refer to each other in a cycle: ${[...names].join(', ')}`)
-    done.push(...left.splice(at, 1))
+    done.push(...remaining.splice(at, 1))
   }
   return done
 }
