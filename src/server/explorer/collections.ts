@@ -50,8 +50,8 @@ export async function findSeenCollection(
   name: string,
   blockchain: string | null,
 ): Promise<SeenCollection | null> {
-  const found = await collectionsNamed(db, accountId, { id: name, address: addressOf(name) })
-  return (blockchain === null ? found[0] : found.find((row) => row.blockchain === blockchain)) ?? null
+  const rows = await collectionsNamed(db, accountId, { id: name, address: addressOf(name) })
+  return (blockchain === null ? rows[0] : rows.find((row) => row.blockchain === blockchain)) ?? null
 }
 
 /** Returns summaries of collections, in the given order. */
@@ -84,8 +84,8 @@ export async function collectionSummaries(
 async function recentImage(explorer: ExplorerDeps, row: SeenCollection): Promise<string | null> {
   const minute = Math.floor(explorer.now() / 60_000)
   const read = async () => ({ image: await readCollectionImage(explorer, row) })
-  const found = await explorer.slow.soon(`image ${row.id}`, `${row.status} ${minute}`, read)
-  return found === null ? row.image : found.image
+  const recent = await explorer.slow.soon(`image ${row.id}`, `${row.status} ${minute}`, read)
+  return recent === null ? row.image : recent.image
 }
 
 async function coversOf(
@@ -93,8 +93,8 @@ async function coversOf(
   image: string | null,
   first: readonly SummaryRow[],
 ): Promise<NftMedia[]> {
-  const own = await ownImage(explorer, image)
-  if (own !== null) return [own]
+  const collectionCover = await ownImage(explorer, image)
+  if (collectionCover !== null) return [collectionCover]
   const covers = new Map<string, NftMedia>()
   for (const { image: cover } of await summariesOf(explorer, first)) {
     if (cover?.url && (cover.kind === 'image' || cover.kind === 'svg')) covers.set(cover.url, cover)

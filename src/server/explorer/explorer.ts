@@ -96,7 +96,7 @@ export function readMetadata(json: string): ReadMetadata {
     attributes: (Array.isArray(attribute) ? attribute : [])
       .filter(isRecord)
       .map(readAttribute)
-      .map((one) => ({ trait_type: one.tag, value: shownValue(one) })),
+      .map((entry) => ({ trait_type: entry.tag, value: shownValue(entry) })),
     fields: (Array.isArray(file_fields) ? file_fields : [])
       .filter(isRecord)
       .map(({ key, url }) => ({ key: textOf(key), url: textOf(url) })),

@@ -39,12 +39,12 @@ export function startIndexer({
   let stopped = false
   let running: Promise<void> | null = null
 
-  let seen = -1
+  let previousLast = -1
 
   const run = async (isAsked: boolean) => {
     const { last, left, gaps } = await indexBacklog(store.db)
-    const isComing = last !== seen
-    seen = last
+    const isComing = last !== previousLast
+    previousLast = last
     if ((left === 0 && !gaps) || (isComing && !isAsked && left < MAX_POSTPONED)) return
     while (!stopped && !(await store.transaction((db) => indexMore(db, now(), AT_ONCE)))) await nextTurn()
   }

@@ -28,7 +28,7 @@ export interface MediaReader {
 
 /** Creates a reader that detects files by their first bytes and reads each file only once. */
 export function createMediaReader(storage: FileStorage, patienceMs = PATIENCE_MS): MediaReader {
-  const known = new BoundedMap<Promise<DetectedMedia | null>>(REMEMBERED)
+  const lookups = new BoundedMap<Promise<DetectedMedia | null>>(REMEMBERED)
   const waiting: (() => void)[] = []
   let running = 0
 
@@ -51,14 +51,14 @@ export function createMediaReader(storage: FileStorage, patienceMs = PATIENCE_MS
 
   return {
     async look(place) {
-      let looking = known.get(place)
+      let looking = lookups.get(place)
       if (looking === undefined) {
         const begun = inTurn(() => read(place)).catch(() => null)
         // Don't cache missing or unreadable files, because they may be available later.
-        begun.then((found) => {
-          if (found === null && known.get(place) === begun) known.delete(place)
+        begun.then((media) => {
+          if (media === null && lookups.get(place) === begun) lookups.delete(place)
         })
-        known.set(place, begun)
+        lookups.set(place, begun)
         looking = begun
       }
       return (await withTimeout(looking, patienceMs)) ?? UNKNOWN

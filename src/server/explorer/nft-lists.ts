@@ -40,11 +40,11 @@ const BUCKETS_AT_ONCE = 4
 /** Returns NFTs of a collection, or of one of its runs, in the order of acceptance. */
 export async function listInBuckets(
   explorer: ExplorerDeps,
-  what: { collectionId: string; run: string | null },
+  scope: { collectionId: string; run: string | null },
   { status, offset, limit }: Part & { status: Status | null },
 ): Promise<Page<NftSummary>> {
   const { db } = explorer
-  const { total, places } = placesOf(await bucketsOf(db, what), { status, offset, limit })
+  const { total, places } = placesOf(await bucketsOf(db, scope), { status, offset, limit })
   const rows: SummaryRow[] = []
   // Read all buckets for failed NFTs, which have a separate index. In the other states, most rows of a bucket match, so
   // a few buckets fill a page.
@@ -52,8 +52,8 @@ export async function listInBuckets(
   for (let at = 0; at < places.length && rows.length < limit; at += atOnce) {
     const some = places.slice(at, at + atOnce)
     const range = { first: some[0]?.bucket ?? 0, last: some.at(-1)?.bucket ?? 0 }
-    const left = { offset: some[0]?.offset ?? 0, limit: limit - rows.length }
-    rows.push(...(await nftsOfBuckets(db, { ...what, ...range, status }, left)))
+    const page = { offset: some[0]?.offset ?? 0, limit: limit - rows.length }
+    rows.push(...(await nftsOfBuckets(db, { ...scope, ...range, status }, page)))
   }
   return { total, offset, items: await summariesOf(explorer, rows) }
 }
@@ -84,11 +84,11 @@ async function titledPage(
   const titled = await findTitled(explorer, { accountIds: [account_id], text: q, collectionId: id })
   const numbered = await nftsOfTokens(explorer.db, id, [q.trim().replace(/^#/, '')])
   const seqs = new Set(titled.map((row) => row.seq))
-  const found = [...titled, ...numbered.filter((row) => !seqs.has(row.seq))].filter(
+  const matches = [...titled, ...numbered.filter((row) => !seqs.has(row.seq))].filter(
     (row) => (status === null || row.status === status) && (address === null || row.owner === address),
   )
-  found.sort((a, b) => a.seq - b.seq)
-  return { total: found.length, offset, items: await summariesOf(explorer, found.slice(offset, offset + limit)) }
+  matches.sort((a, b) => a.seq - b.seq)
+  return { total: matches.length, offset, items: await summariesOf(explorer, matches.slice(offset, offset + limit)) }
 }
 
 /** Returns the NFTs that an address owns, in collections that the viewer may see. */
@@ -109,8 +109,8 @@ export async function listOwned(
   let before = 0
   for (const { id, count } of counts) {
     if (before + count > offset && rows.length < limit) {
-      const left = { offset: Math.max(0, offset - before), limit: limit - rows.length }
-      rows.push(...(await nftsOwned(db, { collectionId: id, owner }, left)))
+      const page = { offset: Math.max(0, offset - before), limit: limit - rows.length }
+      rows.push(...(await nftsOwned(db, { collectionId: id, owner }, page)))
     }
     before += count
   }
@@ -125,10 +125,10 @@ export async function withCollections(
 ): Promise<(NftSummary & { collection: NftDetails['collection'] })[]> {
   const ids = [...new Set(rows.map((row) => row.collection_id))]
   const collections = new Map((await seenCollections(explorer.db, accountId, ids)).map((row) => [row.id, refOf(row)]))
-  const seen = rows.filter((row) => collections.has(row.collection_id))
-  const summaries = await summariesOf(explorer, seen)
+  const visibleRows = rows.filter((row) => collections.has(row.collection_id))
+  const summaries = await summariesOf(explorer, visibleRows)
   return summaries.flatMap((summary, index) => {
-    const collection = collections.get(seen[index]?.collection_id ?? '')
+    const collection = collections.get(visibleRows[index]?.collection_id ?? '')
     return collection === undefined ? [] : [{ ...summary, collection: { ...collection, name: cut(collection.name) } }]
   })
 }

@@ -21,8 +21,8 @@ export async function summariesOf(explorer: ExplorerDeps, rows: readonly Summary
 /** Returns the summary of long metadata. Yields first and caches the result, because parsing takes time. */
 async function readLong({ db, long }: ExplorerDeps, { id, update_id, seq }: SummaryRow): Promise<InLists> {
   const key = `${id} ${update_id}`
-  const known = long.get(key)
-  if (known !== undefined) return known
+  const cached = long.get(key)
+  if (cached !== undefined) return cached
   await nextTurn()
   const { title, fields } = readMetadata(await metadataAt(db, seq))
   const read = { title: cut(title), fields: fields.map(({ key, url }) => ({ key, url: cut(url) })) }

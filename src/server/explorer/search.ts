@@ -33,8 +33,8 @@ const nftHits = async (explorer: ExplorerDeps, viewer: Viewer, rows: readonly Su
   (await withCollections(explorer, viewer, rows)).map(({ collection, ...nft }) => ({ kind: 'nft', nft, collection }))
 
 const findCollection: Finder = async (explorer, viewer, text) => {
-  const found = await findSeenCollection(explorer, viewer, text, null)
-  return found === null ? [] : await collectionHits(explorer, viewer, [found.id])
+  const collection = await findSeenCollection(explorer, viewer, text, null)
+  return collection === null ? [] : await collectionHits(explorer, viewer, [collection.id])
 }
 
 const findNft: Finder = async (explorer, viewer, text) =>
@@ -45,8 +45,8 @@ const findToken: Finder = async (explorer, viewer, text) => {
   const [, contract, token] = /^(0x[0-9a-f]{40})\/(\d{1,78})$/i.exec(text) ?? []
   if (contract === undefined || token === undefined) return []
   const address = addressOf(contract)
-  const found = await collectionsNamed(explorer.db, viewer.accountId, { id: address, address })
-  const rows = await Promise.all(found.map(({ id }) => nftsOfTokens(explorer.db, id, [BigInt(token).toString()])))
+  const collections = await collectionsNamed(explorer.db, viewer.accountId, { id: address, address })
+  const rows = await Promise.all(collections.map(({ id }) => nftsOfTokens(explorer.db, id, [BigInt(token).toString()])))
   return await nftHits(explorer, viewer, rows.flat())
 }
 
@@ -58,9 +58,9 @@ const findOwner: Finder = async (explorer, viewer, text) => {
 }
 
 const findRun: Finder = async (explorer, viewer, text) => {
-  const found = await findSeenRun(explorer.db, viewer.accountId, text)
-  if (found === null) return []
-  return (await runSummaries(explorer, viewer, [found])).map((run) => ({ kind: 'run', run }))
+  const seenRun = await findSeenRun(explorer.db, viewer.accountId, text)
+  if (seenRun === null) return []
+  return (await runSummaries(explorer, viewer, [seenRun])).map((run) => ({ kind: 'run', run }))
 }
 
 /** Matches the ID of a request, and finds what the request created. */
@@ -81,8 +81,8 @@ const findChange: Finder = async (explorer, viewer, text) => {
 const findTransaction: Finder = async (explorer, viewer, text) => {
   const { db } = explorer
   const hash = /^0x/i.test(text) ? text.toLowerCase() : text
-  const [found] = await findTransactions(db, { by: 'hash', text: hash }, 1)
-  if (found !== undefined) return await hitsOfTransaction(explorer, viewer, found)
+  const [transaction] = await findTransactions(db, { by: 'hash', text: hash }, 1)
+  if (transaction !== undefined) return await hitsOfTransaction(explorer, viewer, transaction)
   const attempt = await transactionOfAttempt(db, hash)
   const [signed] = attempt === null ? [] : await findTransactions(db, { by: 'id', ids: [attempt] }, 1)
   return signed === undefined ? [] : await hitsOfTransaction(explorer, viewer, signed)
@@ -165,11 +165,11 @@ export async function search(explorer: ExplorerDeps, viewer: Viewer, q: string):
 }
 
 function withoutRepeats(hits: readonly SearchHit[]): SearchHit[] {
-  const seen = new Set<string>()
+  const seenKeys = new Set<string>()
   return hits.filter((hit) => {
     const key = JSON.stringify([hit.kind, keyOf(hit)])
-    const isNew = !seen.has(key)
-    seen.add(key)
+    const isNew = !seenKeys.has(key)
+    seenKeys.add(key)
     return isNew
   })
 }

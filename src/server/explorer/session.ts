@@ -27,26 +27,28 @@ export interface SessionSigner {
  * session unique, so that ending a session doesn't end another one that was opened in the same millisecond.
  */
 export function signSession(signer: SessionSigner, { keyId, now }: { keyId: string; now: number }): string {
-  const said = `${keyId}.${now + SESSION_MS}.${randomBytes(16).toString('base64url')}`
-  return `${said}.${signatureOf(signer, said)}`
+  const payload = `${keyId}.${now + SESSION_MS}.${randomBytes(16).toString('base64url')}`
+  return `${payload}.${signatureOf(signer, payload)}`
 }
 
 /**
  * Returns the signature of a session. The key of the signature is derived from the server's secret, because the secret
  * itself signs URLs.
  */
-function signatureOf({ secret, incarnation }: SessionSigner, said: string): string {
-  const own = createHmac('sha256', Buffer.from(secret.reveal(), 'hex')).update(`gdn explorer session 2 ${incarnation}`)
-  return createHmac('sha256', own.digest()).update(said).digest('base64url')
+function signatureOf({ secret, incarnation }: SessionSigner, payload: string): string {
+  const keyHmac = createHmac('sha256', Buffer.from(secret.reveal(), 'hex')).update(
+    `gdn explorer session 2 ${incarnation}`,
+  )
+  return createHmac('sha256', keyHmac.digest()).update(payload).digest('base64url')
 }
 
 /**
  * Returns the key and the expiry of a session. Returns null if the session has expired or wasn't signed by this server.
  */
 function readSession(signer: SessionSigner, session: string, now: number): { keyId: string; end: number } | null {
-  const [, said = '', keyId = '', end = '', signature = ''] =
+  const [, payload = '', keyId = '', end = '', signature = ''] =
     /^(([A-Za-z0-9-]{1,64})\.(\d{1,15})\.[A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})$/.exec(session) ?? []
-  const [given, expected] = [Buffer.from(signature), Buffer.from(signatureOf(signer, said))]
+  const [given, expected] = [Buffer.from(signature), Buffer.from(signatureOf(signer, payload))]
   if (given.length !== expected.length || !timingSafeEqual(given, expected)) return null
   return Number(end) > now ? { keyId, end: Number(end) } : null
 }
@@ -72,9 +74,9 @@ export async function resumeSession(
   session: string,
   now: number,
 ): Promise<Caller | null> {
-  const found = readSession(signer, session, now)
-  if (found === null || (await isSignedUrlUsed(db, hashOf(session)))) return null
-  const caller = await callerOfKey(db, found.keyId, now)
+  const parsed = readSession(signer, session, now)
+  if (parsed === null || (await isSignedUrlUsed(db, hashOf(session)))) return null
+  const caller = await callerOfKey(db, parsed.keyId, now)
   return caller?.permissions.has(NEEDED) ? caller : null
 }
 
@@ -84,10 +86,10 @@ export async function resumeSession(
  * clock is set back.
  */
 export async function endSession(db: Db, signer: SessionSigner, session: string, now: number): Promise<void> {
-  const found = readSession(signer, session, now)
-  if (found === null) return
+  const parsed = readSession(signer, session, now)
+  if (parsed === null) return
   await forgetSignedUrls(db, now - SESSION_MS)
-  await useSignedUrl(db, { signatureHash: hashOf(session), expiresAt: Math.max(found.end, now + SESSION_MS) })
+  await useSignedUrl(db, { signatureHash: hashOf(session), expiresAt: Math.max(parsed.end, now + SESSION_MS) })
 }
 
 const hashOf = (session: string): string => createHash('sha256').update(session).digest('hex')

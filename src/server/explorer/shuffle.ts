@@ -117,14 +117,16 @@ async function commitmentsOf(
   { collection_id, blockchain }: { collection_id: string; blockchain: Blockchain },
   hash: string,
 ): Promise<{ commitment: ExplorerCommitment | null; seal: ExplorerCommitment | null }> {
-  const found = await seenCommitments(db, collection_id, [hash, sealOf(hash)])
-  const ids = found.flatMap(({ transaction_id: id }) => id ?? [])
-  const transactions = new Map((await findTransactions(db, { by: 'id', ids })).map((one) => [one.id, one]))
+  const commitments = await seenCommitments(db, collection_id, [hash, sealOf(hash)])
+  const ids = commitments.flatMap(({ transaction_id: id }) => id ?? [])
+  const transactions = new Map(
+    (await findTransactions(db, { by: 'id', ids })).map((transaction) => [transaction.id, transaction]),
+  )
   const times = await blockTimes({ db, chains }, blockchain, [...transactions.values()])
   const shown = (wanted: string): ExplorerCommitment | null => {
-    const one = found.find((commitment) => commitment.hash === wanted)
-    if (one === undefined) return null
-    const transaction = transactions.get(one.transaction_id ?? '')
+    const row = commitments.find((commitment) => commitment.hash === wanted)
+    if (row === undefined) return null
+    const transaction = transactions.get(row.transaction_id ?? '')
     const block_number = transaction?.block_number ?? null
     const time = times.get(block_number ?? -1)
     return {

@@ -39,7 +39,7 @@ const PATIENCE_MS = 1000
 export function createSlowFacts(): SlowFacts {
   const facts = new BoundedMap<Fact>(REMEMBERED)
   const finding = new Map<string, Promise<unknown>>()
-  let found = 0
+  let newsCount = 0
   let due = Number.POSITIVE_INFINITY
 
   const begin = (name: string, state: string, find: () => Promise<unknown>): Promise<unknown> => {
@@ -52,7 +52,7 @@ export function createSlowFacts(): SlowFacts {
         // If this is the first value, callers that waited have it, unless the wait ended with null. Otherwise, callers
         // may have received the last value.
         const isNews = before === undefined ? took > PATIENCE_MS / 2 : !isDeepStrictEqual(before.value, value)
-        if (isNews) found++
+        if (isNews) newsCount++
         return value
       })
       .finally(() => finding.delete(name))
@@ -62,20 +62,20 @@ export function createSlowFacts(): SlowFacts {
 
   /** Returns the last value and the computation in progress. Starts a computation if needed. */
   const ask = (name: string, state: string, find: () => Promise<unknown>) => {
-    const known = facts.get(name)
-    const isQuick = known !== undefined && known.took < QUICK_MS
-    const rested = known === undefined || isQuick ? 0 : known.at + known.took * SHARE
-    const isFresh = known !== undefined && (known.state === state || performance.now() < rested)
-    if (isFresh && known.state !== state) due = Math.min(due, rested)
+    const fact = facts.get(name)
+    const isQuick = fact !== undefined && fact.took < QUICK_MS
+    const rested = fact === undefined || isQuick ? 0 : fact.at + fact.took * SHARE
+    const isFresh = fact !== undefined && (fact.state === state || performance.now() < rested)
+    if (isFresh && fact.state !== state) due = Math.min(due, rested)
     const begun = isFresh ? null : (finding.get(name) ?? begin(name, state, find))
     // Prevent an unhandled rejection. A caller that waits gets the error.
     begun?.catch(() => {})
-    return { known, begun, isReturnedAtOnce: begun === null || (known !== undefined && !isQuick) }
+    return { fact, begun, isReturnedAtOnce: begun === null || (fact !== undefined && !isQuick) }
   }
 
   return {
     get found() {
-      return found
+      return newsCount
     },
     isDue() {
       if (performance.now() < due) return false
@@ -83,13 +83,13 @@ export function createSlowFacts(): SlowFacts {
       return true
     },
     async get<Value>(name: string, state: string, find: () => Promise<Value>) {
-      const { known, begun, isReturnedAtOnce } = ask(name, state, find)
-      return (isReturnedAtOnce ? known?.value : await begun) as Value
+      const { fact, begun, isReturnedAtOnce } = ask(name, state, find)
+      return (isReturnedAtOnce ? fact?.value : await begun) as Value
     },
     async soon<Value>(name: string, state: string, find: () => Promise<Value>) {
-      const { known, begun, isReturnedAtOnce } = ask(name, state, find)
-      const found = isReturnedAtOnce || begun === null ? null : await withTimeout(begun, PATIENCE_MS)
-      return (found ?? known?.value ?? null) as Value | null
+      const { fact, begun, isReturnedAtOnce } = ask(name, state, find)
+      const value = isReturnedAtOnce || begun === null ? null : await withTimeout(begun, PATIENCE_MS)
+      return (value ?? fact?.value ?? null) as Value | null
     },
   }
 }

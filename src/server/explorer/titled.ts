@@ -37,7 +37,7 @@ export async function findTitled(
   const words = titleWords(text)
   if (words.length > 0) await indexer.caughtUp()
   const { from, end } = collectionId === null ? ANYWHERE : await placesHeld(db, collectionId)
-  const found: SummaryRow[] = []
+  const results: SummaryRow[] = []
   for (const accountId of words.length === 0 ? [] : accountIds) {
     const wanted: Wanted[] = []
     for (const word of words) {
@@ -45,28 +45,28 @@ export async function findTitled(
       wanted.push({ terms, count: await countTerms(db, terms, COMMON) })
     }
     wanted.sort((a, b) => a.count - b.count)
-    const [rarest, ...others] = wanted
+    const [rarest, ...commoner] = wanted
     if (rarest === undefined || rarest.count === 0) continue
     // With a single word, every NFT of this word is a result, so no more than `limit` are read.
-    const atOnce = others.length === 0 && collectionId === null ? limit : AT_ONCE
+    const atOnce = commoner.length === 0 && collectionId === null ? limit : AT_ONCE
     for (
       let before = end, looked = 0;
-      before > from && looked < MAX_COMPARED && found.length < limit;
+      before > from && looked < MAX_COMPARED && results.length < limit;
       looked += atOnce
     ) {
       const candidates = await seqsOfTerms(db, rarest.terms, { before, limit: atOnce })
       let seqs = candidates
-      for (const { terms } of others) {
+      for (const { terms } of commoner) {
         const having = await withTerms(db, seqs, terms)
         seqs = seqs.filter((seq) => having.has(seq))
       }
       const rows = await nftsAt(db, seqs)
-      found.push(...rows.filter((row) => collectionId === null || row.collection_id === collectionId).reverse())
+      results.push(...rows.filter((row) => collectionId === null || row.collection_id === collectionId).reverse())
       before = candidates.at(-1) ?? from
       if (candidates.length < atOnce) break
     }
   }
-  return found.slice(0, limit)
+  return results.slice(0, limit)
 }
 
 const ANYWHERE = { from: 0, end: Number.MAX_SAFE_INTEGER }

@@ -42,8 +42,8 @@ export async function historyOf(
   blockchain: string,
 ): Promise<{ history: ExplorerEvent[]; history_left_out: boolean }> {
   const { db, chains, slow, linkOf } = explorer
-  const found = await listHistory(db, nft, { offset: 0, limit: MAX_EVENTS + 1, newestFirst: true })
-  const rows = found.slice(0, MAX_EVENTS)
+  const events = await listHistory(db, nft, { offset: 0, limit: MAX_EVENTS + 1, newestFirst: true })
+  const rows = events.slice(0, MAX_EVENTS)
   const blocks = JSON.stringify(rows.map(({ block_number: block }) => block))
   const read = async () => Object.fromEntries(await blockTimes({ db, chains }, blockchain as Blockchain, rows))
   const times = await slow.soon(`times of ${nft.id}`, blocks, read)
@@ -66,5 +66,5 @@ export async function historyOf(
       explorer_url: transaction_hash === null ? null : linkOf(blockchain, transaction_hash),
     })
   }
-  return { history, history_left_out: found.length > MAX_EVENTS }
+  return { history, history_left_out: events.length > MAX_EVENTS }
 }

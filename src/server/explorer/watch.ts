@@ -10,8 +10,8 @@ const SUBJECTS = {
   run: showRun,
   nft: showNft,
   async collection(explorer: ExplorerDeps, viewer: Viewer, id: string) {
-    const found = await findSeenCollection(explorer, viewer, id, null)
-    return found === null ? null : await showCollection(explorer, found)
+    const collection = await findSeenCollection(explorer, viewer, id, null)
+    return collection === null ? null : await showCollection(explorer, collection)
   },
 } as const
 
@@ -72,12 +72,12 @@ export function createWatch(
   const find = async (key: string, { viewer, subjects }: WatchListener): Promise<string | null> => {
     if (key === 'overview') return JSON.stringify(await showOverview(explorer, viewer))
     const id = subjects[key as WatchSubject] ?? ''
-    const found = await SUBJECTS[key as WatchSubject](explorer, viewer, id)
-    return found === null ? null : JSON.stringify(found)
+    const shown = await SUBJECTS[key as WatchSubject](explorer, viewer, id)
+    return shown === null ? null : JSON.stringify(shown)
   }
 
   const notifyAll = async (to: readonly WatchListener[]) => {
-    const found = new Map<string, Promise<string | null>>()
+    const reads = new Map<string, Promise<string | null>>()
     const failures: unknown[] = []
     // Ignore an item that can't be read, so that the other items are still sent.
     const failed = (error: unknown) => {
@@ -88,8 +88,8 @@ export function createWatch(
       for (const event of ['overview', ...SUBJECT_NAMES.filter((name) => listener.subjects[name] !== undefined)]) {
         const id = event === 'overview' ? '' : listener.subjects[event as WatchSubject]
         const key = JSON.stringify([listener.viewer.accountId, event, id])
-        const begun = found.get(key) ?? find(event, listener).catch(failed)
-        found.set(key, begun)
+        const begun = reads.get(key) ?? find(event, listener).catch(failed)
+        reads.set(key, begun)
         const json = await begun
         const before = sent.get(listener)
         if (json === null || before === undefined || before.get(event) === json) continue
@@ -128,8 +128,8 @@ export function createWatch(
 
   return {
     listen(listener) {
-      const own = [...listeners].filter((other) => other.viewer.accountId === listener.viewer.accountId)
-      if (closed || listeners.size >= most.total || own.length >= most.perAccount) return false
+      const listenersOfAccount = [...listeners].filter((other) => other.viewer.accountId === listener.viewer.accountId)
+      if (closed || listeners.size >= most.total || listenersOfAccount.length >= most.perAccount) return false
       listeners.add(listener)
       sent.set(listener, new Map())
       void look()
