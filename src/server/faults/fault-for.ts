@@ -14,8 +14,8 @@ export interface InjectedFault {
 }
 
 /** Returns a pseudorandom number in [0, 1) that depends only on the words, so it is the same on every machine. */
-function draw(...words: (string | number)[]): number {
-  const digest = createHash('sha256').update(words.join('\n')).digest()
+function draw(...parts: (string | number)[]): number {
+  const digest = createHash('sha256').update(parts.join('\n')).digest()
   return digest.readUIntBE(0, 6) / 2 ** 48
 }
 
