@@ -146,17 +146,17 @@ export async function openRehearsal(
         if (!fork.isIdle()) return null
         const response = await fetch(`${backend.url}/readyz`, { signal })
         const { problems, warnings } = (await response.json()) as { problems: string[]; warnings: string[] }
-        const found = [...problems, ...warnings].find((one) => one.startsWith(`${blockchain}: `))
-        return fork.isIdle() ? (found?.slice(blockchain.length + 2) ?? null) : null
+        const reason = [...problems, ...warnings].find((text) => text.startsWith(`${blockchain}: `))
+        return fork.isIdle() ? (reason?.slice(blockchain.length + 2) ?? null) : null
       },
       async end() {
         await closeBackend()
-        const spent = await Promise.all(substitutes.map((one) => spentBy(fork, one)))
+        const spent = await Promise.all(substitutes.map((signer) => spentBy(fork, signer)))
         const { last, ...sums } = await transactionsOf(options.dataDir, signers)
         const blocks = last === null ? 0 : last - first + confirmations - 1
         return {
           ...sums,
-          cost: spent.reduce((sum, one) => sum + one.spent, 0n),
+          cost: spent.reduce((sum, signer) => sum + signer.spent, 0n),
           signers: spent,
           blocks,
           currency: coinOf(chainId),
@@ -234,8 +234,8 @@ async function findCollection(
   blockchain: EvmBlockchain,
   contract: string,
 ): Promise<CollectionRow> {
-  const found = await findCollectionsByAddress(db, checksumAddress(contract))
-  const collection = found.find((one) => one.blockchain === blockchain)
+  const collections = await findCollectionsByAddress(db, checksumAddress(contract))
+  const collection = collections.find((row) => row.blockchain === blockchain)
   if (collection === undefined) {
     throw new GdnError('not_found', `the backend has no collection ${contract} on ${blockchain}`, {
       hint: 'Specify another collection, or another backend with --data-dir.',
