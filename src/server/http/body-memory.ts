@@ -33,11 +33,11 @@ export function limitBodyMemory(app: FastifyInstance, { total, perAddress }: Bod
     const { 'content-length': length, 'content-type': type = '' } = request.headers
     if (type.startsWith('multipart/') || (length !== undefined && Number(length) <= UNCOUNTED_BYTES)) return payload
     const client = clientNetwork(request.ip)
-    let own = 0
+    let requestBytes = 0
     reply.raw.once('close', () => {
-      all -= own
-      const left = (held.get(client) ?? 0) - own
-      if (left > 0) held.set(client, left)
+      all -= requestBytes
+      const stillHeld = (held.get(client) ?? 0) - requestBytes
+      if (stillHeld > 0) held.set(client, stillHeld)
       else held.delete(client)
       // Read and discard the rest of a rejected body, so that it isn't buffered.
       payload.unpipe(counted)
@@ -49,7 +49,7 @@ export function limitBodyMemory(app: FastifyInstance, { total, perAddress }: Bod
         const ofClient = (held.get(client) ?? 0) + chunk.length
         if (ofClient > perAddress) return done(busy(429, 'your address sends'))
         if (all + chunk.length > total) return done(busy(503, 'this server receives'))
-        own += chunk.length
+        requestBytes += chunk.length
         all += chunk.length
         held.set(client, ofClient)
         done(null, chunk)

@@ -40,16 +40,16 @@ export function limitConnections(
     const address = socket.remoteAddress ?? ''
     if (isLoopbackAddress(address) || isTrusted(address)) return
     const client = clientNetwork(address)
-    const others = open.get(client) ?? 0
-    if (others >= perAddress) {
+    const openNow = open.get(client) ?? 0
+    if (openNow >= perAddress) {
       socket.destroy()
       return count()
     }
-    open.set(client, others + 1)
+    open.set(client, openNow + 1)
     socket.once('close', () => {
-      const left = (open.get(client) ?? 1) - 1
-      if (left === 0) open.delete(client)
-      else open.set(client, left)
+      const stillOpen = (open.get(client) ?? 1) - 1
+      if (stillOpen === 0) open.delete(client)
+      else open.set(client, stillOpen)
     })
   })
 }

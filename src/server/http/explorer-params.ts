@@ -9,7 +9,7 @@ const AT_ONCE = 60
 const FURTHEST = 1_000_000_000
 const LONGEST_TEXT = 500
 
-const invalid = (name: string, what: string) => new Refusal(400, TITLES.validation, `${name} ${what}`)
+const invalid = (name: string, problem: string) => new Refusal(400, TITLES.validation, `${name} ${problem}`)
 
 /** Returns a query parameter; null if it is missing or empty. */
 export function textParam(request: FastifyRequest, name: string, longest = LONGEST_TEXT): string | null {

@@ -28,9 +28,9 @@ export function addExplorer(app: FastifyInstance, deps: ServiceDeps, options: Ex
   app.addHook('onClose', () => explorer.indexer.stop())
   const get = (path: string, answer: (request: FastifyRequest, by: Answers) => Promise<object | null>) => {
     app.get(`/explorer/${path}`, { config: { access: 'explorer', errorForm: 'A' } }, async (request) => {
-      const found = await answer(request, await import('../explorer/answers.ts'))
-      if (found === null) throw nothingThere(String(Object.values(request.params as object)[0] ?? ''))
-      return found
+      const body = await answer(request, await import('../explorer/answers.ts'))
+      if (body === null) throw nothingThere(String(Object.values(request.params as object)[0] ?? ''))
+      return body
     })
   }
   const collectionOf = (request: FastifyRequest, { findCollection }: Answers) =>

@@ -85,10 +85,10 @@ export function createHeldReads(db: Db, { perAccount, total } = MOST): HeldReads
   const readAgain = async (accountId: string, marker: string) => {
     resting.add(accountId)
     const since = performance.now()
-    for (const one of held) {
-      if (one.accountId !== accountId || one.marker === marker) continue
-      one.marker = marker
-      await one.look()
+    for (const lookup of held) {
+      if (lookup.accountId !== accountId || lookup.marker === marker) continue
+      lookup.marker = marker
+      await lookup.look()
     }
     await delay((performance.now() - since) * PAUSE_FACTOR, undefined, { ref: false })
     resting.delete(accountId)
@@ -99,26 +99,28 @@ export function createHeldReads(db: Db, { perAccount, total } = MOST): HeldReads
     while (held.size > 0) {
       // If the database can't be read, the last read of each lookup reports the error.
       const marker = await changeMarker(db).catch(() => null)
-      const stale = [...held].filter((one) => marker !== null && one.marker !== marker && !resting.has(one.accountId))
+      const stale = [...held].filter(
+        (lookup) => marker !== null && lookup.marker !== marker && !resting.has(lookup.accountId),
+      )
       // Read the lookups of each account separately, so that accounts don't wait for each other's reads.
-      for (const accountId of new Set(stale.map((one) => one.accountId))) void readAgain(accountId, marker ?? '')
+      for (const accountId of new Set(stale.map((lookup) => lookup.accountId))) void readAgain(accountId, marker ?? '')
       await delay(isPostgres(db) ? EVERY_MS.postgres : EVERY_MS.sqlite)
     }
     checking = false
   }
   const hasPlace = (accountId: string) =>
-    !ended && held.size < total && [...held].filter((one) => one.accountId === accountId).length < perAccount
+    !ended && held.size < total && [...held].filter((lookup) => lookup.accountId === accountId).length < perAccount
 
   const hold = <Response>({ name, accountId, raw, read }: Lookup<Response>, first: Response, ms: number) =>
     new Promise<Response>((resolve, reject) => {
       let latest = first
-      const one: Held = {
+      const lookup: Held = {
         accountId,
         marker: null,
         async look() {
           try {
             latest = await read()
-            if (!isPending(name, latest)) one.release()
+            if (!isPending(name, latest)) lookup.release()
           } catch (error) {
             leave()
             reject(error)
@@ -130,14 +132,14 @@ export function createHeldReads(db: Db, { perAccount, total } = MOST): HeldReads
         },
       }
       // Read once more, because the reason for a delay may change without a write.
-      const timer = setTimeout(() => one.look().then(one.release), ms)
+      const timer = setTimeout(() => lookup.look().then(lookup.release), ms)
       const leave = () => {
-        held.delete(one)
+        held.delete(lookup)
         clearTimeout(timer)
-        raw.off('close', one.release)
+        raw.off('close', lookup.release)
       }
-      raw.once('close', one.release)
-      held.add(one)
+      raw.once('close', lookup.release)
+      held.add(lookup)
       void checkWhileHeld()
     })
 
@@ -152,7 +154,7 @@ export function createHeldReads(db: Db, { perAccount, total } = MOST): HeldReads
     },
     end() {
       ended = true
-      for (const one of held) one.release()
+      for (const lookup of held) lookup.release()
     },
   }
 }

@@ -38,8 +38,12 @@ export function createHostCheck(bound: string, allowedHosts: readonly string[]):
   return ({ headers, host }) => {
     // Check a proxy's X-Forwarded-Host in addition to the received Host header, not instead of it.
     if (isServed(headers.host ?? '') && isServed(host ?? '')) return
-    const what = local ? 'localhost' : 'its own names'
-    throw new Refusal(421, TITLES.misdirected, `this server accepts only requests to ${what}, see --allowed-host`)
+    const servedNames = local ? 'localhost' : 'its own names'
+    throw new Refusal(
+      421,
+      TITLES.misdirected,
+      `this server accepts only requests to ${servedNames}, see --allowed-host`,
+    )
   }
 }
 
@@ -62,8 +66,8 @@ export function isForeignPage({ headers, host }: Asked, allowedHosts: readonly s
   if (url === null) return true
   if (EXTENSION.test(url.protocol)) return false
   const name = hostName(url.host)
-  const known = url.host === host?.toLowerCase() || isLoopbackHost(name)
-  return !known && !allowedHosts.some((allowed) => allowed.toLowerCase() === name)
+  const isKnown = url.host === host?.toLowerCase() || isLoopbackHost(name)
+  return !isKnown && !allowedHosts.some((allowed) => allowed.toLowerCase() === name)
 }
 
 /** Returns the origin to which the client sent the request, and at which it can reach the server. */

@@ -11,7 +11,7 @@ import { Refusal } from '../services/services.ts'
 export function addOpenApi(app: FastifyInstance, options: OpenApiOptions & { apiVersion: ApiVersion }): void {
   const routes: RegisteredRoute[] = []
   app.addHook('onRoute', ({ method, url }) => {
-    for (const one of [method].flat()) routes.push({ method: one, url })
+    for (const verb of [method].flat()) routes.push({ method: verb, url })
   })
   const documents = new Map<ApiVersion, Promise<string>>()
   const build = async (apiVersion: ApiVersion) => {
@@ -20,7 +20,7 @@ export function addOpenApi(app: FastifyInstance, options: OpenApiOptions & { api
   }
   app.get('/openapi.json', { config: { access: 'public', errorForm: 'A' } }, async (request, reply) => {
     const { api_version: asked = options.apiVersion } = request.query as { api_version?: string }
-    const apiVersion = API_VERSIONS.find((one) => one === asked)
+    const apiVersion = API_VERSIONS.find((version) => version === asked)
     if (apiVersion === undefined) {
       throw new Refusal(400, TITLES.validation, `api_version must be one of ${API_VERSIONS.join(', ')}`)
     }

@@ -11,12 +11,12 @@ const SINGLE = new Set(['host', 'content-type', 'content-encoding', HEADERS.idem
 /** Rejects a repeated header that affects the meaning of a request. */
 export function refuseRepeatedHeaders(app: FastifyInstance): void {
   app.addHook('onRequest', async ({ raw: { rawHeaders } }) => {
-    const seen = new Set<string>()
+    const seenNames = new Set<string>()
     for (let i = 0; i < rawHeaders.length; i += 2) {
       const name = (rawHeaders[i] ?? '').toLowerCase()
       if (!SINGLE.has(name)) continue
-      if (seen.has(name)) throw badRequest(`the header ${name} is repeated`)
-      seen.add(name)
+      if (seenNames.has(name)) throw badRequest(`the header ${name} is repeated`)
+      seenNames.add(name)
     }
   })
 }
