@@ -12,14 +12,14 @@ const MAX_KEPT = 5000
  * load, so it is loaded with the first scrape. Until then, observations are buffered.
  */
 export function createMetrics(options: MetricsOptions): Metrics {
-  const kept: MetricEvent[] = []
+  const buffered: MetricEvent[] = []
   let loading: Promise<Registry> | undefined
   let loaded: Registry | undefined
 
   const load = async (): Promise<Registry> => {
     const { createRegistry } = await import('./registry.ts')
     loaded = createRegistry(options)
-    for (const observation of kept.splice(0)) loaded.observe(observation)
+    for (const observation of buffered.splice(0)) loaded.observe(observation)
     return loaded
   }
   const registry = () => {
@@ -36,8 +36,8 @@ export function createMetrics(options: MetricsOptions): Metrics {
   return {
     observe(observation) {
       if (loaded !== undefined) return loaded.observe(observation)
-      if (kept.length < MAX_KEPT * 2) kept.push(observation)
-      if (kept.length === MAX_KEPT) registry().catch(() => {})
+      if (buffered.length < MAX_KEPT * 2) buffered.push(observation)
+      if (buffered.length === MAX_KEPT) registry().catch(() => {})
     },
     async scrape() {
       return (await registry()).scrape()

@@ -121,7 +121,7 @@ export function createRegistry({ db, signers, hindered, now, version, ready, dat
     }
     pendingDeliveries.set(await countWaiting(db))
     const statuses = (await listWebhooks(db)).map((row) => webhookStatus(row, now()))
-    for (const status of WEBHOOK_STATUSES) hooks.set({ status }, statuses.filter((one) => one === status).length)
+    for (const status of WEBHOOK_STATUSES) hooks.set({ status }, statuses.filter((other) => other === status).length)
     for (const { blockchain, block } of await listFollowed(db)) followed.set({ blockchain }, block)
     for (const [blockchain, block] of await chainHeights(db)) {
       height.set({ blockchain }, block)
@@ -140,25 +140,25 @@ export function createRegistry({ db, signers, hindered, now, version, ready, dat
    */
   const answersInTime = async (): Promise<boolean> => {
     const late = delay(DATABASE_WITHIN_MS, false, { ref: false })
-    const there = await Promise.race([late, readDatabase().then(always, never)])
-    if (!there)
-      for (const seen of [waiting, oldest, unsettled, height, followed, pendingDeliveries, hooks]) seen.reset()
-    return there
+    const isAvailable = await Promise.race([late, readDatabase().then(always, never)])
+    if (!isAvailable)
+      for (const metric of [waiting, oldest, unsettled, height, followed, pendingDeliveries, hooks]) metric.reset()
+    return isAvailable
   }
 
   const scrape = async () => {
     // The default metrics monitor the event loop, which is useful only if the backend is scraped.
     if (!scraped) collectDefaultMetrics({ register: registry })
     scraped = true
-    const [there, condition, room] = await Promise.all([
+    const [isAvailable, condition, diskSpace] = await Promise.all([
       answersInTime(),
       ready(),
       statfs(dataDir).catch(() => null),
       readNetworks(),
     ])
-    database.set(there ? 1 : 0)
+    database.set(isAvailable ? 1 : 0)
     isReady.set(condition.problems.length === 0 ? 1 : 0)
-    if (room !== null) disk.set(room.bavail * room.bsize)
+    if (diskSpace !== null) disk.set(diskSpace.bavail * diskSpace.bsize)
     return { text: await registry.metrics(), type: registry.contentType }
   }
 
