@@ -39,8 +39,8 @@ type Pending = Extract<Observation, { state: 'signed' }>
 export function createChainStep({ store, driver, now, log, onSettled, onMined }: ChainStepOptions): Turn {
   const { blockchain } = driver
 
-  const postpone = async (transaction: TransactionRow, seen: Pending): Promise<void> => {
-    const { waitMs, refusal, mined = transaction.mined, block: block_number = transaction.block_number } = seen
+  const postpone = async (transaction: TransactionRow, observation: Pending): Promise<void> => {
+    const { waitMs, refusal, mined = transaction.mined, block: block_number = transaction.block_number } = observation
     // Count only consecutive rejections. If polls counted too, the delay of a transaction that has been polled for a
     // minute would grow to another minute.
     const attempts = refusal === undefined ? 0 : transaction.attempts + 1
@@ -79,17 +79,17 @@ export function createChainStep({ store, driver, now, log, onSettled, onMined }:
     const ended: [TransactionRow, TransactionOutcome][] = []
     const pending: [TransactionRow, Pending][] = []
     for (const [index, transaction] of claimed.entries()) {
-      const seen = observed[index]
-      if (seen === undefined) throw new Error(`the transaction ${transaction.id} was not looked up`)
-      if (seen.state === 'signed') pending.push([transaction, seen])
-      else ended.push([transaction, seen])
+      const observation = observed[index]
+      if (observation === undefined) throw new Error(`the transaction ${transaction.id} was not looked up`)
+      if (observation.state === 'signed') pending.push([transaction, observation])
+      else ended.push([transaction, observation])
     }
     const commits = Array.from({ length: Math.ceil(ended.length / driver.commitSize) }, (_, index) =>
       ended.slice(index * driver.commitSize, (index + 1) * driver.commitSize),
     )
     const failures = pending.flatMap(([, { failure }]) => (failure === undefined ? [] : [failure]))
     await someAtOnce(commits, (together) => settleTogether(together, failures))
-    await someAtOnce(pending, ([transaction, seen]) => postpone(transaction, seen))
+    await someAtOnce(pending, ([transaction, observation]) => postpone(transaction, observation))
     if (failures.length > 0) throw failures[0]
   }
 

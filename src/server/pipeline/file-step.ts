@@ -81,11 +81,14 @@ export function createFileStep(options: FileStepOptions) {
     const reason = failure instanceof GdnError ? sentenceOf(failure, lasting) : 'the file could not be stored'
     if (!(failure instanceof GdnError)) log.error({ nft: nft.id, error: messageOf(failure) }, 'storing a file failed')
     if (lasting || attempts >= maxAttempts) {
-      const told = lasting ? reason : `${reason} (tried ${attempts} times)`
+      const finalReason = lasting ? reason : `${reason} (tried ${attempts} times)`
       const fail = nft.table === 'nfts' ? failClaimedNft : failClaimedUpdate
-      if (await store.transaction((db) => fail(db, nft, told))) {
-        const what = nft.table === 'nfts' ? 'an NFT failed' : 'an update failed'
-        log.info({ [nft.table === 'nfts' ? 'nft' : 'update']: nft.id, requests: [nft.request_id], reason: told }, what)
+      if (await store.transaction((db) => fail(db, nft, finalReason))) {
+        const message = nft.table === 'nfts' ? 'an NFT failed' : 'an update failed'
+        log.info(
+          { [nft.table === 'nfts' ? 'nft' : 'update']: nft.id, requests: [nft.request_id], reason: finalReason },
+          message,
+        )
       }
     } else {
       const error = `${reason} (attempt ${attempts} of ${maxAttempts})`

@@ -36,7 +36,7 @@ export function createLazyPipeline(options: PipelineOptions): LazyPipeline {
   return {
     begin,
     collectionAccepted: (blockchain) => running?.collectionAccepted(blockchain),
-    nftsAccepted: (collectionId, what) => running?.nftsAccepted(collectionId, what),
+    nftsAccepted: (collectionId, steps) => running?.nftsAccepted(collectionId, steps),
     transferAccepted: () => running?.transferAccepted(),
     async ownersFollowed(blockchain) {
       await (await starting)?.ownersFollowed(blockchain)

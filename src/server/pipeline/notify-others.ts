@@ -12,25 +12,25 @@ export const onNotification = (pipeline: Pipeline): Pick<BusOptions, 'onWord'> =
 })
 
 /** Returns a pipeline that notifies other processes, and the pipeline of this process, of accepted requests. */
-export function notifyOthers(bus: Pick<Bus, 'tell'>, own?: Pipeline): Pipeline {
+export function notifyOthers(bus: Pick<Bus, 'tell'>, ownPipeline?: Pipeline): Pipeline {
   return {
     collectionAccepted(blockchain) {
-      own?.collectionAccepted(blockchain)
+      ownPipeline?.collectionAccepted(blockchain)
       bus.tell({ what: 'collection', blockchain })
     },
     nftsAccepted(collection, { files, mint }) {
-      own?.nftsAccepted(collection, { files, mint })
+      ownPipeline?.nftsAccepted(collection, { files, mint })
       bus.tell({ what: 'nfts', collection, files, mint })
     },
     transferAccepted() {
-      own?.transferAccepted()
+      ownPipeline?.transferAccepted()
       bus.tell({ what: 'transfer' })
     },
     async ownersFollowed(blockchain) {
-      await own?.ownersFollowed(blockchain)
+      await ownPipeline?.ownersFollowed(blockchain)
     },
     async stop() {
-      await own?.stop()
+      await ownPipeline?.stop()
     },
   }
 }

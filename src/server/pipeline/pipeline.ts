@@ -50,7 +50,7 @@ export interface PipelineOptions {
  */
 export interface Pipeline {
   collectionAccepted(blockchain: Blockchain): void
-  nftsAccepted(collectionId: string, what: { files: boolean; mint: boolean }): void
+  nftsAccepted(collectionId: string, steps: { files: boolean; mint: boolean }): void
   transferAccepted(): void
   /**
    * Resolves when owners and flags match the current state of an embedded chain, or after 2 s. Resolves immediately for
@@ -75,8 +75,8 @@ export async function startPipeline(options: PipelineOptions): Promise<Pipeline>
 
   const opened = new Map<Blockchain, Promise<ChainPipeline>>()
   const open = (blockchain: Blockchain): Promise<ChainPipeline> => {
-    const known = opened.get(blockchain)
-    if (known !== undefined) return known
+    const existing = opened.get(blockchain)
+    if (existing !== undefined) return existing
     const pipeline = loadDriver({ store, chains, storage, fetcher, files, now, log }, blockchain).then(
       (createDriver) => {
         const { onSettled } = options

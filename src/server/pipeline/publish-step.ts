@@ -101,8 +101,8 @@ function createPinStep(
 
   const ask = async (publication: Publication): Promise<PinRequest> => {
     // Look up the pin first, because an earlier attempt whose response was lost may have succeeded.
-    const there = publication.generation > 1 ? await service.find(publication.cid) : null
-    return there ?? (await service.pin(publication.cid, await origins()))
+    const earlierPin = publication.generation > 1 ? await service.find(publication.cid) : null
+    return earlierPin ?? (await service.pin(publication.cid, await origins()))
   }
 
   const advance = async (publication: Publication): Promise<void> => {

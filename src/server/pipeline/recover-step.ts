@@ -22,9 +22,9 @@ export interface RecoverStepOptions {
 export function createRecoverStep({ store, driver, log, onMintable }: RecoverStepOptions): Turn {
   const { blockchain } = driver
 
-  const stop = async (row: UnknownMintRow, found: Exclude<Explanation, string>): Promise<void> => {
+  const stop = async (row: UnknownMintRow, explanation: Exclude<Explanation, string>): Promise<void> => {
     const { collection_id, hash, start_id } = row
-    const { unexplained: reason, tokens: token_count = row.token_count, nextTokenId } = found
+    const { unexplained: reason, tokens: token_count = row.token_count, nextTokenId } = explanation
     await store.transaction(async (db) => {
       const current = await lockCollection(db, collection_id)
       if (current === null) return
@@ -49,13 +49,13 @@ export function createRecoverStep({ store, driver, log, onMintable }: RecoverSte
     for (const row of await listFoundMints(store.db, blockchain)) {
       if (waiting.has(row.collection_id)) continue
       try {
-        const found = await driver.explain(row)
-        if (found === 'wait') {
+        const explanation = await driver.explain(row)
+        if (explanation === 'wait') {
           waiting.add(row.collection_id)
           continue
         }
-        if (found === 'explained') await removeUnknownMint(store.db, row)
-        else await stop(row, found)
+        if (explanation === 'explained') await removeUnknownMint(store.db, row)
+        else await stop(row, explanation)
         progress = true
         onMintable(row.collection_id)
       } catch (error) {

@@ -40,10 +40,10 @@ export async function settle(
   { store, log }: { store: Store; log: Log },
   settlements: readonly Settlement[],
 ): Promise<readonly Settlement[]> {
-  const [first, ...others] = settlements
+  const [first, ...otherSettlements] = settlements
   if (first === undefined) return []
   const { blockchain } = first.transaction
-  const requests = others.length > 0 ? undefined : await requestsOfTransaction(store.db, first.transaction)
+  const requests = otherSettlements.length > 0 ? undefined : await requestsOfTransaction(store.db, first.transaction)
   const settled = await store.transaction(async (db) => {
     await lockTokenOwners(db, blockchain, 'shared')
     const moved = settlements.flatMap(directoryOf)

@@ -36,8 +36,8 @@ interface Queue {
 const queues = new WeakMap<Signer, Queue>()
 
 function queueOf(signer: Signer): Queue {
-  const known = queues.get(signer)
-  if (known !== undefined) return known
+  const existing = queues.get(signer)
+  if (existing !== undefined) return existing
   const queue = { last: null, signed: new Map<string, EvmSignedBytes>() }
   queues.set(signer, queue)
   return queue
@@ -51,10 +51,10 @@ export async function signInCommit(
   signer: Signer,
   transactions: readonly UnsignedTransaction[],
 ): Promise<EvmSignedBytes[]> {
-  if (signer.remote !== true) return await Promise.all(transactions.map((one) => signer.sign(one)))
+  if (signer.remote !== true) return await Promise.all(transactions.map((transaction) => signer.sign(transaction)))
   const { signed } = queueOf(signer)
-  const found = transactions.flatMap((one) => signed.get(keyOf(one)) ?? [])
-  if (found.length === transactions.length) return found
+  const signedBytes = transactions.flatMap((transaction) => signed.get(keyOf(transaction)) ?? [])
+  if (signedBytes.length === transactions.length) return signedBytes
   throw new SignaturesNeeded(signer, transactions)
 }
 
@@ -123,7 +123,7 @@ async function takeTurn(signer: Signer): Promise<Turn> {
 async function signAll(signer: Signer, transactions: readonly UnsignedTransaction[]): Promise<void> {
   const { signed } = queueOf(signer)
   for (const chunk of chunksOf(transactions, AT_ONCE)) {
-    const results = await Promise.allSettled(chunk.map((one) => signer.sign(one)))
+    const results = await Promise.allSettled(chunk.map((transaction) => signer.sign(transaction)))
     for (const [index, result] of results.entries()) {
       const transaction = chunk[index]
       if (result.status === 'rejected') throw result.reason

@@ -98,8 +98,8 @@ export function createEvmObserver(options: EvmObserverOptions): ChainObserver {
       const network = await open()
       const { publicNetwork } = network
       if (publicNetwork === undefined) return null
-      const left = await watchSettled({ store, network, publicNetwork, now, log })
-      if (left === 0) return null
+      const stillWatched = await watchSettled({ store, network, publicNetwork, now, log })
+      if (stillWatched === 0) return null
       nextWatch = performance.now() + publicNetwork.pollMs
       return publicNetwork.pollMs
     },

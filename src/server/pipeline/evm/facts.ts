@@ -41,8 +41,8 @@ export function createEvmFacts(chains: Chains, blockchain: EvmBlockchain): Chain
     },
 
     async lifecycle(collection) {
-      const found = await readLifecycle(await network(), collection.contract_address as Hex)
-      const { frozen, enableBurn, updateCount } = deployed(found, collection)
+      const lifecycle = await readLifecycle(await network(), collection.contract_address as Hex)
+      const { frozen, enableBurn, updateCount } = deployed(lifecycle, collection)
       return { frozen, enableBurn, hasUpdatesLeft: updateCount < MAX_UPDATES }
     },
 
@@ -51,8 +51,8 @@ export function createEvmFacts(chains: Chains, blockchain: EvmBlockchain): Chain
     },
 
     async token({ contract_address }, { tokenId }) {
-      const found = await readMetadataState(await network(), contract_address as Hex, BigInt(tokenId))
-      return { ...found, burned: false }
+      const state = await readMetadataState(await network(), contract_address as Hex, BigInt(tokenId))
+      return { ...state, burned: false }
     },
 
     async blockTime(number) {
@@ -80,17 +80,17 @@ type AskNetwork = () => ReturnType<Chains['network']>
 
 const contractFacts = (network: AskNetwork): ContractFacts => ({
   async settings(address) {
-    const found = await readOwnerSettings(await network(), address as Hex)
+    const settings = await readOwnerSettings(await network(), address as Hex)
     return {
-      wallet_address: found.owner,
-      pending_wallet_address: found.pendingOwner,
-      enable_api: found.enableApi,
-      enable_transfer: found.enableTransfer,
-      is_frozen: found.frozen,
-      max_supply: found.maxSupply === null ? null : Number(found.maxSupply),
-      royalty_bps: found.royalty?.basisPoints ?? 0,
-      royalty_receiver: found.royalty?.receiver ?? null,
-      contract_uri: found.contractUri,
+      wallet_address: settings.owner,
+      pending_wallet_address: settings.pendingOwner,
+      enable_api: settings.enableApi,
+      enable_transfer: settings.enableTransfer,
+      is_frozen: settings.frozen,
+      max_supply: settings.maxSupply === null ? null : Number(settings.maxSupply),
+      royalty_bps: settings.royalty?.basisPoints ?? 0,
+      royalty_receiver: settings.royalty?.receiver ?? null,
+      contract_uri: settings.contractUri,
     }
   },
 

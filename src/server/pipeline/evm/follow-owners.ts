@@ -70,16 +70,16 @@ export async function followOwners({ store, network, blocksAtOnce = BLOCKS_AT_ON
 }
 
 /**
- * Rolls back the changes from blocks above `kept`. Does nothing if another follower has already rolled them back,
+ * Rolls back the changes from blocks above `lastKept`. Does nothing if another follower has already rolled them back,
  * because that follower may have continued since then.
  */
-export async function takeBack(store: Store, { blockchain, block_hash }: OwnerCursor, kept: number): Promise<void> {
+export async function takeBack(store: Store, { blockchain, block_hash }: OwnerCursor, lastKept: number): Promise<void> {
   await store.transaction(async (db) => {
     await lockTokenOwners(db, blockchain, 'alone')
     if ((await findCursor(db, blockchain))?.block_hash !== block_hash) return
-    await undoEvents(db, blockchain, kept)
-    await forgetUnknownMints(db, blockchain, kept)
-    await forgetUnknownUpdates(db, blockchain, kept)
+    await undoEvents(db, blockchain, lastKept)
+    await forgetUnknownMints(db, blockchain, lastKept)
+    await forgetUnknownUpdates(db, blockchain, lastKept)
   })
 }
 
@@ -89,7 +89,7 @@ export async function takeBack(store: Store, { blockchain, block_hash }: OwnerCu
  */
 export async function writeEvents(
   store: Store,
-  what: {
+  batch: {
     events: readonly CollectionEvent[]
     mints: readonly Mint[]
     cursor: OwnerCursor | null
@@ -97,7 +97,7 @@ export async function writeEvents(
     move: (db: Db, reached: OwnerCursor) => Promise<void>
   },
 ): Promise<void> {
-  const { events, mints, cursor, reached, move } = what
+  const { events, mints, cursor, reached, move } = batch
   await store.transaction(async (db) => {
     const wasFaster = async () => (await findCursor(db, reached.blockchain))?.block_hash !== cursor?.block_hash
     // Every worker follows the owners. Check before acquiring the lock, because the lock blocks workers that write
@@ -125,8 +125,8 @@ async function mintRowsOf(db: Db, blockchain: EvmBlockchain, mints: readonly Min
 }
 
 /** Returns a function that maps the address in a log to the ID of its collection. */
-async function idsAt(db: Db, blockchain: EvmBlockchain, found: readonly { address: Hex }[]) {
-  const spelled = new Map([...new Set(found.map(({ address }) => address))].map((at) => [at, checksumAddress(at)]))
+async function idsAt(db: Db, blockchain: EvmBlockchain, entries: readonly { address: Hex }[]) {
+  const spelled = new Map([...new Set(entries.map(({ address }) => address))].map((at) => [at, checksumAddress(at)]))
   const ids = await findCollectionIds(db, blockchain, [...spelled.values()])
   return (address: Hex) => ids.get(spelled.get(address) ?? '')
 }

@@ -57,7 +57,7 @@ async function mostWithin(
   worst: WorstFees,
 ): Promise<{ most: bigint; enough: bigint }> {
   const budget = await budgetOf(db, run, worst)
-  const own = budget.changes
+  const reserve = budget.changes
     .filter(({ id }) => changes.includes(id))
     .reduce(
       (sum, change) => sum + change.worst,
@@ -65,9 +65,9 @@ async function mostWithin(
     )
   const dataFee = dataCost(data.length / 2 + ENVELOPE_BYTES, worst)
   // If a request is minted in parts, a part can cost more than was reserved for it.
-  const more = gas * worst.offered + dataFee - own
+  const more = gas * worst.offered + dataFee - reserve
   return {
-    most: (shareOf(budget, own) - dataFee) / gas,
+    most: (shareOf(budget, reserve) - dataFee) / gas,
     enough: budget.max - budget.left + larger(0n, more),
   }
 }
@@ -126,7 +126,7 @@ type OfRun = Pick<TransactionRow, 'run' | 'run_collection_id'>
 /** Returns the run of a pending transaction if it has a limit; null otherwise. */
 export async function limitedRunOf(db: Db, { run, run_collection_id: id }: OfRun): Promise<LimitedRun | null> {
   if (run === null || id === null) return null
-  return (await limitedRuns(db, id)).find((one) => one.run === run) ?? null
+  return (await limitedRuns(db, id)).find((limited) => limited.run === run) ?? null
 }
 
 /**

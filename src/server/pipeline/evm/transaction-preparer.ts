@@ -62,13 +62,13 @@ export async function openEvmPreparer(options: EvmPreparerOptions): Promise<Tran
   /** Signs with one of the given signers, in the caller's commit. */
   const signWith = async (
     db: Db,
-    [first, ...others]: readonly Signer[],
+    [first, ...otherSigners]: readonly Signer[],
     draft: Omit<Draft, keyof Common>,
     fees = terms.fees,
   ) => {
     if (first === undefined) throw new Error(`${blockchain} has no signer`)
     const common: Common = { blockchain, chainId: terms.chainId, fees }
-    const signer = await lockSigner(db, blockchain, [first, ...others])
+    const signer = await lockSigner(db, blockchain, [first, ...otherSigners])
     pool.used(signer)
     return [await signAndStore(db, signer, { ...common, ...draft }, now())]
   }
@@ -132,8 +132,8 @@ export async function openEvmPreparer(options: EvmPreparerOptions): Promise<Tran
         tokenIds: { first: startId, next: startId + BigInt(count) },
         more: isFull,
         async sign(on) {
-          const left = pool.free()
-          const signers = able.filter((signer) => left.includes(signer))
+          const freeSigners = pool.free()
+          const signers = able.filter((signer) => freeSigners.includes(signer))
           if (run === null) await requireUnlimited(on, collectionId, nfts)
           const fees = await feesFor(on, run, bundle, terms.fees, current)
           const signed = { ...draft, bundle: { startId, count, directory } }
@@ -155,11 +155,11 @@ async function findFactory(
   { chainId, signers: { admin, operators }, fees }: SigningTerms,
   factory: Hex,
 ): Promise<{ waitMs: number } | { error: string } | null> {
-  const known = await findFactoryTransaction(store.db, blockchain)
+  const deployment = await findFactoryTransaction(store.db, blockchain)
   // Ignore the transaction of another factory. An operator may configure a new factory after a deployment without
   // effect.
-  if (known !== null && factoryAddress(known.signer as Hex, nonceOf(known)) === factory) {
-    const { state, hash, watched } = known
+  if (deployment !== null && factoryAddress(deployment.signer as Hex, nonceOf(deployment)) === factory) {
+    const { state, hash, watched } = deployment
     const failed = `the factory of ${blockchain} could not be deployed: `
     if (state === 'reverted') return { error: `${failed}its transaction ${hash} reverted` }
     if (state === 'lost') return { error: `${failed}the admin's key was used for another transaction first` }
@@ -191,11 +191,11 @@ async function isAhead(
   const state = await readCollectionState(network, contract_address as Hex)
   const startId = BigInt(next_token_id)
   if (state === null || state.nextTokenId <= startId) return false
-  const known = await nextKnownTokenId(store.db, { id, startId }, state.nextTokenId)
-  if (known > startId) {
+  const nextKnown = await nextKnownTokenId(store.db, { id, startId }, state.nextTokenId)
+  if (nextKnown > startId) {
     await store.transaction(async (db) => {
       const current = await lockCollection(db, id)
-      if (current?.next_token_id === next_token_id) await updateCollection(db, id, { next_token_id: String(known) })
+      if (current?.next_token_id === next_token_id) await updateCollection(db, id, { next_token_id: String(nextKnown) })
     })
     return true
   }
@@ -232,11 +232,11 @@ async function findLostMints(store: Store, network: EvmNetwork, id: string): Pro
   const attempts = await attemptsOf(store.db, ids)
   const signings = lost.flatMap((row) => (attempts.get(row.id) ?? [row]).map(({ hash }) => ({ ...row, hash })))
   const receipts = await network.receipts(signings.map(({ hash }) => hash as Hex))
-  const found = signings.flatMap(({ hash, start_id, token_count }, index) => {
+  const mints = signings.flatMap(({ hash, start_id, token_count }, index) => {
     const receipt = receipts[index]
     if (start_id === null || receipt?.status !== 'success') return []
     const block_number = Number(receipt.blockNumber)
     return [{ collection_id: id, hash, blockchain, block_number, start_id, token_count }]
   })
-  await store.transaction((db) => addUnknownMints(db, found))
+  await store.transaction((db) => addUnknownMints(db, mints))
 }

@@ -125,9 +125,9 @@ async function sign(
       const fees = await feesFor(db, run, reservedCall, terms.fees, limited?.current ?? null)
       drafts.push({ ...terms, ...call, kind, fees, run })
     }
-    const [first, ...others] = drafts
+    const [first, ...otherDrafts] = drafts
     if (first === undefined) return []
-    const transactions = await signAndStoreAll(db, operator, [first, ...others], now())
+    const transactions = await signAndStoreAll(db, operator, [first, ...otherDrafts], now())
     const assigned = mine.map(({ id }, index) => ({ id, transactionId: transactions[index]?.id ?? '' }))
     if ((await assignTransfers(db, assigned)) !== mine.length) throw new Error('a transfer was signed twice')
     return transactions.map((transaction, index) => [transaction, mine[index]?.request_id ?? ''])

@@ -58,13 +58,13 @@ export function createEvmUpdateStep(options: EvmUpdateStepOptions): Turn {
 
   /** Marks updates that can never be made as failed. Returns the other updates. */
   const dropFailed = async (rows: readonly UpdateWithNft[]): Promise<UpdateWithNft[]> => {
-    const left: UpdateWithNft[] = []
+    const signable: UpdateWithNft[] = []
     for (const row of rows) {
       const error = updateReason(row)
-      if (error === null) left.push(row)
+      if (error === null) signable.push(row)
       else await store.transaction((db) => failUpdates(db, [row.seq], error))
     }
-    return left
+    return signable
   }
 
   const failAll = async ({ id: collectionId }: CollectionRow): Promise<void> => {
@@ -161,7 +161,7 @@ async function commit(
   const tokenIds = updates.flatMap(({ token_id }) => (token_id === null ? [] : BigInt(token_id)))
   const directory = sequence === null ? null : await updateDirectory(updates)
   const call = callOf(updates, tokenIds, sequence, directory)
-  const [signer, ...others] = (await readSignerCapacities(store.db, blockchain, signers.operators))
+  const [signer, ...otherSigners] = (await readSignerCapacities(store.db, blockchain, signers.operators))
     .filter(({ capacity, signer }) => capacity > LEFT_FREE && (affordable?.get(signer.address) ?? call.gas) >= call.gas)
     .map(({ signer }) => signer)
   if (signer === undefined) return true
@@ -182,7 +182,12 @@ async function commit(
     if ((await assignUpdates(db, seqs, draft.id)) !== updates.length) throw new LostRace()
     if (sequence !== null) await updateCollection(db, collectionId, { update_count: sequence })
     await putBlocks(db, directory?.blocks ?? [], store.publishTo)
-    return await signAndStore(db, await lockSigner(db, blockchain, [signer, ...others]), { ...draft, fees }, now())
+    return await signAndStore(
+      db,
+      await lockSigner(db, blockchain, [signer, ...otherSigners]),
+      { ...draft, fees },
+      now(),
+    )
   })
   if (signed !== null) onSigned([signed], [...new Set(updates.map(({ request_id }) => request_id))])
   return true
@@ -229,11 +234,11 @@ async function findMade(
  */
 function nextUpdates(rows: readonly UpdateWithNft[]): UpdateWithNft[] {
   const [first] = rows
-  const seen = new Set<string>()
+  const seenSubjects = new Set<string>()
   return rows.filter(({ kind, id, nft_id }) => {
-    const what = nft_id ?? id
-    const isNext = !seen.has(what)
-    seen.add(what)
+    const subject = nft_id ?? id
+    const isNext = !seenSubjects.has(subject)
+    seenSubjects.add(subject)
     return isNext && kind === first?.kind && (kind === 'update' || id === first.id)
   })
 }

@@ -36,8 +36,8 @@ export function createBurnStep(options: ChangeOptions): Turn {
       return null
     }
     const signed = await changes.sign('', async () => burnInstructions(signer, mint, burn.sender))
-    const what = { kind: 'burn', collection_id: null, mint: mint.address, token_count: 1, directory: null } as const
-    return rowOf({ blockchain, signer: signer.address, now: now() }, what, signed)
+    const content = { kind: 'burn', collection_id: null, mint: mint.address, token_count: 1, directory: null } as const
+    return rowOf({ blockchain, signer: signer.address, now: now() }, content, signed)
   }
 
   return async () => {

@@ -46,7 +46,7 @@ export function createSolanaDriver(options: SolanaDriverOptions): ChainDriver {
       if (isPayable) return observed
       // Don't sign again while the signer has no funds.
       log.warn({ blockchain }, 'transactions will be signed again once the signer has funds')
-      return observed.map((one) => (one.state === 'lost' ? { state: 'signed', waitMs: FUNDS_MS } : one))
+      return observed.map((outcome) => (outcome.state === 'lost' ? { state: 'signed', waitMs: FUNDS_MS } : outcome))
     },
 
     async judge(transaction, { state, seen }) {
@@ -62,7 +62,7 @@ export function createSolanaDriver(options: SolanaDriverOptions): ChainDriver {
 const GROUP_IS_FULL = '3406457177'
 
 function failure({ kind, hash }: TransactionRow, { error }: TransactionOutcome['seen']): OutcomeVerdict {
-  const what = kind === 'collection' ? 'the collection could not be deployed' : `the network rejected the ${kind}`
+  const problem = kind === 'collection' ? 'the collection could not be deployed' : `the network rejected the ${kind}`
   const why = error?.includes(GROUP_IS_FULL) ? 'the collection already has its maximum supply' : error
-  return { verdict: 'failed', error: `${what}: its transaction ${hash} failed (${why})` }
+  return { verdict: 'failed', error: `${problem}: its transaction ${hash} failed (${why})` }
 }

@@ -49,7 +49,7 @@ export function createSolanaExplainer(options: SolanaExplainOptions): (row: Unkn
       const waiting = await listMintable(store.db, collection.id, PAGE, { after })
       const mints = waiting.map(({ id }) => mintAddress(signer, id))
       const exist = await network.mintsExist(mints)
-      const found: FoundMember[] = []
+      const members: FoundMember[] = []
       for (const [at, nft] of waiting.entries()) {
         const mint = mints[at]
         if (mint === undefined || exist[at] !== true) continue
@@ -58,17 +58,17 @@ export function createSolanaExplainer(options: SolanaExplainOptions): (row: Unkn
         if (file === null) continue
         const { directory, index } = file
         const hash = (await network.creationOf?.(mint)) ?? `unknown:${mint}`
-        found.push({ nft, index, transaction: lostTransaction(collection.id, { signer, mint, directory, hash }) })
+        members.push({ nft, index, transaction: lostTransaction(collection.id, { signer, mint, directory, hash }) })
         await storeFilesAgain(options, nft)
       }
       await store.transaction(async (db) => {
         await lockCollection(db, collection.id)
-        await adoptMembers(db, found)
-        for (const directory of new Set(found.flatMap(({ transaction }) => transaction.directory ?? []))) {
+        await adoptMembers(db, members)
+        for (const directory of new Set(members.flatMap(({ transaction }) => transaction.directory ?? []))) {
           await restoreDirectory(db, { store, log }, { collectionId: collection.id, directory })
         }
       })
-      adopted += found.length
+      adopted += members.length
       const last = waiting.at(-1)
       if (last === undefined || waiting.length < PAGE) break
       after = last.seq

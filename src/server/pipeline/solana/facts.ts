@@ -45,11 +45,11 @@ export const createSolanaFacts = (solana: SolanaChains, blockchain: SolanaBlockc
   },
 
   async hasAllTokens(store, collection) {
-    const known = compared.get(solana) ?? new Set()
-    compared.set(solana, known)
-    if (known.has(collection.id) || !solana.clusters.has(blockchain)) return true
+    const comparedIds = compared.get(solana) ?? new Set()
+    compared.set(solana, comparedIds)
+    if (comparedIds.has(collection.id) || !solana.clusters.has(blockchain)) return true
     if ((await checkGroup(store, solana.clusters.network(blockchain), collection)) !== 'known') return false
-    known.add(collection.id)
+    comparedIds.add(collection.id)
     return true
   },
 

@@ -64,8 +64,8 @@ export async function openSolanaPreparer(options: SolanaPreparerOptions): Promis
     async mint(db, collection) {
       const { id } = collection
       const pending = await countUnfinished(db, { collectionId: id })
-      const room = Math.min(MAX_PENDING - pending, payable)
-      const nfts = room <= 0 ? [] : await listMintable(db, id, Math.min(GROUP, room))
+      const capacity = Math.min(MAX_PENDING - pending, payable)
+      const nfts = capacity <= 0 ? [] : await listMintable(db, id, Math.min(GROUP, capacity))
       if (nfts.length === 0) return 'idle'
       const since = now() - (preparedAt.get(id) ?? 0)
       if (pending > 0 && nfts.length < GROUP && since >= 0 && since < GATHER_MS) return 'soon'
@@ -134,8 +134,14 @@ async function openMintSigning({ blockchain, solana, now }: Omit<SolanaPreparerO
   return async (spec: MintSpec, { collectionId, directory, urgent = false }: Place): Promise<SignedRow> => {
     const { mint, ...signed } = await signMint(signer, network, spec, lifetime, { urgent })
     const kind = spec.group === null ? 'collection' : 'mint'
-    const what = { kind, collection_id: collectionId, mint, token_count: kind === 'mint' ? 1 : 0, directory } as const
-    return rowOf({ blockchain, signer: signer.address, now: now() }, what, signed)
+    const content = {
+      kind,
+      collection_id: collectionId,
+      mint,
+      token_count: kind === 'mint' ? 1 : 0,
+      directory,
+    } as const
+    return rowOf({ blockchain, signer: signer.address, now: now() }, content, signed)
   }
 }
 
@@ -143,7 +149,7 @@ type What = Pick<SignedRow, 'kind' | 'collection_id' | 'mint' | 'token_count' | 
 
 export function rowOf(
   { blockchain, signer, now }: { blockchain: SolanaBlockchain; signer: string; now: number },
-  what: What,
+  content: What,
   { raw, signature: hash, lastValidBlockHeight: last_valid_height }: SolanaSignedBytes,
 ): SignedRow {
   return {
@@ -152,7 +158,7 @@ export function rowOf(
     signer,
     nonce: null,
     start_id: null,
-    ...what,
+    ...content,
     raw,
     hash,
     last_valid_height,

@@ -53,8 +53,8 @@ export function createSolanaUpdateStep(options: SolanaUpdateStepOptions): Turn {
     if (updates.length === 0) return false
     const changes = await openChanges(options)
     const prepared = await Promise.all(updates.map((update) => prepare(options, changes, update)))
-    for (const one of prepared) if ('error' in one) await refuse(options, collectionId, one)
-    const ready = prepared.flatMap((one) => ('row' in one ? [one] : []))
+    for (const change of prepared) if ('error' in change) await refuse(options, collectionId, change)
+    const ready = prepared.flatMap((change) => ('row' in change ? [change] : []))
     if (ready.length > 0) await commit(options, ready)
     return ready.every(({ isFound }) => isFound)
   }
@@ -74,15 +74,15 @@ async function prepare(
   const error = updateReason(update)
   if (error !== null) return { update, error }
   const { kind, token_id: token } = update
-  const known = update.revision ?? 0
+  const storedRevision = update.revision ?? 0
   const mint = keyOf(token ?? '')
   const account = await mintAccount(network, mint.address)
-  const { supply, uri, updateAuthority, revision: found } = readMint(account.data)
+  const { supply, uri, updateAuthority, revision: chainRevision } = readMint(account.data)
   const isFinal = updateAuthority !== signer.address
   const directory = kind === 'update' ? await updateDirectory([update]) : null
-  const revision = Math.max(found ?? 0, known)
-  const isMade = found === known + 1 && uri === `ipfs://${directory?.cid}/${token}.json`
-  if (revision > known && !isMade) {
+  const revision = Math.max(chainRevision ?? 0, storedRevision)
+  const isMade = chainRevision === storedRevision + 1 && uri === `ipfs://${directory?.cid}/${token}.json`
+  if (revision > storedRevision && !isMade) {
     const [, unknown = ''] = FILE_URI.exec(uri ?? '') ?? []
     const error = `the NFT has revision ${revision} on chain, which this backend has no record of: check its metadata before the next change`
     return { update, error, unknown: { revision, directory: unknown } }
@@ -91,18 +91,18 @@ async function prepare(
   if (!isFound && supply === 0n) return { update, error: 'the NFT was burned' }
   if (!isFound && isFinal) return { update, error: 'the metadata of the NFT is frozen' }
   const place = { blockchain, signer: signer.address, now: now() }
-  const what = {
+  const content = {
     kind,
     collection_id: null,
     mint: mint.address,
     token_count: 1,
     directory: directory?.cid ?? null,
-    update_sequence: directory === null ? null : known + 1,
+    update_sequence: directory === null ? null : storedRevision + 1,
   }
   if (isFound) {
     // The transaction that made the change can't be distinguished from other transactions that refer to the token.
     const lost = { raw: '', signature: `unknown:${token}:${update.id}`, lastValidBlockHeight: 0 }
-    return { update, row: rowOf(place, what, lost), isFound, directory }
+    return { update, row: rowOf(place, content, lost), isFound, directory }
   }
   const { title } = JSON.parse(update.metadata) as NftMetadata
   const signed = await sign(directory === null ? '' : title, async (name) =>
@@ -112,11 +112,11 @@ async function prepare(
           signer,
           mint,
           account,
-          { name, uri: `ipfs://${directory.cid}/${token}.json`, revision: known + 1 },
+          { name, uri: `ipfs://${directory.cid}/${token}.json`, revision: storedRevision + 1 },
           (bytes) => network.minimumBalance(bytes),
         ),
   )
-  return { update, row: rowOf(place, what, signed), isFound, directory }
+  return { update, row: rowOf(place, content, signed), isFound, directory }
 }
 
 /** Marks an update that can't be made as failed. If the chain has an unknown revision, stores it. */
@@ -140,8 +140,8 @@ async function refuse(
 /** Stores the transactions of prepared updates before any of them is sent. */
 async function commit(options: SolanaUpdateStepOptions, ready: readonly Ready[]): Promise<void> {
   const { store, blockchain, log, onSigned } = options
-  const found = ready.filter(({ isFound }) => isFound)
-  for (const { update, directory } of found) {
+  const adopted = ready.filter(({ isFound }) => isFound)
+  for (const { update, directory } of adopted) {
     if (directory !== null) await storeFilesAgain(options, { ...update, id: update.nft_id ?? '' })
   }
   await store.transaction(async (db) => {
@@ -152,8 +152,11 @@ async function commit(options: SolanaUpdateStepOptions, ready: readonly Ready[])
       if (isFound) await deployUpdates(db, row)
     }
   })
-  if (found.length > 0) {
-    log.warn({ blockchain, updates: found.length }, 'updates on chain that were missing from the database were adopted')
+  if (adopted.length > 0) {
+    log.warn(
+      { blockchain, updates: adopted.length },
+      'updates on chain that were missing from the database were adopted',
+    )
   }
   const signed = ready.filter(({ isFound }) => !isFound)
   if (signed.length === 0) return

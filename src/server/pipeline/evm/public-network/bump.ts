@@ -39,22 +39,22 @@ export function createBumper(options: BumperOptions): Bumper {
       const bumped = new Set<string>()
       const pending = missing.map((transaction) => ({ transaction, earlier: attempts.get(transaction.id) ?? [] }))
       const firsts = new Map<string, Pending>()
-      for (const one of pending) {
-        const { id, signer, requested_action: action } = one.transaction
+      for (const entry of pending) {
+        const { id, signer, requested_action: action } = entry.transaction
         // Replace the transaction even if it doesn't have the next nonce, because nodes accept a replacement of any
         // pending transaction.
-        if (action !== null && (await signAgain(network, one, action))) bumped.add(id)
-        if (!firsts.has(signer)) firsts.set(signer, one)
+        if (action !== null && (await signAgain(network, entry, action))) bumped.add(id)
+        if (!firsts.has(signer)) firsts.set(signer, entry)
       }
-      const left = [...firsts.values()].filter(({ transaction }) => !bumped.has(transaction.id))
+      const unbumped = [...firsts.values()].filter(({ transaction }) => !bumped.has(transaction.id))
       const waiting = await Promise.all(
-        left.map(async ({ transaction }) => {
+        unbumped.map(async ({ transaction }) => {
           const onChain = await publicNetwork.nextNonce(transaction.signer as Hex)
           await fillGap(network, transaction, onChain)
           return timeAsNext(transaction, onChain)
         }),
       )
-      for (const [index, first] of left.entries()) {
+      for (const [index, first] of unbumped.entries()) {
         if (!isStuck(first, waiting[index] ?? 0, publicNetwork) || !(await signAgain(network, first, null))) continue
         bumped.add(first.transaction.id)
         // Also raise the fees of later transactions that offer too little, which would otherwise get stuck one after

@@ -21,7 +21,7 @@ export interface EventQueryRange {
    * Records that a query of this many blocks was rejected with this message. Further queries are smaller. Returns false
    * if the range can't get smaller.
    */
-  refused(blocks: number, words: string): boolean
+  refused(blocks: number, message: string): boolean
 }
 
 export function createEventQueryRange(): EventQueryRange {
@@ -47,9 +47,9 @@ export function createEventQueryRange(): EventQueryRange {
     shrink() {
       blocks = half(blocks)
     },
-    refused(asked, words) {
+    refused(asked, message) {
       answered = 0
-      const isOfAddresses = /address/i.test(words) && addresses > 1
+      const isOfAddresses = /address/i.test(message) && addresses > 1
       if (asked > 1 && !isOfAddresses) {
         blocks = half(Math.min(asked, blocks))
         most = blocks

@@ -47,7 +47,7 @@ export function createGapFiller({ store, findSigner, now, log, maxFee }: SignAga
       if (maxFee !== undefined && fees.maxFeePerGas > maxFee) return
       try {
         const call = { chainId: network.chainId, ...emptyCall(key.address), fees }
-        const signed = await Promise.all(missing.map((one) => key.sign({ ...call, nonce: one })))
+        const signed = await Promise.all(missing.map((missingNonce) => key.sign({ ...call, nonce: missingNonce })))
         log.warn({ signer, nonces: missing }, 'the next nonces of a signer are unused: sending empty transactions')
         await network.broadcast(signed.map(({ raw }) => raw))
       } catch (error) {

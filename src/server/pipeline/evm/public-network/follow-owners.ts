@@ -88,10 +88,10 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
     if (last === null || last === undefined || before === null) return false
     if (cursor !== null && before !== cursor.block_hash) return await fallBack(cursor, start)
     if (to === top && last !== head.hash) return false
-    const own = logsWithin(logs, from, to)
+    const logsInRange = logsWithin(logs, from, to)
     await writeEvents(store, {
-      events: collectionEvents(own),
-      mints: mintsIn(own),
+      events: collectionEvents(logsInRange),
+      mints: mintsIn(logsInRange),
       cursor,
       reached: { blockchain, block_number: to, block_hash: last },
       move: (db, reached) => movePublicCursor(db, reached, publicNetwork.finality),
@@ -102,14 +102,14 @@ export function createPublicOwnerFollower({ store, network, log }: FollowPublicO
 
   /** Rolls back to the newest block that was read and is still on the chain. */
   const fallBack = async (cursor: OwnerCursor, start: number): Promise<boolean> => {
-    const known = await listCursors(store.db, blockchain)
-    const hashes = await publicNetwork.blockHashes(known.map(({ block_number }) => block_number))
+    const cursors = await listCursors(store.db, blockchain)
+    const hashes = await publicNetwork.blockHashes(cursors.map(({ block_number }) => block_number))
     // The node lags, or the new chain isn't as long as the old one yet. A later turn decides.
     if (hashes.includes(null)) return false
-    const kept = known.find(({ block_hash }, index) => hashes[index] === block_hash)?.block_number ?? start - 1
-    const facts = { blockchain, block: cursor.block_number, kept }
+    const lastKept = cursors.find(({ block_hash }, index) => hashes[index] === block_hash)?.block_number ?? start - 1
+    const facts = { blockchain, block: cursor.block_number, kept: lastKept }
     log.warn(facts, 'a reorg removed blocks; the owners of their NFTs will be read again')
-    await takeBack(store, cursor, kept)
+    await takeBack(store, cursor, lastKept)
     return true
   }
 
@@ -138,12 +138,12 @@ function filtersFor(
 
 /** Returns the logs without duplicates and without logs that weren't requested. */
 function logsWithin(logs: readonly RawLog[], from: number, to: number): RawLog[] {
-  const seen = new Set<string>()
+  const seenPlaces = new Set<string>()
   return logs.filter((log) => {
     const [blockNumber, logIndex] = [Number(log.blockNumber), Number(log.logIndex)]
     const place = `${blockNumber} ${logIndex}`
-    if (!(blockNumber >= from && blockNumber <= to) || seen.has(place)) return false
-    seen.add(place)
+    if (!(blockNumber >= from && blockNumber <= to) || seenPlaces.has(place)) return false
+    seenPlaces.add(place)
     return true
   })
 }

@@ -31,7 +31,8 @@ export function createPublicObserver(options: BumperOptions): Observe {
       store.db,
       claimed.map(({ id }) => id),
     )
-    const hashesOf = ({ id, hash }: TransactionRow) => (attempts.get(id)?.map((one) => one.hash) ?? [hash]) as Hex[]
+    const hashesOf = ({ id, hash }: TransactionRow) =>
+      (attempts.get(id)?.map((attempt) => attempt.hash) ?? [hash]) as Hex[]
     // Read the head before the receipts. If a block is mined between the two reads, the computed depth is too small,
     // but never too large.
     const head = await publicNetwork.head()

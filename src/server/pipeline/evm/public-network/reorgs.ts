@@ -46,8 +46,8 @@ export async function watchSettled({ store, network, publicNetwork, now, log }: 
     if (hash !== row.block_hash) moved.push(row)
     else if (isFinal(Number(row.block_number))) final.push(row)
   }
-  const left = watched.length - (await endWatch(store.db, final))
-  if (moved.length === 0) return left
+  const stillWatched = watched.length - (await endWatch(store.db, final))
+  if (moved.length === 0) return stillWatched
 
   const attempts = await attemptsOf(
     store.db,
@@ -56,7 +56,7 @@ export async function watchSettled({ store, network, publicNetwork, now, log }: 
   const mined = await findMined(
     network,
     moved,
-    ({ id, hash }) => (attempts.get(id)?.map((one) => one.hash) ?? [hash]) as Hex[],
+    ({ id, hash }) => (attempts.get(id)?.map((attempt) => attempt.hash) ?? [hash]) as Hex[],
   )
   for (const row of moved) {
     const receipt = mined.get(row.id)
@@ -73,7 +73,7 @@ export async function watchSettled({ store, network, publicNetwork, now, log }: 
       if (await returnTransaction(db, row, now())) await withdraw(db, row)
     })
   }
-  return left
+  return stillWatched
 }
 
 const isStillDeployed = ({ status, blockNumber }: EvmReceipt, head: number, { confirmations }: EvmNetwork): boolean =>

@@ -88,7 +88,10 @@ export async function replacementCost(
       limitedBy: 'the limit of its run',
     })
   }
-  const lowest = limits.reduce<Limit | null>((low, one) => (low === null || one.after < low.after ? one : low), null)
+  const lowest = limits.reduce<Limit | null>(
+    (low, limit) => (low === null || limit.after < low.after ? limit : low),
+    null,
+  )
   const raised = (suggested: Fees) =>
     raiseFees(highestFees(offeredFees(call), earlier), limitFees(suggested, maxFee)).maxFeePerGas
   const needed = current === null ? null : exactCostAt(raised(lowerFees(current.suggested, 0n)))

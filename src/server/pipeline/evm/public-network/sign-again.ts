@@ -75,10 +75,10 @@ export function createSignAgain(options: SignAgainOptions): SignAgain {
   /** The logged warnings of each transaction, so that each warning is logged once and not on every poll. */
   const warned = new Map<string, Set<string>>()
   const warnOnce = ({ id, nonce, signer }: TransactionRow, { reason, detail }: Obstacle) => {
-    const known = warned.get(id) ?? new Set()
+    const givenWarnings = warned.get(id) ?? new Set()
     const warning = detail === undefined ? WARNINGS[reason] : `${WARNINGS[reason]}: ${detail}`
-    if (warning === null || known.has(warning)) return
-    warned.set(id, known.add(warning))
+    if (warning === null || givenWarnings.has(warning)) return
+    warned.set(id, givenWarnings.add(warning))
     log.warn({ transaction: id, nonce, signer }, warning)
   }
 
@@ -172,7 +172,7 @@ async function storeReplacement(
   { signed: { raw, hash }, fees, cancels }: Replacement,
 ): Promise<'stored' | 'lost' | Obstacle> {
   const current = transaction.run === null ? null : await readNetworkFees({ request, publicNetwork })
-  const signings = [transaction.raw, ...earlier.map((one) => one.raw)]
+  const signings = [transaction.raw, ...earlier.map((attempt) => attempt.raw)]
   return await store.transaction(async (db) => {
     // Stop if a limit was set on the run after the transaction was read, because the new transaction would have to
     // count toward the limit.

@@ -24,7 +24,7 @@ export async function stuckAtLimit(db: Db, run: LimitedRun, current: CurrentFees
   let raisedRun = run
   if (aboveFee !== undefined) {
     const least = (fee: bigint) => (fee * 9n + 7n) / 8n
-    const enough = low.reduce((most, one) => larger(most, least(one.offered)), least(typical))
+    const enough = low.reduce((most, replacement) => larger(most, least(replacement.offered)), least(typical))
     flags.push(`--max-fee-gwei ${inGwei(enough, 'up')}`)
     raisedRun = { ...run, max_fee: String(enough) }
     low = await replacementsOf(db, unmined, raisedRun.max_fee, fees)
@@ -48,7 +48,9 @@ function stuckBehind(
   unmined: readonly Unmined[],
   { base, flags }: { base: bigint; flags: readonly string[] },
 ): StuckRun {
-  const behind = unmined.filter((one) => one.signer === signer && (one.nonce ?? 0) >= (nonce ?? 0))
+  const behind = unmined.filter(
+    (transaction) => transaction.signer === signer && (transaction.nonce ?? 0) >= (nonce ?? 0),
+  )
   return {
     reason: stuckReason({ hash, offered, needed: base, flags: flags.join(' ') }),
     transactions: new Set(behind.map(({ id }) => id)),

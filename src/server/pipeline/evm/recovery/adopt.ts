@@ -31,11 +31,11 @@ export async function adoptTransaction(
   content: TransactionContent,
   now: number,
 ): Promise<SignedTransaction | null> {
-  const known = await findTransactionByNonce(db, blockchain, signer, nonce)
-  if (known !== null && known.state !== 'lost') return null
+  const sameNonce = await findTransactionByNonce(db, blockchain, signer, nonce)
+  if (sameNonce !== null && sameNonce.state !== 'lost') return null
   const row = signedRow(content, { raw, hash }, now)
-  const id = known?.id ?? newId()
-  if (known === null) {
+  const id = sameNonce?.id ?? newId()
+  if (sameNonce === null) {
     await addTransactions(db, [{ ...row, id, blockchain, signer, nonce }])
     await raiseNonce(db, blockchain, signer, nonce + 1)
   } else {
@@ -58,19 +58,19 @@ export async function adoptAttempt(
   now: number,
 ): Promise<void> {
   const { id } = transaction
-  const known = (await attemptsOf(db, [id])).get(id) ?? []
-  const attempt = (number: number, one: { hash: string; raw: string }, created_at: number) => ({
+  const attempts = (await attemptsOf(db, [id])).get(id) ?? []
+  const attempt = (number: number, signing: { hash: string; raw: string }, created_at: number) => ({
     transaction_id: id,
     number,
-    hash: one.hash,
-    raw: one.raw,
+    hash: signing.hash,
+    raw: signing.raw,
     created_at,
     cancels: CANCELS.nothing,
-    ...feesOf(one.raw as Hex),
+    ...feesOf(signing.raw as Hex),
   })
   await insertAttempts(db, [
-    ...(known.length === 0 ? [attempt(0, transaction, transaction.created_at)] : []),
-    attempt(Math.max(1, known.length), { hash, raw }, now),
+    ...(attempts.length === 0 ? [attempt(0, transaction, transaction.created_at)] : []),
+    attempt(Math.max(1, attempts.length), { hash, raw }, now),
   ])
   await db
     .updateTable('transactions')

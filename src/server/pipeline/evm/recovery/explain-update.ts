@@ -38,9 +38,9 @@ export interface ExplainUpdateOptions extends FileSources {
 export async function explainUpdate(options: ExplainUpdateOptions, collection: CollectionRow): Promise<boolean> {
   const { store, blockchain, network, log, now } = options
   const sequence = collection.update_count + 1
-  const found = await findUpdate(store.db, network, collection, sequence)
-  if (found === null) return false
-  const { mined, call } = found
+  const minedUpdate = await findUpdate(store.db, network, collection, sequence)
+  if (minedUpdate === null) return false
+  const { mined, call } = minedUpdate
   const sameNonce = await findTransactionByNonce(store.db, blockchain, mined.signer, mined.nonce)
   if (sameNonce?.state === 'signed') {
     // If the pending transaction makes another call, it can no longer be mined. It will be settled as lost, and its
@@ -80,8 +80,8 @@ export async function explainUpdate(options: ExplainUpdateOptions, collection: C
     if (!(await lockAt(db, collection))) return null
     const update = { sequence, count: updates.length, directory: directory.cid }
     const { run } = await ofOneRun(db, collection.id, updates)
-    const what = { kind: 'update', collectionId: null, run, update } as const
-    const signed = await adoptTransaction(db, { blockchain, hash, raw, signer, nonce }, what, now())
+    const content = { kind: 'update', collectionId: null, run, update } as const
+    const signed = await adoptTransaction(db, { blockchain, hash, raw, signer, nonce }, content, now())
     if (signed === null) return null
     const seqs = updates.map(({ seq }) => seq)
     if ((await assignUpdates(db, seqs, signed.id)) !== seqs.length)
@@ -114,7 +114,7 @@ async function findUpdate(
   if (publicNetwork === undefined) return null
   const last = (await publicNetwork.head()) - network.confirmations + 1
   const range = createEventQueryRange()
-  const seen = new Set<Hex>()
+  const seenHashes = new Set<Hex>()
   let from = Math.max(0, (await blockOfLastUpdate(db, collection)) - publicNetwork.finality)
   while (from <= last) {
     const to = Math.min(last, from + range.blocks - 1)
@@ -127,8 +127,8 @@ async function findUpdate(
       throw error
     }
     for (const { transactionHash } of logs) {
-      if (seen.has(transactionHash)) continue
-      seen.add(transactionHash)
+      if (seenHashes.has(transactionHash)) continue
+      seenHashes.add(transactionHash)
       const mined = await readMinedTransaction(network, transactionHash)
       const call = mined && decodeUpdate(mined.data)
       if (mined && call?.sequence === sequence) return { mined, call }

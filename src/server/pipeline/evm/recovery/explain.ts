@@ -55,9 +55,9 @@ export function createEvmExplainer(options: EvmExplainOptions): (row: UnknownMin
       // If the pending transaction makes another call, it can no longer be mined. It will be settled as lost, and its
       // rows will be pending again.
       if (mined.raw === null || !makesCall(sameNonce.raw as Hex, mined)) return 'wait'
-      const found = { hash: mined.hash, raw: mined.raw }
+      const signing = { hash: mined.hash, raw: mined.raw }
       await store.transaction(async (db) => {
-        if (await removeUnknownMint(db, row)) await adoptAttempt(db, sameNonce, found, now())
+        if (await removeUnknownMint(db, row)) await adoptAttempt(db, sameNonce, signing, now())
       })
       return 'explained'
     }
@@ -68,8 +68,8 @@ export function createEvmExplainer(options: EvmExplainOptions): (row: UnknownMin
     const details = { signer: mined.signer, directory: bundle === null ? null : directoryCid(bundle.digest).toString() }
     await updateUnknownMint(store.db, row, details)
     if (bundle === null) return unexplained('its transaction is not a gdn mint')
-    const found = await findRows(row, collection, mined, bundle)
-    return typeof found === 'object' ? unexplained(found.unexplained) : found
+    const explanation = await findRows(row, collection, mined, bundle)
+    return typeof explanation === 'object' ? unexplained(explanation.unexplained) : explanation
   }
 
   const findRows = async (
@@ -102,10 +102,10 @@ export function createEvmExplainer(options: EvmExplainOptions): (row: UnknownMin
       const current = await lockCollection(db, collection.id)
       if (current === null || (await countUnfinished(db, { collectionId: collection.id })) > 0) return null
       const origin = { kind: bundle.sender === null ? 'mint' : 'grant', collectionId: collection.id } as const
-      const found = { blockchain, hash: mined.hash, raw, signer, nonce }
+      const recovered = { blockchain, hash: mined.hash, raw, signer, nonce }
       const limited = (await limitedRunsOf(db, collection.id, nfts)).find((run) => run !== null)
-      const what = { ...origin, run: limited ?? null, bundle: { startId, count, directory } }
-      const signed = await adoptTransaction(db, found, what, now())
+      const content = { ...origin, run: limited ?? null, bundle: { startId, count, directory } }
+      const signed = await adoptTransaction(db, recovered, content, now())
       if (signed === null) return null
       const assignments = nfts.map(({ seq }, index) => ({ seq, transactionId: signed.id, index }))
       if ((await assignToTransactions(db, assignments)) !== count)

@@ -54,8 +54,8 @@ export async function adoptTransfer(
   const { blockchain } = network
   return await store.transaction(async (db) => {
     const [run = null] = await limitedRunsOf(db, transfer.collection_id, [transfer])
-    const what = { kind: transfer.kind, collectionId: null, run }
-    const signed = await adoptTransaction(db, { blockchain, hash, raw, signer, nonce }, what, now)
+    const content = { kind: transfer.kind, collectionId: null, run }
+    const signed = await adoptTransaction(db, { blockchain, hash, raw, signer, nonce }, content, now)
     if (signed === null) return null
     const assigned = await assignTransfers(db, [{ id: transfer.id, transactionId: signed.id }])
     if (assigned !== 1) throw new Error('a transfer was signed in the meantime')
