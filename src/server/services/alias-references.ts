@@ -28,8 +28,8 @@ export async function aliasReferences(
   const collection = await findOwnCollection(store.db, accountId, { contractAddress, blockchain })
   const scope = scopeIn(collection.id, operation)
   const aliased = await store.transaction(async (db) => {
-    const found = await findContentReferences(db, scope, nft_gdn_ids)
-    const byNft = new Map(found.map((one) => [one.target_id, one]))
+    const references = await findContentReferences(db, scope, nft_gdn_ids)
+    const byNft = new Map(references.map((reference) => [reference.target_id, reference]))
     const wanted = nft_gdn_ids.map((nft, index) => {
       const content = byNft.get(nft)
       byNft.delete(nft)
@@ -39,7 +39,12 @@ export async function aliasReferences(
     refuseLabelConflicts(
       scope,
       wanted.map(({ content: { reference_id } }) => ({ reference_id, label: reference_label ?? null })),
-      new Map(found.map((one) => [one.reference_id, { ...one, status: '', accepted_at: 0, isFree: false }])),
+      new Map(
+        references.map((reference) => [
+          reference.reference_id,
+          { ...reference, status: '', accepted_at: 0, isFree: false },
+        ]),
+      ),
     )
     const existing = await claimReferences(
       db,

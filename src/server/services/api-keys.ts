@@ -83,18 +83,21 @@ export async function getApiKeys({ db }: Store, now: number): Promise<ApiKeyReco
  *
  * @throws GdnError `not_found_locally`; `usage` if a prefix matches several keys
  */
-export async function revokeNamedApiKey(store: Store, word: string, now: number): Promise<ApiKeyRecord> {
-  const [row, ...others] = await findNamedApiKeys(store.db, { word, hash: hashKey(new Secret(word, { known: false })) })
+export async function revokeNamedApiKey(store: Store, argument: string, now: number): Promise<ApiKeyRecord> {
+  const [row, ...otherRows] = await findNamedApiKeys(store.db, {
+    word: argument,
+    hash: hashKey(new Secret(argument, { known: false })),
+  })
   // The argument may be a key, so errors quote only its public part.
-  const shown = word.startsWith('gdn_') ? keyPrefix(word) : word
+  const shown = argument.startsWith('gdn_') ? keyPrefix(argument) : argument
   if (row === undefined) {
     throw new GdnError('not_found_locally', `this backend has no API key ${JSON.stringify(shown)}`, {
       hint: 'Run `gdn key list` to list IDs and prefixes, or check --data-dir.',
     })
   }
-  if (others.length > 0) {
-    throw new GdnError('usage', `${others.length + 1} API keys begin with ${JSON.stringify(shown)}`, {
-      hint: `Pass one of the IDs: ${[row, ...others].map(({ id }) => id).join(', ')}.`,
+  if (otherRows.length > 0) {
+    throw new GdnError('usage', `${otherRows.length + 1} API keys begin with ${JSON.stringify(shown)}`, {
+      hint: `Pass one of the IDs: ${[row, ...otherRows].map(({ id }) => id).join(', ')}.`,
     })
   }
   await revokeApiKey(store.db, row.id, now)

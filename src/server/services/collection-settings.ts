@@ -147,9 +147,9 @@ async function describedAt(
 }
 
 async function storedAt(storage: SettingsDeps['storage'], uri: string): Promise<Uint8Array | null> {
-  const found = await findStored(storage, uri, { ours: true })
-  if (found === null || found.content.size > MAX_METADATA_BYTES) return null
-  return await firstBytes(found.content, MAX_METADATA_BYTES)
+  const file = await findStored(storage, uri, { ours: true })
+  if (file === null || file.content.size > MAX_METADATA_BYTES) return null
+  return await firstBytes(file.content, MAX_METADATA_BYTES)
 }
 
 function objectIn(content: Uint8Array): Record<string, unknown> | null {

@@ -23,8 +23,8 @@ export async function getCollectionSettings(
   const read: CollectionSettings[] = []
   const end = performance.now() + PATIENCE_MS
   for (const chunk of chunksOf(rows, AT_ONCE)) {
-    const left = Math.max(0, end - performance.now())
-    read.push(...(await Promise.all(chunk.map((row) => readCollectionSettings(deps, row, left)))))
+    const remainingMs = Math.max(0, end - performance.now())
+    read.push(...(await Promise.all(chunk.map((row) => readCollectionSettings(deps, row, remainingMs)))))
   }
   const byId = new Map<string, CollectionSettings>()
   for (const [at, row] of rows.entries()) {

@@ -82,11 +82,15 @@ export async function feesIfKnown(gas: GasFacts): Promise<Awaited<ReturnType<Gas
  *
  * @throws Refusal 503 if no node responds
  */
-export async function nodeResponse<Response>(gas: GasFacts, asked: Promise<Response>, what: string): Promise<Response> {
+export async function nodeResponse<Response>(
+  gas: GasFacts,
+  asked: Promise<Response>,
+  subject: string,
+): Promise<Response> {
   try {
     return await asked
   } catch (error) {
     if (!isNoResponse(error)) throw error
-    throw notNow(`no node of ${gas.blockchain} returned ${what}`, RETRY_SECONDS)
+    throw notNow(`no node of ${gas.blockchain} returned ${subject}`, RETRY_SECONDS)
   }
 }

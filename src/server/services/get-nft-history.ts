@@ -32,8 +32,8 @@ export async function getNftHistory(
   const nft = await findNft(db, id)
   if (nft?.account_id !== accountId) throw new Refusal(404, TITLES.notFound, `there is no NFT ${id}`)
   const blockchain = nft.blockchain as Blockchain
-  const found = await listHistory(db, nft, { offset, limit: limit + 1 })
-  const rows = found.slice(0, limit)
+  const history = await listHistory(db, nft, { offset, limit: limit + 1 })
+  const rows = history.slice(0, limit)
   const times = await blockTimes({ db, chains }, blockchain, rows)
   const dateOf = (ms: number | null | undefined) => (typeof ms === 'number' ? formatAcceptedDate(ms) : null)
   const events = []
@@ -58,5 +58,5 @@ export async function getNftHistory(
       ...(link === null ? {} : { explorer_url: link }),
     })
   }
-  return { requests: parsed, events, next_offset: found.length > limit ? offset + limit : null }
+  return { requests: parsed, events, next_offset: history.length > limit ? offset + limit : null }
 }

@@ -14,8 +14,8 @@ export async function getPresignedUrl(
   { accountId, parsed, origin }: RequestOf<'getpresignedurl'>,
 ) {
   const { email, timeout = DEFAULT_MINUTES } = parsed
-  const own = await accountEmail(store.db, accountId)
-  if (own !== null && own !== email.toLowerCase()) {
+  const ownEmail = await accountEmail(store.db, accountId)
+  if (ownEmail !== null && ownEmail !== email.toLowerCase()) {
     // The error doesn't reveal whether the address has an account.
     throw new Refusal(403, TITLES.forbidden, "email must be the address of the API key's own account")
   }

@@ -13,11 +13,11 @@ export async function getReferences(
   const { operation } = parsed
   const scope = scopeIn(await scopeOf({ store }, accountId, parsed), operation)
   const ids = [...new Set(parsed.reference_ids)]
-  const known = await lookUpReferences(store.db, scope, ids)
+  const references = await lookUpReferences(store.db, scope, ids)
   return {
     requests: { ...body, operation, reference_ids: body.reference_ids },
     references: ids.flatMap((id) => {
-      const row = known.get(id)
+      const row = references.get(id)
       if (row === undefined) return []
       const { reference_id, status, digest, accepted_at, isFree: is_free } = row
       const { label: reference_label = null, kind: reference_kind = null, alias: reference_alias = null } = row

@@ -87,9 +87,9 @@ async function reserveChange(
   const isOwn = ({ request_id }: UnsignedChange) => request_id === requestId
   const neededOf = ({ changes }: RunBudget) => changes.filter(isOwn).reduce((sum, { worst }) => sum + worst, 0n)
   const needed = neededOf(budget)
-  const others = budget.changes.filter((change) => !isOwn(change)).length
+  const otherChanges = budget.changes.filter((change) => !isOwn(change)).length
   const { reserved, left, unsigned } = budget
-  const before = { ...budget, reserved: reserved - needed, left: left + needed, unsigned: unsigned + others }
+  const before = { ...budget, reserved: reserved - needed, left: left + needed, unsigned: unsigned + otherChanges }
   await refuseAbove(check, before, needed, async (at) => neededOf(await check.gas.budgetOf(db, limited, at)))
 }
 

@@ -43,9 +43,9 @@ async function openIn(db: Db, dataDir: string, now: number): Promise<Secret> {
     key = newApiKey()
     await writePrivateFile(path, `${key.reveal()}\n`)
   }
-  const known = await localAccountId(db)
-  const accountId = known ?? newId()
-  if (known === null) await insertAccount(db, { id: accountId, email: null, created_at: now })
+  const existingId = await localAccountId(db)
+  const accountId = existingId ?? newId()
+  if (existingId === null) await insertAccount(db, { id: accountId, email: null, created_at: now })
   await registerApiKey(db, { key, accountId, name: 'local', now })
   return key
 }

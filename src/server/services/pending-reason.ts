@@ -69,10 +69,10 @@ export async function heldReasons(
   }
   for (const [id, { is, block }] of held) {
     const blockchain = onPublic.get(id)
-    const left = blockchain === undefined || block === null ? null : await blocksLeft(chains, blockchain, block)
-    const blocks = left === null ? '' : `, ${count(left, 'block')} left`
-    const what = is === 'cancelled' ? 'canceled' : is
-    reasons.set(id, `waiting until the ${what} transaction of its collection is final${blocks}`)
+    const remaining = blockchain === undefined || block === null ? null : await blocksLeft(chains, blockchain, block)
+    const blocks = remaining === null ? '' : `, ${count(remaining, 'block')} left`
+    const status = is === 'cancelled' ? 'canceled' : is
+    reasons.set(id, `waiting until the ${status} transaction of its collection is final${blocks}`)
   }
   return reasons
 }
@@ -83,9 +83,9 @@ export async function stuckReasons(
   transactions: readonly { id: string; blockchain: Blockchain }[],
 ): Promise<ReadonlyMap<string, string>> {
   const reasons = new Map<string, string>()
-  for (const blockchain of new Set(transactions.map((one) => one.blockchain))) {
+  for (const blockchain of new Set(transactions.map((transaction) => transaction.blockchain))) {
     if (!isEvm(blockchain) || !chains.remote.has(blockchain)) continue
-    const ids = new Set(transactions.filter((one) => one.blockchain === blockchain).map(({ id }) => id))
+    const ids = new Set(transactions.filter((transaction) => transaction.blockchain === blockchain).map(({ id }) => id))
     const runs = await runsOfUnmined(db, [...ids])
     const { gas } = chainFacts(chains, blockchain)
     const current = runs.length === 0 || gas === undefined ? null : await feesIfKnown(gas)
@@ -115,11 +115,11 @@ export async function limitReasons(
   accepted: readonly Accepted[],
 ): Promise<ReadonlyMap<string, string>> {
   const reasons = new Map<string, string>()
-  const unsigned = accepted.filter((one) => one.transaction_id === null)
+  const unsigned = accepted.filter((row) => row.transaction_id === null)
   /** The fees by blockchain. Caching them avoids waiting for a slow network more than once. */
   const fees = new Map<string, Awaited<ReturnType<typeof feesIfKnown>>>()
-  for (const collectionId of new Set(unsigned.map((one) => one.collection_id))) {
-    const rows = unsigned.filter((one) => one.collection_id === collectionId)
+  for (const collectionId of new Set(unsigned.map((row) => row.collection_id))) {
+    const rows = unsigned.filter((row) => row.collection_id === collectionId)
     const limited = await limitedRuns(db, collectionId)
     const blockchain = rows[0]?.blockchain as Blockchain
     const { gas } = chainFacts(chains, blockchain)
@@ -129,11 +129,11 @@ export async function limitReasons(
     if (current === null) continue
     const requests = [...(await runsOfRequests(db, [...new Set(rows.map(({ request_id }) => request_id))]))]
     for (const run of limited) {
-      const own = requests.filter(([, name]) => name === run.run)
-      if (own.length === 0) continue
+      const requestsOfRun = requests.filter(([, name]) => name === run.run)
+      if (requestsOfRun.length === 0) continue
       const stuck = await gas.stuckAtLimit(db, run, current)
       const reason = stuck?.reason ?? (await gas.waitingForPrice(db, run, current))
-      if (reason !== null) for (const [id] of own) reasons.set(id, reason)
+      if (reason !== null) for (const [id] of requestsOfRun) reasons.set(id, reason)
     }
   }
   return reasons

@@ -41,13 +41,13 @@ export const scopeIn = (scope_id: string, operation: ReferenceScope['operation']
  * @throws Refusal 422
  */
 export function refuseRepeated(ids: readonly string[]): void {
-  const seen = new Set<string>()
+  const seenIds = new Set<string>()
   for (const [index, id] of ids.entries()) {
-    if (seen.has(id)) {
+    if (seenIds.has(id)) {
       const message = `reference_ids[${index}] repeats "${id}": each NFT needs its own reference ID`
       throw new Refusal(422, TITLES.validation, message, { [HEADERS.errorCode]: REFERENCE_ERRORS.repeated })
     }
-    seen.add(id)
+    seenIds.add(id)
   }
 }
 
@@ -60,8 +60,8 @@ export async function lookUpReferences(
   const rows = await findReferences(db, scope, ids)
   const failed = rows.filter(({ status }) => status === 'failed').map(({ target_id }) => target_id)
   const held = createsNfts(scope.operation) ? await withPossibleTokens(db, failed) : new Set()
-  const known = rows.map((row) => ({ ...row, isFree: row.status === 'failed' && !held.has(row.target_id) }))
-  return new Map(known.map((row) => [row.reference_id, row]))
+  const knownOperations = rows.map((row) => ({ ...row, isFree: row.status === 'failed' && !held.has(row.target_id) }))
+  return new Map(knownOperations.map((row) => [row.reference_id, row]))
 }
 
 /**
@@ -76,11 +76,11 @@ export async function findAllNamed(
   wanted: readonly WantedReference[],
 ): Promise<KnownOperation[] | null> {
   const ids = wanted.map(({ reference_id }) => reference_id)
-  const known = await lookUpReferences(db, scope, ids)
-  refuseConflicts(scope, wanted, known)
+  const operationsById = await lookUpReferences(db, scope, ids)
+  refuseConflicts(scope, wanted, operationsById)
   const named = ids.flatMap((id) => {
-    const one = known.get(id)
-    return one === undefined || one.isFree ? [] : [one]
+    const operation = operationsById.get(id)
+    return operation === undefined || operation.isFree ? [] : [operation]
   })
   return named.length === ids.length ? named : null
 }
@@ -104,11 +104,11 @@ export async function claimReferences(
   let open = sorted.filter(({ reference_id }) => !claimed.has(reference_id))
   while (open.length > 0) {
     const ids = open.map(({ reference_id }) => reference_id)
-    const known = await lookUpReferences(db, scope, ids)
-    refuseConflicts(scope, operations, known)
+    const operationsById = await lookUpReferences(db, scope, ids)
+    refuseConflicts(scope, operations, operationsById)
     const lost: NewReference[] = []
     for (const operation of open) {
-      const named = known.get(operation.reference_id)
+      const named = operationsById.get(operation.reference_id)
       if (named === undefined)
         throw new Error(`the reference ID ${operation.reference_id} is in use, but its operation is unknown`)
       if (!named.isFree) existing.set(named.reference_id, named)
@@ -125,11 +125,11 @@ const MAX_CONFLICTS = 50
 function refuseConflicts(
   { operation }: ReferenceScope,
   wanted: readonly WantedReference[],
-  known: ReadonlyMap<string, KnownOperation>,
+  operationsById: ReadonlyMap<string, KnownOperation>,
 ): void {
-  refuseLabelConflicts({ operation }, wanted, known)
+  refuseLabelConflicts({ operation }, wanted, operationsById)
   const conflicts = wanted.flatMap(({ reference_id, digest: request_digest }, index) => {
-    const named = known.get(reference_id)
+    const named = operationsById.get(reference_id)
     if (named === undefined || named.isFree || named.digest === request_digest) return []
     const { status, digest } = named
     return [{ reference_id, index, ...nameTarget({ operation }, named), status, digest, request_digest }]
@@ -138,9 +138,9 @@ function refuseConflicts(
   if (first === undefined) return
   const { reference_id, digest, request_digest } = first
   const field = createsNfts(operation) ? `reference_ids[${first.index}]` : 'reference_id'
-  const target = known.get(reference_id)?.target_id
-  const what = `${field} "${reference_id}" belongs to another operation: ${target} has the digest ${digest}, this request ${request_digest}`
-  throw conflictRefusal(REFERENCE_ERRORS.conflict, what, conflicts)
+  const target = operationsById.get(reference_id)?.target_id
+  const problem = `${field} "${reference_id}" belongs to another operation: ${target} has the digest ${digest}, this request ${request_digest}`
+  throw conflictRefusal(REFERENCE_ERRORS.conflict, problem, conflicts)
 }
 
 /**
@@ -152,10 +152,10 @@ function refuseConflicts(
 export function refuseLabelConflicts(
   { operation }: Pick<ReferenceScope, 'operation'>,
   wanted: readonly Pick<WantedReference, 'reference_id' | 'label'>[],
-  known: ReadonlyMap<string, KnownOperation>,
+  operationsById: ReadonlyMap<string, KnownOperation>,
 ): void {
   const conflicts = wanted.flatMap(({ reference_id, label: request_label = null }, index) => {
-    const named = known.get(reference_id)
+    const named = operationsById.get(reference_id)
     if (named === undefined || named.isFree || request_label === null) return []
     const { status, label: reference_label = null } = named
     if (reference_label === null || reference_label === request_label) return []
@@ -164,21 +164,21 @@ export function refuseLabelConflicts(
   const [first] = conflicts
   if (first === undefined) return
   const { reference_id, index, reference_label, request_label } = first
-  const what = `reference_ids[${index}] "${reference_id}" belongs to ${JSON.stringify(reference_label)}, this request to ${JSON.stringify(request_label)}`
-  throw conflictRefusal(REFERENCE_ERRORS.otherLabel, what, conflicts)
+  const problem = `reference_ids[${index}] "${reference_id}" belongs to ${JSON.stringify(reference_label)}, this request to ${JSON.stringify(request_label)}`
+  throw conflictRefusal(REFERENCE_ERRORS.otherLabel, problem, conflicts)
 }
 
 /**
  * Returns the rejection for conflicting reference IDs.
  *
- * @param what a description of the first conflict
+ * @param problem a description of the first conflict
  */
-function conflictRefusal(code: string, what: string, conflicts: readonly object[]): Refusal {
-  const others = conflicts.length === 1 ? '' : `, and ${conflicts.length - 1} more`
+function conflictRefusal(code: string, problem: string, conflicts: readonly object[]): Refusal {
+  const more = conflicts.length === 1 ? '' : `, and ${conflicts.length - 1} more`
   return new Refusal(
     409,
     TITLES.conflict,
-    `${what}${others}; nothing was accepted`,
+    `${problem}${more}; nothing was accepted`,
     { [HEADERS.errorCode]: code },
     { conflict_count: conflicts.length, conflicts: conflicts.slice(0, MAX_CONFLICTS) },
   )

@@ -86,7 +86,7 @@ export async function refuseOtherSeal(
     return
   }
   const drops = await termsOfCommitments(db, collectionId)
-  const drop = drops.find((one) => sealOf(one.provenance) === provenance)
+  const drop = drops.find((candidate) => sealOf(candidate.provenance) === provenance)
   if (drop !== undefined) throw badRequest(`provenance seals the drop ${drop.provenance}: add seal_of and leaves_url`)
 }
 

@@ -177,12 +177,12 @@ export async function findOwnCollection(
 ): Promise<CollectionRow> {
   const address = canonicalAddress(contractAddress, blockchain ?? blockchainLike(contractAddress))
   const candidates = (await findCollectionsByAddress(db, address)).filter((row) => row.account_id === accountId)
-  const [found, other] = candidates.filter((row) => blockchain === undefined || row.blockchain === blockchain)
+  const [collection, other] = candidates.filter((row) => blockchain === undefined || row.blockchain === blockchain)
   if (other !== undefined) {
     const places = candidates.map((row) => row.blockchain).join(', ')
     throw badRequest(`${field} is a collection on several blockchains (${places}): add blockchain`)
   }
-  if (found !== undefined) return found
+  if (collection !== undefined) return collection
   const [elsewhere] = candidates
   if (elsewhere === undefined) throw badRequest(`${field} ${contractAddress} is not a collection of this account`)
   throw badRequest(`${field} and blockchain are inconsistent: that collection is on ${elsewhere.blockchain}`)

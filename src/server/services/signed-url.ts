@@ -85,19 +85,19 @@ function parse(query: string): { parameters: Parameters | null; issues: FieldIss
   if (query.length > MAX_QUERY) {
     return { parameters: null, issues: [issue('', 'has a query that is too long for a signed URL', 'custom')] }
   }
-  const found = new Map<string, string>()
+  const values = new Map<string, string>()
   const issues: FieldIssue[] = []
   for (const part of query === '' ? [] : query.split('&')) {
     const [name, value] = decodePair(part)
     if (name === null) issues.push(issue('', 'has a parameter that is not properly encoded', 'custom'))
     else if (!isKnown(name)) issues.push(issue(name.slice(0, 100), 'is not a parameter of a signed URL', 'unknown'))
-    else if (found.has(name)) issues.push(issue(name, 'is repeated', 'duplicate'))
+    else if (values.has(name)) issues.push(issue(name, 'is repeated', 'duplicate'))
     else if (value === null) issues.push(issue(name, 'is not properly encoded', 'custom'))
-    else found.set(name, value)
+    else values.set(name, value)
   }
   const reported = new Set(issues.map(({ field }) => field))
   for (const name of NAMES) {
-    const value = found.get(name)
+    const value = values.get(name)
     if (value === undefined) {
       if (!reported.has(name)) issues.push({ ...issue(name, 'is required', 'missing'), missing: true })
     } else if (value === '') issues.push(issue(name, 'must not be empty', 'empty'))
@@ -106,7 +106,7 @@ function parse(query: string): { parameters: Parameters | null; issues: FieldIss
     }
   }
   if (issues.length > 0) return { parameters: null, issues: issues.slice(0, MAX_SHOWN) }
-  return { parameters: Object.fromEntries(found) as Parameters, issues }
+  return { parameters: Object.fromEntries(values) as Parameters, issues }
 }
 
 const isKnown = (name: string): name is (typeof NAMES)[number] => (NAMES as readonly string[]).includes(name)

@@ -24,14 +24,14 @@ export async function placesOfStoredFiles(
 ): Promise<(Record<string, string> | null)[]> {
   const looked = new Map<string, Promise<string | null>>()
   const find = async (url: string): Promise<string | null> => {
-    const known = looked.get(url)
-    if (known !== undefined) return known
+    const earlierLookup = looked.get(url)
+    if (earlierLookup !== undefined) return earlierLookup
     if (!isIpfsUrl(url) || looked.size >= MAX_LOOKUPS) return null
     const place = ipfsPlace(url)
     // Content is never removed, so checked content is still stored.
     if (checkedFiles.get(place)) return place
-    const looking = findStored(storage, url, { ours: true }).then((found) =>
-      found !== null && checkedFiles.get(found.content.cid) ? found.place : null,
+    const looking = findStored(storage, url, { ours: true }).then((file) =>
+      file !== null && checkedFiles.get(file.content.cid) ? file.place : null,
     )
     looked.set(url, looking)
     return looking
