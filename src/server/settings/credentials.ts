@@ -11,19 +11,19 @@ const CONTAINER_SECRETS = '/run/secrets'
 /**
  * Reads a secret that systemd or the container runtime provides as a file.
  *
- * @param what the purpose of the secret for the error message, such as `opens keys/one.json`
+ * @param purpose the purpose of the secret for the error message, such as `opens keys/one.json`
  * @param credentialsDirectory where systemd stores a service's credentials (CREDENTIALS_DIRECTORY)
  * @throws GdnError `invalid_config` if the credential doesn't exist
  */
 export function readCredential(
   name: string,
-  what: string,
+  purpose: string,
   credentialsDirectory: string | undefined,
 ): { text: string; path: string } {
   const places = [credentialsDirectory, CONTAINER_SECRETS].filter((place) => place !== undefined)
   const path = places.map((place) => join(place, name)).find((candidate) => existsSync(candidate))
   if (path === undefined) {
-    throw new GdnError('invalid_config', `the credential ${name}, which ${what}, does not exist`, {
+    throw new GdnError('invalid_config', `the credential ${name}, which ${purpose}, does not exist`, {
       hint: `Provide it in ${places.join(' or ')}.`,
     })
   }

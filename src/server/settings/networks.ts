@@ -32,14 +32,14 @@ const toFacts = ([name, chainId, coin, blockExplorerUrl, feeModel]: Row): Networ
 
 /** Returns the chain ID of a network that gdn or viem/chains knows by this name. Returns null for any other name. */
 export const chainIdNamed = (name: EvmBlockchain): number | null =>
-  chainIdOf(name) ?? NETWORKS.find(([known]) => known === name)?.[1] ?? null
+  chainIdOf(name) ?? NETWORKS.find(([knownName]) => knownName === name)?.[1] ?? null
 
 /**
  * Returns gdn's built-in name of the network with a chain ID, and whether it is a testnet. Returns null if there is
  * none.
  */
 export function knownNetworkOf(chainId: number): { name: string; testnet: boolean } | null {
-  const name = KNOWN_EVM_NAMES.find((known) => chainIdOf(known) === chainId)
+  const name = KNOWN_EVM_NAMES.find((knownName) => chainIdOf(knownName) === chainId)
   return name === undefined ? null : { name, testnet: blockchainFacts(name)?.testnet === true }
 }
 
@@ -47,7 +47,7 @@ export function knownNetworkOf(chainId: number): { name: string; testnet: boolea
 export const nearestNetwork = (name: string): string | undefined =>
   nearest(
     name,
-    NETWORKS.map(([known]) => known),
+    NETWORKS.map(([knownName]) => knownName),
   )
 
 /**
@@ -55,9 +55,9 @@ export const nearestNetwork = (name: string): string | undefined =>
  * network, or several with different coins.
  */
 export function networkWithChainId(chainId: number): NetworkFacts | null {
-  const [first, ...others] = NETWORKS.filter(([, id]) => id === chainId)
+  const [first, ...otherNetworks] = NETWORKS.filter(([, id]) => id === chainId)
   if (first === undefined) return null
-  return isKnownBlockchain(first[0]) || others.every(([, , coin]) => coin === first[2]) ? toFacts(first) : null
+  return isKnownBlockchain(first[0]) || otherNetworks.every(([, , coin]) => coin === first[2]) ? toFacts(first) : null
 }
 
 /** Returns the symbol of a network's coin; null if it isn't known. */

@@ -106,8 +106,8 @@ function limitsOf({ rpc_urls: urls, requests_per_second: limit }: LimitedEntry):
   const limitOf = (url: string) => (typeof limit === 'object' ? limit[new URL(url).host] : limit)
   return new Map(
     urls.flatMap((url) => {
-      const found = limitOf(url)
-      return found === undefined ? [] : [[url, found] as const]
+      const perSecond = limitOf(url)
+      return perSecond === undefined ? [] : [[url, perSecond] as const]
     }),
   )
 }
