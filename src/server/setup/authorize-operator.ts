@@ -43,8 +43,8 @@ export async function authorizeOperator(
   const hashes: Hex[] = []
   let unexplained = 0
   let isPricedOut = false
-  const what = `Waiting for the authorization of ${operator}`
-  await until(options, what, async () => {
+  const message = `Waiting for the authorization of ${operator}`
+  await until(options, message, async () => {
     const head = await newestHead()
     // Read the nonce and the authorization at the same block. If an authorization is visible at that block, its nonce
     // also counts as used.
@@ -56,14 +56,14 @@ export async function authorizeOperator(
       const suggested = await publicNetwork.suggestFees()
       const wasPricedOut = isPricedOut
       isPricedOut = (suggested.baseFee ?? 0n) > most
-      if (isPricedOut !== wasPricedOut) say(isPricedOut ? pricedOut(most) : what)
+      if (isPricedOut !== wasPricedOut) say(isPricedOut ? pricedOut(most) : message)
       if (isPricedOut) return null
       newest = await sign(next, limitFees(suggested, String(most)))
       hashes.push(newest.hash)
     }
     const { nonce, raw, fees, at } = newest
     if (next < nonce) return true
-    const receipt = (await network.receipts(hashes)).find((one) => one !== null)
+    const receipt = (await network.receipts(hashes)).find((candidate) => candidate !== null)
     if (receipt !== undefined) {
       if (!(await isSettled(options, receipt, head))) return null
       if (receipt.status === 'success' || (await isKnown())) return true

@@ -84,7 +84,7 @@ export async function withCluster<Result>(
 /** Reads the state of a cluster and the cost of tokens. */
 export async function clusterStatus({ store, settings, network, signer }: OpenedCluster): Promise<ClusterStatus> {
   const { blockchain, genesisHash } = settings
-  const known = await findChain(store.db, blockchain)
+  const chain = await findChain(store.db, blockchain)
   // The first request fails if the node belongs to another cluster.
   const block = await network.blockHeight()
   const price = await network.computeUnitPrice()
@@ -101,9 +101,9 @@ export async function clusterStatus({ store, settings, network, signer }: Opened
     cost_per_collection: inSol(costs.collection),
     nfts_left: Number(balance / costs.nft),
     compute_unit_price: String(price),
-    set_up: known !== null,
+    set_up: chain !== null,
     problem:
-      setupProblem(known?.factory_address ?? null, signer) ?? lackOfCluster(blockchain, signer.address, balance, costs),
+      setupProblem(chain?.factory_address ?? null, signer) ?? lackOfCluster(blockchain, signer.address, balance, costs),
   }
 }
 
@@ -128,15 +128,15 @@ export async function setUpCluster({ store, settings, signer }: OpenedCluster, n
     factory_address: signer.address,
     created_at: now,
   })
-  const known = await findChain(store.db, blockchain)
-  if (known?.network === 'remote' && known.genesis_hash === genesisHash && known.factory_address === signer.address) {
+  const chain = await findChain(store.db, blockchain)
+  if (chain?.network === 'remote' && chain.genesis_hash === genesisHash && chain.factory_address === signer.address) {
     return
   }
-  const what =
-    known?.network === 'embedded'
+  const storedAs =
+    chain?.network === 'embedded'
       ? 'an embedded chain'
-      : `the cluster ${clusterName(known?.genesis_hash ?? '')} with the signer ${known?.factory_address}`
-  throw new GdnError('invalid_config', `the database has ${blockchain} as ${what}`, {
+      : `the cluster ${clusterName(chain?.genesis_hash ?? '')} with the signer ${chain?.factory_address}`
+  throw new GdnError('invalid_config', `the database has ${blockchain} as ${storedAs}`, {
     hint: 'Use another data directory, or the configuration that belongs to this one.',
   })
 }

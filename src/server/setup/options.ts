@@ -15,7 +15,7 @@ export interface SetupOptions {
   log: Log
   signal: AbortSignal
   /** Reports what the setup is waiting for. */
-  say(what: string): void
+  say(message: string): void
   /** Reports the number of blocks until finality. Called in every poll, even if the number is the same. */
-  sayLeft?: ((what: string, blocks: number) => void) | undefined
+  sayLeft?: ((message: string, blocks: number) => void) | undefined
 }

@@ -69,7 +69,13 @@ export interface SetupTarget {
  *
  * @throws GdnError `invalid_config` if the factory has another admin or version, or if the admin is also an operator
  */
-export async function planSetup({ store, network, admin, operators, known }: SetupTarget): Promise<SetupPlan> {
+export async function planSetup({
+  store,
+  network,
+  admin,
+  operators,
+  known: knownFactory,
+}: SetupTarget): Promise<SetupPlan> {
   if (operators.includes(admin)) {
     throw new GdnError('invalid_config', `the key ${admin} can't be both the admin and an operator`, {
       hint: 'Use another keystore: the admin is a cold key that only authorizes operators.',
@@ -77,7 +83,7 @@ export async function planSetup({ store, network, admin, operators, known }: Set
   }
   const { blockchain } = network
   const remembered = (await findChain(store.db, blockchain))?.factory_address as Hex | undefined
-  const factory = remembered ?? known ?? null
+  const factory = remembered ?? knownFactory ?? null
   const pending = await findFactoryTransaction(store.db, blockchain)
   const isPending = pending !== null && !hasEnded(pending)
   const deployed = isPending ? operatorsOfDeployment(parseTransaction(pending.raw as Hex).data ?? '0x') : null
@@ -126,8 +132,8 @@ export async function planSetup({ store, network, admin, operators, known }: Set
  * Returns the error for a transaction whose cost isn't part of the plan, because it was mined or pending when the plan
  * was made.
  */
-export const notApproved = (what: string): GdnError =>
-  new GdnError('refused', `${what} is no longer on the network`, {
+export const notApproved = (step: string): GdnError =>
+  new GdnError('refused', `${step} is no longer on the network`, {
     hint: 'Nothing was sent for this step. Run the same command again to see the cost.',
   })
 

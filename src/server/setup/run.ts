@@ -72,8 +72,8 @@ async function untilAuthorizationsFinal(
 ): Promise<{ missing: Hex | null }> {
   const { network, operators, sayLeft } = options
   let final: number | null = null
-  const what = 'Waiting for finality of the authorizations'
-  return await until(options, what, async () => {
+  const message = 'Waiting for finality of the authorizations'
+  return await until(options, message, async () => {
     const head = await newestHead()
     const missing = await findMissing(network, factory, operators, head)
     if (missing !== null) return { missing }
@@ -82,7 +82,7 @@ async function untilAuthorizationsFinal(
     final ??= head + network.publicNetwork.finality - 1
     // If no node has the old state, waiting for enough blocks is sufficient.
     const areAuthorized = (await wereAuthorized(network, factory, operators, head)) ?? isOver
-    if (!areAuthorized && final > head) sayLeft?.(what, final - head)
+    if (!areAuthorized && final > head) sayLeft?.(message, final - head)
     return areAuthorized ? { missing: null } : null
   })
 }
@@ -92,11 +92,11 @@ async function deploy(options: SetupOptions): Promise<Hex> {
   const { blockchain, chainId } = network
   await commitSigned(store, async (db) => {
     await lockUntilCommit(db, `factory ${blockchain}`)
-    const known = await findFactoryTransaction(db, blockchain)
-    if (known !== null && !hasEnded(known)) return
+    const deployment = await findFactoryTransaction(db, blockchain)
+    if (deployment !== null && !hasEnded(deployment)) return
     if (!plan.deploys) throw notApproved('the deployment of the factory')
     // No row depends on the failed transaction, because collections are accepted only when the factory exists.
-    if (known !== null) await forgetFactoryTransaction(db, known.id)
+    if (deployment !== null) await forgetFactoryTransaction(db, deployment.id)
     const draft = {
       blockchain,
       chainId,
@@ -118,33 +118,33 @@ async function deploy(options: SetupOptions): Promise<Hex> {
 async function untilFinal(options: SetupOptions): Promise<{ nonce: number }> {
   const { store, network, admin, plan, now, log, say, sayLeft } = options
   const { blockchain } = network
-  const what = 'Waiting for finality of the factory deployment'
+  const message = 'Waiting for finality of the factory deployment'
   const findSigner = async (_: string, address: string) => signerAt({ admin, operators: [] }, address)
   // The user approved this price for a replacement. If the plan has no replacement, fees must not be raised.
   const maxFee = plan.raises ? plan.fees.maxFeePerGas : 0n
   const driver = createEvmObserver({ store, blockchain, network: async () => network, findSigner, now, log, maxFee })
   let isPricedOut = false
   const turn = createChainStep({ store, driver, now, log, onSettled: () => {} })
-  return await until(options, what, async () => {
+  return await until(options, message, async () => {
     await turn()
-    const found = await findFactoryTransaction(store.db, blockchain)
-    if (found === null) throw new Error("the factory's transaction is missing from the database")
-    if (found.state === 'final' && !(await hasWatched(store.db, blockchain))) return { nonce: nonceOf(found) }
-    if (!hasEnded(found)) {
-      const { block_number: block } = found
-      const left =
+    const deployment = await findFactoryTransaction(store.db, blockchain)
+    if (deployment === null) throw new Error("the factory's transaction is missing from the database")
+    if (deployment.state === 'final' && !(await hasWatched(store.db, blockchain))) return { nonce: nonceOf(deployment) }
+    if (!hasEnded(deployment)) {
+      const { block_number: block } = deployment
+      const blocksLeft =
         block === null ? 0 : block + network.publicNetwork.finality - 1 - (await network.publicNetwork.head())
-      if (left > 0) sayLeft?.(what, left)
+      if (blocksLeft > 0) sayLeft?.(message, blocksLeft)
       const wasPricedOut = isPricedOut
-      isPricedOut = block === null && offerOf(found) < ((await network.publicNetwork.suggestFees()).baseFee ?? 0n)
-      if (isPricedOut !== wasPricedOut) say(isPricedOut ? pricedOut(offerOf(found)) : what)
+      isPricedOut = block === null && offerOf(deployment) < ((await network.publicNetwork.suggestFees()).baseFee ?? 0n)
+      if (isPricedOut !== wasPricedOut) say(isPricedOut ? pricedOut(offerOf(deployment)) : message)
       return null
     }
     throw new GdnError(
       'refused',
-      found.state === 'lost'
-        ? `the admin's key was used for another transaction instead of ${found.hash}`
-        : `the transaction ${found.hash} of the factory failed`,
+      deployment.state === 'lost'
+        ? `the admin's key was used for another transaction instead of ${deployment.hash}`
+        : `the transaction ${deployment.hash} of the factory failed`,
       { hint: 'Run the same command again to deploy the factory.' },
     )
   })

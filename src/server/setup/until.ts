@@ -13,26 +13,26 @@ export const pricedOut = (wei: bigint): string =>
  */
 export async function until<Found>(
   { network, signal, say }: Pick<SetupOptions, 'network' | 'signal' | 'say'>,
-  what: string,
+  message: string,
   look: () => Promise<Found | null>,
 ): Promise<Found> {
   const cut = () => void network.close()
   let failures = 0
-  say(what)
+  say(message)
   signal.addEventListener('abort', cut, { once: true })
   try {
     for (;;) {
       signal.throwIfAborted()
       try {
-        const found = await look()
-        if (found !== null) return found
-        if (failures > 1) say(what)
+        const result = await look()
+        if (result !== null) return result
+        if (failures > 1) say(message)
         failures = 0
       } catch (error) {
         if (signal.aborted || !isNoResponse(error)) throw signal.aborted ? signal.reason : error
         failures += 1
         // Don't report a single failure, which is common, because one of several nodes may lag by a block.
-        if (failures === 2) say(`${what}: ${error.message}, retrying`)
+        if (failures === 2) say(`${message}: ${error.message}, retrying`)
       }
       await sleep(network.publicNetwork.pollMs, signal)
     }

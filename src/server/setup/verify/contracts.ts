@@ -44,14 +44,15 @@ export async function deployedContracts(
     throw networkNotSetUp(network.blockchain, state, setup)
   }
   const factory = chain.factory_address as Hex
-  const known = await findFactoryTransaction(store.db, network.blockchain)
-  const own = known !== null && factoryAddress(known.signer as Hex, nonceOf(known)) === factory ? known : null
+  const deployment = await findFactoryTransaction(store.db, network.blockchain)
+  const ownDeployment =
+    deployment !== null && factoryAddress(deployment.signer as Hex, nonceOf(deployment)) === factory ? deployment : null
   const creation =
     transaction !== undefined
       ? { hash: transaction, ...(await deploymentOf(network, transaction, factory)) }
-      : own === null
+      : ownDeployment === null
         ? null
-        : { hash: own.hash as Hex, data: parseTransaction(own.raw as Hex).data ?? '0x' }
+        : { hash: ownDeployment.hash as Hex, data: parseTransaction(ownDeployment.raw as Hex).data ?? '0x' }
   const operators = creation === null ? null : operatorsOfDeployment(creation.data)
   const creationTransaction = creation?.hash ?? null
   const constructorArguments = operators === null ? null : encodeAbiParameters([{ type: 'address[]' }], [operators])
@@ -65,18 +66,25 @@ export async function deployedContracts(
 const named = (name: DeployedContract['name']) => ({ name, identifier: `${name}.sol:${name}` })
 
 async function deploymentOf(network: Pick<RemoteNetwork, 'request'>, hash: Hex, factory: Hex): Promise<{ data: Hex }> {
-  const found = await network.request<{ from: Hex; nonce: Hex; input: Hex } | null>('eth_getTransactionByHash', [hash])
-  if (found !== null && !(isAddress(found.from) && isHex(found.input))) {
+  const transaction = await network.request<{ from: Hex; nonce: Hex; input: Hex } | null>('eth_getTransactionByHash', [
+    hash,
+  ])
+  if (transaction !== null && !(isAddress(transaction.from) && isHex(transaction.input))) {
     throw new GdnError('unreachable', `a node returned an invalid transaction for ${hash}`, {
       hint: 'Try again, or configure another RPC URL.',
     })
   }
-  const made = found === null ? null : getContractAddress({ from: found.from, nonce: readQuantity(found.nonce) })
-  if (found !== null && made === factory) return { data: found.input }
-  throw new GdnError('usage', found === null ? 'is not on this network' : `did not deploy the factory ${factory}`, {
-    place: { flag: '--creation-tx' },
-    hint: 'Look up the transaction that created this address in a block explorer.',
-  })
+  const made =
+    transaction === null ? null : getContractAddress({ from: transaction.from, nonce: readQuantity(transaction.nonce) })
+  if (transaction !== null && made === factory) return { data: transaction.input }
+  throw new GdnError(
+    'usage',
+    transaction === null ? 'is not on this network' : `did not deploy the factory ${factory}`,
+    {
+      place: { flag: '--creation-tx' },
+      hint: 'Look up the transaction that created this address in a block explorer.',
+    },
+  )
 }
 
 /**

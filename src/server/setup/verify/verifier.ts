@@ -113,10 +113,10 @@ export function connectVerifier({ url, signal, proxy, pollMs = POLL_MS, onRetry 
   }
 
   return {
-    async ask(what) {
+    async ask(call) {
       for (let attempt = 1; ; attempt++) {
         try {
-          const response = await once(what)
+          const response = await once(call)
           if (response.status !== TOO_MANY_REQUESTS) return response
           // Don't count this as a failure. The status 429 can also mean that another submission of the contract is
           // being verified.
