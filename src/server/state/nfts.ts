@@ -138,16 +138,16 @@ export interface FoundMember {
 }
 
 /** Marks NFTs as deployed by transactions that the database lost. */
-export async function adoptMembers(db: Db, found: readonly FoundMember[]): Promise<void> {
-  if (found.length === 0) return
-  const transactions = found.map(({ transaction }) => transaction)
+export async function adoptMembers(db: Db, members: readonly FoundMember[]): Promise<void> {
+  if (members.length === 0) return
+  const transactions = members.map(({ transaction }) => transaction)
   await addTransactions(db, transactions, 'final')
-  const assignments = found.map(({ nft, transaction, index }) => ({
+  const assignments = members.map(({ nft, transaction, index }) => ({
     seq: nft.seq,
     transactionId: transaction.id,
     index,
   }))
-  if ((await assignToTransactions(db, assignments)) !== found.length)
+  if ((await assignToTransactions(db, assignments)) !== members.length)
     throw new Error('a transaction that mints one of the NFTs was signed in the meantime')
   await deployNfts(
     db,

@@ -76,11 +76,11 @@ export async function returnTransaction(
 }
 
 /** Makes a transaction that counted as lost pending again, with the bytes that were found on chain. */
-export async function returnLostTransaction(db: Db, id: string, found: Partial<NewTransaction>): Promise<void> {
+export async function returnLostTransaction(db: Db, id: string, values: Partial<NewTransaction>): Promise<void> {
   await stateDb(db)
     .updateTable('transactions')
     .set((transaction) => ({
-      ...found,
+      ...values,
       state: 'signed',
       generation: transaction('generation', '+', 1),
       attempts: 0,
