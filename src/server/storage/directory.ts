@@ -69,12 +69,12 @@ async function addFile(bytes: Uint8Array, blocks: Map<string, Uint8Array>): Prom
 }
 
 function checkNames(files: readonly NamedFile[]): void {
-  const seen = new Set<string>()
+  const seenNames = new Set<string>()
   for (const { name } of files) {
     if (name === '' || name === '.' || name === '..' || /[/\0\p{Surrogate}]/u.test(name)) {
       throw new GdnError('invalid_input', `the file name ${JSON.stringify(name)} is not allowed`)
     }
-    if (seen.has(name)) throw new GdnError('invalid_input', `two files are named ${JSON.stringify(name)}`)
-    seen.add(name)
+    if (seenNames.has(name)) throw new GdnError('invalid_input', `two files are named ${JSON.stringify(name)}`)
+    seenNames.add(name)
   }
 }

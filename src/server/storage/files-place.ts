@@ -38,38 +38,38 @@ const HINT =
  * @throws GdnError `invalid_config` if another data directory has the files of this database
  */
 export async function openFilesPlace(store: Store, dataDir: string): Promise<FilesPlace> {
-  const here = await placeOf(dataDir)
+  const ownPlace = await placeOf(dataDir)
   const find = async () =>
     (await store.db.selectFrom('secrets').select('value').where('name', '=', NAME).executeTakeFirst())?.value ?? null
-  const compare = (there: string | null): string | null =>
-    there === null || there === here
+  const compare = (place: string | null): string | null =>
+    place === null || place === ownPlace
       ? null
-      : `files of this database are in ${withoutId(there)}, but this process would store its files in ${withoutId(here)}`
+      : `files of this database are in ${withoutId(place)}, but this process would store its files in ${withoutId(ownPlace)}`
 
   // If the directory already has files, for example of an earlier database, record it now.
-  const there = (await hasFiles(dataDir)) ? await keepSecret(store.db, NAME, () => here) : await find()
-  let seen = compare(there)
-  if (seen !== null) throw new GdnError('invalid_config', seen, { hint: HINT })
-  let isOurs = there === here
+  const recordedPlace = (await hasFiles(dataDir)) ? await keepSecret(store.db, NAME, () => ownPlace) : await find()
+  let conflict = compare(recordedPlace)
+  if (conflict !== null) throw new GdnError('invalid_config', conflict, { hint: HINT })
+  let isOurs = recordedPlace === ownPlace
   let askedAt = performance.now()
   return {
     async claim() {
       if (isOurs) return
-      seen = compare(await keepSecret(store.db, NAME, () => here))
-      if (seen !== null) throw new StorageUnavailableError(seen, { hint: HINT })
+      conflict = compare(await keepSecret(store.db, NAME, () => ownPlace))
+      if (conflict !== null) throw new StorageUnavailableError(conflict, { hint: HINT })
       isOurs = true
     },
     problem() {
       if (!isOurs && performance.now() - askedAt > ASK_AGAIN_MS) {
         askedAt = performance.now()
         find().then(
-          (found) => {
-            seen = compare(found)
+          (place) => {
+            conflict = compare(place)
           },
           () => {},
         )
       }
-      return seen
+      return conflict
     },
   }
 }
@@ -81,8 +81,8 @@ export async function openFilesPlace(store: Store, dataDir: string): Promise<Fil
 async function placeOf(dataDir: string): Promise<string> {
   const path = join(dataDir, NAME)
   const read = () => readPrivateText(path, { code: 'data_dir' })?.trim() ?? null
-  const known = read()
-  if (known !== null) return known
+  const existing = read()
+  if (existing !== null) return existing
   // If several processes start in one directory at the same time, only one of them creates the name.
   const name = `the data directory ${resolve(dataDir)} of ${hostname()} #${randomBytes(8).toString('hex')}`
   return (await writeNewFile(path, name)) ? name : (read() ?? name)
@@ -91,6 +91,6 @@ async function placeOf(dataDir: string): Promise<string> {
 const withoutId = (place: string) => place.replace(/ #[0-9a-f]{16}$/, '')
 
 async function hasFiles(dataDir: string): Promise<boolean> {
-  const found = await readdir(join(dataDir, 'files')).catch(() => [])
-  return found.some((name) => name !== 'tmp')
+  const names = await readdir(join(dataDir, 'files')).catch(() => [])
+  return names.some((name) => name !== 'tmp')
 }

@@ -46,21 +46,23 @@ export interface FileStorageOptions {
  * The parts of a large file have no separate CIDs here, because they are only ranges of the flat file.
  */
 export async function createFileStorage(options: FileStorageOptions): Promise<FileStorage> {
-  const { dataDir, blocks: own, alone = true, remote, beforeLarge, onAdded = async () => {} } = options
+  const { dataDir, blocks: ownBlocks, alone = true, remote, beforeLarge, onAdded = async () => {} } = options
   const local = await openFlatFiles(dataDir, { alone })
   const files =
-    remote === undefined ? local : remoteFlatFiles({ local, blocks: own, remote: remote.files, stored: remote.stored })
+    remote === undefined
+      ? local
+      : remoteFlatFiles({ local, blocks: ownBlocks, remote: remote.files, stored: remote.stored })
   const nodeBlocks = remote?.files.nodeBlocks
 
   const openCid = async (cid: CID, blocks: BlockTable): Promise<StoredContent | null> => {
     const key = cid.toString()
     // Prefer own blocks to a flat file, as `block` does, because blocks are checked when they are read. Otherwise, a
     // damaged flat file would still be served after its blocks were restored.
-    const restored = await openBlocks(cid, own)
+    const restored = await openBlocks(cid, ownBlocks)
     if (restored !== null) return restored
     const size = await files.size(key)
     if (size !== null) return { type: 'file', cid: key, size, stream: (range) => files.stream(key, size, range) }
-    return blocks === own ? null : openBlocks(cid, blocks)
+    return blocks === ownBlocks ? null : openBlocks(cid, blocks)
   }
 
   return {
@@ -71,10 +73,10 @@ export async function createFileStorage(options: FileStorageOptions): Promise<Fi
         const isSmall = complete && head.length <= SMALL_FILE_BYTES
         if (!isSmall) await beforeLarge?.()
         const added = isSmall
-          ? await addSmall(own, head)
+          ? await addSmall(ownBlocks, head)
           : complete
             ? await addPart(files, head)
-            : await addLarge(files, own, head, limited)
+            : await addLarge(files, ownBlocks, head, limited)
         await onAdded(added.cid, isSmall ? 'blocks' : 'files')
         return added
       } finally {
@@ -83,11 +85,11 @@ export async function createFileStorage(options: FileStorageOptions): Promise<Fi
     },
 
     async open(text, path = [], { ours = false } = {}) {
-      const blocks = nodeBlocks === undefined || ours ? own : withNodeBlocks(own, nodeBlocks)
+      const blocks = nodeBlocks === undefined || ours ? ownBlocks : withNodeBlocks(ownBlocks, nodeBlocks)
       let cid = parseCid(text)
       for (const name of path) {
         const node = cid && (await readNode(blocks, cid))
-        cid = node && (await findEntry((one) => readNode(blocks, one), node, name))
+        cid = node && (await findEntry((child) => readNode(blocks, child), node, name))
       }
       return cid && openCid(cid, blocks)
     },
@@ -95,24 +97,26 @@ export async function createFileStorage(options: FileStorageOptions): Promise<Fi
     async block(text) {
       const cid = parseCid(text)
       if (cid === null) return null
-      const bytes = await (nodeBlocks === undefined ? own : withNodeBlocks(own, nodeBlocks)).get(cid.toString())
+      const bytes = await (nodeBlocks === undefined ? ownBlocks : withNodeBlocks(ownBlocks, nodeBlocks)).get(
+        cid.toString(),
+      )
       if (bytes !== null && !matchesCid(cid, bytes)) throw damaged(cid.toString())
       return bytes ?? (cid.code === RAW ? await wholeFile(files, cid.toString()) : null)
     },
 
     async has(text) {
       const cid = parseCid(text)
-      return cid !== null && (await openCid(cid, own)) !== null
+      return cid !== null && (await openCid(cid, ownBlocks)) !== null
     },
 
     async putBlocks(blocks, root) {
-      await own.put(blocks)
+      await ownBlocks.put(blocks)
       if (root !== undefined) await onAdded(root, 'blocks')
     },
 
     async keep(text) {
       const cid = parseCid(text)
-      if (nodeBlocks === undefined || cid === null || (await openCid(cid, own)) !== null) return
+      if (nodeBlocks === undefined || cid === null || (await openCid(cid, ownBlocks)) !== null) return
       await nodeBlocks.keep(cid)
     },
   }
@@ -122,16 +126,16 @@ export async function createFileStorage(options: FileStorageOptions): Promise<Fi
  * Returns a block table that reads missing blocks from a remote place. Other programs may also write to the remote
  * place, so the caller must check its blocks.
  */
-function withNodeBlocks(own: BlockTable, nodeBlocks: NodeBlocks): BlockTable {
+function withNodeBlocks(ownBlocks: BlockTable, nodeBlocks: NodeBlocks): BlockTable {
   const ask = async (text: string) => {
     const cid = parseCid(text)
     return cid === null ? null : await nodeBlocks.block(cid)
   }
   return {
-    get: async (cid) => (await own.get(cid)) ?? (await ask(cid)),
+    get: async (cid) => (await ownBlocks.get(cid)) ?? (await ask(cid)),
     // Only a read shows whether a block exists remotely.
     has: async () => true,
-    put: (blocks) => own.put(blocks),
+    put: (blocks) => ownBlocks.put(blocks),
   }
 }
 

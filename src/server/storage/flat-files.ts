@@ -80,8 +80,8 @@ export async function openFlatFiles(dataDir: string, { alone = true } = {}): Pro
 
 async function sizeAt(path: string): Promise<number | null> {
   try {
-    const found = await stat(path)
-    return found.isFile() ? found.size : null
+    const stats = await stat(path)
+    return stats.isFile() ? stats.size : null
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return null
     throw error

@@ -71,9 +71,9 @@ export function createGateway(options: GatewayOptions): Gateway {
       })
       let cid = root
       for (const part of path) {
-        const found = await findEntry((one) => fetched.node(one, url), await fetched.node(cid, url), part)
-        if (found === null) throw lasting(`${url} does not exist: its directory has no ${JSON.stringify(part)}`)
-        cid = found
+        const entry = await findEntry((child) => fetched.node(child, url), await fetched.node(cid, url), part)
+        if (entry === null) throw lasting(`${url} does not exist: its directory has no ${JSON.stringify(part)}`)
+        cid = entry
       }
       const node = await fetched.node(cid, url)
       if (isDirectory(node)) throw lasting(`${url} is a directory`, 'Use the URL of a file in it: ipfs://<cid>/<path>.')
@@ -132,8 +132,8 @@ class FetchedBlocks implements Pick<BlockReader, 'get'> {
     // Count visits instead of fetches, because a few nodes can list the same nodes so often that reading would never
     // end.
     if (++this.#count > MAX_BLOCKS) throw lasting(`${this.#url} has more than ${MAX_BLOCKS} blocks`)
-    const known = this.#nodes.get(cid)
-    if (known !== undefined) return known
+    const cached = this.#nodes.get(cid)
+    if (cached !== undefined) return cached
     const bytes = await this.#fetch(cid)
     if (parseCid(cid)?.code === RAW) {
       this.#parts.push({ cid, bytes })

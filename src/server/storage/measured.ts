@@ -64,12 +64,12 @@ export function measured(storage: FileStorage, tell: (observation: StorageObserv
         ({ size }) => ({ bytes: size }),
       ),
     async open(cid, path, options) {
-      const found = await time(
+      const opened = await time(
         'open',
         () => storage.open(cid, path, options),
         (content) => ({ outcome: content === null ? 'absent' : 'done' }),
       )
-      return found === null ? null : watched(found)
+      return opened === null ? null : watched(opened)
     },
     block: (cid) => storage.block(cid),
     has: (cid) => storage.has(cid),

@@ -210,30 +210,30 @@ const NOTHING = { openRemoteFiles: async (): Promise<RemoteFiles | null> => null
 /**
  * Rejects a storage change that would make stored files unavailable.
  *
- * @param here the configured place; null for the data directory
+ * @param current the configured place; null for the data directory
  */
 async function refuseLostFiles(
   { db, transaction }: Store,
-  here: string | null,
+  current: string | null,
   storage: ServerSettings['storage'],
 ): Promise<void> {
   const replaces = storage.kind === 'files' ? undefined : storage.replaces
   for (const place of await placesOfFiles(db)) {
-    if (place === here) continue
-    if (here !== null && place === replaces) {
-      await transaction((tx) => movePlace(tx, place, here))
+    if (place === current) continue
+    if (current !== null && place === replaces) {
+      await transaction((tx) => movePlace(tx, place, current))
       continue
     }
     const files = await countFilesIn(db, place)
-    const now = here ?? 'the data directory'
+    const now = current ?? 'the data directory'
     throw new GdnError(
       'invalid_config',
       `files of the database (${files}) are in ${place}, but the configured storage is ${now}`,
       {
         hint:
-          here === null
+          current === null
             ? `Configure ${place} as the storage again.`
-            : `Configure ${place} again, or copy all of its content to ${here} and set storage.replaces to ${place}.`,
+            : `Configure ${place} again, or copy all of its content to ${current} and set storage.replaces to ${place}.`,
       },
     )
   }

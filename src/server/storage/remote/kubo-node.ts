@@ -52,8 +52,8 @@ export function openKuboNode({ api, authorization, userAgent }: KuboNodeOptions)
         details,
       })
     }
-    const said = messageIn(body)
-    if (said !== null) return new StorageUnavailableError(`${name} failed: ${said}`, { details })
+    const message = messageIn(body)
+    if (message !== null) return new StorageUnavailableError(`${name} failed: ${message}`, { details })
     return new GdnError('bad_answer', `${name} did not respond like the RPC API of an IPFS node (${status})`, {
       hint: 'Set storage.api to the RPC API of a Kubo node, usually http://127.0.0.1:5001.',
       details,
@@ -82,12 +82,12 @@ export function openKuboNode({ api, authorization, userAgent }: KuboNodeOptions)
 
     async put(cid, content) {
       const form = fileForm({ size: content.size, open: () => content.read(0, content.size) })
-      const said = linesOf(expectOk(await ask(ADD, form)).body).at(-1)?.Hash
-      const theirs = typeof said === 'string' ? parseCid(said) : null
+      const returned = linesOf(expectOk(await ask(ADD, form)).body).at(-1)?.Hash
+      const theirs = typeof returned === 'string' ? parseCid(returned) : null
       if (theirs?.equals(cid)) return
       throw new GdnError(
         'bad_answer',
-        `${name} returned a different CID for a file: ${String(said)} instead of ${cid}`,
+        `${name} returned a different CID for a file: ${String(returned)} instead of ${cid}`,
         {
           hint: 'Use a Kubo node: other implementations may create other CIDs.',
         },
@@ -118,9 +118,9 @@ export function openKuboNode({ api, authorization, userAgent }: KuboNodeOptions)
         const lines = linesOf(
           expectOk(await ask('dag/import?pin-roots=true&allow-big-block=true&stats=false', form)).body,
         )
-        const kept = new Map(lines.flatMap((each) => rootIn(each)))
+        const problems = new Map(lines.flatMap((each) => rootIn(each)))
         for (const root of roots) {
-          const problem = kept.get(root.toString())
+          const problem = problems.get(root.toString())
           if (problem === '') continue
           throw new StorageUnavailableError(`${name} did not pin ${root}: ${problem ?? 'it returned no reason'}`)
         }
@@ -189,8 +189,8 @@ function linesOf(body: Buffer): Json[] {
 }
 
 function messageIn(body: Buffer): string | null {
-  const said = linesOf(body).at(-1)?.Message
-  return typeof said === 'string' ? redactText(said).slice(0, 200) : null
+  const message = linesOf(body).at(-1)?.Message
+  return typeof message === 'string' ? redactText(message).slice(0, 200) : null
 }
 
 /**

@@ -42,10 +42,10 @@ export async function openRemoteFiles(
     const open = file !== undefined || credential !== undefined
     const header = () =>
       headerIn(readSecret({ file, credential, what: 'authorizes requests to the IPFS node' }, surroundings))
-    return openKuboNode({ api: entry.api, authorization: open ? kept(header, surroundings.now) : null, userAgent })
+    return openKuboNode({ api: entry.api, authorization: open ? cached(header, surroundings.now) : null, userAgent })
   }
   const { bucket, prefix, region, endpoint = null } = entry
-  const credentials = kept(() => readCredentials(entry, surroundings), surroundings.now)
+  const credentials = cached(() => readCredentials(entry, surroundings), surroundings.now)
   await credentials()
   return openS3Bucket({
     bucket,
@@ -66,7 +66,7 @@ export async function openRemoteFiles(
 export function openPinning(entry: PinningEntry | null, surroundings: RemoteSurroundings): PinningService | null {
   if (entry === null) return null
   const { endpoint, token_file: file, token_credential: credential } = entry
-  const token = kept(
+  const token = cached(
     () => readSecret({ file, credential, what: 'authorizes requests to the pinning service' }, surroundings),
     surroundings.now,
   )
@@ -80,8 +80,8 @@ async function readCredentials(entry: S3Entry, surroundings: RemoteSurroundings)
     { file, credential, what: `authorizes requests to the bucket ${entry.bucket}` },
     surroundings,
   )
-  const found = credentialsIn(text, profile)
-  if (found !== null) return found
+  const credentials = credentialsIn(text, profile)
+  if (credentials !== null) return credentials
   throw new GdnError('invalid_config', `the file has no credentials for profile ${profile}`, {
     hint: `Add [${profile}] with aws_access_key_id and aws_secret_access_key.`,
     place: { file: path },
@@ -117,7 +117,7 @@ function headerIn(secret: Secret): Secret {
  * Returns a function that caches the value of `read`. `read` is called immediately, and again when the value is too
  * old.
  */
-function kept<Value>(read: () => Value, now: () => number): () => Value {
+function cached<Value>(read: () => Value, now: () => number): () => Value {
   let value = read()
   let readAt = now()
   return () => {

@@ -44,8 +44,8 @@ export function openPinningService({ endpoint, token, userAgent }: PinningServic
   /** Returns the result of `read` for a response. If `read` returns undefined, the response is invalid. */
   const understand = <Found>(status: number, body: Buffer, read: (json: unknown) => Found | undefined): Found => {
     const json = parseJson(body.toString('utf8'))
-    const found = status === 200 || status === 202 ? read(json) : undefined
-    if (found !== undefined) return found
+    const result = status === 200 || status === 202 ? read(json) : undefined
+    if (result !== undefined) return result
     const details = { status }
     if (status === 401 || status === 403) {
       throw new GdnError('forbidden', `${name} rejected the token (${status})`, {
@@ -53,8 +53,8 @@ export function openPinningService({ endpoint, token, userAgent }: PinningServic
         details,
       })
     }
-    const said = reasonIn(json)
-    if (said !== null) throw new StorageUnavailableError(`${name} rejected the request: ${said}`, { details })
+    const reason = reasonIn(json)
+    if (reason !== null) throw new StorageUnavailableError(`${name} rejected the request: ${reason}`, { details })
     throw new GdnError('bad_answer', `${name} did not respond like an IPFS Pinning Service API (${status})`, {
       hint: 'Check pinning.endpoint. gdn appends /pins to the URL.',
       details,

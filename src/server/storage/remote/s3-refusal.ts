@@ -11,18 +11,21 @@ export function s3Refusal(
   { status, headers, body }: S3Response,
 ): GdnError {
   const code = refusalCode(body)
-  const said = `${name} rejected the request: ${code ?? status}`
+  const message = `${name} rejected the request: ${code ?? status}`
   const details = { status, code }
-  if (status >= 500 || status === 429) return new StorageUnavailableError(said, { details })
+  if (status >= 500 || status === 429) return new StorageUnavailableError(message, { details })
   if (status === 301 || status === 307 || code === 'AuthorizationHeaderMalformed') {
-    const there = headers['x-amz-bucket-region']
-    const hint = there === undefined ? 'Check storage.region and storage.endpoint.' : `Set storage.region to ${there}.`
-    return new GdnError('invalid_config', `${said}: it is not in the region ${region}`, { hint, details })
+    const actualRegion = headers['x-amz-bucket-region']
+    const hint =
+      actualRegion === undefined
+        ? 'Check storage.region and storage.endpoint.'
+        : `Set storage.region to ${actualRegion}.`
+    return new GdnError('invalid_config', `${message}: it is not in the region ${region}`, { hint, details })
   }
   if (status === 401 || status === 403) {
     const hint = `Check the credentials of the storage: they need the permission to get and put objects in ${place}.`
-    return new GdnError('forbidden', said, { hint, details })
+    return new GdnError('forbidden', message, { hint, details })
   }
   const hint = 'Check storage.bucket and storage.endpoint.'
-  return new GdnError(status === 404 ? 'invalid_config' : 'refused', said, { hint, details })
+  return new GdnError(status === 404 ? 'invalid_config' : 'refused', message, { hint, details })
 }

@@ -23,9 +23,9 @@ export async function sendLocalFiles(options: {
   let sent = 0
   for await (const files of foldersOf(join(dataDir, 'files'))) {
     // Query the database once per folder, because every start checks all files again.
-    const there = await stored.among(files.map(({ cid }) => cid.toString()))
+    const storedCids = await stored.among(files.map(({ cid }) => cid.toString()))
     for (const { cid, path } of files) {
-      if (there.has(cid.toString())) continue
+      if (storedCids.has(cid.toString())) continue
       signal.throwIfAborted()
       const { size } = await stat(path)
       await remote.put(cid, await contentOf(path, size))
