@@ -31,9 +31,9 @@ export async function attemptsOf(db: Db, transactionIds: readonly string[]): Pro
     .execute()
   const attempts = new Map<string, AttemptRow[]>()
   for (const row of rows) {
-    const known = attempts.get(row.transaction_id)
-    if (known === undefined) attempts.set(row.transaction_id, [row])
-    else known.push(row)
+    const earlier = attempts.get(row.transaction_id)
+    if (earlier === undefined) attempts.set(row.transaction_id, [row])
+    else earlier.push(row)
   }
   return attempts
 }

@@ -19,29 +19,29 @@ export interface Depths {
 
 /** Reads only the partial index of the step, so that the cost doesn't depend on the number of finished NFTs. */
 async function nftsAt(db: Db, step: 'files' | 'mint' | 'chain'): Promise<Depth> {
-  const found = await db
+  const row = await db
     .selectFrom('nfts')
     .select(({ fn }) => [fn.countAll().as('count'), fn.min('seq').as('oldest')])
     .where('step', '=', sql.lit(step))
     .executeTakeFirstOrThrow()
-  if (found.oldest === null) return { count: 0, since: null }
+  if (row.oldest === null) return { count: 0, since: null }
   const oldest = await db
     .selectFrom('nfts')
     .innerJoin('requests', 'requests.id', 'nfts.request_id')
     .select('requests.accepted_at')
-    .where('nfts.seq', '=', found.oldest)
+    .where('nfts.seq', '=', row.oldest)
     .executeTakeFirst()
-  return { count: Number(found.count), since: oldest === undefined ? null : Number(oldest.accepted_at) }
+  return { count: Number(row.count), since: oldest === undefined ? null : Number(oldest.accepted_at) }
 }
 
 async function unmadeCollections(db: Db): Promise<Depth> {
-  const found = await db
+  const row = await db
     .selectFrom('collections')
     .innerJoin('requests', 'requests.id', 'collections.request_id')
     .select(({ fn }) => [fn.countAll().as('count'), fn.min('requests.accepted_at').as('since')])
     .where('collections.status', '=', sql.lit('initiated'))
     .executeTakeFirstOrThrow()
-  return { count: Number(found.count), since: found.since === null ? null : Number(found.since) }
+  return { count: Number(row.count), since: row.since === null ? null : Number(row.since) }
 }
 
 async function signedTransactions(db: Db): Promise<Map<string, Depth>> {

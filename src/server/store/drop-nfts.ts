@@ -39,7 +39,7 @@ async function countWatched(
     .where('collection_id', '=', collectionId)
     .where('start_id', 'is not', null)
     .execute()
-  let found = 0
+  let count = 0
   for (const { start_id, token_count } of watched) {
     const tokens = Array.from({ length: Number(token_count) }, (_, at) => String(BigInt(start_id ?? 0) + BigInt(at)))
     const row = await db
@@ -49,7 +49,7 @@ async function countWatched(
       .where('token_id', 'in', tokens)
       .where(sql<boolean>`${names}`)
       .executeTakeFirst()
-    found += Number(row?.count ?? 0)
+    count += Number(row?.count ?? 0)
   }
-  return found
+  return count
 }

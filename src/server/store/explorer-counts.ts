@@ -60,13 +60,13 @@ export async function countsOfRuns(
   runs: readonly { collection_id: string; run: string }[],
 ): Promise<StateCounts[]> {
   if (runs.length === 0) return []
-  const one = ({ collection_id, run }: { collection_id: string; run: string }) =>
+  const ofRun = ({ collection_id, run }: { collection_id: string; run: string }) =>
     sql`(collection_id = ${collection_id} and run = ${run})`
   const { rows } = await sql<StateCounts & { collection_id: string; run: string }>`
-    select collection_id, run, ${SUMS} from nft_counts where ${sql.join(runs.map(one), sql` or `)}
+    select collection_id, run, ${SUMS} from nft_counts where ${sql.join(runs.map(ofRun), sql` or `)}
     group by collection_id, run`.execute(db)
-  const found = new Map(rows.map((row) => [`${row.collection_id} ${row.run}`, toCounts(row)]))
-  return runs.map(({ collection_id, run }) => found.get(`${collection_id} ${run}`) ?? NO_NFTS)
+  const counts = new Map(rows.map((row) => [`${row.collection_id} ${row.run}`, toCounts(row)]))
+  return runs.map(({ collection_id, run }) => counts.get(`${collection_id} ${run}`) ?? NO_NFTS)
 }
 
 /** Returns the condition for collections that an account may see. If `accountId` is null, all collections match. */

@@ -40,10 +40,10 @@ const BACKWARD = sql`order by nfts.collection_id desc, nfts.seq desc`
 /** Returns the NFTs in some buckets of a collection, or of one of its runs, in the order of acceptance. */
 export async function nftsOfBuckets(
   db: Db,
-  what: { collectionId: string; run: string | null; first: number; last: number; status: NftStatus | null },
+  filter: { collectionId: string; run: string | null; first: number; last: number; status: NftStatus | null },
   { offset, limit }: { offset: number; limit: number },
 ): Promise<SummaryRow[]> {
-  const { collectionId, run, first, last, status } = what
+  const { collectionId, run, first, last, status } = filter
   const ofRun =
     run === null
       ? sql``
@@ -57,9 +57,9 @@ export async function nftsOfBuckets(
 /** Returns the first NFTs of each of these collections. */
 export async function firstNfts(db: Db, collectionIds: readonly string[], count: number): Promise<SummaryRow[]> {
   if (collectionIds.length === 0) return []
-  const one = (id: string) =>
+  const partOf = (id: string) =>
     sql`select * from (${select(sql`where ${placed(db, id, {})} ${FORWARD} limit ${sql.lit(count)}`)}) as part`
-  const { rows } = await sql<SummaryRow>`${sql.join(collectionIds.map(one), sql` union all `)}`.execute(db)
+  const { rows } = await sql<SummaryRow>`${sql.join(collectionIds.map(partOf), sql` union all `)}`.execute(db)
   return rows
 }
 
@@ -71,10 +71,10 @@ export async function lastNfts(db: Db, collectionIds: readonly string[] | null, 
     return (await select(sql`order by nfts.seq desc limit ${sql.lit(count)}`, from).execute(db)).rows
   }
   if (collectionIds.length === 0) return []
-  const one = (id: string) =>
+  const partOf = (id: string) =>
     sql`select * from (${select(sql`where ${placed(db, id, {})} ${BACKWARD} limit ${sql.lit(count)}`)}) as part`
   const { rows } = await sql<SummaryRow>`
-    select * from (${sql.join(collectionIds.map(one), sql` union all `)}) as parts
+    select * from (${sql.join(collectionIds.map(partOf), sql` union all `)}) as parts
     order by seq desc limit ${sql.lit(count)}`.execute(db)
   return rows
 }
@@ -169,12 +169,12 @@ export async function seenNft(db: Db, accountId: string | null, id: string) {
 
 /** Returns the IDs of the previous and the next NFT in a collection; null if there is none. */
 export async function neighbors(db: Db, { collection_id, seq }: { collection_id: string; seq: number }) {
-  const one = async (part: { from?: number; end?: number }, order: RawBuilder<unknown>) => {
+  const neighbor = async (part: { from?: number; end?: number }, order: RawBuilder<unknown>) => {
     const { rows } = await sql<{ id: string }>`
       select nfts.id from nfts where ${placed(db, collection_id, part)} ${order} limit 1`.execute(db)
     return rows[0]?.id ?? null
   }
-  return { previous: await one({ end: seq }, BACKWARD), next: await one({ from: seq + 1 }, FORWARD) }
+  return { previous: await neighbor({ end: seq }, BACKWARD), next: await neighbor({ from: seq + 1 }, FORWARD) }
 }
 
 /** Returns the NFTs with these token IDs in a collection. */

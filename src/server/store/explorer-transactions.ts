@@ -17,8 +17,8 @@ type Find = { by: 'id'; ids: readonly string[] } | { by: 'hash' | 'directory'; t
 export async function findTransactions(db: Db, find: Find, limit = 100): Promise<SeenTransaction[]> {
   if (find.by === 'id' && find.ids.length === 0) return []
   const select = db.selectFrom('transactions').select(SEEN)
-  const found = find.by === 'id' ? select.where('id', 'in', find.ids) : select.where(find.by, '=', find.text)
-  return await found.orderBy('created_at').limit(limit).execute()
+  const query = find.by === 'id' ? select.where('id', 'in', find.ids) : select.where(find.by, '=', find.text)
+  return await query.orderBy('created_at').limit(limit).execute()
 }
 
 /**
@@ -38,7 +38,7 @@ const CHANGES = ['transfers', 'updates'] as const
 
 /** Returns the transactions of an NFT's requested transfers, updates, freezes and burns. */
 export async function changeTransactionsOf(db: Db, nftId: string): Promise<string[]> {
-  const found: string[] = []
+  const ids: string[] = []
   for (const table of CHANGES) {
     const rows = await db
       .selectFrom(table)
@@ -48,19 +48,19 @@ export async function changeTransactionsOf(db: Db, nftId: string): Promise<strin
       .orderBy('seq')
       .limit(100)
       .execute()
-    found.push(...rows.flatMap((row) => row.transaction_id ?? []))
+    ids.push(...rows.flatMap((row) => row.transaction_id ?? []))
   }
-  return found
+  return ids
 }
 
 /** Returns the NFTs that a transaction or a request transferred, updated, froze or burned. */
 export async function nftsChanged(db: Db, by: 'transaction_id' | 'id', id: string): Promise<string[]> {
-  const found: string[] = []
+  const ids: string[] = []
   for (const table of CHANGES) {
     const rows = await db.selectFrom(table).select('nft_id').where(by, '=', id).limit(50).execute()
-    found.push(...rows.flatMap((row) => row.nft_id ?? []))
+    ids.push(...rows.flatMap((row) => row.nft_id ?? []))
   }
-  return found
+  return ids
 }
 
 /**
@@ -84,7 +84,7 @@ export async function gasOfCollection(db: Db, collectionId: string): Promise<str
 
 /** Counts signed transactions that aren't final. */
 export async function countUnderWay(db: Db, accountId: string | null): Promise<number> {
-  const own = sql`select id from collections where account_id = ${accountId}`
+  const ownCollections = sql`select id from collections where account_id = ${accountId}`
   // A cross join fixes the order of tables in SQLite. SQLite then starts with the only transfer instead of the
   // account's collections.
   const ownTransfer = sql`select 1 from transfers cross join collections
@@ -96,7 +96,7 @@ export async function countUnderWay(db: Db, accountId: string | null): Promise<n
   const mine =
     accountId === null
       ? sql``
-      : sql` and (collection_id in (${own}) or exists (${ownTransfer}) or exists (${ownUpdate}))`
+      : sql` and (collection_id in (${ownCollections}) or exists (${ownTransfer}) or exists (${ownUpdate}))`
   const { rows } = await sql<{ count: number }>`
     select count(*) as count from transactions where state = 'signed'${mine}`.execute(db)
   return Number(rows[0]?.count ?? 0)

@@ -10,16 +10,16 @@ export type BackendIdentity = Pick<BackendTable, 'id' | 'incarnation'>
  */
 export async function keepIdentity(db: Db): Promise<BackendIdentity> {
   const find = () => db.selectFrom('backend').select(['id', 'incarnation']).executeTakeFirst()
-  const known = await find()
-  if (known !== undefined) return known
+  const existing = await find()
+  if (existing !== undefined) return existing
   await db
     .insertInto('backend')
     .values({ one: 1, id: randomUUID(), incarnation: randomUUID() })
     .onConflict((conflict) => conflict.column('one').doNothing())
     .execute()
-  const kept = await find()
-  if (kept === undefined) throw new Error('the identity of the backend was not stored')
-  return kept
+  const stored = await find()
+  if (stored === undefined) throw new Error('the identity of the backend was not stored')
+  return stored
 }
 
 /**

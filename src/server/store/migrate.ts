@@ -17,10 +17,10 @@ interface MigrateOptions {
 
 /** Returns the names of the migrations that were applied to a database; empty if it is new. */
 export async function appliedMigrations(db: Db): Promise<string[]> {
-  const found = isPostgres(db)
+  const tables = isPostgres(db)
     ? await sql`select 1 where to_regclass('kysely_migration') is not null`.execute(db)
     : await sql`select 1 from sqlite_master where type = 'table' and name = 'kysely_migration'`.execute(db)
-  if (found.rows.length === 0) return []
+  if (tables.rows.length === 0) return []
   const { rows } = await sql<{ name: string }>`select name from kysely_migration order by name`.execute(db)
   return rows.map((row) => row.name)
 }

@@ -22,7 +22,7 @@ export async function listOwners(
   // The latest event may be in one place only. If the follower hasn't read the event of a settled transfer yet, only
   // the NFT has the transfer's block. If an event was read before its NFT was deployed, only the table of events has
   // its block.
-  const found = await db
+  const rows = await db
     .selectFrom('nfts')
     .select(['seq', 'status', 'token_id', 'owner', 'owner_block'])
     .select((eb) => [
@@ -45,7 +45,7 @@ export async function listOwners(
     .orderBy('seq')
     .limit(limit + 1)
     .execute()
-  const page = found.slice(0, limit)
+  const page = rows.slice(0, limit)
   const nfts = page.flatMap(({ status, token_id, owner, owner_block, mint_block, event_block }) =>
     status !== 'deployed' || token_id === null
       ? []
@@ -57,5 +57,5 @@ export async function listOwners(
           },
         ],
   )
-  return { nfts, next: found.length > limit ? String(page.at(-1)?.seq) : null }
+  return { nfts, next: rows.length > limit ? String(page.at(-1)?.seq) : null }
 }

@@ -269,7 +269,7 @@ const MAX_WAITING = 10_000
  * step.
  */
 export async function waitingMints(db: Db, blockchain: Blockchain): Promise<WaitingMint[]> {
-  const found: WaitingMint[] = []
+  const mints: WaitingMint[] = []
   for (const step of ['files', 'mint'] as const) {
     const rows = await db
       .selectFrom((from) =>
@@ -292,9 +292,9 @@ export async function waitingMints(db: Db, blockchain: Blockchain): Promise<Wait
       ])
       .groupBy(['waiting.request_id', 'waiting.collection_id', 'requests.run', 'waiting.sender', 'waiting.dynamic'])
       .execute()
-    found.push(...rows.map((row) => ({ ...row, count: Number(row.count) })))
+    mints.push(...rows.map((row) => ({ ...row, count: Number(row.count) })))
   }
-  return found
+  return mints
 }
 
 /** Increments the revert count of each NFT in the bundle. */
@@ -342,11 +342,11 @@ export async function listNftsOfDirectory(db: Db, collectionId: string, director
   const minted = sql`nfts.collection_id = ${collectionId} and nfts.token_id = transactions.mint`
   const failed = sql`nfts.collection_id = ${collectionId} and nfts.status = 'failed' and nfts.token_id is null`
   // Read pending NFTs first. An NFT that is settled in the meantime is read twice, but stored in the map once.
-  const found = new Map<string, DirectoryNft>()
+  const nfts = new Map<string, DirectoryNft>()
   for (const condition of [pending, minted, failed]) {
-    for (const nft of (await those(condition).execute(db)).rows) found.set(nft.id, nft)
+    for (const nft of (await those(condition).execute(db)).rows) nfts.set(nft.id, nft)
   }
-  return [...found.values()].sort((a, b) => a.batch_index - b.batch_index)
+  return [...nfts.values()].sort((a, b) => a.batch_index - b.batch_index)
 }
 
 /** Returns the pending NFT that a transaction mints. */

@@ -109,16 +109,16 @@ async function webhooksFor(db: Db, type: EventType, accountIds: readonly string[
 async function tell(db: Db, type: EventType, subjects: readonly EventSubject[]): Promise<void> {
   if (subjects.length === 0) return
   const hearers = await webhooksFor(db, type, [...new Set(subjects.map(({ accountId }) => accountId))])
-  const told = subjects.flatMap(({ accountId, data }) => {
+  const notifications = subjects.flatMap(({ accountId, data }) => {
     const webhooks = hearers.get(accountId) ?? []
     return webhooks.length === 0 ? [] : [{ event: newEvent(type, data), webhooks }]
   })
-  if (told.length === 0) return
+  if (notifications.length === 0) return
   await db
     .insertInto('webhook_events')
-    .values(told.map(({ event }) => event))
+    .values(notifications.map(({ event }) => event))
     .execute()
-  const deliveries = told.flatMap(({ event, webhooks }) =>
+  const deliveries = notifications.flatMap(({ event, webhooks }) =>
     webhooks.map((id) => ({ webhook_id: id, event_id: event.id, state: 'waiting' as const })),
   )
   for (const chunk of chunksOf(deliveries, ROWS_AT_ONCE)) {

@@ -177,7 +177,7 @@ export interface Share {
  */
 export async function sharesOfChanges(db: Db, { collection_id, run }: RunKey): Promise<Map<string, Share>> {
   // A cross join makes SQLite start with the requests.
-  const { rows: own } = await sql<{ id: string; shared: number }>`
+  const { rows: changeTransactions } = await sql<{ id: string; shared: number }>`
     select distinct changes.transaction_id as id, 1 as shared
       from requests cross join ${indexedTable(db, 'updates', 'request')}
       where changes.request_id = requests.id and requests.run = ${run} and changes.collection_id = ${collection_id}
@@ -191,8 +191,8 @@ export async function sharesOfChanges(db: Db, { collection_id, run }: RunKey): P
       where collections.id = ${collection_id} and requests.run = ${run} and collections.transaction_id is not null`.execute(
     db,
   )
-  const shares = new Map<string, Share>(own.map(({ id }) => [id, { first: 0, count: 1, total: 1 }]))
-  const shared = own.filter((row) => Number(row.shared) === 1).map(({ id }) => id)
+  const shares = new Map<string, Share>(changeTransactions.map(({ id }) => [id, { first: 0, count: 1, total: 1 }]))
+  const shared = changeTransactions.filter((row) => Number(row.shared) === 1).map(({ id }) => id)
   for (const chunk of chunksOf(shared, IDS_AT_ONCE)) {
     const rows = await db
       .selectFrom('updates')
@@ -313,24 +313,24 @@ export async function transactionsOfRun(db: Db, { collection_id, run }: RunKey):
         and collections.status = 'initiated' and collections.transaction_id is null`.execute(db)
   const [raws, lost] = [new Map<string, string[]>(), new Map<string, string[]>()]
   const changes = new Map<string, UnsignedChange & { tokenIds: bigint[] }>()
-  const found = { open: 0, paid: 0n, signed: 0, unfinalBlock: null as number | null }
+  const totals = { open: 0, paid: 0n, signed: 0, unfinalBlock: null as number | null }
   for (const { open, id, fee_paid, raw, token_count, state, block, request_id, kind, token_id } of rows) {
-    if (block !== null) found.unfinalBlock = Math.min(found.unfinalBlock ?? Number(block), Number(block))
-    if (id === null) found.open += Number(open ?? 0)
+    if (block !== null) totals.unfinalBlock = Math.min(totals.unfinalBlock ?? Number(block), Number(block))
+    if (id === null) totals.open += Number(open ?? 0)
     else if (request_id !== null && kind !== null) {
       const change = changes.get(id) ?? { id, request_id, kind, tokenIds: [] }
       if (token_id !== null) change.tokenIds.push(BigInt(token_id))
       changes.set(id, change)
     } else if (raw === null) continue
-    else if (fee_paid !== null) found.paid += BigInt(fee_paid)
+    else if (fee_paid !== null) totals.paid += BigInt(fee_paid)
     else {
       const bytesById = state === 'lost' ? lost : raws
       const signings = bytesById.get(id)
-      if (signings === undefined && state === 'signed') found.signed += Number(token_count)
+      if (signings === undefined && state === 'signed') totals.signed += Number(token_count)
       bytesById.set(id, [...(signings ?? []), raw])
     }
   }
-  return { ...found, raws: [...raws.values()], lost: [...lost.values()], changes: [...changes.values()] }
+  return { ...totals, raws: [...raws.values()], lost: [...lost.values()], changes: [...changes.values()] }
 }
 
 /** Returns the signed transactions of a run that are in no block, in nonce order. */
@@ -362,7 +362,7 @@ export async function runsOfUnmined(db: Db, ids: readonly string[]): Promise<Lim
   const runs: LimitedRun[] = []
   for (const { run, run_collection_id: collectionId } of rows) {
     if (collectionId === null) continue
-    runs.push(...(await limitedRuns(db, collectionId)).filter((one) => one.run === run))
+    runs.push(...(await limitedRuns(db, collectionId)).filter((limited) => limited.run === run))
   }
   return runs
 }

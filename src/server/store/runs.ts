@@ -25,7 +25,7 @@ export async function startRun(db: Db, run: Insertable<RunsTable>): Promise<bool
 
 export type SeenRun = Awaited<ReturnType<typeof listSeenRuns>>[number]
 
-const seen = (db: Db, accountId: string | null) =>
+const selectSeen = (db: Db, accountId: string | null) =>
   db
     .selectFrom('runs')
     .select((row) => [
@@ -48,7 +48,7 @@ export async function listSeenRuns(
   accountId: string | null,
   { offset, limit }: { offset: number; limit: number },
 ) {
-  return await seen(db, accountId)
+  return await selectSeen(db, accountId)
     .orderBy('runs.started_at', 'desc')
     .orderBy('runs.run', 'desc')
     .limit(limit)
@@ -67,10 +67,10 @@ export async function countRuns(db: Db, accountId: string | null): Promise<numbe
 
 /** Returns the run with this name. If several accounts have a run with this name, returns the latest. */
 export async function findSeenRun(db: Db, accountId: string | null, run: string): Promise<SeenRun | null> {
-  const found = await seen(db, accountId)
+  const row = await selectSeen(db, accountId)
     .where('runs.run', '=', run)
     .orderBy('runs.started_at', 'desc')
     .limit(1)
     .executeTakeFirst()
-  return found ?? null
+  return row ?? null
 }

@@ -34,16 +34,16 @@ const MAX_KEPT_LENGTH = 4000
  * failure is ignored.
  */
 function adapt(raw: RawDatabase): SqliteDatabase {
-  const kept = new BoundedMap<RawStatement>(MAX_KEPT)
+  const statements = new BoundedMap<RawStatement>(MAX_KEPT)
   const open = (sql: string): RawStatement => raw.prepare(sql === 'begin' ? 'begin immediate' : sql)
   return {
     close: () => raw.close(),
     prepare(sql) {
-      const statement = kept.get(sql) ?? open(sql)
+      const statement = statements.get(sql) ?? open(sql)
       // Don't reuse a failed statement, because it may not have been reset.
-      kept.delete(sql)
+      statements.delete(sql)
       const keep = <Result>(result: Result): Result => {
-        if (sql.length <= MAX_KEPT_LENGTH) kept.set(sql, statement)
+        if (sql.length <= MAX_KEPT_LENGTH) statements.set(sql, statement)
         return result
       }
       return {

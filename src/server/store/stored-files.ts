@@ -35,7 +35,7 @@ export function createStoredFiles(
     },
 
     async among(cids) {
-      const found = new Set<string>()
+      const storedCids = new Set<string>()
       for (const chunk of chunksOf(cids, CIDS_AT_ONCE)) {
         const rows = await db
           .selectFrom('stored_files')
@@ -43,9 +43,9 @@ export function createStoredFiles(
           .where('place', '=', place)
           .where('cid', 'in', chunk)
           .execute()
-        for (const { cid } of rows) found.add(cid)
+        for (const { cid } of rows) storedCids.add(cid)
       }
-      return found
+      return storedCids
     },
 
     async put(cid, size, nodes) {

@@ -178,9 +178,9 @@ export async function indexMore(db: Db, now: number, limit: number): Promise<boo
   const rows = await nextRows(db, cursor.next_seq, limit)
   await insertTerms(db, [...filled, ...rows].flatMap(termsOf))
   const last = rows.at(-1)?.seq
-  const left = [...without(gaps, filled), ...gapsIn(cursor.next_seq, rows, now)].slice(-MAX_GAPS)
+  const remainingGaps = [...without(gaps, filled), ...gapsIn(cursor.next_seq, rows, now)].slice(-MAX_GAPS)
   const next_seq = last === undefined ? cursor.next_seq : last + 1
-  const state = { next_seq, gaps: JSON.stringify(left) }
+  const state = { next_seq, gaps: JSON.stringify(remainingGaps) }
   if (state.next_seq !== cursor.next_seq || state.gaps !== cursor.gaps) {
     await db.updateTable('nft_term_cursor').set(state).where('id', '=', 1).execute()
   }
@@ -227,13 +227,13 @@ function gapsIn(from: number, rows: readonly { seq: number }[], now: number): Ga
 }
 
 function without(gaps: readonly Gap[], filled: readonly { seq: number }[]): Gap[] {
-  let left: Gap[] = [...gaps]
+  let remaining: Gap[] = [...gaps]
   for (const { seq } of filled) {
-    left = left.flatMap((gap) => {
+    remaining = remaining.flatMap((gap) => {
       const [from, to, since] = gap
       if (seq < from || seq > to) return [gap]
       return [[from, seq - 1, since] as const, [seq + 1, to, since] as const].filter(([a, b]) => a <= b)
     })
   }
-  return left
+  return remaining
 }

@@ -174,14 +174,14 @@ export async function unfinishedOf(db: Db, collectionIds: readonly string[]): Pr
     .execute()
   const lost = await withLostTokens(db, collectionIds)
   return (id) => {
-    const found = rows.filter(({ collection_id }) => collection_id === id)
+    const ofCollection = rows.filter(({ collection_id }) => collection_id === id)
     const sum = (some: typeof rows) => some.reduce((total, { count }) => total + Number(count), 0)
     return {
-      count: sum(found),
-      waiting: sum(found.filter(({ mined }) => mined === null)),
-      hasReverted: found.some(({ mined }) => mined === 'reverted' || mined === 'cancelled'),
+      count: sum(ofCollection),
+      waiting: sum(ofCollection.filter(({ mined }) => mined === null)),
+      hasReverted: ofCollection.some(({ mined }) => mined === 'reverted' || mined === 'cancelled'),
       hasLostToken: lost.has(id),
-      signers: [...new Set(found.map(({ signer }) => signer))],
+      signers: [...new Set(ofCollection.map(({ signer }) => signer))],
     }
   }
 }
@@ -261,15 +261,15 @@ export async function transactionFollowsUnfinal(
   { id, blockchain, collection_id, start_id }: Pick<TransactionRow, 'id' | 'blockchain' | 'collection_id' | 'start_id'>,
 ): Promise<boolean> {
   if (start_id === null) return false
-  const others = db
+  const otherTransactions = db
     .selectFrom('transactions')
     .select(['kind', 'start_id'])
     .where('blockchain', '=', blockchain)
     .where('collection_id', '=', collection_id)
     .where('id', '<>', id)
-  const unfinal = await others
+  const unfinal = await otherTransactions
     .where('state', '=', sql.lit('signed'))
-    .unionAll(others.where('watched', '=', sql.lit(1)))
+    .unionAll(otherTransactions.where('watched', '=', sql.lit(1)))
     .execute()
   // Count only earlier pending transactions, so that the first transaction never waits for a later one.
   return unfinal.some((other) => other.start_id === null || BigInt(other.start_id) < BigInt(start_id))
@@ -347,7 +347,7 @@ export async function updateSigned(
 /** Locks a transaction until the database transaction ends, and returns the run that pays for it. */
 export async function lockRunOf(db: Db, { id }: Pick<TransactionRow, 'id'>): Promise<string | null> {
   const query = db.selectFrom('transactions').select('run').where('id', '=', id)
-  const row = await query.$if(isPostgres(db), (one) => one.forNoKeyUpdate()).executeTakeFirst()
+  const row = await query.$if(isPostgres(db), (builder) => builder.forNoKeyUpdate()).executeTakeFirst()
   return row?.run ?? null
 }
 

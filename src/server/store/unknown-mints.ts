@@ -16,7 +16,7 @@ const OPEN = sql<boolean>`state <> 'released'`
 export async function addUnknownMints(db: Db, mints: readonly FoundMint[]): Promise<void> {
   if (mints.length === 0) return
   const hashes = [...new Set(mints.map(({ hash }) => hash))]
-  const known = await db
+  const knownRows = await db
     .selectFrom('transactions')
     .select('hash')
     .where('hash', 'in', hashes)
@@ -30,7 +30,7 @@ export async function addUnknownMints(db: Db, mints: readonly FoundMint[]): Prom
         .where('state', '<>', sql.lit('lost')),
     )
     .execute()
-  const ours = new Set(known.map(({ hash }) => hash))
+  const ours = new Set(knownRows.map(({ hash }) => hash))
   const unknown = mints.filter(({ hash }) => !ours.has(hash))
   if (unknown.length === 0) return
   await db
@@ -238,6 +238,6 @@ export async function nextKnownTokenId(
   onChain: bigint,
 ): Promise<bigint> {
   if (onChain <= startId) return onChain
-  const known = await knownTokenEnd(db, id, startId)
-  return onChain < known ? onChain : known
+  const knownEnd = await knownTokenEnd(db, id, startId)
+  return onChain < knownEnd ? onChain : knownEnd
 }

@@ -224,13 +224,13 @@ export async function blockOfLastUpdate(
 /** Records an on-chain update for which the database has no request, and sets the revision of its tokens. */
 export async function recordUnknownUpdate(
   db: Db,
-  found: Pick<UnknownUpdatesTable, 'sequence' | 'blockchain' | 'block_number' | 'transaction_hash'> & {
+  unknownUpdate: Pick<UnknownUpdatesTable, 'sequence' | 'blockchain' | 'block_number' | 'transaction_hash'> & {
     collectionId: string
     directory: string
     tokenIds: readonly bigint[]
   },
 ): Promise<void> {
-  const { collectionId, directory, tokenIds, ...update } = found
+  const { collectionId, directory, tokenIds, ...update } = unknownUpdate
   const { sequence } = update
   await db
     .insertInto('unknown_updates')
@@ -269,9 +269,9 @@ export async function listCommitments(db: Db, collectionId: string) {
   const ids = rows.flatMap(({ transaction_id }) => transaction_id ?? [])
   // Use subqueries, because a join could read all transactions.
   const select = ['id', 'hash', 'block_number', 'watched'] as const
-  const found =
+  const transactionRows =
     ids.length === 0 ? [] : await db.selectFrom('transactions').select(select).where('id', 'in', ids).execute()
-  const transactions = new Map(found.map((one) => [one.id, one]))
+  const transactions = new Map(transactionRows.map((row) => [row.id, row]))
   return rows.map(({ transaction_id, ...row }) => ({ ...row, transaction: transactions.get(transaction_id ?? '') }))
 }
 

@@ -41,8 +41,8 @@ const watchedAs = (db: Db, { id, block_hash }: Seen) =>
  * Stops watching transactions whose blocks are final. Returns how many of them were still in the block in which they
  * were seen.
  */
-export async function endWatch(db: Db, seen: readonly Seen[]): Promise<number> {
-  if (seen.length === 0) return 0
+export async function endWatch(db: Db, transactions: readonly Seen[]): Promise<number> {
+  if (transactions.length === 0) return 0
   const { numUpdatedRows } = await db
     .updateTable('transactions')
     .set({ watched: 0 })
@@ -51,7 +51,7 @@ export async function endWatch(db: Db, seen: readonly Seen[]): Promise<number> {
       eb(
         refTuple('id', 'block_hash'),
         'in',
-        seen.map(({ id, block_hash }) => tuple(id, block_hash)),
+        transactions.map(({ id, block_hash }) => tuple(id, block_hash)),
       ),
     )
     .executeTakeFirst()
@@ -62,6 +62,6 @@ export async function endWatch(db: Db, seen: readonly Seen[]): Promise<number> {
  * Changes a watched transaction. Returns false, and writes nothing, if the transaction is no longer in the block in
  * which it was seen.
  */
-export async function updateWatched(db: Db, seen: Seen, changes: Changes): Promise<boolean> {
-  return (await watchedAs(db, seen).set(changes).executeTakeFirst()).numUpdatedRows > 0n
+export async function updateWatched(db: Db, transaction: Seen, changes: Changes): Promise<boolean> {
+  return (await watchedAs(db, transaction).set(changes).executeTakeFirst()).numUpdatedRows > 0n
 }

@@ -116,8 +116,8 @@ export async function countDeliveries(db: Db, webhookId?: string): Promise<Map<s
     .execute()
   const counts = new Map<string, Record<DeliveryState, number>>()
   for (const { webhook_id, state, count } of rows) {
-    const known = counts.get(webhook_id) ?? { waiting: 0, delivered: 0, failed: 0 }
-    counts.set(webhook_id, { ...known, [state]: Number(count) })
+    const countsByState = counts.get(webhook_id) ?? { waiting: 0, delivered: 0, failed: 0 }
+    counts.set(webhook_id, { ...countsByState, [state]: Number(count) })
   }
   return counts
 }

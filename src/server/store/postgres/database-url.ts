@@ -87,17 +87,18 @@ function readTls(parameters: ReadonlyMap<string, string>, local: boolean): Conne
   if (mode === 'disable' || ((mode === 'prefer' || mode === 'allow') && local)) return false
   const root = rootFile === undefined || rootFile === 'system' ? {} : { ca: readCertificate(rootFile) }
   const [certificate, key] = [parameters.get('sslcert'), parameters.get('sslkey')]
-  const own = {
+  const clientCertificate = {
     ...(certificate === undefined ? {} : { cert: readCertificate(certificate) }),
     ...(key === undefined ? {} : { key: readCertificate(key) }),
   }
   // Like libpq, always check a given root certificate, regardless of the mode. With public certificate authorities,
   // also check the server's name, because they issue certificates for any server.
-  if (mode === 'verify-full' || rootFile === 'system') return { ...root, ...own, rejectUnauthorized: true }
+  if (mode === 'verify-full' || rootFile === 'system')
+    return { ...root, ...clientCertificate, rejectUnauthorized: true }
   if (mode === 'verify-ca' || rootFile !== undefined) {
-    return { ...root, ...own, rejectUnauthorized: true, checkServerIdentity: () => undefined }
+    return { ...root, ...clientCertificate, rejectUnauthorized: true, checkServerIdentity: () => undefined }
   }
-  return { ...own, rejectUnauthorized: false }
+  return { ...clientCertificate, rejectUnauthorized: false }
 }
 
 function readCertificate(path: string): string {
@@ -121,4 +122,5 @@ function decode(text: string): string {
   }
 }
 
-const refuse = (what: string, hint: string) => new GdnError('invalid_config', `the database URL ${what}`, { hint })
+const refuse = (problem: string, hint: string) =>
+  new GdnError('invalid_config', `the database URL ${problem}`, { hint })

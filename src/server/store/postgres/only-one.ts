@@ -33,7 +33,7 @@ export function holdOnlyOne(
         )
         held = rows[0]?.taken === true
         if (held) await onChange(true)
-        resolve(one)
+        resolve(handle)
         return held
       },
       async onLost() {
@@ -41,13 +41,13 @@ export function holdOnlyOne(
         await onChange(false)
       },
     })
-    const one: OnlyOne = {
+    const handle: OnlyOne = {
       get held() {
         return held
       },
       close: () => direct.close(),
     }
     // Resolve after a timeout, because a temporarily unreachable server must not prevent the start.
-    setTimeout(() => resolve(one), 5000).unref()
+    setTimeout(() => resolve(handle), 5000).unref()
   })
 }

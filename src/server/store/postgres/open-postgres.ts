@@ -163,6 +163,6 @@ function cannotOpen({ shown, tls }: DatabaseAddress, cause: unknown): GdnError {
     ? 'Enable encryption on the server, or add sslmode=disable to the URL on a private network.'
     : (HINTS[code] ?? 'Check that the server is running, and check the database URL.')
   const reason = messageOf(cause) === '' ? code : messageOf(cause)
-  const word = code in HINTS ? 'invalid_config' : 'unreachable'
-  return new GdnError(word, `can't open the database ${shown}: ${reason}`, { hint, cause })
+  const errorCode = code in HINTS ? 'invalid_config' : 'unreachable'
+  return new GdnError(errorCode, `can't open the database ${shown}: ${reason}`, { hint, cause })
 }
