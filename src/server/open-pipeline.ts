@@ -74,7 +74,7 @@ export async function openPipeline(
   const { settings, ...tools } = deps
   const ipfs = await openIpfs(options.ipfsGateway, settings, { allowPrivate, pace, userAgent, timeoutMs })
   undo.push(() => ipfs?.close())
-  const own = createLazyPipeline({
+  const ownPipeline = createLazyPipeline({
     ...tools,
     fetcher,
     files: { allowHtml, requireStored: options.requireStoredFiles || settings.requireStoredFiles, ipfs },
@@ -97,18 +97,18 @@ export async function openPipeline(
   undo.push(async () => {
     // Wait for work in progress, but no longer than DRAIN_MS. Closing the chains ends work that takes longer, such as a
     // replay.
-    const stopped = own.stop()
+    const stopped = ownPipeline.stop()
     await Promise.race([stopped, delay(DRAIN_MS, undefined, { ref: false })])
     await chains.close()
     await stopped
   })
-  const { begin } = own
-  if (store.postgres === null) return { pipeline: own, begin }
+  const { begin } = ownPipeline
+  if (store.postgres === null) return { pipeline: ownPipeline, begin }
   const { openBus } = await import('./store/postgres/bus.ts')
   const { onNotification, notifyOthers } = await import('./pipeline/notify-others.ts')
-  const bus = openBus({ store, ...onNotification(own) })
+  const bus = openBus({ store, ...onNotification(ownPipeline) })
   undo.push(() => bus.close())
-  return { pipeline: notifyOthers(bus, own), begin }
+  return { pipeline: notifyOthers(bus, ownPipeline), begin }
 }
 
 /** Returns the source of IPFS files that aren't stored here; null if there is none. */

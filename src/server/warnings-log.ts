@@ -31,8 +31,8 @@ const textIn = (value: unknown): string | null => (typeof value === 'string' && 
 export function createWarningsLog(print: (line: string) => void, now: () => number = Date.now) {
   const states = new Map<string, { state: string; at: number }>()
   const isKnown = (subject: string, state: string, isReason: boolean): boolean => {
-    const recent = (known?: { state: string; at: number }) =>
-      known?.state === state && now() - known.at < AGAIN_AFTER_MS
+    const recent = (logged?: { state: string; at: number }) =>
+      logged?.state === state && now() - logged.at < AGAIN_AFTER_MS
     return recent(states.get(subject)) || (isReason && [...states.values()].some(recent))
   }
   const warn = (facts: Facts, message: string): void => {
