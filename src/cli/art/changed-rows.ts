@@ -26,11 +26,11 @@ export async function changedRows(
 ): Promise<ChangedRows | null> {
   try {
     const [before, after] = await Promise.all([rowsOf(former), rowsOf(now)])
-    const kept = [...before].filter(([id]) => after.has(id))
-    const same = kept.filter(([id, content]) => after.get(id) === content)
+    const inBoth = [...before].filter(([id]) => after.has(id))
+    const same = inBoth.filter(([id, content]) => after.get(id) === content)
     const onlyImage = same.filter(([id]) => images.has(Number(id))).length
-    const changed = kept.length - same.length + onlyImage
-    return { changed, onlyImage, missing: before.size - kept.length, of: before.size }
+    const changed = inBoth.length - same.length + onlyImage
+    return { changed, onlyImage, missing: before.size - inBoth.length, of: before.size }
   } catch {
     return null
   }

@@ -61,7 +61,7 @@ export function imageWarnings(
     throw error
   }
   const { issues } = (error.details ?? {}) as { issues?: readonly { place?: Place; message: string }[] }
-  return (issues ?? [error]).map(({ place = {}, ...one }) => ({ place, message: one.message }))
+  return (issues ?? [error]).map(({ place = {}, ...issue }) => ({ place, message: issue.message }))
 }
 
 /** Returns warnings about parts of an `art.yaml` that are valid but probably unintended. */
@@ -71,6 +71,6 @@ export const warningsOf = async ({ cwd }: Pick<Deps, 'cwd'>, art: Art, count: nu
 /** Prints the first warnings of a kind, without their hints. */
 export function printArtWarnings(io: Pick<Io, 'warn'>, warnings: readonly ArtIssue[]): void {
   for (const warning of warnings.slice(0, LISTED)) io.warn(safe(formatProblem(warning)))
-  const left = warnings.length - LISTED
-  if (left > 0) io.warn(`… and ${counted(left, 'more warning')}. Add \`-o json\`.`)
+  const unlisted = warnings.length - LISTED
+  if (unlisted > 0) io.warn(`… and ${counted(unlisted, 'more warning')}. Add \`-o json\`.`)
 }

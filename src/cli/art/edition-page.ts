@@ -74,12 +74,15 @@ function groupPart({ heading, nfts }: EditionPage['groups'][number], index: numb
   return `<h2>${escapeHtml(heading)}</h2>\n<section aria-label="${escapeHtml(heading)}">${cards.join('')}</section>\n`
 }
 
-function nftCard({ number: own, title, attributes, image: source, isOneOfOne, rarity }: PageNft, id: string): string {
+function nftCard(
+  { number: nftNumber, title, attributes, image: source, isOneOfOne, rarity }: PageNft,
+  id: string,
+): string {
   const rank = rarity === null ? '' : badge(`Rank ${grouped(rarity.rank)}`, '')
   return card({
     ...{ id, classes: '', title, description: '', problems: '' },
     image: source === null ? inItsPlace('No image') : image(source, title),
-    where: `<span>#${own}</span>${isOneOfOne ? badge('One-of-one', 'good') : ''}${rank}`,
+    where: `<span>#${nftNumber}</span>${isOneOfOne ? badge('One-of-one', 'good') : ''}${rank}`,
     tags: attributes,
     more: rarity === null ? [] : [['Rarest traits', escapeHtml(rarity.rarest.join(', '))]],
   })
@@ -97,8 +100,8 @@ function table(caption: string, columns: readonly Column[], rows: readonly (read
   const kind = (index: number) => (columns[index]?.isNumber === true ? ' class="number"' : '')
   const head = columns.map(({ name }, index) => `<th scope="col"${kind(index)}>${escapeHtml(name)}</th>`)
   const body = rows.map(([first = '', ...cells]) => {
-    const others = cells.map((cell, index) => `<td${kind(index + 1)}>${cell}</td>`)
-    return `<tr><th scope="row"${kind(0)}>${first}</th>${others.join('')}</tr>`
+    const dataCells = cells.map((cell, index) => `<td${kind(index + 1)}>${cell}</td>`)
+    return `<tr><th scope="row"${kind(0)}>${first}</th>${dataCells.join('')}</tr>`
   })
   return `<div class="panel" tabindex="0" role="group" aria-label="${escapeHtml(caption)}"><table><caption>${text(caption)}</caption><thead><tr>${head.join('')}</tr></thead><tbody>${body.join('')}</tbody></table></div>\n`
 }
@@ -153,17 +156,17 @@ ${why}<div class="tables wide">${table('Rules of this edition', columns, rows)}<
 function onesPart({ total, nfts }: EditionPage['oneOfOnes']): string {
   if (nfts.length === 0) return ''
   const cards = nfts.map((nft) => nftCard(nft, `one-${nft.number}`))
-  const left = total - nfts.length
-  const more = left > 0 ? `<p class="note">and ${count(left, 'more one-of-one')}</p>\n` : ''
+  const notShown = total - nfts.length
+  const more = notShown > 0 ? `<p class="note">and ${count(notShown, 'more one-of-one')}</p>\n` : ''
   return `<h2>One-of-ones</h2>\n<section aria-label="One-of-ones">${cards.join('')}</section>\n${more}`
 }
 
 function rarityPart({ rarest }: EditionPage): string {
   const ranked = rarest.flatMap((nft) => (nft.rarity === null ? [] : [{ ...nft, rarity: nft.rarity }]))
   if (ranked.length === 0) return ''
-  const rows = ranked.map(({ number: own, title, rarity }) => [
+  const rows = ranked.map(({ number: nftNumber, title, rarity }) => [
     grouped(rarity.rank),
-    `#${own}`,
+    `#${nftNumber}`,
     text(title),
     rarity.score.toFixed(2),
     text(rarity.rarest.join(', ')),

@@ -80,8 +80,8 @@ export class EditionView {
   #rarest({ number, oneOfOne }: EditionItem): string[] {
     const index = number - 1
     if (oneOfOne === null) return this.#ranking.rarest(index, RAREST).map(traitText)
-    const own = this.#ranking.rarest(index, Number.POSITIVE_INFINITY).filter(({ value }) => value !== null)
-    return ['One-of-one', ...own.map(traitText)].slice(0, RAREST)
+    const traits = this.#ranking.rarest(index, Number.POSITIVE_INFINITY).filter(({ value }) => value !== null)
+    return ['One-of-one', ...traits.map(traitText)].slice(0, RAREST)
   }
 
   /**
