@@ -61,7 +61,7 @@ export function imageWarnings(
     throw error
   }
   const { issues } = (error.details ?? {}) as { issues?: readonly { place?: Place; message: string }[] }
-  return (issues ?? [error]).map(({ place = {}, ...issue }) => ({ place, message: issue.message }))
+  return (issues ?? [error]).map(({ place = {}, message }) => ({ place, message }))
 }
 
 /** Returns warnings about parts of an `art.yaml` that are valid but probably unintended. */
