@@ -92,8 +92,8 @@ export function printWarnings(io: Io, { warnings }: Pick<FileCheck, 'warnings'>)
     printWarning(io, warning)
     if (warning.hint !== undefined) io.warn(`  ${safe(warning.hint)}`)
   }
-  const left = warnings.length - MAX_WARNINGS_SHOWN
-  if (left > 0) io.warn(`  … and ${count(left, 'more warning')}; --json lists them`)
+  const unlisted = warnings.length - MAX_WARNINGS_SHOWN
+  if (unlisted > 0) io.warn(`  … and ${count(unlisted, 'more warning')}; --json lists them`)
 }
 
 export const printWarning = (io: Io, warning: ManifestIssue): void =>

@@ -42,24 +42,24 @@ export class ContractReceivers implements ReceiverCheck {
   }
 
   async leftOut(receivers: readonly string[]): Promise<ReadonlySet<string>> {
-    const found = new Set<string>()
+    const contractKeys = new Set<string>()
     const { blockchain, flags } = this.#checking
     if (isEvm(blockchain)) {
       const unknown: string[] = []
       for (const receiver of receivers) {
         const kind = knownAddressKind(receiver)
         if (kind === null) unknown.push(receiver)
-        else this.#add(found, receiver, kind)
+        else this.#add(contractKeys, receiver, kind)
       }
       const codes = await this.#codesOf(unknown)
       for (const [index, receiver] of unknown.entries()) {
         const code = codes[index] ?? '0x'
-        if (code !== '0x') this.#add(found, receiver, kindOfCode(code))
+        if (code !== '0x') this.#add(contractKeys, receiver, kindOfCode(code))
       }
     } else if (flags.skipContracts === true) {
       throw flagError('--skip-contracts', `receivers on ${blockchain} can't be checked`, 'Omit the flag.')
     }
-    return flags.skipContracts === true ? found : new Set()
+    return flags.skipContracts === true ? contractKeys : new Set()
   }
 
   async notes(): Promise<readonly string[]> {
@@ -70,10 +70,10 @@ export class ContractReceivers implements ReceiverCheck {
     await this.#findKinds()
     const shown = [...this.#kinds].slice(0, MAX_SHOWN).map(([address, kind]) => `${address} (${kind ?? CONTRACT})`)
     const more = all > shown.length ? `, and ${all - shown.length} more` : ''
-    const what = all === 1 ? 'is a contract or burn address' : 'are contracts or burn addresses'
+    const kindText = all === 1 ? 'is a contract or burn address' : 'are contracts or burn addresses'
     const isSkipped = this.#checking.flags.skipContracts === true
     const then = isSkipped ? ', left out' : ''
-    notes.push(`${count(all, 'receiver')} ${what}${then}: ${shown.join(', ')}${more}`)
+    notes.push(`${count(all, 'receiver')} ${kindText}${then}: ${shown.join(', ')}${more}`)
     if (!isSkipped) notes.push('To skip them, add --skip-contracts')
     return notes
   }
@@ -84,9 +84,9 @@ export class ContractReceivers implements ReceiverCheck {
     this.#chain = null
   }
 
-  #add(found: Set<string>, receiver: string, kind: string | null): void {
+  #add(contractKeys: Set<string>, receiver: string, kind: string | null): void {
     const key = receiverKey(receiver)
-    found.add(key)
+    contractKeys.add(key)
     const isNew = this.#found.getOrAdd(key, 1) === undefined
     if (isNew && this.#kinds.size < MAX_KINDS) this.#kinds.set(receiver, kind)
   }

@@ -293,8 +293,8 @@ function planCard(plan: DataRecord): RecordCard {
 function changesText(changes: unknown): string | null {
   const { added, changed, kept_accepted, removed } = changes as Record<string, number>
   if (!added && !changed && !removed) return null
-  const kept = kept_accepted ? ` (${kept_accepted} of them already sent)` : ''
-  return `${count(added ?? 0, 'row')} added, ${changed} edited${kept}, ${removed} removed since the last run`
+  const sentText = kept_accepted ? ` (${kept_accepted} of them already sent)` : ''
+  return `${count(added ?? 0, 'row')} added, ${changed} edited${sentText}, ${removed} removed since the last run`
 }
 
 const UNITS = ['bytes', 'kB', 'MB', 'GB'] as const
@@ -336,16 +336,16 @@ function shortened(value: unknown): string {
 function firstPairs(request: unknown): [string, unknown][] | null {
   if (request === null || request === undefined) return null
   const { endpoint, body } = request as Request
-  const [first, ...others] = body.metadata
+  const [first, ...otherNfts] = body.metadata
   if (first === undefined) return null
   const sender = body.sender_wallet_address
   const keys: [string, unknown][] = [
-    ...(first.attribute ?? []).map((one): [string, unknown] => [`attr ${one.tag}`, shownValue(one)]),
+    ...(first.attribute ?? []).map((attribute): [string, unknown] => [`attr ${attribute.tag}`, shownValue(attribute)]),
     ...extraKeys(first).map((key): [string, unknown] => [`extra ${key}`, first[key]]),
   ]
   const more = [
     ...(keys.length > MAX_SHOWN_KEYS ? [count(keys.length - MAX_SHOWN_KEYS, 'more key')] : []),
-    ...(others.length > 0 ? [count(others.length, 'more NFT')] : []),
+    ...(otherNfts.length > 0 ? [count(otherNfts.length, 'more NFT')] : []),
   ]
   return [
     ['endpoint', endpoint],

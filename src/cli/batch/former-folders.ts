@@ -10,8 +10,8 @@ export function formerFoldersText(manifest: string | null): string {
   const folder = dirname(manifest)
   const [name, parent] = [basename(folder), dirname(folder)]
   const former = namesIn(parent)
-    .filter((one) => one.startsWith(`${name}.before-`) && /^\d+$/.test(one.slice(`${name}.before-`.length)))
-    .filter((one) => existsSync(join(parent, one, basename(manifest))))
+    .filter((entry) => entry.startsWith(`${name}.before-`) && /^\d+$/.test(entry.slice(`${name}.before-`.length)))
+    .filter((entry) => existsSync(join(parent, entry, basename(manifest))))
     .sort((a, b) => a.length - b.length || (a < b ? -1 : 1))
   const [first] = former
   if (first === undefined) return ''

@@ -23,17 +23,17 @@ interface OtherRow {
 export async function cellsOfFile(run: Run, options: ManifestOptions): Promise<CellsOfFile> {
   const byKey = new Map<string, readonly string[]>()
   /** Rows of the file that aren't part of the run, by line number. They include edited rows without an ID. */
-  const others = new Map<number, OtherRow>()
-  if (run.manifestPath !== null) await readCells(run, run.manifestPath, { options, byKey, others })
-  const found: CellsOfFile = {
+  const otherRows = new Map<number, OtherRow>()
+  if (run.manifestPath !== null) await readCells(run, run.manifestPath, { options, byKey, otherRows })
+  const lookup: CellsOfFile = {
     missing: 0,
     of(key, row) {
-      const cells = byKey.get(key) ?? editedCells(others.get(row.line), row)
-      if (cells === undefined) found.missing++
+      const cells = byKey.get(key) ?? editedCells(otherRows.get(row.line), row)
+      if (cells === undefined) lookup.missing++
       return cells
     },
   }
-  return found
+  return lookup
 }
 
 async function readCells(
@@ -42,13 +42,13 @@ async function readCells(
   {
     options,
     byKey,
-    others,
-  }: { options: ManifestOptions; byKey: Map<string, readonly string[]>; others: Map<number, OtherRow> },
+    otherRows,
+  }: { options: ManifestOptions; byKey: Map<string, readonly string[]>; otherRows: Map<number, OtherRow> },
 ): Promise<void> {
   const byLine = new Map<number, readonly string[]>()
   const namer = new RowNamer()
-  const known = new Set<string>()
-  for await (const { result } of runRows(run)) known.add(result.key)
+  const runKeys = new Set<string>()
+  for await (const { result } of runRows(run)) runKeys.add(result.key)
   const onCells = (line: number, cells: readonly string[]) => byLine.set(line, cells)
   try {
     for await (const block of readManifest({ path }, { ...options, onCells }).blocks()) {
@@ -58,8 +58,8 @@ async function readCells(
         const cells = byLine.get(item.row.line)
         if (named === null || cells === undefined) continue
         const key = shownKey(named.key)
-        if (known.has(key)) byKey.set(key, cells)
-        else others.set(item.row.line, { cells, values: valuesOf(item.row) })
+        if (runKeys.has(key)) byKey.set(key, cells)
+        else otherRows.set(item.row.line, { cells, values: valuesOf(item.row) })
       }
       byLine.clear()
     }

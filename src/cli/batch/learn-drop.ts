@@ -25,12 +25,12 @@ export async function learnDrop<Known extends Run>(deps: Deps, connection: Conne
   const seal = sealIn(await commitmentsOf(deps, connection, run.contractAddress), commitment.provenance)
   if (seal === undefined && state.phase === 'open') return run
   const draw = seal === undefined ? null : await shownDraw(deps, connection, run, commitment)
-  const known = { seal: seal === undefined ? null : await sealOf(seal), ...(draw === null ? {} : { draw }) }
+  const learned = { seal: seal === undefined ? null : await sealOf(seal), ...(draw === null ? {} : { draw }) }
   // The signature isn't from drand, so the user named a beacon. Only the machine that named the beacon knows its round.
-  if (known.seal !== null && draw !== null && !known.seal.isNamed && !isDrawnByDrand(known.seal, draw))
-    known.seal = { round: null, roundAt: null, isNamed: true }
-  await noteDrop(deps, connection, run, known)
-  return { ...run, reading: { ...run.reading, ...known } }
+  if (learned.seal !== null && draw !== null && !learned.seal.isNamed && !isDrawnByDrand(learned.seal, draw))
+    learned.seal = { round: null, roundAt: null, isNamed: true }
+  await noteDrop(deps, connection, run, learned)
+  return { ...run, reading: { ...run.reading, ...learned } }
 
   async function sealOf(record: ProvenanceRecord): Promise<KnownSeal | null> {
     const rule = commitment?.shuffle
@@ -80,7 +80,8 @@ async function shownDraw(
   // If a signature draws a different row for any NFT, the drop wasn't revealed with this signature.
   const isShownBy = ({ rows, signature }: DrawnRows) =>
     shown.every(
-      (one) => one.signature === signature && drop.saltOf(rows[one.position] ?? 0).toString('hex') === one.salt,
+      (shownRow) =>
+        shownRow.signature === signature && drop.saltOf(rows[shownRow.position] ?? 0).toString('hex') === shownRow.salt,
     )
   return drawn === null || !isShownBy(drawn) ? null : drawOf(drawn)
 }

@@ -50,13 +50,13 @@ type Committed =
 /**
  * Returns the commitment of the collection.
  *
- * @param own the rows with their commitment, if its rule is known. Default: the collection's rule
+ * @param ownRows the rows with their commitment, if its rule is known. Default: the collection's rule
  */
 async function committedTo(
   { signals: { signal } }: Deps,
   { client }: Connection,
   { options: { blockchain, contractAddress: contract_address, manifestPath }, read }: Minting,
-  own?: ReadCommitment,
+  ownRows?: ReadCommitment,
 ): Promise<Committed> {
   // Standard input can't be read again, so a commitment never covers it.
   if (!isEvm(blockchain) || manifestPath === null) return { to: 'none' }
@@ -71,11 +71,11 @@ async function committedTo(
     })
   const valid = provenances.filter(({ status }) => !hasFailed(status))
   if (valid.length === 0) return { to: 'none' }
-  const rows = own ?? (await readCommitment(read()))
-  const found = rows === null ? null : asCommitted(rows, valid)
-  if (found === null) return { to: 'others', areShuffled: valid.some((one) => one.shuffle_margin != null) }
-  const { provenance, rule } = found.commitment
-  const to = own === undefined || own.commitment.provenance === provenance ? 'this' : 'other rule'
+  const rows = ownRows ?? (await readCommitment(read()))
+  const match = rows === null ? null : asCommitted(rows, valid)
+  if (match === null) return { to: 'others', areShuffled: valid.some(({ shuffle_margin }) => shuffle_margin != null) }
+  const { provenance, rule } = match.commitment
+  const to = ownRows === undefined || ownRows.commitment.provenance === provenance ? 'this' : 'other rule'
   return { to, rule, isSealed: sealIn(valid, provenance) !== undefined }
 }
 
@@ -84,10 +84,10 @@ async function committedTo(
  * second time; null for other rows.
  */
 export async function whyNotAgain(deps: Deps, connection: Connection, minting: Minting): Promise<GdnError | null> {
-  const found = await committedTo(deps, connection, minting)
-  if (found.to === 'none') return null
-  if (found.to !== 'others') return found.rule === null ? null : mintedOnce('--again')
-  if (!found.areShuffled) return null
+  const commitment = await committedTo(deps, connection, minting)
+  if (commitment.to === 'none') return null
+  if (commitment.to !== 'others') return commitment.rule === null ? null : mintedOnce('--again')
+  if (!commitment.areShuffled) return null
   // The manifest may have been edited since its commitment. The rows of the new run would have other reference IDs.
   const { hidden, revealed } = await unrevealedOf(
     { ...minting, options: { ...minting.options, again: false } },
@@ -107,12 +107,12 @@ export async function whyNotAsItIs(
   minting: Minting,
   flags: BatchMintFlags,
 ): Promise<GdnError | null> {
-  const found = await committedTo(deps, connection, minting)
-  if (found.to === 'none') return null
+  const commitment = await committedTo(deps, connection, minting)
+  if (commitment.to === 'none') return null
   const mints = await unrevealedOf(minting, connection)
-  if (found.to === 'this') {
-    if (found.isSealed) return sealedDrop(mints, minting.options, flags)
-    return mints.revealed > 0 ? alreadyRevealed(mints, minting.options, flags) : committed(found.rule)
+  if (commitment.to === 'this') {
+    if (commitment.isSealed) return sealedDrop(mints, minting.options, flags)
+    return mints.revealed > 0 ? alreadyRevealed(mints, minting.options, flags) : committed(commitment.rule)
   }
   return mints.hidden + mints.revealed > 0 ? otherManifest(mints, minting.options) : null
 }
@@ -135,48 +135,49 @@ export async function whyNotUnrevealed(
   connection: Connection,
   minting: MintingUnrevealed,
 ): Promise<{ refusal: GdnError | null; isCommitted: boolean }> {
-  const found = await committedTo(deps, connection, minting, minting.rows)
-  return { refusal: await refusalOf(deps, connection, minting, found), isCommitted: found.to === 'this' }
+  const commitment = await committedTo(deps, connection, minting, minting.rows)
+  return { refusal: await refusalOf(deps, connection, minting, commitment), isCommitted: commitment.to === 'this' }
 }
 
 async function refusalOf(
   deps: Deps,
   connection: Connection,
   minting: MintingUnrevealed,
-  found: Committed,
+  commitment: Committed,
 ): Promise<GdnError | null> {
   const { options, read, rows, isKnown, flags } = minting
-  if (found.to === 'other rule') return committedWith(found.rule)
+  if (commitment.to === 'other rule') return committedWith(commitment.rule)
   const ids = new Set<string>()
   const mints = await countUnrevealed(options, connection.client, read(), ids)
-  if (found.to === 'others' && mints.hidden + mints.revealed > 0)
+  if (commitment.to === 'others' && mints.hidden + mints.revealed > 0)
     return uncommitted(options, rows.commitment.provenance)
   const isNew = options.adopt !== true && !isKnown
-  if (found.to === 'this' && found.isSealed && (mints.others > 0 || isNew)) return sealedDrop(mints, options, flags)
-  const isRefused = found.to === 'this' && mints.revealed > 0 && isNew
+  if (commitment.to === 'this' && commitment.isSealed && (mints.others > 0 || isNew))
+    return sealedDrop(mints, options, flags)
+  const isRefused = commitment.to === 'this' && mints.revealed > 0 && isNew
   if (isRefused) return alreadyRevealed(mints, options, flags)
   // A server that doesn't support commitments refuses the mint.
   const isChecked = options.lookup !== false && connection.client.supports('updates') === true
   if (mints.others === 0 || !isChecked) return null
-  return await mintedAsTheyAre(deps, connection, minting, { known: ids, isCommitted: found.to === 'this' })
+  return await mintedAsTheyAre(deps, connection, minting, { knownIds: ids, isCommitted: commitment.to === 'this' })
 }
 
 /**
  * Returns the error for rows that are in the collection with their own metadata although their run has no NFTs for
  * them; null if there are none. The run itself finds the NFTs of its commitment.
  *
- * @param known the IDs of the run's NFTs
+ * @param knownIds the IDs of the run's NFTs
  */
 async function mintedAsTheyAre(
   { signals: { signal } }: Deps,
   { client }: Connection,
   { options, read }: MintingUnrevealed,
-  { known, isCommitted }: { known: ReadonlySet<string>; isCommitted: boolean },
+  { knownIds, isCommitted }: { knownIds: ReadonlySet<string>; isCommitted: boolean },
 ): Promise<GdnError | null> {
   const source = { client, signal }
   // Without the permission to list, the run itself reports that it can't look for its rows.
   const listed = await listCollection(source, options, true, [])
-  const unknown = [...(listed ?? [])].filter((id) => !known.has(id))
+  const unknown = [...(listed ?? [])].filter((id) => !knownIds.has(id))
   if (unknown.length === 0) return null
   const lookup = new RowLookup(() => keptRows(read()), options.markerKey)
   await lookup.read(source, unknown, () => {})
@@ -195,21 +196,21 @@ async function* keptRows(items: AsyncIterable<ManifestItem>): AsyncGenerator<Kep
 /**
  * Returns why a plan's rows without NFTs can't be minted with their real metadata; null if they can.
  *
- * @param own the commitment of the run; null if the run has not begun
+ * @param ownCommitment the commitment of the run; null if the run has not begun
  */
 export async function whyNoMints(
   deps: Deps,
   connection: Connection,
   minting: Minting,
-  own: KeptCommitment | null,
+  ownCommitment: KeptCommitment | null,
 ): Promise<string | null> {
-  if (own !== null) {
-    const rows = await readCommitment(minting.read(), own.shuffle)
-    return rows?.commitment.provenance === own.provenance ? UNREVEALED : OTHERS_UNREVEALED
+  if (ownCommitment !== null) {
+    const rows = await readCommitment(minting.read(), ownCommitment.shuffle)
+    return rows?.commitment.provenance === ownCommitment.provenance ? UNREVEALED : OTHERS_UNREVEALED
   }
-  const found = await committedTo(deps, connection, minting)
-  if (found.to !== 'none' && found.to !== 'others') return UNREVEALED
-  if (found.to === 'none') return null
+  const commitment = await committedTo(deps, connection, minting)
+  if (commitment.to !== 'none' && commitment.to !== 'others') return UNREVEALED
+  if (commitment.to === 'none') return null
   const { hidden, revealed } = await unrevealedOf(minting, connection)
   return hidden + revealed > 0 ? OTHERS_UNREVEALED : null
 }
@@ -268,9 +269,9 @@ async function hiddenInRun(
     yield* rows()
     yield* resent()
   }
-  const own = { run: run.id }
-  const hidden = await findHidden(options, all, own, allowed)
-  return hidden && { ...hidden, areResent: (await findHidden(options, resent, own, allowed)) !== null }
+  const ownRun = { run: run.id }
+  const hidden = await findHidden(options, all, ownRun, allowed)
+  return hidden && { ...hidden, areResent: (await findHidden(options, resent, ownRun, allowed)) !== null }
 }
 
 /** Returns the run whose `--again` allows hidden rows. */
@@ -288,7 +289,7 @@ export async function refuseHiddenUpdates(
 ): Promise<void> {
   if (counts.update === 0) return
   const hidden = await findHidden(options, () => updated(rows()), { run: run.id }, allowedOf(run))
-  if (hidden !== null) throw publishes(hidden, options.manifestPath, { what: 'plan', more: '' })
+  if (hidden !== null) throw publishes(hidden, options.manifestPath, { action: 'plan', more: '' })
 }
 
 /** Yields the rows of the updates that the server has not accepted. */
@@ -314,7 +315,7 @@ export async function refuseHidden(
   const hidden = await hiddenInRun(options, { rows, resent, run: { ...run, again } })
   if (hidden === null) return
   const more = hidden.areResent ? reconcileFirst(run.name) : otherWays(options, planned, isMint)
-  throw publishes(hidden, options.manifestPath, { what: 'mint', more })
+  throw publishes(hidden, options.manifestPath, { action: 'mint', more })
 }
 
 /**
@@ -325,13 +326,13 @@ export async function refuseHidden(
 export async function refuseToPublish(
   publishing: Publishing,
   contents: readonly Content[],
-  what: 'mint' | 'update',
+  action: 'mint' | 'update',
 ): Promise<void> {
   const read = async function* () {
     for (const row of contents) yield { row }
   }
   const hidden = await findHidden(publishing, read, {})
-  if (hidden !== null) throw publishes(hidden, null, { what, more: ' To publish them now, add --again.' })
+  if (hidden !== null) throw publishes(hidden, null, { action, more: ' To publish them now, add --again.' })
 }
 
 /** Returns how to find out whether hidden rows are already minted. */
@@ -363,10 +364,10 @@ export async function allowAgain(options: BatchOptions, { run }: PlannedEvent, {
 function publishes(
   hidden: HiddenRows,
   manifestPath: string | null,
-  { what, more }: { what: 'plan' | 'mint' | 'update'; more: string },
+  { action, more }: { action: 'plan' | 'mint' | 'update'; more: string },
 ): GdnError {
-  const them = hidden.count === 1 ? 'its' : 'their'
-  return new GdnError('refused', `${hiddenText(hidden)}, and this ${what} would publish ${them} metadata`, {
+  const possessive = hidden.count === 1 ? 'its' : 'their'
+  return new GdnError('refused', `${hiddenText(hidden)}, and this ${action} would publish ${possessive} metadata`, {
     place: { file: manifestPath ?? undefined },
     hint: `${NOTHING} ${waysOut(hidden)}${more}`,
   })

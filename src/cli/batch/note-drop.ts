@@ -13,7 +13,7 @@ export async function noteDrop(
   deps: Deps,
   connection: Connection,
   run: Run,
-  known: { seal: KnownSeal | null; draw?: Draw },
+  learned: { seal: KnownSeal | null; draw?: Draw },
 ): Promise<void> {
   const { deployed, total } = (await runStatus(run)).counts
   if (dropStateOf(run)?.phase === 'open' && deployed < total) {
@@ -23,5 +23,5 @@ export async function noteDrop(
     const batch = { client, pacer, now: deps.steadyNow, sleep: deps.sleep, readManifest: null }
     await runBatch({ ...options, reconcileOnly: true }, batch)
   }
-  await storeShuffle(run.stateDir, run.id, known)
+  await storeShuffle(run.stateDir, run.id, learned)
 }

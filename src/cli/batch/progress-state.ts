@@ -55,10 +55,10 @@ export class ProgressState {
   /** Consecutive attempts without a response. */
   #silent = 0
 
-  constructor(now: number, known?: KnownProgress) {
+  constructor(now: number, knownProgress?: KnownProgress) {
     this.startedAt = now
-    this.title = known?.name ?? null
-    this.counts = known?.counts ?? null
+    this.title = knownProgress?.name ?? null
+    this.counts = knownProgress?.counts ?? null
   }
 
   tell(event: BatchEvent, now: number): void {
@@ -131,8 +131,8 @@ export class ProgressState {
   /** Returns the estimated time for the remaining requests at the current rate; null if unknown. */
   millisecondsLeft(now: number): number | null {
     const rate = this.rate(now)
-    const left = Math.max(0, this.#requests - this.#done)
-    return rate === null || left === 0 ? null : (left * 1000) / rate
+    const remaining = Math.max(0, this.#requests - this.#done)
+    return rate === null || remaining === 0 ? null : (remaining * 1000) / rate
   }
 
   get #pending(): number {

@@ -52,8 +52,8 @@ export function formatLine(state: ProgressState, now: number, isSaid = false): s
   const { counts, title } = state
   const parts: string[] = []
   if (counts !== null) {
-    const others = STATES.filter((name) => name !== 'deployed' && counts[name] > 0)
-    const rows = others.map((name) => `${grouped(counts[name])} ${name === 'pending' ? 'to send' : name}`)
+    const otherStates = STATES.filter((name) => name !== 'deployed' && counts[name] > 0)
+    const rows = otherStates.map((name) => `${grouped(counts[name])} ${name === 'pending' ? 'to send' : name}`)
     parts.push([`${grouped(counts.deployed)} of ${rowsOf(counts.total)} deployed`, ...rows].join(', '))
   }
   parts.push(phaseText(state.phase(now), state, now, isSaid ? 'without' : 'first'), ...paceOf(state, now))
@@ -132,10 +132,10 @@ function paceOf(state: ProgressState, now: number): string[] {
   const phase = state.phase(now)
   if (phase.kind === 'waiting' || (phase.kind === 'held' && STANDSTILLS.has(phase.reason))) return []
   const rate = state.rate(now)
-  const left = state.millisecondsLeft(now)
+  const msLeft = state.millisecondsLeft(now)
   return [
     ...(rate === null ? [] : [`${rate < 10 ? rate.toFixed(1) : grouped(Math.round(rate))} requests/s`]),
-    ...(left === null ? [] : [`about ${roughly(left)} left to send`]),
+    ...(msLeft === null ? [] : [`about ${roughly(msLeft)} left to send`]),
   ]
 }
 
@@ -198,25 +198,25 @@ const reasonText = (reason: string | null, reasons: Reasons): string =>
   reason === null || reasons === 'without' ? '' : `: ${safe(reason)}`
 
 function heldText({ reason, until, message }: Extract<Phase, { kind: 'held' }>, now: number, reasons: Reasons): string {
-  const time = (text: (left: string) => string) => (reasons === 'live' ? text(secondsTo(until, now)) : '')
+  const time = (text: (timeLeft: string) => string) => (reasons === 'live' ? text(secondsTo(until, now)) : '')
   return `${waitText(reason, time)}${reasonText(message, reasons)}`
 }
 
 function waitText(
   reason: Extract<Phase, { kind: 'held' }>['reason'],
-  time: (text: (left: string) => string) => string,
+  time: (text: (timeLeft: string) => string) => string,
 ): string {
   switch (reason) {
     case 'rate_limited':
-      return `The server requested a pause${time((left) => `, ${left} left`)}`
+      return `The server requested a pause${time((timeLeft) => `, ${timeLeft} left`)}`
     case 'not_ready':
       return 'Waiting until the backend can mint on this blockchain'
     case 'max_cost':
-      return `Waiting until the next rows fit within --max-cost${time((left) => `, retrying in ${left}`)}`
+      return `Waiting until the next rows fit within --max-cost${time((timeLeft) => `, retrying in ${timeLeft}`)}`
     case 'unreachable':
       return "The server can't be reached, retrying every few seconds"
     case 'unknown':
-      return `A request got no response, retrying${time((left) => ` in ${left}`)}`
+      return `A request got no response, retrying${time((timeLeft) => ` in ${timeLeft}`)}`
   }
 }
 

@@ -50,13 +50,13 @@ export class BatchProgress {
   /**
    * Creates the display of a run.
    *
-   * @param known the state of a resumed run
+   * @param knownProgress the state of a resumed run
    */
-  constructor(io: Io, signals: ProgressSignals, known?: KnownProgress, clock: ProgressClock = CLOCK) {
+  constructor(io: Io, signals: ProgressSignals, knownProgress?: KnownProgress, clock: ProgressClock = CLOCK) {
     this.#io = io
     this.#signals = signals
     this.#clock = clock
-    this.#state = new ProgressState(clock.now(), known)
+    this.#state = new ProgressState(clock.now(), knownProgress)
     this.#saidAt = clock.now()
     this.#stoppedAt = clock.now()
   }

@@ -58,24 +58,24 @@ export function columnsLike(
 ): ShownColumns {
   if (header === null) return { names: columns.names, hasIgnored: false, cells: (row) => columns.cells(row) }
   const taken = new Set([...columns.names, ...(reserved ?? [])])
-  const left = columns.names.map((name, index) => ({ name, index, inFile: -1 }))
+  const unplaced = columns.names.map((name, index) => ({ name, index, inFile: -1 }))
   const shown = header.names.flatMap((name, inFile) => {
     const parsed = parseColumnName(name, naming)
     if ('role' in parsed && parsed.role.kind === IGNORED) {
       return reserved === null || taken.has(name) ? [] : [{ name, index: -1, inFile }]
     }
     const meaning = 'role' in parsed ? spellingOf(parsed.role) : null
-    const at = left.findIndex((column) => column.name === meaning)
+    const at = unplaced.findIndex((column) => column.name === meaning)
     if (at === -1) return []
-    return left.splice(at, 1).map((column) => (names === 'of the header' ? { ...column, name } : column))
+    return unplaced.splice(at, 1).map((column) => (names === 'of the header' ? { ...column, name } : column))
   })
-  const all = [...shown, ...left]
+  const all = [...shown, ...unplaced]
   return {
     names: all.map(({ name }) => name),
     hasIgnored: all.some(({ inFile }) => inFile !== -1),
     cells(row, cells) {
-      const own = columns.cells(row)
-      return own === null ? null : all.map(({ index, inFile }) => own[index] ?? cells?.[inFile]?.trim() ?? '')
+      const rowCells = columns.cells(row)
+      return rowCells === null ? null : all.map(({ index, inFile }) => rowCells[index] ?? cells?.[inFile]?.trim() ?? '')
     },
   }
 }
@@ -124,15 +124,15 @@ export async function printResultsCsv(
   const { names } = columns
   let text = csv.head(chosen.map(({ name }) => name))
   for await (const { record, row } of results) {
-    const own = row === null ? names.map(() => '') : columns.cells(row, inFile?.of(String(record.key), row))
-    if (own === null) {
+    const rowCells = row === null ? names.map(() => '') : columns.cells(row, inFile?.of(String(record.key), row))
+    if (rowCells === null) {
       throw new GdnError('run_busy', 'the rows of this run were replaced while they were read', {
         hint: 'Another gdn process resumed the run. Run the command again.',
       })
     }
     const fields = shown(record)
     text += csv.line(
-      chosen.map(({ name, at }) => (at === null ? plainCell(selectFrom(fields, [name])[name]) : (own[at] ?? ''))),
+      chosen.map(({ name, at }) => (at === null ? plainCell(selectFrom(fields, [name])[name]) : (rowCells[at] ?? ''))),
     )
     if (text.length < CHUNK_CHARS) continue
     await io.data(text)

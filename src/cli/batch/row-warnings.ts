@@ -17,12 +17,12 @@ const warningOf = (file = 'manifest', { line, equals }: DuplicateRow): ManifestI
 /** Returns a warning for each listed duplicate row, and one warning that counts the others. */
 export function duplicateWarnings(file: string, { count: all, rows }: Duplicates = NONE): ManifestIssue[] {
   const shown = rows.map((row) => warningOf(file, row))
-  const left = all - rows.length
+  const unlisted = all - rows.length
   const last = {
     place: { file },
-    message: `${count(left, 'more row')} ${left === 1 ? 'is' : 'are'} identical to an earlier row`,
+    message: `${count(unlisted, 'more row')} ${unlisted === 1 ? 'is' : 'are'} identical to an earlier row`,
   }
-  return left > 0 ? [...shown, last] : shown
+  return unlisted > 0 ? [...shown, last] : shown
 }
 
 const MAX_BRIEF = 3
@@ -31,8 +31,8 @@ const MAX_BRIEF = 3
 export function printBriefly({ io }: Pick<Deps, 'io'>, warnings: readonly ManifestIssue[]): void {
   if (io.settings.quiet) return
   for (const warning of warnings.slice(0, MAX_BRIEF)) printWarning(io, warning)
-  const left = warnings.length - MAX_BRIEF
-  if (left > 0) io.warn(`  … and ${count(left, 'more warning')}; \`gdn batch validate\` lists them`)
+  const unlisted = warnings.length - MAX_BRIEF
+  if (unlisted > 0) io.warn(`  … and ${count(unlisted, 'more warning')}; \`gdn batch validate\` lists them`)
 }
 
 /**

@@ -40,8 +40,8 @@ export async function collectionOfRuns({
     const { contractAddress: contract } = run
     collections.set(`${run.blockchain} ${contract.toLowerCase()}`, { contract, blockchain: run.blockchain })
   }
-  const [only, ...others] = collections.values()
-  return others.length === 0 ? (only ?? null) : null
+  const [only, ...otherCollections] = collections.values()
+  return otherCollections.length === 0 ? (only ?? null) : null
 }
 
 const isOf = (run: Run, { manifestPath, runName }: Pick<Named, 'manifestPath' | 'runName'>): boolean =>

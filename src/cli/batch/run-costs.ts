@@ -32,13 +32,13 @@ export async function checkRunPlan(
 /**
  * Returns the maximum gas of the mints and of the commitments of an unrevealed drop, and the estimate for the mints.
  *
- * @param others the number of commitments
+ * @param commitments the number of commitments
  */
-export async function worstOfMints({ dynamic, sizes, each }: PlannedMints, others: number): Promise<PricedUse> {
+export async function worstOfMints({ dynamic, sizes, each }: PlannedMints, commitments: number): Promise<PricedUse> {
   const meter = await openMeter(dynamic, Math.max(1, ...sizes))
   for await (const { receiver, sender, count } of each()) meter.add(receiver, count, sender)
   const estimate = meter.total()
-  return { ...sumOfUses([estimate.worst, await worstOfChanges('provenance', others)]), estimate }
+  return { ...sumOfUses([estimate.worst, await worstOfChanges('provenance', commitments)]), estimate }
 }
 
 /**
@@ -63,24 +63,24 @@ async function rowsWith(
   run: string,
   { stateDir, dynamic, sizes }: ReadRows & { sizes: ReadonlySet<number> },
 ): Promise<Unsent & { reserved: CostReservation }> {
-  const left = new Map<string, { receiver: string; sender: string | null; rows: number }>()
+  const groups = new Map<string, { receiver: string; sender: string | null; rows: number }>()
   for await (const { result, row } of runRows(await openRun(stateDir, run))) {
     if (!statuses.includes(result.status) || row === null) continue
     const { receiver, sender } = row
     const to = partiesOf(row)
-    const group = left.get(to)
-    if (group === undefined) left.set(to, { receiver, sender, rows: 1 })
+    const group = groups.get(to)
+    if (group === undefined) groups.set(to, { receiver, sender, rows: 1 })
     else group.rows++
   }
   const largest = Math.max(1, ...sizes)
   const [meter, requests] = [await openMeter(dynamic, largest), await openMeter(dynamic, largest)]
   let total = 0
-  for (const { receiver, sender, rows } of left.values()) {
+  for (const { receiver, sender, rows } of groups.values()) {
     meter.add(receiver, rows, sender)
     total += rows
   }
   // With --in-order, or after rows failed, a request can contain fewer rows than its receiver has.
-  for (const sender of new Set([...left.values()].map((group) => (group.sender === null ? null : '')))) {
+  for (const sender of new Set([...groups.values()].map((group) => (group.sender === null ? null : '')))) {
     for (const size of sizes) requests.add('', size, sender)
   }
   const { worst } = meter.total()

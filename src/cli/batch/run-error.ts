@@ -130,10 +130,10 @@ const withReason =
  */
 function unknownParts({ counts, unknownRows, absentRows, undecidedRows }: BatchSummary): string[] {
   const namedKeys = new Set([...absentRows, ...undecidedRows].map(({ key }) => key))
-  const others = unknownRows.filter(({ key }) => !namedKeys.has(key))
+  const otherRows = unknownRows.filter(({ key }) => !namedKeys.has(key))
   const more = counts.unknown > unknownRows.length ? ` (the first ${unknownRows.length} are listed)` : ''
   const parts = [`the outcome of ${count(counts.unknown, 'row')} is unknown${more}:`]
-  if (others.length > 0) parts.push(`  ${linesOf(others)}`)
+  if (otherRows.length > 0) parts.push(`  ${linesOf(otherRows)}`)
   parts.push(...byReason(absentRows.map(({ line, reason }) => ({ line, reason: `absent: ${reason}` }))))
   parts.push(...byReason(undecidedRows.map(({ line, reason }) => ({ line, reason: `undecided: ${reason}` }))))
   return parts
@@ -148,8 +148,8 @@ function byReason(rows: readonly Named[]): string[] {
     else alike.push(row)
   }
   const shown = [...reasons].slice(0, MAX_REASONS).map(([reason, alike]) => `  ${linesOf(alike)}: ${reason}`)
-  const left = [...reasons.values()].slice(MAX_REASONS).flat().length
-  return left === 0 ? shown : [...shown, `  and ${count(left, 'more row')}, for other reasons`]
+  const unlisted = [...reasons.values()].slice(MAX_REASONS).flat().length
+  return unlisted === 0 ? shown : [...shown, `  and ${count(unlisted, 'more row')}, for other reasons`]
 }
 
 /** Formats line numbers: `lines 2-6, 9, …`. */

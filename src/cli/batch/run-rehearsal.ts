@@ -112,7 +112,7 @@ interface Minted {
  * @throws the error of a run that didn't start
  */
 async function mint(deps: Deps, { manifest, flags, target, rehearsal, folder, tell }: Minting): Promise<Minted> {
-  const seen = { counts: NO_ROWS, requests: 0, hasEnded: false }
+  const reported = { counts: NO_ROWS, requests: 0, hasEnded: false }
   /**
    * The reason why the backend accepts no requests: the funds that a signer lacks for all rows. These include rows that
    * aren't accepted yet.
@@ -121,10 +121,10 @@ async function mint(deps: Deps, { manifest, flags, target, rehearsal, folder, te
   const read = (text: string) => {
     const { event, ...data } = JSON.parse(text) as Line
     if (event === 'holding' && data.reason === 'not_ready') lack = data.message
-    if (event === 'planned') seen.requests = data.requests
-    if (event === 'summary') seen.hasEnded = true
-    if (event === 'rows' || event === 'summary') seen.counts = data
-    const { total, deployed, failed } = seen.counts
+    if (event === 'planned') reported.requests = data.requests
+    if (event === 'summary') reported.hasEnded = true
+    if (event === 'rows' || event === 'summary') reported.counts = data
+    const { total, deployed, failed } = reported.counts
     tell(`Rehearsing on a copy of ${target.blockchain}: ${deployed + failed} of ${total} rows`)
   }
   const stop = new AbortController()
@@ -134,24 +134,24 @@ async function mint(deps: Deps, { manifest, flags, target, rehearsal, folder, te
   signal.addEventListener('abort', onSignal, { once: true })
   rehearsal.failed.addEventListener('abort', onFailure, { once: true })
   const over = new AbortController()
-  const rows = () => JSON.stringify(seen.counts)
+  const rows = () => JSON.stringify(reported.counts)
   const watching = watchSigners(rehearsal, { over: over.signal, rows }, (reason) => {
-    const { pending } = seen.counts
+    const { pending } = reported.counts
     const message = `in the rehearsal, ${rehearsal.withDebts((pending > 0 ? lack : null) ?? reason)}`
     stop.abort(new GdnError(pending > 0 ? 'unreachable' : 'pending', message, { hint: HINT }))
   })
   try {
     const { contract, blockchain } = target
-    const own = { contract, blockchain, baseUrl: rehearsal.url, yes: true, output: 'ndjson' } as const
+    const rehearsalFlags = { contract, blockchain, baseUrl: rehearsal.url, yes: true, output: 'ndjson' } as const
     // The rehearsal uses a temporary state directory. It reads only the saved addresses from the user's state
     // directory.
     const { json: _json, fields: _fields, forSpreadsheet: _sheet, stateDir: _stateDir, ...asGiven } = flags
     const inner = await depsOf(deps, rehearsal, folder, stop.signal, read)
-    await mintManifest(inner, manifest, { ...asGiven, ...own })
-    return { ...seen, failure: null }
+    await mintManifest(inner, manifest, { ...asGiven, ...rehearsalFlags })
+    return { ...reported, failure: null }
   } catch (error) {
-    if (!seen.hasEnded || !(error instanceof GdnError)) throw stop.signal.aborted ? stop.signal.reason : error
-    return { ...seen, failure: rehearsal.realSigners.inError(error.with({ hint: HINT })) as GdnError }
+    if (!reported.hasEnded || !(error instanceof GdnError)) throw stop.signal.aborted ? stop.signal.reason : error
+    return { ...reported, failure: rehearsal.realSigners.inError(error.with({ hint: HINT })) as GdnError }
   } finally {
     over.abort()
     signal.removeEventListener('abort', onSignal)

@@ -56,9 +56,9 @@ export async function knownSeal(
   { seal, rule }: Sealed,
 ): Promise<KnownSeal> {
   const place = { blockchain, contractAddress, flags: {} }
-  const found = await orNull(deps, sealOnChain(deps, connection, place, seal))
-  if (found?.isFinal !== true) return { round: null, roundAt: null, isNamed: false }
-  const round = roundFor(QUICKNET_TIMES, found.time + rule.marginSeconds)
+  const onChain = await orNull(deps, sealOnChain(deps, connection, place, seal))
+  if (onChain?.isFinal !== true) return { round: null, roundAt: null, isNamed: false }
+  const round = roundFor(QUICKNET_TIMES, onChain.time + rule.marginSeconds)
   return { round, roundAt: timeOfRound(QUICKNET_TIMES, round), isNamed: false }
 }
 

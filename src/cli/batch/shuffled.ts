@@ -27,8 +27,8 @@ export function checkShuffleFlags({ shuffle, shuffleMargin, unrevealed }: Shuffl
  * Returns the shuffle rule of a drop; null if its rows aren't shuffled. A run that has begun keeps its rule unless the
  * flags specify another one.
  */
-export function ruleOf({ shuffle, shuffleMargin }: ShuffleFlags, kept: KeptRun | undefined): ShuffleRule | null {
-  const rule = kept?.commitment?.shuffle ?? null
+export function ruleOf({ shuffle, shuffleMargin }: ShuffleFlags, keptRun: KeptRun | undefined): ShuffleRule | null {
+  const rule = keptRun?.commitment?.shuffle ?? null
   if (shuffle !== true || (rule !== null && shuffleMargin === undefined)) return rule
   return { marginSeconds: shuffleMargin === undefined ? DEFAULT_MARGIN_S : shuffleMargin / 1000 }
 }

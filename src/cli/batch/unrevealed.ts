@@ -79,33 +79,33 @@ export async function openUnrevealed(
     const hint = 'The rows of an unrevealed drop are fixed. Omit the flag. To mint more rows, use another manifest.'
     throw flagError('--new-rows', "can't be used with --unrevealed", hint)
   }
-  const kept = await keptCommitment(options)
-  const hasSent = kept !== undefined && kept.counts.pending < kept.counts.total
-  const phase = kept === undefined ? undefined : dropStateOf(kept)?.phase
-  if (file === undefined && kept !== undefined && (phase === 'sealed' || phase === 'drawn')) {
-    const drop = { isRevealed: phase === 'drawn', isWhole: kept.counts.deployed === kept.counts.total }
+  const keptRun = await keptCommitment(options)
+  const hasSent = keptRun !== undefined && keptRun.counts.pending < keptRun.counts.total
+  const phase = keptRun === undefined ? undefined : dropStateOf(keptRun)?.phase
+  if (file === undefined && keptRun !== undefined && (phase === 'sealed' || phase === 'drawn')) {
+    const drop = { isRevealed: phase === 'drawn', isWhole: keptRun.counts.deployed === keptRun.counts.total }
     const check = async (connection: Connection) => {
       const refusal = await whyNotAsItIs(deps, connection, { options, read }, flags)
       throw refusal ?? sealed(options.manifestPath, drop, flags)
     }
     return { options, read, check }
   }
-  if (kept !== undefined && (kept.commitment !== null) !== (file !== undefined)) {
-    throw kept.commitment === null
+  if (keptRun !== undefined && (keptRun.commitment !== null) !== (file !== undefined)) {
+    throw keptRun.commitment === null
       ? otherRun(
-          `the run ${kept.run} was started without --unrevealed`,
-          `To resume it, omit --unrevealed.${hasSent ? '' : ` To mint its rows unrevealed, first remove it with \`gdn batch rm ${kept.run}\`.`}`,
+          `the run ${keptRun.run} was started without --unrevealed`,
+          `To resume it, omit --unrevealed.${hasSent ? '' : ` To mint its rows unrevealed, first remove it with \`gdn batch rm ${keptRun.run}\`.`}`,
         )
       : otherRun(
-          `the run ${kept.run} was started with --unrevealed`,
+          `the run ${keptRun.run} was started with --unrevealed`,
           `${
-            kept.counts.failed > 0 && kept.counts.pending === 0
-              ? `To retry its failed rows, run \`gdn batch retry ${kept.run}${serverFlagsAgain(flags)}\`.`
+            keptRun.counts.failed > 0 && keptRun.counts.pending === 0
+              ? `To retry its failed rows, run \`gdn batch retry ${keptRun.run}${serverFlagsAgain(flags)}\`.`
               : 'To resume it, add --unrevealed <file>.'
           } To reveal its NFTs, run \`gdn reveal\`.`,
         )
   }
-  const repeats = flags.again === true || kept?.isAgain === true
+  const repeats = flags.again === true || keptRun?.isAgain === true
   const refuseAgain = async (connection: Connection) => {
     const refusal = await whyNotAgain(deps, connection, { options, read })
     if (refusal !== null) throw refusal
@@ -133,7 +133,7 @@ export async function openUnrevealed(
   refuseStandardInput(options.manifestPath ?? '-')
   const placeholder = await openPlaceholder(deps, file, blockchain)
   const progress = await deps.io.progress('Hashing the rows and their files')
-  const rule = ruleOf(flags, kept)
+  const rule = ruleOf(flags, keptRun)
   const rows = await readCommitment(read(), rule).finally(() => progress.stop())
   // The rows are read again to report their problems.
   if (rows === null) return { options, read: () => invalidItems(read()) }
@@ -143,14 +143,14 @@ export async function openUnrevealed(
     const hint = 'Nothing was minted. Omit the flag, so that gdn looks for the slots that are minted already.'
     throw flagError('--no-lookup', "can't be used for a shuffled drop", hint)
   }
-  if (kept?.commitment && kept.commitment.shuffle?.marginSeconds !== rule?.marginSeconds) {
-    throw otherRule(kept.run, kept.commitment.shuffle)
+  if (keptRun?.commitment && keptRun.commitment.shuffle?.marginSeconds !== rule?.marginSeconds) {
+    throw otherRule(keptRun.run, keptRun.commitment.shuffle)
   }
-  if (kept?.commitment && kept.commitment.provenance !== provenance) {
-    throw editedRows(kept, options.manifestPath, await editsOf(stateDir, kept.commitment, rows), flags)
+  if (keptRun?.commitment && keptRun.commitment.provenance !== provenance) {
+    throw editedRows(keptRun, options.manifestPath, await editsOf(stateDir, keptRun.commitment, rows), flags)
   }
   let isCommitted = false
-  const reference = commitmentReference(provenance, repeats ? null : (kept?.scope ?? scopeOf(options)))
+  const reference = commitmentReference(provenance, repeats ? null : (keptRun?.scope ?? scopeOf(options)))
   const mayShareNew = repeats || hasSent
   const committing = (planned: PlannedEvent): Committing => {
     const takesOver = options.adopt === true || options.lookup === false
@@ -178,14 +178,14 @@ export async function openUnrevealed(
       await refusePlaceholder(options, placeholder, provenance)
       if (repeats && !hasSent && rule === null) await refuseAgain(connection)
       // All rows of this machine's run are sent. If some weren't, another machine could have minted them.
-      const isSent = kept?.counts.pending === 0
+      const isSent = keptRun?.counts.pending === 0
       // Failed rows of a sealed drop can't be minted either.
-      if (repeats || (isSent && (rule === null || kept.counts.failed === 0))) return
-      const isKnown = kept !== undefined
+      if (repeats || (isSent && (rule === null || keptRun.counts.failed === 0))) return
+      const isKnown = keptRun !== undefined
       const minting = { options, read, rows, isKnown, flags }
-      const found = await whyNotUnrevealed(deps, connection, minting)
-      if (found.refusal !== null) throw found.refusal
-      isCommitted = found.isCommitted
+      const verdict = await whyNotUnrevealed(deps, connection, minting)
+      if (verdict.refusal !== null) throw verdict.refusal
+      isCommitted = verdict.isCommitted
       const warning = isKnown ? null : await repeatedHidden(minting, provenance)
       if (warning !== null) deps.io.warn(warning)
     },
@@ -348,14 +348,14 @@ async function isDeployed(
   const valid = provenances.filter(({ status }) => !hasFailed(status))
   const first = asCommitted(rows, valid)?.commitment
   if (first !== undefined && first.provenance !== provenance) throw committedWith(first.rule)
-  const onServer = provenances.find((one) => one.provenance === provenance)
+  const onServer = provenances.find((record) => record.provenance === provenance)
   const isBegun = planned.rows.total > planned.rows.pending
   if (onServer === undefined && isBegun) throw uncommitted(options, provenance)
   const committedBy = onServer?.reference_id ?? ''
   const isOfOther = committedBy.startsWith(referencePrefix(provenance)) && committedBy !== reference
   if (rows.commitment.rule !== null) {
     if (isOfOther) throw mintedOnce('--run')
-    const seal = provenances.find((one) => one.seal_of === provenance)
+    const seal = provenances.find((record) => record.seal_of === provenance)
     if (seal !== undefined && planned.rows.pending > 0) throw sealed(options.manifestPath, { isRevealed: false }, flags)
   }
   if (isOfOther && !mayShare) {

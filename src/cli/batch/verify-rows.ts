@@ -86,7 +86,7 @@ async function verificationsOf(
     const record = byId.get(row.result.nft_gdn_id ?? '')
     return claim === null || record === undefined || asRequested[i]?.verified !== false ? null : { row, claim, record }
   })
-  const presentClaims = changes.map((one) => one && presentClaim(one))
+  const presentClaims = changes.map((change) => change && presentClaim(change))
   const asPresent = await verifyEach(presentClaims)
   const isPresent = (i: number) => asPresent[i]?.verified === true
   const recordedClaims = presentClaims.map(async (claim, i) =>

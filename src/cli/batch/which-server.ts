@@ -72,11 +72,11 @@ export const namesRuns = (error: unknown): boolean =>
 
 /** Returns the backend that responds at a server; null if none responds. */
 async function seenAt(deps: Deps, server: Server): Promise<SeenBackend | null> {
-  const seen = await deps.identify(server, 'once').catch((error: unknown) => {
+  const backend = await deps.identify(server, 'once').catch((error: unknown) => {
     if (error instanceof GdnError && error.code === 'bad_answer') return null
     throw error
   })
-  return seen?.silence === null ? seen : null
+  return backend?.silence === null ? backend : null
 }
 
 /**
@@ -101,9 +101,9 @@ export async function settingsOfRun<Flags extends ServerFlags>(
   const local = await deps.settings({ ...flags, local: true })
   const last = await deps.settings({ ...flags, baseUrl: run.url })
   if (!(await last.server()).loopback) return last
-  for (const others of [local, last]) {
-    const server = await others.server().catch(() => null)
-    if (server !== null && (await isServerOf(deps, run, server))) return others
+  for (const candidate of [local, last]) {
+    const server = await candidate.server().catch(() => null)
+    if (server !== null && (await isServerOf(deps, run, server))) return candidate
   }
   throw await notFound(deps, run, await last.server())
 }
@@ -127,25 +127,25 @@ export async function flagsOfServer<Flags extends ServerFlags>(
 
 async function isServerOf(deps: Deps, run: RunOnServer, server: Server): Promise<boolean> {
   if (!server.loopback) return run.origin === server.origin
-  const seen = await seenAt(deps, server)
-  return seen !== null && runOrigin(server, seen) === run.origin
+  const backend = await seenAt(deps, server)
+  return backend !== null && runOrigin(server, backend) === run.origin
 }
 
 async function refuseOtherServer(deps: Deps, run: RunOnServer, server: Server): Promise<void> {
-  const seen = await deps.identify(server)
-  refuseOtherBackend(`the run ${run.name}`, { url: run.url, id: run.backendId, incarnation: null }, seen)
-  if (runOrigin(server, seen) === run.origin) return
+  const backend = await deps.identify(server)
+  refuseOtherBackend(`the run ${run.name}`, { url: run.url, id: run.backendId, incarnation: null }, backend)
+  if (runOrigin(server, backend) === run.origin) return
   throw new GdnError('wrong_backend', `the run ${run.name} belongs to ${run.url}, not to ${server.origin}`, {
     hint: `Nothing was sent. Omit ${server.from}, or add --base-url ${run.url}.`,
-    details: { recorded: { url: run.url, id: run.backendId }, found: { url: seen.url, id: seen.id } },
+    details: { recorded: { url: run.url, id: run.backendId }, found: { url: backend.url, id: backend.id } },
   })
 }
 
 /** Creates the error for a run whose backend doesn't respond, or whose URL has another backend. */
 async function notFound(deps: Deps, run: RunOnServer, last: Server): Promise<GdnError> {
-  const seen = await seenAt(deps, last)
+  const backend = await seenAt(deps, last)
   const hint = 'Run `gdn local start`, or start the backend and add --base-url <url>.'
-  if (seen === null) {
+  if (backend === null) {
     const name = run.backendId === null ? '' : ` (${run.backendId})`
     return new GdnError(
       'unreachable',
@@ -153,12 +153,12 @@ async function notFound(deps: Deps, run: RunOnServer, last: Server): Promise<Gdn
       { hint },
     )
   }
-  const is = seen.id === null ? 'a server without an ID' : `the backend ${seen.id}`
+  const is = backend.id === null ? 'a server without an ID' : `the backend ${backend.id}`
   const belongs = run.backendId === null ? 'a backend with an unknown ID' : `the backend ${run.backendId}`
   return new GdnError(
     'wrong_backend',
     `the run ${run.name} belongs to ${belongs}, last seen at ${run.url}; that URL now belongs to ${is}`,
-    { hint, details: { recorded: { url: run.url, id: run.backendId }, found: { url: seen.url, id: seen.id } } },
+    { hint, details: { recorded: { url: run.url, id: run.backendId }, found: { url: backend.url, id: backend.id } } },
   )
 }
 
