@@ -79,23 +79,24 @@ export async function check(deps: Deps, path: string, flags: ArtCheckFlags): Pro
     import('../../../art/check.ts'),
     import('../../../art/edition-report.ts'),
   ])
-  const found = checkArt(art, { count, seed })
+  const artCheck = checkArt(art, { count, seed })
   const images = await checkImages(deps, art, flags.fit ?? null)
-  const exitCode = exitCodeOf(found, flags.strict === true)
-  const deviations = explain(art, count - art.oneOfOnes.length, found.deviations)
+  const exitCode = exitCodeOf(artCheck, flags.strict === true)
+  const deviations = explain(art, count - art.oneOfOnes.length, artCheck.deviations)
   const ofArt = await warningsOf(deps, art, count)
   const ofImages = imageWarnings(images, { mayThrow: exitCode === EXIT.ok, io, others: ofArt })
   printArtWarnings(io, ofImages)
   const ofTraits = sharedImages(art, images.hashes)
   const warnings = [...ofImages, ...ofTraits, ...ofArt]
-  const record = recordOf(art, found, { seed, images, deviations, warnings })
+  const record = recordOf(art, artCheck, { seed, images, deviations, warnings })
   const isText = output.mode === 'table' && flags.fields === undefined
   // In text output, the reasons and warnings are sentences on stderr.
   await output.one(isText ? { ...record, reasons: undefined, warnings: undefined } : record)
-  for (const { text } of found.reasons) io.note(safe(text))
+  for (const { text } of artCheck.reasons) io.note(safe(text))
   for (const { text } of deviations.slice(0, LISTED)) io.note(safe(text))
-  if (found.deviations.length > LISTED) io.note(`… and ${found.deviations.length - LISTED} more. Add \`-o json\`.`)
-  io.note(conclusion(found, { path, isStrict: flags.strict === true }))
+  if (artCheck.deviations.length > LISTED)
+    io.note(`… and ${artCheck.deviations.length - LISTED} more. Add \`-o json\`.`)
+  io.note(conclusion(artCheck, { path, isStrict: flags.strict === true }))
   for (const kind of [ofTraits, ofArt]) printArtWarnings(io, kind)
   deps.setExitCode(exitCode)
 }
@@ -107,18 +108,18 @@ interface Checked {
   warnings: readonly ArtIssue[]
 }
 
-function recordOf({ layers }: Art, found: ArtCheck, { seed, images, deviations, warnings }: Checked) {
+function recordOf({ layers }: Art, artCheck: ArtCheck, { seed, images, deviations, warnings }: Checked) {
   return {
-    verdict: found.verdict,
-    count: found.count,
+    verdict: artCheck.verdict,
+    count: artCheck.count,
     seed,
-    combinations: String(found.combinations),
-    combinations_exact: found.omittedRules.length === 0,
-    omitted_rules: found.omittedRules.map((line) => ({ line })),
-    largest_edition: found.largest,
-    upper_bound: String(found.upperBound),
+    combinations: String(artCheck.combinations),
+    combinations_exact: artCheck.omittedRules.length === 0,
+    omitted_rules: artCheck.omittedRules.map((line) => ({ line })),
+    largest_edition: artCheck.largest,
+    upper_bound: String(artCheck.upperBound),
     images: images.checked,
-    reasons: found.reasons,
+    reasons: artCheck.reasons,
     deviations: deviations.map(({ deviation: { layer, trait, wanted, made }, reason }) => ({
       layer: layers[layer]?.name ?? '',
       trait: layers[layer]?.traits[trait]?.name ?? null,
@@ -136,8 +137,8 @@ function exitCodeOf({ verdict, deviations }: ArtCheck, isStrict: boolean): ExitC
   return verdict === 'impossible' || (isStrict && deviations.length > 0) ? EXIT.refused : EXIT.ok
 }
 
-function conclusion(found: ArtCheck, { path, isStrict }: { path: string; isStrict: boolean }): string {
-  const { verdict, count, largest, deviations } = found
+function conclusion(artCheck: ArtCheck, { path, isStrict }: { path: string; isStrict: boolean }): string {
+  const { verdict, count, largest, deviations } = artCheck
   if (verdict === 'possible') {
     if (deviations.length === 0) return `${counted(count, 'NFT')}: possible, and all weights are met.`
     const deviating = `${counted(deviations.length, 'trait')} deviate${deviations.length === 1 ? 's' : ''} from the weight`

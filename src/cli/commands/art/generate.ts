@@ -111,16 +111,16 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
   const out = resolve(cwd, flags.out)
   const { from = 1, only = count } = flags
   if (from > count) throw flagError('--from', `is above the count of ${count}`, `Use a number from 1 to ${count}.`)
-  const left = count - from + 1
-  if (flags.only !== undefined && only > left) {
-    throw flagError('--only', `is more than the number of NFTs from ${from} to ${count}`, `Use at most ${left}.`)
+  const available = count - from + 1
+  if (flags.only !== undefined && only > available) {
+    throw flagError('--only', `is more than the number of NFTs from ${from} to ${count}`, `Use at most ${available}.`)
   }
   const art = await readArt(deps, path)
   refuseInputs(art, { path, out, cwd })
   const warnings: ArtIssue[] = []
-  const warn = (found: readonly ArtIssue[]) => {
-    warnings.push(...found)
-    printArtWarnings(io, found)
+  const warn = (issues: readonly ArtIssue[]) => {
+    warnings.push(...issues)
+    printArtWarnings(io, issues)
   }
   warn(await warningsOf(deps, art, count))
   const { generate } = await import('../../../art/generate/generate.ts')
@@ -149,7 +149,7 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
   const manifest = shown(resolve(out, MANIFEST_FILE)) as string
   const { unfinished } = result
   const isDeleted = ({ isRecent }: Unfinished) => flags.clean === true && !isRecent
-  for (const one of unfinished.filter(isDeleted)) await rm(one.path, { recursive: true, force: true })
+  for (const folder of unfinished.filter(isDeleted)) await rm(folder.path, { recursive: true, force: true })
   const rows =
     result.former === null
       ? null
@@ -175,10 +175,10 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
     former_folder: former,
     changed_rows: rows?.changed ?? null,
     edited_files: result.edited,
-    unfinished_folders: unfinished.map((one) => ({
-      folder: shown(one.path),
-      bytes: one.bytes,
-      deleted: isDeleted(one),
+    unfinished_folders: unfinished.map((folder) => ({
+      folder: shown(folder.path),
+      bytes: folder.bytes,
+      deleted: isDeleted(folder),
     })),
     warnings: [...warnings, ...afterwards],
   })
@@ -187,9 +187,9 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
   if (more > 0) io.note(`… and ${counted(more, 'trait')} more. Add \`-o json\`.`)
   if (former !== null) io.note(`The former folder is now ${safe(former)}.`)
   printArtWarnings(io, afterwards)
-  for (const one of unfinished) {
-    const text = `${shown(one.path)} (${formatBytes(one.bytes)})`
-    io.note(safe(isDeleted(one) ? `Deleted ${text}.` : `Unfinished folder with different settings: ${text}`))
+  for (const folder of unfinished) {
+    const text = `${shown(folder.path)} (${formatBytes(folder.bytes)})`
+    io.note(safe(isDeleted(folder) ? `Deleted ${text}.` : `Unfinished folder with different settings: ${text}`))
   }
   if (flags.clean === true && unfinished.some(({ isRecent }) => isRecent)) {
     io.note('Folders that changed within the last minute are kept: another command may be writing them.')
@@ -220,8 +220,8 @@ function outputWarnings({ out, former, rows, edited, added }: Replaced): ArtIssu
   }
   if (added.length > 0) texts.push(addedText(added, out, former))
   const ofFiles = edited.map((file): ArtIssue => {
-    const kept = former === null ? 'gdn kept your version' : `your version is now ${join(former, file)}`
-    return { place: { file: join(out, file) }, message: `was changed after it was generated: ${kept}` }
+    const outcome = former === null ? 'gdn kept your version' : `your version is now ${join(former, file)}`
+    return { place: { file: join(out, file) }, message: `was changed after it was generated: ${outcome}` }
   })
   return [...texts.map((message) => ({ place: {}, message })), ...ofFiles]
 }
@@ -279,11 +279,11 @@ function refuseInputs(art: Art, { path, out, cwd }: { path: string; out: string;
     [cwd, 'the current folder'],
     [dirname(resolve(cwd, path)), path],
     ...art.layers.map(({ folder, name }) => [folder, `the images of ${name}`]),
-    ...art.oneOfOnes.map((one) => [one.path, one.image]),
+    ...art.oneOfOnes.map((oneOfOne) => [oneOfOne.path, oneOfOne.image]),
   ] as const
   const inside = inputs.find(([full]) => contains(full))
   const base = dirname(resolve(cwd, path))
-  const isIn = (one: string, folder: string) => `${one}${sep}`.startsWith(`${folder}${sep}`)
+  const isIn = (inner: string, folder: string) => `${inner}${sep}`.startsWith(`${folder}${sep}`)
   const folders = art.layers.flatMap(({ folder }) => (folder === base ? [] : [folder, dirname(folder)]))
   // The folder of `art.yaml` may also contain the layer folders.
   const layers = folders.find((folder) => !isIn(base, folder) && isIn(out, folder))

@@ -131,10 +131,10 @@ async function writeManifest(
   { nfts }: Build,
   { path, replace, cwd }: { path: string; replace: boolean; cwd: string },
 ): Promise<Written> {
-  const found = new Set(nfts.flatMap(({ cells, files }) => [...cells.keys(), ...files.keys()]))
+  const usedNames = new Set(nfts.flatMap(({ cells, files }) => [...cells.keys(), ...files.keys()]))
   const columns = [
-    ...FIRST.filter((name) => name === 'id' || found.has(name)),
-    ...[...found].filter((name) => !FIRST.includes(name)),
+    ...FIRST.filter((name) => name === 'id' || usedNames.has(name)),
+    ...[...usedNames].filter((name) => !FIRST.includes(name)),
   ]
   if (columns.length > MAX_COLUMNS) {
     const message = `has ${columns.length} different traits and fields, more than ${MAX_COLUMNS}`
@@ -228,18 +228,18 @@ function spellings(nfts: readonly BuildNft[]): ArtIssue[] {
       const [, tag] = /^attr[^:]*:(.*)$/s.exec(column) ?? []
       if (tag === undefined) continue
       const place = { file, field: `${within}${fields.get(column)}` }
-      for (const [what, text] of [
+      for (const [kind, text] of [
         ['the trait', tag],
         ['the value', `${tag}: ${value}`],
       ] as const) {
-        const key = `${what} ${text.toLowerCase()}`
+        const key = `${kind} ${text.toLowerCase()}`
         const earlier = first.get(key)
         if (earlier === undefined) first.set(key, { text, file })
         // If the trait itself has another spelling, this is reported once, not for each value.
         const isOther = earlier !== undefined && earlier.text !== text && !first.has(`${key} ${text}`)
-        if (!isOther || (what === 'the value' && first.get(`the trait ${tag.toLowerCase()}`)?.text !== tag)) continue
+        if (!isOther || (kind === 'the value' && first.get(`the trait ${tag.toLowerCase()}`)?.text !== tag)) continue
         first.set(`${key} ${text}`, { text, file })
-        const message = `${what} ${quoted(text)} differs only in case from ${quoted(earlier.text)} in ${earlier.file}`
+        const message = `${kind} ${quoted(text)} differs only in case from ${quoted(earlier.text)} in ${earlier.file}`
         warnings.push({ place, message })
       }
     }
@@ -282,7 +282,7 @@ function missingNumbers(nfts: readonly BuildNft[]): ArtIssue[] {
 /** Finds metadata that names an image of another number, for example because two files were swapped. */
 function otherNumbers(nfts: readonly BuildNft[]): ArtIssue[] {
   const numbers = new Set(nfts.map(({ number }) => number))
-  const found = nfts.flatMap(({ number, file, within, files }) => {
+  const mismatches = nfts.flatMap(({ number, file, within, files }) => {
     const image = files.get('image')
     if (image === undefined) return []
     const isFile = 'path' in image
@@ -293,9 +293,9 @@ function otherNumbers(nfts: readonly BuildNft[]): ArtIssue[] {
     if (!isFile && !numbers.has(Number(digits))) return []
     return [`${basename(file)}${within === '' ? '' : `: ${within.slice(0, -1)}`} names ${name}`]
   })
-  return found.length === 0
+  return mismatches.length === 0
     ? []
-    : [{ place: {}, message: `Images whose number differs from the number of their NFT: ${listed(found)}` }]
+    : [{ place: {}, message: `Images whose number differs from the number of their NFT: ${listed(mismatches)}` }]
 }
 
 /** Returns warnings about images that several NFTs share, and about images that no NFT uses. */
@@ -307,7 +307,7 @@ function imageWarnings(nfts: readonly BuildNft[], folder: Build['folder']): ArtI
   }
   const shared = [...users].filter(([, numbers]) => numbers.length > 1)
   const used = new Set(
-    nfts.flatMap(({ files }) => [...files.values()].flatMap((one) => ('path' in one ? one.path : []))),
+    nfts.flatMap(({ files }) => [...files.values()].flatMap((file) => ('path' in file ? file.path : []))),
   )
   const unused = [...folder.imageNames]
     .filter((name) => isImageName(name) && !/^collection\./i.test(name))

@@ -126,21 +126,22 @@ async function* recordsOf(
 async function refuseInputs(art: Art, { path, out, cwd }: { path: string; out: string; cwd: string }): Promise<void> {
   const real = async (folder: string) => await realpath(folder).catch(() => folder)
   const [folder, base] = await Promise.all([real(dirname(out)), real(dirname(resolve(cwd, path)))])
-  const isIn = (one: string, outer: string) => `${one}${sep}`.startsWith(outer.endsWith(sep) ? outer : `${outer}${sep}`)
+  const isIn = (inner: string, outer: string) =>
+    `${inner}${sep}`.startsWith(outer.endsWith(sep) ? outer : `${outer}${sep}`)
   const inputs = new Map([
     [resolve(cwd, path), path],
-    ...art.oneOfOnes.map((one) => [one.path, one.image] as const),
+    ...art.oneOfOnes.map((oneOfOne) => [oneOfOne.path, oneOfOne.image] as const),
     ...art.layers.flatMap(({ traits }) => traits.map((trait) => [trait.path, trait.file] as const)),
   ])
   for (const [input, name] of inputs) {
     if (!(await isSameFile(input, out))) continue
     throw flagError(FLAG, `the file is ${name}, which is an input of the edition`, 'Use another file.')
   }
-  for (const one of new Set(art.layers.map((layer) => layer.folder))) {
-    const layers = await real(one)
+  for (const layerFolder of new Set(art.layers.map((layer) => layer.folder))) {
+    const layers = await real(layerFolder)
     // A layer folder may also contain `art.yaml`. In this case, the page may be there too.
     if (isIn(base, layers) || !isIn(folder, layers)) continue
-    const message = `the file is in ${relative(cwd, one) || '.'}, which contains layers`
+    const message = `the file is in ${relative(cwd, layerFolder) || '.'}, which contains layers`
     throw flagError(FLAG, message, 'Use a file outside of the folders of layers.')
   }
   const { EDITION_FILE, MANIFEST_FILE } = await import('../../../art/generate/output-folder.ts')
@@ -153,8 +154,8 @@ async function refuseInputs(art: Art, { path, out, cwd }: { path: string; out: s
 /** Returns whether two paths are the same file, even on file systems that ignore case. */
 async function isSameFile(path: string, other: string): Promise<boolean> {
   if (path === other) return true
-  const [one, two] = await Promise.all([path, other].map(async (file) => await stat(file).catch(() => null)))
-  return one != null && two != null && one.ino === two.ino && one.dev === two.dev
+  const [stats, otherStats] = await Promise.all([path, other].map(async (file) => await stat(file).catch(() => null)))
+  return stats != null && otherStats != null && stats.ino === otherStats.ino && stats.dev === otherStats.dev
 }
 
 /** Opens a renderer for a small number of images. */
@@ -182,9 +183,9 @@ async function writePage(
       signals.signal.throwIfAborted()
       made++
       update(`Making images: ${made}`)
-      const one = item.oneOfOne === null ? undefined : art.oneOfOnes[item.oneOfOne]
-      if (one === undefined) return await thumbnail(sharp, await render(item))
-      return await fileThumbnail(sharp, await readImageFile({ ...one, file: one.image }))
+      const oneOfOne = item.oneOfOne === null ? undefined : art.oneOfOnes[item.oneOfOne]
+      if (oneOfOne === undefined) return await thumbnail(sharp, await render(item))
+      return await fileThumbnail(sharp, await readImageFile({ ...oneOfOne, file: oneOfOne.image }))
     }),
   )
   await writeWhole(path, html, { replace, flag: FLAG })
@@ -203,9 +204,11 @@ async function drawSample(deps: Deps, view: EditionView, picked: Picked, fit: Fi
   const chosen = [...picked.rarest, ...picked.sample].slice(0, how.perLine * TILE_LINES)
   const items = chosen.sort((a, b) => a.number - b.number)
   const sources = items.map((item): TileSource => {
-    const one = item.oneOfOne === null ? undefined : art.oneOfOnes[item.oneOfOne]
+    const oneOfOne = item.oneOfOne === null ? undefined : art.oneOfOnes[item.oneOfOne]
     const read = async () =>
-      one === undefined ? await render(item) : await decodeImage(await readImageFile({ ...one, file: one.image }))
+      oneOfOne === undefined
+        ? await render(item)
+        : await decodeImage(await readImageFile({ ...oneOfOne, file: oneOfOne.image }))
     return { title: view.nft(item, null).title, read }
   })
   await drawTiles(deps, sources, how)

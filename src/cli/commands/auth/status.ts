@@ -56,10 +56,10 @@ export async function status(deps: Deps, flags: StatusFlags): Promise<void> {
     id: 'server',
   }
   const output = createOutput(deps.io, flags, view)
-  const found = await findKeys(deps, flags)
+  const keys = await findKeys(deps, flags)
   const rows = []
   let exitCode: number = EXIT.ok
-  for (const { key: read, url, ...row } of found) {
+  for (const { key: read, url, ...row } of keys) {
     let works: boolean | null = null
     let problem: string | null = null
     let key: string | null = null
@@ -97,7 +97,7 @@ async function findKeys(deps: Deps, flags: StatusFlags): Promise<Found[]> {
       .join(', ')
   const variable = isSet(env.GDN_API_KEY) ? new Secret(env.GDN_API_KEY ?? '') : null
 
-  const found: Found[] = (await savedOrigins(env)).map(({ origin, keptIn }) => ({
+  const keys: Found[] = (await savedOrigins(env)).map(({ origin, keptIn }) => ({
     server: origin,
     url: origin === serverInUse ? (settings.baseUrl?.value ?? origin) : origin,
     in_use: origin === serverInUse && variable === null,
@@ -111,7 +111,7 @@ async function findKeys(deps: Deps, flags: StatusFlags): Promise<Found[]> {
     },
   }))
   if (variable !== null && serverInUse !== null) {
-    found.unshift({
+    keys.unshift({
       server: serverInUse,
       url: settings.baseUrl?.value ?? serverInUse,
       in_use: true,
@@ -123,7 +123,7 @@ async function findKeys(deps: Deps, flags: StatusFlags): Promise<Found[]> {
       key: async () => await settings.apiKey(await settings.server()),
     })
   }
-  return [...found, ...(await localKey(deps, settings.profile === 'local' && serverInUse === null))]
+  return [...keys, ...(await localKey(deps, settings.profile === 'local' && serverInUse === null))]
 }
 
 /** Returns the key of the local backend; an empty array if no local backend was ever started. */
@@ -150,8 +150,8 @@ async function localKey({ env }: Deps, isInUse: boolean): Promise<Found[]> {
 
 async function check(deps: Deps, flags: StatusFlags, url: string | null, key: Secret): Promise<void> {
   if (url === null) throw new GdnError('unreachable', 'the local backend is not running (gdn local start)')
-  const { local: _local, profile: _profile, ...others } = flags
-  const settings = await deps.settings({ ...others, baseUrl: url })
+  const { local: _local, profile: _profile, ...otherFlags } = flags
+  const settings = await deps.settings({ ...otherFlags, baseUrl: url })
   const { client } = await deps.connect({ ...settings, apiKey: async () => key })
   await tryKey(client, deps.signals.signal)
 }
