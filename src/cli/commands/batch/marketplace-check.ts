@@ -43,8 +43,8 @@ export async function openMarketplaceCheck(
       await checkCollection(deps, settings, findings)
       const warnings = findings.issues('warning')
       printWarnings(deps.io, { warnings })
-      const left = findings.counts.warning - warnings.length
-      if (left > 0) deps.io.warn(`  … ${count(left, 'more finding')} not listed`)
+      const unlisted = findings.counts.warning - warnings.length
+      if (unlisted > 0) deps.io.warn(`  … ${count(unlisted, 'more finding')} not listed`)
       for (const hint of findings.issues('hint')) {
         deps.io.note(safe(`hint: ${formatProblem(hint)}`))
         deps.io.note(`  ${safe(hint.hint ?? '')}`)
@@ -66,9 +66,9 @@ const NEEDED = [
 
 /** Checks the metadata in the contract (ERC-7572), because marketplaces see only this metadata of a collection. */
 async function checkCollection(deps: Deps, settings: Settings, findings: Findings): Promise<void> {
-  const found = await collectionMetadata(deps, settings)
-  if (typeof found === 'string') return deps.io.note(`The collection is not checked: ${safe(found)}.`)
-  const { contract, metadata } = found
+  const collection = await collectionMetadata(deps, settings)
+  if (typeof collection === 'string') return deps.io.note(`The collection is not checked: ${safe(collection)}.`)
+  const { contract, metadata } = collection
   for (const { key, rule, flag } of NEEDED) {
     const value = metadata[key]
     if (typeof value === 'string' && value.trim() !== '') continue
@@ -90,9 +90,9 @@ async function collectionMetadata(
     const { verifier, close } = await openVerifier(deps, {}, blockchain, connection.server)
     try {
       if ('reason' in verifier) return verifier.reason
-      const [found] = await verifier.chain.call([{ to: contract, data: CONTRACT_URI_CALL }])
-      if (found?.kind === 'failed') return found.message
-      const uri = found?.kind === 'value' ? decodeString(found.data) : null
+      const [answer] = await verifier.chain.call([{ to: contract, data: CONTRACT_URI_CALL }])
+      if (answer?.kind === 'failed') return answer.message
+      const uri = answer?.kind === 'value' ? decodeString(answer.data) : null
       if (uri === null) return `${contract} has no contractURI (ERC-7572)`
       const { readMetadata } = await import('../collection/set/metadata.ts')
       return { contract, metadata: await readMetadata(deps, async () => connection, {}, uri) }

@@ -91,15 +91,15 @@ export async function rarity(deps: Deps, manifest: string | undefined, flags: Ra
   const { unscored, mixed } = ranking
   if (unscored.length > 0) deps.io.note(`Typed traits are not scored: ${safe(unscored.join(', '))}`)
   if (mixed.length > 0) {
-    const what = 'typed in some NFTs and text in others, so typed values count as missing'
-    deps.io.warn(`warning: ${what}: ${safe(mixed.join(', '))}`)
+    const problem = 'typed in some NFTs and text in others, so typed values count as missing'
+    deps.io.warn(`warning: ${problem}: ${safe(mixed.join(', '))}`)
   }
 }
 
 async function* limited<Item>(items: Iterable<Item>, most: number): AsyncGenerator<Item> {
-  let left = most
+  let remaining = most
   for (const item of items) {
-    if (left-- <= 0) return
+    if (remaining-- <= 0) return
     yield item
   }
 }
@@ -130,7 +130,7 @@ async function ofManifest(deps: Deps, settings: Settings, manifest: string, flag
   const onMapped = new MappedColumns(deps.io, settings).add
   const rarity = new Rarity()
   const names: DataRecord[] = []
-  const found = await validateManifest(
+  const summary = await validateManifest(
     manifestSource(deps, manifest),
     { ...options, blockchain, mayLackBlockchain: true, onMapped },
     ({ line, id, metadata }) => {
@@ -138,7 +138,7 @@ async function ofManifest(deps: Deps, settings: Settings, manifest: string, flag
       names.push({ line, id, token_id: null, nft_gdn_id: null, title: metadata.title })
     },
   )
-  throwProblems(found, null)
+  throwProblems(summary, null)
   return { ranking: rarity.rank(), names }
 }
 
@@ -157,7 +157,7 @@ async function ofCollection(deps: Deps, settings: Settings): Promise<Ranked> {
       for (const { nft_gdn_id, token_id, status, burned, request_metadata } of nfts) {
         if (burned === true || status === 'failed') continue
         const { attribute, title } = Object(request_metadata) as { attribute?: unknown; title?: unknown }
-        const attributes = Array.isArray(attribute) ? attribute.map((one) => readAttribute(Object(one))) : []
+        const attributes = Array.isArray(attribute) ? attribute.map((item) => readAttribute(Object(item))) : []
         rarity.add(attributes)
         names.push({ line: null, id: null, token_id, nft_gdn_id, title: typeof title === 'string' ? title : null })
       }

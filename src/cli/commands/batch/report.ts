@@ -90,8 +90,8 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
   const status = await runStatus(run)
   const { path, replace } = await whereTo(deps, `${run.name}-report.html`, flags)
   // The local backend may not be running.
-  const found = await settingsIfFound(deps, run, flags)
-  const settings = found instanceof GdnError ? null : found
+  const settingsOrError = await settingsIfFound(deps, run, flags)
+  const settings = settingsOrError instanceof GdnError ? null : settingsOrError
   const server = (await settings?.server().catch(() => null)) ?? null
   const [
     { PAGE_END },
@@ -109,7 +109,7 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
     import('../../image/nft-image.ts'),
   ])
   const facts = await readServerFacts(deps, status, server, settings)
-  const spent = await spentOf(deps, found, run, status.counts)
+  const spent = await spentOf(deps, settingsOrError, run, status.counts)
   const publicGateway =
     flags.gateway ?? (server === null || server.loopback || !facts.isOurs ? null : explorerBase(server))
   const gateway = flags.gateway ?? (server !== null && facts.isOurs ? explorerBase(server) : null)
@@ -176,7 +176,8 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
     ...spent.costs,
   })
   io.note(`Wrote ${safe(path)}`)
-  if (found instanceof GdnError) io.warn(safe(`The report contains only what this machine recorded: ${found.message}.`))
+  if (settingsOrError instanceof GdnError)
+    io.warn(safe(`The report contains only what this machine recorded: ${settingsOrError.message}.`))
   warnOfEdits(io, await editsSince(deps, run))
   if (flags.open) await openSheet(deps, path)
 }
@@ -214,10 +215,10 @@ class Tally {
       this.#owners.getOrAdd(nft?.owner ?? receiver_wallet_address, 0)
     }
     if (error === null) return
-    const known = this.failures.get(error)
-    if (known !== undefined) {
-      known.count++
-      if (known.lines.length < MAX_LINES) known.lines.push(line)
+    const failure = this.failures.get(error)
+    if (failure !== undefined) {
+      failure.count++
+      if (failure.lines.length < MAX_LINES) failure.lines.push(line)
     } else if (this.failures.size < MAX_REASONS) this.failures.set(error, { count: 1, lines: [line] })
   }
 }

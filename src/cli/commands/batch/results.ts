@@ -112,9 +112,9 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
     inCsv === null
       ? await output.many(recordsOf(wanted, { fields: view.fields, rows: outside }))
       : await printResultsCsv(io, wanted, inCsv)
-  let found = 0
+  let matchCount = 0
   const state = dropStateOf(run)
-  const rows = counted(inStatus(runRows(run, drawn), flags.status, state), () => found++)
+  const rows = counted(inStatus(runRows(run, drawn), flags.status, state), () => matchCount++)
   try {
     if (flags.verify) await printVerified(deps, run, rows, flags, print)
     else await print(plainRecords(rows, state))
@@ -126,7 +126,7 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
         `The file no longer contains ${count(missing, 'row')} of the run. Columns that gdn ignores are empty in ${missing === 1 ? 'it' : 'them'}.`,
       )
   }
-  if (found === 0 && flags.status !== undefined) io.note(noRowIs(flags.status))
+  if (matchCount === 0 && flags.status !== undefined) io.note(noRowIs(flags.status))
   else if (io.stdoutTty && output.mode === 'table') {
     io.note(
       'Rows have the values that gdn last minted or applied. `gdn plan` compares the manifest with the current NFTs.',
@@ -145,19 +145,19 @@ export async function results(deps: Deps, given: string | undefined, flags: Resu
 
 const isListedForPrograms = (mode: OutputMode): boolean => mode === 'json' || mode === 'ndjson'
 
-const withoutFields = ({ fields: _, ...others }: ResultsFlags): OutputFlags => others
+const withoutFields = ({ fields: _, ...otherFlags }: ResultsFlags): OutputFlags => otherFlags
 
 /** Returns the options for printing a run's rows as CSV. */
 async function csvOf(deps: Deps, run: Run, view: View, flags: ResultsFlags) {
-  const own = await runColumns(run)
+  const columnsOfRun = await runColumns(run)
   const options = readingOf(deps, run, await deps.settings(flags))
   const header = await headerOf(run, options)
-  const documented = columnsLike(own, header, options, 'of the documentation', view.fields)
-  const spelled = columnsLike(own, header, options, 'of the header', view.fields)
-  const [columns, others] = flags.forSpreadsheet ? [spelled, documented] : [documented, spelled]
+  const documented = columnsLike(columnsOfRun, header, options, 'of the documentation', view.fields)
+  const spelled = columnsLike(columnsOfRun, header, options, 'of the header', view.fields)
+  const [columns, otherColumns] = flags.forSpreadsheet ? [spelled, documented] : [documented, spelled]
   return {
     columns,
-    chosen: chooseFields(flags.fields, view, columns, others.names),
+    chosen: chooseFields(flags.fields, view, columns, otherColumns.names),
     csv: createCsv(deps.io, flags, header?.separator),
     inFile: columns.hasIgnored ? await cellsOfFile(run, options) : undefined,
     // Spreadsheet users filter by the displayed status. Programs get the outcome of the mint.
@@ -193,8 +193,8 @@ async function printVerified(
   flags: ResultsFlags,
   print: (wanted: AsyncIterable<ResultRecord>) => Promise<void>,
 ): Promise<void> {
-  const found = await settingsIfFound(deps, run, flags)
-  const settings = found instanceof GdnError ? null : found
+  const settingsOrError = await settingsIfFound(deps, run, flags)
+  const settings = settingsOrError instanceof GdnError ? null : settingsOrError
   const server = (await settings?.server().catch(() => null)) ?? null
   const { verifier, close } = await openVerifier(deps, flags, run.blockchain, server)
   const records = settings === null || server === null ? null : presentRecords(deps, () => deps.connect(settings))
@@ -242,7 +242,7 @@ function recordOf({ result, row, drawn }: RunRow, state: DropState | null): Data
 }
 
 async function* plainRecords(rows: AsyncIterable<RunRow>, state: DropState | null): AsyncGenerator<ResultRecord> {
-  for await (const one of rows) yield { record: recordOf(one, state), row: one.row ?? one.removed }
+  for await (const runRow of rows) yield { record: recordOf(runRow, state), row: runRow.row ?? runRow.removed }
 }
 
 async function* verifiedRecords(

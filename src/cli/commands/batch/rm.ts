@@ -125,8 +125,8 @@ async function rmFinished(deps: Deps, stateDir: string, flags: RmFlags): Promise
       if (!(error instanceof GdnError && error.code === 'run_busy')) throw error
     }
   }
-  const left = runs.length - removed.length
-  io.note(`Removed ${count(removed.length, 'finished run')}${left === 0 ? '' : `; ${left} left`}.`)
+  const remaining = runs.length - removed.length
+  io.note(`Removed ${count(removed.length, 'finished run')}${remaining === 0 ? '' : `; ${remaining} left`}.`)
   return removed
 }
 

@@ -46,31 +46,33 @@ export async function status(deps: Deps, given: string | undefined, flags: Statu
     const output = createOutput(deps.io, flags, view, { manifest })
     const look = async () => {
       const run = await findRun(deps, name, flags)
-      const seen = await runStatus(run)
-      const data = runData(seen)
-      const spent = flags.costs ? await spentOf(deps, await settingsIfFound(deps, run, flags), run, seen.counts) : null
+      const current = await runStatus(run)
+      const data = runData(current)
+      const spent = flags.costs
+        ? await spentOf(deps, await settingsIfFound(deps, run, flags), run, current.counts)
+        : null
       const resume = howToResume(
         { ...run, manifest: run.manifestPath, contract: run.contractAddress },
-        seen.counts.pending,
+        current.counts.pending,
       )
       return {
         data: { ...data, ...spent?.costs },
-        run: { ...run, counts: seen.counts },
+        run: { ...run, counts: current.counts },
         resume,
         problem: spent?.problem ?? null,
       }
     }
     const hinted = async (run: Run) => await flagsOfServer(deps, run, flags)
-    const seen = flags.watch ? await watchRun(deps, flags, look, { view, output, hinted }) : await look()
-    if (seen === null) return
-    await output.one(seen.data)
-    if (seen.problem !== null) deps.io.warn(safe(seen.problem))
-    if (seen.data.running === true) return
-    const again = await hinted(seen.run)
-    const notes = await notesOfDrop(deps, seen.run, again, true)
-    const isOpen = notes.length === 0 && seen.data.state === 'unfinished'
-    if (isOpen) notes.push(`To resume the run: ${resumeText(seen.resume, flags, again)}`)
-    if (isOpen && isUnrevealed(seen.run)) notes.push(updateText(seen.run.name, again))
+    const snapshot = flags.watch ? await watchRun(deps, flags, look, { view, output, hinted }) : await look()
+    if (snapshot === null) return
+    await output.one(snapshot.data)
+    if (snapshot.problem !== null) deps.io.warn(safe(snapshot.problem))
+    if (snapshot.data.running === true) return
+    const again = await hinted(snapshot.run)
+    const notes = await notesOfDrop(deps, snapshot.run, again, true)
+    const isOpen = notes.length === 0 && snapshot.data.state === 'unfinished'
+    if (isOpen) notes.push(`To resume the run: ${resumeText(snapshot.resume, flags, again)}`)
+    if (isOpen && isUnrevealed(snapshot.run)) notes.push(updateText(snapshot.run.name, again))
     for (const note of notes) deps.io.note(note)
     return
   }
@@ -105,18 +107,18 @@ async function watchRun(
   { view, output, hinted }: { view: View; output: Output; hinted(run: Run): Promise<StatusFlags> },
 ): Promise<Seen | null> {
   const { renderOne } = await import('../../render/table.ts')
-  const seen = await watch(deps, flags, {
+  const snapshot = await watch(deps, flags, {
     look,
     view,
     records: ({ data }) => [data],
     isFinal: ({ data }) => data.running !== true,
     text: async ({ data }) => renderOne(deps.io, output.pick(data), view, output.fields),
   })
-  if (seen?.data.state === 'unfinished') {
-    const resume = resumeText(seen.resume, flags, await hinted(seen.run))
+  if (snapshot?.data.state === 'unfinished') {
+    const resume = resumeText(snapshot.resume, flags, await hinted(snapshot.run))
     deps.io.note(`No process is working on this run. To resume it: ${resume}`)
   }
-  return seen
+  return snapshot
 }
 
 /** Returns the cost of a single command. */

@@ -125,7 +125,7 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   const onServer = path === null || !(await isServerNamed(settings)) ? null : new RowsOnServer(path)
   const market = await openMarketplaceCheck(deps, settings, flags.for, rowWarnings.file)
   const { onRow, onInvalidRow, onFileWarning, onUnescaped } = rowWarnings.begin()
-  const found = await validateManifest(
+  const validated = await validateManifest(
     source,
     {
       ...options,
@@ -150,17 +150,17 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   )
   await preview?.draw()
   const check = urls === null ? null : await checkFiles(deps, urls, await serverIfNamed(settings))
-  const { rows, receivers, files, target } = found
+  const { rows, receivers, files, target } = validated
   const contractAddress = target.contractAddress ?? settings.contract?.value ?? null
-  const known =
-    manifest === '-' || found.issueCount > 0
+  const earlierRun =
+    manifest === '-' || validated.issueCount > 0
       ? null
       : await knownRun(deps, manifest, contractAddress ?? undefined, settings)
-  const collection = found.issueCount > 0 ? null : { contractAddress, blockchain: target.blockchain }
+  const collection = validated.issueCount > 0 ? null : { contractAddress, blockchain: target.blockchain }
   const server = await onServerAndSupply(deps, settings, collection, {
     file: rowWarnings.file,
     rows,
-    sent: sentRows(known),
+    sent: sentRows(earlierRun),
     onServer,
   })
   const warnings = [
@@ -172,7 +172,7 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   printWarnings(deps.io, { warnings })
   const namedTwice = duplicates.namedTwice.map((pair) => namedTwiceIssue(rowWarnings.file, pair))
   const findings = (await market?.finish()) ?? null
-  throwProblems(found, {
+  throwProblems(validated, {
     errors: [...namedTwice, ...(check?.errors ?? []), ...(findings?.errors ?? [])],
     warnings: [...warnings, ...(findings?.warnings ?? [])],
   })
@@ -197,13 +197,13 @@ export async function validate(deps: Deps, manifest: string, flags: ValidateFlag
   const summary = `${count(rows, 'row')} for ${count(receivers, 'receiver')}: no errors.`
   if (manifest === '-') return deps.io.note(summary)
   const again = `${shellWord(safe(manifest))}${flagsAgain(flags)}`
-  const elsewhere = server.rows !== null && server.rows > sentRows(known) ? server.rows : 0
+  const elsewhere = server.rows !== null && server.rows > sentRows(earlierRun) ? server.rows : 0
   const next =
     elsewhere > 0
       ? `The server already has ${elsewhere === rows ? 'all of them' : `${elsewhere} of them`}, minted on another machine or with another state directory. To show the differences: gdn plan ${again}`
-      : known === null || !isMinted(known)
+      : earlierRun === null || !isMinted(earlierRun)
         ? `To preview the mint: gdn batch mint ${again}${unrevealedAgain(flags)} --dry-run`
-        : `The run ${safe(known.name)} has minted this manifest. To show the differences: gdn plan ${again}`
+        : `The run ${safe(earlierRun.name)} has minted this manifest. To show the differences: gdn plan ${again}`
   const missing = await missingFlags(deps, settings, contractAddress, target.blockchain)
   deps.io.note([`${summary} ${next}`, ...missing].join('\n'))
 }
@@ -271,20 +271,20 @@ async function onServerAndSupply(
   { file, rows, sent, onServer }: Counted,
 ): Promise<FoundOnServer> {
   const { contractAddress = null, blockchain = null } = collection ?? {}
-  const found: FoundOnServer = { rows: null, warnings: [] }
-  if (contractAddress === null || blockchain === null || rows <= sent || !(await isServerNamed(settings))) return found
+  const result: FoundOnServer = { rows: null, warnings: [] }
+  if (contractAddress === null || blockchain === null || rows <= sent || !(await isServerNamed(settings))) return result
   const { signal } = deps.signals
   try {
     const { client } = await deps.connect(settings)
     const { beyondSupply, FEWER_ROWS } = await import('../../../batch/supply.ts')
     const target = { contractAddress, blockchain, manifestPath: null, signal }
-    found.rows = onServer === null ? null : await withTimeout(onServer.count(client, target), SUPPLY_MS)
-    const problem = await withTimeout(beyondSupply(client, target, rows - Math.max(sent, found.rows ?? 0)), SUPPLY_MS)
-    if (problem !== null) found.warnings.push({ place: { file }, message: problem, hint: FEWER_ROWS })
+    result.rows = onServer === null ? null : await withTimeout(onServer.count(client, target), SUPPLY_MS)
+    const problem = await withTimeout(beyondSupply(client, target, rows - Math.max(sent, result.rows ?? 0)), SUPPLY_MS)
+    if (problem !== null) result.warnings.push({ place: { file }, message: problem, hint: FEWER_ROWS })
   } catch (error) {
     if (!(error instanceof GdnError) || signal.aborted) throw error
   }
-  return found
+  return result
 }
 
 /** Lists the flags and settings that minting still needs. Validation itself needs neither a server nor a collection. */
@@ -295,8 +295,11 @@ async function missingFlags(
   blockchain: Blockchain | null,
 ): Promise<string[]> {
   const hasServer = await isServerNamed(settings)
-  const known = { ...settings, blockchain: blockchain === null ? settings.blockchain : { value: blockchain, from: '' } }
-  const hasCollection = contract !== null || (await knownCollection(deps, known)) !== null
+  const targetSettings = {
+    ...settings,
+    blockchain: blockchain === null ? settings.blockchain : { value: blockchain, from: '' },
+  }
+  const hasCollection = contract !== null || (await knownCollection(deps, targetSettings)) !== null
   return [
     ...(!hasServer ? ['Also select a server with --local, --base-url <url>, or a profile (`gdn init`).'] : []),
     ...(hasCollection
@@ -318,11 +321,11 @@ function refuseContract(contract: string | undefined, blockchain: Blockchain | n
 
 /** Throws one error with the first problems of rows and files, and the number of all problems, if there are any. */
 export function throwProblems(
-  found: Pick<ManifestSummary, 'issues' | 'issueCount'>,
+  summary: Pick<ManifestSummary, 'issues' | 'issueCount'>,
   check: Pick<FileCheck, 'errors' | 'warnings'> | null,
 ): void {
-  const issues = [...found.issues, ...(check?.errors ?? [])]
-  const issueCount = found.issueCount + (check?.errors.length ?? 0)
+  const issues = [...summary.issues, ...(check?.errors ?? [])]
+  const issueCount = summary.issueCount + (check?.errors.length ?? 0)
   if (issueCount === 0) return
   throw issuesError('invalid_manifest', issues, issueCount, check === null ? {} : { warnings: check.warnings })
 }
