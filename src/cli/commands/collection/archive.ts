@@ -131,9 +131,9 @@ async function write(deps: Deps, path: string, { target, flags, previous }: Want
   const { block, wholeDirectory = false } = flags
   return await openPartial(path, { target, block, wholeDirectory }, async (store) => {
     const wanted = block === undefined ? null : { number: block }
-    let kept = 0
+    let keptBefore = 0
     const onListed = async () => {
-      if (previous !== null) kept = await seedStore(store, previous, signal)
+      if (previous !== null) keptBefore = await seedStore(store, previous, signal)
     }
     const rules = { limits: limitsOf(flags), wanted, wholeDirectory, keepsFiles: true }
     const keptFiles: ArchiveProblem[] = []
@@ -149,9 +149,9 @@ async function write(deps: Deps, path: string, { target, flags, previous }: Want
     }
     const problems = problemsIn(store)
     const [readable, unreadable] = [store.count('readable'), store.count('problems')]
-    if (unreadable > 0 && readable < kept) {
+    if (unreadable > 0 && readable < keptBefore) {
       printProblems(deps.io, problems, unreadable)
-      throw fewerFiles(path, kept, readable)
+      throw fewerFiles(path, keptBefore, readable)
     }
     const counted = { kept: keptNow, keptFiles, reused: store.count('reused') }
     return { ...(await writeArchive(store, archived, path, signal)), files: readable, problems, ...counted }

@@ -27,24 +27,24 @@ export async function askForMissing(
   if (!mayAsk(io)) return given
   const name = given.name ?? (await askLine(io, { message: 'Name of the collection', flag: '--name' }))
   const blockchain = given.blockchain ?? (await askBlockchain(io))
-  const known = typeof blockchain === 'string' && isBlockchain(blockchain) ? blockchain : undefined
+  const knownBlockchain = typeof blockchain === 'string' && isBlockchain(blockchain) ? blockchain : undefined
   const wallet_address =
     given.wallet_address ??
     (await askAddress(io, {
       message: 'Wallet that owns the collection',
       flag: '--wallet',
-      blockchain: known,
+      blockchain: knownBlockchain,
       addresses,
     }))
-  refuseWrongAddress(wallet_address, known)
+  refuseWrongAddress(wallet_address, knownBlockchain)
   // Only Solana requires a description and an image (API reference v1.1, createcollection).
-  const wantsMore = known !== undefined && !isEvm(known)
+  const wantsMore = knownBlockchain !== undefined && !isEvm(knownBlockchain)
   const ask = async (value: unknown, message: string, flag: string) =>
     value ?? (wantsMore ? await askLine(io, { message, flag }) : undefined)
   const description = await ask(given.description, 'Description', '--description')
   const image = await ask(given.image, 'URL of the image', '--image')
   // If the output is captured, or with --yes, the API's defaults apply.
-  const mayAskMore = !yes && io.stdoutTty && known !== undefined && isEvm(known)
+  const mayAskMore = !yes && io.stdoutTty && knownBlockchain !== undefined && isEvm(knownBlockchain)
   const whether = async (value: unknown, message: string, flag: string) =>
     value ?? (mayAskMore ? await askWhether(io, { message, flag, default: false }) : undefined)
   // `dynamic` and `enable_burn` are included only if they are true, because the hosted service doesn't support these

@@ -187,9 +187,9 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
       async request(limit) {
         deps.checkPlan?.({ request })
         await refuseUnlessKnown(deps, connection, request)
-        const what = `Create the collection "${request.name}"`
+        const action = `Create the collection "${request.name}"`
         const priced = { limit, worst: () => worstOfRequest('createcollection', request) }
-        await confirmSpending(deps, flags.yes, request.blockchain, connection, what, priced)
+        await confirmSpending(deps, flags.yes, request.blockchain, connection, action, priced)
         return request
       },
     },
@@ -242,10 +242,10 @@ async function refuseUnlessKnown(
   { client, server }: Connection,
   request: NewCollection,
 ): Promise<void> {
-  for (const [flag, capability, what] of needsSupport(request)) {
+  for (const [flag, capability, action] of needsSupport(request)) {
     if (client.supports(capability) === null) await client.learnIdempotency({ signal })
     if (client.supports(capability) !== false) continue
-    throw flagError(flag, `${safe(server.origin)} can't ${what}`, `Nothing was sent. Omit ${flag}.`)
+    throw flagError(flag, `${safe(server.origin)} can't ${action}`, `Nothing was sent. Omit ${flag}.`)
   }
 }
 
@@ -267,7 +267,7 @@ async function finish(
   const { transaction_gdn_id, accepted_date, at } = operation.accepted
   // The API doesn't list collections. Without a response, gdn can't know that the collection was accepted.
   if (transaction_gdn_id === null) throw new Error('a collection was accepted without an ID')
-  const known = {
+  const collection = {
     transaction_gdn_id,
     contract_address: null,
     name: request.name,
@@ -275,7 +275,7 @@ async function finish(
     wallet_address: request.wallet_address,
     created_at: new Date(at).toISOString(),
   }
-  await rememberCollection(deps, connection, known)
+  await rememberCollection(deps, connection, collection)
   const accepted = { ...request, transaction_gdn_id, accepted_date, contract_address: null, status: 'initiated' }
   if (flags.wait === false) {
     await output.one(accepted)
@@ -286,10 +286,10 @@ async function finish(
   }
   const { record, problem } = await showWaitForCollection(deps, connection, transaction_gdn_id, flags.timeout)
   const contract_address = record?.contract_address ?? null
-  if (contract_address !== null) await rememberCollection(deps, connection, { ...known, contract_address })
-  const { transaction_gdn_ids: _id, ...seen } = record ?? {}
+  if (contract_address !== null) await rememberCollection(deps, connection, { ...collection, contract_address })
+  const { transaction_gdn_ids: _id, ...fields } = record ?? {}
   const paid = problem === null ? await paidBy(deps, connection, transaction_gdn_id) : {}
-  await output.one({ ...accepted, ...seen, ...paid })
+  await output.one({ ...accepted, ...fields, ...paid })
   if (problem === null && output.mode !== 'ids') {
     const to = `-c ${safe(contract_address ?? '')} -b ${request.blockchain} --receiver ${request.wallet_address}`
     io.note(`Next: gdn nft mint${serverFlag(server)} ${to} --title Dawn`)

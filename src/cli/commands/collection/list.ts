@@ -28,20 +28,20 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const output = createOutput(deps.io, flags, SETTINGS_VIEW)
   const settings = await deps.settings(flags)
   const server = await settings.server()
-  const known = await knownCollections(deps, { server, settings })
-  if (known.length === 0) {
+  const collections = await knownCollections(deps, { server, settings })
+  if (collections.length === 0) {
     await output.many([])
     deps.io.note('No collection of this server is recorded on this machine. Run `gdn collection create` to create one.')
     return
   }
   const connection = await deps.connect(settings)
-  const ids = known.map(({ transaction_gdn_id }) => transaction_gdn_id)
+  const ids = collections.map(({ transaction_gdn_id }) => transaction_gdn_id)
   const records = await awaitResponse(deps.io, server.origin, ask(deps, connection, ids))
   // The table has no column for a setting that the owner can change.
   const shown = isAskedFor(flags) ? await withSettings(deps, connection, records) : records.map(collectionData)
   const byId = new Map<unknown, DataRecord>(shown.map((record) => [record.transaction_gdn_id, record]))
   await output.many(
-    known.map(({ created_at: _at, ...collection }) => ({
+    collections.map(({ created_at: _at, ...collection }) => ({
       ...collection,
       status: null,
       ...byId.get(collection.transaction_gdn_id),

@@ -78,8 +78,10 @@ export async function show(deps: Deps, given: readonly string[], flags: ShowFlag
   const output = address === null ? createOutput(deps.io, flags, SETTINGS_VIEW) : null
   if (address !== null) await serverWithNode(settings)
   const connection = await deps.connect(settings)
-  const known = await knownCollections(deps, connection)
-  const onChain = known.filter((one) => (flags.blockchain ?? one.blockchain) === one.blockchain)
+  const remembered = await knownCollections(deps, connection)
+  const onChain = remembered.filter(
+    (collection) => (flags.blockchain ?? collection.blockchain) === collection.blockchain,
+  )
   if (address !== null && blockchain !== undefined && findByAddress(onChain, address) === undefined) {
     const { showContract } = await import('./show-contract.ts')
     const target = { contract: address, blockchain, server: connection.server, flags, stateDir }
@@ -88,18 +90,18 @@ export async function show(deps: Deps, given: readonly string[], flags: ShowFlag
     })
   }
   const ids = names.map((name) => {
-    const found =
+    const collection =
       findByAddress(onChain, name) ??
-      collectionNamed(name, known, { blockchain: flags.blockchain, place: '<id-or-address>' })
-    return idOf(name, found?.transaction_gdn_id, flags.blockchain)
+      collectionNamed(name, remembered, { blockchain: flags.blockchain, place: '<id-or-address>' })
+    return idOf(name, collection?.transaction_gdn_id, flags.blockchain)
   })
-  await showCollections(deps, connection, { names, ids, known, flags, output })
+  await showCollections(deps, connection, { names, ids, remembered, flags, output })
 }
 
 interface Asked {
   names: readonly string[]
   ids: readonly string[]
-  known: readonly KnownCollection[]
+  remembered: readonly KnownCollection[]
   flags: ShowFlags
   output: Output | null
 }
@@ -107,32 +109,32 @@ interface Asked {
 async function showCollections(
   deps: Deps,
   connection: Connection,
-  { names, ids, known, flags, output: checked }: Asked,
+  { names, ids, remembered, flags, output: checked }: Asked,
 ): Promise<void> {
   const { client } = connection
   const output = checked ?? createOutput(deps.io, flags, SETTINGS_VIEW)
   const reading = client.call('getcollections', { transaction_gdn_ids: [...ids] }, { signal: deps.signals.signal })
   const { collections } = await awaitResponse(deps.io, connection.server.origin, reading)
-  const found = ids.flatMap((id) => collections.find(({ transaction_gdn_ids }) => transaction_gdn_ids === id) ?? [])
-  const other = found.find(({ blockchain }) => blockchain !== (flags.blockchain ?? blockchain))
+  const records = ids.flatMap((id) => collections.find(({ transaction_gdn_ids }) => transaction_gdn_ids === id) ?? [])
+  const other = records.find(({ blockchain }) => blockchain !== (flags.blockchain ?? blockchain))
   if (other !== undefined) {
     throw new GdnError('usage', `the collection ${safe(other.transaction_gdn_ids)} is on ${safe(other.blockchain)}`, {
       place: { flag: '--blockchain' },
       hint: `Use -b ${safe(other.blockchain)}, or omit the flag.`,
     })
   }
-  for (const { transaction_gdn_ids, contract_address } of found) {
-    const old = known.find(({ transaction_gdn_id }) => transaction_gdn_id === transaction_gdn_ids)
+  for (const { transaction_gdn_ids, contract_address } of records) {
+    const old = remembered.find(({ transaction_gdn_id }) => transaction_gdn_id === transaction_gdn_ids)
     if (old !== undefined && contract_address && old.contract_address !== contract_address) {
       // The state directory may be read-only. If so, show the address anyway.
       await rememberCollection(deps, connection, { ...old, contract_address }).catch(() => undefined)
     }
   }
-  const shown = await withSettings(deps, connection, found)
+  const shown = await withSettings(deps, connection, records)
   const [only] = shown
   if (names.length === 1 && only !== undefined) await output.one(only)
   else if (names.length > 1) await output.many(shown)
-  const missing = ids.filter((id) => !found.some(({ transaction_gdn_ids }) => transaction_gdn_ids === id))
+  const missing = ids.filter((id) => !records.some(({ transaction_gdn_ids }) => transaction_gdn_ids === id))
   if (missing.length > 0) {
     throw new GdnError(
       'not_found',
@@ -145,8 +147,8 @@ async function showCollections(
   }
 }
 
-function idOf(name: string, known: string | undefined, blockchain: Blockchain | undefined): string {
-  if (known !== undefined) return known
+function idOf(name: string, knownId: string | undefined, blockchain: Blockchain | undefined): string {
+  if (knownId !== undefined) return knownId
   refuseWrongAddress(name)
   if (!isEvmAddress(name)) return name
   throw notHere(name, blockchain)

@@ -38,23 +38,23 @@ export const SETTINGS_VIEW: View = {
 export async function withSettings(
   { io, signals }: Deps,
   { client, server }: Connection,
-  found: readonly CollectionRecord[],
+  records: readonly CollectionRecord[],
 ): Promise<DataRecord[]> {
   // Other vendors' servers don't have this endpoint.
-  if (client.incarnation() === null) return found.map(collectionData)
+  if (client.incarnation() === null) return records.map(collectionData)
   const settings = new Map<string, CollectionSettings>()
   try {
-    for (const chunk of chunksOf(found, MAX_COLLECTIONS_WITH_SETTINGS)) {
+    for (const chunk of chunksOf(records, MAX_COLLECTIONS_WITH_SETTINGS)) {
       const ids = chunk.map((record) => record.transaction_gdn_ids)
       const reading = client.call('getcollectionsettings', { transaction_gdn_ids: ids }, { signal: signals.signal })
       const { collections } = await awaitResponse(io, server.origin, reading)
-      for (const one of collections) settings.set(one.transaction_gdn_id, one)
+      for (const collection of collections) settings.set(collection.transaction_gdn_id, collection)
     }
   } catch (error) {
     if (!(error instanceof GdnError) || signals.signal.aborted) throw error
   }
   const problems = new Map<string, string[]>()
-  const shown = found.map((record) => {
+  const shown = records.map((record) => {
     const now = settings.get(record.transaction_gdn_ids)
     const { problem, is_read_from_chain, ...current } = now ?? NOT_RETURNED
     const { minted, accepted, supply_left } = now ?? {}
@@ -66,8 +66,8 @@ export async function withSettings(
     }
     return { ...data, is_read_from_chain, settings_problem: problem }
   })
-  for (const [problem, [first = '', ...others]] of problems) {
-    io.note(`${others.length === 0 ? safe(first) : count(others.length + 1, 'collection')}: ${safe(problem)}.`)
+  for (const [problem, [first = '', ...otherNames]] of problems) {
+    io.note(`${otherNames.length === 0 ? safe(first) : count(otherNames.length + 1, 'collection')}: ${safe(problem)}.`)
   }
   return shown
 }

@@ -31,8 +31,8 @@ export function checkMarkdown(contract: string, tokens: number, findings: readon
   if (shown === 0) return head
   const columns = ['Token', 'Kind', 'Field', 'URL', 'Problem'].map((name) => `<th>${name}</th>`).join('')
   const table = `\n<table>\n<tr>${columns}</tr>\n${rows}</table>\n`
-  const left = findings.length - shown
-  return head + table + (left === 0 ? '' : `\n${left} more are left out. \`-o ndjson\` prints all of them.\n`)
+  const unlisted = findings.length - shown
+  return head + table + (unlisted === 0 ? '' : `\n${unlisted} more are left out. \`-o ndjson\` prints all of them.\n`)
 }
 
 const code = (text: string): string => {

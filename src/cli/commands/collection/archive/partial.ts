@@ -66,10 +66,10 @@ const isOfServers = ({ code }: GdnError) => ['interrupted', 'terminated', 'unrea
 /** Adds the name of the unfinished archive to an error, because this file remains on disk. */
 function withResume(error: unknown, partial: string): unknown {
   if (!(error instanceof GdnError)) return error
-  const kept = `${safe(basename(partial))} has what was read so far.`
+  const keptText = `${safe(basename(partial))} has what was read so far.`
   if (isOfServers(error) && error.place === undefined)
-    return error.with({ hint: `${kept} Run the same command again to resume.` })
-  return error.place?.flag === '--gateway' ? error.with({ hint: `${error.hint ?? ''} ${kept}`.trim() }) : error
+    return error.with({ hint: `${keptText} Run the same command again to resume.` })
+  return error.place?.flag === '--gateway' ? error.with({ hint: `${error.hint ?? ''} ${keptText}`.trim() }) : error
 }
 
 /** Converts an SQLite error, or the error of a missing directory, to an error with a fix. */

@@ -164,10 +164,10 @@ async function readFiles(
       const onToken = () => {
         done++
         const ms = Math.max(1, steadyNow() - since)
-        const left = clock((ms / done) * (all - before - done))
+        const timeLeft = clock((ms / done) * (all - before - done))
         const rate = (done / (ms / 1000)).toFixed(1)
         const size = `${(store.bytes / 1e6).toFixed(1)} MB`
-        update(`Reading files: ${before + done} of ${count(all, 'token')}, ${size}, ${rate}/s, about ${left} left`)
+        update(`Reading files: ${before + done} of ${count(all, 'token')}, ${size}, ${rate}/s, about ${timeLeft} left`)
       }
       const facts = { standard, arweave, wholeDirectory, keepsFiles }
       await readTokens({ store, reader, limits, ...facts, signal, onToken, onKept })

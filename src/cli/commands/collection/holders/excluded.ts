@@ -26,12 +26,12 @@ export async function excludedAddresses(
   given: readonly string[],
   context: EnsContext,
 ): Promise<Set<string>> {
-  const found = new Set<string>()
+  const excluded = new Set<string>()
   const ensNames: { name: string; place: Place }[] = []
   const add = (value: string, address: string, place: Place) => {
     const problem = evmAddressProblem(address)
     if (problem !== null) throw new GdnError('usage', `${quoted(value)} ${problem}`, { place })
-    found.add(address.slice(2).toLowerCase())
+    excluded.add(address.slice(2).toLowerCase())
   }
   const addAny = async (value: string, place: Place) => {
     if (isEnsName(value)) ensNames.push({ name: value, place })
@@ -47,9 +47,9 @@ export async function excludedAddresses(
   const resolved = await resolveEnsFields(deps, context, fields, (at) => ensNames[Number(at)]?.place ?? {})
   for (const [at, address] of Object.entries(resolved))
     add(fields[at] ?? '', address, ensNames[Number(at)]?.place ?? {})
-  const noun = found.size === 1 ? 'address' : 'addresses'
-  if (given.length > 0) deps.io.note(`Excluded ${found.size} ${noun}.`)
-  return found
+  const noun = excluded.size === 1 ? 'address' : 'addresses'
+  if (given.length > 0) deps.io.note(`Excluded ${excluded.size} ${noun}.`)
+  return excluded
 }
 
 /** Returns the address of a name such as `@alice`, or the addresses of a group's members. */

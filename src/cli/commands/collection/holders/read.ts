@@ -73,8 +73,8 @@ export async function withHolders(
         const onProgress = progressLine(steadyNow, update)
         const onReorg = () => io.note('A reorg replaced a block that was read. Reading again from the start.')
         const common = { reader, store, contract, block, sleep, signal: signals.signal }
-        const known = await knownOwners(target, { ...common, update })
-        if (known !== null) return known
+        const owners = await knownOwners(target, { ...common, update })
+        if (owners !== null) return owners
         return await readHolders({ ...common, onProgress, update, onReorg })
       })
       await print({ ...read, block, store, reader, chainId, isEmbedded })
@@ -110,9 +110,9 @@ async function knownOwners(
     const client = await connect()
     if (client.supports('owners') === null) await client.learnIdempotency({ signal })
     if (client.supports('owners') !== true) return null
-    const known = await askOwners({ ...options, client, blockchain })
-    if (known === null) store.clear()
-    return known
+    const owners = await askOwners({ ...options, client, blockchain })
+    if (owners === null) store.clear()
+    return owners
   } catch (error) {
     if (!(error instanceof GdnError) || signal?.aborted === true) throw error
     store.clear()
@@ -165,8 +165,8 @@ function progressLine(now: () => number, update: (text: string) => void) {
     before ??= events
     const ms = Math.max(1, now() - since)
     const rate = Math.round((events - before) / (ms / 1000))
-    const left = done === 0 ? '' : `, about ${clock((ms / done) * (blocks - done))} left`
-    update(`Reading transfers: ${Math.floor((done / blocks) * 100)} %, ${events} events, ${rate}/s${left}`)
+    const timeLeft = done === 0 ? '' : `, about ${clock((ms / done) * (blocks - done))} left`
+    update(`Reading transfers: ${Math.floor((done / blocks) * 100)} %, ${events} events, ${rate}/s${timeLeft}`)
   }
 }
 
@@ -175,7 +175,7 @@ async function removeOld(folder: string, now: number): Promise<void> {
     // Keep lock files. A process may hold the lock although the file is old, because a lock file never changes.
     if (name.endsWith('.lock')) continue
     const path = join(folder, name)
-    const found = await stat(path).catch(() => null)
-    if (found !== null && found.mtimeMs < now - KEPT_DAYS * 86_400_000) await rm(path, { force: true })
+    const stats = await stat(path).catch(() => null)
+    if (stats !== null && stats.mtimeMs < now - KEPT_DAYS * 86_400_000) await rm(path, { force: true })
   }
 }

@@ -254,7 +254,7 @@ async function priceChanges(
       })
     }
   }
-  const most = [...costs.values()].reduce((sum, one) => sum + one.most, 0n)
+  const most = [...costs.values()].reduce((sum, cost) => sum + cost.most, 0n)
   return { fees, costs, most, text: `${inCoins(most, 'up')} ${coinOf(network.chainId) ?? 'coins'}` }
 }
 
@@ -332,10 +332,10 @@ async function openWallet(deps: Deps, file: string, { passwordFile }: SetFlags, 
 /** Returns a hint that names the wallet with this address on this machine, if there is one. */
 async function walletHint(deps: Deps, address: Hex): Promise<string> {
   const wallets = (await deps.addresses()).list()
-  const own = wallets.find(({ kind, problem, ...one }) => {
-    return kind === 'keystore' && problem === null && one.address !== null && sameAddress(one.address, address)
+  const keystore = wallets.find(({ kind, problem, ...wallet }) => {
+    return kind === 'keystore' && problem === null && wallet.address !== null && sameAddress(wallet.address, address)
   })
-  if (own !== undefined) return `Add --wallet @${own.name}, or --dry-run, which needs no wallet.`
+  if (keystore !== undefined) return `Add --wallet @${keystore.name}, or --dry-run, which needs no wallet.`
   return 'Add --wallet with @name or a keystore file, or --dry-run, which needs no wallet.'
 }
 
@@ -362,10 +362,10 @@ async function confirm({ io }: Deps, { yes }: SetFlags, plan: Plan): Promise<voi
   if (yes || (!isPublic && final.length === 0)) return
   for (const change of changes) io.note(textOfChange(change).trimEnd())
   const settings = changes.map(({ setting }) => setting).join(', ')
-  const what = final.length > 0 ? `${final.join('. ')}: this can't be undone` : `Change ${settings}`
+  const action = final.length > 0 ? `${final.join('. ')}: this can't be undone` : `Change ${settings}`
   const cost = isPublic ? `, for at most ${offer.text}` : ''
   const collection = name === null ? contract : `${safe(name)}, ${contract}`
-  await io.confirm(`${what} (${collection} on ${blockchain}${cost})?`, '--yes')
+  await io.confirm(`${action} (${collection} on ${blockchain}${cost})?`, '--yes')
 }
 
 /** Waits until an account has no pending transactions. Returns its next nonce. */

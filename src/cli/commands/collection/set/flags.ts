@@ -113,8 +113,8 @@ export function checkSetFlags(flags: SetFlags): void {
     })
   }
   const { royalty, royaltyReceiver, enableApi, enableTransfer, freeze, maxSupply } = flags
-  const others = [royalty, royaltyReceiver, enableApi, enableTransfer, freeze, maxSupply, contractUri, newOwner]
-  const given = [...others, image, banner, description, externalLink].filter((value) => value !== undefined)
+  const otherValues = [royalty, royaltyReceiver, enableApi, enableTransfer, freeze, maxSupply, contractUri, newOwner]
+  const given = [...otherValues, image, banner, description, externalLink].filter((value) => value !== undefined)
   if (acceptOwner && given.length > 0) {
     throw new GdnError('usage', "can't be combined with other settings", {
       place: { flag: '--accept-owner' },

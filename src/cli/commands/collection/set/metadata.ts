@@ -48,8 +48,8 @@ export async function changeMetadata(
   const images = [
     { key: 'image', flag: '--image', value: image },
     { key: 'banner_image', flag: '--banner', value: banner },
-  ].flatMap(({ value, ...one }) => (value === undefined ? [] : { ...one, value }))
-  const media = await readMedia(images, deps.cwd, (key) => images.find((one) => one.key === key)?.flag ?? '')
+  ].flatMap(({ value, ...entry }) => (value === undefined ? [] : { ...entry, value }))
+  const media = await readMedia(images, deps.cwd, (key) => images.find((entry) => entry.key === key)?.flag ?? '')
   printMediaWarnings(deps, media)
   const changes = {
     ...Object.fromEntries(media.fields.map(({ key, url }) => [key, url])),
@@ -88,14 +88,14 @@ const shown = (metadata: ContractMetadata, files: readonly { path: string; place
  * doesn't.
  */
 export async function readCreation(deps: Deps, connection: Connection, contract: string): Promise<ContractMetadata> {
-  const known = findByAddress(await knownCollections(deps, connection), contract)
-  if (known === undefined) {
+  const collection = findByAddress(await knownCollections(deps, connection), contract)
+  if (collection === undefined) {
     deps.io.warn(
       `This machine has no record of the creation of ${contract}, so the change removes its description and image. To keep them, add --description and --image with their values.`,
     )
     return {}
   }
-  const asked = { transaction_gdn_ids: [known.transaction_gdn_id] }
+  const asked = { transaction_gdn_ids: [collection.transaction_gdn_id] }
   try {
     const { collections } = await connection.client.call('getcollections', asked, { signal: deps.signals.signal })
     const { description, image } = collections[0] ?? {}
@@ -128,9 +128,9 @@ export async function readMetadata(
       signal: deps.signals.signal,
       gateway: server?.baseUrl ?? httpUrl(gateway ?? '', '--gateway'),
     })
-    const found = await reader.readJson(uri)
-    if (found.kind !== 'json') throw unreadable(uri, found.message)
-    return asMetadata(found.value, uri)
+    const document = await reader.readJson(uri)
+    if (document.kind !== 'json') throw unreadable(uri, document.message)
+    return asMetadata(document.value, uri)
   } finally {
     await transport.close()
   }

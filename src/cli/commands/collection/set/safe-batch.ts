@@ -95,12 +95,12 @@ export function compareBatch(content: Uint8Array, batch: SafeBatch): 'same' | 'c
   }
 }
 
-function compareJson(found: unknown, batch: SafeBatch): 'same' | 'changed' | 'other' {
-  if (!isRecord(found) || !isRecord(found.meta) || typeof found.meta.checksum !== 'string') return 'other'
-  if (batchChecksum({ ...found, meta: found.meta }) !== found.meta.checksum) return 'changed'
-  const { chainId, transactions } = found
+function compareJson(json: unknown, batch: SafeBatch): 'same' | 'changed' | 'other' {
+  if (!isRecord(json) || !isRecord(json.meta) || typeof json.meta.checksum !== 'string') return 'other'
+  if (batchChecksum({ ...json, meta: json.meta }) !== json.meta.checksum) return 'changed'
+  const { chainId, transactions } = json
   const isSame =
-    found.meta.createdFromSafeAddress === batch.meta.createdFromSafeAddress &&
+    json.meta.createdFromSafeAddress === batch.meta.createdFromSafeAddress &&
     serialized({ chainId, transactions }) === serialized({ chainId: batch.chainId, transactions: batch.transactions })
   return isSame ? 'same' : 'other'
 }

@@ -98,11 +98,11 @@ async function simulate(
 
 /** Refuses a path that isn't a file, before anything is uploaded. */
 async function refuseSpecial(path: string): Promise<void> {
-  const found = await stat(path).catch((error: unknown) => {
+  const stats = await stat(path).catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT') return null
     throw new GdnError('file_error', `can't be written: ${messageOf(error)}`, { place: { file: path }, cause: error })
   })
-  if (found !== null && !found.isFile()) throw flagError('--safe', `${path} is not a regular file`, OTHER_NAME)
+  if (stats !== null && !stats.isFile()) throw flagError('--safe', `${path} is not a regular file`, OTHER_NAME)
 }
 
 const OTHER_NAME = 'Use another name. Existing files are not overwritten.'
@@ -110,9 +110,9 @@ const OTHER_NAME = 'Use another name. Existing files are not overwritten.'
 /** @throws GdnError `usage` if the existing file isn't a batch of the same transactions */
 async function refuseOther(path: string, batch: SafeBatch): Promise<void> {
   const { size } = await stat(path)
-  const found = size > MAX_BYTES ? 'other' : compareBatch(await readFile(path), batch)
-  if (found === 'same') return
-  if (found === 'other') throw flagError('--safe', `${path} already exists`, OTHER_NAME)
+  const comparison = size > MAX_BYTES ? 'other' : compareBatch(await readFile(path), batch)
+  if (comparison === 'same') return
+  if (comparison === 'other') throw flagError('--safe', `${path} already exists`, OTHER_NAME)
   throw flagError(
     '--safe',
     `${path} already exists, and was changed after it was written: its checksum is wrong`,
