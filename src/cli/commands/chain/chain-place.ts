@@ -18,17 +18,17 @@ export const addBlockchainArgument = (command: GdnCommand): GdnCommand =>
 /**
  * Returns the blockchain with a name.
  *
- * @throws GdnError `usage` if the word can't name a blockchain
+ * @throws GdnError `usage` if the name can't be that of a blockchain
  */
-export const anyBlockchain = (word: string): Blockchain => blockchainName(word, '<blockchain>')
+export const anyBlockchain = (name: string): Blockchain => blockchainName(name, '<blockchain>')
 
 /**
  * Returns the EVM blockchain with a name.
  *
- * @throws GdnError `usage` if the word isn't an EVM blockchain
+ * @throws GdnError `usage` if the name isn't that of an EVM blockchain
  */
-export function evmBlockchain(word: string): EvmBlockchain {
-  const blockchain = anyBlockchain(word)
+export function evmBlockchain(name: string): EvmBlockchain {
+  const blockchain = anyBlockchain(name)
   if (isEvm(blockchain)) return blockchain
   throw new GdnError('usage', `transactions on ${blockchain} can't be listed: only EVM blockchains are supported`, {
     hint: 'Use the name of an EVM blockchain. Run `gdn chain list` to list the blockchains.',

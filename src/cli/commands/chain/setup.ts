@@ -49,18 +49,18 @@ export function command(deps: Deps, run = setup): GdnCommand {
       addBackendFlags,
       addOutputFlags,
     )
-    .action(async (word: string, flags: SetupFlags) => await run(deps, word, flags))
+    .action(async (name: string, flags: SetupFlags) => await run(deps, name, flags))
 }
 
-export async function setup(deps: Deps, word: string, flags: SetupFlags): Promise<void> {
+export async function setup(deps: Deps, name: string, flags: SetupFlags): Promise<void> {
   const { io } = deps
-  const blockchain = anyBlockchain(word)
+  const blockchain = anyBlockchain(name)
   if (!isEvm(blockchain)) {
     const { setUpSolana } = await import('./setup-solana.ts')
     return await setUpSolana(deps, blockchain, flags)
   }
   const output = createOutput(io, flags, SETUP_VIEW)
-  const known = flags.factory === undefined ? undefined : factoryAt(flags.factory)
+  const knownFactory = flags.factory === undefined ? undefined : factoryAt(flags.factory)
   const [
     { checkKeystoreFile },
     { missingFunds },
@@ -86,7 +86,7 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
     const admin = given ?? more.admin ?? refuseWithoutAdmin()
     const operators = signers.map(({ address }) => address)
     warnIfRetired(io, blockchain)
-    const plan = await planSetup({ store, network, admin: admin.address, operators, known })
+    const plan = await planSetup({ store, network, admin: admin.address, operators, known: knownFactory })
     const coin = coinOf(network.chainId)
     const payer = { role: 'admin', address: admin.address, blockchain, coin } as const
     const lack = plan.gas > 0n ? missingFunds(payer, plan.balance, plan.cost + plan.owed) : null
@@ -118,8 +118,8 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
         throw new GdnError('refused', lack, { hint: 'Nothing was sent. Send coins to that address first.' })
       }
       const most = `${inCoins(plan.cost, 'up')} ${coin ?? 'coins'}`
-      const what = `${workOf(plan)} on ${blockchain} (chain ID ${network.chainId}), for at most ${most}`
-      if (!flags.yes) await io.confirm(`${what}?`, '--yes')
+      const action = `${workOf(plan)} on ${blockchain} (chain ID ${network.chainId}), for at most ${most}`
+      if (!flags.yes) await io.confirm(`${action}?`, '--yes')
     }
     const progress = await io.progress(`Setting up ${blockchain}`)
     /**
@@ -141,9 +141,9 @@ export async function setup(deps: Deps, word: string, flags: SetupFlags): Promis
         // network.
         say: (text) => (io.stderrTty ? progress.update(safe(text)) : io.note(safe(text))),
         sayLeft(text, blocks) {
-          const left = `${text}: ${count(blocks, 'block')} left`
-          if (io.stderrTty) progress.update(left)
-          else if (!counted.has(text)) io.note(left)
+          const line = `${text}: ${count(blocks, 'block')} left`
+          if (io.stderrTty) progress.update(line)
+          else if (!counted.has(text)) io.note(line)
           counted.add(text)
         },
       }).catch((error: unknown) => {

@@ -67,11 +67,11 @@ export function command(deps: Deps, run = status): GdnCommand {
     ],
   })
     .with(addBlockchainArgument, addBackendFlags, addOutputFlags)
-    .action(async (word: string, flags: StatusFlags) => await run(deps, word, flags))
+    .action(async (name: string, flags: StatusFlags) => await run(deps, name, flags))
 }
 
-export async function status(deps: Deps, word: string, flags: StatusFlags): Promise<void> {
-  const blockchain = anyBlockchain(word)
+export async function status(deps: Deps, name: string, flags: StatusFlags): Promise<void> {
+  const blockchain = anyBlockchain(name)
   const place = await chainPlace(deps, flags)
   const { isEmbedded } = await import('../../../server/setup/with-chain.ts')
   if (await isEmbedded(place, blockchain)) {

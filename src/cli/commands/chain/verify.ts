@@ -56,12 +56,12 @@ export function command(deps: Deps, run = verify): GdnCommand {
       addBackendFlags,
       addOutputFlags,
     )
-    .action(async (word: string, flags: VerifyFlags) => await run(deps, word, flags))
+    .action(async (name: string, flags: VerifyFlags) => await run(deps, name, flags))
 }
 
-export async function verify(deps: Deps, word: string, flags: VerifyFlags): Promise<void> {
+export async function verify(deps: Deps, name: string, flags: VerifyFlags): Promise<void> {
   const { io } = deps
-  const blockchain = anyBlockchain(word)
+  const blockchain = anyBlockchain(name)
   if (!isEvm(blockchain)) throw new GdnError('usage', `${blockchain} has no gdn contracts to verify`)
   const output = createOutput(io, flags, viewFor(io, flags))
   const creation = transactionHash(flags.creationTx)

@@ -34,12 +34,12 @@ export async function get(deps: Deps, name: string, flags: GetFlags): Promise<vo
   }
   const wanted = nearestSetting(name, SETTINGS_SHOWN)
   const settings = await deps.settings(flags)
-  const found = settingsInEffect(settings).find((setting) => setting.name === wanted)
-  if (found === undefined || found.value === null) {
+  const effective = settingsInEffect(settings).find((setting) => setting.name === wanted)
+  if (effective === undefined || effective.value === null) {
     throw new GdnError('not_found_locally', `${wanted} is not set`, { hint: waySet(wanted, settings.profile) })
   }
-  if (output.mode === 'table' && flags.fields === undefined) await deps.io.data(`${safe(String(found.value))}\n`)
-  else await output.one({ ...found })
+  if (output.mode === 'table' && flags.fields === undefined) await deps.io.data(`${safe(String(effective.value))}\n`)
+  else await output.one({ ...effective })
 }
 
 function waySet(name: string, profile: string | null): string {

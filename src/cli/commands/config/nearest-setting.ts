@@ -8,14 +8,14 @@ import { nearest } from '../../../core/nearest.ts'
  * @throws GdnError `usage`
  */
 export function nearestSetting<Name extends string>(
-  word: string,
+  typed: string,
   settings: readonly Name[],
   names: readonly string[] = settings,
 ): Name {
-  const name = settings.find((known) => known === word)
+  const name = settings.find((setting) => setting === typed)
   if (name !== undefined) return name
-  const near = nearest(word, names)
-  throw new GdnError('usage', `unknown setting "${word}"`, {
+  const near = nearest(typed, names)
+  throw new GdnError('usage', `unknown setting "${typed}"`, {
     hint: near === undefined ? `Use one of ${names.join(', ')}.` : `Did you mean ${near}?`,
   })
 }

@@ -23,7 +23,7 @@ export async function diagnoseBackend(deps: Deps, flags: BackendFlags): Promise<
   const isNamed = flags.dataDir !== undefined || place.settingsFile !== undefined || place.database.url !== undefined
   if (!isNamed && !existsSync(join(place.dataDir, 'backend.yaml'))) return []
   const { checkUp } = await import('../../../server/checkup/checkup.ts')
-  const found = await orAborted(
+  const checks = await orAborted(
     checkUp({
       ...place,
       credentialsDirectory: deps.env.CREDENTIALS_DIRECTORY,
@@ -33,7 +33,7 @@ export async function diagnoseBackend(deps: Deps, flags: BackendFlags): Promise<
     }),
     deps.signals.signal,
   )
-  return found.map(findingOf)
+  return checks.map(findingOf)
 }
 
 function findingOf(examined: Examined): Finding {

@@ -33,8 +33,8 @@ export async function checkLocalBackend({ env, signals }: Deps, asked: Server | 
         : warn(check, `serves on ${backend.url}, but runs gdn ${backend.version} instead of ${VERSION}`, RESTART_FIX)
     if (isAsked) return [serves]
     const { status, body } = await askReady(backend.url, signals.signal)
-    const found = readinessFindings(check, body, LOG_FIX)
-    if (found.length > 0) return found
+    const findings = readinessFindings(check, body, LOG_FIX)
+    if (findings.length > 0) return findings
     return [status === 200 ? serves : warn(check, `is not ready: HTTP ${status}`, LOG_FIX)]
   } catch (error) {
     if (error instanceof GdnError) return [fail(check, error)]

@@ -25,9 +25,9 @@ function networkOf(message: string): Blockchain | null {
  * Omits the backend's problems with networks for which a check from this machine also failed, because this check is
  * more specific.
  */
-export function withoutReportedNetworks(findings: readonly Finding[], own: readonly Finding[]): Finding[] {
+export function withoutReportedNetworks(findings: readonly Finding[], ownFindings: readonly Finding[]): Finding[] {
   const isReported = (network: Blockchain) =>
-    own.some(({ check, status }) => status !== 'ok' && check.startsWith(`${network} `))
+    ownFindings.some(({ check, status }) => status !== 'ok' && check.startsWith(`${network} `))
   return findings.filter(({ status, message }) => {
     const network = status === 'warn' ? networkOf(message) : null
     return network === null || !isReported(network)

@@ -16,18 +16,18 @@ const LITTLE_SPACE = 100 * 1024 * 1024
 /** Checks the directory that records runs and commands. Without this directory, nothing can be resumed. */
 export async function checkStateDirectory(stateDir: string): Promise<Finding> {
   const check = 'state'
-  const there = await nearestThere(stateDir)
-  const probe = join(there, `.gdn-doctor-${randomUUID()}`)
+  const existing = await nearestThere(stateDir)
+  const probe = join(existing, `.gdn-doctor-${randomUUID()}`)
   try {
     await writeFile(probe, 'x', { flag: 'wx', mode: 0o600 })
     await rm(probe)
   } catch (error) {
-    const reason = new GdnError('data_dir', `${there} can't be written to: ${messageOf(error)}`, {
+    const reason = new GdnError('data_dir', `${existing} can't be written to: ${messageOf(error)}`, {
       hint: 'Fix its owner or mode, or choose another directory with --state-dir or GDN_STATE_DIR.',
     })
     return fail(check, reason)
   }
-  const { bavail, bsize } = await statfs(there)
+  const { bavail, bsize } = await statfs(existing)
   const free = bavail * bsize
   if (free < LITTLE_SPACE) {
     return warn(
@@ -36,8 +36,8 @@ export async function checkStateDirectory(stateDir: string): Promise<Finding> {
       'Free some space. A run stops if gdn cannot record it.',
     )
   }
-  const { mode } = await stat(there)
-  if (there === stateDir && (mode & 0o022) !== 0 && process.platform !== 'win32') {
+  const { mode } = await stat(existing)
+  if (existing === stateDir && (mode & 0o022) !== 0 && process.platform !== 'win32') {
     return warn(check, `other users can write to ${stateDir}`, `Run \`chmod go-w '${stateDir}'\`.`)
   }
   return ok(check, `${stateDir}, ${inMiB(free)} free`)

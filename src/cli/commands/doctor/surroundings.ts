@@ -22,8 +22,11 @@ export function checkEnvironment(env: NodeJS.ProcessEnv): Finding {
     if (near !== undefined)
       return warn('environment', `${name} is not a gdn environment variable`, `Did you mean ${near}?`)
   }
-  const known = set.filter((name) => VARIABLES.includes(name))
-  return ok('environment', known.length === 0 ? 'no gdn environment variable is set' : `${known.join(', ')} set`)
+  const knownNames = set.filter((name) => VARIABLES.includes(name))
+  return ok(
+    'environment',
+    knownNames.length === 0 ? 'no gdn environment variable is set' : `${knownNames.join(', ')} set`,
+  )
 }
 
 /** Checks the proxy and certificate settings. */

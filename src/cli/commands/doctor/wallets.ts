@@ -14,7 +14,7 @@ export function checkWallets(env: NodeJS.ProcessEnv): Finding[] {
   try {
     const exports = readExports(walletsDirectory(env))
     return [...new Set(exports.map(({ name }) => name))].flatMap((name) =>
-      findingsOf(exports.filter((one) => one.name === name)),
+      findingsOf(exports.filter((walletExport) => walletExport.name === name)),
     )
   } catch (error) {
     return [warn(CHECK, messageOf(error), null)]
@@ -28,20 +28,20 @@ export function checkWallets(env: NodeJS.ProcessEnv): Finding[] {
 function findingsOf(copies: readonly WalletExport[]): Finding[] {
   const plain = copies.filter(isPlain)
   const latest = (plain.length > 0 ? plain : copies).at(-1)
-  const byPlace = new Map(plain.map((one) => [one.to, one]))
-  const shown = [...byPlace.values()].filter((one) => one === latest || isThere(one))
+  const byPlace = new Map(plain.map((walletExport) => [walletExport.to, walletExport]))
+  const shown = [...byPlace.values()].filter((walletExport) => walletExport === latest || isThere(walletExport))
   return (shown.length > 0 ? shown : latest === undefined ? [] : [latest]).map(findingOf)
 }
 
 const isPlain = ({ format }: WalletExport): boolean => format !== 'keystore'
 const isThere = ({ to }: WalletExport): boolean => to !== null && existsSync(to)
 
-function findingOf(one: WalletExport): Finding {
-  const { name, format, to, at } = one
+function findingOf(walletExport: WalletExport): Finding {
+  const { name, format, to, at } = walletExport
   const day = at.slice(0, 10)
   const where = to === null ? 'to standard output' : `to ${to}`
-  if (!isPlain(one)) return ok(CHECK, `the keystore of @${name} was copied ${where} on ${day}, encrypted`)
-  const stillThere = isThere(one) ? ', and the file is still there' : ''
+  if (!isPlain(walletExport)) return ok(CHECK, `the keystore of @${name} was copied ${where} on ${day}, encrypted`)
+  const stillThere = isThere(walletExport) ? ', and the file is still there' : ''
   return warn(
     CHECK,
     `the ${FORMATS[format] ?? format} of @${name} was exported ${where} on ${day}, unencrypted${stillThere}`,

@@ -58,10 +58,10 @@ export async function writeProfile(
 ): Promise<void> {
   const config = await readUserConfig(env)
   const before = config.profiles?.[name]
-  const { blockchain: _b, contract: _c, rate: _r, ...kept } = before ?? {}
+  const { blockchain: _b, contract: _c, rate: _r, ...otherSettings } = before ?? {}
   const isSameServer = before?.base_url === base_url
   const profile: ProfileSettings = {
-    ...(isSameServer ? before : kept),
+    ...(isSameServer ? before : otherSettings),
     ...(base_url === undefined ? {} : { base_url }),
     ...(blockchain === undefined ? {} : { blockchain }),
     ...(wallet === undefined ? {} : { wallet }),
