@@ -23,8 +23,8 @@ type Place = Pick<Connection, 'server' | 'settings'>
  * @throws GdnError `usage` if no blockchain is configured either
  */
 export async function blockchainOf(deps: Deps, nft: ReturnedNft, place: Place): Promise<Blockchain> {
-  const found = knownBlockchain(nft, []) ?? knownBlockchain(nft, await knownCollections(deps, place))
-  const blockchain = found ?? place.settings.blockchain?.value
+  const recorded = knownBlockchain(nft, []) ?? knownBlockchain(nft, await knownCollections(deps, place))
+  const blockchain = recorded ?? place.settings.blockchain?.value
   if (blockchain !== undefined) return blockchain
   throw new GdnError('usage', `the blockchain of ${nft.contract_address ?? 'this NFT'} is unknown`, {
     place: { flag: '--blockchain' },

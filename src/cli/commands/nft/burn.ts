@@ -43,10 +43,10 @@ export async function burn(deps: Deps, given: readonly string[], flags: ChangeFl
   if (single !== null && ids.length > 1)
     throw flagError(single, 'can be used with only one NFT', 'Burn one NFT at a time.')
   const connection = await deps.connect(await deps.settings(flags))
-  const found = await findNftsOnChain(deps, connection, ids)
-  const nfts = found.filter(({ burned }) => burned !== true)
+  const allNfts = await findNftsOnChain(deps, connection, ids)
+  const nfts = allNfts.filter(({ burned }) => burned !== true)
   const { stateDir } = connection.settings
-  const before = found.filter(({ burned }) => burned === true)
+  const before = allNfts.filter(({ burned }) => burned === true)
   if (!flags.dryRun) {
     await storeBurned(
       stateDir,
@@ -88,11 +88,11 @@ export async function burn(deps: Deps, given: readonly string[], flags: ChangeFl
           return request
         },
       }
-      await changeOnce(deps, connection, flags, change, async (seen) => {
-        const isBurned = seen.status === 'deployed'
+      await changeOnce(deps, connection, flags, change, async (outcome) => {
+        const isBurned = outcome.status === 'deployed'
         if (isBurned) await storeBurned(stateDir, [nft_gdn_id])
         const after = isBurned ? { status: 'burned', receiver_wallet_address: null } : {}
-        burned.push({ ...shortRecord(nft), ...seen, ...after })
+        burned.push({ ...shortRecord(nft), ...outcome, ...after })
       })
     }
   } finally {
@@ -130,12 +130,12 @@ async function confirm(
   for (const { nft_gdn_id, title, token_id, receiver_wallet_address } of nfts) {
     deps.io.note(safe(`${title} (${nft_gdn_id}), token ${token_id}, owned by ${receiver_wallet_address}`))
   }
-  const [blockchain = null, ...others] = new Set(nfts.map((nft) => nft.blockchain))
-  const what = nfts.length === 1 ? `token ${nfts[0]?.token_id}` : `these ${nfts.length} NFTs`
+  const [blockchain = null, ...otherBlockchains] = new Set(nfts.map((nft) => nft.blockchain))
+  const nftsText = nfts.length === 1 ? `token ${nfts[0]?.token_id}` : `these ${nfts.length} NFTs`
   const worst = () => worstOfChanges('burn', nfts.length)
   // Costs on several blockchains can't be added.
-  const cost = others.length > 0 ? null : await costAtMost(deps, connection, blockchain, { limit, worst })
+  const cost = otherBlockchains.length > 0 ? null : await costAtMost(deps, connection, blockchain, { limit, worst })
   printNotes(deps, cost?.notes ?? [])
-  const question = `Permanently burn ${what} of ${await collectionsText(deps, connection, nfts)}${cost?.text ?? ''}?`
+  const question = `Permanently burn ${nftsText} of ${await collectionsText(deps, connection, nfts)}${cost?.text ?? ''}?`
   await deps.io.confirm(safe(question), '--yes')
 }

@@ -71,15 +71,15 @@ export interface FoundNft extends NftRecord {
  */
 export async function findNftsOnChain(deps: Deps, connection: Connection, ids: readonly string[]): Promise<FoundNft[]> {
   const nfts = await readNfts({ client: connection.client, signal: deps.signals.signal }, ids)
-  const found: FoundNft[] = []
+  const foundNfts: FoundNft[] = []
   const missing: string[] = []
   for (const id of ids) {
     const nft = nfts.get(id)
     if (nft === undefined) missing.push(id)
-    else found.push(await onChain(deps, connection, nft))
+    else foundNfts.push(await onChain(deps, connection, nft))
   }
   if (missing.length > 0) throw unknownNfts(missing)
-  return found
+  return foundNfts
 }
 
 async function onChain(deps: Deps, connection: Connection, nft: NftRecord): Promise<FoundNft> {
@@ -111,9 +111,9 @@ export const shortRecord = ({ nft_gdn_id, token_id, title, ...nft }: FoundNft): 
  */
 export async function collectionsText(deps: Deps, connection: Connection, nfts: readonly FoundNft[]): Promise<string> {
   const addresses = [...new Set(nfts.map(({ contract_address }) => contract_address))]
-  const known = await collectionsAtAGlance(deps, connection, addresses).catch(() => [])
+  const collections = await collectionsAtAGlance(deps, connection, addresses).catch(() => [])
   const places = nfts.map(({ contract_address, blockchain }) => {
-    const name = findByAddress(known, contract_address)?.name
+    const name = findByAddress(collections, contract_address)?.name
     return `${name === undefined ? '' : `${name}, `}${shortAddress(contract_address)} on ${networkText(blockchain, connection)}`
   })
   return [...new Set(places)].join(' and ')
@@ -132,8 +132,8 @@ export async function quoteChange(
   endpoint: 'burnnft' | 'freezenft',
   nfts: readonly FoundNft[],
 ): Promise<void> {
-  const [blockchain = null, ...others] = new Set(nfts.map((nft) => nft.blockchain))
+  const [blockchain = null, ...otherBlockchains] = new Set(nfts.map((nft) => nft.blockchain))
   const content = { nft_gdn_ids: nfts.map(({ nft_gdn_id }) => nft_gdn_id) }
-  const quoted = { endpoint, blockchain: others.length > 0 ? null : blockchain, content }
+  const quoted = { endpoint, blockchain: otherBlockchains.length > 0 ? null : blockchain, content }
   await quoteOperation(deps, settings, flags, quoted)
 }

@@ -48,7 +48,7 @@ interface NftCreation {
 export async function createNfts(deps: Deps, wanted: NftCreation): Promise<void> {
   const { endpoint, request, localFiles, flags, settings } = wanted
   const verb = endpoint === 'createnfttrans' ? 'Grant' : 'Mint'
-  const asGiven = replaceUrls(request, new Map(localFiles.map((one) => [one.placeholder, one.path])))
+  const asGiven = replaceUrls(request, new Map(localFiles.map((file) => [file.placeholder, file.path])))
   if (flags.dryRun) {
     deps.checkPlan?.({ request: { ...asGiven } })
     const { blockchain } = request
@@ -77,9 +77,9 @@ export async function createNfts(deps: Deps, wanted: NftCreation): Promise<void>
       async request(limit) {
         deps.checkPlan?.({ request: { ...asGiven } })
         await refuseHidden()
-        const what = `${verb} ${count(n, 'NFT')} for ${request.receiver_wallet_address}`
+        const action = `${verb} ${count(n, 'NFT')} for ${request.receiver_wallet_address}`
         const priced = { limit, worst: () => worstOfRequest(endpoint, request) }
-        await confirmSpending(deps, flags.yes, blockchain, connection, what, priced)
+        await confirmSpending(deps, flags.yes, blockchain, connection, action, priced)
         return replaceUrls(request, await uploadLocalFiles(deps, client, localFiles, hashes))
       },
     },
@@ -150,8 +150,8 @@ async function finish(
   const until = { isDone: isMinted(endpoint, sent), isAccepted: true }
   const { records, pending, problem } = await showWaitForNfts(deps, connection, ids, timeout, until)
   const paid = problem === null ? await paidByMints(deps, connection, ids) : null
-  const seen = new Map(records.map((record) => [record.nft_gdn_id, record]))
-  await print(accepted.map((nft) => ({ ...nft, ...seen.get(nft.nft_gdn_id), ...paid?.get(nft.nft_gdn_id) })))
+  const recordById = new Map(records.map((record) => [record.nft_gdn_id, record]))
+  await print(accepted.map((nft) => ({ ...nft, ...recordById.get(nft.nft_gdn_id), ...paid?.get(nft.nft_gdn_id) })))
   const ended = pending.length === 0
   if (problem === null && output.mode !== 'ids') {
     io.note(`Next: gdn nft list${serverFlag(server)} -c ${request.contract_address} -b ${request.blockchain}`)

@@ -54,29 +54,29 @@ export async function freeze(deps: Deps, given: readonly string[], flags: Change
   const single = flagOfOneRequest(flags)
   const connection = await deps.connect(await deps.settings(flags))
   const nfts = await findNftsOnChain(deps, connection, [...new Set(given)])
-  const [first, ...others] = nfts
+  const [first, ...otherNfts] = nfts
   if (first === undefined) return
   const { contract_address, blockchain } = first
-  const other = others.find((nft) => nft.contract_address !== contract_address || nft.blockchain !== blockchain)
+  const other = otherNfts.find((nft) => nft.contract_address !== contract_address || nft.blockchain !== blockchain)
   if (other !== undefined) {
     throw new GdnError('usage', `${first.nft_gdn_id} and ${other.nft_gdn_id} are in different collections`, {
       hint: 'Freeze the NFTs of one collection at a time.',
     })
   }
-  const left = nfts.filter(({ is_frozen, burned }) => is_frozen !== true && burned !== true)
-  if (single !== null && left.length > MAX_FROZEN_PER_REQUEST) {
+  const unfrozen = nfts.filter(({ is_frozen, burned }) => is_frozen !== true && burned !== true)
+  if (single !== null && unfrozen.length > MAX_FROZEN_PER_REQUEST) {
     throw new GdnError('usage', `identifies one request, which can freeze at most ${MAX_FROZEN_PER_REQUEST} NFTs`, {
       place: { flag: single },
       hint: `Freeze ${MAX_FROZEN_PER_REQUEST} NFTs at a time.`,
     })
   }
-  const intent = intentOf(left)
+  const intent = intentOf(unfrozen)
   if (flags.dryRun) {
     deps.checkPlan?.(intent)
-    if (left.length > 0) await quoteChange(deps, connection, flags, 'freezenft', left)
-    return await output.many(left.map((nft) => ({ ...shortRecord(nft), status: 'planned', is_frozen: false })))
+    if (unfrozen.length > 0) await quoteChange(deps, connection, flags, 'freezenft', unfrozen)
+    return await output.many(unfrozen.map((nft) => ({ ...shortRecord(nft), status: 'planned', is_frozen: false })))
   }
-  if (left.length === 0) {
+  if (unfrozen.length === 0) {
     deps.checkPlan?.(intent)
     await output.many([])
     return io.note('Nothing to change.')
@@ -85,8 +85,8 @@ export async function freeze(deps: Deps, given: readonly string[], flags: Change
   let isConfirmed = flags.yes === true
   let isChecked = false
   try {
-    for (let from = 0; from < left.length; from += MAX_FROZEN_PER_REQUEST) {
-      const together = left.slice(from, from + MAX_FROZEN_PER_REQUEST)
+    for (let from = 0; from < unfrozen.length; from += MAX_FROZEN_PER_REQUEST) {
+      const together = unfrozen.slice(from, from + MAX_FROZEN_PER_REQUEST)
       const nft_gdn_ids = idsOf(together)
       const change = {
         endpoint: 'freezenft' as const,
@@ -100,7 +100,7 @@ export async function freeze(deps: Deps, given: readonly string[], flags: Change
           if (!isChecked) deps.checkPlan?.(intent)
           isChecked = true
           if (!isConfirmed) {
-            const asked = left.slice(from)
+            const asked = unfrozen.slice(from)
             await confirm(deps, connection, asked, limit)
             // The request doesn't contain the metadata, which may have changed while the prompt was open.
             const now = intentOf(await findNftsOnChain(deps, connection, idsOf(asked)))
@@ -110,9 +110,9 @@ export async function freeze(deps: Deps, given: readonly string[], flags: Change
           return { contract_address, nft_gdn_ids, replaces_revisions: revisionsOf(together) }
         },
       }
-      await changeOnce(deps, connection, flags, change, async (seen) => {
+      await changeOnce(deps, connection, flags, change, async (outcome) => {
         for (const nft of together) {
-          frozen.push({ ...shortRecord(nft), ...seen, is_frozen: seen.status === 'deployed' })
+          frozen.push({ ...shortRecord(nft), ...outcome, is_frozen: outcome.status === 'deployed' })
         }
       })
     }
@@ -136,7 +136,7 @@ const intentOf = (nfts: readonly FoundNft[]): Intent =>
 
 /** Returns the metadata revisions that the freeze makes final; undefined if the server doesn't report revisions. */
 function revisionsOf(nfts: readonly FoundNft[]): number[] | undefined {
-  const revisions = nfts.map(({ revision }) => revision).filter((one) => typeof one === 'number')
+  const revisions = nfts.map(({ revision }) => revision).filter((revision) => typeof revision === 'number')
   return revisions.length === nfts.length ? revisions : undefined
 }
 
@@ -165,7 +165,7 @@ async function confirm(
   const [{ blockchain = null } = {}] = nfts
   const cost = await costAtMost(deps, connection, blockchain, { limit, worst })
   printNotes(deps, cost.notes)
-  const what = nfts.length === 1 ? 'its metadata' : `the metadata of these ${nfts.length} NFTs`
-  const question = `Permanently freeze ${what} in ${await collectionsText(deps, connection, nfts)}${cost.text}?`
+  const metadataText = nfts.length === 1 ? 'its metadata' : `the metadata of these ${nfts.length} NFTs`
+  const question = `Permanently freeze ${metadataText} in ${await collectionsText(deps, connection, nfts)}${cost.text}?`
   await deps.io.confirm(safe(question), '--yes')
 }

@@ -73,7 +73,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   }
   if (!needsDetails) return await output.many(ids.map((nft_gdn_id) => ({ nft_gdn_id })))
 
-  const here = (record: NftRecord): DataRecord => ({ ...record, blockchain })
+  const withBlockchain = (record: NftRecord): DataRecord => ({ ...record, blockchain })
   // In these modes, each record is a complete line, so each chunk can be printed when it arrives.
   const streams = output.mode === 'ndjson' || (output.mode === 'table' && !io.stdoutTty)
   // If records are streamed, show no spinner: it would be on the same line as the rows, which already show the
@@ -84,7 +84,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
     for await (const { nfts, done } of pagesOfNfts({ client, signal: signals.signal }, ids)) {
       records.push(...nfts)
       progress?.update(`Reading ${done} of ${count(ids.length, 'NFT')}`)
-      if (streams) await output.many(nfts.map(here))
+      if (streams) await output.many(nfts.map(withBlockchain))
     }
   }
   try {
@@ -94,7 +94,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   }
   if (flags.forSpreadsheet && flags.fields === undefined) {
     await printSheet(deps, settings, records, { manifest, blockchain })
-  } else if (!streams) await output.many(records.map(here))
+  } else if (!streams) await output.many(records.map(withBlockchain))
   // Print a warning, which `-q` doesn't suppress, so that a truncated list doesn't look complete.
   if (flags.limit === undefined && ids.length < nft_gdn_ids.length) {
     io.warn(

@@ -60,11 +60,11 @@ const isUrl = (value: string) =>
  */
 async function checkFile(path: string, flag: string): Promise<string | null> {
   const fail = (message: string, hint?: string) => new GdnError('invalid_input', message, { place: { flag }, hint })
-  const found = await stat(path).catch((error: unknown) => {
+  const stats = await stat(path).catch((error: unknown) => {
     throw fail(systemCode(error) === 'ENOENT' ? `${path} doesn't exist` : `${path} can't be read`)
   })
-  if (!found.isFile()) throw fail(`${path} is not a regular file`)
-  if (found.size > MAX_FILE_BYTES) throw fail(`${path} is larger than ${MAX_FILE_BYTES / 1024 / 1024} MiB`)
+  if (!stats.isFile()) throw fail(`${path} is not a regular file`)
+  if (stats.size > MAX_FILE_BYTES) throw fail(`${path} is larger than ${MAX_FILE_BYTES / 1024 / 1024} MiB`)
   const { problem, warning } = await inspectFile(path).catch(() => {
     throw fail(`${path} can't be read`)
   })
@@ -131,9 +131,9 @@ export function replaceUrls<Request extends { metadata: readonly { file_fields: 
 ): Request {
   return {
     ...request,
-    metadata: request.metadata.map((one) => ({
-      ...one,
-      file_fields: one.file_fields.map(({ key, url }) => ({ key, url: urls.get(url) ?? url })),
+    metadata: request.metadata.map((metadata) => ({
+      ...metadata,
+      file_fields: metadata.file_fields.map(({ key, url }) => ({ key, url: urls.get(url) ?? url })),
     })),
   }
 }

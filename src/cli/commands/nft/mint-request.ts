@@ -51,11 +51,11 @@ export async function nftRequest(
   const file = nameOfInput(flags.file)
   const fromFile = await nameFields(parseRequest(text, file), file, deps.addresses)
   const address = flags.contract ?? fromFile.contract_address
-  const known = await collectionOf(deps, settings, address, flags.blockchain ?? fromFile.blockchain)
+  const collection = await collectionOf(deps, settings, address, flags.blockchain ?? fromFile.blockchain)
   const request = {
     ...fromFile,
-    contract_address: address ?? known?.contract,
-    blockchain: flags.blockchain ?? fromFile.blockchain ?? known?.blockchain,
+    contract_address: address ?? collection?.contract,
+    blockchain: flags.blockchain ?? fromFile.blockchain ?? collection?.blockchain,
     receiver_wallet_address: flags.receiver ?? fromFile.receiver_wallet_address,
     // The receiver name in the file belongs to the receiver in the file.
     receiver_name: flags.receiver === undefined ? fromFile.receiver_name : undefined,
@@ -161,13 +161,13 @@ const RESERVED = new Set(['title', 'description', 'file_fields', 'attribute', '_
 
 /** Rejects reserved keys and repeated keys. All but one value of a repeated key would be lost. */
 function distinct(pairs: readonly KeyValue[], flag: string): readonly KeyValue[] {
-  const seen = new Set<string>()
+  const keys = new Set<string>()
   for (const { key } of pairs) {
-    if (seen.has(key)) throw flagError(flag, `"${key}" is specified twice`, 'Use each key only once.')
+    if (keys.has(key)) throw flagError(flag, `"${key}" is specified twice`, 'Use each key only once.')
     if (flag === '--extra' && RESERVED.has(key)) {
       throw flagError(flag, `"${key}" is a reserved key`, 'Use --title, --description, --media or --attr.')
     }
-    seen.add(key)
+    keys.add(key)
   }
   return pairs
 }

@@ -31,9 +31,9 @@ export async function refuseHiddenNfts(
   if (again || !existsSync(provenanceFolder(stateDir))) return
   const { refuseToPublish } = await import('../../batch/minted-unrevealed.ts')
   const pathOf = new Map(localFiles.map(({ placeholder, path }) => [placeholder, path]))
-  const rows = metadata.map(withoutProof).map((one) => ({
-    metadata: one,
-    localFiles: one.file_fields.flatMap(({ key, url }) => {
+  const rows = metadata.map(withoutProof).map((nftMetadata) => ({
+    metadata: nftMetadata,
+    localFiles: nftMetadata.file_fields.flatMap(({ key, url }) => {
       const path = pathOf.get(url)
       return path === undefined ? [] : [{ key, path }]
     }),

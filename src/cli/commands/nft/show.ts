@@ -81,8 +81,8 @@ export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags)
     return { records, shown: await withBlockchain(deps, records, connection) }
   }
   const refuseMissing = async (records: readonly NftRecord[]) => {
-    const known = new Set(records.map(({ nft_gdn_id }) => nft_gdn_id))
-    const missing = asked.filter((id) => !known.has(id))
+    const knownIds = new Set(records.map(({ nft_gdn_id }) => nft_gdn_id))
+    const missing = asked.filter((id) => !knownIds.has(id))
     if (missing.length > 0) {
       const { unknownNfts } = await import('../../../operations/unknown-nfts.ts')
       throw unknownNfts(missing, { takesTokens: true })
@@ -90,13 +90,13 @@ export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags)
   }
   // If the server doesn't know one of the IDs, don't start to watch.
   const lookAtAll = async () => {
-    const found = await look()
-    await refuseMissing(found.records)
-    return found
+    const current = await look()
+    await refuseMissing(current.records)
+    return current
   }
-  const seen = flags.watch ? await watchNfts(deps, flags, lookAtAll, { view, output }) : await look()
-  if (seen === null) return
-  const { records, shown } = seen
+  const snapshot = flags.watch ? await watchNfts(deps, flags, lookAtAll, { view, output }) : await look()
+  if (snapshot === null) return
+  const { records, shown } = snapshot
   const [first] = shown
   const [nft] = records
   if (ids.length > 1) await output.many(shown)
@@ -114,7 +114,7 @@ export async function show(deps: Deps, ids: readonly string[], flags: ShowFlags)
  * @throws GdnError `usage`
  */
 async function tokenIn(ids: readonly string[], { blockchain, rpcUrl, watch }: ShowFlags): Promise<NamedToken | null> {
-  const token = (await Promise.all(ids.map(tokenNamed))).find((found) => found !== null)
+  const token = (await Promise.all(ids.map(tokenNamed))).find((candidate) => candidate !== null)
   if (token === undefined) {
     const idle = blockchain !== undefined ? '--blockchain' : rpcUrl !== undefined ? '--rpc-url' : null
     if (idle === null) return null

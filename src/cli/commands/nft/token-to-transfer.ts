@@ -31,8 +31,8 @@ export async function findTransferredToken(
   const reading = { client: connection.client, signal: deps.signals.signal }
   if (named === null && (await readNft(reading, nftGdnId)) !== undefined) return given
 
-  const found = await idOfToken(deps, connection, { ...fields, contract_address: contract }, BigInt(tokenId))
-  return { ...given, nftGdnId: found, fields: { ...fields, contract_address: contract, nft_gdn_id: found } }
+  const foundId = await idOfToken(deps, connection, { ...fields, contract_address: contract }, BigInt(tokenId))
+  return { ...given, nftGdnId: foundId, fields: { ...fields, contract_address: contract, nft_gdn_id: foundId } }
 }
 
 async function idOfToken(
@@ -48,8 +48,8 @@ async function idOfToken(
   const listing = client.call('getnftgdnids', { contract_addresses: contract, blockchain }, { signal })
   const { nft_gdn_ids: ids } = await awaitResponse(deps.io, server.origin, listing)
   for await (const { nfts } of pagesOfNfts({ client, signal }, ids)) {
-    const found = nfts.find(({ token_id }) => numberOf(token_id) === tokenId)
-    if (found !== undefined) return found.nft_gdn_id
+    const nft = nfts.find(({ token_id }) => numberOf(token_id) === tokenId)
+    if (nft !== undefined) return nft.nft_gdn_id
   }
   throw new GdnError('not_found', `the server has no token ${tokenId} of ${contract}`, {
     hint: `Run \`gdn nft list -c ${contract} -b ${blockchain}\` to list the tokens.`,

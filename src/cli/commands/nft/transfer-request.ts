@@ -124,9 +124,9 @@ export async function resolveTransfer(
     const flag = field === 'receiver_wallet_address' ? ('receiver' as const) : ('sender' as const)
     return given.file === null || flags[flag] !== undefined ? { flag: `--${flag}` } : { file: given.file, field }
   })
-  const found = Object.entries(addresses).filter(([, value]) => value !== undefined)
+  const resolved = Object.entries(addresses).filter(([, value]) => value !== undefined)
   const receiver = String(addresses.receiver_wallet_address)
-  return { ...given, receiver, fields: { ...given.fields, ...Object.fromEntries(found) } }
+  return { ...given, receiver, fields: { ...given.fields, ...Object.fromEntries(resolved) } }
 }
 
 /** Returns why a receiver is invalid, or null. The API transfers NFTs only on EVM blockchains. */
@@ -179,10 +179,10 @@ export async function blockchainOfTransfer(
 ): Promise<Blockchain | null> {
   const nft = await readNft({ client, signal: deps.signals.signal }, nftGdnId)
   if (nft === undefined) throw unknownNfts([nftGdnId], { takesTokens: true })
-  const found = knownBlockchain(nft, await knownCollections(deps, place))
-  const { blockchain = found, contract_address = nft.contract_address } = fields
-  const isSame = blockchain === found && sameAddress(String(contract_address), nft.contract_address ?? '')
-  return isSame ? found : null
+  const blockchainOfNft = knownBlockchain(nft, await knownCollections(deps, place))
+  const { blockchain = blockchainOfNft, contract_address = nft.contract_address } = fields
+  const isSame = blockchain === blockchainOfNft && sameAddress(String(contract_address), nft.contract_address ?? '')
+  return isSame ? blockchainOfNft : null
 }
 
 /**

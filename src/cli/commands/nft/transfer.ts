@@ -106,10 +106,10 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
     return request
   }
   const { server } = connection
-  const what = { nft_gdn_id: given.nftGdnId, receiver_wallet_address: given.receiver }
+  const content = { nft_gdn_id: given.nftGdnId, receiver_wallet_address: given.receiver }
   const findBlockchain = () => blockchainOfTransfer(deps, connection, given)
   if (flags.dryRun) {
-    const quoted = { endpoint: 'transfernft', blockchain: null, findBlockchain, content: what } as const
+    const quoted = { endpoint: 'transfernft', blockchain: null, findBlockchain, content } as const
     await quoteOperation(deps, settings, flags, quoted)
     const request = await complete()
     await refuseUntransferable(deps, connection, request)
@@ -127,7 +127,7 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
       findBlockchain,
       contract: null,
       // Omit the sender. gdn looks it up, and it changes when the transfer takes effect.
-      content: what,
+      content,
       note: 'nft transfer',
       async request(limit) {
         const request = await complete()
@@ -161,14 +161,14 @@ export async function transfer(deps: Deps, id: string | undefined, flags: Transf
  * @throws GdnError `refused`
  */
 async function refuseUntransferable(deps: Deps, connection: Connection, request: TransferRequest): Promise<void> {
-  const found = await findCollection(deps, connection, request.contract_address)
-  const why = found?.is_locked
+  const collection = await findCollection(deps, connection, request.contract_address)
+  const why = collection?.is_locked
     ? 'the NFTs of this collection are locked'
-    : found?.enable_transfer === false
+    : collection?.enable_transfer === false
       ? 'enable_transfer is off for this collection'
       : null
   if (why === null) return
-  const how = howToEnableTransfer(connection, why, { ...request, blockchain: found?.blockchain })
+  const how = howToEnableTransfer(connection, why, { ...request, blockchain: collection?.blockchain })
   throw new GdnError('refused', why, { hint: ['Nothing was sent.', how].filter(Boolean).join(' ') })
 }
 

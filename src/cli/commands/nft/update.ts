@@ -127,16 +127,16 @@ export async function update(deps: Deps, id: string, flags: UpdateFlags): Promis
       return replaceUrls(request, await uploadLocalFiles(deps, connection.client, localFiles, hashes))
     },
   }
-  await changeOnce(deps, connection, flags, change, async (seen) => {
+  await changeOnce(deps, connection, flags, change, async (outcome) => {
     const { title } = request.metadata[0] ?? {}
-    await output.one({ ...shortRecord(nft), title, ...seen })
+    await output.one({ ...shortRecord(nft), title, ...outcome })
   })
 }
 
 /** Warns about typed traits that become text because the new metadata doesn't specify their types. */
 function warnOfLostTypes({ io }: Deps, before: NftMetadata, after: NftMetadata): void {
   for (const { tag, display_type } of after.attribute ?? []) {
-    const earlier = before.attribute?.find((one) => one.tag === tag)
+    const earlier = before.attribute?.find((attribute) => attribute.tag === tag)
     if (display_type !== undefined || earlier?.display_type === undefined) continue
     io.warn(
       safe(
@@ -149,7 +149,8 @@ function warnOfLostTypes({ io }: Deps, before: NftMetadata, after: NftMetadata):
 /** Returns metadata with readable dates, for display of the differences. */
 function withDates(metadata: NftMetadata): NftMetadata {
   const shown = structuredClone(metadata)
-  for (const one of shown.attribute ?? []) if (one.display_type === 'date') one.value = shownValue(readAttribute(one))
+  for (const attribute of shown.attribute ?? [])
+    if (attribute.display_type === 'date') attribute.value = shownValue(readAttribute(attribute))
   return shown
 }
 
@@ -217,8 +218,8 @@ async function readChanges(deps: Deps, flags: UpdateFlags): Promise<Changes> {
   printMediaWarnings(deps, read)
   const { fields, localFiles } = read
   const replaced = <Item>(before: readonly Item[], after: readonly Item[], nameOf: (item: Item) => string) => [
-    ...before.map((one) => after.find((item) => nameOf(item) === nameOf(one)) ?? one),
-    ...after.filter((item) => !before.some((one) => nameOf(one) === nameOf(item))),
+    ...before.map((earlier) => after.find((item) => nameOf(item) === nameOf(earlier)) ?? earlier),
+    ...after.filter((item) => !before.some((earlier) => nameOf(earlier) === nameOf(item))),
   ]
   return (before) => {
     const earlier = before.attribute ?? []

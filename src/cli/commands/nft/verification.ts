@@ -126,8 +126,10 @@ export async function ownerOf(
   blockchain: Blockchain,
 ): Promise<string> {
   if (flags.receiver === undefined) return owner
-  const found = await resolveEnsFields(deps, { settings, flags, blockchain }, { owner }, () => ({ flag: '--receiver' }))
-  return found.owner
+  const addresses = await resolveEnsFields(deps, { settings, flags, blockchain }, { owner }, () => ({
+    flag: '--receiver',
+  }))
+  return addresses.owner
 }
 
 export const verificationData = (verification: Verification) => ({

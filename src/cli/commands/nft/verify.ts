@@ -87,9 +87,9 @@ export async function verify(deps: Deps, id: string | undefined, flags: VerifyNf
   }
   const response = await responseFor(owner)
   // Without this record, the error couldn't tell a former owner from an NFT that the server didn't create.
-  const seen = record ?? (response.isgdnnft ? null : await ifReadable(deps, readNft({ client, signal }, nftGdnId)))
-  const shown = response.nft ?? seen
-  const current = seen?.receiver_wallet_address
+  const nftRecord = record ?? (response.isgdnnft ? null : await ifReadable(deps, readNft({ client, signal }, nftGdnId)))
+  const shown = response.nft ?? nftRecord
+  const current = nftRecord?.receiver_wallet_address
   // The server confirms an NFT only if the request names the right owner.
   const ofCurrent =
     response.isgdnnft || !current || sameAddress(current, owner) ? null : await ifReadable(deps, responseFor(current))
@@ -156,14 +156,14 @@ function notConfirmed(
   blockchain: Blockchain,
   { current, isgdnnft, server }: { current: string | null | undefined; isgdnnft: boolean; server: Server },
 ): GdnError {
-  const known = current && !sameAddress(current, owner) ? current : null
+  const knownOwner = current && !sameAddress(current, owner) ? current : null
   const show = `gdn nft show ${safe(id)}${serverFlag(server)}`
   return new GdnError(
     'verify_failed',
-    `the server doesn't confirm that ${owner} owns ${id} on ${blockchain}${known === null ? '' : `: the owner is ${known}`}`,
+    `the server doesn't confirm that ${owner} owns ${id} on ${blockchain}${knownOwner === null ? '' : `: the owner is ${knownOwner}`}`,
     {
       hint:
-        known === null
+        knownOwner === null
           ? `The server didn't create the NFT, or its owner or blockchain differs. Run \`${show}\` to check.`
           : `Run \`gdn nft history ${safe(id)}${serverFlag(server)}\` to show its transfers.`,
       details: {

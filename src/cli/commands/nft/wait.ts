@@ -47,8 +47,8 @@ export async function wait(deps: Deps, ids: readonly string[], flags: WaitComman
   if (ids.length === 0) throw noNft('gdn nft wait <nft_gdn_id>')
   const connection = await deps.connect(await deps.settings(flags))
   const asked = [...new Set(ids)]
-  const known = await readNfts({ client: connection.client, signal: deps.signals.signal }, asked)
-  refuseUnknown(asked.filter((id) => !known.has(id)))
+  const nfts = await readNfts({ client: connection.client, signal: deps.signals.signal }, asked)
+  refuseUnknown(asked.filter((id) => !nfts.has(id)))
   const { records, problem } = await showWaitForNfts(deps, connection, asked, flags.timeout ?? DEFAULT_WAIT_MS)
   const shown = await withBlockchain(deps, records, connection)
   const [first] = shown

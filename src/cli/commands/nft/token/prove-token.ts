@@ -72,8 +72,8 @@ export async function proveToken(deps: Deps, given: VerifyNftFlags, token: Named
   }
   if (provenance !== null) deps.io.note(provenanceText(provenance, token.tokenId))
   else {
-    const what = content.cid === null ? 'is in the contract itself' : `matches its CID ${content.cid}`
-    deps.io.note(safe(`The metadata of token ${token.tokenId} ${what}, as of block ${block.number}.`))
+    const finding = content.cid === null ? 'is in the contract itself' : `matches its CID ${content.cid}`
+    deps.io.note(safe(`The metadata of token ${token.tokenId} ${finding}, as of block ${block.number}.`))
     if (facts.isOfGdn) deps.io.note(NO_COMMITMENT)
   }
   deps.io.note(FILES_NOT_READ)

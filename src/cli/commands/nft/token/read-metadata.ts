@@ -39,8 +39,8 @@ export async function readTokenMetadata(
     return await fromWeb(place.kind === 'http' ? place.url : (place.http ?? ''), signal, createFetcher)
   }
   if (access === null) return { problem: "can't be read: no IPFS gateway is specified (--gateway)" }
-  const found = await createStorageReader({ ...access, maxBytes: MAX_BYTES }).read(place.url)
-  return found.kind === 'bytes' ? parseMetadata(found.bytes) : { problem: `can't be read: ${found.message}` }
+  const file = await createStorageReader({ ...access, maxBytes: MAX_BYTES }).read(place.url)
+  return file.kind === 'bytes' ? parseMetadata(file.bytes) : { problem: `can't be read: ${file.message}` }
 }
 
 async function fromWeb(

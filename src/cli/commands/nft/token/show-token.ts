@@ -53,7 +53,7 @@ export async function showToken(deps: Deps, token: NamedToken, given: TokenFlags
 
 function cardOf(record: DataRecord): RecordCard {
   const metadata = isRecord(record.metadata) ? record.metadata : {}
-  const { name, description, image, attributes, ...others } = metadata
+  const { name, description, image, attributes, ...otherMetadata } = metadata
   const royalty = record.royalty as RoyaltyAnswer | null
   const reasons = isRecord(record.not_readable) ? Object.values(record.not_readable) : []
   const time = String(record.block_time).replace('.000Z', 'Z')
@@ -69,7 +69,10 @@ function cardOf(record: DataRecord): RecordCard {
     ['token_uri', shortText(record.token_uri)],
     ['image', shortText(image)],
     ['attributes', attributesOf(attributes)],
-    ['other metadata', Object.entries(others).map(([key, value]): CardRow => [shortText(key), shortText(value)])],
+    [
+      'other metadata',
+      Object.entries(otherMetadata).map(([key, value]): CardRow => [shortText(key), shortText(value)]),
+    ],
     ['royalty', royalty && royaltyText(royalty)],
     ['total_supply', record.total_supply],
     ['max_supply', record.max_supply],
@@ -80,8 +83,8 @@ function cardOf(record: DataRecord): RecordCard {
 /** Returns attributes in the form of OpenSea's metadata standard as pairs, and any other value as text. */
 function attributesOf(attributes: unknown): unknown {
   if (!Array.isArray(attributes) || !attributes.every(isRecord)) return shortText(attributes)
-  return attributes.map((one): CardRow => {
-    const value = isTraitType(one.display_type) ? shownValue(readAttribute(one)) : one.value
-    return [shortText(one.trait_type ?? ''), shortText(value)]
+  return attributes.map((attribute): CardRow => {
+    const value = isTraitType(attribute.display_type) ? shownValue(readAttribute(attribute)) : attribute.value
+    return [shortText(attribute.trait_type ?? ''), shortText(value)]
   })
 }

@@ -48,9 +48,9 @@ export async function readVerifiedFile(url: string, access: GatewayAccess): Prom
   try {
     let cid = root
     for (const part of path) {
-      const found = await findEntry(nodeAt, await nodeAt(cid), part)
-      if (found === null) throw new Unproven('differs', `its directory has no ${JSON.stringify(part)}`)
-      cid = found
+      const entry = await findEntry(nodeAt, await nodeAt(cid), part)
+      if (entry === null) throw new Unproven('differs', `its directory has no ${JSON.stringify(part)}`)
+      cid = entry
     }
     const node = await nodeAt(cid)
     if (isDirectory(node)) throw new Unproven('differs', `${url} is a directory`)

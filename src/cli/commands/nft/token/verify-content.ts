@@ -76,8 +76,10 @@ async function checkContent(deps: Deps, flags: VerifyFlags, { facts, server }: O
     )
   }
   const parsed = (content: Uint8Array, cid: string | null) => {
-    const found = parseMetadata(content)
-    return 'problem' in found ? check('differs', `its metadata ${found.problem}`, cid) : check('matches', null, cid)
+    const metadata = parseMetadata(content)
+    return 'problem' in metadata
+      ? check('differs', `its metadata ${metadata.problem}`, cid)
+      : check('matches', null, cid)
   }
   if (place.kind === 'data') {
     return place.content === null ? check('differs', 'its data URL is malformed') : parsed(place.content, null)
