@@ -19,14 +19,14 @@ export function command(deps: Deps, run = revoke): GdnCommand {
   })
     .argument('<id or prefix>')
     .with(addDataDirFlag, addOutputFlags)
-    .action(async (word: string, flags: RevokeFlags) => await run(deps, word, flags))
+    .action(async (idOrPrefix: string, flags: RevokeFlags) => await run(deps, idOrPrefix, flags))
 }
 
-export async function revoke(deps: Deps, word: string, flags: RevokeFlags): Promise<void> {
+export async function revoke(deps: Deps, idOrPrefix: string, flags: RevokeFlags): Promise<void> {
   const { io } = deps
   const output = createOutput(io, flags, KEY_VIEW)
   const { revokeNamedApiKey } = await import('../../../server/services/api-keys.ts')
-  const record = await onDatabase(deps, flags, (store) => revokeNamedApiKey(store, word, deps.now()))
+  const record = await onDatabase(deps, flags, (store) => revokeNamedApiKey(store, idOrPrefix, deps.now()))
   if (isAskedFor(flags)) await output.one(keyRecord(record))
   io.note(`Revoked the key ${safe(record.name)} (${record.prefix}) of ${safe(record.email ?? 'the local account')}.`)
 }

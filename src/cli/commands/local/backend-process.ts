@@ -86,7 +86,7 @@ async function firstLine(
 /** Returns the JSON error that the backend reported on stderr, or else an error with the end of the log. */
 function failure(error: unknown, lines: string[], logFile: string): GdnError {
   if (error instanceof GdnError) return error
-  const reported = lines.map(errorIn).findLast((found) => found !== undefined)
+  const reported = lines.map(errorIn).findLast((candidate) => candidate !== undefined)
   const reason = error instanceof Error ? error.message : String(error)
   if (reported !== undefined) return new GdnError(reported.code, reported.message, { hint: reported.hint ?? undefined })
   const tail = lines.length === 0 ? '' : `\nEnd of its log:\n${lines.join('\n')}`

@@ -47,12 +47,12 @@ export function command(deps: Deps, run = exec): GdnCommand {
       fork,
     )
     .with(addCommonFlags)
-    .action(async (words: string[], flags: ExecFlags) => await run(deps, words, flags))
+    .action(async (argv: string[], flags: ExecFlags) => await run(deps, argv, flags))
 }
 
-export async function exec(deps: Deps, words: readonly string[], flags: ExecFlags): Promise<void> {
+export async function exec(deps: Deps, argv: readonly string[], flags: ExecFlags): Promise<void> {
   const { signals } = deps
-  const [file, ...args] = words
+  const [file, ...args] = argv
   if (file === undefined) {
     throw new GdnError('usage', 'there is no command to run', {
       hint: 'Run `gdn local exec -- <command>`.',

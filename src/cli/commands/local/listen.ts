@@ -98,8 +98,8 @@ async function begin(
         : `These are the events of the account ${safe(account)}.`,
     )
     for (const { url, events } of targets) {
-      const what = events.includes('*') ? 'Events' : `Events ${events.join(', ')}`
-      io.note(`${what} are forwarded to ${safe(url)}`)
+      const eventsText = events.includes('*') ? 'Events' : `Events ${events.join(', ')}`
+      io.note(`${eventsText} are forwarded to ${safe(url)}`)
     }
     io.note('Press Ctrl-C to stop.')
   }

@@ -65,7 +65,7 @@ async function show({ io }: Deps, lines: readonly string[]): Promise<void> {
 
 async function sizeOf(path: string): Promise<number | undefined> {
   return await stat(path).then(
-    (found) => found.size,
+    (stats) => stats.size,
     () => undefined,
   )
 }

@@ -12,12 +12,12 @@ export const command = (deps: Deps) =>
       if (isCanceled) {
         return `This transaction is already being canceled. Cancel it again with higher fees on ${blockchain}${atMostText}?`
       }
-      const what =
+      const effect =
         nfts > 0
           ? `${count(nfts, 'NFT')} ${nfts === 1 ? 'fails' : 'fail'}`
           : `the ${kind === 'provenance' ? 'commitment' : kind} fails`
-      const others = nfts > 0 ? ' Later NFTs of the collection wait until the empty transaction is final.' : ''
-      return `Cancel this transaction, so that ${what} on ${blockchain}${atMostText}?${others}`
+      const note = nfts > 0 ? ' Later NFTs of the collection wait until the empty transaction is final.' : ''
+      return `Cancel this transaction, so that ${effect} on ${blockchain}${atMostText}?${note}`
     },
     declined: 'nothing was canceled',
     does: () => 'replaces this transaction',

@@ -40,9 +40,9 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const { blockchain, state, limit = DEFAULT_LIMIT } = flags
   const filter = { blockchain: blockchain === undefined ? undefined : evmBlockchain(blockchain), state, limit }
   const { listTransactions } = await import('../../../server/admin/transactions.ts')
-  const found = await onDatabase(deps, flags, (store) => listTransactions(store, filter))
-  if (found.length === 0) deps.io.note('No transactions found.')
-  await output.many((await withLinks(deps, flags, found)).map((one) => ({ ...one })))
+  const transactions = await onDatabase(deps, flags, (store) => listTransactions(store, filter))
+  if (transactions.length === 0) deps.io.note('No transactions found.')
+  await output.many((await withLinks(deps, flags, transactions)).map((transaction) => ({ ...transaction })))
 }
 
 /**
@@ -50,7 +50,7 @@ export async function list(deps: Deps, flags: ListFlags): Promise<void> {
  *
  * @throws GdnError `usage`
  */
-export function txName(word: string): string {
-  if (/^(0x[0-9a-fA-F]{64}|[0-9a-f-]{36})$/.test(word)) return word.toLowerCase()
+export function txName(idOrHash: string): string {
+  if (/^(0x[0-9a-fA-F]{64}|[0-9a-f-]{36})$/.test(idOrHash)) return idOrHash.toLowerCase()
   throw flagError('<transaction>', 'is neither the ID of a transaction nor a hash', 'Run `gdn tx list` to show both.')
 }

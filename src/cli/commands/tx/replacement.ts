@@ -82,9 +82,9 @@ export function replacementCommand(deps: Deps, action: TransactionAction, texts:
   command.switchFlag('-y, --yes', yes)
   addDataDirFlag(command)
   addOutputFlags(command)
-  return command.action(async (word: string, flags: OutputFlags & DataDirFlags & { yes?: boolean }) => {
+  return command.action(async (idOrHash: string, flags: OutputFlags & DataDirFlags & { yes?: boolean }) => {
     const output = createOutput(deps.io, flags, REPLACEMENT_VIEW)
-    const name = txName(word)
+    const name = txName(idOrHash)
     const { findReplaceable, requestAction } = await import('../../../server/admin/transactions.ts')
     const place = await administeredPlace(deps, flags)
     const transaction = await onPlace(deps, place, (store) => findReplaceable(store, name))

@@ -49,15 +49,15 @@ export function command(deps: Deps, run = show): GdnCommand {
     .action(async (name: string, flags: ShowFlags) => await run(deps, name, flags))
 }
 
-export async function show(deps: Deps, word: string, flags: ShowFlags): Promise<void> {
+export async function show(deps: Deps, idOrHash: string, flags: ShowFlags): Promise<void> {
   const output = createOutput(deps.io, flags, VIEW)
-  const name = txName(word)
+  const name = txName(idOrHash)
   const { showTransaction } = await import('../../../server/admin/transactions.ts')
   const place = await administeredPlace(deps, flags)
-  const found = await onPlace(deps, place, (store) => showTransaction(store, name))
+  const transaction = await onPlace(deps, place, (store) => showTransaction(store, name))
   await output.one({
-    ...(await withLinks(deps, flags, [found]))[0],
-    pending_reason: await reasonOf(deps, place, found),
+    ...(await withLinks(deps, flags, [transaction]))[0],
+    pending_reason: await reasonOf(deps, place, transaction),
   })
 }
 

@@ -34,7 +34,8 @@ export async function withLinks<Transaction extends Linkable>(
   return transactions.map((transaction) => {
     const { blockchain, hash, contract_address = '' } = transaction
     const blockExplorer = blockExplorers.get(blockchain)
-    const page = (found: string) => (hash === null ? addressUrl(found, contract_address) : transactionUrl(found, hash))
+    const page = (explorer: string) =>
+      hash === null ? addressUrl(explorer, contract_address) : transactionUrl(explorer, hash)
     return { ...transaction, explorer_url: blockExplorer ? page(blockExplorer) : null }
   })
 }

@@ -36,7 +36,7 @@ export async function unknown(deps: Deps, flags: UnknownFlags): Promise<void> {
   const output = createOutput(deps.io, flags, UNKNOWN_VIEW)
   const { showUnknownMints } = await import('../../../server/admin/unknown-mints.ts')
   const released = flags.all === true
-  const found = await onDatabase(deps, flags, (store) => showUnknownMints(store, { released }))
-  if (found.length === 0) deps.io.note('There are no unknown mints.')
-  await output.many((await withLinks(deps, flags, found)).map((one) => ({ ...one })))
+  const mints = await onDatabase(deps, flags, (store) => showUnknownMints(store, { released }))
+  if (mints.length === 0) deps.io.note('There are no unknown mints.')
+  await output.many((await withLinks(deps, flags, mints)).map((mint) => ({ ...mint })))
 }

@@ -30,8 +30,8 @@ export async function signedUrlRequest(
   settings: Settings,
 ): Promise<z.output<typeof getpresignedurl.request>> {
   const server = await settings.server()
-  const known = flags.email ?? settings.email?.value ?? (server.source === 'local' ? LOCAL_EMAIL : undefined)
-  const email = await orAsk(io, known, () =>
+  const knownEmail = flags.email ?? settings.email?.value ?? (server.source === 'local' ? LOCAL_EMAIL : undefined)
+  const email = await orAsk(io, knownEmail, () =>
     askLine(io, { message: 'E-mail address of your account', flag: '--email' }),
   )
   if (email === undefined) {

@@ -62,18 +62,23 @@ export async function add(
   const output = createOutput(io, flags, VIEW)
   const { from } = flags
   if (from === undefined) {
-    const one = namedOf(typed, given)
-    await save(deps, flags, (sql, folder) => enter(sql, folder, one, deps.now()), [one.name])
-    if (isAskedFor(flags)) await output.one({ ...one })
-    return io.note(`@${one.name} is ${one.address}.`)
+    const contact = namedOf(typed, given)
+    await save(deps, flags, (sql, folder) => enter(sql, folder, contact, deps.now()), [contact.name])
+    if (isAskedFor(flags)) await output.one({ ...contact })
+    return io.note(`@${contact.name} is ${contact.address}.`)
   }
   if (typed !== undefined) throw flagError('--from', "can't be used with <name>", 'Use one of them.')
   const { readContacts } = await import('../../../wallet/contacts.ts')
-  const found = await readContacts(from === '-' ? { stdin: io.stdin } : { path: from })
-  const { contacts, issues } = found
+  const contactsFile = await readContacts(from === '-' ? { stdin: io.stdin } : { path: from })
+  const { contacts, issues } = contactsFile
   if (contacts.length === 0) throw issuesError('invalid_input', issues.slice(0, MAX_ISSUES), issues.length)
   const names = contacts.map(({ name }) => name)
-  const { added, joined } = await save(deps, flags, (sql, folder) => enterAll(sql, folder, found, deps.now()), names)
+  const { added, joined } = await save(
+    deps,
+    flags,
+    (sql, folder) => enterAll(sql, folder, contactsFile, deps.now()),
+    names,
+  )
   if (isAskedFor(flags)) await output.many(contacts.map(({ name, address }) => ({ name, address })))
   const before = added === contacts.length ? '' : ` ${contacts.length - added} were saved before.`
   io.note(`Saved ${count(added, 'contact')}.${before} Run \`gdn wallet list\` to list all names.`)

@@ -55,17 +55,17 @@ export function command(deps: Deps, run = exportWallet): GdnCommand {
     .valueFlag('--format <format>', 'Format: keystore, private-key, or keypair for Solana (keystore)', oneOf(FORMATS))
     .valueFlag('--to <file>', 'New file to write, or - for standard output', notEmpty)
     .with(addPasswordFlag, addStateDirFlag, (own) => addJsonFlag(own, 'Print the exported file and its format as JSON'))
-    .action(async (what: string, flags: ExportFlags) => await run(deps, what, flags))
+    .action(async (nameOrPath: string, flags: ExportFlags) => await run(deps, nameOrPath, flags))
 }
 
-export async function exportWallet(deps: Deps, what: string, flags: ExportFlags): Promise<void> {
+export async function exportWallet(deps: Deps, nameOrPath: string, flags: ExportFlags): Promise<void> {
   const { io } = deps
   const { to } = flags
-  const file = await findKeystore(deps, what, '<wallet>')
+  const file = await findKeystore(deps, nameOrPath, '<wallet>')
   if (to === undefined) {
     throw new GdnError('usage', 'is required: a new file, or - for standard output', {
       place: { flag: '--to' },
-      hint: `Run \`gdn wallet export ${shellWord(safe(what))} --to <file>\`.`,
+      hint: `Run \`gdn wallet export ${shellWord(safe(nameOrPath))} --to <file>\`.`,
     })
   }
   const target = to === '-' ? null : resolve(deps.cwd, to)

@@ -11,11 +11,13 @@ import type { Deps } from '../../deps.ts'
  *
  * @param flag the flag that contains the name or path, for errors
  */
-export async function findKeystore(deps: Deps, what: string, flag: string): Promise<string> {
-  const isFile = /[/\\]/.test(what) || (!what.startsWith('@') && (what.endsWith('.json') || nameProblem(what) !== null))
-  if (isFile) return resolve(deps.cwd, what)
+export async function findKeystore(deps: Deps, nameOrPath: string, flag: string): Promise<string> {
+  const isFile =
+    /[/\\]/.test(nameOrPath) ||
+    (!nameOrPath.startsWith('@') && (nameOrPath.endsWith('.json') || nameProblem(nameOrPath) !== null))
+  if (isFile) return resolve(deps.cwd, nameOrPath)
   const place = { flag }
-  const name = readName(what, place)
+  const name = readName(nameOrPath, place)
   const file = join(walletsDirectory(deps.env), name + KEYSTORE_ENDING)
   if (existsSync(file)) return file
   const address = (await deps.addresses()).resolve(name, place)

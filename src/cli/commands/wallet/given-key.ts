@@ -109,8 +109,8 @@ async function fromFile(given: string, cwd: string): Promise<string> {
     // A keystore may be readable by other users, because it is encrypted. `cast` creates keystores with mode 0644.
     return isKeystore(text) ? text : readSecretFile(file, MAX_KEYSTORE_BYTES)
   } catch (error) {
-    const found = lstatSync(file, { throwIfNoEntry: false })
-    if (!(error instanceof GdnError) || found === undefined || found.isFile() || found.isDirectory()) throw error
+    const stats = lstatSync(file, { throwIfNoEntry: false })
+    if (!(error instanceof GdnError) || stats === undefined || stats.isFile() || stats.isDirectory()) throw error
     // Shells often pass secrets through pipes, and clusters through links.
     throw error.withHint('Pipe it in instead: `gdn wallet import --password-file <file> < <key>`.')
   }

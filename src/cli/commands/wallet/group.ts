@@ -105,9 +105,9 @@ async function printGroups(io: Io, book: AddressBook, flags: GroupFlags): Promis
   )
 }
 
-const without = (members: readonly string[], others: readonly string[]): string[] => {
-  const known = new Set(others)
-  return members.filter((member) => !known.has(member))
+const without = (members: readonly string[], excluded: readonly string[]): string[] => {
+  const excludedSet = new Set(excluded)
+  return members.filter((member) => !excludedSet.has(member))
 }
 
 /** Returns the members of a group after a change. Throws a GdnError if the change isn't possible. */
@@ -133,8 +133,8 @@ function changeSome(book: AddressBook, name: string, { add = [], remove = [] }: 
         : `Run \`gdn wallet group @${name}\` to list the members.`
       throw flagError('--remove', `${quoted(missing)} is not a member of @${name}`, hint)
     }
-    const kept = without(before, removed)
-    const members = [...kept, ...checkedMembers(book, add, kept, { flag: '--add' })]
+    const remaining = without(before, removed)
+    const members = [...remaining, ...checkedMembers(book, add, remaining, { flag: '--add' })]
     if (members.length > 0) return members
     throw flagError('--remove', 'leaves no members', `Run \`gdn wallet rm ${name}\` to delete the group.`)
   }
@@ -143,23 +143,23 @@ function changeSome(book: AddressBook, name: string, { add = [], remove = [] }: 
 /**
  * Returns new members in the form in which they are stored.
  *
- * @param kept the members that the group keeps
+ * @param existing the members that the group keeps
  * @throws GdnError `usage` for an unknown or repeated member, or a group
  */
 function checkedMembers(
   book: AddressBook,
   given: readonly string[],
-  kept: readonly string[],
+  existing: readonly string[],
   place = MEMBER,
 ): string[] {
-  const members = new Map(kept.map((member) => [memberRecord(book, member).address ?? member, member]))
+  const members = new Map(existing.map((member) => [memberRecord(book, member).address ?? member, member]))
   const added: string[] = []
   for (const typed of given) {
     const address = isName(typed) ? addressOf(book, typed, place) : checkedAddress(book, typed, place)
     const member = isName(typed) ? typed : address
     const same = members.get(address)
     if (same !== undefined) {
-      const repeated = kept.includes(member) ? 'is already a member' : 'is repeated'
+      const repeated = existing.includes(member) ? 'is already a member' : 'is repeated'
       const message = same === member ? `${member} ${repeated}` : `${member} has the same address as ${same}`
       throw new GdnError('usage', message, { place, hint: 'Remove one of them.' })
     }

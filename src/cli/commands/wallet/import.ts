@@ -59,7 +59,7 @@ export async function importWallet(deps: Deps, file: string | undefined, flags: 
   const folder = walletsDirectory(deps.env)
   const book = await deps.addresses()
   const given = flags.name === undefined ? undefined : readName(flags.name, { flag: '--name' })
-  const { key, password: known } = await givenKey(deps, file === undefined || file === '-' ? null : file, flags)
+  const { key, password: knownPassword } = await givenKey(deps, file === undefined || file === '-' ? null : file, flags)
 
   const unchanged = async (): Promise<boolean> => {
     const holder = holderOf(book, key.address, given)
@@ -71,7 +71,7 @@ export async function importWallet(deps: Deps, file: string | undefined, flags: 
   if (await unchanged()) return
   if (given !== undefined) book.refuseTaken(given)
   const [name = ''] = newNames(book.names(), given, undefined)
-  const password = known ?? (await newPassword(io, flags))
+  const password = knownPassword ?? (await newPassword(io, flags))
   const reservation = await reserve(folder, name).catch(async (error: unknown) => {
     // Another process may have imported the key since the first check.
     if (await unchanged()) return null
@@ -96,10 +96,10 @@ async function store(deps: Deps, options: Parameters<typeof storeKey>[0]) {
 
 /** Returns the keystore that has an address and, if a name is given, this name. */
 function holderOf(book: AddressBook, address: string, name: string | undefined) {
-  for (const one of book.list()) {
-    const { kind, file, address: its } = one
-    if (kind !== 'keystore' || file === null || its === null || (name !== undefined && one.name !== name)) continue
-    if (sameAddress(its, address)) return { name: one.name, address: its, file }
+  for (const wallet of book.list()) {
+    const { kind, file, address: its } = wallet
+    if (kind !== 'keystore' || file === null || its === null || (name !== undefined && wallet.name !== name)) continue
+    if (sameAddress(its, address)) return { name: wallet.name, address: its, file }
   }
   return undefined
 }

@@ -38,13 +38,13 @@ export async function list(deps: Deps, flags: OutputFlags): Promise<void> {
   })
   const output = createOutput(io, flags, { ...VIEW, cells })
   const book = await deps.addresses()
-  const known = [...book.list().map(asRecord), ...book.groups().map(groupRecord)]
+  const entries = [...book.list().map(asRecord), ...book.groups().map(groupRecord)]
   if (book.problem !== null)
     io.warn(`Saved addresses are not shown: ${book.problem.message}. ${book.problem.hint ?? ''}`)
-  if (known.length === 0 && output.mode === 'table')
+  if (entries.length === 0 && output.mode === 'table')
     io.note('There are no wallets yet. Run `gdn wallet generate` to create one.')
-  await output.many(known)
-  if (known.some(({ kind }) => kind === 'keystore') && output.mode === 'table')
+  await output.many(entries)
+  if (entries.some(({ kind }) => kind === 'keystore') && output.mode === 'table')
     io.note(`Keystores are in ${safe(walletsDirectory(deps.env))}`)
 }
 

@@ -36,8 +36,10 @@ export async function walletSource(
     async call(url) {
       const started = performance.now()
       // The query and the response body are secret, so omit them.
-      const debug = (what: string) =>
-        io.debug(safe(`POST ${url.origin}${url.pathname} -> ${what} in ${Math.round(performance.now() - started)} ms`))
+      const debug = (outcome: string) =>
+        io.debug(
+          safe(`POST ${url.origin}${url.pathname} -> ${outcome} in ${Math.round(performance.now() - started)} ms`),
+        )
       try {
         const response = await transport.request({
           method: 'POST',

@@ -33,7 +33,7 @@ export async function deliveries(deps: Deps, id: string, flags: DeliveriesFlags)
   const output = createOutput(deps.io, flags, DELIVERY_VIEW)
   const { state, limit = DEFAULT_LIMIT } = flags
   const { getDeliveries } = await import('../../../server/admin/webhooks.ts')
-  const found = await onDatabase(deps, flags, (store) => getDeliveries(store, id, { state, limit }))
-  if (found.length === 0) deps.io.note('No deliveries found.')
-  await output.many(found.map((delivery) => ({ ...delivery })))
+  const records = await onDatabase(deps, flags, (store) => getDeliveries(store, id, { state, limit }))
+  if (records.length === 0) deps.io.note('No deliveries found.')
+  await output.many(records.map((delivery) => ({ ...delivery })))
 }

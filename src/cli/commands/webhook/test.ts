@@ -29,12 +29,12 @@ export async function test(deps: Deps, id: string, flags: TestFlags, type?: Even
   const { showDelivery, testWebhook } = await import('../../../server/admin/webhooks.ts')
   const delivery = await onDatabase(deps, flags, async (store) => {
     const eventId = await testWebhook(store, id, type)
-    let found = await showDelivery(store, id, eventId)
-    for (let waited = 0; found.state === 'waiting' && waited < WAIT_MS; waited += LOOK_EVERY_MS) {
+    let current = await showDelivery(store, id, eventId)
+    for (let waited = 0; current.state === 'waiting' && waited < WAIT_MS; waited += LOOK_EVERY_MS) {
       await deps.sleep(LOOK_EVERY_MS, deps.signals.signal)
-      found = await showDelivery(store, id, eventId)
+      current = await showDelivery(store, id, eventId)
     }
-    return found
+    return current
   })
   if (delivery.state === 'waiting') {
     throw new GdnError('pending', 'no backend has sent the test event yet', {
