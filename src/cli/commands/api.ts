@@ -55,7 +55,7 @@ export function command(deps: Deps, run = api): GdnCommand {
     .switchFlag('-y, --yes', "Don't prompt before spending coins that have value")
     .switchFlag('--json', 'Print the response on one line, even in a terminal', 'Output')
     .with(addServerFlags, addCommonFlags)
-    .action(async (word: string, flags: ApiFlags) => await run(deps, word, flags))
+    .action(async (nameOrPath: string, flags: ApiFlags) => await run(deps, nameOrPath, flags))
 }
 
 function headerValue(raw: string, flag: string): string {
@@ -63,9 +63,9 @@ function headerValue(raw: string, flag: string): string {
   throw flagError(flag, 'must be 1 to 255 printable characters without spaces')
 }
 
-export async function api(deps: Deps, word: string, flags: ApiFlags): Promise<void> {
+export async function api(deps: Deps, nameOrPath: string, flags: ApiFlags): Promise<void> {
   const { io, signals } = deps
-  const endpoint = endpointNamed(word)
+  const endpoint = endpointNamed(nameOrPath)
   const body = await readApiBody(io, flags.file, flags.field ?? [])
   const settings = await deps.settings(flags)
   if (flags.dryRun) return await printRequest(deps, flags, endpoint, body.value)
@@ -75,8 +75,15 @@ export async function api(deps: Deps, word: string, flags: ApiFlags): Promise<vo
   if (hasEffect) {
     const { blockchain } = body.value
     const on = typeof blockchain === 'string' && isBlockchain(blockchain) ? blockchain : null
-    const what = `Send ${'name' in endpoint ? endpoint.name : endpoint.path}`
-    await confirmSpending(deps, flags.yes, on, connection, what, await pricedOf(deps, connection, endpoint, body.value))
+    const action = `Send ${'name' in endpoint ? endpoint.name : endpoint.path}`
+    await confirmSpending(
+      deps,
+      flags.yes,
+      on,
+      connection,
+      action,
+      await pricedOf(deps, connection, endpoint, body.value),
+    )
   } else await confirmLimit(deps, flags, connection, endpoint, body.value)
   const idempotencyKey = hasEffect ? (flags.idempotencyKey ?? randomUUID()) : null
   let response: TransportResponse | null = null
@@ -158,8 +165,8 @@ async function blockchainOfRequest(
   connection: Connection,
   { contract_address }: { contract_address?: string },
 ): Promise<Blockchain | null> {
-  const found = knownBlockchain({ contract_address }, await knownCollections(deps, connection))
-  return found ?? connection.settings.blockchain?.value ?? null
+  const blockchain = knownBlockchain({ contract_address }, await knownCollections(deps, connection))
+  return blockchain ?? connection.settings.blockchain?.value ?? null
 }
 
 /** Prints the response if it is JSON. Other responses are part of the error. */

@@ -171,9 +171,9 @@ export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags
           notes: [...plan.notes, ...minted.notes, ...Object.values(done).filter((note) => note !== null)],
         })
       if (minted.failure !== null) {
-        const { pending, ...left } = minted.left
+        const { pending, ...otherCounts } = minted.left
         const unsent = summaryOf(changes, noChangeOutcomes())
-        await print({ ...unsent, ...left, pending: Number(unsent.pending) + pending })
+        await print({ ...unsent, ...otherCounts, pending: Number(unsent.pending) + pending })
         throw minted.failure
       }
       const outcomes = noChangeOutcomes()
@@ -316,15 +316,15 @@ async function confirmPlan(
     worst: () => worstOfPlan(plan, flags),
   }
   const text = plan.otherEdition === null ? null : `${plan.otherEdition}.`
-  const what = flags.only === 'mint' ? mintedText(counts) : appliedText(counts)
-  await confirmOtherEdition(deps, flags.yes, { text, effect: what })
+  const effect = flags.only === 'mint' ? mintedText(counts) : appliedText(counts)
+  await confirmOtherEdition(deps, flags.yes, { text, effect })
   if (flags.yes) {
     await noteCost(deps, connection, blockchain, priced)
     return true
   }
   const cost = await costAtMost(deps, connection, blockchain, priced)
   printNotes(deps, cost.notes)
-  const question = `${what} on ${networkText(blockchain, connection, ',')} through ${connection.server.origin}${cost.text}?`
+  const question = `${effect} on ${networkText(blockchain, connection, ',')} through ${connection.server.origin}${cost.text}?`
   await io.confirm(safe(question), '--yes')
   return true
 }
@@ -349,10 +349,10 @@ async function checkBurns(
     })
   }
   if (isList) return
-  let left = MAX_TITLES
+  let remaining = MAX_TITLES
   for await (const { action, title, tokenId } of plan.burns()) {
     if (action !== 'burn') continue
-    if (left-- === 0) return io.note(`Burn: ${count(all - MAX_TITLES, 'more NFT')}`)
+    if (remaining-- === 0) return io.note(`Burn: ${count(all - MAX_TITLES, 'more NFT')}`)
     io.note(safe(`Burn: ${title} (token ${tokenId})`))
   }
 }

@@ -41,11 +41,11 @@ export function command(deps: Deps, run = completion): GdnCommand {
 
 const BASH_LAZY = 'gdn completion bash > ~/.local/share/bash-completion/completions/gdn'
 
-export async function completion({ io }: Pick<Deps, 'io'>, word: string): Promise<void> {
-  const shell = SHELLS.find((known) => known === word)
+export async function completion({ io }: Pick<Deps, 'io'>, shellName: string): Promise<void> {
+  const shell = SHELLS.find((name) => name === shellName)
   if (shell === undefined) {
-    const near = word === 'pwsh' ? 'powershell' : nearest(word, SHELLS)
-    throw new GdnError('usage', `unknown shell ${JSON.stringify(word.slice(0, 60))}`, {
+    const near = shellName === 'pwsh' ? 'powershell' : nearest(shellName, SHELLS)
+    throw new GdnError('usage', `unknown shell ${JSON.stringify(shellName.slice(0, 60))}`, {
       hint: near === undefined ? `Use one of ${SHELLS.join(', ')}.` : `Did you mean ${near}?`,
     })
   }

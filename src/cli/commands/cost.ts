@@ -74,18 +74,18 @@ export async function cost(deps: Deps, manifest: string, flags: EstimateFlags): 
   const blockchain = given.blockchain ?? settings.blockchain?.value ?? null
   const options = withEnsNames(deps, settings, flags, given)
   const groups = new Map<string, { receiver: string; sender: string | null; count: number }>()
-  const found = await validateManifest(
+  const summary = await validateManifest(
     manifestSource(deps, manifest),
     { ...options, blockchain, onMapped: new MappedColumns(io, settings).add },
     ({ receiver, sender }) => {
       const group = `${sender ?? ''} ${receiver}`
-      const known = groups.get(group)
-      if (known === undefined) groups.set(group, { receiver, sender, count: 1 })
-      else known.count += 1
+      const receiverGroup = groups.get(group)
+      if (receiverGroup === undefined) groups.set(group, { receiver, sender, count: 1 })
+      else receiverGroup.count += 1
     },
   )
-  throwProblems(found, null)
-  const { target, rows, receivers } = found
+  throwProblems(summary, null)
+  const { target, rows, receivers } = summary
   if (target.blockchain === null) {
     throw flagError('--blockchain', 'the blockchain is not known', 'Add --blockchain <name>.')
   }

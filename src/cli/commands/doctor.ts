@@ -84,7 +84,7 @@ async function examine(deps: Deps, flags: DoctorFlags): Promise<Finding[]> {
     ...(await checkLocalBackend(deps, isThere ? server : null)),
     ...checkWallets(env),
     ...(await checkNativeParts(deps)),
-    ...backend.map((one) => ({ ...one, fix: one.fix === null ? null : keepPlace(one.fix, flags) })),
+    ...backend.map((finding) => ({ ...finding, fix: finding.fix === null ? null : keepPlace(finding.fix, flags) })),
   ]
 }
 
@@ -104,10 +104,10 @@ const MARK_WIDTH = 6
 function lines(io: Io, { check, status, message, fix }: Finding): string {
   const { outPaint } = io
   const paint = { ok: outPaint.good, warn: outPaint.busy, fail: outPaint.bad }[status]
-  const room = proseWidth(io.columns) - MARK_WIDTH
+  const width = proseWidth(io.columns) - MARK_WIDTH
   const indent = ' '.repeat(MARK_WIDTH)
-  const found = wrap(`${safe(check)}: ${safe(message)}`, room)
-  const advice = fix === null ? [] : fix.split('\n').flatMap((line) => wrapLine(`→ ${safe(line)}`, room).split('\n'))
-  const [first = '', ...rest] = [...found, ...advice]
+  const messageLines = wrap(`${safe(check)}: ${safe(message)}`, width)
+  const advice = fix === null ? [] : fix.split('\n').flatMap((line) => wrapLine(`→ ${safe(line)}`, width).split('\n'))
+  const [first = '', ...rest] = [...messageLines, ...advice]
   return `${paint(MARKS[status])}  ${first}\n${rest.map((line) => `${indent}${line}\n`).join('')}`
 }

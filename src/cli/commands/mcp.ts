@@ -136,7 +136,7 @@ async function checkedPasswordFile({ cwd }: Deps, file: string): Promise<string>
  */
 async function directory(path: string): Promise<string> {
   const isThere = await stat(path).then(
-    (found) => found.isDirectory(),
+    (stats) => stats.isDirectory(),
     () => false,
   )
   if (isThere) return await realpath(path)

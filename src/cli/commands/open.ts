@@ -36,19 +36,19 @@ export function command(deps: Deps, run = open): GdnCommand {
     .with(addRunContractFlag, addEnsFlags, addServerFlags, (own) =>
       addJsonFlag(own, 'Print the URL as JSON without opening it'),
     )
-    .action(async (what: string | undefined, flags: OpenFlags) => await run(deps, what, flags))
+    .action(async (target: string | undefined, flags: OpenFlags) => await run(deps, target, flags))
 }
 
-export async function open(deps: Deps, what: string | undefined, flags: OpenFlags): Promise<void> {
+export async function open(deps: Deps, target: string | undefined, flags: OpenFlags): Promise<void> {
   const { io } = deps
-  if (what === '') throw new GdnError('usage', 'the argument is empty', { hint: 'Omit it to open the front page.' })
-  if (what === undefined && flags.contract !== undefined) {
+  if (target === '') throw new GdnError('usage', 'the argument is empty', { hint: 'Omit it to open the front page.' })
+  if (target === undefined && flags.contract !== undefined) {
     throw new GdnError('usage', 'no run is specified', {
       place: { flag: '--contract' },
       hint: `Specify the run, such as drop.csv. To open a collection, run \`gdn open ${shellWord(flags.contract)}\`.`,
     })
   }
-  const url = await urlOf(deps, what, flags)
+  const url = await urlOf(deps, target, flags)
   if (io.settings.machine) return await io.data(`${JSON.stringify({ url })}\n`)
   if (flags.print || !io.stdoutTty) return await io.data(`${url}\n`)
   const { openInBrowser } = await import('../io/browser.ts')
@@ -57,18 +57,18 @@ export async function open(deps: Deps, what: string | undefined, flags: OpenFlag
   await io.data(`${url}\n`)
 }
 
-async function urlOf(deps: Deps, what: string | undefined, flags: OpenFlags): Promise<string> {
-  const named = what?.startsWith('@') ? (await deps.addresses()).resolve(what, {}) : what
-  const run = what === undefined ? null : await runCalled(deps, what, flags)
+async function urlOf(deps: Deps, target: string | undefined, flags: OpenFlags): Promise<string> {
+  const named = target?.startsWith('@') ? (await deps.addresses()).resolve(target, {}) : target
+  const run = target === undefined ? null : await runCalled(deps, target, flags)
   const settings = run?.settings ?? (await deps.settings(flags))
-  const address = run === null && what !== undefined ? await addressOfEns(deps, what, settings, flags) : undefined
+  const address = run === null && target !== undefined ? await addressOfEns(deps, target, settings, flags) : undefined
   const server = await settings.server()
   const explorer = await connectExplorer(deps, server)
   try {
     const base = explorerBase(server)
-    if (what === undefined) return `${base}/`
+    if (target === undefined) return `${base}/`
     if (run !== null) return `${base}/runs/${run.id}`
-    return `${base}${await pageOf(explorer, address ?? named ?? what)}`
+    return `${base}${await pageOf(explorer, address ?? named ?? target)}`
   } finally {
     await explorer.close()
   }
@@ -80,24 +80,24 @@ async function urlOf(deps: Deps, what: string | undefined, flags: OpenFlags): Pr
  */
 async function addressOfEns(
   deps: Deps,
-  what: string,
+  target: string,
   settings: Settings,
   flags: EnsFlags,
 ): Promise<string | undefined> {
-  if (!/^[^\s@/]+\.eth$/i.test(what)) return undefined
+  if (!/^[^\s@/]+\.eth$/i.test(target)) return undefined
   const blockchain = settings.blockchain?.value ?? 'ethereum'
-  const { owner } = await resolveEnsFields(deps, { settings, flags, blockchain }, { owner: what }, () => ({}))
+  const { owner } = await resolveEnsFields(deps, { settings, flags, blockchain }, { owner: target }, () => ({}))
   return owner
 }
 
 /** Returns a run on this machine and the settings of its server; null if no run has this name. */
 async function runCalled(
   deps: Deps,
-  what: string,
+  target: string,
   flags: OpenFlags,
 ): Promise<{ id: string; settings: Settings } | null> {
   try {
-    const run = await findRun(deps, what, flags)
+    const run = await findRun(deps, target, flags)
     return { id: run.id, settings: await settingsOfRun(deps, run, flags) }
   } catch (error) {
     // If no run has this name, the name may be an NFT ID, except with --contract. If several runs match, this is an
@@ -121,12 +121,12 @@ const exact = z.object({
 /**
  * Returns the page of the object with this ID or address, or else the search page. Either page may ask for a key first.
  */
-async function pageOf(explorer: WebExplorer, what: string): Promise<string> {
-  const query = `q=${encodeURIComponent(what.toWellFormed())}`
+async function pageOf(explorer: WebExplorer, target: string): Promise<string> {
+  const query = `q=${encodeURIComponent(target.toWellFormed())}`
   const response = explorer.open ? await explorer.get(`/explorer/search?${query}`).catch(() => null) : null
-  const found = exact.safeParse(response)
-  if (!found.success) return `/go?${query}`
-  const hit = found.data.exact
+  const parsed = exact.safeParse(response)
+  if (!parsed.success) return `/go?${query}`
+  const hit = parsed.data.exact
   switch (hit.kind) {
     case 'collection':
       return `/collections/${hit.collection.transaction_gdn_id}`

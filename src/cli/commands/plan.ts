@@ -97,28 +97,30 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
   try {
     const opened = await withDraw(deps, connection, manifestRows, flags)
     if ((opened.drawn != null || opened.sealed != null) && saveAs !== null) throw notSaved(flags.prune === true)
-    await openPlan(deps, connection, opened, { takeOver: flags.takeOver === true }, async (found) => {
-      const pending = pendingCount(found.counts)
+    await openPlan(deps, connection, opened, { takeOver: flags.takeOver === true }, async (changePlan) => {
+      const pending = pendingCount(changePlan.counts)
       if (pending > 0) {
-        await quotePlan(deps, connection, opened.options, found)
+        await quotePlan(deps, connection, opened.options, changePlan)
         printBriefly(deps, [...opened.warnings.all, ...duplicateWarnings(opened.warnings.file, duplicates)])
       }
       const isList = !isMarkdown && output.mode === 'table'
       // Without a terminal, the list includes all changes.
       const isBrief = isList && io.stdoutTty
       const isForPeople = isBrief && flags.fields === undefined
-      const all = await obstaclesOf(found)
+      const all = await obstaclesOf(changePlan)
       // If the user selects columns, the table has one row for each change.
       const obstacles = isList && !isForPeople ? { ...all, folded: new Map() } : all
-      if (isMarkdown) await io.data(await planMarkdown(manifest, found, obstacles))
+      if (isMarkdown) await io.data(await planMarkdown(manifest, changePlan, obstacles))
       else if (isForPeople) {
-        const lines = await planLines(found, obstacles, { columns: io.columns, paint: io.outPaint })
+        const lines = await planLines(changePlan, obstacles, { columns: io.columns, paint: io.outPaint })
         await io.read(lines.map((line) => `${line}\n`).join(''))
       } else if (isList)
         await output.many(
-          records(withoutHidden(shownChanges(isBrief ? firstChanges(found, obstacles) : found.changes()), flags)),
+          records(
+            withoutHidden(shownChanges(isBrief ? firstChanges(changePlan, obstacles) : changePlan.changes()), flags),
+          ),
         )
-      else await output.many(records(found.changes(), listsNotes(output.mode) ? found.notes : []))
+      else await output.many(records(changePlan.changes(), listsNotes(output.mode) ? changePlan.notes : []))
       const countOf = (wanted: string) => all.all.find(({ reason }) => reason === wanted)?.count ?? 0
       const hidden = countOf(NOT_REVEALED) + countOf(NOT_COMMITTED)
       if (isList && hidden > 0) {
@@ -126,8 +128,8 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
         const state = opened.sealed?.state ?? null
         if (state !== null) io.note(`${dropText(state, deps.now())}.`)
         // A sent row that is missing now has another ID.
-        const isKnown = countOf(NOT_COMMITTED) + countOf(OTHERS_UNREVEALED) + found.counts.vanished > 0
-        const isIncomplete = countOf(UNREVEALED) + countOf(UNREVEALED_FAILED) + found.counts.abandoned > 0
+        const isKnown = countOf(NOT_COMMITTED) + countOf(OTHERS_UNREVEALED) + changePlan.counts.vanished > 0
+        const isIncomplete = countOf(UNREVEALED) + countOf(UNREVEALED_FAILED) + changePlan.counts.abandoned > 0
         const { isEditedSince } = await import('../reveal/find-draw.ts')
         const isEdited =
           isKnown || (await isEditedSince(deps, connection, { ...manifestRows, read: source.read }, isIncomplete))
@@ -138,18 +140,18 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
       }
       const allText = isBrief ? 'Add `-o ndjson` to print all of them.' : null
       const apply = `gdn apply ${shellWord(safe(manifest))}${planFlagsAgain(flags)}`
-      printPlanNotes(io, found, obstacles, { allText, onlyMint: onlyMintOf(apply, found, flags.newRows) })
+      printPlanNotes(io, changePlan, obstacles, { allText, onlyMint: onlyMintOf(apply, changePlan, flags.newRows) })
       // Don't save a plan if `apply` would refuse its edited rows.
-      if (found.counts.mint > 0) await found.refuseEdited()
-      await refusePlanBeyondSupply(deps, connection, opened, found)
+      if (changePlan.counts.mint > 0) await changePlan.refuseEdited()
+      await refusePlanBeyondSupply(deps, connection, opened, changePlan)
       if (saveAs !== null) {
         const allowDuplicates = flags.allowDuplicates === true
-        await savePlan(saveAs, found, { ...opened, takeOver: flags.takeOver === true, allowDuplicates })
+        await savePlan(saveAs, changePlan, { ...opened, takeOver: flags.takeOver === true, allowDuplicates })
         const again = `gdn apply ${shellWord(safe(flags.out ?? ''))}${serverFlagsAgain(flags)}`
-        const asks = !allowDuplicates && found.counts.mint > 0 && (await found.duplicates()).count > 0
-        io.note(savedText(found, `${again}${asks ? ' --allow-duplicates' : ''}`))
+        const asks = !allowDuplicates && changePlan.counts.mint > 0 && (await changePlan.duplicates()).count > 0
+        io.note(savedText(changePlan, `${again}${asks ? ' --allow-duplicates' : ''}`))
       }
-      if (flags.detailedExitCode && pendingCount(found.counts) + pendingPairs(found) > 0)
+      if (flags.detailedExitCode && pendingCount(changePlan.counts) + pendingPairs(changePlan) > 0)
         deps.setExitCode(EXIT.changesPending)
     })
   } finally {

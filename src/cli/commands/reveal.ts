@@ -247,8 +247,8 @@ async function note(
   if (drawn !== null && plan.run.isKnown) {
     const { noteDrop } = await import('../batch/note-drop.ts')
     const { round, roundAt, isNamed } = seal
-    const known = { seal: { round, roundAt, isNamed }, draw: drawOf(drawn) }
-    await noteDrop(deps, connection, await openRun(stateDir, plan.run.id), known)
+    const learned = { seal: { round, roundAt, isNamed }, draw: drawOf(drawn) }
+    await noteDrop(deps, connection, await openRun(stateDir, plan.run.id), learned)
   }
   await noteNfts({ stateDir }, plan.run, plan.seen())
 }
@@ -427,7 +427,7 @@ async function sendUpdates(
 ): Promise<{ outcomes: Outcomes; error: GdnError | null }> {
   const { io, now, sleep, signals } = deps
   const all = plan.pending
-  let seen = noOutcomes()
+  let latest = noOutcomes()
   const progress = await io.progress(`Revealing: 0 of ${all}`)
   try {
     const outcomes = await applyUpdates(
@@ -445,7 +445,7 @@ async function sendUpdates(
           return shortageOfRun(deps, connection, { blockchain: options.blockchain, run: limit.run, unsent })
         },
         onProgress: (outcomes) => {
-          seen = outcomes
+          latest = outcomes
           const { done, pending } = outcomes
           const accepted = pending === 0 ? '' : `, ${pending} accepted`
           progress.update(`Revealing: ${done} of ${all}${accepted}${heldText(outcomes)}`)
@@ -455,9 +455,9 @@ async function sendUpdates(
     )
     return { outcomes, error: null }
   } catch (error) {
-    const { done, pending, failed, unknown } = seen
+    const { done, pending, failed, unknown } = latest
     if (!(error instanceof GdnError) || done + pending + failed.count + unknown.count === 0) throw error
-    return { outcomes: seen, error }
+    return { outcomes: latest, error }
   } finally {
     progress.stop()
   }

@@ -23,14 +23,18 @@ export function command(deps: Deps, run = schema): GdnCommand {
     .action(async (name: string | undefined, flags: OutputFlags) => await run(deps, name, flags))
 }
 
-export async function schema({ io }: Pick<Deps, 'io'>, word: string | undefined, flags: OutputFlags): Promise<void> {
+export async function schema(
+  { io }: Pick<Deps, 'io'>,
+  typedName: string | undefined,
+  flags: OutputFlags,
+): Promise<void> {
   const output = createOutput(io, flags, VIEW)
-  if (word === undefined)
+  if (typedName === undefined)
     return await output.many(SCHEMA_NAMES.map((name) => ({ name, summary: SCHEMAS[name].summary })))
-  const name = SCHEMA_NAMES.find((known) => known === word)
+  const name = SCHEMA_NAMES.find((candidate) => candidate === typedName)
   if (name === undefined) {
-    const near = nearest(word, SCHEMA_NAMES)
-    throw new GdnError('usage', `unknown schema ${JSON.stringify(word.slice(0, 60))}`, {
+    const near = nearest(typedName, SCHEMA_NAMES)
+    throw new GdnError('usage', `unknown schema ${JSON.stringify(typedName.slice(0, 60))}`, {
       hint: near === undefined ? 'Run `gdn schema` to list the schemas.' : `Did you mean ${near}?`,
     })
   }

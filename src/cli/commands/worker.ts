@@ -42,7 +42,7 @@ export function command(deps: Deps, run = worker): GdnCommand {
     .valueFlag('--config <file>', 'Configuration of the backend (backend.yaml in the data directory)', notEmpty)
     .valueFlag('--concurrency <n>', 'Maximum number of NFTs whose files are fetched at once (64)', integer(1, 1000))
     .valueFlag('--chain <blockchain>', 'Process only the jobs of this blockchain; repeatable', {
-      parse: (word: string) => blockchainName(word, '--chain'),
+      parse: (name: string) => blockchainName(name, '--chain'),
       repeatable: true,
     })
     .valueFlag(
