@@ -61,14 +61,14 @@ export async function seemingPermissions(
   client: Client,
   signal: AbortSignal,
 ): Promise<Map<Permission, boolean | null>> {
-  const found = new Map<Permission, boolean | null>()
+  const permissions = new Map<Permission, boolean | null>()
   const empty = new TextEncoder().encode('{}')
   for (const [permission, endpoint] of PROBES) {
     const result = await client.send(endpoint, empty, { idempotencyKey: crypto.randomUUID(), signal })
     const status = result.kind === 'answered' ? result.status : 0
     // A server with another API version may not have the endpoint.
     if (lacksEndpoint(status)) continue
-    found.set(permission, status === 403 ? false : status === 400 || status === 422 ? true : null)
+    permissions.set(permission, status === 403 ? false : status === 400 || status === 422 ? true : null)
   }
-  return found
+  return permissions
 }

@@ -116,8 +116,8 @@ async function refuseOtherServer(
 
 /** Returns whether a server on this machine belongs to another backend than the stopped one in a data directory. */
 async function isOtherBackend(identify: Deps['identify'], server: Server, dataDir: string): Promise<boolean> {
-  const seen = await identify(server, 'once').catch(() => null)
-  return seen !== null && seen.id !== null && seen.id !== (await localBackendId(dataDir))
+  const backend = await identify(server, 'once').catch(() => null)
+  return backend !== null && backend.id !== null && backend.id !== (await localBackendId(dataDir))
 }
 
 /**

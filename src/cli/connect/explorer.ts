@@ -80,9 +80,9 @@ export async function connectExplorer(
     return cookie !== null
   }
   try {
-    const found = await ask('/explorer/session')
-    const parsed = session.safeParse(found.status === 200 ? parseJson(found.body) : null)
-    if (!parsed.success) throw noExplorer(server, found)
+    const response = await ask('/explorer/session')
+    const parsed = session.safeParse(response.status === 200 ? parseJson(response.body) : null)
+    if (!parsed.success) throw noExplorer(server, response)
     return {
       open: parsed.data.open || (await logIn()),
       async get(path) {

@@ -14,8 +14,9 @@ export async function findCollection(
 ): Promise<CollectionRecord | undefined> {
   const { signal } = deps.signals
   try {
-    const [known] = await collectionsAtAGlance(deps, connection, [contract])
-    const records = known === undefined ? [] : await readCollections(connection, [known.transaction_gdn_id], signal)
+    const [collection] = await collectionsAtAGlance(deps, connection, [contract])
+    const records =
+      collection === undefined ? [] : await readCollections(connection, [collection.transaction_gdn_id], signal)
     return records[0]
   } catch (error) {
     if (!(error instanceof GdnError) || signal.aborted) throw error

@@ -43,7 +43,9 @@ export async function collectionsAtAGlance(
   addresses: readonly string[],
 ): Promise<KnownCollection[]> {
   const all = glanceAtState(settings.stateDir, collectionsOfServers)
-  const fitting = all.filter(({ contract_address: known }) => addresses.some((one) => sameAddress(known ?? '', one)))
+  const fitting = all.filter(({ contract_address: contract }) =>
+    addresses.some((address) => sameAddress(contract ?? '', address)),
+  )
   return await ofServer(deps, server, fitting)
 }
 
@@ -56,7 +58,9 @@ async function ofServer(
   const backend = await deps.identify(server, 'once')
   refuseSilentBackend(backend)
   const origin = runOrigin(server, backend)
-  return all.filter((one) => one.origin === origin).map(({ origin: _origin, url: _url, ...collection }) => collection)
+  return all
+    .filter((collection) => collection.origin === origin)
+    .map(({ origin: _origin, url: _url, ...collection }) => collection)
 }
 
 const IDS_PER_REQUEST = 200

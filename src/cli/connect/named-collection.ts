@@ -36,10 +36,10 @@ export async function addressOfCollection(deps: Deps, typed: string, flags: Flag
   if (typed === '' || isLikeAddress(typed)) return typed
   const settings = await deps.settings(flags)
   const server: Server = await settings.server()
-  const known = await knownCollections(deps, { settings, server })
-  const found = collectionNamed(typed, known, { blockchain: flags.blockchain, place })
-  if (found === undefined) throw unknownName(typed, known, place)
-  const { contract_address, name } = found
+  const collections = await knownCollections(deps, { settings, server })
+  const collection = collectionNamed(typed, collections, { blockchain: flags.blockchain, place })
+  if (collection === undefined) throw unknownName(typed, collections, place)
+  const { contract_address, name } = collection
   if (contract_address !== null) return contract_address
   const hint = 'Run `gdn collection list` to see when it is.'
   throw flagError(place, `the collection ${quoted(name)} is not deployed yet`, hint)
@@ -53,15 +53,15 @@ export async function addressOfCollection(deps: Deps, typed: string, flags: Flag
  */
 export function collectionNamed(
   typed: string,
-  known: readonly KnownCollection[],
+  collections: readonly KnownCollection[],
   { blockchain, place }: { blockchain: Blockchain | undefined; place: string },
 ): KnownCollection | undefined {
   const wanted = typed.trim()
-  const exact = known.filter(({ name }) => name === wanted)
-  const same = exact.length > 0 ? exact : known.filter(({ name }) => name.toLowerCase() === wanted.toLowerCase())
-  const fitting = same.filter((one) => (blockchain ?? one.blockchain) === one.blockchain)
+  const exact = collections.filter(({ name }) => name === wanted)
+  const same = exact.length > 0 ? exact : collections.filter(({ name }) => name.toLowerCase() === wanted.toLowerCase())
+  const fitting = same.filter((collection) => (blockchain ?? collection.blockchain) === collection.blockchain)
   if (fitting.length === 0 && same.length > 0) {
-    const on = [...new Set(same.map((one) => one.blockchain))].join(', ')
+    const on = [...new Set(same.map((collection) => collection.blockchain))].join(', ')
     throw flagError(place, `the collection ${quoted(same[0]?.name ?? wanted)} is on ${on}, not on ${blockchain}`)
   }
   if (fitting.length <= 1) return fitting[0]
@@ -77,14 +77,14 @@ export function collectionNamed(
 
 const MAX_CHOICES = 10
 
-function unknownName(typed: string, known: readonly KnownCollection[], place: string): GdnError {
-  const near = nearest(typed.trim(), [...new Set(known.map(({ name }) => name))])
+function unknownName(typed: string, collections: readonly KnownCollection[], place: string): GdnError {
+  const near = nearest(typed.trim(), [...new Set(collections.map(({ name }) => name))])
   return flagError(
     place,
     `${quoted(typed)} is neither an address nor the name of a collection that was created on this machine`,
     near !== undefined
       ? `Did you mean ${quoted(near)}?`
-      : known.length === 0
+      : collections.length === 0
         ? 'Use the address. Only the machine that created a collection stores its name.'
         : 'Use the address, or run `gdn collection list` to list the names.',
   )

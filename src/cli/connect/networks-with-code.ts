@@ -40,10 +40,10 @@ export async function withNetworks(
   const networks = await networksWithCode(deps, contract, stateDir, asked)
   const [first] = networks
   if (first === undefined) return error
-  const names = networks.map((one) => `${one.blockchain} (${one.baseUrl})`)
+  const names = networks.map((network) => `${network.blockchain} (${network.baseUrl})`)
   return error.with({
     hint: `It has code on ${names.join(' and ')}. Use \`-b ${first.blockchain} --rpc-url ${urlOf(first)}\`.`,
-    details: { networks: networks.map((one) => ({ blockchain: one.blockchain, base_url: one.baseUrl })) },
+    details: { networks: networks.map((network) => ({ blockchain: network.blockchain, base_url: network.baseUrl })) },
   })
 }
 
@@ -64,14 +64,18 @@ async function networksWithCode(
   asked: NetworkOfServer | null,
 ): Promise<NetworkOfServer[]> {
   const networks = await knownNetworks(deps, stateDir)
-  const others = networks.filter((one) => one.baseUrl !== asked?.baseUrl || one.blockchain !== asked.blockchain)
+  const otherNetworks = networks.filter(
+    (network) => network.baseUrl !== asked?.baseUrl || network.blockchain !== asked.blockchain,
+  )
   const stop = new AbortController()
   const signal = AbortSignal.any([deps.signals.signal, stop.signal])
   try {
-    const found = await Promise.all(
-      others.slice(0, MAX_NETWORKS).map((network) => withTimeout(isThere(deps, contract, network, signal), TIMEOUT_MS)),
+    const haveCode = await Promise.all(
+      otherNetworks
+        .slice(0, MAX_NETWORKS)
+        .map((network) => withTimeout(isThere(deps, contract, network, signal), TIMEOUT_MS)),
     )
-    return others.filter((_, at) => found[at] === true)
+    return otherNetworks.filter((_, at) => haveCode[at] === true)
   } finally {
     stop.abort()
   }

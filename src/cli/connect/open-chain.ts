@@ -79,8 +79,8 @@ export async function openChain(
  * contract.
  */
 function warnOfName({ io }: Deps, blockchain: Blockchain, chainId: number): void {
-  const known = blockchainWithId(chainId)
-  const meant = known === null ? '' : `, as ${known} has: did you mean -b ${known}?`
+  const knownName = blockchainWithId(chainId)
+  const meant = knownName === null ? '' : `, as ${knownName} has: did you mean -b ${knownName}?`
   io.warn(`gdn has no blockchain named ${blockchain}. The node has the chain ID ${chainId}${meant || '.'}`)
 }
 

@@ -82,10 +82,10 @@ export async function openVerifier(
   if (gateway === undefined) return nothing('no gateway is specified: set --gateway for the files')
   const { chain, storage, close } = await readers(deps, url, gateway, server?.loopback === true)
   try {
-    const found = await chain.chainId()
+    const actualId = await chain.chainId()
     const chainId = chainIdOf(blockchain)
-    if (chainId === null || found === chainId) return { verifier: { chain, storage }, close }
-    throw flagError(named?.flag ?? '--rpc-url', `has the chain ID ${found}, but ${blockchain} has ${chainId}`)
+    if (chainId === null || actualId === chainId) return { verifier: { chain, storage }, close }
+    throw flagError(named?.flag ?? '--rpc-url', `has the chain ID ${actualId}, but ${blockchain} has ${chainId}`)
   } catch (error) {
     await close()
     // A node that the user specifies must respond. Servers often give no access to a node, so this isn't an error.

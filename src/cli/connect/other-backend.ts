@@ -27,13 +27,15 @@ export async function withOtherBackend(
   try {
     const server = await settings.server()
     if (!server.loopback) return error
-    const seen = await deps.identify(server, 'once')
-    const others = glanceAtState(settings.stateDir, (sql) => backendsOfCollection(sql, originOfBackend(''), address))
-    const origin = runOrigin(server, seen)
-    const [other] = others.some((one) => one.origin === origin) ? [] : others
+    const backend = await deps.identify(server, 'once')
+    const recordedBackends = glanceAtState(settings.stateDir, (sql) =>
+      backendsOfCollection(sql, originOfBackend(''), address),
+    )
+    const origin = runOrigin(server, backend)
+    const [other] = recordedBackends.some((candidate) => candidate.origin === origin) ? [] : recordedBackends
     if (other === undefined) return error
-    const recorded: Backend = { ...other, url: other.url ?? seen.url, incarnation: null }
-    refuseOtherBackend(`the collection ${address}`, recorded, seen)
+    const recorded: Backend = { ...other, url: other.url ?? backend.url, incarnation: null }
+    refuseOtherBackend(`the collection ${address}`, recorded, backend)
   } catch (other) {
     if (other instanceof GdnError && other.code === 'wrong_backend') return other
   }

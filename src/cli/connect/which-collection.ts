@@ -30,19 +30,22 @@ export async function whichCollection(
   place: '--contract' | '<address>' = '--contract',
 ): Promise<ChosenCollection> {
   const isNamed = settings.contract !== null && settings.blockchain !== null
-  const known = isNamed ? [] : await knownCollections(deps, { settings, server })
+  const collections = isNamed ? [] : await knownCollections(deps, { settings, server })
   const wanted = settings.blockchain?.value
-  const onBlockchain = known
-    .filter((one) => one.contract_address !== null && (wanted ?? one.blockchain) === one.blockchain)
+  const onBlockchain = collections
+    .filter(
+      (collection) =>
+        collection.contract_address !== null && (wanted ?? collection.blockchain) === collection.blockchain,
+    )
     .toReversed()
   const fitting = settings.contract === null ? await ofAccount(deps, settings, onBlockchain) : onBlockchain
   const contract =
     settings.contract?.value ?? onlyOf(fitting) ?? (await maybeAsk(io, (at) => askCollection(at, fitting, wanted)))
-  if (contract === undefined) throw notNamed(fitting, known, place)
+  if (contract === undefined) throw notNamed(fitting, collections, place)
   if (wanted === undefined) refuseMistyped(contract, settings)
   const blockchain =
     wanted ??
-    findByAddress(known, contract)?.blockchain ??
+    findByAddress(collections, contract)?.blockchain ??
     (await maybeAsk(io, (at) => askBlockchain(at, { message: `Blockchain of ${contract}` })))
   if (blockchain === undefined) {
     throw flagError('--blockchain', `the blockchain of ${contract} is not known`, 'Add --blockchain <name>.')
@@ -69,24 +72,24 @@ function refuseMistyped(contract: string, { contract: named }: Settings): void {
 async function ofAccount(
   deps: Deps,
   settings: Settings,
-  known: readonly KnownCollection[],
+  collections: readonly KnownCollection[],
 ): Promise<readonly KnownCollection[]> {
-  if (known.length < 2) return known
+  if (collections.length < 2) return collections
   try {
-    const ids = known.map(({ transaction_gdn_id }) => transaction_gdn_id)
+    const ids = collections.map(({ transaction_gdn_id }) => transaction_gdn_id)
     const records = await readCollections(await deps.connect(settings), ids, deps.signals.signal)
-    const own = new Set(records.map(({ transaction_gdn_ids: id }) => id))
-    return known.filter(({ transaction_gdn_id }) => own.has(transaction_gdn_id))
+    const ownIds = new Set(records.map(({ transaction_gdn_ids: id }) => id))
+    return collections.filter(({ transaction_gdn_id }) => ownIds.has(transaction_gdn_id))
   } catch (error) {
     // Even without the server, gdn can report that no collection is specified.
     if (!(error instanceof GdnError) || deps.signals.signal.aborted) throw error
-    return known
+    return collections
   }
 }
 
 function onlyOf(fitting: readonly KnownCollection[]): string | undefined {
-  const [only, ...others] = fitting
-  return others.length === 0 ? (only?.contract_address ?? undefined) : undefined
+  const [only, ...otherCollections] = fitting
+  return otherCollections.length === 0 ? (only?.contract_address ?? undefined) : undefined
 }
 
 const MAX_CHOICES = 10
@@ -102,15 +105,15 @@ function choicesOf(fitting: readonly KnownCollection[], flag: string): string {
 
 function notNamed(
   fitting: readonly KnownCollection[],
-  known: readonly KnownCollection[],
+  collections: readonly KnownCollection[],
   place: '--contract' | '<address>',
 ): GdnError {
   const flag = place === '--contract' ? '--contract ' : ''
   if (fitting.length > 0) {
     return flagError(place, 'several collections are known, and none is specified', choicesOf(fitting, flag))
   }
-  const others = [...new Set(known.map(({ blockchain }) => blockchain))].join(', ')
-  const elsewhere = others === '' ? '' : `The known collections are on other blockchains: ${others}.\n`
+  const blockchains = [...new Set(collections.map(({ blockchain }) => blockchain))].join(', ')
+  const elsewhere = blockchains === '' ? '' : `The known collections are on other blockchains: ${blockchains}.\n`
   return noCollection(
     place,
     `${elsewhere}Add ${flag}<address>, or run \`gdn collection create\` to create a collection.`,

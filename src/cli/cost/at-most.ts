@@ -344,8 +344,8 @@ export async function shortageOfRun(
     const { signer, balance, needed, waitingNfts: nfts } = lack
     const payer = { role: 'signer', address: signer, blockchain, coin } as const
     // The smallest transaction leaves the highest reserve, and only the highest reserve counts.
-    const own = reserveFor(smallestMint, fees)
-    const reserve = rows + changes === 0 ? lack.reserve : nfts === 0 ? own : larger(lack.reserve, own)
+    const ownReserve = reserveFor(smallestMint, fees)
+    const reserve = rows + changes === 0 ? lack.reserve : nfts === 0 ? ownReserve : larger(lack.reserve, ownReserve)
     const maxFee = maxFeeOfRun(costs)
     const cost = await costOfRun(worst, fees, maxFee)
     const all = { nfts, unsent: rows, changes, wei: needed - lack.reserve + cost + reserve }
@@ -353,15 +353,15 @@ export async function shortageOfRun(
     if (limit === null) return missingFunds(payer, balance, balance + 1n, all)
     const { counted, left, payable } = leftOf(limit, costs)
     // If no accepted rows or changes wait for funds, new funds don't release a reserved amount.
-    const room = nfts + changes === 0 ? left : payable
+    const available = nfts + changes === 0 ? left : payable
     const next = smallestOf({ rows, changes, worst, smallestMint })
     const nextCost = next === null ? 0n : await costOfRun(next, fees, maxFee)
-    if (nextCost > room) {
+    if (nextCost > available) {
       const enough = await sufficientFor(reserved, fees, { costs, maxFee })
       const unit = coin ?? 'coins'
       const waits = nextCost > payable ? 'waiting for lower fees' : 'waiting until earlier transactions are final'
-      const more = room < payable ? ' in addition to what is reserved' : ''
-      return `${waits}: the next ${rows > 0 ? 'row' : 'change'} may cost ${inCoins(nextCost, 'up')} ${unit} at the current fees, and ${inCoins(room, 'down')} ${unit} of the run's limit is left${more}; repeat the run's command with --max-cost ${inCoins(enough, 'up')} or more to raise the limit`
+      const more = available < payable ? ' in addition to what is reserved' : ''
+      return `${waits}: the next ${rows > 0 ? 'row' : 'change'} may cost ${inCoins(nextCost, 'up')} ${unit} at the current fees, and ${inCoins(available, 'down')} ${unit} of the run's limit is left${more}; repeat the run's command with --max-cost ${inCoins(enough, 'up')} or more to raise the limit`
     }
     const least = leastSignerFunds({ maxFeePerGas: fees.offered })
     // The accepted requests of other runs count too. Both `needed` and `counted` include those of this run.

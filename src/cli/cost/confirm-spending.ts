@@ -39,7 +39,7 @@ export async function confirmSpending(
   yes: boolean | undefined,
   blockchain: Blockchain | null,
   connection: Pick<Connection, 'client' | 'server'>,
-  what: string,
+  action: string,
   priced: PricedRequests | null,
 ): Promise<void> {
   if (yes || !(await costsMoney(deps, blockchain, connection))) return
@@ -47,7 +47,10 @@ export async function confirmSpending(
   const on = blockchain ?? (await priced?.findBlockchain?.()) ?? null
   const cost = priced !== null ? await costAtMost(deps, connection, on, priced) : null
   printNotes(deps, cost?.notes ?? [])
-  await deps.io.confirm(`${safe(what)}${where} through ${connection.server.origin}${safe(cost?.text ?? '')}?`, '--yes')
+  await deps.io.confirm(
+    `${safe(action)}${where} through ${connection.server.origin}${safe(cost?.text ?? '')}?`,
+    '--yes',
+  )
 }
 
 export const ACCEPTED_GO_ON = 'The backend can then send accepted requests that wait for the limit.'

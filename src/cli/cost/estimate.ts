@@ -32,23 +32,23 @@ export async function openMeter(dynamic = false, requestNfts?: number): Promise<
   return new DropMeter(dynamic, requestNfts)
 }
 
-export async function estimateData(gas: DropGas, found: FoundFees, coinPrice: Money | null): Promise<DataRecord> {
+export async function estimateData(gas: DropGas, foundFees: FoundFees, coinPrice: Money | null): Promise<DataRecord> {
   const { costOf } = await import('../../server/chain/evm/cost/network-fees.ts')
-  const cost: Cost = costOf(gas, found.fees)
-  const { high } = costOf(gas.apart, found.fees)
+  const cost: Cost = costOf(gas, foundFees.fees)
+  const { high } = costOf(gas.apart, foundFees.fees)
   return {
     transactions: gas.transactions,
     transactions_high: gas.apart.transactions,
     gas_estimate: Number(cost.gas),
-    gas_price_wei: String(found.fees.typical),
+    gas_price_wei: String(foundFees.fees.typical),
     cost_low_wei: String(cost.low),
     cost_estimate_wei: String(cost.typical),
     cost_high_wei: String(high),
     data_fee_wei: String(cost.dataFee),
-    currency: found.coin,
+    currency: foundFees.coin,
     coin_price: coinPrice === null ? null : moneyText(coinPrice),
     cost_estimate: coinPrice === null ? null : moneyText(worthOf(cost.typical, coinPrice)),
-    simulated: found.isSimulated,
+    simulated: foundFees.isSimulated,
   }
 }
 

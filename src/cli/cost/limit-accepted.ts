@@ -73,8 +73,8 @@ export async function limitAccepted(
   const paid = BigInt(after.fee_paid)
   const most = pending_transactions > 0 ? BigInt(counted ?? 0) : paid
   if (most > wei) {
-    const what = pending_transactions > 0 ? `can cost up to ${amount(most)}` : `has paid ${amount(paid)}`
-    return await refuse(`and its transaction ${what}`)
+    const costText = pending_transactions > 0 ? `can cost up to ${amount(most)}` : `has paid ${amount(paid)}`
+    return await refuse(`and its transaction ${costText}`)
   }
   if (changes) io.note(`The limit of this request is now ${amount(wei)}.`)
 }
@@ -93,5 +93,5 @@ async function addressOf(
 ): Promise<string | null> {
   if (id === null) return null
   const { collections } = await client.call('getcollections', { transaction_gdn_ids: [id] }, { signal })
-  return collections.find((one) => one.transaction_gdn_ids === id)?.contract_address || null
+  return collections.find((collection) => collection.transaction_gdn_ids === id)?.contract_address || null
 }

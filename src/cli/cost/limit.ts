@@ -16,9 +16,9 @@ export interface LimitFlags extends CostFlags {
   maxFeeGwei?: bigint
 }
 
-/** @param what the object to which the limit applies, for the description: `the run` */
-export const addMaxCostFlag = (command: GdnCommand, what: string): GdnCommand =>
-  command.valueFlag('--max-cost <amount>', `Maximum cost of ${what}: 0.5 (coins) or 10USD`, {
+/** @param subject the object to which the limit applies, for the description: `the run` */
+export const addMaxCostFlag = (command: GdnCommand, subject: string): GdnCommand =>
+  command.valueFlag('--max-cost <amount>', `Maximum cost of ${subject}: 0.5 (coins) or 10USD`, {
     group: 'Cost',
     parse: maxCost,
   })
@@ -50,21 +50,21 @@ export async function costLimit(
   blockchain: Blockchain,
   connection: Pick<Connection, 'client' | 'server'>,
 ): Promise<CostLimit> {
-  const { wei, found, isLimited } = await readLimit(deps, flags, settings, blockchain, connection)
+  const { wei, foundFees, isLimited } = await readLimit(deps, flags, settings, blockchain, connection)
   if (!isLimited) {
     deps.io.warn(`${connection.server.origin} doesn't enforce --max-cost. To estimate costs, run gdn cost.`)
   }
   return {
     wei: isLimited ? wei : null,
     refuseBelowOne: async (hasBegun, all) => {
-      if (found === null) return
-      const fees = limitedBy(flags.maxFeeGwei, found.fees)
+      if (foundFees === null) return
+      const fees = limitedBy(flags.maxFeeGwei, foundFees.fees)
       const { worstCost } = await import('../../server/chain/evm/cost/network-fees.ts')
       const { ONE_NFT } = await import('../../server/chain/evm/cost/drop-gas.ts')
-      const one = worstCost(ONE_NFT, fees)
-      if (wei >= one) return
-      const coin = coinIn(found)
-      const problem = `${inCoins(wei, 'down')} ${coin} is below the maximum cost of one transaction (${inCoins(one, 'up')} ${coin})`
+      const costOfOne = worstCost(ONE_NFT, fees)
+      if (wei >= costOfOne) return
+      const coin = coinIn(foundFees)
+      const problem = `${inCoins(wei, 'down')} ${coin} is below the maximum cost of one transaction (${inCoins(costOfOne, 'up')} ${coin})`
       if (!isLimited || !hasBegun) {
         const enough = inCoins(await sufficientFor(await all(), fees, { costs: null, maxFee: null }), 'up')
         throw new GdnError('max_cost', problem, {
@@ -108,22 +108,22 @@ async function readLimit(
   settings: Settings,
   blockchain: Blockchain,
   connection: Pick<Connection, 'client' | 'server'>,
-): Promise<{ wei: bigint; found: FoundFees | null; isLimited: boolean }> {
+): Promise<{ wei: bigint; foundFees: FoundFees | null; isLimited: boolean }> {
   const { client } = connection
   const { maxCost } = flags
   if (!isEvm(blockchain)) throw bad(`costs on ${blockchain} can't be limited`, 'Omit the flag.')
   await client.learnIdempotency({ signal: deps.signals.signal })
   const isLimited = client.supports('runCosts') === true
-  const found = await findFees(deps, flags, blockchain, async () => connection).catch((error: unknown) => {
+  const foundFees = await findFees(deps, flags, blockchain, async () => connection).catch((error: unknown) => {
     if (isLimited || !(error instanceof GdnError) || 'amount' in maxCost) throw error
     return null
   })
-  if ('wei' in maxCost) return { wei: maxCost.wei, found, isLimited }
+  if ('wei' in maxCost) return { wei: maxCost.wei, foundFees, isLimited }
   // This is the case for `0.5POL` on a network whose coin is POL.
-  if (maxCost.currency === found?.coin?.toUpperCase()) return { wei: maxCost.amount, found, isLimited }
-  const price = await findPrice(deps, flags, settings, found?.coin ?? null)
-  const coin = coinIn(found)
-  if (price?.currency !== maxCost.currency && found?.coin != null) {
+  if (maxCost.currency === foundFees?.coin?.toUpperCase()) return { wei: maxCost.amount, foundFees, isLimited }
+  const price = await findPrice(deps, flags, settings, foundFees?.coin ?? null)
+  const coin = coinIn(foundFees)
+  if (price?.currency !== maxCost.currency && foundFees?.coin != null) {
     const { isKnownCoin } = await import('../../server/settings/networks.ts')
     if (isKnownCoin(maxCost.currency)) {
       throw bad(
@@ -135,21 +135,21 @@ async function readLimit(
   if (price === null) {
     throw bad(
       `the price of ${coin} in ${maxCost.currency} is not known`,
-      `Use ${coin}, such as --max-cost 0.5${found?.coin ?? ''}. For money, such as 10USD, set --price to the price of a coin, or configure price_url in your profile.`,
+      `Use ${coin}, such as --max-cost 0.5${foundFees?.coin ?? ''}. For money, such as 10USD, set --price to the price of a coin, or configure price_url in your profile.`,
     )
   }
   if (price.currency !== maxCost.currency) {
     throw bad(
       `is in ${maxCost.currency}, but the price of a coin is in ${price.currency}`,
-      `Use ${price.currency}, such as --max-cost 10${price.currency}, or ${coin}, such as 0.5${found?.coin ?? ''}. To use another currency, set --price to the price of one coin in it, such as 3100${maxCost.currency}.`,
+      `Use ${price.currency}, such as --max-cost 10${price.currency}, or ${coin}, such as 0.5${foundFees?.coin ?? ''}. To use another currency, set --price to the price of one coin in it, such as 3100${maxCost.currency}.`,
     )
   }
   const wei = weiFor(maxCost, price)
   deps.io.note(`${moneyText(maxCost)} equals ${inCoins(wei)} ${coin} at ${moneyText(price)} per coin.`)
-  return { wei, found, isLimited }
+  return { wei, foundFees, isLimited }
 }
 
-const coinIn = (found: FoundFees | null): string => found?.coin ?? 'coins'
+const coinIn = (foundFees: FoundFees | null): string => foundFees?.coin ?? 'coins'
 
 const limitedBy = (maxFee: bigint | undefined, fees: NetworkFees): NetworkFees =>
   maxFee !== undefined && maxFee < fees.offered ? { ...fees, offered: maxFee } : fees

@@ -125,17 +125,17 @@ export function notePaid(io: Io, { mode }: Pick<Output, 'mode'>, records: readon
 
 /** Returns a view with additional fields for the paid fees. A terminal shows them in coins. */
 export function withPaid(view: View, paidFields: readonly string[] = PAID_FIELDS): View {
-  const own = view.fields.filter((field) => !paidFields.includes(field))
-  const at = own.includes('error') ? own.indexOf('error') : own.length
+  const otherFields = view.fields.filter((field) => !paidFields.includes(field))
+  const at = otherFields.includes('error') ? otherFields.indexOf('error') : otherFields.length
   return {
     ...view,
-    fields: own.toSpliced(at, 0, ...paidFields),
+    fields: otherFields.toSpliced(at, 0, ...paidFields),
     card: (record) => {
       const isPaid = typeof record.fee_paid_wei === 'string' && record.gas_used !== null
       const paid = isPaid ? (['paid', spentText(record)] as const) : (['gas_used', record.gas_used] as const)
       const rows =
         view.card?.(record) ??
-        own.map((field) => [field, view.forms?.[field]?.(record[field]) ?? record[field]] as const)
+        otherFields.map((field) => [field, view.forms?.[field]?.(record[field]) ?? record[field]] as const)
       const end = rows.findIndex(([name]) => name === 'error')
       return rows.toSpliced(end < 0 ? rows.length : end, 0, paid)
     },

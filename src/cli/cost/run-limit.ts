@@ -88,8 +88,11 @@ export function limitOfRun(
   { commandLimit, storedLimit }: Pick<LimitedRequests, 'commandLimit' | 'storedLimit'>,
   costs: RunCosts | null,
 ): bigint | null {
-  const known = costs?.max_cost == null ? null : BigInt(costs.max_cost)
-  return commandLimit ?? (known === null || (storedLimit !== null && storedLimit < known) ? storedLimit : known)
+  const knownLimit = costs?.max_cost == null ? null : BigInt(costs.max_cost)
+  return (
+    commandLimit ??
+    (knownLimit === null || (storedLimit !== null && storedLimit < knownLimit) ? storedLimit : knownLimit)
+  )
 }
 
 /** Returns the maximum fee of a run in wei; null if it has none. */
@@ -129,9 +132,9 @@ export async function sufficientFor(
 ): Promise<bigint> {
   const before = { gasLimit: BigInt(costs?.nft_gas ?? 0), bytes: costs?.nft_bytes ?? 0 }
   const after = { gasLimit: larger(before.gasLimit, each.gasLimit), bytes: Math.max(before.bytes, each.bytes) }
-  const one = await costOfRun(after, fees, maxFee)
-  const raised = BigInt(costs?.unsigned_nfts ?? 0) * (one - (await costOfRun(before, fees, maxFee)))
-  return countedAt(costs, fees, maxFee) + raised + BigInt(nfts) * one + (await costOfRun(changes, fees, maxFee))
+  const costOfOne = await costOfRun(after, fees, maxFee)
+  const raised = BigInt(costs?.unsigned_nfts ?? 0) * (costOfOne - (await costOfRun(before, fees, maxFee)))
+  return countedAt(costs, fees, maxFee) + raised + BigInt(nfts) * costOfOne + (await costOfRun(changes, fees, maxFee))
 }
 
 /** The remaining part of a limit, in wei. */

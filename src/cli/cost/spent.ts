@@ -43,19 +43,19 @@ export interface Spent {
 /**
  * Returns the costs of a run that its server reports.
  *
- * @param found the settings that reach the server, or the error if it isn't found
+ * @param settingsOrError the settings that reach the server, or the error if it isn't found
  * @param counts the recorded row counts. If the server doesn't know the run and no row was sent, the run has spent
  * nothing. A run without open rows isn't waiting for anything.
  */
 export async function spentOf(
   deps: Deps,
-  found: Settings | GdnError,
+  settingsOrError: Settings | GdnError,
   run: Pick<Run, 'id'>,
   counts: Omit<RowCounts, 'total'>,
 ): Promise<Spent> {
-  if (found instanceof GdnError) return unknownFor(found)
+  if (settingsOrError instanceof GdnError) return unknownFor(settingsOrError)
   try {
-    return await reportedBy(deps, found, run, counts)
+    return await reportedBy(deps, settingsOrError, run, counts)
   } catch (error) {
     if (error instanceof GdnError && !deps.signals.signal.aborted) return unknownFor(error)
     throw error
