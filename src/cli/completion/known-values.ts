@@ -37,8 +37,8 @@ const HARMLESS = /^@?[\p{L}\p{N}][\p{L}\p{N}._-]{0,127}$/u
  */
 export async function knownValues([kind = '', ...words]: readonly string[], env: NodeJS.ProcessEnv): Promise<string> {
   const find = Object.hasOwn(FINDERS, kind) ? FINDERS[kind] : undefined
-  const found = (await find?.(words, env).catch(() => [])) ?? []
-  return found
+  const values = (await find?.(words, env).catch(() => [])) ?? []
+  return values
     .filter(({ value }) => HARMLESS.test(value))
     .slice(0, AT_MOST)
     .map(({ value, what }) => `${value}\t${cutToWidth(terminalText(what), WIDTH_OF_WHAT)}\n`)
@@ -54,10 +54,10 @@ const FINDERS: Readonly<Record<string, (words: readonly string[], env: NodeJS.Pr
 }
 
 async function profiles(_words: readonly string[], env: NodeJS.ProcessEnv): Promise<Known[]> {
-  const own = Object.entries(await readProfiles(env)).filter(([name]) => name !== 'local')
+  const ownProfiles = Object.entries(await readProfiles(env)).filter(([name]) => name !== 'local')
   return [
     { value: 'local', what: 'Use the local backend (gdn local start)' },
-    ...own.map(([value, settings]) => ({ value, what: textOf(settings, 'base_url') })),
+    ...ownProfiles.map(([value, settings]) => ({ value, what: textOf(settings, 'base_url') })),
   ]
 }
 
@@ -66,8 +66,8 @@ async function runs(
   env: NodeJS.ProcessEnv,
   nameOf: (run: RunName) => string,
 ): Promise<Known[]> {
-  const found = runNames(stateDirOf(words, env), AT_MOST)
-  return found.map((run) => ({
+  const names = runNames(stateDirOf(words, env), AT_MOST)
+  return names.map((run) => ({
     value: nameOf(run),
     what: `${run.manifest === null ? (run.runName ?? 'standard input') : basename(run.manifest)} on ${run.blockchain}, ${run.startedAt.slice(0, 10)}`,
   }))
@@ -182,7 +182,7 @@ function textOf(record: unknown, name: string): string {
 /** Returns the value of a flag among the typed words, without surrounding quotes. */
 function flagValue(words: readonly string[], ...names: string[]): string | undefined {
   for (const [i, word] of words.entries()) {
-    const name = names.find((one) => word === one || word.startsWith(`${one}=`))
+    const name = names.find((flagName) => word === flagName || word.startsWith(`${flagName}=`))
     if (name === undefined) continue
     const value = word === name ? words[i + 1] : word.slice(name.length + 1)
     return value?.replace(/^(['"])(.*)\1$/s, '$2')

@@ -170,7 +170,7 @@ export function oneOf<Word extends string>(
   hintFor: (raw: string) => string | undefined = () => undefined,
 ): Parse<Word> {
   return taking({ type: 'word', values: words }, (raw, flag) => {
-    const word = words.find((known) => known === raw)
+    const word = words.find((candidate) => candidate === raw)
     if (word !== undefined) return word
     const near = nearest(raw, words)
     const hint = hintFor(raw) ?? (near && `Did you mean ${near}?`)
@@ -187,8 +187,8 @@ export const wordList: Parse<string[]> = taking({ type: 'list' }, (raw, flag) =>
 
 /** Parses a list of the given words, such as `failed,unknown`. */
 export function someOf<Word extends string>(words: readonly Word[]): Parse<Word[]> {
-  const one = oneOf(words)
-  const some: Parse<Word[]> = (raw, flag) => wordList(raw, flag).map((word) => one(word, flag))
+  const parseOne = oneOf(words)
+  const some: Parse<Word[]> = (raw, flag) => wordList(raw, flag).map((word) => parseOne(word, flag))
   return taking({ type: 'words', values: words }, some)
 }
 
@@ -231,10 +231,10 @@ const WAITING = 'Sending and waiting'
 /** Adds --timeout, which limits all waits of the command. */
 export function addTimeoutFlag(
   command: GdnCommand,
-  what = 'How long the command may take (5m after acceptance)',
+  description = 'How long the command may take (5m after acceptance)',
 ): GdnCommand {
   command.endsAtTimeout = true
-  return command.valueFlag('--timeout <time>', what, { group: WAITING, parse: duration })
+  return command.valueFlag('--timeout <time>', description, { group: WAITING, parse: duration })
 }
 
 /**

@@ -33,12 +33,12 @@ export function commandLines(typed: readonly string[], width: number): string[] 
 
 function brokenLine(line: string, width: number, prefix: string): string[] {
   if (displayWidth(prefix + line) <= width) return [prefix + line]
-  const room = width - CONTINUED.length - 2
+  const available = width - CONTINUED.length - 2
   const lines: string[] = []
   let current = ''
-  for (const unit of unitsOf(line.match(WORD) ?? [], room)) {
+  for (const unit of unitsOf(line.match(WORD) ?? [], available)) {
     const longer = current === '' ? unit : `${current} ${unit}`
-    if (current !== '' && unit !== '\\' && displayWidth(longer) > room) {
+    if (current !== '' && unit !== '\\' && displayWidth(longer) > available) {
       lines.push(`${current} \\`)
       current = unit
     } else current = longer
@@ -47,12 +47,12 @@ function brokenLine(line: string, width: number, prefix: string): string[] {
 }
 
 /** Joins a flag and its value if both fit on one line. */
-function unitsOf(words: readonly string[], room: number): string[] {
+function unitsOf(words: readonly string[], width: number): string[] {
   const units: string[] = []
   for (const word of words) {
     const before = units.at(-1) ?? ''
     const belongs = /^--?[a-z]\S*$/.test(before) && !before.includes('=') && !/^[-|\\]/.test(word)
-    if (belongs && displayWidth(before) + 1 + displayWidth(word) <= room) units.splice(-1, 1, `${before} ${word}`)
+    if (belongs && displayWidth(before) + 1 + displayWidth(word) <= width) units.splice(-1, 1, `${before} ${word}`)
     else units.push(word)
   }
   return units

@@ -14,8 +14,8 @@ export async function findHelp(
 ): Promise<{ sections: readonly FoundSection[]; meant: string | null }> {
   if (isMistyped(words)) throw unknownCommand(words)
   const sections = await searchHelp(words)
-  const [word = '', ...others] = words
-  const meant = others.length === 0 ? meantInHelp(word.toLowerCase()) : null
+  const [word = '', ...otherWords] = words
+  const meant = otherWords.length === 0 ? meantInHelp(word.toLowerCase()) : null
   if (sections.length > 0) return { sections, meant }
   throw new GdnError('usage', `no help found for "${words.join(' ')}"`, {
     hint:

@@ -15,21 +15,21 @@ export type HelpRoute =
  * Returns the output of `gdn help --json`: the whole command tree, the part for a command or noun, the text of a topic,
  * or the sections that match the words.
  */
-export async function helpInJson(found: HelpRoute, io: Io, make: MakeCommand): Promise<string> {
-  return `${JSON.stringify(await asked(found, make), null, io.stdoutTty ? 2 : undefined)}\n`
+export async function helpInJson(route: HelpRoute, io: Io, make: MakeCommand): Promise<string> {
+  return `${JSON.stringify(await asked(route, make), null, io.stdoutTty ? 2 : undefined)}\n`
 }
 
-async function asked(found: HelpRoute, make: MakeCommand): Promise<unknown> {
-  if (found.kind === 'topic') {
+async function asked(route: HelpRoute, make: MakeCommand): Promise<unknown> {
+  if (route.kind === 'topic') {
     const { readTopic } = await import('./topic.ts')
-    return { name: found.topic.name, ...(await readTopic(found.topic.page)) }
+    return { name: route.topic.name, ...(await readTopic(route.topic.page)) }
   }
-  if (found.kind === 'search') {
+  if (route.kind === 'search') {
     const [{ findHelp }, { searchData }] = await Promise.all([import('./find-help.ts'), import('./search-text.ts')])
-    return searchData(found.words, (await findHelp(found.words)).sections)
+    return searchData(route.words, (await findHelp(route.words)).sections)
   }
   const tree = await commandTree(make)
-  if (found.kind === 'root-help') return tree
-  if (found.kind === 'noun-help') return tree.commands.filter(({ name }) => name.startsWith(`${found.noun.name} `))
-  return tree.commands.find(({ name }) => name === found.verb.command)
+  if (route.kind === 'root-help') return tree
+  if (route.kind === 'noun-help') return tree.commands.filter(({ name }) => name.startsWith(`${route.noun.name} `))
+  return tree.commands.find(({ name }) => name === route.verb.command)
 }

@@ -9,11 +9,11 @@ import { type PageSection, sectionName } from './sections.ts'
 import { blockLines, blocksIn, type Heading } from './topic.ts'
 
 /** Formats the result of `gdn help <words>`: the best matches, and the text of the first one. */
-export function searchText(found: readonly FoundSection[], width: number, heading: Heading): string {
-  const [best, other] = found
+export function searchText(sections: readonly FoundSection[], width: number, heading: Heading): string {
+  const [best, other] = sections
   if (best === undefined) return ''
   const lines = [heading('Sections')]
-  for (const section of found) {
+  for (const section of sections) {
     lines.push(
       ...wrap(terminalText(sectionName(section)), width - 2).map((line) => `  ${line}`),
       `    ${cut(terminalText(section.excerpt), width - 4)}`,
@@ -33,10 +33,10 @@ export function searchText(found: readonly FoundSection[], width: number, headin
 }
 
 /** Returns the result of `gdn help <words> --json`. */
-export function searchData(words: readonly string[], found: readonly FoundSection[]): object {
+export function searchData(words: readonly string[], sections: readonly FoundSection[]): object {
   return {
     query: words.join(' '),
-    sections: found.map(({ page, pageTitle, heading, anchor, markdown, excerpt }) => ({
+    sections: sections.map(({ page, pageTitle, heading, anchor, markdown, excerpt }) => ({
       page: pageTitle,
       heading,
       path: pathOf({ page, anchor }),

@@ -59,13 +59,13 @@ const SYNONYM_WEIGHT = 0.4
 export async function searchHelp(words: readonly string[], docs?: string): Promise<FoundSection[]> {
   const sections = await readSections(docs)
   const question = words.join(' ')
-  const found = rank(sections, question)
+  const ranked = rank(sections, question)
   const code = words.join('_').replaceAll('-', '_').toLowerCase()
   const named = Object.hasOwn(EXIT_BY_CODE, code)
     ? sectionOfCode(sections, code)
     : (sectionAt(sections, question) ?? sectionNamed(sections, question))
-  const others = found.filter((section) => section !== named)
-  const best = (named === undefined ? others : [named, ...others]).slice(0, MOST)
+  const otherSections = ranked.filter((section) => section !== named)
+  const best = (named === undefined ? otherSections : [named, ...otherSections]).slice(0, MOST)
   const terms = new Set(termsOf(question))
   return best.map((section) => ({ ...section, excerpt: excerptOf(section, terms), setup: setupOf(sections, section) }))
 }
@@ -147,9 +147,9 @@ const times = (stems: readonly string[], term: string) => stems.reduce((n, stem)
 
 /** Returns whether a question consists of the words of a heading, with or without the page title. */
 function isSame(asked: readonly string[], heading: readonly string[], title: readonly string[]): boolean {
-  const own = new Set(heading.filter((stem) => !COMMON.has(stem)))
-  const all = new Set([...own, ...title])
-  return asked.every((term) => all.has(term)) && [...own].every((stem) => asked.includes(stem))
+  const headingStems = new Set(heading.filter((stem) => !COMMON.has(stem)))
+  const all = new Set([...headingStems, ...title])
+  return asked.every((term) => all.has(term)) && [...headingStems].every((stem) => asked.includes(stem))
 }
 
 /** Returns whether a question is the file name of a page, and the section is the beginning of this page. */
@@ -188,9 +188,9 @@ function wordsOf(text: string): string[] {
 const stems = new Map<string, string>()
 
 function stemOf(word: string): string {
-  const known = stems.get(word) ?? stem(word)
-  stems.set(word, known)
-  return known
+  const stemmed = stems.get(word) ?? stem(word)
+  stems.set(word, stemmed)
+  return stemmed
 }
 
 /** Removes the endings of plurals and verbs, so that `nonces` matches `nonce`, and `minting` matches `minted`. */

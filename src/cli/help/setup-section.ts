@@ -7,12 +7,17 @@ import type { PageSection } from './sections.ts'
 export function setupOf(sections: readonly PageSection[], section: PageSection): PageSection | undefined {
   const commands = commandsOf(section)
   if (commands === '') return undefined
-  const page = sections.filter((one) => one.page === section.page)
-  const earlier = page.slice(0, page.indexOf(section)).map((one) => ({ one, sets: variablesSet(commandsOf(one)) }))
-  const own = variablesSet(commands)
-  const needed = [...commands.matchAll(/\$\{?([A-Z_]+)/g)].map(([, name = '']) => name).filter((name) => !own.has(name))
+  const page = sections.filter((candidate) => candidate.page === section.page)
+  const earlier = page
+    .slice(0, page.indexOf(section))
+    .map((candidate) => ({ candidate, sets: variablesSet(commandsOf(candidate)) }))
+  const ownVariables = variablesSet(commands)
+  const needed = [...commands.matchAll(/\$\{?([A-Z_]+)/g)]
+    .map(([, name = '']) => name)
+    .filter((name) => !ownVariables.has(name))
   const setting = earlier.find(({ sets }) => needed.some((name) => sets.has(name)))
-  return (setting ?? earlier.find(({ one }) => one.anchor === '' && commandsOf(one) !== ''))?.one
+  return (setting ?? earlier.find(({ candidate }) => candidate.anchor === '' && commandsOf(candidate) !== ''))
+    ?.candidate
 }
 
 const commandsOf = ({ markdown }: PageSection): string =>

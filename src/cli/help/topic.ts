@@ -52,7 +52,7 @@ export async function readTopic(page: string): Promise<Topic> {
 /** Formats a topic for a terminal of `width` columns. The examples are first. */
 export function topicText({ about, examples, sections }: Topic, width: number, heading: Heading): string {
   const lines = [...wrap(about, width), '', heading('Examples')]
-  for (const [i, one] of examples.entries()) lines.push(...(i === 0 ? [] : ['']), ...exampleLines(one, width))
+  for (const [i, example] of examples.entries()) lines.push(...(i === 0 ? [] : ['']), ...exampleLines(example, width))
   for (const { title, blocks } of sections) lines.push('', heading(title), ...blockLines(blocks, width))
   return [...lines, ''].join('\n')
 }
@@ -135,7 +135,7 @@ function textOnly(
   targetOf: (link: Tokens.Link) => string | null = () => null,
 ): string {
   const inner = 'tokens' in token ? token.tokens : undefined
-  const text = inner?.map((one) => textOnly(one, targetOf)).join('') ?? ('text' in token ? String(token.text) : '')
+  const text = inner?.map((child) => textOnly(child, targetOf)).join('') ?? ('text' in token ? String(token.text) : '')
   const target = 'type' in token && token.type === 'link' ? targetOf(token as Tokens.Link) : null
   return `${text}${target === null ? '' : ` (${target})`}`.replaceAll(/\s+/g, ' ')
 }

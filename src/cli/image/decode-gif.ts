@@ -32,9 +32,9 @@ export function decodeGif(bytes: Uint8Array): Pixels {
   checkSize(columns, rows)
   if (left + columns > width || top + rows > height) throw broken()
   const flags = file[at + 9] ?? 0
-  const own = tableAt(file, at + 10, flags)
-  const colors = own.length > 0 ? own : common
-  const codes = at + 10 + own.length
+  const ownTable = tableAt(file, at + 10, flags)
+  const colors = ownTable.length > 0 ? ownTable : common
+  const codes = at + 10 + ownTable.length
   const indexes = unpacked(joined(file, codes + 1), file[codes] ?? 0, columns * rows)
   const order = (flags & 0x40) === 0 ? null : interlaced(rows)
   for (let i = 0; i < indexes.length; i++) {

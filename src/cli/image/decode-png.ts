@@ -34,8 +34,8 @@ function harmless(bytes: Uint8Array): Uint8Array {
   const compressed = Buffer.concat(chunks.filter(({ type }) => type === 'IDAT').map(({ data }) => data))
   // The library decompresses in JavaScript, which is slow. Give it uncompressed pixels in the same format.
   const pixels = deflateSync(inflateSync(compressed, { maxOutputLength: most }), { level: 0 })
-  const others = chunks.filter(({ type }, i) => type !== 'IDAT' && (type !== 'IHDR' || i === 0))
-  const parts = [...others, { type: 'IDAT', data: pixels }, { type: 'IEND', data: Buffer.alloc(0) }].map(written)
+  const otherChunks = chunks.filter(({ type }, i) => type !== 'IDAT' && (type !== 'IHDR' || i === 0))
+  const parts = [...otherChunks, { type: 'IDAT', data: pixels }, { type: 'IEND', data: Buffer.alloc(0) }].map(written)
   return Buffer.concat([bytes.subarray(0, SIGNATURE_BYTES), ...parts])
 }
 

@@ -22,10 +22,10 @@ type Color = [red: number, green: number, blue: number]
 
 /** Returns all colors of an image; null if a sixel palette has no room for all of them. */
 function fewColors(data: Uint8Array): Color[] | null {
-  const found = new Map<number, Color>([[0, [0, 0, 0]]])
-  for (let at = 0; at < data.length && found.size <= MAX_COLORS; at += 4) {
+  const colors = new Map<number, Color>([[0, [0, 0, 0]]])
+  for (let at = 0; at < data.length && colors.size <= MAX_COLORS; at += 4) {
     const [red = 0, green = 0, blue = 0, alpha = 0] = data.subarray(at, at + 4)
-    if (alpha > 0) found.set((red << 16) | (green << 8) | blue, [red, green, blue])
+    if (alpha > 0) colors.set((red << 16) | (green << 8) | blue, [red, green, blue])
   }
-  return found.size > MAX_COLORS ? null : [...found.values()]
+  return colors.size > MAX_COLORS ? null : [...colors.values()]
 }

@@ -44,13 +44,13 @@ export async function drawTiles({ io }: Pick<Deps, 'io'>, sources: readonly Tile
   const { way, tile, gap, perLine } = how
   const space = boxOf({ columns: gap, rows: 0 }, way).width
   for (let at = 0; at < sources.length; at += perLine) {
-    const tiles = await Promise.all(sources.slice(at, at + perLine).map((one) => tileOf(one, tile, way)))
+    const tiles = await Promise.all(sources.slice(at, at + perLine).map((source) => tileOf(source, tile, way)))
     const images = tiles.map(({ image }) => image)
     const image = await drawn(sideBySide(images, boxOf(tile, way), space), way)
     const captions = Array.from({ length: Math.max(...tiles.map(({ title }) => title.length)) }, (_, line) =>
       inColumns(tiles, tile, gap, ({ title }) => title[line] ?? ''),
     )
-    const why = inColumns(tiles, tile, gap, (one) => one.why)
+    const why = inColumns(tiles, tile, gap, (drawnTile) => drawnTile.why)
     if (why !== '') captions.push(io.outPaint.dim(why))
     await io.read(`${image}${captions.join('\n')}\n\n`)
   }

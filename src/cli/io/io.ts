@@ -185,14 +185,14 @@ export async function createIo(edge: IoEdge, settings: IoSettings): Promise<Io> 
         now = next
         made.update(next)
       }
-      const own = {
+      const handle = {
         within(step: string): Progress {
           const before = now
           update(step)
-          return { update, stop: () => spinning === own && update(before) }
+          return { update, stop: () => spinning === handle && update(before) }
         },
       }
-      spinning = own
+      spinning = handle
       return {
         update,
         stop() {

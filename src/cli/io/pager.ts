@@ -16,12 +16,12 @@ export function pagerCommand(env: NodeJS.ProcessEnv): string | null {
  * @returns false if the pager failed or doesn't exist
  */
 export async function showInPager(command: string, text: string, env: NodeJS.ProcessEnv): Promise<boolean> {
-  const own = Object.entries(env).filter(([name]) => OF_PAGERS.test(name))
+  const pagerVariables = Object.entries(env).filter(([name]) => OF_PAGERS.test(name))
   const child = spawn(command, {
     shell: true,
     stdio: ['pipe', 'inherit', 'inherit'],
     // Options of less: F exits if the text fits on the screen, R shows colors, and X leaves the text on the screen.
-    env: { LESS: 'FRX', LV: '-c', ...childEnvironment(env), ...Object.fromEntries(own) },
+    env: { LESS: 'FRX', LV: '-c', ...childEnvironment(env), ...Object.fromEntries(pagerVariables) },
   })
   // The user may quit the pager before it has read all the text.
   child.stdin.on('error', () => {})

@@ -156,8 +156,8 @@ export function narrowed<Of extends { name: string; description?: string | undef
 ): Of[] {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean)
   const textOf = ({ name, description = '' }: Of) => `${name} ${description}`.toLowerCase()
-  const fitting = all.filter((one) => words.every((word) => textOf(one).includes(word)))
+  const fitting = all.filter((choice) => words.every((word) => textOf(choice).includes(word)))
   const [first = ''] = words
-  const begins = (one: Of) => textOf(one).startsWith(first)
-  return [...fitting.filter(begins), ...fitting.filter((one) => !begins(one))]
+  const begins = (choice: Of) => textOf(choice).startsWith(first)
+  return [...fitting.filter(begins), ...fitting.filter((choice) => !begins(choice))]
 }
