@@ -45,9 +45,9 @@ export async function openUpdatedRefresher(
         return io.note('No metadata was changed, so gdn does not request a refresh from OpenSea.')
       const { records, error } = await refresher.refresh(contract, tokenIds)
       if (error === null) return io.note(`OpenSea accepted ${count(records.length, 'refresh request')}.`)
-      const left = records.flatMap(({ token_id, status }) => (status === 'requested' ? [] : token_id))
+      const notRequested = records.flatMap(({ token_id, status }) => (status === 'requested' ? [] : token_id))
       // The hint may select NFTs that were already refreshed. Another refresh has no effect on them.
-      const which = left.length > MAX_NAMED ? `--run ${shellWord(run)}` : left.join(' ')
+      const which = notRequested.length > MAX_NAMED ? `--run ${shellWord(run)}` : notRequested.join(' ')
       throw error.with({
         message: `all changes were made, but gdn ${error.message}`,
         hint: `To request the others, run \`gdn nft refresh ${which} -c ${contract} -b ${blockchain}\`.`,

@@ -141,7 +141,9 @@ async function refreshAll(
 function errorOf(records: readonly Refreshed[], error: GdnError | null): GdnError | null {
   const requested = records.filter(({ status }) => status === 'requested').length
   const so = `requested the refresh of ${requested} of ${count(records.length, 'NFT')}`
-  const details = { not_requested: records.filter(({ status }) => status !== 'requested').map((one) => one.token_id) }
+  const details = {
+    not_requested: records.filter(({ status }) => status !== 'requested').map((record) => record.token_id),
+  }
   if (error !== null) {
     const message = `${so}: ${error.message}`
     // The user can request the others later, as after any timeout.

@@ -64,9 +64,9 @@ export const runningAnswer = (plan_id: string, next: string, data: object): Answ
 })
 
 export function failedAnswer(error: unknown): Answer {
-  const known = error instanceof GdnError ? error : null
-  const { code = 'unexpected', hint = null, details = null, exitCode = 1 } = known ?? {}
-  const message = known === null ? messageOf(error) : formatProblem(known)
+  const gdnError = error instanceof GdnError ? error : null
+  const { code = 'unexpected', hint = null, details = null, exitCode = 1 } = gdnError ?? {}
+  const message = gdnError === null ? messageOf(error) : formatProblem(gdnError)
   return { ...NOTHING, status: 'error', exit_code: exitCode, error: { code, message, hint, details } }
 }
 

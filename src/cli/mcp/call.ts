@@ -102,8 +102,6 @@ function parsed(text: string): unknown {
 }
 
 function errorIn(line: string): CommandOutcome['error'] {
-  const found = parsed(line)
-  return found !== null && typeof found === 'object' && 'error' in found
-    ? (found.error as CommandOutcome['error'])
-    : null
+  const json = parsed(line)
+  return json !== null && typeof json === 'object' && 'error' in json ? (json.error as CommandOutcome['error']) : null
 }

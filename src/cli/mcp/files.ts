@@ -54,14 +54,14 @@ async function fileBelow(root: string, path: string, property: string): Promise<
     throw fail(`${path} may be outside of ${root}`, 'Use the path without ..')
   }
   const real = await realOf(resolve(root, path))
-  const way = relative(root, real)
-  if (isAbsolute(way) || /^\.\.(?:[\\/]|$)/.test(way)) {
+  const relativePath = relative(root, real)
+  if (isAbsolute(relativePath) || /^\.\.(?:[\\/]|$)/.test(relativePath)) {
     throw fail(
       `${path} is outside of ${root}`,
       'Use a file in that directory. Only the operator can choose another directory.',
     )
   }
-  if (way.split(/[\\/]/).some((part) => part.startsWith('.'))) {
+  if (relativePath.split(/[\\/]/).some((part) => part.startsWith('.'))) {
     throw fail(`${path} is a hidden file, or in a hidden folder`, 'Copy it to a file that is not hidden.')
   }
   return real

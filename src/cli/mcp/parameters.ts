@@ -2,5 +2,5 @@
 export const FLAG = /(?<![\w-])(--[a-z][a-z-]*|-[a-zA-Z])(?![\w-])(?:[ =]<[^>\n]*>(?=[.,;:)\]'"`]*(?:\s|$)))?/g
 
 /** Replaces the flags in a text with the names of a tool's parameters. Flags without a parameter stay unchanged. */
-export const withParameters = (text: string, words: ReadonlyMap<string, string>): string =>
-  text.replace(FLAG, (whole, flag: string) => words.get(flag) ?? whole)
+export const withParameters = (text: string, names: ReadonlyMap<string, string>): string =>
+  text.replace(FLAG, (whole, flag: string) => names.get(flag) ?? whole)

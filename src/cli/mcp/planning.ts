@@ -64,13 +64,13 @@ export class Planning {
     const canSign = this.#options.passwordFile !== null
     const obstacle = plan.state === 'planned' ? obstacleOf(tool, values, outcome, canSign) : null
     const wording = new Wording(tool, this.#toolbox)
-    const kept = keptNotes(outcome, (text) => wording.message(text))
-    if (obstacle !== null) return { ...answer, next: obstacle + kept }
+    const keptText = keptNotes(outcome, (text) => wording.message(text))
+    if (obstacle !== null) return { ...answer, next: obstacle + keptText }
     await this.#plans.show(plan.id, shown)
     const rest = tool.command === 'apply' ? ' For the rest, call plan with the same arguments and offset.' : ''
     const part = answer.page === null ? '' : `This is only the beginning of the plan.${rest} `
     const forGood = isForGood(tool, outcome) ? " It can't be undone: ask the user first." : ''
-    const next = `${part}Nothing was changed.${kept}${forGood} To run the plan, call ${tool.name} with dry_run false and this plan_id, and nothing else.${noteOf(skipped)}`
+    const next = `${part}Nothing was changed.${keptText}${forGood} To run the plan, call ${tool.name} with dry_run false and this plan_id, and nothing else.${noteOf(skipped)}`
     return { ...answer, status: 'planned', plan_id: plan.id, cost: outcome.cost, next }
   }
 
@@ -104,11 +104,11 @@ export class Planning {
 
   #argvFor(tool: Tool, { flags, args }: Words, id: string): string[] {
     const isApply = tool.command === 'apply'
-    const own = isApply ? flags.filter((word) => APPLY_FLAGS.test(word)) : [...flags]
-    if (tool.flags.has('--yes')) own.push('--yes')
+    const ownFlags = isApply ? flags.filter((word) => APPLY_FLAGS.test(word)) : [...flags]
+    if (tool.flags.has('--yes')) ownFlags.push('--yes')
     // Each NFT has its own operation. The ID of the plan can identify only one of them.
-    if (tool.flags.has('--operation') && args.length <= 1) own.push(`--operation=${id}`)
-    return this.#runner.argv(tool, { flags: own, args: isApply ? [this.#plans.fileOf(id)] : args })
+    if (tool.flags.has('--operation') && args.length <= 1) ownFlags.push(`--operation=${id}`)
+    return this.#runner.argv(tool, { flags: ownFlags, args: isApply ? [this.#plans.fileOf(id)] : args })
   }
 
   async #setup(signal: AbortSignal): Promise<string> {

@@ -125,11 +125,11 @@ export class Plans {
     for (const name of await this.#names()) {
       const id = idIn(name)
       const path = join(this.#folder, name)
-      const found = await fs.lstat(path).catch(() => null)
-      if (id === null || found?.isFile() !== true) continue
+      const stats = await fs.lstat(path).catch(() => null)
+      if (id === null || stats?.isFile() !== true) continue
       const plan = this.#read(id)
-      const kept = typeof plan === 'object' && plan?.state === 'started' ? KEPT_STARTED_MS : KEPT_MS
-      if (typeof plan !== 'string' && found.mtimeMs < now - kept) await fs.rm(path, { force: true })
+      const keptMs = typeof plan === 'object' && plan?.state === 'started' ? KEPT_STARTED_MS : KEPT_MS
+      if (typeof plan !== 'string' && stats.mtimeMs < now - keptMs) await fs.rm(path, { force: true })
     }
   }
 
@@ -146,9 +146,9 @@ export class Plans {
     try {
       const bytes = readPrivateFile(this.#path(id), { maxBytes: MAX_BYTES })
       if (bytes === null) return null
-      const found: unknown = parsed(bytes.toString('utf8'))
-      const checked = planSchema.safeParse(found)
-      if (!checked.success || checked.data.id !== id) return problemOf(found)
+      const json: unknown = parsed(bytes.toString('utf8'))
+      const checked = planSchema.safeParse(json)
+      if (!checked.success || checked.data.id !== id) return problemOf(json)
       const { version: _version, ...plan } = checked.data
       return plan as Plan
     } catch (error) {
@@ -172,9 +172,9 @@ function parsed(text: string): unknown {
 }
 
 /** Returns why this version of gdn can't run a plan. Doesn't quote the file, which may contain any text. */
-function problemOf(found: unknown): string {
-  if (found === null || typeof found !== 'object') return 'it is damaged'
-  const version = 'version' in found ? found.version : undefined
+function problemOf(json: unknown): string {
+  if (json === null || typeof json !== 'object') return 'it is damaged'
+  const version = 'version' in json ? json.version : undefined
   if (version === VERSION) return 'it is damaged'
   return `it has ${Number.isSafeInteger(version) ? `version ${version}` : 'no version'}, but this version of gdn supports version ${VERSION}`
 }

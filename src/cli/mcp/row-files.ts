@@ -32,7 +32,7 @@ export async function rowFilesOf(
   root: string,
   localFilesIn: LocalFilesIn,
 ): Promise<Record<string, string>> {
-  const found: Record<string, string> = {}
+  const identities: Record<string, string> = {}
   const columnMap = [values.map ?? []].flat().map((pair) => {
     const { key, value } = keyValue(String(pair), '--map')
     return [key, value] as const
@@ -41,9 +41,9 @@ export async function rowFilesOf(
     if (values[property] === undefined) continue
     const path = resolve(root, String(values[property]))
     const files = await localFilesIn(path, { columnMap, fileFolders: [root] })
-    if (files.size > 0) found[`a local file of ${path}`] = await identityOf(files)
+    if (files.size > 0) identities[`a local file of ${path}`] = await identityOf(files)
   }
-  return found
+  return identities
 }
 
 async function identityOf(files: ReadonlySet<string>): Promise<string> {

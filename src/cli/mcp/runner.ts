@@ -56,11 +56,12 @@ export class Runner {
 
   /** Returns the command line of a tool, including the operator's flags and the flags for machine-readable output. */
   argv({ command, flags }: Pick<Tool, 'command' | 'flags'>, words: Words): string[] {
-    const own = this.#operatorFlags.filter((word) => flags.has(word.split('=', 1)[0] ?? word))
-    if (WITH_PASSWORD.has(command) && this.#passwordFile !== null) own.push(`--password-file=${this.#passwordFile}`)
-    if (WITH_EVENTS.has(command) && !words.flags.includes('--dry-run')) own.push('--output=ndjson')
-    else if (flags.has('--json')) own.push('--json')
-    return argvOf(command, { ...words, flags: [...own, ...words.flags] })
+    const ownFlags = this.#operatorFlags.filter((word) => flags.has(word.split('=', 1)[0] ?? word))
+    if (WITH_PASSWORD.has(command) && this.#passwordFile !== null)
+      ownFlags.push(`--password-file=${this.#passwordFile}`)
+    if (WITH_EVENTS.has(command) && !words.flags.includes('--dry-run')) ownFlags.push('--output=ndjson')
+    else if (flags.has('--json')) ownFlags.push('--json')
+    return argvOf(command, { ...words, flags: [...ownFlags, ...words.flags] })
   }
 
   async run(
@@ -89,13 +90,16 @@ export class Runner {
   }
 }
 
-function see(seen: PlanProgress | undefined, event: Record<string, unknown>): void {
-  if (seen === undefined) return
-  if (typeof event.run === 'string') seen.run = event.run
-  seen.message = `run: ${String(event.event)}`
+function see(progress: PlanProgress | undefined, event: Record<string, unknown>): void {
+  if (progress === undefined) return
+  if (typeof event.run === 'string') progress.run = event.run
+  progress.message = `run: ${String(event.event)}`
   if (event.event !== 'rows') return
   const countOf = (name: string) => Number(event[name] ?? 0)
-  seen.done = countOf('deployed') + countOf('failed')
-  seen.total = ['pending', 'accepted', 'deployed', 'failed', 'unknown'].reduce((sum, name) => sum + countOf(name), 0)
-  seen.message = `${seen.done} of ${seen.total} rows have an outcome`
+  progress.done = countOf('deployed') + countOf('failed')
+  progress.total = ['pending', 'accepted', 'deployed', 'failed', 'unknown'].reduce(
+    (sum, name) => sum + countOf(name),
+    0,
+  )
+  progress.message = `${progress.done} of ${progress.total} rows have an outcome`
 }

@@ -55,8 +55,8 @@ export async function serveTools(deps: Deps, options: SessionOptions): Promise<v
       // The protocol requires the progress value to increase with each notification.
       last = Math.max(last + 1, done ?? 0)
       const counted = total === undefined || last > total ? {} : { total }
-      const told = { progressToken: token, progress: last, message, ...counted }
-      void sendNotification({ method: 'notifications/progress', params: told }).catch(() => {})
+      const update = { progressToken: token, progress: last, message, ...counted }
+      void sendNotification({ method: 'notifications/progress', params: update }).catch(() => {})
     }
     try {
       const session = await open()

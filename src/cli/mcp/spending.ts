@@ -117,8 +117,8 @@ export class Ledger {
     if (applied !== undefined) await refuseAbove?.({ commandLimit, only: applied.only === 'mint' ? 'mint' : undefined })
     if (fees === null) {
       const limit = commandLimit ?? (run?.maxCost?.isSet ? run.maxCost.wei : null)
-      const known = limit === null ? 'unknown' : await feesOf(deps, locatedSpending)
-      return costsNothing(blockchain, limit, known === 'unknown' ? null : known.coin)
+      const foundFees = limit === null ? 'unknown' : await feesOf(deps, locatedSpending)
+      return costsNothing(blockchain, limit, foundFees === 'unknown' ? null : foundFees.coin)
     }
     const where =
       blockchain === null
@@ -128,21 +128,21 @@ export class Ledger {
     const limited = commandLimit === null ? null : { limit: commandLimit, total: commandLimit, before: 0n, usefulLimit }
     const bound = fees === 'unknown' ? null : (limited ?? (await costBoundOf(deps, locatedSpending, fees)))
     const cost = fees === 'unknown' || bound === null ? [] : [await costText(bound, fees, gas)]
-    const left = await leftText(async () => {
+    const leftInSession = await leftText(async () => {
       const { limit, price } = await this.#unitsOf(deps, locatedSpending, fees)
       return [this.#leftOf(bound === null ? 0n : bound.total - bound.before, price, limit, bound?.usefulLimit), limit]
     })
-    return [where, ...cost, left].join(' ')
+    return [where, ...cost, leftInSession].join(' ')
   }
 
   async #quoteWallet(deps: Deps, { blockchain, settings, coin, most, isPublic }: WalletSpending): Promise<string> {
     if (!isPublic || isTestnet(blockchain)) return costsNothing(blockchain)
-    const left = await leftText(async () => {
+    const leftInSession = await leftText(async () => {
       const limit = this.#limitOn(blockchain)
       return [this.#leftOf(most, await priceIn(deps, { settings }, coin, limit.currency), limit), limit]
     })
     const cost = `Maximum: ${inCoins(most, 'up')} ${nameOf(coin)}, which the wallet pays.`
-    return `The coins of ${blockchain} have value. ${cost} ${left}`
+    return `The coins of ${blockchain} have value. ${cost} ${leftInSession}`
   }
 
   /**
@@ -190,15 +190,17 @@ export class Ledger {
    * @throws GdnError `max_cost` if the amount exceeds the rest of the limit
    */
   #leftOf(amount: bigint, price: Money | null, limit: Money, usefulLimit: UsefulLimit | null = null): Money {
-    const left = { ...limit, amount: limit.amount - this.#counted }
+    const available = { ...limit, amount: limit.amount - this.#counted }
     const cost = { ...limit, amount: costIn(amount, price) }
-    if (cost.amount <= left.amount) return left
-    const isLess = usefulLimit !== null && usefulLimit.least < amount && costIn(usefulLimit.least, price) <= left.amount
-    const useful = isLess && (usefulLimit.isAnyMore ? limitText(left) : `${inCoins(usefulLimit.least, 'up')} or more`)
+    if (cost.amount <= available.amount) return available
+    const isLess =
+      usefulLimit !== null && usefulLimit.least < amount && costIn(usefulLimit.least, price) <= available.amount
+    const useful =
+      isLess && (usefulLimit.isAnyMore ? limitText(available) : `${inCoins(usefulLimit.least, 'up')} or more`)
     const plan = useful ? `Make a plan with max_cost ${useful}, or ask` : 'Ask'
     throw new GdnError(
       'max_cost',
-      `this may cost ${amountText(cost)}, and ${amountText(left)} of ${amountText(limit)} is left`,
+      `this may cost ${amountText(cost)}, and ${amountText(available)} of ${amountText(limit)} is left`,
       { hint: `${NOTHING_SENT}${plan} the operator to start gdn mcp with a higher limit.` },
     )
   }
@@ -211,9 +213,9 @@ export class Ledger {
   #countedRun({ run, connection }: Spending, { limit, before }: CostBound): CountedRun {
     if (run === null || (limit === null && !run.isOperation)) return { before, counted: 0n }
     const key = `${connection.client.incarnation()} ${run.id}`
-    const known = this.#runs.get(key) ?? { before, counted: 0n }
-    this.#runs.set(key, known)
-    return known
+    const countedRun = this.#runs.get(key) ?? { before, counted: 0n }
+    this.#runs.set(key, countedRun)
+    return countedRun
   }
 }
 
@@ -234,8 +236,8 @@ const costsNothing = (blockchain: Blockchain | null, limit: bigint | null = null
 /** Returns a sentence with the rest of the limit, or with the reason why nothing may be sent. */
 async function leftText(find: () => Promise<readonly [left: Money, limit: Money]>): Promise<string> {
   try {
-    const [left, limit] = await find()
-    return `The session has ${amountText(left)} of ${amountText(limit)} left.`
+    const [available, limit] = await find()
+    return `The session has ${amountText(available)} of ${amountText(limit)} left.`
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
     return `gdn mcp won't run this plan: ${error.message}. ${(error.hint ?? '').replace(NOTHING_SENT, '')}`
@@ -353,10 +355,11 @@ async function limitedRun(
   const { signal } = deps.signals
   const costs = await costsOf({ client }, id, signal)
   const paid = BigInt(costs?.fee_paid ?? 0)
-  const known = costs?.max_cost == null ? null : BigInt(costs.max_cost)
-  if (known !== null && maxCost?.isSet === true && maxCost.wei !== known) throw otherLimit(known, coin)
-  const own = maxCost?.wei ?? known ?? paid + (await worstCaseOf(withMore(spending, accepted), fees))
-  const limit = known !== null && known < own ? known : own
+  const serverLimit = costs?.max_cost == null ? null : BigInt(costs.max_cost)
+  if (serverLimit !== null && maxCost?.isSet === true && maxCost.wei !== serverLimit)
+    throw otherLimit(serverLimit, coin)
+  const ownLimit = maxCost?.wei ?? serverLimit ?? paid + (await worstCaseOf(withMore(spending, accepted), fees))
+  const limit = serverLimit !== null && serverLimit < ownLimit ? serverLimit : ownLimit
   const least = paid + (await worstCaseOf({ kind: 'nft', count: 1 }, fees))
   const usefulLimit = isOperation ? null : { least, isAnyMore: true }
   return { limit, total: limit, before: BigInt(costs?.final_fee_paid ?? 0), usefulLimit }

@@ -76,7 +76,7 @@ export class Toolbox {
 }
 
 function unknownTool(name: string, tools: readonly string[]): GdnError {
-  const command = Object.keys(NOT_TOOLS).find((one) => toolName(one) === name)
+  const command = Object.keys(NOT_TOOLS).find((candidate) => toolName(candidate) === name)
   if (command === undefined) {
     const near = nearest(name, tools)
     const hint = near === undefined ? 'List the tools.' : `Did you mean ${near}?`

@@ -71,8 +71,9 @@ export function toolOf(command: TreeCommand, extra: readonly TreeFlag[] = []): T
   const offered = flags.filter(({ name }) => !Object.hasOwn(LEFT_OUT_FLAGS, name))
   for (const flag of offered) {
     const isOff = flag.name.startsWith('--no-')
-    const word = isOff ? `${propertyOf(flag.name)}: false` : propertyOf(flag.name)
-    for (const one of [flag.name, flag.short, ...flag.aliases]) if (one !== null) words.set(one, word)
+    const parameter = isOff ? `${propertyOf(flag.name)}: false` : propertyOf(flag.name)
+    for (const spelling of [flag.name, flag.short, ...flag.aliases])
+      if (spelling !== null) words.set(spelling, parameter)
   }
   for (const flag of offered) {
     const made = inputOfFlag(flag, command.flags)
@@ -139,7 +140,7 @@ function inputOfFlag(flag: TreeFlag, all: readonly TreeFlag[]): { input: Input; 
     return { input: off === undefined ? input : { ...input, off }, schema }
   }
   const file = fileIn(type, placeholder ?? '')
-  const one = {
+  const item = {
     ...schemaOf(type, placeholder ?? ''),
     ...(values === null || values.length > MAX_VALUES ? {} : { enum: values }),
   }
@@ -148,7 +149,7 @@ function inputOfFlag(flag: TreeFlag, all: readonly TreeFlag[]): { input: Input; 
     const schema = { type: 'array', items, minItems: 1 }
     return { input: { property, form: 'list', flag: name, file }, schema }
   }
-  const schema = repeatable ? { type: 'array', items: one } : one
+  const schema = repeatable ? { type: 'array', items: item } : item
   return { input: { property, form: 'value', flag: name, file }, schema }
 }
 
@@ -187,7 +188,7 @@ export function commandWords({ inputs }: Tool, values: Values, flags?: ReadonlyS
     const all = Array.isArray(value) ? value.map(String) : [String(value)]
     if (form === 'argument') words.args.push(...all)
     else if (form === 'list') words.flags.push(`${flag}=${all.join(',')}`)
-    else if (form === 'value') words.flags.push(...all.map((one) => `${flag}=${one}`))
+    else if (form === 'value') words.flags.push(...all.map((item) => `${flag}=${item}`))
     else words.flags.push(...[(value === true ? flag : off) ?? []].flat())
   }
   return words

@@ -117,13 +117,13 @@ interface RpcError {
  * ID.
  */
 function messageIn(line: string): { message: JSONRPCMessage } | { id: RequestId | null; problem: RpcError } {
-  const found = parsed(line)
-  if (found === undefined) {
+  const json = parsed(line)
+  if (json === undefined) {
     return { id: null, problem: { code: ErrorCode.ParseError, message: 'Parse error: the line is not JSON' } }
   }
-  const { data: message } = JSONRPCMessageSchema.safeParse(found)
+  const { data: message } = JSONRPCMessageSchema.safeParse(json)
   if (message !== undefined) return { message }
-  const { id: given, method, params } = Object(found) as Record<string, unknown>
+  const { id: given, method, params } = Object(json) as Record<string, unknown>
   const id = typeof given === 'string' || Number.isInteger(given) ? (given as RequestId) : null
   const problem =
     id !== null && typeof method === 'string' && params !== undefined
@@ -137,9 +137,9 @@ function messageIn(line: string): { message: JSONRPCMessage } | { id: RequestId 
  * error.
  */
 function withoutDump(error: RpcError): RpcError {
-  const found = error.code === ErrorCode.InternalError ? parsed(error.message) : undefined
-  if (!Array.isArray(found)) return error
-  const [{ path, message }] = found as [{ path: string[]; message: string }]
+  const issues = error.code === ErrorCode.InternalError ? parsed(error.message) : undefined
+  if (!Array.isArray(issues)) return error
+  const [{ path, message }] = issues as [{ path: string[]; message: string }]
   const why = message.replace(/^Invalid input: /, '')
   return { code: ErrorCode.InvalidParams, message: `Invalid params: ${path.join('.')}: ${why}` }
 }

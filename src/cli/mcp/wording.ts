@@ -90,11 +90,11 @@ export class Wording {
         .replace(SAVE_AGAIN, (_, r) => `${r === 'R' ? 'Call' : 'call'} apply with dry_run true to plan again`)
         .replace(SAME_COMMAND, (_, r) => (r === 'R' ? 'Make a new plan with' : 'make a new plan with')),
     )
-    const left = [...new Set(flags)]
+    const unknownFlags = [...new Set(flags)]
     return [
       reworded,
       ...(commands > 0 ? [`Ask the user to run ${commands > 1 ? 'them' : 'it'} in a terminal.`] : []),
-      ...(left.length > 0 ? [`This tool has no parameter for ${left.join(', ')}: ask the user.`] : []),
+      ...(unknownFlags.length > 0 ? [`This tool has no parameter for ${unknownFlags.join(', ')}: ask the user.`] : []),
     ].join(' ')
   }
 
@@ -105,10 +105,10 @@ export class Wording {
   }
 
   #field(name: string, field: unknown): unknown {
-    if (LISTS.has(name) && Array.isArray(field)) return field.map((one) => this.record(one))
+    if (LISTS.has(name) && Array.isArray(field)) return field.map((item) => this.record(item))
     if (name === NOTES && Array.isArray(field)) {
-      const notes = field.map((one) => (typeof one === 'string' ? this.message(one.replace(WITH_AGAIN, '')) : one))
-      return notes.filter((one) => one !== '')
+      const notes = field.map((note) => (typeof note === 'string' ? this.message(note.replace(WITH_AGAIN, '')) : note))
+      return notes.filter((note) => note !== '')
     }
     if (name === 'place') return this.#place(field)
     if (typeof field !== 'string') return field
@@ -128,10 +128,10 @@ export class Wording {
     const parameters = (part: string) => {
       const reworded = withParameters(
         part.replace(PAIR, (whole, flag: string, pair: string) => {
-          const name = words.get(flag)
+          const name = parameterNames.get(flag)
           return name === undefined || !pair.includes('=') ? whole : `${name}: ${JSON.stringify([unquoted(pair)])}`
         }),
-        words,
+        parameterNames,
       )
       flags.push(...[...reworded.matchAll(FLAG)].flatMap(([, flag = '']) => (flag.startsWith('--') ? [flag] : [])))
       return reworded
@@ -141,7 +141,7 @@ export class Wording {
       const replaced = quoted === undefined ? this.#named(bare) : this.#called(quoted)
       return replaced === null ? [] : { ...replaced, start: match.index, end: match.index + whole.length }
     })
-    const words = new Map([...named.flatMap(({ tool }) => [...(tool?.words ?? [])]), ...this.#tool.words])
+    const parameterNames = new Map([...named.flatMap(({ tool }) => [...(tool?.words ?? [])]), ...this.#tool.words])
     let result = ''
     let end = 0
     for (const replaced of named) {
@@ -203,9 +203,11 @@ function valuesOf(words: readonly string[], command: TreeCommand, tool: Tool): R
       continue
     }
     const [, name = word, attached] = /^(--[a-z-]+)(?:=(.*))?$/s.exec(word) ?? []
-    const flag = command.flags.find((one) => one.name === name || one.short === name || one.aliases.includes(name))
+    const flag = command.flags.find(
+      (candidate) => candidate.name === name || candidate.short === name || candidate.aliases.includes(name),
+    )
     if (flag === undefined) return null
-    const input = tool.inputs.find((one) => one.flag === flag.name || one.off === flag.name)
+    const input = tool.inputs.find((candidate) => candidate.flag === flag.name || candidate.off === flag.name)
     const value = flag.placeholder === null ? null : (attached ?? rest.shift())
     if (input === undefined) {
       // The operator or gdn mcp sets this flag.
