@@ -85,9 +85,9 @@ export async function changesLeft(
   counts: ChangeCounts,
   outcomes: ChangeOutcomes,
 ): Promise<{ rows: number; changes: number; worst: WorstUse }> {
-  const left = KINDS.map((kind) => ({ kind, count: leftOf(kind, counts, outcomes) }))
-  const worst = sumOfUses(await Promise.all(left.map(({ kind, count }) => worstOfChanges(kind, count))))
-  return { rows: 0, changes: left.reduce((sum, { count }) => sum + count, 0), worst }
+  const remaining = KINDS.map((kind) => ({ kind, count: leftOf(kind, counts, outcomes) }))
+  const worst = sumOfUses(await Promise.all(remaining.map(({ kind, count }) => worstOfChanges(kind, count))))
+  return { rows: 0, changes: remaining.reduce((sum, { count }) => sum + count, 0), worst }
 }
 
 type ChangeCounts = Pick<ChangePlan['counts'], keyof ChangeOutcomes>
@@ -160,9 +160,9 @@ async function withProgress(
 ): Promise<void> {
   const progress = await io.progress(text.replace('%s', '0'))
   try {
-    const onProgress = (seen: Outcomes) => {
-      outcomes[kind] = seen
-      progress.update(`${text.replace('%s', String(seen.done))}${heldText(seen)}`)
+    const onProgress = (latest: Outcomes) => {
+      outcomes[kind] = latest
+      progress.update(`${text.replace('%s', String(latest.done))}${heldText(latest)}`)
     }
     outcomes[kind] = await make({ now, sleep, signal: signals.signal, onProgress })
   } finally {
@@ -190,7 +190,7 @@ const KINDS = Object.keys(WHAT) as (keyof ChangeOutcomes)[]
 /** Returns the numbers of changes by outcome, as fields of the summary. Unsent changes count as pending. */
 export function summaryOf(counts: ChangeCounts, outcomes: ChangeOutcomes): DataRecord {
   const all = Object.values(outcomes)
-  const sum = (countIn: (outcomes: Outcomes) => number) => all.reduce((n, one) => n + countIn(one), 0)
+  const sum = (countIn: (outcomes: Outcomes) => number) => all.reduce((n, ofKind) => n + countIn(ofKind), 0)
   return {
     updated: outcomes.update.done,
     transferred: outcomes.transfer.done,
@@ -217,8 +217,8 @@ export function stoppedAfter(
   const isInterrupted = error.code === 'interrupted' || error.code === 'terminated'
   if (!isInterrupted && minted === null) return error
   const kinds = Object.values(outcomes)
-  const done = (minted ?? 0) + kinds.reduce((n, one) => n + one.done, 0)
-  const pending = kinds.reduce((n, one) => n + one.pending, 0)
+  const done = (minted ?? 0) + kinds.reduce((n, ofKind) => n + ofKind.done, 0)
+  const pending = kinds.reduce((n, ofKind) => n + ofKind.pending, 0)
   const accepted = pending === 0 ? '' : `, and ${pending} ${pending === 1 ? 'is' : 'are'} in progress`
   const made = `${done} of ${count(all, 'change')} ${done === 1 ? 'was' : 'were'} made${accepted}.`
   if (error.code === 'not_ready') {
@@ -246,23 +246,23 @@ export function changesError(counts: ChangeCounts, outcomes: ChangeOutcomes): Gd
     }).join(' and ')
   const unsent = number(({ pending }, kind) => leftOf(kind, counts, outcomes) - pending)
   const hint = unsent === '' ? RESUME_HINT : `Not sent yet: ${unsent}.\n${RESUME_HINT}`
-  const unknown = number((one) => one.unknown.count)
+  const unknown = number((ofKind) => ofKind.unknown.count)
   if (unknown !== '') {
     const message = `the outcome of ${unknown} is unknown${reasonsOf(details.unknown_rows)}`
     return new GdnError('unknown_outcome', message, { hint, details })
   }
-  const pending = number((one) => one.pending)
+  const pending = number((ofKind) => ofKind.pending)
   if (pending !== '') {
-    const reason = KINDS.map((kind) => outcomes[kind].reason).find((one) => one !== null)
+    const reason = KINDS.map((kind) => outcomes[kind].reason).find((candidate) => candidate !== null)
     const message = `${pending} still pending${because(reason)}`
     return new GdnError(codeOfWait(reason), message, { hint, details })
   }
   if (KINDS.some((kind) => outcomes[kind].unsent)) {
-    const held = KINDS.map((kind) => outcomes[kind].held).find((one) => one !== null)
+    const held = KINDS.map((kind) => outcomes[kind].held).find((candidate) => candidate !== null)
     const message = `the timeout expired before every change was sent${because(held)}`
     return new GdnError('pending', message, { hint, details })
   }
-  const failed = number((one) => one.failed.count)
+  const failed = number((ofKind) => ofKind.failed.count)
   if (failed === '') return null
   return new GdnError('batch_failed_rows', `${failed} failed${reasonsOf(details.failed_rows)}`, {
     hint: 'Run `gdn plan <manifest>` to show what differs now.',

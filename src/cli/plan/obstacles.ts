@@ -69,9 +69,9 @@ export function placesText({ count, first }: Obstacle): string {
 
 /** Returns the lines of each group for a terminal. The first line doesn't include the action. */
 export const groupLines = ({ folded }: Obstacles, columns: number): string[][] =>
-  [...folded.values()].map((one) => {
-    if (one.reason === HAS_ID) return identifiedLines(one, columns)
-    return [wrapLine(` ${placesText(one)}:`, columns), wrapLine(`    ${safe(one.reason)}`, columns)]
+  [...folded.values()].map((group) => {
+    if (group.reason === HAS_ID) return identifiedLines(group, columns)
+    return [wrapLine(` ${placesText(group)}:`, columns), wrapLine(`    ${safe(group.reason)}`, columns)]
   })
 
 /** Returns the lines of the group of rows whose NFTs got IDs: the count and the first IDs. */
@@ -89,14 +89,14 @@ const MAX_LINES = 5
 /** Formats the impossible changes of a plan for an error. Each line has a reason and its places. */
 export function obstaclesText({ all }: Obstacles, impossible: number): string {
   // List these rows individually, because each needs a different ID.
-  const lines = all.flatMap((one) =>
-    one.reason === HAS_ID
-      ? one.first.map((change) => ({ reason: change.reason ?? '', count: 1, first: [change] }))
-      : [one],
+  const lines = all.flatMap((group) =>
+    group.reason === HAS_ID
+      ? group.first.map((change) => ({ reason: change.reason ?? '', count: 1, first: [change] }))
+      : [group],
   )
   const named = lines.slice(0, MAX_LINES)
   const more = impossible - named.reduce((sum, { count }) => sum + count, 0)
-  return `${named.map((one) => `\n${placesText(one)}: ${one.reason}`).join('')}${more > 0 ? `\nand ${more} more` : ''}`
+  return `${named.map((group) => `\n${placesText(group)}: ${group.reason}`).join('')}${more > 0 ? `\nand ${more} more` : ''}`
 }
 
 /**

@@ -87,9 +87,9 @@ export async function openPlan<Result>(
     async noMints(reading) {
       const { whyNoMints } = await import('../batch/minted-unrevealed.ts')
       const { commitmentOf } = await import('../../reveal/unrevealed.ts')
-      const own = reading === null ? null : commitmentOf({ reading })
+      const ownCommitment = reading === null ? null : commitmentOf({ reading })
       const readRows = () => read({ row: async () => {}, burn: async () => {} })
-      return await whyNoMints(deps, connection, { options, read: readRows }, own)
+      return await whyNoMints(deps, connection, { options, read: readRows }, ownCommitment)
     },
     async hiddenMints(check) {
       const { whyHidden } = await import('../batch/minted-unrevealed.ts')
@@ -97,8 +97,8 @@ export async function openPlan<Result>(
     },
     async committedRows() {
       const { committedRows, keptCommitment } = await import('../../reveal/unrevealed.ts')
-      const kept = await keptCommitment(options)
-      const commitment = kept?.commitment ?? null
+      const keptRun = await keptCommitment(options)
+      const commitment = keptRun?.commitment ?? null
       return commitment === null ? null : await committedRows(options.stateDir, commitment, drawn)
     },
     noBurns: () => noBurns(deps, connection, options),
@@ -152,13 +152,13 @@ async function noTransfers(
   options: OpenedManifest['options'],
 ): Promise<string | null> {
   if (!isEvm(options.blockchain)) return `the API does not transfer NFTs on ${options.blockchain}`
-  const found = await findCollection(deps, connection, options.contractAddress)
-  if (found?.is_locked === true) return 'the NFTs of the collection are locked'
-  return found?.enable_transfer === false ? NO_TRANSFERS : null
+  const collection = await findCollection(deps, connection, options.contractAddress)
+  if (collection?.is_locked === true) return 'the NFTs of the collection are locked'
+  return collection?.enable_transfer === false ? NO_TRANSFERS : null
 }
 
 /** Returns why the service can't burn NFTs of a collection; null if it can, or if this is unknown. */
 async function noBurns(deps: Deps, connection: Connection, options: OpenedManifest['options']): Promise<string | null> {
-  const found = await findCollection(deps, connection, options.contractAddress)
-  return found?.enable_burn === false ? 'the collection was created without --enable-burn' : null
+  const collection = await findCollection(deps, connection, options.contractAddress)
+  return collection?.enable_burn === false ? 'the collection was created without --enable-burn' : null
 }

@@ -155,7 +155,7 @@ export const changeRecord = (change: NftChange) => ({
 export function changedSince({ count, rows }: ChangePlan['changedSinceSaved']): GdnError {
   const shown = rows.slice(0, MAX_CHANGED).map((row) => `${changePlace(row)} (${row.what})`)
   if (count > shown.length) shown.push(`and ${count - shown.length} more`)
-  const list = shown.length === 1 ? ` ${shown[0]}` : shown.map((one) => `\n  ${one}`).join('')
+  const list = shown.length === 1 ? ` ${shown[0]}` : shown.map((text) => `\n  ${text}`).join('')
   return new GdnError('refused', `rows changed after the plan was created:${list}`, {
     hint: AGAIN,
     details: {

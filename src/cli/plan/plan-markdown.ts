@@ -19,7 +19,7 @@ const END_CHARS = 500
  */
 export async function planMarkdown(name: string, plan: ChangePlan, obstacles: Obstacles): Promise<string> {
   const { counts, notes } = plan
-  const rows = countRows(counts).map(([what, n]) => `| ${what} | ${n} |`)
+  const rows = countRows(counts).map(([label, n]) => `| ${label} | ${n} |`)
   const head = [
     `<h3>Plan for ${code(name)}</h3>`,
     '',
@@ -32,12 +32,12 @@ export async function planMarkdown(name: string, plan: ChangePlan, obstacles: Ob
   let text = `${head.join('\n')}\n`
   let [shown, all] = [0, 0]
   let table = ''
-  const seen = new Set<Obstacle>()
+  const listedGroups = new Set<Obstacle>()
   for await (const change of plan.changes()) {
     const group = sameIn(obstacles, change)
     // The whole group is already shown in the row of its first change.
-    if (group !== undefined && seen.has(group)) continue
-    if (group !== undefined) seen.add(group)
+    if (group !== undefined && listedGroups.has(group)) continue
+    if (group !== undefined) listedGroups.add(group)
     const n = group?.count ?? 1
     all += n
     if (shown < all - n) continue

@@ -56,7 +56,7 @@ export async function* firstChanges(plan: ShownPlan, groups: Groups): AsyncGener
   const shown = shownCounts(plan.counts, groups)
   const ofAction = (action: Action) => (change: PlannedChange) => change.action === action
   const isAlone = (change: PlannedChange) => groupOf(groups, change) === undefined
-  yield* first(plan.changes(), (one) => one.action === 'impossible' && isAlone(one), shown.impossible)
+  yield* first(plan.changes(), (change) => change.action === 'impossible' && isAlone(change), shown.impossible)
   yield* first(plan.burns(), ofAction('burn'), shown.burn)
   yield* first(plan.changes(), ofAction('transfer'), shown.transfer)
   const before = new Set<Action>(['impossible', 'burn', 'transfer'])
@@ -68,12 +68,12 @@ async function* first(
   isWanted: (change: PlannedChange) => boolean,
   most: number,
 ): AsyncGenerator<PlannedChange> {
-  let left = most
-  if (left === 0) return
+  let remaining = most
+  if (remaining === 0) return
   for await (const change of changes) {
     if (!isWanted(change)) continue
     yield change
-    if (--left === 0) return
+    if (--remaining === 0) return
   }
 }
 
@@ -100,7 +100,7 @@ function hiddenText(counts: PlanCounts, groups: Groups): string | null {
     [counts.burn - shown.burn, 'to burn'],
     [counts.transfer - shown.transfer, 'to transfer'],
   ] as const
-  const named = final.flatMap(([n, what]) => (n === 0 ? [] : [`${n} ${what}`])).join(', ')
+  const named = final.flatMap(([n, label]) => (n === 0 ? [] : [`${n} ${label}`])).join(', ')
   return `And ${count(hidden, 'more change')}${named === '' ? '' : `, including ${named}`}.`
 }
 
@@ -116,10 +116,10 @@ export async function planLines(
     const { action, title, tokenId, fields, shown = fields, reason, receiver } = change
     const places = [` ${changePlace(change)}`, tokenId === null ? '' : ` token ${safe(tokenId)}`]
     const place = `${places.filter((text) => text !== '').join(',')}: `
-    const room = columns - action.length - displayWidth(place)
+    const titleWidth = columns - action.length - displayWidth(place)
     const to = receiver === undefined ? '' : ` → ${safe(receiver)}`
-    const isOneLine = displayWidth(safe(title)) + displayWidth(to) <= room
-    const name = isOneLine ? safe(title) + to : cutToWidth(safe(title), Math.max(MIN_TITLE, room))
+    const isOneLine = displayWidth(safe(title)) + displayWidth(to) <= titleWidth
+    const name = isOneLine ? safe(title) + to : cutToWidth(safe(title), Math.max(MIN_TITLE, titleWidth))
     lines.push(paintAction(action, paint) + place + name)
     if (!isOneLine && to !== '') lines.push(`   ${to}`)
     if (reason !== null) lines.push(wrapLine(`    ${safe(reason)}`, columns))
@@ -153,18 +153,18 @@ export const changesIn = (counts: PlanCounts): number => pendingCount(counts) + 
  */
 export function appliedText(counts: PlanCounts): string {
   const { mint, update, transfer, burn } = counts
-  const others = mint + update + transfer
+  const otherChanges = mint + update + transfer
   const burning = burn === 0 ? '' : `Permanently burn ${count(burn, 'NFT')}`
-  if (others === 0) return burning
-  const changes = `${count(others, burn === 0 ? 'change' : 'other change')} (${countsText({ ...counts, burn: 0, drift: 0, impossible: 0, unchanged: 0, abandoned: 0 })})`
+  if (otherChanges === 0) return burning
+  const changes = `${count(otherChanges, burn === 0 ? 'change' : 'other change')} (${countsText({ ...counts, burn: 0, drift: 0, impossible: 0, unchanged: 0, abandoned: 0 })})`
   return burn === 0 ? `Apply ${changes}` : `${burning}, and apply ${changes}`
 }
 
 /** Describes the effect of `apply --only mint`, such as `Mint 1 NFT (2 other changes are skipped by --only mint)`. */
 export function mintedText({ mint, update, transfer, burn, impossible }: PlanCounts): string {
-  const left = update + transfer + burn + impossible
-  const others = `${count(left, 'other change')} ${left === 1 ? 'is' : 'are'} skipped by --only mint`
-  return `Mint ${count(mint, 'NFT')}${left === 0 ? '' : ` (${others})`}`
+  const skipped = update + transfer + burn + impossible
+  const skippedText = `${count(skipped, 'other change')} ${skipped === 1 ? 'is' : 'are'} skipped by --only mint`
+  return `Mint ${count(mint, 'NFT')}${skipped === 0 ? '' : ` (${skippedText})`}`
 }
 
 /** Formats the counts, such as `1 to transfer, 2 to mint, 97 unchanged`. */
@@ -179,7 +179,7 @@ export function countsText(counts: PlanCounts): string {
     [counts.unchanged, 'unchanged'],
     [counts.abandoned, 'abandoned'],
   ] as const
-  return parts.flatMap(([n, what]) => (n === 0 ? [] : [`${n} ${what}`])).join(', ')
+  return parts.flatMap(([n, label]) => (n === 0 ? [] : [`${n} ${label}`])).join(', ')
 }
 
 /** Returns the counts, excluding removed rows. */

@@ -109,11 +109,11 @@ export async function askLine(io: Io, question: TextQuestion): Promise<string> {
 /** Prompts for a collection: one from the records of this machine, or another one by its address. */
 export async function askCollection(
   io: Io,
-  known: readonly KnownCollection[],
+  collections: readonly KnownCollection[],
   blockchain: Blockchain | undefined,
 ): Promise<string> {
   const flag = '--contract'
-  const choices: Choice<string | null>[] = known.flatMap(({ name, contract_address, blockchain: on }) =>
+  const choices: Choice<string | null>[] = collections.flatMap(({ name, contract_address, blockchain: on }) =>
     contract_address === null ? [] : [{ name, value: contract_address, description: `${contract_address} on ${on}` }],
   )
   const chosen =

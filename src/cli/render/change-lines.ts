@@ -19,11 +19,11 @@ function linesOf({ field, from, to }: FieldChange, columns: number): string[] {
   const [before, after] = [textOf(from), textOf(to)]
   const line = `${name}: ${shown(before)} → ${shown(after)}`
   if (displayWidth(line) <= columns) return [line]
-  const room = Math.max(MIN_ROOM, columns - displayWidth(name) - ': ""'.length)
-  const start = startOf(before ?? '', after ?? '', room)
+  const width = Math.max(MIN_ROOM, columns - displayWidth(name) - ': ""'.length)
+  const start = startOf(before ?? '', after ?? '', width)
   return [
-    `${name}: ${shown(excerpt(before, start, room))}`,
-    `${' '.repeat(displayWidth(name))}→ ${shown(excerpt(after, start, room))}`,
+    `${name}: ${shown(excerpt(before, start, width))}`,
+    `${' '.repeat(displayWidth(name))}→ ${shown(excerpt(after, start, width))}`,
   ]
 }
 
@@ -34,20 +34,20 @@ const shown = (text: string | null) => (text === null ? 'none' : `"${text}"`)
  * Returns the offset at which to cut two texts so that their first difference is visible. If possible, this is the
  * beginning of a word.
  */
-function startOf(before: string, after: string, room: number): number {
+function startOf(before: string, after: string, width: number): number {
   let same = 0
   while (same < before.length && before[same] === after[same]) same++
   let early = same - LEAD
-  if (early <= 0 && displayWidth(before.slice(0, same)) <= room / 2) return 0
+  if (early <= 0 && displayWidth(before.slice(0, same)) <= width / 2) return 0
   early = Math.max(0, early)
-  while (displayWidth(before.slice(early, same)) > room / 2) early++
-  const word = before.indexOf(' ', early) + 1
-  if (word > 0 && word <= same) return word
+  while (displayWidth(before.slice(early, same)) > width / 2) early++
+  const wordStart = before.indexOf(' ', early) + 1
+  if (wordStart > 0 && wordStart <= same) return wordStart
   // Don't split a surrogate pair.
   return /[\udc00-\udfff]/.test(before[early] ?? '') ? early - 1 : early
 }
 
-function excerpt(text: string | null, start: number, room: number): string | null {
-  if (text === null || displayWidth(text) <= room) return text
-  return start === 0 ? cutToWidth(text, room) : `…${cutToWidth(text.slice(start), room - 1)}`
+function excerpt(text: string | null, start: number, width: number): string | null {
+  if (text === null || displayWidth(text) <= width) return text
+  return start === 0 ? cutToWidth(text, width) : `…${cutToWidth(text.slice(start), width - 1)}`
 }

@@ -10,14 +10,14 @@ import type { DataRecord, View } from './view.ts'
  * @throws GdnError `usage` if a field is unknown
  */
 export function resolveFields(given: readonly string[], view: View): readonly string[] {
-  const known = [...view.fields, ...view.columns, ...(view.more ?? [])]
+  const knownFields = [...view.fields, ...view.columns, ...(view.more ?? [])]
   return given.map((field) => {
     const [, name = field, path = ''] = /^([^.[]+)([.[].*)$/.exec(field) ?? []
-    const found = known.includes(name)
+    const match = knownFields.includes(name)
       ? name
-      : [...view.columns, ...known].find((column) => slug(column) === name.toLowerCase())
-    if (found !== undefined) return found + path
-    const names = [...new Set([...known, ...view.columns.map(slug)])]
+      : [...view.columns, ...knownFields].find((column) => slug(column) === name.toLowerCase())
+    if (match !== undefined) return match + path
+    const names = [...new Set([...knownFields, ...view.columns.map(slug)])]
     const near = nearest(name, names)
     const guess = near === undefined ? '' : `Did you mean ${near}${path}?\n`
     throw flagError('--fields', `unknown field "${field}"`, `${guess}The fields are ${names.join(', ')}.`)

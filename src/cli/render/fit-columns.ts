@@ -37,20 +37,20 @@ export function fitColumns(headings: readonly string[], rows: Rows, available: n
 /** Truncates the cells of one column at the start so that the table fits; null if it still wouldn't fit. */
 export function fitByStarts(headings: readonly string[], rows: Rows, available: number, column: number) {
   const widths = widthsOf(headings, rows)
-  const room = (widths[column] ?? 0) - Math.max(0, total(widths) - available)
-  if (room < Math.max(MIN_WIDTH, headings[column]?.length ?? 0)) return null
-  return rows.map((row) => row.map((cell, i) => (i === column ? cutStart(cell, room) : cell)))
+  const width = (widths[column] ?? 0) - Math.max(0, total(widths) - available)
+  if (width < Math.max(MIN_WIDTH, headings[column]?.length ?? 0)) return null
+  return rows.map((row) => row.map((cell, i) => (i === column ? cutStart(cell, width) : cell)))
 }
 
 /** Truncates a text at the start, for texts such as paths, whose end is more important. */
 function cutStart(text: string, columns: number): string {
   if (displayWidth(text) <= columns) return text
-  let kept = ''
+  let end = ''
   for (const character of [...text].toReversed()) {
-    if (displayWidth(character + kept) >= columns) break
-    kept = character + kept
+    if (displayWidth(character + end) >= columns) break
+    end = character + end
   }
-  return `…${kept}`
+  return `…${end}`
 }
 
 /** Returns whether a table fits with shortened addresses. */

@@ -41,11 +41,11 @@ async function inFiles(annotations: readonly Annotation[], { cwd }: Surroundings
   for (const { file, line } of annotations) {
     if (file !== undefined && line !== undefined) rows.set(file, (rows.get(file) ?? new Set()).add(line))
   }
-  const found = new Map<string, ReadonlyMap<number, number>>()
-  for (const [file, lines] of rows) found.set(file, await fileLines(resolve(cwd, file), lines))
+  const linesByFile = new Map<string, ReadonlyMap<number, number>>()
+  for (const [file, lines] of rows) linesByFile.set(file, await fileLines(resolve(cwd, file), lines))
   return annotations.map((annotation) => {
     const { file = '', line, message } = annotation
-    const fileLine = line === undefined ? undefined : found.get(file)?.get(line)
+    const fileLine = line === undefined ? undefined : linesByFile.get(file)?.get(line)
     // GitHub expects a character position. A CSV column is a cell number, so omit it.
     return fileLine === undefined ? annotation : { file, line: fileLine, message }
   })
@@ -110,8 +110,8 @@ async function inRepository(file: string, { env, cwd }: Surroundings): Promise<s
   const path = resolve(cwd, file)
   const real = await realPath(path)
   for (const root of [env.GITHUB_WORKSPACE || cwd, cwd]) {
-    const found = below(root, path) ?? below(await realPath(root), real)
-    if (found !== null) return found
+    const inRoot = below(root, path) ?? below(await realPath(root), real)
+    if (inRoot !== null) return inRoot
   }
   return real
 }
@@ -160,14 +160,14 @@ function errorText(error: GdnError, problems: readonly Annotation[], manifest: r
   const table = problems
     .slice(0, MAX_ROWS)
     .map(({ line, message }) => `| ${line ?? ''} | ${message.split('\n').map(inert).join(' ')} |`)
-  const left = Number(recordOf(error.details).issue_count ?? problems.length) - table.length
+  const unlisted = Number(recordOf(error.details).issue_count ?? problems.length) - table.length
   return [
     '### gdn sent nothing',
     '',
     ...manifest,
     ...error.message.split('\n').flatMap((line) => [inert(line), '']),
     ...(table.length === 0 ? [] : ['| line | problem |', '| ---: | --- |', ...table, '']),
-    ...(table.length > 0 && left > 0 ? [`… and ${left} more`, ''] : []),
+    ...(table.length > 0 && unlisted > 0 ? [`… and ${unlisted} more`, ''] : []),
     '',
   ].join('\n')
 }
@@ -208,8 +208,8 @@ function summaryText(
   if (rows.length === 0) return `${lines.join('\n')}\n`
   const table = rows.slice(0, MAX_ROWS).map(([line, key, why]) => `| ${line} | ${inert(key)} | ${inert(why)} |`)
   lines.push('| line | row | reason |', '| ---: | --- | --- |', ...table, '')
-  const left = counts.failed + counts.unknown - table.length
-  if (left > 0) lines.push(`… and ${left} more`, '')
+  const unlisted = counts.failed + counts.unknown - table.length
+  if (unlisted > 0) lines.push(`… and ${unlisted} more`, '')
   return `${lines.join('\n')}\n`
 }
 

@@ -59,12 +59,13 @@ function listsOf(metadata: Json, notStored: unknown): RecordCard {
 }
 
 /** Converts a list of objects such as `[{key, url}]` to pairs. Returns any other value unchanged. */
-function pairs(list: unknown, key: string, textOf: (one: Json) => unknown): unknown {
+function pairs(list: unknown, key: string, textOf: (item: Json) => unknown): unknown {
   if (!Array.isArray(list) || !list.every(isRecord)) return list
-  return list.map((one): [unknown, unknown] => [one[key], textOf(one)])
+  return list.map((item): [unknown, unknown] => [item[key], textOf(item)])
 }
 
-const shownOf = (one: Json): unknown => (isTraitType(one.display_type) ? shownValue(readAttribute(one)) : one.value)
+const shownOf = (attribute: Json): unknown =>
+  isTraitType(attribute.display_type) ? shownValue(readAttribute(attribute)) : attribute.value
 
 /** Marks the files that the server doesn't store. */
 function markNotStored(files: unknown, notStored: unknown): unknown {

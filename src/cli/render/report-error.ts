@@ -21,23 +21,23 @@ const MAX_ALIKE_SHOWN = 5
  * @returns the exit code
  */
 export function reportError(io: Io, stderr: { write(text: string): unknown }, error: unknown): number {
-  const known = error instanceof GdnError ? error : (fileError(error) ?? undefined)
+  const gdnError = error instanceof GdnError ? error : (fileError(error) ?? undefined)
   const inert = (text: string) => (io.stderrTty ? terminalLines(text) : text)
-  if (io.settings.machine) stderr.write(`${inert(JSON.stringify(asJson(error, known)))}\n`)
-  else stderr.write(io.toWidth(known === undefined ? unexpectedText(error) : knownText(io, known)))
+  if (io.settings.machine) stderr.write(`${inert(JSON.stringify(asJson(error, gdnError)))}\n`)
+  else stderr.write(io.toWidth(gdnError === undefined ? unexpectedText(error) : knownText(io, gdnError)))
   if (io.settings.debug && error instanceof Error) stderr.write(`${safeLines(stackOf(error))}\n`)
-  return known?.exitCode ?? EXIT.unexpected
+  return gdnError?.exitCode ?? EXIT.unexpected
 }
 
-function asJson(error: unknown, known: GdnError | undefined): object {
-  if (known === undefined) {
+function asJson(error: unknown, gdnError: GdnError | undefined): object {
+  if (gdnError === undefined) {
     return { error: { code: 'unexpected', message: messageOf(error), hint: REPORT_IT, details: null } }
   }
-  const { code, hint, place, details } = known
+  const { code, hint, place, details } = gdnError
   return {
     error: {
       code,
-      message: formatProblem(known),
+      message: formatProblem(gdnError),
       hint: hint ?? null,
       details: details ?? (place === undefined ? null : { place }),
     },
@@ -78,7 +78,7 @@ function problemLines({ message, hint, details }: GdnError): ProblemLines {
   const lines: string[] = []
   let first: string | undefined
   let shown = 0
-  let left = issueCount(details) - problems.length
+  let unlisted = issueCount(details) - problems.length
   const hints = new Set([hint])
   for (const [i, problem] of problems.entries()) {
     const same = alike.get(kindOf(problem)) ?? []
@@ -88,7 +88,7 @@ function problemLines({ message, hint, details }: GdnError): ProblemLines {
     if (i === 0 && message.includes(problem.message)) {
       if (isMany) first = text
     } else if (shown === MAX_PROBLEMS_SHOWN) {
-      left += isMany ? same.length : 1
+      unlisted += isMany ? same.length : 1
     } else {
       lines.push(`  ${safeLines(text)}`)
       if (problem.hint !== undefined && !hints.has(problem.hint)) lines.push(`    ${safeLines(problem.hint)}`)
@@ -96,8 +96,12 @@ function problemLines({ message, hint, details }: GdnError): ProblemLines {
       shown++
     }
   }
-  if (left > 0) lines.push(`  … and ${left} more. Add --json to list them.`)
-  return { first, others: lines, isOfFirst: problems[0]?.hint === hint && problems.some((one) => one.hint !== hint) }
+  if (unlisted > 0) lines.push(`  … and ${unlisted} more. Add --json to list them.`)
+  return {
+    first,
+    others: lines,
+    isOfFirst: problems[0]?.hint === hint && problems.some((problem) => problem.hint !== hint),
+  }
 }
 
 const kindOf = ({ message, hint, place = {} }: Problem): string => JSON.stringify([message, hint, place.file])
@@ -122,9 +126,9 @@ function problemsOf(details: unknown): Problem[] {
 
 /** Returns the total number of problems. `details.issues` may contain only the first ones. */
 function issueCount(details: unknown): number {
-  const found = problemsOf(details).length
+  const listed = problemsOf(details).length
   const { issue_count: all } = (details ?? {}) as { issue_count?: unknown }
-  return found > 0 && typeof all === 'number' ? Math.max(all, found) : found
+  return listed > 0 && typeof all === 'number' ? Math.max(all, listed) : listed
 }
 
 const safeLines = (text: string) => text.split('\n').map(safe).join('\n  ')

@@ -39,7 +39,7 @@ export async function renderTable(
   const hasRoom = (some: readonly string[]) =>
     (dropsId ? fitsWithShortAddresses : fits)(some.map(heading), rowsOf(some), io.columns, some.indexOf(id))
   const status = io.settings.quiet ? null : oneStatus(records)
-  const without = (some: readonly string[], column: string) => some.filter((one) => one !== column)
+  const without = (some: readonly string[], column: string) => some.filter((name) => name !== column)
   // A status that all records share is less useful than the IDs, so omit its column first.
   const withoutIds = dropsId && !hasRoom(status === null ? filled : without(filled, 'status'))
   const wanted = withoutIds ? without(filled, id) : filled
@@ -73,8 +73,10 @@ export async function renderTable(
  * room, the status column can be omitted.
  */
 function oneStatus(records: readonly DataRecord[]): string | null {
-  const [first, ...others] = records.map(({ status }) => status)
-  return typeof first === 'string' && others.length > 0 && others.every((status) => status === first) ? first : null
+  const [first, ...otherStatuses] = records.map(({ status }) => status)
+  return typeof first === 'string' && otherStatuses.length > 0 && otherStatuses.every((status) => status === first)
+    ? first
+    : null
 }
 
 /**
@@ -95,10 +97,10 @@ function renderCard(io: Io, card: RecordCard): string {
   const rows = card.filter(([, value]) => !isEmpty(value))
   const headings = distinctHeadings(rows.map(([name]) => name))
   const width = Math.max(0, ...headings.map(({ length }) => length))
-  const room = io.columns - width - 2
+  const valueWidth = io.columns - width - 2
   return rows
     .map(([name, value], i) => {
-      const lines = linesOf(withLocalTime(name, value), room).map((line) =>
+      const lines = linesOf(withLocalTime(name, value), valueWidth).map((line) =>
         name === 'status' ? paintStatus(line, line, io.outPaint) : line,
       )
       return `${io.outPaint.dim((headings[i] ?? name).padEnd(width))}  ${lines.join(`\n${' '.repeat(width + 2)}`)}\n`
@@ -110,25 +112,26 @@ const isEmpty = (value: unknown) =>
   value === null || value === undefined || value === '' || (Array.isArray(value) && value.length === 0)
 
 /** Formats a value on as many lines as needed: each pair on a separate line, and text wrapped between words. */
-function linesOf(value: unknown, room: number): string[] {
+function linesOf(value: unknown, valueWidth: number): string[] {
   if (isPairs(value)) {
     const width = Math.max(...value.map(([key]) => displayWidth(safe(key))))
     return value.flatMap(([key, item]) => {
       const name = safe(key)
-      const lines = linesOf(item, room - width - 2)
+      const lines = linesOf(item, valueWidth - width - 2)
       return lines.map((line, i) =>
         i === 0 ? `${name}${' '.repeat(width - displayWidth(name))}  ${line}` : `${' '.repeat(width + 2)}${line}`,
       )
     })
   }
   const lines = humanCell(value).split(/\r?\n/).map(safe)
-  const folded = (line: string) => (displayWidth(line) <= room ? [line] : wrap(line, room))
-  return room < MIN_VALUE_WIDTH ? lines : lines.flatMap(folded)
+  const folded = (line: string) => (displayWidth(line) <= valueWidth ? [line] : wrap(line, valueWidth))
+  return valueWidth < MIN_VALUE_WIDTH ? lines : lines.flatMap(folded)
 }
 
 function isPairs(value: unknown): value is [string, unknown][] {
   return (
-    Array.isArray(value) && value.every((one) => Array.isArray(one) && one.length === 2 && typeof one[0] === 'string')
+    Array.isArray(value) &&
+    value.every((pair) => Array.isArray(pair) && pair.length === 2 && typeof pair[0] === 'string')
   )
 }
 
@@ -143,7 +146,7 @@ function humanCell(value: unknown): string {
 }
 
 const isWords = (value: unknown): value is string[] =>
-  Array.isArray(value) && value.every((one) => typeof one === 'string')
+  Array.isArray(value) && value.every((item) => typeof item === 'string')
 
 /** Returns whether a field contains a time, according to its name. */
 const isTime = (field: string) => /(?:^|_)(?:at|date|since)$/.test(field)
