@@ -7,12 +7,12 @@ import { nearest } from '../../core/nearest.ts'
 export const JSON_ENDPOINTS = ENDPOINT_NAMES.filter((name) => name !== 'files')
 
 /** Returns an endpoint by name or path. Accepts unknown paths below /api/, because a server may have more endpoints. */
-export function endpointNamed(word: string): RawEndpoint {
-  refuseWallets(word)
-  const path = word.startsWith('api/') ? `/${word}` : word
+export function endpointNamed(nameOrPath: string): RawEndpoint {
+  refuseWallets(nameOrPath)
+  const path = nameOrPath.startsWith('api/') ? `/${nameOrPath}` : nameOrPath
   const name = path.replace(/^\/api\/v1\//, '').replace(/\/$/, '')
-  const known = JSON_ENDPOINTS.find((one) => one === name)
-  if (known !== undefined) return { name: known }
+  const endpoint = JSON_ENDPOINTS.find((candidate) => candidate === name)
+  if (endpoint !== undefined) return { name: endpoint }
   if (name === 'files') {
     throw new GdnError('usage', 'files accepts a file, not JSON', {
       place: { flag: '<endpoint>' },
@@ -21,7 +21,7 @@ export function endpointNamed(word: string): RawEndpoint {
   }
   if (/^\/api\/[\w./~-]*$/.test(path) && !/(^|\/)\.{1,2}(\/|$)/.test(path)) return { path: path as `/${string}` }
   const near = nearest(name, JSON_ENDPOINTS)
-  throw new GdnError('usage', `unknown endpoint "${word}"`, {
+  throw new GdnError('usage', `unknown endpoint "${nameOrPath}"`, {
     place: { flag: '<endpoint>' },
     hint:
       near === undefined
@@ -33,9 +33,9 @@ export function endpointNamed(word: string): RawEndpoint {
 /**
  * Refuses URLs. Also refuses wallet generation, because the response contains a private key that must not be printed.
  */
-function refuseWallets(word: string): void {
-  const isUrl = /^[a-z][a-z0-9+.-]*:/i.test(word)
-  if (/wallet|signature=/i.test(word)) {
+function refuseWallets(nameOrPath: string): void {
+  const isUrl = /^[a-z][a-z0-9+.-]*:/i.test(nameOrPath)
+  if (/wallet|signature=/i.test(nameOrPath)) {
     throw new GdnError('usage', "can't generate a wallet: the response would contain its private key", {
       place: { flag: '<endpoint>' },
       hint: 'Run `gdn wallet generate` to save the key in a keystore.',

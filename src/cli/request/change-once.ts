@@ -44,7 +44,7 @@ export async function changeOnce(
   connection: Connection,
   flags: WaitFlags & OperationFlags,
   change: Change,
-  print: (seen: DataRecord) => Promise<void>,
+  print: (outcome: DataRecord) => Promise<void>,
 ): Promise<void> {
   const { endpoint, note, blockchain, contract, content, request, checkRepetition, reference, what, limit } = change
   await operateOnce(

@@ -104,8 +104,8 @@ async function resolveAll(
     await withEns(deps, node, flags, async (resolver) => {
       const progress = await deps.io.progress('Resolving ENS names')
       try {
-        const found = await Promise.allSettled(open.map(({ name, network }) => resolver.resolve(name, network)))
-        found.forEach((result, index) => {
+        const results = await Promise.allSettled(open.map(({ name, network }) => resolver.resolve(name, network)))
+        results.forEach((result, index) => {
           const { name, network, place } = open[index] ?? first
           if (result.status === 'rejected') throw placed(result.reason, place)
           before.set(keyOf(name, network), result.value)

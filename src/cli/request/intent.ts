@@ -42,8 +42,8 @@ function differenceOf(before: unknown, after: unknown, path: string): Difference
   if (isDeepStrictEqual(before, after)) return null
   if (isRecord(before) && isRecord(after)) {
     for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
-      const found = differenceOf(before[name], after[name], path === '' ? name : `${path}.${name}`)
-      if (found !== null) return found
+      const difference = differenceOf(before[name], after[name], path === '' ? name : `${path}.${name}`)
+      if (difference !== null) return difference
     }
   }
   return { path, before, after }

@@ -74,7 +74,7 @@ export async function operateOnce(
   })
   const origin = runOrigin(server, backend)
   const reporter = new EventReporter(deps)
-  let own: bigint | null = null
+  let ownLimit: bigint | null = null
   let permitted: RunLimit | null = null
   // With --operation, the server may already know the operation even if this machine has no record of it.
   let isRepeated = operation !== undefined
@@ -85,12 +85,12 @@ export async function operateOnce(
     const commandLimit = isLimited
       ? await operationLimit(deps, connection, cost, { ...wanted, findBlockchain, id })
       : null
-    own = commandLimit ?? storedLimit
-    const maxCost = own === null ? null : { wei: own, isSet: commandLimit !== null }
+    ownLimit = commandLimit ?? storedLimit
+    const maxCost = ownLimit === null ? null : { wei: ownLimit, isSet: commandLimit !== null }
     const run = operationRun(id, endpoint, maxCost)
     const ofSession = await deps.permit({ connection, blockchain, findBlockchain, run, ...kindOf(wanted) })
     permitted =
-      ofSession === null && own === null ? null : runLimit(id, { permitted: ofSession, commandLimit, storedLimit })
+      ofSession === null && ownLimit === null ? null : runLimit(id, { permitted: ofSession, commandLimit, storedLimit })
     return permitted
   }
   const state = await openState(settings.stateDir, { signal: signals.signal })
@@ -111,8 +111,8 @@ export async function operateOnce(
     {
       ...wanted,
       content: withWrittenNames(io, wanted.content),
-      // `permit` has already set `own`.
-      request: async () => withReceiverName(io, await wanted.request(own)),
+      // `permit` has already set `ownLimit`.
+      request: async () => withReceiverName(io, await wanted.request(ownLimit)),
       permit,
       again,
       operationId: operation ?? null,

@@ -35,9 +35,9 @@ export class RowNames implements EnsNames {
     this.#pins = addresses
     this.#texts.clear()
     for (const [name, address] of addresses) {
-      const found = this.#names.get(name)
-      if (found === undefined) continue
-      if (typeof found === 'string') this.#warnIfMoved(name, address, found)
+      const previous = this.#names.get(name)
+      if (previous === undefined) continue
+      if (typeof previous === 'string') this.#warnIfMoved(name, address, previous)
       this.#names.set(name, address)
     }
   }
@@ -67,23 +67,23 @@ export class RowNames implements EnsNames {
   }
 
   of(text: string): EnsAddress {
-    const found = this.#texts.get(text)
-    if (found === undefined) throw new Error('the name was not opened')
-    if (found instanceof GdnError) throw found
-    return found
+    const resolved = this.#texts.get(text)
+    if (resolved === undefined) throw new Error('the name was not opened')
+    if (resolved instanceof GdnError) throw resolved
+    return resolved
   }
 
   async close(): Promise<void> {
     if (this.#names.size === this.#closedWith) return
     this.#closedWith = this.#names.size
     const { io } = this.#deps
-    const found = [...this.#names].filter((entry): entry is [string, string] => typeof entry[1] === 'string')
+    const pairs = [...this.#names].filter((entry): entry is [string, string] => typeof entry[1] === 'string')
     if (this.#printed > MAX_PRINTED) io.note(`and ${count(this.#printed - MAX_PRINTED, 'other name')}`)
     const { namesAlike, namesOfOneAddress } = await import('../../ens/look-alike.ts')
-    for (const [first, second] of namesAlike(found, MAX_WARNINGS)) {
+    for (const [first, second] of namesAlike(pairs, MAX_WARNINGS)) {
       io.warn(`${shown(first)} and ${shown(second)} look alike, and are different names.`)
     }
-    for (const [[name, address], [other]] of namesOfOneAddress(found, MAX_WARNINGS)) {
+    for (const [[name, address], [other]] of namesOfOneAddress(pairs, MAX_WARNINGS)) {
       io.warn(`${safe(name)} and ${safe(other)} are names of the same address, ${address}.`)
     }
   }

@@ -10,12 +10,12 @@ const MAX_WAIT_MS = 5000
 /** How to fetch and print a list that is watched. */
 interface Watched<Seen> {
   look(signal: AbortSignal): Promise<Seen>
-  records(seen: Seen): readonly DataRecord[]
+  records(snapshot: Seen): readonly DataRecord[]
   /** Returns whether the records can no longer change. */
-  isFinal(seen: Seen): boolean
+  isFinal(snapshot: Seen): boolean
   view: View
   /** Formats the fetched records for a terminal. */
-  text(seen: Seen): Promise<string>
+  text(snapshot: Seen): Promise<string>
 }
 
 /**
@@ -38,16 +38,16 @@ export async function watch<Seen>(deps: Deps, flags: OutputFlags, watched: Watch
   const output = createOutput(io, isJson ? { ...flags, json: false, output: 'ndjson' } : flags, watched.view)
   const { id } = watched.view
   const before = new Map<unknown, DataRecord>()
-  let seen: Seen | null = null
+  let snapshot: Seen | null = null
   let wait = FIRST_WAIT_MS
   try {
     do {
-      seen = await watched.look(signals.signal)
-      const changed = watched.records(seen).filter((record) => !isDeepStrictEqual(before.get(record[id]), record))
+      snapshot = await watched.look(signals.signal)
+      const changed = watched.records(snapshot).filter((record) => !isDeepStrictEqual(before.get(record[id]), record))
       for (const record of changed) before.set(record[id], record)
       if (block === null) await output.many(changed)
-      else block.show((await watched.text(seen)).trimEnd().split('\n'))
-      if (watched.isFinal(seen)) break
+      else block.show((await watched.text(snapshot)).trimEnd().split('\n'))
+      if (watched.isFinal(snapshot)) break
       wait = changed.length > 0 ? FIRST_WAIT_MS : Math.min(wait * 2, MAX_WAIT_MS)
       await sleep(wait, signals.signal)
     } while (!signals.signal.aborted)
@@ -56,5 +56,5 @@ export async function watch<Seen>(deps: Deps, flags: OutputFlags, watched: Watch
   } finally {
     block?.end()
   }
-  return block === null ? null : seen
+  return block === null ? null : snapshot
 }

@@ -73,14 +73,14 @@ export async function drawRows(
   return await withProgress(deps.io, 'Reading the seal of the drop', async (progress) => {
     for (;;) {
       waiting.for = 'the drop is sealed, and its seal is not final yet'
-      const found = await finalSeal(deps, { find, onChain, waits: flags.dryRun !== true, progress }).catch(
+      const sealed = await finalSeal(deps, { find, onChain, waits: flags.dryRun !== true, progress }).catch(
         async (error: unknown) => {
           if (error instanceof SealFailed) await note(null)
           throw error
         },
       )
-      if (found === null) return { ...NOT_DRAWN, seal: (await find())?.provenance ?? null }
-      const { record, seal } = found
+      if (sealed === null) return { ...NOT_DRAWN, seal: (await find())?.provenance ?? null }
+      const { record, seal } = sealed
       const round = roundFor(beacon.chain, seal.time + rule.marginSeconds)
       const { isNamed } = beacon
       const draw = { seal: record.provenance, round, roundAt: timeOfRound(beacon.chain, round), isNamed }
@@ -167,10 +167,10 @@ async function noteSeal(
   { stateDir, ...options }: BatchOptions,
   { provenance, seal }: { provenance: string; seal: KnownSeal | null },
 ): Promise<void> {
-  const kept = await keptCommitment({ stateDir, ...options })
-  if (kept?.commitment?.provenance !== provenance) return
+  const keptRun = await keptCommitment({ stateDir, ...options })
+  if (keptRun?.commitment?.provenance !== provenance) return
   // If this fails, the next command records the seal.
-  await orNull(deps, noteDrop(deps, connection, await openRun(stateDir, kept.id), { seal }))
+  await orNull(deps, noteDrop(deps, connection, await openRun(stateDir, keptRun.id), { seal }))
 }
 
 /** The hint for a sealed drop whose round no relay returns. */
@@ -189,10 +189,10 @@ async function readRound(deps: Deps, beacon: BeaconSource, round: number, progre
   const shown = new Set<string>()
   let hasFailed = false
   // In a log, print one line for each wait, not one for each minute.
-  const show = (what: string, more: string) => {
-    if (io.stderrTty) progress.update(`${what}${more}`)
-    else if (!shown.has(what)) io.note(`${what}${more}`)
-    shown.add(what)
+  const show = (text: string, more: string) => {
+    if (io.stderrTty) progress.update(`${text}${more}`)
+    else if (!shown.has(text)) io.note(`${text}${more}`)
+    shown.add(text)
   }
   for (;;) {
     if (now() >= at && !hasFailed) progress.update(`Reading round ${round} of ${of}`)
@@ -202,12 +202,12 @@ async function readRound(deps: Deps, beacon: BeaconSource, round: number, progre
       const isEarly = error instanceof GdnError && error.code === 'pending'
       const mayLag = error instanceof GdnError && error.code === 'unreachable' && now() < at + RELAY_LAG_MS
       if (!isEarly && !mayLag) throw error
-      const left = Math.max(0, at - now())
+      const msLeft = Math.max(0, at - now())
       hasFailed ||= mayLag
       const last = hasRelays(error) ? error.details.relays.at(-1) : undefined
-      if (isEarly) show(`Waiting for round ${round} of ${of} at ${isoTime(at / 1000)}`, ` (${leftText(left)} left)`)
+      if (isEarly) show(`Waiting for round ${round} of ${of} at ${isoTime(at / 1000)}`, ` (${leftText(msLeft)} left)`)
       else show(`Waiting for a relay of drand that has round ${round}`, ` (${last?.origin}: ${last?.why})`)
-      await sleep(Math.min(Math.max(left, POLL_MS), POLL_MS * 5), signals.signal)
+      await sleep(Math.min(Math.max(msLeft, POLL_MS), POLL_MS * 5), signals.signal)
     }
   }
 }

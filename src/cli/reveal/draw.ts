@@ -23,8 +23,8 @@ export const NOT_DRAWN: Draw = { seal: null, round: null, roundAt: null, isNamed
 export function checkAbandoned({ notMinted, undeployed }: RevealPlan, abandonRows: number | undefined): void {
   const missing = notMinted - undeployed
   if (abandonRows === undefined || abandonRows === missing) return
-  const found =
+  const finding =
     missing === 0 ? 'every row is minted' : `${count(missing, 'row')} ${missing === 1 ? 'is' : 'are'} not minted`
   const hint = 'Nothing was sent. Check the rows first.'
-  throw flagError('--abandon-rows', `${found}, so the number can't be ${abandonRows}`, hint)
+  throw flagError('--abandon-rows', `${finding}, so the number can't be ${abandonRows}`, hint)
 }

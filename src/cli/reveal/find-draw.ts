@@ -55,34 +55,34 @@ interface SealedDrop {
  */
 export async function findDraw(deps: Deps, connection: Connection, drawing: Drawing): Promise<DrawnRows | null> {
   const { options } = drawing
-  const kept = await keptCommitment(options)
-  const own = kept?.commitment ?? null
-  if (!isEvm(options.blockchain) || own?.shuffle === null) return null
-  if (own !== null && kept?.drawn != null) {
+  const keptRun = await keptCommitment(options)
+  const ownCommitment = keptRun?.commitment ?? null
+  if (!isEvm(options.blockchain) || ownCommitment?.shuffle === null) return null
+  if (ownCommitment !== null && keptRun?.drawn != null) {
     const shown = await shownRows(deps, connection, drawing)
-    return await inOrder(deps, connection, drawing, kept.drawn, {
+    return await inOrder(deps, connection, drawing, keptRun.drawn, {
       shown,
-      salts: { seed: Buffer.from(own.seed, 'hex') },
+      salts: { seed: Buffer.from(ownCommitment.seed, 'hex') },
     })
   }
-  const drops = await sealedDrops(deps, connection, drawing, own)
+  const drops = await sealedDrops(deps, connection, drawing, ownCommitment)
   if (drops.length === 0) return null
   const shown = await shownRows(deps, connection, drawing)
   if (shown.signature === null) return null
   const contents = await contentsOf(drawing)
-  for (const one of drops) {
-    if (one.seal.status !== 'deployed') continue
-    if (!(await isDrawnBy(deps, connection, drawing, one, shown.signature))) continue
-    const { provenance } = one.drop
-    const leaves = leavesIn(await leavesOf(deps, connection, options.blockchain, one))
+  for (const sealedDrop of drops) {
+    if (sealedDrop.seal.status !== 'deployed') continue
+    if (!(await isDrawnBy(deps, connection, drawing, sealedDrop, shown.signature))) continue
+    const { provenance } = sealedDrop.drop
+    const leaves = leavesIn(await leavesOf(deps, connection, options.blockchain, sealedDrop))
     const drawn = drawnRows({ provenance, slots: leaves.length, signature: shown.signature })
     if (contents === null) return drawn
-    const commitment = new Commitment(Buffer.concat(contents), one.rule)
+    const commitment = new Commitment(Buffer.concat(contents), sealedDrop.rule)
     const isUnedited = commitment.provenance === provenance
     // Drops that were sealed at about the same time have the same round.
     const isOfDrop = isUnedited || shown.rows.some(({ salt }) => isSaltOf(leaves, contents, salt))
     if (!isOfDrop && drops.length > 1) continue
-    const seed = isUnedited ? commitment.seed : own && Buffer.from(own.seed, 'hex')
+    const seed = isUnedited ? commitment.seed : ownCommitment && Buffer.from(ownCommitment.seed, 'hex')
     const salts = seed === null ? { leaves, contents } : { seed }
     return await inOrder(deps, connection, drawing, drawn, { shown, salts })
   }
@@ -97,18 +97,19 @@ export async function findDraw(deps: Deps, connection: Connection, drawing: Draw
 
 /** Returns the slots of a manifest's shuffled drop if it is sealed; null if it isn't sealed or the drop is unknown. */
 export async function findSealed(deps: Deps, connection: Connection, drawing: Drawing): Promise<SealedSlots | null> {
-  const kept = await keptCommitment(drawing.options)
-  const own = kept?.commitment ?? null
-  if (!isEvm(drawing.options.blockchain) || own?.shuffle === null) return null
-  const drops = await sealedDrops(deps, connection, drawing, own)
+  const keptRun = await keptCommitment(drawing.options)
+  const ownCommitment = keptRun?.commitment ?? null
+  if (!isEvm(drawing.options.blockchain) || ownCommitment?.shuffle === null) return null
+  const drops = await sealedDrops(deps, connection, drawing, ownCommitment)
   const contents = drops.length === 0 ? null : await contentsOf(drawing)
   if (contents === null) return null
   const rows = Buffer.concat(contents)
   // An edited manifest has another commitment than the drop.
-  const found = drops.find(({ drop, rule }) => new Commitment(rows, rule).provenance === drop.provenance)
-  if (found === undefined) return null
-  const known = dropStateOf({ reading: kept?.reading ?? {} })?.seal ?? null
-  const seal = known?.round == null ? await knownSeal(deps, connection, drawing.options, found) : known
+  const sealedDrop = drops.find(({ drop, rule }) => new Commitment(rows, rule).provenance === drop.provenance)
+  if (sealedDrop === undefined) return null
+  const recordedSeal = dropStateOf({ reading: keptRun?.reading ?? {} })?.seal ?? null
+  const seal =
+    recordedSeal?.round == null ? await knownSeal(deps, connection, drawing.options, sealedDrop) : recordedSeal
   return { slots: contents.length, state: { phase: 'sealed', seal } }
 }
 
@@ -130,9 +131,9 @@ export async function isEditedSince(
   const commitments = await commitmentsOf(deps, connection, drawing.options.contractAddress)
   if (commitments.length === 0) return false
   const contents = await contentsOf(drawing)
-  const found = contents === null ? null : committedTo(new Commitment(Buffer.concat(contents), null), commitments)
-  if (found === null) return true
-  const { provenance, rule } = found
+  const match = contents === null ? null : committedTo(new Commitment(Buffer.concat(contents), null), commitments)
+  if (match === null) return true
+  const { provenance, rule } = match
   if (!isIncomplete || rule === null) return false
   const { missing } = await shownRows(deps, connection, drawing)
   const source = { client: connection.client, signal: deps.signals.signal }
@@ -145,7 +146,7 @@ async function sealedDrops(
   deps: Deps,
   connection: Connection,
   { options: { contractAddress } }: Drawing,
-  own: KeptCommitment | null,
+  ownCommitment: KeptCommitment | null,
 ): Promise<SealedDrop[]> {
   const { client } = connection
   await client.learnIdempotency({ signal: deps.signals.signal })
@@ -153,7 +154,7 @@ async function sealedDrops(
   const commitments = await commitmentsOf(deps, connection, contractAddress)
   return commitments.flatMap((drop): SealedDrop[] => {
     const seal = sealIn(commitments, drop.provenance)
-    const isOther = own !== null && own.provenance !== drop.provenance
+    const isOther = ownCommitment !== null && ownCommitment.provenance !== drop.provenance
     const margin = drop.shuffle_margin ?? 0
     return !isMargin(margin) || seal === undefined || isOther ? [] : [{ drop, seal, rule: { marginSeconds: margin } }]
   })
@@ -244,9 +245,13 @@ async function isDrawnBy(
   signature: string,
 ): Promise<boolean> {
   const beacon = await openBeaconOf(deps, flags)
-  const found = await sealOnChain(deps, connection, { ...options, flags: {} }, seal)
-  if (found === null) return false
-  return isSigned(beacon.chain, roundFor(beacon.chain, found.time + rule.marginSeconds), Buffer.from(signature, 'hex'))
+  const onChain = await sealOnChain(deps, connection, { ...options, flags: {} }, seal)
+  if (onChain === null) return false
+  return isSigned(
+    beacon.chain,
+    roundFor(beacon.chain, onChain.time + rule.marginSeconds),
+    Buffer.from(signature, 'hex'),
+  )
 }
 
 /**

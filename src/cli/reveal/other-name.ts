@@ -18,8 +18,9 @@ export async function committedGeneration(
   for (const run of await listRuns(stateDir)) {
     const isSame =
       run.manifestPath === manifestPath && run.runName === (runName ?? null) && run.blockchain === blockchain
-    const own = isSame && sameAddress(run.contractAddress, contractAddress) ? commitmentOf(run) : null
-    if (own !== null && commitment.withRule(own.shuffle).provenance === own.provenance) return run.generation
+    const ownCommitment = isSame && sameAddress(run.contractAddress, contractAddress) ? commitmentOf(run) : null
+    if (ownCommitment !== null && commitment.withRule(ownCommitment.shuffle).provenance === ownCommitment.provenance)
+      return run.generation
   }
   return undefined
 }
@@ -31,11 +32,11 @@ export async function committedGeneration(
 export async function refuseOtherName(options: BatchOptions, provenance: string): Promise<void> {
   if ((await keptCommitment(options)) !== undefined) return
   const { stateDir, contractAddress, manifestPath } = options
-  const own = (await listRuns(stateDir)).find(
+  const committedRun = (await listRuns(stateDir)).find(
     (run) => commitmentOf(run)?.provenance === provenance && sameAddress(run.contractAddress, contractAddress),
   )
-  if (own === undefined) return
-  const { name, runName, manifestPath: manifest } = own
+  if (committedRun === undefined) return
+  const { name, runName, manifestPath: manifest } = committedRun
   const isGone = manifest !== null && !existsSync(manifest)
   throw new GdnError(
     'refused',

@@ -108,9 +108,9 @@ function refuseUndeployed({ undeployed }: RevealPlan): void {
  * `batch mint` would send nothing.
  */
 async function howToMint(options: BatchOptions, rule: ShuffleRule, flags: BatchMintFlags): Promise<string> {
-  const kept = await keptCommitment(options)
-  if (kept !== undefined && kept.counts.failed > 0 && kept.counts.pending === 0)
-    return `${runCommands(kept.run, undefined)('retry')}${serverFlagsAgain(flags)}`
+  const keptRun = await keptCommitment(options)
+  if (keptRun !== undefined && keptRun.counts.failed > 0 && keptRun.counts.pending === 0)
+    return `${runCommands(keptRun.run, undefined)('retry')}${serverFlagsAgain(flags)}`
   const manifest = shellWord(safe(options.manifestPath ?? '<manifest>'))
   return `gdn batch mint ${manifest}${planFlagsAgain(flags)} --unrevealed <file> ${flagsOfRule(rule)}`
 }
@@ -126,19 +126,19 @@ export async function confirmAbandoned(
   const are = missing === 1 ? 'is' : 'are'
   checkAbandoned(plan, abandonRows)
   if (missing === 0 || abandonRows === missing) return
-  const what = `${count(missing, 'row')} ${are} not minted`
+  const notMintedText = `${count(missing, 'row')} ${are} not minted`
   if (!io.interactive || yes === true) {
     throw new GdnError(
       'refused',
-      `${what}, and the reveal would abandon ${missing === 1 ? 'it' : 'them'} permanently`,
+      `${notMintedText}, and the reveal would abandon ${missing === 1 ? 'it' : 'them'} permanently`,
       {
         hint: `Nothing was sent. To mint the rows, first run \`${toMint}\`. To abandon them, add --abandon-rows ${missing}.`,
       },
     )
   }
-  const [them, rows] = missing === 1 ? ['it', 'which row'] : ['them', `which ${missing} rows`]
+  const [pronoun, rows] = missing === 1 ? ['it', 'which row'] : ['them', `which ${missing} rows`]
   await io.confirm(
-    `${missing} of ${count(plan.rows, 'slot')} ${are} not minted. Abandon ${them} permanently? The draw decides ${rows} no NFT will show. To mint ${them} instead, answer no, and run ${toMint}.`,
+    `${missing} of ${count(plan.rows, 'slot')} ${are} not minted. Abandon ${pronoun} permanently? The draw decides ${rows} no NFT will show. To mint ${pronoun} instead, answer no, and run ${toMint}.`,
     `--abandon-rows ${missing}`,
   )
 }
