@@ -84,4 +84,4 @@ export function extrasOf(metadata: Metadata): [string, string][] {
     ])
 }
 
-export const badge = (word: string, tone: Tone) => `<span class="badge ${tone}">${escapeHtml(word)}</span>`
+export const badge = (text: string, tone: Tone) => `<span class="badge ${tone}">${escapeHtml(text)}</span>`

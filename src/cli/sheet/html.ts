@@ -24,8 +24,8 @@ export function escapeHtml(text: string): string {
 /** Truncates a text, which can be as large as a megabyte. Appends the number of omitted characters. */
 export function beginningOf(text: string, most: number): string {
   if (text.length <= most) return text
-  const left = text.length - most
-  return `${text.slice(0, most)} … (${grouped(left)} more characters)`
+  const omitted = text.length - most
+  return `${text.slice(0, most)} … (${grouped(omitted)} more characters)`
 }
 
 /** Isolates the writing direction of a text, so that it doesn't affect the surrounding text. */

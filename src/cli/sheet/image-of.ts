@@ -18,10 +18,10 @@ export interface PagePlace {
 function fileReference({ page, folder }: PagePlace, path: string): string {
   const below = relative(folder, path)
   // Browsers resolve `..` in the URL itself, without following links.
-  const way = below.startsWith('..') ? relative(dirname(page), path) : below
+  const link = below.startsWith('..') ? relative(dirname(page), path) : below
   // If the file is on another Windows drive, no relative path exists.
-  if (isAbsolute(way)) return pathToFileURL(path).href
-  return `./${way.split(sep).map(encodeURIComponent).join('/')}`
+  if (isAbsolute(link)) return pathToFileURL(path).href
+  return `./${link.split(sep).map(encodeURIComponent).join('/')}`
 }
 
 /** Returns an image element. An SVG in an image element can't run scripts or load other files. */
@@ -42,7 +42,7 @@ export const sharedDefinition = (id: string, source: string) =>
 const altOf = (title: string) => escapeHtml(title.length > MAX_ALT ? `${title.slice(0, MAX_ALT)}…` : title)
 
 /** Returns the text that replaces a missing image. Both arguments are HTML. */
-export const inItsPlace = (what: string, more = '') => `<p><b>${what}</b>${more}</p>`
+export const inItsPlace = (title: string, more = '') => `<p><b>${title}</b>${more}</p>`
 
 /** Returns a local file as an image, or its name if it has an extension that isn't that of an image. */
 export function localImage(place: PagePlace, path: string, title: string): string {

@@ -40,7 +40,7 @@ export function rowCard(
   const paths = new Map(localFiles.map(({ key, path }) => [key, path]))
   const files = file_fields.map(({ key, url }) => ({ key, url, path: paths.get(key) }))
   const shown = files.find(({ key }) => key === 'image')
-  const others = files.filter((file) => file !== shown)
+  const otherFiles = files.filter((file) => file !== shown)
   return card({
     id: `line-${line}`,
     classes: `is-good ${outcome === null || outcome.status === 'pending' ? 'is-new' : 'is-sent'}`,
@@ -53,14 +53,14 @@ export function rowCard(
     where: outcomeOf(outcome) + whereOf(line, id) + rankOf(rarity),
     title,
     description,
-    tags: attribute.map((one) => [one.tag, shownValue(one)]),
+    tags: attribute.map((trait) => [trait.tag, shownValue(trait)]),
     problems: outcome === null || outcome.error === null ? '' : errorList(outcome.error),
     more: [
       ['Rarest traits', rarity === null ? '' : ownDirection(beginningOf(rarity.rarest.join(', '), MAX_MESSAGE))],
       ['Receiver', `<code>${escapeHtml(receiver)}</code>`],
       ['First owner', sender === null ? '' : `<code>${escapeHtml(sender)}</code>`],
       ['Image', shown === undefined ? '' : fileText(shown)],
-      ...others.map((file) => [beginningOf(file.key, 100), fileText(file)] as const),
+      ...otherFiles.map((file) => [beginningOf(file.key, 100), fileText(file)] as const),
       ...extrasOf(metadata),
     ],
   })

@@ -50,8 +50,8 @@ const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).di
  */
 export function pageHead({ title, images, style = '', hasScript = true }: PageHead): string {
   const styles = `${SHEET_STYLE}${style}`
-  const own = `style-src ${hashOf(styles)}; script-src ${hasScript ? hashOf(SCRIPT) : "'none'"}`
-  const policy = `default-src 'none'; img-src ${images}; ${own}; base-uri 'none'; form-action 'none'`
+  const ownSources = `style-src ${hashOf(styles)}; script-src ${hasScript ? hashOf(SCRIPT) : "'none'"}`
+  const policy = `default-src 'none'; img-src ${images}; ${ownSources}; base-uri 'none'; form-action 'none'`
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -77,8 +77,8 @@ export type Tone = 'good' | 'busy' | 'bad' | ''
 /** Returns the figures at the top of a page. */
 export function stats(rows: readonly (readonly [figure: string, what: string, tone?: Tone])[]): string {
   const items = rows.map(
-    ([figure, what, tone = '']) =>
-      `<li class="${tone}"><b>${escapeHtml(figure)}</b><span>${escapeHtml(what)}</span></li>`,
+    ([figure, label, tone = '']) =>
+      `<li class="${tone}"><b>${escapeHtml(figure)}</b><span>${escapeHtml(label)}</span></li>`,
   )
   return `<ul class="stats">${items.join('')}</ul>\n`
 }

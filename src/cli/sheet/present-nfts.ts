@@ -150,8 +150,8 @@ export class PresentNfts {
 
 /** Returns whether the owner is neither the row's receiver nor its sender, who may be the first owner. */
 function isMoved({ result, row }: RunRow, owner: string | null): boolean {
-  const known = [result.receiver_wallet_address, row?.sender ?? null]
-  return owner !== null && !known.some((one) => one !== null && sameAddress(one, owner))
+  const addresses = [result.receiver_wallet_address, row?.sender ?? null]
+  return owner !== null && !addresses.some((address) => address !== null && sameAddress(address, owner))
 }
 
 const isDeployed = ({ status }: RunRow['result']) => status === 'deployed'

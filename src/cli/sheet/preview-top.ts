@@ -75,7 +75,7 @@ function faults({ issues, issueCount }: PreviewTop): string {
       hint === undefined ? '' : ` <span class="hint">${escapeHtml(beginningOf(hint, MAX_MESSAGE))}</span>`
     return `<li>${link}${ownDirection(beginningOf(message, MAX_MESSAGE))}${hintHtml}</li>`
   })
-  const left = issueCount - items.length
-  if (left > 0) items.push(`<li class="hint">and ${grouped(left)} more, each beside its row</li>`)
+  const unlisted = issueCount - items.length
+  if (unlisted > 0) items.push(`<li class="hint">and ${grouped(unlisted)} more, each beside its row</li>`)
   return `<section class="faults"><h2>Fix before you mint</h2><ul>${items.join('')}</ul></section>\n`
 }

@@ -59,15 +59,15 @@ export class ReportImages {
     if (requested === null && path === undefined) return { html: inItsPlace('No image'), definition: '' }
     // If the report has no room for more images, the metadata isn't needed.
     const metadata_url = this.#isFull ? null : (nft?.record.metadata_url ?? result.metadata_url)
-    const found = await this.#findAny(path, { metadata_url, requested })
-    if ('id' in found) {
+    const image = await this.#findAny(path, { metadata_url, requested })
+    if ('id' in image) {
       this.embedded++
       const definition = this.#definition
       this.#definition = ''
-      return { html: sharedImage(found.id, title), definition }
+      return { html: sharedImage(image.id, title), definition }
     }
     this.left++
-    return { html: inItsPlace(escapeHtml(found.why), this.#link(requested)), definition: '' }
+    return { html: inItsPlace(escapeHtml(image.why), this.#link(requested)), definition: '' }
   }
 
   /**
@@ -78,17 +78,17 @@ export class ReportImages {
     const { reader } = this.#sources
     const url = (await reader?.locate(nft).catch(orNull)) ?? null
     const stored = url === null || reader === null ? null : await this.#find(url, () => reader.read(url).catch(orNull))
-    const found = stored ?? (path === undefined ? null : await this.#find(path, () => readImage(path)))
-    return found ?? { why: 'Elsewhere' }
+    const embedded = stored ?? (path === undefined ? null : await this.#find(path, () => readImage(path)))
+    return embedded ?? { why: 'Elsewhere' }
   }
 
   async #find(source: string, read: () => Promise<Uint8Array | null>): Promise<Found | null> {
-    const known = this.#found.get(source)
-    if (known !== undefined) return known
+    const cached = this.#found.get(source)
+    if (cached !== undefined) return cached
     if (this.#isFull) return { why: 'Not in this file' }
-    const found = await this.#embed(read)
-    this.#found.set(source, found)
-    return found
+    const image = await this.#embed(read)
+    this.#found.set(source, image)
+    return image
   }
 
   async #embed(read: () => Promise<Uint8Array | null>): Promise<Found | null> {

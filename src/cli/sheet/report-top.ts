@@ -130,9 +130,9 @@ function choices({ counts, changed }: ReportTop, total: number): [string, string
   ]
 }
 
-function failures({ failures: found }: ReportTop): string {
-  if (found.size === 0) return ''
-  const sorted = [...found].sort(([, a], [, b]) => b.count - a.count)
+function failures({ failures: byReason }: ReportTop): string {
+  if (byReason.size === 0) return ''
+  const sorted = [...byReason].sort(([, a], [, b]) => b.count - a.count)
   const items = sorted.slice(0, MAX_SHOWN).map(([reason, { count, lines }]) => {
     const links = lines.map((line) => `<a href="#line-${line}">${line}</a>`).join(', ')
     const more = count > lines.length ? `, and ${grouped(count - lines.length)} more` : ''

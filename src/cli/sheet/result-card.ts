@@ -74,7 +74,7 @@ export function resultCard(given: ReportRow, image: string, links: ReportLinks, 
     where: `${badge(state, TONES[state])}${nft === null ? '' : badges(nft)}${token}<span>${drawn === null ? `line ${line}` : `line ${drawn.line}, drawn for line ${line}`}</span><span>${ownerTerm.toLowerCase()} <code>${escapeHtml(shortened(owner))}</code></span>`,
     title: metadata?.title ?? 'A row that is no longer in the manifest',
     description: metadata?.description ?? '',
-    tags: (metadata?.attribute ?? []).map((one) => [one.tag, shownValue(one)]),
+    tags: (metadata?.attribute ?? []).map((trait) => [trait.tag, shownValue(trait)]),
     problems:
       error === null ? '' : `<ul class="problems"><li>${ownDirection(beginningOf(error, MAX_REASON))}</li></ul>\n`,
     more: [
@@ -94,13 +94,13 @@ export function resultCard(given: ReportRow, image: string, links: ReportLinks, 
 /** Returns badges that show how an NFT has changed since its mint. */
 function badges({ record, isUnrevealed, isRevealed, isMoved }: PresentNft): string {
   const { revision, is_frozen, pending_change } = record
-  const words: [string, Tone][] = []
-  if (isUnrevealed) words.push(['unrevealed', ''])
-  if ((revision ?? 0) > 0) words.push([isRevealed ? 'revealed' : 'updated', ''])
-  if (is_frozen === true) words.push(['frozen', ''])
-  if (isMoved) words.push(['moved', ''])
-  if (pending_change != null) words.push([`${beginningOf(pending_change.kind, 30)} in progress`, 'busy'])
-  return words.map(([word, tone]) => badge(word, tone)).join('')
+  const labels: [string, Tone][] = []
+  if (isUnrevealed) labels.push(['unrevealed', ''])
+  if ((revision ?? 0) > 0) labels.push([isRevealed ? 'revealed' : 'updated', ''])
+  if (is_frozen === true) labels.push(['frozen', ''])
+  if (isMoved) labels.push(['moved', ''])
+  if (pending_change != null) labels.push([`${beginningOf(pending_change.kind, 30)} in progress`, 'busy'])
+  return labels.map(([label, tone]) => badge(label, tone)).join('')
 }
 
 function history({ history: events, hasMoreHistory, record }: PresentNft): string {

@@ -36,13 +36,13 @@ export async function whereTo(
 ): Promise<{ path: string; replace: boolean }> {
   const path = resolve(cwd, to ?? usual)
   if (to === '-') throw flagError(flag, 'must be a file, not standard output', 'Use the path of a file.')
-  const found = await stat(path).catch(() => null)
-  if (found?.isDirectory()) {
+  const stats = await stat(path).catch(() => null)
+  if (stats?.isDirectory()) {
     throw flagError(flag, `${path} is a directory`, 'Use the path of a file in the directory.')
   }
-  if (found !== null && !found.isFile()) throw flagError(flag, `${path} is not a regular file`, 'Use another file.')
+  if (stats !== null && !stats.isFile()) throw flagError(flag, `${path} is not a regular file`, 'Use another file.')
   const folder = dirname(path)
-  if (found === null && !(await isFolder(folder))) {
+  if (stats === null && !(await isFolder(folder))) {
     throw flagError(flag, `the folder ${folder} does not exist`, 'Create the folder, or use another one.')
   }
   if (force === true || !(await isThere(path))) return { path, replace: force === true }

@@ -44,12 +44,12 @@ export function displayWidth(text: string): number {
 /** Truncates a text to a width in columns. Adds an ellipsis if the text is too long. */
 export function cutToWidth(text: string, columns: number): string {
   if (text.length <= columns && NARROW.test(text)) return text
-  let kept = ''
+  let cut = ''
   let width = 0
   for (const grapheme of graphemes(text)) {
     width += widthOf(grapheme)
-    if (width > columns) return `${kept}…`
-    if (width <= columns - 1) kept += grapheme
+    if (width > columns) return `${cut}…`
+    if (width <= columns - 1) cut += grapheme
   }
   return text
 }

@@ -27,6 +27,6 @@ function zoneOf(at: Date): string {
     const parts = new Intl.DateTimeFormat(locale, { timeZoneName: 'short' }).formatToParts(at)
     return parts.find(({ type }) => type === 'timeZoneName')?.value ?? ''
   })
-  const name = names.find((one) => !/^GMT.|^UTC./.test(one)) ?? names[0] ?? ''
+  const name = names.find((candidate) => !/^GMT.|^UTC./.test(candidate)) ?? names[0] ?? ''
   return name === 'GMT+0' ? 'UTC' : name
 }

@@ -39,12 +39,12 @@ export async function checkForUpdate(
     return isObject(value) ? value : null
   }
   try {
-    const own = await manifest(installed.version)
+    const ownManifest = await manifest(installed.version)
     const isOurs =
-      own !== null &&
-      own.name === installed.name &&
-      own.description === installed.description &&
-      JSON.stringify(own.bin) === installed.bin
+      ownManifest !== null &&
+      ownManifest.name === installed.name &&
+      ownManifest.description === installed.description &&
+      JSON.stringify(ownManifest.bin) === installed.bin
     const newest = isOurs ? await manifest('latest') : null
     const latest = typeof newest?.version === 'string' && newest.name === installed.name ? newest.version : null
     writeUpdateCache(env, { ...readUpdateCache(env), latest })

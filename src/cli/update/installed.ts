@@ -18,8 +18,8 @@ export interface Installed {
 export function installedPackage(root: string = packageRoot()): Installed | null {
   const path = realpathSync(root)
   if (!path.includes(`${sep}node_modules${sep}`) || path.includes(`${sep}_npx${sep}`)) return null
-  const found = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
-  const { name, version, description, bin, private: isPrivate } = found
+  const manifest = JSON.parse(readFileSync(join(path, 'package.json'), 'utf8'))
+  const { name, version, description, bin, private: isPrivate } = manifest
   if (isPrivate === true || typeof name !== 'string' || typeof version !== 'string') return null
   return { name, version, description: String(description), bin: JSON.stringify(bin), root: path }
 }

@@ -36,12 +36,12 @@ export function wantsNotice(env: NodeJS.ProcessEnv, stderrTty: boolean): boolean
 export function updateNotice({ env, cwd, stderr, program, now, installed = installedPackage }: NoticeEdge): void {
   if (!wantsNotice(env, stderr.isTTY === true)) return
   try {
-    const found = installed()
-    if (found === null) return
+    const ownPackage = installed()
+    if (ownPackage === null) return
     const cache = readUpdateCache(env)
     // A time in the future means that the clock was set back. It counts as more than a day ago.
     const isDue = (time: number) => time > now || now - time >= DAY_MS
-    const notifies = cache.latest !== null && isNewer(cache.latest, found.version) && isDue(cache.notifiedAt)
+    const notifies = cache.latest !== null && isNewer(cache.latest, ownPackage.version) && isDue(cache.notifiedAt)
     const asks = isDue(cache.checkedAt)
     if (!notifies && !asks) return
     const next: UpdateCache = {
@@ -52,7 +52,7 @@ export function updateNotice({ env, cwd, stderr, program, now, installed = insta
     // Write the cache before the notice. Otherwise, if the cache is read-only, every command would repeat the notice
     // and the check.
     writeUpdateCache(env, next)
-    if (notifies) stderr.write(noticeText(found, cache.latest ?? '', cwd))
+    if (notifies) stderr.write(noticeText(ownPackage, cache.latest ?? '', cwd))
     if (asks) {
       const childEnv = childEnvironment(env, { proxies: true })
       const [file, ...args] = program

@@ -28,7 +28,7 @@ const sections = document.getElementsByTagName('noscript')
 let total = 0
 let page = 0
 /** Indexes of the matching rows; null if all match. */
-let found: number[] | null = null
+let matches: number[] | null = null
 /** The number of the current search. Each new search increments it, which stops earlier searches. */
 let search = 0
 /** The last section that was split into cards. */
@@ -41,18 +41,18 @@ function cardsOf(at: number): string[] {
 
 const cardOf = (row: number) => cardsOf(Math.floor(row / CARDS_PER_SECTION))[row % CARDS_PER_SECTION] ?? ''
 const kind = () => /^only-(.+)$/.exec(document.querySelector('.filter :checked')?.id ?? '')?.[1] ?? null
-const pages = () => Math.max(1, Math.ceil((found?.length ?? total) / CARDS_PER_PAGE))
+const pages = () => Math.max(1, Math.ceil((matches?.length ?? total) / CARDS_PER_PAGE))
 const inDigits = (value: number) => value.toLocaleString('en')
 
 /** Shows the rows of the current page, or of all pages. */
 function show(all = false): void {
-  const count = found?.length ?? total
+  const count = matches?.length ?? total
   page = Math.min(page, pages() - 1)
   const [from, to] = all ? [0, count] : [page * CARDS_PER_PAGE, Math.min(count, (page + 1) * CARDS_PER_PAGE)]
   const shown: string[] = []
   for (let at = from; at < to; at += CARDS_PER_SECTION) {
     const end = Math.min(to, at + CARDS_PER_SECTION)
-    const cards = Array.from({ length: end - at }, (_, i) => cardOf(found?.[at + i] ?? at + i))
+    const cards = Array.from({ length: end - at }, (_, i) => cardOf(matches?.[at + i] ?? at + i))
     shown.push(`<section>${cards.join('')}</section>`)
   }
   rows.innerHTML = shown.join('')
@@ -68,7 +68,8 @@ function describe(from: number, to: number): void {
     for (const button of buttons) button.disabled = pageOf(button) === page
   }
   const all = `${inDigits(total)} ${total === 1 ? 'row' : 'rows'}`
-  const which = found === null ? all : found.length === 0 ? `None of ${all}` : `${inDigits(found.length)} of ${all}`
+  const which =
+    matches === null ? all : matches.length === 0 ? `None of ${all}` : `${inDigits(matches.length)} of ${all}`
   status.textContent = which + (pages() < 2 ? '' : `. Showing ${inDigits(from + 1)} to ${inDigits(to)}`)
 }
 
@@ -102,7 +103,7 @@ async function find(): Promise<void> {
     if (mine !== search) return
     since = performance.now()
   }
-  found = passes === null ? null : hits
+  matches = passes === null ? null : hits
   page = 0
   show()
 }
@@ -115,8 +116,8 @@ function showNamed(): void {
     const at = [...sections].findIndex(({ textContent }) => isAt(textContent, id))
     if (at < 0) return
     const row = at * CARDS_PER_SECTION + cardsOf(at).findIndex((card) => isAt(card, id))
-    if (found !== null && !found.includes(row)) wantAll()
-    page = Math.floor((found?.indexOf(row) ?? row) / CARDS_PER_PAGE)
+    if (matches !== null && !matches.includes(row)) wantAll()
+    page = Math.floor((matches?.indexOf(row) ?? row) / CARDS_PER_PAGE)
     show()
   }
   // Scroll to the row, which didn't exist when the browser first looked for it.
@@ -125,7 +126,7 @@ function showNamed(): void {
 
 function wantAll(): void {
   search++
-  found = null
+  matches = null
   field.value = ''
   const all = document.querySelector<HTMLInputElement>('input#all')
   if (all !== null) all.checked = true
