@@ -128,11 +128,11 @@ export class GdnCommand extends Command {
   eitherFlag(name: string, yes: string, no: string, group = 'Flags'): this {
     this.switchFlag(`--${name}`, yes, group)
     this.switchFlag(`--no-${name}`, no, group)
-    const seen = new Set<string>()
+    const givenForms = new Set<string>()
     for (const form of [name, `no-${name}`]) {
       this.on(`option:${form}`, () => {
-        seen.add(form)
-        if (seen.size < 2) return
+        givenForms.add(form)
+        if (givenForms.size < 2) return
         throw new GdnError('usage', `--${name} and --no-${name} contradict each other`, { hint: 'Use one of them.' })
       })
     }

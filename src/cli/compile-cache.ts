@@ -33,10 +33,10 @@ export function compileCacheFolder(
   const folder = join(cache, 'gdn', 'compile')
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    const found = lstatSync(folder)
+    const stats = lstatSync(folder)
     // On Windows, the folder's access control list makes it private.
-    const isOwn = platform === 'win32' || (found.uid === uid && (found.mode & 0o077) === 0)
-    return found.isDirectory() && isOwn ? folder : null
+    const isOwn = platform === 'win32' || (stats.uid === uid && (stats.mode & 0o077) === 0)
+    return stats.isDirectory() && isOwn ? folder : null
   } catch {
     return null
   }

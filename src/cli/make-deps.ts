@@ -44,16 +44,18 @@ export function makeDeps(
     )
     return await book
   }
-  let known: Promise<KnownBackends> | undefined
+  let knownBackends: Promise<KnownBackends> | undefined
   const backends = async () => {
-    known ??= import('../client/known-backends.ts').then(({ KnownBackends: Known }) => new Known(`gdn/${VERSION}`))
-    return await known
+    knownBackends ??= import('../client/known-backends.ts').then(
+      ({ KnownBackends: Known }) => new Known(`gdn/${VERSION}`),
+    )
+    return await knownBackends
   }
   const settings: Deps['settings'] = async (flags) => {
     const { loadSettings } = await import('../config/settings.ts')
-    const found = await loadSettings({ flags, env: edge.env, cwd: edge.cwd, openKeyring })
-    result.settings = found
-    return found
+    const loaded = await loadSettings({ flags, env: edge.env, cwd: edge.cwd, openKeyring })
+    result.settings = loaded
+    return loaded
   }
   return {
     io,
@@ -71,9 +73,9 @@ export function makeDeps(
       const { identify } = await import('./connect/identify.ts')
       return await identify(edge, io, await backends(), server, how)
     },
-    connect: async (found, kind = 'single') => {
+    connect: async (loaded, kind = 'single') => {
       const { connect } = await import('./connect/connect.ts')
-      return await connect(found, io, edge.env, { kind, backends: await backends() })
+      return await connect(loaded, io, edge.env, { kind, backends: await backends() })
     },
     run,
     permit: edge.permit ?? (async () => null),

@@ -27,11 +27,11 @@ export async function run(argv: readonly string[], given: Edge): Promise<number>
   const settings = ioSettings(argv, given.env)
   knowSecretsOf(given.env)
   const inActions = isInActions(given.env) && !settings.machine
-  const words = inActions ? (text: string) => withoutCommands(redactText(text)) : redactText
+  const sanitize = inActions ? (text: string) => withoutCommands(redactText(text)) : redactText
   // Use `Object.create` instead of a spread, which would open stdin even for commands that never read it.
   const signals = commandSignals(given.signals)
   const edge: CommandEdge = Object.create(given, {
-    stderr: { value: changed(given.stderr, words) },
+    stderr: { value: changed(given.stderr, sanitize) },
     signals: { value: signals },
   })
   const io = await createIo(edge, settings)
@@ -71,30 +71,32 @@ async function dispatch(argv: readonly string[], edge: CommandEdge, io: Io): Pro
     await io.data(`${VERSION}\n`)
     return EXIT.ok
   }
-  const found = route(argv)
+  const routed = route(argv)
   const isVersion =
-    found.kind === 'unknown' ? found.words.join(' ') === 'version' : found.kind === 'root-help' && argv.includes('-V')
+    routed.kind === 'unknown'
+      ? routed.words.join(' ') === 'version'
+      : routed.kind === 'root-help' && argv.includes('-V')
   if (isVersion) {
     await io.data(`${VERSION}\n`)
     return EXIT.ok
   }
-  if (found.kind === 'unknown') {
+  if (routed.kind === 'unknown') {
     const { unknownCommand } = await import('./help/suggest.ts')
-    throw dashError(found.words) ?? unknownCommand(found.words)
+    throw dashError(routed.words) ?? unknownCommand(routed.words)
   }
   const level = colorLevel(edge.stdout, edge.env, io.settings.noColor)
-  if (io.settings.machine && found.kind !== 'verb') {
+  if (io.settings.machine && routed.kind !== 'verb') {
     const { helpInJson } = await import('./help/help-json.ts')
-    await io.data(await helpInJson(found, io, async (verb) => (await load(verb, edge, io)).command))
+    await io.data(await helpInJson(routed, io, async (verb) => (await load(verb, edge, io)).command))
     return EXIT.ok
   }
-  switch (found.kind) {
+  switch (routed.kind) {
     case 'topic': {
       const [{ readTopic, topicText }, { headingStyle }] = await Promise.all([
         import('./help/topic.ts'),
         import('./help/help.ts'),
       ])
-      const topic = await readTopic(found.topic.page)
+      const topic = await readTopic(routed.topic.page)
       await io.read(topicText(topic, proseWidth(edge.stdout.columns), await headingStyle(level)))
       return EXIT.ok
     }
@@ -104,7 +106,7 @@ async function dispatch(argv: readonly string[], edge: CommandEdge, io: Io): Pro
         import('./help/search-text.ts'),
         import('./help/help.ts'),
       ])
-      const { sections, meant } = await findHelp(found.words)
+      const { sections, meant } = await findHelp(routed.words)
       if (meant !== null) io.note(meant)
       await io.read(searchText(sections, proseWidth(edge.stdout.columns), await headingStyle(level)))
       return EXIT.ok
@@ -116,19 +118,19 @@ async function dispatch(argv: readonly string[], edge: CommandEdge, io: Io): Pro
     }
     case 'noun-help': {
       const { nounHelp } = await import('./help/help.ts')
-      await io.read(await nounHelp(found.noun, edge.stdout.columns, level))
+      await io.read(await nounHelp(routed.noun, edge.stdout.columns, level))
       return EXIT.ok
     }
     case 'verb-help': {
       const { commandHelp } = await import('./help/command-help.ts')
-      const { command } = await load(found.verb, edge, io)
+      const { command } = await load(routed.verb, edge, io)
       await io.read(await commandHelp(command, edge.stdout.columns, level))
       return EXIT.ok
     }
     case 'verb': {
-      const { command, deps, result } = await load(found.verb, edge, io)
+      const { command, deps, result } = await load(routed.verb, edge, io)
       try {
-        await parse(command, found.argv)
+        await parse(command, routed.argv)
       } catch (error) {
         const [{ withOtherBackend }, { withContractSource }] = await Promise.all([
           import('./connect/other-backend.ts'),
@@ -174,9 +176,9 @@ const READ_ON: Partial<Record<ErrorCode, string>> = {
 /** Parses the arguments and runs the command. Converts commander's errors to usage errors. */
 export async function parse(command: GdnCommand, argv: readonly string[]): Promise<void> {
   const end = argv.indexOf('--')
-  const own = end < 0 ? argv : argv.slice(0, end)
+  const ownArgs = end < 0 ? argv : argv.slice(0, end)
   command.hook('preAction', () => {
-    const dashed = dashError(command.args.filter((word) => own.includes(word)))
+    const dashed = dashError(command.args.filter((word) => ownArgs.includes(word)))
     if (dashed !== undefined) throw dashed
   })
   try {
@@ -188,13 +190,13 @@ export async function parse(command: GdnCommand, argv: readonly string[]): Promi
       const isInput = ['usage', 'invalid_input'].includes(error.code)
       const hint = isInput ? usageHint(command) : READ_ON[error.code]
       const hinted = hint === undefined ? error : error.withHint(hint)
-      throw withPlace(isInput ? withQuotesHint(hinted, own) : hinted, command.opts())
+      throw withPlace(isInput ? withQuotesHint(hinted, ownArgs) : hinted, command.opts())
     }
     if (!(error instanceof CommanderError)) throw error
     const { usageError } = await import('./usage-error.ts')
     throw (
-      dashError(command.args.filter((word) => own.includes(word))) ??
-      withQuotesHint(usageError(error, command, own), own)
+      dashError(command.args.filter((word) => ownArgs.includes(word))) ??
+      withQuotesHint(usageError(error, command, ownArgs), ownArgs)
     )
   }
 }

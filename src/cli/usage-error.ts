@@ -27,7 +27,7 @@ export function usageError(error: CommanderError, command: GdnCommand, argv: rea
 
 /** If the command takes a file, returns a hint for a file whose name begins with a hyphen. */
 function dashedFileHint(argv: readonly string[], { registeredArguments }: GdnCommand): string | undefined {
-  const takesFile = registeredArguments.some((one) => FILE_ARGUMENTS.has(one.name()))
+  const takesFile = registeredArguments.some((argument) => FILE_ARGUMENTS.has(argument.name()))
   const file = takesFile ? argv.find((word) => DASHED_FILE.test(word)) : undefined
   return file === undefined ? undefined : `If ${file} is a file, use ./${file}.`
 }
@@ -56,10 +56,10 @@ function switchWithValue(message: string, command: GdnCommand, argv: readonly st
   const [, long, rest] = /'(?:(--[a-z-]+)|-)(=.*)'/s.exec(message) ?? []
   const group = argv.find((word) => /^-[a-zA-Z]+=/.test(word) && word.endsWith(rest ?? '\0'))
   const name = long ?? `-${group?.charAt(group.indexOf('=') - 1)}`
-  const found = command.options.find(
-    (one) => (one.long === name || one.short === name) && !one.required && !one.optional,
+  const switchOption = command.options.find(
+    (option) => (option.long === name || option.short === name) && !option.required && !option.optional,
   )
-  return found === undefined ? undefined : name
+  return switchOption === undefined ? undefined : name
 }
 
 /**
@@ -71,12 +71,12 @@ function excessHint({ code }: CommanderError, command: GdnCommand): string | und
   const takesFile = command.options.some(({ flags }) => flags === '-f, --file <file>')
   const excess = command.args[command.registeredArguments.length] ?? ''
   if (takesFile && /\.json$/i.test(excess)) {
-    const words = [command.name(), ...command.registeredArguments.map((one) => `<${one.name()}>`)]
-    return `To send a request from a file, run \`gdn ${words.join(' ')} -f <file>\`.`
+    const parts = [command.name(), ...command.registeredArguments.map((argument) => `<${argument.name()}>`)]
+    return `To send a request from a file, run \`gdn ${parts.join(' ')} -f <file>\`.`
   }
   const meant = FLAGS_FOR.find(([isMeant]) => isMeant(excess))?.[1] ?? []
   const visible = command.createHelp().visibleOptions(command)
-  const flag = meant.flatMap((long) => visible.find((one) => one.long === long) ?? [])[0]
+  const flag = meant.flatMap((long) => visible.find((option) => option.long === long) ?? [])[0]
   return flag === undefined ? undefined : `Did you mean ${flag.flags.replace(/^-\w, /, '')}?`
 }
 
@@ -112,15 +112,17 @@ const FILE_FLAGS: Readonly<Record<string, string>> = { '--out': '--to', '--to': 
 
 /** Returns the flag of the command that the user probably meant, by its name or an alias. */
 function nearestFlag(message: string, command: GdnCommand): string | undefined {
-  const word = /'(.*)'/s.exec(message)?.[1] ?? ''
+  const typed = /'(.*)'/s.exec(message)?.[1] ?? ''
   const visible = command.createHelp().visibleOptions(command)
   const names = visible.flatMap(({ long, short }) => [long ?? '', short ?? '']).filter((name) => name.length > 2)
   // Don't suggest the opposite of a flag.
   const negates = (flag: string) => flag.startsWith('--no-')
-  const known = [...names, ...Object.keys(command.text.aliases ?? {})].filter((flag) => negates(flag) === negates(word))
-  const name = word.replace(/=.*$/s, '')
+  const knownFlags = [...names, ...Object.keys(command.text.aliases ?? {})].filter(
+    (flag) => negates(flag) === negates(typed),
+  )
+  const name = typed.replace(/=.*$/s, '')
   const keyFile = `${name}-file`
-  if (known.includes(keyFile)) return keyFile
+  if (knownFlags.includes(keyFile)) return keyFile
   const file = FILE_FLAGS[name]
-  return file !== undefined && known.includes(file) ? file : nearest(name, known)
+  return file !== undefined && knownFlags.includes(file) ? file : nearest(name, knownFlags)
 }
