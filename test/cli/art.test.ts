@@ -383,6 +383,14 @@ describe('gdn art check', () => {
     expect(imageWarnings({ error }, { mayThrow: true, io, others: [] })).toEqual([{ place: {}, message }])
   })
 
+  test('that have another error are reported with its message, even if the error has no list of issues', () => {
+    const error = new GdnError('invalid_input', 'the folder has no images', { place: { file: 'layers/eyes' } })
+    const io = { warn: () => {} }
+    expect(imageWarnings({ error }, { mayThrow: false, io, others: [] })).toEqual([
+      { place: { file: 'layers/eyes' }, message: error.message },
+    ])
+  })
+
   test('warns about two traits with one image file, with both locations', async () => {
     const { gdn } = await layers([], { 'art.yaml': ART })
     for (const argv of [['check'], ['preview'], ['generate', '--threads', '1', '--out', 'drop']]) {
