@@ -71,7 +71,7 @@ const OTHER_NAMES: Readonly<Record<string, KnownBlockchain>> = {
  */
 export const misspelled = (name: string): KnownBlockchain | null =>
   (Object.hasOwn(OTHER_NAMES, name) ? OTHER_NAMES[name] : undefined) ??
-  KNOWN_NAMES.find((known) => Math.abs(known.length - name.length) <= 1 && distance(name, known) <= 1) ??
+  KNOWN_NAMES.find((candidate) => Math.abs(candidate.length - name.length) <= 1 && distance(name, candidate) <= 1) ??
   null
 
 export const isEvm = (name: Blockchain): name is EvmBlockchain => !Object.hasOwn(SOLANA, name)

@@ -9,9 +9,9 @@ export interface MetadataChange {
   after: unknown
 }
 
-function fieldsOf({ file_fields, attribute, ...others }: Partial<NftMetadata>): Map<string, unknown> {
+function fieldsOf({ file_fields, attribute, ...otherFields }: Partial<NftMetadata>): Map<string, unknown> {
   return new Map<string, unknown>([
-    ...Object.entries(others),
+    ...Object.entries(otherFields),
     ...(file_fields ?? []).map(({ key, url }) => [`file ${key}`, url] as const),
     ...(attribute ?? []).flatMap(({ tag, value, display_type, max_value }) => [
       [`attribute ${tag}`, value] as const,

@@ -106,8 +106,8 @@ function refuseKeys(value: unknown, context: z.core.ParsePayload): unknown {
   if (Object.hasOwn(value, 'attributes')) add(['attributes'], 'is not a field of metadata: did you mean "attribute"?')
   const { attribute, text_fields: texts } = value as { attribute?: unknown; text_fields?: unknown }
   if (typeof texts === 'object') add(['text_fields'], TEXT_FIELDS)
-  for (const [index, one] of Array.isArray(attribute) ? attribute.entries() : []) {
-    const { tag, trait_type: trait } = Object(one) as { tag?: unknown; trait_type?: unknown }
+  for (const [index, entry] of Array.isArray(attribute) ? attribute.entries() : []) {
+    const { tag, trait_type: trait } = Object(entry) as { tag?: unknown; trait_type?: unknown }
     if (tag !== undefined || trait === undefined) continue
     add(['attribute', index, 'trait_type'], 'is not a field of an attribute: did you mean "tag"?')
   }
@@ -131,13 +131,13 @@ export const metadataObject = z
       const problem = keyProblem(name, RESERVED_EXTRA)
       if (problem !== null) add([name], problem)
     }
-    const seen = new Set<string>()
+    const seenKeys = new Set<string>()
     for (const [index, field] of metadata.file_fields.entries()) {
       const problem = keyProblem(field.key, RESERVED_FILE)
       if (problem !== null) add(['file_fields', index, 'key'], problem)
-      else if (seen.has(field.key)) add(['file_fields', index, 'key'], `"${field.key}" is repeated`)
+      else if (seenKeys.has(field.key)) add(['file_fields', index, 'key'], `"${field.key}" is repeated`)
       else if (extras.includes(field.key)) add(['file_fields', index, 'key'], `"${field.key}" is also an extra key`)
-      seen.add(field.key)
+      seenKeys.add(field.key)
     }
     const items = metadataItems(metadata)
     if (items > MAX_METADATA_ITEMS) {

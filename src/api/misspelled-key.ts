@@ -21,9 +21,9 @@ interface Misspelled {
  */
 export function misspelledKey(request: unknown): Misspelled | null {
   const { metadata = [] } = Object(request) as { metadata?: unknown }
-  for (const [index, one] of [metadata].flat().entries()) {
+  for (const [index, nftMetadata] of [metadata].flat().entries()) {
     const at = ['metadata', ...(Array.isArray(metadata) ? [index] : [])]
-    for (const key of Object.keys(Object(one))) {
+    for (const key of Object.keys(Object(nftMetadata))) {
       const meant = LONG_KEYS.find(
         (name) => name !== key && distance(key.toLowerCase().slice(0, 64), name) <= MAX_EDITS,
       )
@@ -32,7 +32,7 @@ export function misspelledKey(request: unknown): Misspelled | null {
         return { path: [...at, key], message: `is not a field of metadata: did you mean "${meant}"?`, hint }
       }
     }
-    const misplaced = misplacedType(one)
+    const misplaced = misplacedType(nftMetadata)
     if (misplaced !== null) return { ...misplaced, path: [...at, ...misplaced.path] }
   }
   return null
@@ -41,8 +41,8 @@ export function misspelledKey(request: unknown): Misspelled | null {
 /** Returns the first attribute of a metadata object whose tag contains a type; null if there is none. */
 export function misplacedType(metadata: unknown): Misspelled | null {
   const { attribute } = Object(metadata) as { attribute?: unknown }
-  for (const [index, one] of Array.isArray(attribute) ? attribute.entries() : []) {
-    const { tag } = Object(one) as { tag?: unknown }
+  for (const [index, entry] of Array.isArray(attribute) ? attribute.entries() : []) {
+    const { tag } = Object(entry) as { tag?: unknown }
     const problem = typeof tag === 'string' ? tagProblem(tag) : null
     if (problem === null) continue
     const hint = 'For a typed trait, add the fields display_type and max_value, and use only its name as the tag.'

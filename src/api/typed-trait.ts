@@ -4,7 +4,7 @@ import type { Attribute } from './traits.ts'
 export function typedTraitIn(metadata: unknown): Attribute | undefined {
   const { attribute } = Object(metadata) as { attribute?: unknown }
   if (!Array.isArray(attribute)) return undefined
-  return attribute.find((one: unknown) => (Object(one) as Partial<Attribute>).display_type !== undefined)
+  return attribute.find((trait: unknown) => (Object(trait) as Partial<Attribute>).display_type !== undefined)
 }
 
 /** Returns the first typed trait in the metadata of a request. */

@@ -114,7 +114,7 @@ export async function buildOpenApi(
   const used = new Set(
     Object.values(paths)
       .flatMap((item) => Object.values(item))
-      .flatMap((it) => (it as Json).tags),
+      .flatMap((operation) => (operation as Json).tags),
   )
   return {
     openapi: '3.1.0',

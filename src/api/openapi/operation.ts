@@ -32,10 +32,10 @@ function describe({ permissions, needs, ratePerSecond, creates, origin }: Endpoi
  */
 function withBothSpellings(schema: Json): Json {
   const { properties, required, ...rest } = schema as { properties: Json; required: string[] }
-  const { token_id, ...others } = properties
+  const { token_id, ...otherProperties } = properties
   const other = {
     ...rest,
-    properties: { ...others, tokenid: { ...(token_id as Json), deprecated: true } },
+    properties: { ...otherProperties, tokenid: { ...(token_id as Json), deprecated: true } },
     required: required.map((name) => (name === 'token_id' ? 'tokenid' : name)),
   }
   return { anyOf: [schema, other] }
@@ -81,7 +81,8 @@ export function operationOf(endpoint: Endpoint): Json {
     tags: [endpoint.tag],
     summary,
     description: describe(endpoint),
-    security: needs === 'any' ? permissions.map((one) => ({ apiKey: [one] })) : [{ apiKey: [...permissions] }],
+    security:
+      needs === 'any' ? permissions.map((permission) => ({ apiKey: [permission] })) : [{ apiKey: [...permissions] }],
     'x-permissions': permissions,
     'x-rate-limit': ratePerSecond === null ? null : { requests: ratePerSecond, seconds: 1 },
     'x-origin': endpoint.origin,
