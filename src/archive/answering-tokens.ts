@@ -24,8 +24,8 @@ export async function answeringTokens(archive: OpenArchive): Promise<{ answering
   const answers = async (cid: string, path: readonly string[]): Promise<boolean> => {
     let node = await read(parseCid(cid)?.toString() ?? '')
     for (const name of path) {
-      const found = node === null ? null : await findEntry((link) => read(link.toString()), node, name)
-      node = found === null ? null : await read(found.toString())
+      const entry = node === null ? null : await findEntry((link) => read(link.toString()), node, name)
+      node = entry === null ? null : await read(entry.toString())
     }
     return node !== null && !isDirectory(node) && (await isComplete(blocks, node))
   }

@@ -123,15 +123,15 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
     })
   }
 
-  count(what: 'tokens' | 'done' | 'files' | 'readable' | 'problems' | 'reused'): number {
+  count(kind: 'tokens' | 'done' | 'files' | 'readable' | 'problems' | 'reused'): number {
     const isToken = `token != '${COLLECTION_KEY}'`
-    if (what === 'tokens') return this.#sum(`SELECT COUNT(*) AS n FROM tokens WHERE ${isToken}`)
-    if (what === 'done') return this.#sum(`SELECT COUNT(*) AS n FROM tokens WHERE is_done = 1 AND ${isToken}`)
-    if (what === 'files') return this.#sum('SELECT COUNT(*) AS n FROM files')
-    if (what === 'readable') {
+    if (kind === 'tokens') return this.#sum(`SELECT COUNT(*) AS n FROM tokens WHERE ${isToken}`)
+    if (kind === 'done') return this.#sum(`SELECT COUNT(*) AS n FROM tokens WHERE is_done = 1 AND ${isToken}`)
+    if (kind === 'files') return this.#sum('SELECT COUNT(*) AS n FROM files')
+    if (kind === 'readable') {
       return this.#sum('SELECT COUNT(*) AS n FROM files JOIN sources ON key = source WHERE sources.problem IS NULL')
     }
-    if (what === 'reused') {
+    if (kind === 'reused') {
       // Blocks of the existing archive aren't requested again.
       this.run(PREVIOUS)
       return this.#sum(
@@ -209,7 +209,7 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
     this.transaction(() => {
       this.run('DELETE FROM reached WHERE source = ?', key)
       let number = 0
-      for (const one of reached) this.run('INSERT INTO reached VALUES (?, ?, ?)', key, number++, one)
+      for (const reachedCid of reached) this.run('INSERT INTO reached VALUES (?, ?, ?)', key, number++, reachedCid)
       const verifiable = isVerifiable ? 1 : 0
       this.run('REPLACE INTO sources VALUES (?, ?, ?, ?, ?, NULL)', key, cid, size, sha256, verifiable)
     })
@@ -268,7 +268,7 @@ export class ArchiveStore extends ScratchDatabase implements BlockReader {
     if (this.all('SELECT 1 AS n FROM blocks WHERE cid = ?', cid).length > 0) return
     this.transaction(() => {
       this.run('INSERT INTO blocks VALUES (?, ?)', cid, bytes)
-      for (const one of firstVersions) this.noteFirstVersion(one)
+      for (const firstVersion of firstVersions) this.noteFirstVersion(firstVersion)
     })
     this.#bytes += bytes.length
   }

@@ -9,15 +9,15 @@ import { readableUrl } from './token-uri.ts'
  */
 export async function* archivedRoots(archive: OpenArchive): AsyncGenerator<string> {
   const isComplete = completeness(archive)
-  const seen = new Set<string>()
+  const seenRoots = new Set<string>()
   for await (const { files } of archive.tokens()) {
     for (const { url, cid } of files) {
       if (cid === undefined) continue
       const readable = readableUrl(url, '')
       const directory = 'kind' in readable && readable.kind === 'ipfs' ? parseCid(readable.cid) : null
       const root = directory !== null && (await isComplete(directory)) ? directory : parseCid(cid)
-      if (root === null || seen.has(cidText(root))) continue
-      seen.add(cidText(root))
+      if (root === null || seenRoots.has(cidText(root))) continue
+      seenRoots.add(cidText(root))
       if (await isComplete(root)) yield cidText(root)
     }
   }

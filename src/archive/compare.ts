@@ -21,8 +21,8 @@ export async function* compareTokens(
     for (const problem of problemsOf([token])) yield { kind: 'unreadable', ...problem }
     if (archived === undefined) continue
     if (old === null || old.token_id !== token.token_id) {
-      const what = token.token_id === null ? 'the metadata of the collection' : 'the token'
-      yield about(token, 'new', `${what} is not in the archive`)
+      const subject = token.token_id === null ? 'the metadata of the collection' : 'the token'
+      yield about(token, 'new', `${subject} is not in the archive`)
       continue
     }
     yield* differences(old, token)
@@ -40,8 +40,8 @@ const about = ({ token_id, uri }: IndexToken, kind: Finding['kind'], error: stri
 })
 
 const gone = (token: IndexToken) => {
-  const what = token.token_id === null ? 'the contract has no metadata' : 'nobody owns the token'
-  return about(token, 'missing', `${what}, which is in the archive`)
+  const reason = token.token_id === null ? 'the contract has no metadata' : 'nobody owns the token'
+  return about(token, 'missing', `${reason}, which is in the archive`)
 }
 
 /** Returns the sort order of a token. The metadata of the collection comes before all tokens. */
@@ -53,12 +53,12 @@ const orderOf = ({ token_id }: IndexToken): bigint => (token_id === null ? -1n :
  */
 function* differences(before: IndexToken, now: IndexToken): Generator<Finding> {
   const { token_id } = now
-  const found = (kind: Finding['kind'], { field, url }: IndexFile, error: string) => ({
+  const finding = (kind: Finding['kind'], { field, url }: IndexFile, error: string) => ({
     ...{ kind, token_id, field, url },
     error,
   })
-  const differs = (file: IndexFile, error: string) => found('differs', file, error)
-  const notArchived = (file: IndexFile) => found('not_archived', file, 'the file is missing from the archive')
+  const differs = (file: IndexFile, error: string) => finding('differs', file, error)
+  const notArchived = (file: IndexFile) => finding('not_archived', file, 'the file is missing from the archive')
   const whose = token_id === null ? 'contract' : 'token'
   if (before.uri === null && now.uri !== null)
     yield about(now, 'not_archived', `the ${whose} URI is missing from the archive`)
@@ -68,7 +68,7 @@ function* differences(before: IndexToken, now: IndexToken): Generator<Finding> {
   // If the archive lacks the metadata, it doesn't show which files the metadata names.
   const hadMetadata = before.files[0]?.cid !== undefined
   const isArchived = ({ url, cid }: IndexFile) =>
-    before.files.some((one) => one.cid !== undefined && one.url === url && (cid === undefined || one.cid === cid))
+    before.files.some((file) => file.cid !== undefined && file.url === url && (cid === undefined || file.cid === cid))
   for (const file of now.files) {
     const archived = old.get(file.field)
     old.delete(file.field)

@@ -10,7 +10,7 @@ import type { ArchivedBlocks } from './read-archive.ts'
 export function completeness({ has, get }: ArchivedBlocks): (root: CID) => Promise<boolean> {
   const nodes = new Map<string, boolean>()
   return async (root) => {
-    const seen = new Set<string>()
+    const visited = new Set<string>()
     const open = [root]
     const linksOf = async (cid: CID, text: string) => {
       const bytes = await get(text)
@@ -18,7 +18,7 @@ export function completeness({ has, get }: ArchivedBlocks): (root: CID) => Promi
     }
     for (let cid = open.pop(); cid !== undefined; cid = open.pop()) {
       const text = cidText(cid)
-      if (cid.code === RAW ? has(text) : seen.has(text) || nodes.get(text) === true) continue
+      if (cid.code === RAW ? has(text) : visited.has(text) || nodes.get(text) === true) continue
       // The errors for malformed nodes have many types.
       const isKnown = cid.code === RAW || nodes.has(text)
       const links = isKnown ? null : await linksOf(cid, text).catch(() => null)
@@ -26,10 +26,10 @@ export function completeness({ has, get }: ArchivedBlocks): (root: CID) => Promi
         if (root.code !== RAW) nodes.set(cidText(root), false)
         return false
       }
-      seen.add(text)
+      visited.add(text)
       for (const link of links) open.push(link)
     }
-    for (const text of seen) nodes.set(text, true)
+    for (const text of visited) nodes.set(text, true)
     return true
   }
 }

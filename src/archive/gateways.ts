@@ -108,9 +108,9 @@ export function openGateways(options: GatewayOptions): Gateways {
       for (const gateway of gateways) {
         signal.throwIfAborted()
         try {
-          const found = await gateway.breaker.watch(() => ask(gateway))
+          const answer = await gateway.breaker.watch(() => ask(gateway))
           noteAnswer(gateway)
-          return found
+          return answer
         } catch (error) {
           if (!(error instanceof FetchFailure)) throw error
           noteFailure(gateway, error)
@@ -136,8 +136,8 @@ export function openGateways(options: GatewayOptions): Gateways {
       if (gateway === undefined) return
       const { source, breaker } = gateway
       let taken = 0
-      const counted: TakeBlock = (one, bytes) => {
-        take(one, bytes)
+      const counted: TakeBlock = (blockCid, bytes) => {
+        take(blockCid, bytes)
         taken++
       }
       try {
@@ -211,8 +211,8 @@ const NO_CONNECTION = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMED
  * connections for single files.
  */
 function isDisconnected({ cause }: FetchFailure): boolean {
-  for (let one = cause; one instanceof Error; one = one.cause) {
-    const all = one instanceof AggregateError ? [one, ...one.errors] : [one]
+  for (let failure = cause; failure instanceof Error; failure = failure.cause) {
+    const all = failure instanceof AggregateError ? [failure, ...failure.errors] : [failure]
     if (all.some((error) => NO_CONNECTION.has(systemCode(error) ?? ''))) return true
   }
   return false

@@ -28,7 +28,7 @@ const BYTES_PER_BYTE = 32
  * or if the search takes too long
  */
 export function blockFinder(file: FileHandle, size: number, isBlock: (offset: number) => Promise<boolean>) {
-  let left = FREE_BYTES + size * BYTES_PER_BYTE
+  let budget = FREE_BYTES + size * BYTES_PER_BYTE
   return async (from: number): Promise<number | null> => {
     for (let start = from; start < size; start += WINDOW_BYTES) {
       // Consecutive windows overlap by the size of a head.
@@ -36,8 +36,8 @@ export function blockFinder(file: FileHandle, size: number, isBlock: (offset: nu
       const { buffer } = await file.read(Buffer.alloc(length), 0, length, start)
       for (let at = buffer.indexOf(MULTIHASH); at >= 0; at = buffer.indexOf(MULTIHASH, at + 1)) {
         for (const head of headsAt(buffer, at)) {
-          left -= MAX_BLOCK_BYTES
-          if (left < 0) return null
+          budget -= MAX_BLOCK_BYTES
+          if (budget < 0) return null
           if (await isBlock(start + head)) return start + head
         }
       }

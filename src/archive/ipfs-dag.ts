@@ -109,8 +109,8 @@ export class StoredDag {
 
   async node(cid: CID): Promise<StoredNode> {
     const { directories, signal } = this.#options
-    const known = directories.get(cid.toString())
-    if (known !== undefined) return known
+    const directory = directories.get(cid.toString())
+    if (directory !== undefined) return directory
     const bytes = await this.get(cid.toString())
     const node = await orMalformed(signal, () => readNode({ get: async () => bytes }, cid))
     if (node === null) throw failure('the path contains a node of an unsupported type')
@@ -132,8 +132,8 @@ export class StoredDag {
     const [first] = parts
     if (first === undefined || parts.length < MIN_PARTS || (await store.has(first.cid.toString()))) return
     const wanted = new Set([file.toString()])
-    const take = (found: CID, bytes: Uint8Array) => {
-      const cid = parseCid(found.toString())
+    const take = (blockCid: CID, bytes: Uint8Array) => {
+      const cid = parseCid(blockCid.toString())
       const text = String(cid)
       // Parents come first, so each further block must be named by an earlier one.
       if (cid === null || !wanted.delete(text)) throw failure('the gateway returned a block that was not requested')
@@ -197,9 +197,9 @@ export async function archivedFile(
   let cid = root
   for (const name of path) {
     const directory = await read(cid)
-    const found = await orMalformed(dag.signal, () => findEntry(read, directory, name))
-    const link = found === null ? null : parseCid(found.toString())
-    if (found === null) throw failure(`the directory has no ${JSON.stringify(name)}`)
+    const entry = await orMalformed(dag.signal, () => findEntry(read, directory, name))
+    const link = entry === null ? null : parseCid(entry.toString())
+    if (entry === null) throw failure(`the directory has no ${JSON.stringify(name)}`)
     if (link === null) throw unreadable()
     cid = link
   }
@@ -248,16 +248,16 @@ export async function* blocksBelow(
   get: (cid: string) => Promise<Uint8Array>,
   most: number,
 ): AsyncGenerator<ContentBlock> {
-  const seen = new Set([root.toString()])
+  const visited = new Set([root.toString()])
   const open = [root]
   for (let cid = open.pop(); cid !== undefined; cid = open.pop()) {
     const bytes = await get(cid.toString())
     yield { cid: cid.toString(), bytes }
     for (const link of linksIn(cid, bytes).reverse()) {
       const key = link.toString()
-      if (seen.has(key)) continue
-      seen.add(key)
-      if (seen.size > most) throw failure(`it has more than ${most} blocks`)
+      if (visited.has(key)) continue
+      visited.add(key)
+      if (visited.size > most) throw failure(`it has more than ${most} blocks`)
       open.push(link)
     }
   }

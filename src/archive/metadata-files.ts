@@ -28,10 +28,10 @@ const MAX_FIELD = 200
 export function filesIn(metadata: unknown): { files: NamedUrl[]; isCut: boolean } {
   const files = new Map<string, NamedUrl>()
   const open: { field: string; key: string; value: unknown }[] = [{ field: '', key: '', value: metadata }]
-  let seen = 0
+  let valueCount = 0
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
     const { field, key, value } = next
-    if (++seen > MAX_VALUES) return { files: [...files.values()], isCut: true }
+    if (++valueCount > MAX_VALUES) return { files: [...files.values()], isCut: true }
     if (typeof value === 'string') {
       const url = value.trim()
       if (!isFile(field, key, url) || files.has(url)) continue

@@ -130,9 +130,9 @@ async function readBlocks(
     if (section instanceof GdnError) {
       onDamage(section)
       // The length of a damaged block may also be damaged.
-      const found = await next(offset + 1)
-      if (found === null) break
-      offset = found
+      const nextOffset = await next(offset + 1)
+      if (nextOffset === null) break
+      offset = nextOffset
     } else {
       places.set(cidText(section.cid), section.place)
       offset = section.place.offset + section.place.length

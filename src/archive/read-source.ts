@@ -164,8 +164,8 @@ export function openSourceReader(options: SourceReaderOptions): SourceReader {
     keeps: boolean,
     act: (blocks: Set<string>) => Promise<Content>,
   ): Promise<Source | Unreadable> {
-    const known = store.source(key)
-    if (known !== null) return known
+    const storedSource = store.source(key)
+    if (storedSource !== null) return storedSource
     const blocks = new Set<string>()
     held.add(blocks)
     try {

@@ -34,7 +34,7 @@ export async function writeArchive(
     const car = new CarFile(file, root)
     for await (const { cid, bytes } of blocksBelow(
       root,
-      async (one) => storedBlock(store, one),
+      async (blockCid) => storedBlock(store, blockCid),
       Number.POSITIVE_INFINITY,
     ))
       await car.put(cidOf(store, cid), bytes)
