@@ -44,8 +44,8 @@ export function parseArt(text: string, file: string, cwd: string): Art {
   const rules = rulesOf(parsed, references)
   const art = toArt(parsed, file, resolve(cwd, dirname(file)), rules)
   if (issues.length === 0) {
-    const found = forbiddenSubject(art)
-    if (found !== null) issues.push(found)
+    const issue = forbiddenSubject(art)
+    if (issue !== null) issues.push(issue)
   }
   if (issues.length === 0) return art
   throw issuesError('invalid_config', issues).withHint(HINT)
@@ -126,17 +126,17 @@ function toArt({ value, placeOf }: ParsedYaml<ArtFile>, file: string, folder: st
     layers: layers.map((layer, index) => toLayer(layer, folder, ['layers', index], placeOf)),
     rules,
     oneOfOnes: ones
-      .map((one, index): OneOfOne => {
-        const attributes = Object.entries(one.attributes ?? {}).map(([tag, given]) => {
+      .map((oneOfOne, index): OneOfOne => {
+        const attributes = Object.entries(oneOfOne.attributes ?? {}).map(([tag, given]) => {
           const type = layers.find(({ name }) => name === tag)?.type
           return { tag, value: textOfValue(type, given) }
         })
         return {
-          at: one.at,
-          image: one.image,
-          path: resolve(folder, one.image),
-          title: one.title ?? null,
-          description: one.description ?? null,
+          at: oneOfOne.at,
+          image: oneOfOne.image,
+          path: resolve(folder, oneOfOne.image),
+          title: oneOfOne.title ?? null,
+          description: oneOfOne.description ?? null,
           attributes,
           place: placeOf(['one_of_ones', index]),
         }

@@ -10,15 +10,15 @@ export class Balance {
   readonly #penalty: Int32Array[]
 
   constructor({ wanted, exact }: Pick<Problem, 'wanted' | 'exact'>) {
-    this.over = wanted.map((own) => Int32Array.from(own, (one) => -one))
-    this.#penalty = exact.map((own) => Int32Array.from(own, (one) => (one === null ? 1 : EXACT_PENALTY)))
+    this.over = wanted.map((counts) => Int32Array.from(counts, (count) => -count))
+    this.#penalty = exact.map((counts) => Int32Array.from(counts, (count) => (count === null ? 1 : EXACT_PENALTY)))
   }
 
   /** Counts an NFT (1), or stops counting it (-1). */
   count(rows: Int16Array, at: number, by: 1 | -1): void {
-    for (const [layer, own] of this.over.entries()) {
+    for (const [layer, excess] of this.over.entries()) {
       const value = rows[at + layer] as number
-      own[value] = (own[value] as number) + by
+      excess[value] = (excess[value] as number) + by
     }
   }
 
@@ -50,11 +50,11 @@ export class Balance {
   #sum(counts: (penalty: number) => boolean): number {
     let sum = 0
     for (let layer = 0; layer < this.over.length; layer++) {
-      const own = this.over[layer] as Int32Array
+      const excess = this.over[layer] as Int32Array
       const penalties = this.#penalty[layer] as Int32Array
-      for (let value = 0; value < own.length; value++) {
+      for (let value = 0; value < excess.length; value++) {
         const penalty = penalties[value] as number
-        if (counts(penalty)) sum += Math.abs(own[value] as number) * penalty
+        if (counts(penalty)) sum += Math.abs(excess[value] as number) * penalty
       }
     }
     return sum
@@ -62,15 +62,15 @@ export class Balance {
 
   /** Returns the values that have too many (1) or too few (-1) NFTs. Every move of a search calls this function. */
   values(sign: 1 | -1): { layer: number; value: number; isExact: boolean }[] {
-    const found: { layer: number; value: number; isExact: boolean }[] = []
+    const deviations: { layer: number; value: number; isExact: boolean }[] = []
     for (let layer = 0; layer < this.over.length; layer++) {
-      const own = this.over[layer] as Int32Array
-      for (let value = 0; value < own.length; value++) {
-        if ((own[value] as number) * sign <= 0) continue
-        found.push({ layer, value, isExact: (this.#penalty[layer]?.[value] as number) > 1 })
+      const excess = this.over[layer] as Int32Array
+      for (let value = 0; value < excess.length; value++) {
+        if ((excess[value] as number) * sign <= 0) continue
+        deviations.push({ layer, value, isExact: (this.#penalty[layer]?.[value] as number) > 1 })
       }
     }
-    return found
+    return deviations
   }
 }
 

@@ -33,7 +33,7 @@ export function clausesOf(art: Art): Clause[] {
         )
         if ([...allowed.values()].some((values) => !values.includes(0))) return []
         const layers = [...allowed.keys()].sort((a, b) => a - b)
-        return [{ rule: index, layers, allowed: layers.map((one) => allowed.get(one) as Uint8Array) }]
+        return [{ rule: index, layers, allowed: layers.map((clauseLayer) => allowed.get(clauseLayer) as Uint8Array) }]
       }),
     ),
   )
@@ -45,9 +45,9 @@ const flags = (size: number, isSet: (value: number) => boolean) =>
 type ByLayer = [layer: number, traits: Set<number>][]
 
 function byLayer({ members }: TraitSet): ByLayer {
-  const found = new Map<number, Set<number>>()
-  for (const { layer, trait } of members) found.set(layer, (found.get(layer) ?? new Set()).add(trait))
-  return [...found]
+  const traitsByLayer = new Map<number, Set<number>>()
+  for (const { layer, trait } of members) traitsByLayer.set(layer, (traitsByLayer.get(layer) ?? new Set()).add(trait))
+  return [...traitsByLayer]
 }
 
 /**
@@ -57,7 +57,7 @@ function byLayer({ members }: TraitSet): ByLayer {
 function targetsOf({ kind, sets }: ArtRule): ByLayer[] {
   if (kind === 'requires') return sets.map(byLayer)
   const all = byLayer({ name: '', members: sets.flatMap(({ members }) => members) })
-  return kind === 'only_with' ? [all] : all.map((one) => [one])
+  return kind === 'only_with' ? [all] : all.map((layerTraits) => [layerTraits])
 }
 
 /** Returns whether a combination satisfies a clause. */

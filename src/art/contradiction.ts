@@ -42,8 +42,8 @@ interface Required {
  */
 function severalOf(rule: ArtRule, subject: Member, required: Map<string, Required>): string | null {
   for (const { name, members } of setsOf(rule)) {
-    const [layer, ...others] = new Set(members.map((member) => member.layer))
-    if (layer === undefined || others.length > 0 || layer === subject.layer) continue
+    const [layer, ...otherLayers] = new Set(members.map((member) => member.layer))
+    if (layer === undefined || otherLayers.length > 0 || layer === subject.layer) continue
     const key = `${keyOf(subject)} ${layer}`
     const earlier = required.get(key)
     const traits = new Set(members.map(({ trait }) => trait).filter((trait) => earlier?.traits.has(trait) ?? true))
@@ -63,17 +63,17 @@ function setsOf(rule: ArtRule): Pick<TraitSet, 'name' | 'members'>[] {
 
 /** Returns the excluding rule for each pair of traits. */
 function exclusions(rules: readonly ArtRule[]): Map<string, ArtRule> {
-  const found = new Map<string, ArtRule>()
+  const ruleOfPair = new Map<string, ArtRule>()
   for (const rule of rules) {
     if (rule.kind !== 'excludes') continue
     for (const subject of rule.subject.members) {
       for (const other of rule.sets.flatMap((set) => set.members)) {
-        found.set(`${keyOf(subject)} ${keyOf(other)}`, rule)
-        found.set(`${keyOf(other)} ${keyOf(subject)}`, rule)
+        ruleOfPair.set(`${keyOf(subject)} ${keyOf(other)}`, rule)
+        ruleOfPair.set(`${keyOf(other)} ${keyOf(subject)}`, rule)
       }
     }
   }
-  return found
+  return ruleOfPair
 }
 
 function problemOf(rule: ArtRule, subject: Member, excluded: ReadonlyMap<string, ArtRule>): string | null {
@@ -82,11 +82,11 @@ function problemOf(rule: ArtRule, subject: Member, excluded: ReadonlyMap<string,
     return excluded.get(`${self} ${self}`) === rule ? 'excludes itself' : null
   }
   for (const { name, members } of setsOf(rule)) {
-    const others = members.filter((member) => member.layer !== subject.layer)
+    const otherMembers = members.filter((member) => member.layer !== subject.layer)
     if (members.some((member) => keyOf(member) === self)) continue
-    if (others.length === 0) return `requires ${quoted(name)}, which is in the same layer`
-    const rules = others.map((member) => excluded.get(`${self} ${keyOf(member)}`))
-    if (rules.every((one) => one !== undefined)) {
+    if (otherMembers.length === 0) return `requires ${quoted(name)}, which is in the same layer`
+    const rules = otherMembers.map((member) => excluded.get(`${self} ${keyOf(member)}`))
+    if (rules.every((excluding) => excluding !== undefined)) {
       return `requires ${quoted(name)}, which the rule on line ${rules[0]?.place.line} excludes`
     }
   }

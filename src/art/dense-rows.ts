@@ -123,16 +123,16 @@ class Choice {
   #exchangeSample(idle: number): boolean {
     const over = this.#balance.values(1)
     const { layer, value } = over[this.#random.below(over.length)] ?? { layer: 0, value: 0 }
-    const under = this.#balance.values(-1).filter((one) => one.layer === layer)
+    const under = this.#balance.values(-1).filter((deviation) => deviation.layer === layer)
     const to = under[this.#random.below(Math.max(1, under.length))]?.value ?? 0
-    const [others, chosen] = [this.#buckets[0].of(layer, to), this.#buckets[1].of(layer, value)]
-    if (others.length === 0 || chosen.length === 0) return false
+    const [unchosen, chosen] = [this.#buckets[0].of(layer, to), this.#buckets[1].of(layer, value)]
+    if (unchosen.length === 0 || chosen.length === 0) return false
     if (this.#moveInLayer(layer, value, to)) return true
     let best = { change: idle % 3 === 2 ? 1 : 0, out: -1, into: -1 }
     for (let first = 0; first < SAMPLE; first++) {
       const out = chosen[this.#random.below(chosen.length)] as number
       for (let second = 0; second < SAMPLE; second++) {
-        const into = others[this.#random.below(others.length)] as number
+        const into = unchosen[this.#random.below(unchosen.length)] as number
         const change = this.#change(out, into)
         if (change < best.change) best = { change, out, into }
       }
@@ -154,8 +154,10 @@ class Choice {
       return true
     }
     const size = this.#sizes[layer] ?? 0
-    const others = Array.from({ length: size }, (_, value) => value).filter((value) => value !== from && value !== to)
-    for (const value of this.#random.shuffle(others).slice(0, MIDDLES)) {
+    const otherValues = Array.from({ length: size }, (_, value) => value).filter(
+      (value) => value !== from && value !== to,
+    )
+    for (const value of this.#random.shuffle(otherValues).slice(0, MIDDLES)) {
       const first = this.#neighborsIn(layer, from, value)
       const second = first === null ? null : this.#neighborsIn(layer, value, to)
       if (first === null || second === null) continue
@@ -171,13 +173,13 @@ class Choice {
    * value.
    */
   #neighborsIn(layer: number, from: number, to: number): [out: number, into: number] | null {
-    const [others, chosen] = [this.#buckets[0].of(layer, to), this.#buckets[1].of(layer, from)]
+    const [unchosen, chosen] = [this.#buckets[0].of(layer, to), this.#buckets[1].of(layer, from)]
     this.#steps += 2 * NEIGHBORS * this.#layers
-    for (let tries = 0; tries < NEIGHBORS && others.length > 0 && chosen.length > 0; tries++) {
+    for (let tries = 0; tries < NEIGHBORS && unchosen.length > 0 && chosen.length > 0; tries++) {
       const out = chosen[this.#random.below(chosen.length)] as number
       const into = this.#neighbor(out, layer, to)
       if (into !== undefined && this.#chosen[into] === 0) return [out, into]
-      const added = others[this.#random.below(others.length)] as number
+      const added = unchosen[this.#random.below(unchosen.length)] as number
       const removed = this.#neighbor(added, layer, from)
       if (removed !== undefined && this.#chosen[removed] === 1) return [removed, added]
     }
@@ -209,8 +211,8 @@ class Choice {
         const value = this.#all[index * this.#layers + layer] as number
         score += isChosen === 1 ? this.#balance.removal(layer, value) : this.#balance.addition(layer, value)
       }
-      const found = best[isChosen] as { score: number; index: number }
-      if (score < found.score) Object.assign(found, { score, index })
+      const bestSoFar = best[isChosen] as { score: number; index: number }
+      if (score < bestSoFar.score) Object.assign(bestSoFar, { score, index })
     }
     this.#steps += total * this.#layers
     const [into, out] = [best[0]?.index ?? -1, best[1]?.index ?? -1]
@@ -284,7 +286,7 @@ function chances({ sizes, wanted }: Problem, all: Int16Array): Float64Array {
 function choose(chances: Float64Array, count: number, random: SeededRandom): Uint8Array {
   const chosen = new Uint8Array(chances.length)
   const order = random.shuffle(Int32Array.from(chances, (_, index) => index))
-  const scale = count / chances.reduce((sum, one) => sum + one, 0)
+  const scale = count / chances.reduce((sum, chance) => sum + chance, 0)
   let [sum, taken] = [random.unit(), 0]
   for (const index of order) {
     sum += Math.min(1, (chances[index] as number) * scale)

@@ -52,7 +52,7 @@ export function reasonsOf(
       : sum === null
         ? `${given} are requested`
         : sumText(art, wanted, sum)
-  const isProven = (layer: number) => rules.length === 0 && counts.every((one) => one.layer === layer)
+  const isProven = (layer: number) => rules.length === 0 && counts.every((traitCount) => traitCount.layer === layer)
   const ofLayers = art.layers.flatMap(({ place }, layer) => {
     const other = isProven(layer) ? null : wrongSum(problem, layer)
     return other === null ? [] : [reason('count', place, `another contradiction: ${sumText(art, wanted, other)}`)]
@@ -65,21 +65,23 @@ export function reasonsOf(
  * of NFTs, or if it is lower and no value has a weight. Omits counts that aren't needed to exceed the number of NFTs.
  */
 function wrongSum({ exact, count: wanted }: Problem, layer: number): Sum | null {
-  const own = exact[layer] ?? []
-  const counts = own.flatMap((one, value) => (one === null ? [] : [{ layer, value, count: one }]))
-  let total = counts.reduce((sum, one) => sum + one.count, 0)
-  if (total < wanted && counts.length === own.length) {
-    return { terms: counts.map((one) => ({ ...one, points: -1 })), most: -wanted }
+  const layerCounts = exact[layer] ?? []
+  const counts = layerCounts.flatMap((exactCount, value) =>
+    exactCount === null ? [] : [{ layer, value, count: exactCount }],
+  )
+  let total = counts.reduce((sum, traitCount) => sum + traitCount.count, 0)
+  if (total < wanted && counts.length === layerCounts.length) {
+    return { terms: counts.map((traitCount) => ({ ...traitCount, points: -1 })), most: -wanted }
   }
   if (total <= wanted) return null
   const needless = new Set<number>()
-  for (const one of counts.toSorted((a, b) => a.count - b.count)) {
-    if (total - one.count <= wanted) break
-    total -= one.count
-    needless.add(one.value)
+  for (const traitCount of counts.toSorted((a, b) => a.count - b.count)) {
+    if (total - traitCount.count <= wanted) break
+    total -= traitCount.count
+    needless.add(traitCount.value)
   }
   const needed = counts.filter(({ value }) => !needless.has(value))
-  return { terms: needed.map((one) => ({ ...one, points: 1 })), most: wanted }
+  return { terms: needed.map((traitCount) => ({ ...traitCount, points: 1 })), most: wanted }
 }
 
 /**
@@ -98,17 +100,21 @@ const lineOf = ({ file }: Art, { line }: Place): string => formatPlace({ file, l
  * shown.
  */
 function valueAt({ layers }: Art, layer: number, value: number) {
-  const { traits = [], place: own = {}, name = '' } = layers[layer] ?? {}
+  const { traits = [], place: layerPlace = {}, name = '' } = layers[layer] ?? {}
   const trait = traits[value]
-  return { trait, place: trait?.place ?? own, name: quoted(trait === undefined ? name : `${name}/${trait.name}`) }
+  return {
+    trait,
+    place: trait?.place ?? layerPlace,
+    name: quoted(trait === undefined ? name : `${name}/${trait.name}`),
+  }
 }
 
 /** Returns a sentence that says that a proof's counts are too large or too small in total. */
 function sumText(art: Art, wanted: number, { terms, most }: Sum): string {
   const side = (sign: 1 | -1) => {
-    const own = terms.filter(({ points }) => points * sign > 0)
-    const total = own.reduce((sum, { points, count: exact }) => sum + Math.abs(points) * exact, 0)
-    const listed = own.map(({ layer, value, points, count: exact }) => {
+    const sideTerms = terms.filter(({ points }) => points * sign > 0)
+    const total = sideTerms.reduce((sum, { points, count: exact }) => sum + Math.abs(points) * exact, 0)
+    const listed = sideTerms.map(({ layer, value, points, count: exact }) => {
       const { trait, name, place } = valueAt(art, layer, value)
       const times = Math.abs(points) === 1 ? '' : `${Math.abs(points)} × `
       return `${times}${exact} ${trait === undefined ? 'without' : 'with'} ${name} (${lineOf(art, place)})`

@@ -39,21 +39,21 @@ const MAX_ARCS = 1_000_000
  * omitted first.
  */
 export function diagramOf(sizes: readonly number[], clauses: readonly Clause[], maxArcs = MAX_ARCS): Diagram {
-  let kept = clauses
+  let included = clauses
   const omitted: number[] = []
   for (let drop = 1; ; drop *= 2) {
-    const order = orderOf(sizes, kept)
-    const levels = buildLevels(sizes, kept, order, maxArcs)
+    const order = orderOf(sizes, included)
+    const levels = buildLevels(sizes, included, order, maxArcs)
     if (levels !== null) return counted(sizes, merged(levels), omitted)
     const spans = new Map<number, number>()
-    for (const clause of kept) {
+    for (const clause of included) {
       const positions = clause.layers.map((layer) => order.indexOf(layer))
       const span = Math.max(...positions) - Math.min(...positions)
       spans.set(clause.rule, Math.max(spans.get(clause.rule) ?? 0, span))
     }
     const longest = [...spans].sort((a, b) => b[1] - a[1] || b[0] - a[0]).slice(0, drop)
     omitted.push(...longest.map(([rule]) => rule))
-    kept = kept.filter(({ rule }) => !omitted.includes(rule))
+    included = included.filter(({ rule }) => !omitted.includes(rule))
   }
 }
 
@@ -64,7 +64,7 @@ function orderOf(sizes: readonly number[], clauses: readonly Clause[]): number[]
   while (rest.size > 0) {
     let best = { layer: -1, open: Number.POSITIVE_INFINITY }
     for (const layer of rest) {
-      const isDone = (one: number) => one === layer || !rest.has(one)
+      const isDone = (other: number) => other === layer || !rest.has(other)
       const open = clauses.filter(({ layers }) => layers.some(isDone) && !layers.every(isDone)).length
       if (open < best.open) best = { layer, open }
     }
@@ -108,12 +108,12 @@ function buildLevels(
           continue
         }
         const key = keyOf(open, clauses)
-        const known = numbers.get(key)
-        if (known === undefined) {
+        const nodeNumber = numbers.get(key)
+        if (nodeNumber === undefined) {
           numbers.set(key, next.length)
           next.push(open)
         }
-        child.push(known ?? next.length - 1)
+        child.push(nodeNumber ?? next.length - 1)
       }
     }
     arcs += child.length
@@ -137,18 +137,18 @@ const keyOf = (bits: bigint, clauses: readonly Clause[]): bigint | string =>
 /** Groups the values of a layer by the clauses that they satisfy, as bits. */
 function classesOf(clauses: readonly Clause[], layer: number, size: number) {
   const inScope = clauses.flatMap(({ layers, allowed }, index) => {
-    const own = allowed[layers.indexOf(layer)]
-    return own === undefined ? [] : [{ bit: 1n << BigInt(index), own }]
+    const values = allowed[layers.indexOf(layer)]
+    return values === undefined ? [] : [{ bit: 1n << BigInt(index), values }]
   })
   const classes = new Map<bigint | string, { followed: bigint; index: number; members: number[] }>()
   const classOf = new Int32Array(size)
   for (let value = 0; value < size; value++) {
-    const followed = inScope.reduce((bits, { bit, own }) => (own[value] === 1 ? bits | bit : bits), 0n)
+    const followed = inScope.reduce((bits, { bit, values }) => (values[value] === 1 ? bits | bit : bits), 0n)
     const key = keyOf(followed, clauses)
-    const known = classes.get(key) ?? { followed, index: classes.size, members: [] }
-    classes.set(key, known)
-    known.members.push(value)
-    classOf[value] = known.index
+    const valueClass = classes.get(key) ?? { followed, index: classes.size, members: [] }
+    classes.set(key, valueClass)
+    valueClass.members.push(value)
+    classOf[value] = valueClass.index
   }
   return { classes, classOf }
 }
@@ -159,27 +159,27 @@ function merged(levels: readonly Level[]): Level[] {
   let nodeOf = Int32Array.of(0)
   for (const level of levels.toReversed()) {
     const width = level.classes.length
-    const known = new Map<string, number>()
+    const numberOfKey = new Map<string, number>()
     const child: number[] = []
-    const own = new Int32Array(level.nodes)
+    const mergedNodeOf = new Int32Array(level.nodes)
     for (let node = 0; node < level.nodes; node++) {
       const to = level.child
         .subarray(node * width, (node + 1) * width)
-        .map((one) => (one < 0 ? -1 : (nodeOf[one] ?? -1)))
-      if (to.every((one) => one < 0)) {
-        own[node] = -1
+        .map((childNode) => (childNode < 0 ? -1 : (nodeOf[childNode] ?? -1)))
+      if (to.every((childNode) => childNode < 0)) {
+        mergedNodeOf[node] = -1
         continue
       }
       const key = to.join()
-      const same = known.get(key)
+      const same = numberOfKey.get(key)
       if (same === undefined) {
-        known.set(key, known.size)
+        numberOfKey.set(key, numberOfKey.size)
         child.push(...to)
       }
-      own[node] = same ?? known.size - 1
+      mergedNodeOf[node] = same ?? numberOfKey.size - 1
     }
-    made.unshift({ ...level, nodes: known.size, child: Int32Array.from(child) })
-    nodeOf = own
+    made.unshift({ ...level, nodes: numberOfKey.size, child: Int32Array.from(child) })
+    nodeOf = mergedNodeOf
   }
   return made
 }
@@ -237,9 +237,9 @@ export function cheapest(
     classes.map((members) => {
       let value = members[0] ?? 0
       let least = Number.POSITIVE_INFINITY
-      for (const one of members) {
-        const own = cost(layer, one)
-        if (own < least) [least, value] = [own, one]
+      for (const member of members) {
+        const memberCost = cost(layer, member)
+        if (memberCost < least) [least, value] = [memberCost, member]
       }
       return { value, least }
     }),
@@ -250,7 +250,7 @@ export function cheapest(
     const { nodes, child, classes } = levels[depth] as Level
     const costs = new Float64Array(nodes).fill(Number.POSITIVE_INFINITY)
     const chosen = new Int32Array(nodes)
-    const least = Float64Array.from(best[depth] ?? [], (one) => one.least)
+    const least = Float64Array.from(best[depth] ?? [], (cheapestValue) => cheapestValue.least)
     for (let node = 0; node < nodes; node++) {
       const from = node * classes.length
       for (let index = 0; index < classes.length; index++) {
@@ -285,8 +285,8 @@ const MANY = 2 ** 52
  */
 export function topSum({ levels }: Diagram, points: readonly ArrayLike<number>[], count: number): number {
   const ranges = levels.map(({ layer }) => {
-    const own = Array.from(points[layer] ?? [], Number)
-    return { low: Math.min(...own), high: Math.max(...own) }
+    const layerPoints = Array.from(points[layer] ?? [], Number)
+    return { low: Math.min(...layerPoints), high: Math.max(...layerPoints) }
   })
   const width = ranges.reduce((sum, { low, high }) => sum + high - low, 1)
   const lowest = ranges.reduce((sum, { low }) => sum + low, 0)
@@ -295,12 +295,12 @@ export function topSum({ levels }: Diagram, points: readonly ArrayLike<number>[]
   for (const [depth, { layer, nodes, child, classes }] of levels.entries()) {
     const low = ranges[depth]?.low ?? 0
     const steps = classes.map((members) => {
-      const found = new Map<number, number>()
+      const stepCounts = new Map<number, number>()
       for (const value of members) {
         const step = (points[layer]?.[value] ?? 0) - low
-        found.set(step, (found.get(step) ?? 0) + 1)
+        stepCounts.set(step, (stepCounts.get(step) ?? 0) + 1)
       }
-      return [...found]
+      return [...stepCounts]
     })
     const following = new Float64Array(((levels[depth + 1]?.nodes ?? 1) as number) * width)
     for (let node = 0; node < nodes; node++) {
@@ -319,11 +319,11 @@ export function topSum({ levels }: Diagram, points: readonly ArrayLike<number>[]
     }
     counts = following
   }
-  let [left, sum] = [count, 0]
-  for (let at = width - 1; at >= 0 && left > 0; at--) {
-    const taken = Math.min(left, counts[at] ?? 0)
+  let [remaining, sum] = [count, 0]
+  for (let at = width - 1; at >= 0 && remaining > 0; at--) {
+    const taken = Math.min(remaining, counts[at] ?? 0)
     sum += taken * (lowest + at)
-    left -= taken
+    remaining -= taken
   }
-  return left > 0 ? Number.POSITIVE_INFINITY : sum
+  return remaining > 0 ? Number.POSITIVE_INFINITY : sum
 }

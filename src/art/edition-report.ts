@@ -54,9 +54,9 @@ export function reportOf(edition: Edition): EditionReport {
   const made = problem.sizes.map((size) => new Array<number>(size).fill(0))
   for (const { traits } of generated) {
     for (const [layer, trait] of traits.entries()) {
-      const own = made[layer] as number[]
-      const value = trait === -1 ? own.length - 1 : trait
-      own[value] = (own[value] ?? 0) + 1
+      const layerCounts = made[layer] as number[]
+      const value = trait === -1 ? layerCounts.length - 1 : trait
+      layerCounts[value] = (layerCounts[value] ?? 0) + 1
     }
   }
   const layers = art.layers.map(({ name, traits, optional }, layer): LayerReport => {
@@ -74,12 +74,12 @@ export function reportOf(edition: Edition): EditionReport {
   const all = problem.sizes.reduce((product, size) => product * BigInt(size), 1n)
   const clauses = clausesOf(art)
   const rules = art.rules.map((rule, index): RuleReport => {
-    const own = clauses.filter((clause) => clause.rule === index)
+    const ruleClauses = clauses.filter((clause) => clause.rule === index)
     const isSubject = new Set(rule.subject.members.map(({ layer, trait }) => `${layer}/${trait}`))
     return {
       text: ruleText(rule),
       line: rule.place.line ?? null,
-      forbidden: Number(((all - diagramOf(problem.sizes, own).total) * 1_000_000n) / all) / 1_000_000,
+      forbidden: Number(((all - diagramOf(problem.sizes, ruleClauses).total) * 1_000_000n) / all) / 1_000_000,
       applies: generated.filter(({ traits }) => traits.some((trait, layer) => isSubject.has(`${layer}/${trait}`)))
         .length,
       isBinding: binding.has(index),
@@ -90,13 +90,13 @@ export function reportOf(edition: Edition): EditionReport {
 }
 
 /** The causes of deviations, cached because a command explains the deviations of its edition in several places. */
-const known = new WeakMap<readonly Deviation[], Causes>()
+const cachedCauses = new WeakMap<readonly Deviation[], Causes>()
 
 type Causes = ReturnType<typeof findCauses>
 
 function causesOf(art: Art, count: number, deviations: readonly Deviation[]): Causes {
-  const causes = known.get(deviations) ?? findCauses(art, count, deviations)
-  known.set(deviations, causes)
+  const causes = cachedCauses.get(deviations) ?? findCauses(art, count, deviations)
+  cachedCauses.set(deviations, causes)
   return causes
 }
 
@@ -109,7 +109,7 @@ function findCauses(art: Art, count: number, deviations: readonly Deviation[]) {
   const deviating = new Set(deviations.map(({ layer }) => layer))
   const connected = problem.clauses.filter(({ layers }) => layers.some((layer) => deviating.has(layer)))
   const involved = new Set([...deviating, ...connected.flatMap(({ layers }) => layers)])
-  const exact = problem.exact.map((own, layer) => (involved.has(layer) ? (problem.wanted[layer] ?? own) : own))
+  const exact = problem.exact.map((counts, layer) => (involved.has(layer) ? (problem.wanted[layer] ?? counts) : counts))
   const isSmall = [...involved].reduce((sum, layer) => sum + (problem.sizes[layer] ?? 0), 0) <= MAX_EXPLAINED
   const wanted = { ...problem, exact }
   const proof = deviations.length > 0 && isSmall ? prove(wanted) : null
@@ -130,8 +130,8 @@ function excludingRules(problem: Problem, deviations: readonly Deviation[]): Map
   const impossible = missing.filter(({ layer, trait }) => withValue[layer]?.[trait] === 0n)
   return new Map(
     impossible.map((deviation) => {
-      const exact = problem.exact.map((own, layer) =>
-        own.map((_, value) => (layer === deviation.layer && value === deviation.trait ? 1 : null)),
+      const exact = problem.exact.map((counts, layer) =>
+        counts.map((_, value) => (layer === deviation.layer && value === deviation.trait ? 1 : null)),
       )
       return [deviation, prove({ ...problem, exact, count: 1 })?.rules ?? []]
     }),

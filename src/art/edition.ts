@@ -108,7 +108,9 @@ function balancedRows(problem: Problem, diagram: Diagram, seed: string): Rows | 
     return { near, rows: findRows(near, diagram, seed) }
   }
   const isPossible = (layer: number, value: number) => diagram.withValue[layer]?.[value] !== 0n
-  let best = search(wanted.map((own, layer) => own.map((one, value) => (isPossible(layer, value) ? one : 0)))).rows
+  let best = search(
+    wanted.map((counts, layer) => counts.map((count, value) => (isPossible(layer, value) ? count : 0))),
+  ).rows
   for (let tries = 0; tries < BALANCES && best !== null; tries++) {
     const { near, rows }: ReturnType<typeof search> = search(best.made)
     const isNearer = rows !== null && distance(rows.made, near.wanted) < distance(best.made, near.wanted)
@@ -120,15 +122,16 @@ function balancedRows(problem: Problem, diagram: Diagram, seed: string): Rows | 
 
 const distance = (made: Problem['wanted'], wanted: Problem['wanted']): number =>
   wanted.reduce(
-    (sum, own, layer) => own.reduce((total, one, value) => total + Math.abs(one - (made[layer]?.[value] ?? 0)), sum),
+    (sum, counts, layer) =>
+      counts.reduce((total, count, value) => total + Math.abs(count - (made[layer]?.[value] ?? 0)), sum),
     0,
   )
 
 export function deviationsOf(art: Art, { wanted }: Problem, { made }: Rows): Deviation[] {
-  return wanted.flatMap((own, layer) =>
-    own.flatMap((one, value) => {
+  return wanted.flatMap((counts, layer) =>
+    counts.flatMap((count, value) => {
       const actual = made[layer]?.[value] ?? 0
-      return one === actual ? [] : [{ layer, trait: traitOf(art, layer, value), wanted: one, made: actual }]
+      return count === actual ? [] : [{ layer, trait: traitOf(art, layer, value), wanted: count, made: actual }]
     }),
   )
 }

@@ -28,8 +28,8 @@ export function exactSearch({ sizes, count, exact }: Problem, all: Int16Array): 
   const layers = sizes.length
   const sums: Sum[] = [{ wanted: count, classes: [] }]
   const sumOf = new Map<string, number>()
-  for (const [layer, own] of exact.entries()) {
-    for (const [value, wanted] of own.entries()) {
+  for (const [layer, counts] of exact.entries()) {
+    for (const [value, wanted] of counts.entries()) {
       if (wanted === null) continue
       sumOf.set(`${layer}/${value}`, sums.length)
       sums.push({ wanted, classes: [] })
@@ -37,23 +37,23 @@ export function exactSearch({ sizes, count, exact }: Problem, all: Int16Array): 
   }
   const classes = new Map<string, PatternClass>()
   for (let index = 0; index * layers < all.length; index++) {
-    const own = [0]
+    const rowSums = [0]
     for (let layer = 0; layer < layers; layer++) {
       const sum = sumOf.get(`${layer}/${all[index * layers + layer]}`)
-      if (sum !== undefined) own.push(sum)
+      if (sum !== undefined) rowSums.push(sum)
     }
-    const known = classes.get(own.join())
-    if (known === undefined) classes.set(own.join(), { members: [index], sums: own })
-    else known.members.push(index)
+    const rowClass = classes.get(rowSums.join())
+    if (rowClass === undefined) classes.set(rowSums.join(), { members: [index], sums: rowSums })
+    else rowClass.members.push(index)
     if (classes.size > MAX_CLASSES) return null
   }
   const list = [...classes.values()]
-  for (const [index, one] of list.entries()) for (const sum of one.sums) sums[sum]?.classes.push(index)
-  const found = new Search(list, sums).run()
-  if (found === null || found === 'impossible') return found
+  for (const [index, rowClass] of list.entries()) for (const sum of rowClass.sums) sums[sum]?.classes.push(index)
+  const result = new Search(list, sums).run()
+  if (result === null || result === 'impossible') return result
   const chosen = new Uint8Array(all.length / layers)
   for (const [index, { members }] of list.entries()) {
-    for (const member of members.slice(0, found[index])) chosen[member] = 1
+    for (const member of members.slice(0, result[index])) chosen[member] = 1
   }
   return chosen
 }
@@ -96,8 +96,8 @@ class Search {
       const part = { low: Int32Array.from(bounds.low), high: Int32Array.from(bounds.high) }
       part.low[open] = from
       part.high[open] = to
-      const found = this.#visit(part)
-      if (found !== 'impossible') return found
+      const result = this.#visit(part)
+      if (result !== 'impossible') return result
     }
     return 'impossible'
   }
@@ -108,20 +108,20 @@ class Search {
       changed = false
       for (const { wanted, classes } of this.#sums) {
         let [least, most] = [0, 0]
-        for (const one of classes) {
-          least += low[one] as number
-          most += high[one] as number
+        for (const classIndex of classes) {
+          least += low[classIndex] as number
+          most += high[classIndex] as number
         }
         if (least > wanted || most < wanted) return false
-        for (const one of classes) {
-          const from = Math.max(low[one] as number, wanted - (most - (high[one] as number)))
-          const to = Math.min(high[one] as number, wanted - (least - (low[one] as number)))
+        for (const classIndex of classes) {
+          const from = Math.max(low[classIndex] as number, wanted - (most - (high[classIndex] as number)))
+          const to = Math.min(high[classIndex] as number, wanted - (least - (low[classIndex] as number)))
           if (from > to) return false
-          if (from === low[one] && to === high[one]) continue
-          least += from - (low[one] as number)
-          most -= (high[one] as number) - to
-          low[one] = from
-          high[one] = to
+          if (from === low[classIndex] && to === high[classIndex]) continue
+          least += from - (low[classIndex] as number)
+          most -= (high[classIndex] as number) - to
+          low[classIndex] = from
+          high[classIndex] = to
           changed = true
         }
       }
@@ -131,9 +131,9 @@ class Search {
 
   #widest({ low, high }: Bounds): number {
     let [widest, width] = [-1, 0]
-    for (let one = 0; one < low.length; one++) {
-      const own = (high[one] as number) - (low[one] as number)
-      if (own > width) [widest, width] = [one, own]
+    for (let index = 0; index < low.length; index++) {
+      const span = (high[index] as number) - (low[index] as number)
+      if (span > width) [widest, width] = [index, span]
     }
     return widest
   }

@@ -18,18 +18,19 @@ export class FittedDiagram {
   /** @param wanted the wanted number of each value, by layer. A value with the number 0 is never drawn. */
   constructor(diagram: Diagram, wanted: readonly (readonly number[])[]) {
     this.#diagram = diagram
-    this.#weights = wanted.map((own) => Float64Array.from(own, (one) => (one > 0 ? 1 : 0)))
+    this.#weights = wanted.map((counts) => Float64Array.from(counts, (count) => (count > 0 ? 1 : 0)))
     this.#pass()
-    const shares = wanted.map((own) => {
-      const sum = own.reduce((total, one) => total + one, 0)
-      return own.map((one) => one / Math.max(1, sum))
+    const shares = wanted.map((counts) => {
+      const sum = counts.reduce((total, count) => total + count, 0)
+      return counts.map((count) => count / Math.max(1, sum))
     })
     for (let sweep = 0; sweep < SWEEPS; sweep++) this.#sweep(shares)
   }
 
   /** Makes rare values more likely. Used if draws with the fitted weights produce too few distinct combinations. */
   flatten(): void {
-    for (const own of this.#weights) for (const [value, weight] of own.entries()) own[value] = Math.sqrt(weight)
+    for (const weights of this.#weights)
+      for (const [value, weight] of weights.entries()) weights[value] = Math.sqrt(weight)
     this.#pass()
   }
 
@@ -37,18 +38,18 @@ export class FittedDiagram {
   draw(random: SeededRandom, values: Int16Array, at: number): void {
     let node = 0
     for (const [depth, { layer, child, classes }] of this.#diagram.levels.entries()) {
-      const own = this.#weights[layer] as Float64Array
+      const weights = this.#weights[layer] as Float64Array
       const after = this.#after[depth + 1] as Float64Array
       const shares = classes.map((members, index) => {
         const to = child[node * classes.length + index] as number
-        return to < 0 ? 0 : sumOf(own, members) * (after[to] as number)
+        return to < 0 ? 0 : sumOf(weights, members) * (after[to] as number)
       })
       const chosen = pick(random, shares)
       const members = classes[chosen] as readonly number[]
       values[at + layer] = members[
         pick(
           random,
-          members.map((value) => own[value] as number),
+          members.map((value) => weights[value] as number),
         )
       ] as number
       node = child[node * classes.length + chosen] as number
@@ -62,15 +63,15 @@ export class FittedDiagram {
     after[levels.length] = Float64Array.of(1)
     for (let depth = levels.length - 1; depth >= 0; depth--) {
       const { layer, nodes, child, classes } = levels[depth] as (typeof levels)[number]
-      const own = classes.map((members) => sumOf(this.#weights[layer] as Float64Array, members))
+      const classWeights = classes.map((members) => sumOf(this.#weights[layer] as Float64Array, members))
       const below = after[depth + 1] as Float64Array
       const sums = new Float64Array(nodes)
       let most = 0
       for (let node = 0; node < nodes; node++) {
         let sum = 0
-        for (let index = 0; index < own.length; index++) {
-          const to = child[node * own.length + index] as number
-          if (to >= 0) sum += (own[index] as number) * (below[to] as number)
+        for (let index = 0; index < classWeights.length; index++) {
+          const to = child[node * classWeights.length + index] as number
+          if (to >= 0) sum += (classWeights[index] as number) * (below[to] as number)
         }
         sums[node] = sum
         most = Math.max(most, sum)
@@ -84,7 +85,7 @@ export class FittedDiagram {
   #sweep(shares: readonly (readonly number[])[]): void {
     let before: Float64Array = Float64Array.of(1)
     for (const [depth, { layer, nodes, child, classes, classOf }] of this.#diagram.levels.entries()) {
-      const own = this.#weights[layer] as Float64Array
+      const weights = this.#weights[layer] as Float64Array
       const below = this.#after[depth + 1] as Float64Array
       const inClass = new Float64Array(classes.length)
       for (let node = 0; node < nodes; node++) {
@@ -95,41 +96,42 @@ export class FittedDiagram {
       }
       for (const [value, share] of (shares[layer] ?? []).entries()) {
         const possible = inClass[classOf[value] ?? 0] as number
-        own[value] = possible > 0 ? share / possible : 0
+        weights[value] = possible > 0 ? share / possible : 0
       }
-      const most = own.reduce((a, b) => Math.max(a, b), 0)
+      const most = weights.reduce((a, b) => Math.max(a, b), 0)
       if (most > 0)
-        for (const [value, weight] of own.entries()) own[value] = Math.max(weight / most, weight > 0 ? 1e-12 : 0)
+        for (const [value, weight] of weights.entries())
+          weights[value] = Math.max(weight / most, weight > 0 ? 1e-12 : 0)
       const following = new Float64Array(below.length)
       for (let node = 0; node < nodes; node++) {
         for (const [index, members] of classes.entries()) {
           const to = child[node * classes.length + index] as number
-          if (to >= 0) following[to] = (following[to] as number) + (before[node] as number) * sumOf(own, members)
+          if (to >= 0) following[to] = (following[to] as number) + (before[node] as number) * sumOf(weights, members)
         }
       }
       const top = following.reduce((a, b) => Math.max(a, b), 0)
-      before = top === 0 ? following : following.map((one) => one / top)
+      before = top === 0 ? following : following.map((chance) => chance / top)
     }
     this.#pass()
   }
 }
 
-function sumOf(own: Float64Array, members: readonly number[]): number {
+function sumOf(weights: Float64Array, members: readonly number[]): number {
   let sum = 0
-  for (const value of members) sum += own[value] as number
+  for (const value of members) sum += weights[value] as number
   return sum
 }
 
 /** Returns a random index, with probabilities in proportion to the weights. */
 function pick(random: SeededRandom, weights: readonly number[]): number {
   if (weights.length === 1) return 0
-  let left = random.unit() * weights.reduce((sum, one) => sum + one, 0)
+  let remaining = random.unit() * weights.reduce((sum, weight) => sum + weight, 0)
   let last = 0
   for (const [index, weight] of weights.entries()) {
     if (weight === 0) continue
     last = index
-    left -= weight
-    if (left < 0) return index
+    remaining -= weight
+    if (remaining < 0) return index
   }
   return last
 }

@@ -31,7 +31,10 @@ export function largestOf(art: Art, diagram: Diagram, { seed, made }: { seed: st
   const problem = problemOf(art, made ?? 0)
   const bound = layerBound(problem, diagram)
   if (bound > BigInt(MAX_COUNT)) return { largest: null, upper: bound }
-  const lowest = Math.max(...problem.exact.map((own) => own.reduce<number>((sum, one) => sum + (one ?? 0), 0)), 1)
+  const lowest = Math.max(
+    ...problem.exact.map((counts) => counts.reduce<number>((sum, count) => sum + (count ?? 0), 0)),
+    1,
+  )
   const search = (from: number | null, upper: number) => {
     let largest = from
     let [low, high] = [largest ?? lowest - 1, upper]
@@ -50,10 +53,10 @@ export function largestOf(art: Art, diagram: Diagram, { seed, made }: { seed: st
 
 /** Returns the limit that the layers set for the number of NFTs, because each NFT has a value in every layer. */
 function layerBound({ exact }: Problem, { withValue, total }: Diagram): bigint {
-  return exact.reduce((least, own, layer) => {
-    const most = own.reduce<bigint>((sum, one, value) => {
+  return exact.reduce((least, counts, layer) => {
+    const most = counts.reduce<bigint>((sum, count, value) => {
       const possible = withValue[layer]?.[value] ?? 0n
-      return sum + (one === null || possible < BigInt(one) ? possible : BigInt(one))
+      return sum + (count === null || possible < BigInt(count) ? possible : BigInt(count))
     }, 0n)
     // `Math.min` doesn't accept bigints.
     if (most < least) return most

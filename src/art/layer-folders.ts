@@ -112,13 +112,13 @@ async function entriesOf(folder: string, cwd: string): Promise<Entry[]> {
       : (fileError(error) ?? error)
   })
   const entries: Entry[] = []
-  for (const name of names.filter((one) => !IGNORED.test(one)).sort(naturally)) {
+  for (const name of names.filter((candidate) => !IGNORED.test(candidate)).sort(naturally)) {
     const path = join(folder, name)
-    const found = await stat(resolve(cwd, path)).catch((error: unknown) => {
+    const stats = await stat(resolve(cwd, path)).catch((error: unknown) => {
       throw refuse(path, "can't be read", `Replace or delete it (${systemCode(error)}).`)
     })
-    if (!found.isDirectory() && !found.isFile()) throw refuse(path, 'is neither a file nor a folder', 'Delete it.')
-    entries.push({ name, path, isFolder: found.isDirectory() })
+    if (!stats.isDirectory() && !stats.isFile()) throw refuse(path, 'is neither a file nor a folder', 'Delete it.')
+    entries.push({ name, path, isFolder: stats.isDirectory() })
   }
   return entries
 }
@@ -138,15 +138,15 @@ async function firstBytes(path: string): Promise<Uint8Array> {
  * every machine.
  */
 function naturally(a: string, b: string): number {
-  const [one, other] = [a, b].map((name) => name.match(/\d+|\D+/g) ?? [])
-  for (const [index, part] of (one ?? []).entries()) {
-    const against = other?.[index]
+  const [parts, otherParts] = [a, b].map((name) => name.match(/\d+|\D+/g) ?? [])
+  for (const [index, part] of (parts ?? []).entries()) {
+    const against = otherParts?.[index]
     if (against === undefined) return 1
     const isNumeric = /^\d/.test(part) && /^\d/.test(against)
     if (isNumeric && BigInt(part) !== BigInt(against)) return BigInt(part) < BigInt(against) ? -1 : 1
     if (!isNumeric && part !== against) return part < against ? -1 : 1
   }
-  return (one?.length ?? 0) - (other?.length ?? 0) || (a < b ? -1 : 1)
+  return (parts?.length ?? 0) - (otherParts?.length ?? 0) || (a < b ? -1 : 1)
 }
 
 function clean(name: string, path: string): string {

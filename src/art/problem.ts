@@ -35,11 +35,13 @@ export const sizeOf = ({ traits, optional }: ArtLayer): number => traits.length 
 
 function countsOf({ traits, optional }: ArtLayer, count: number) {
   const frequencies = traits.map((trait) => trait.frequency)
-  const weights: number[] = frequencies.map((one) => ('weight' in one ? one.weight : 0))
-  const exact: (number | null)[] = frequencies.map((one) => ('count' in one ? one.count : one.weight === 0 ? 0 : null))
+  const weights: number[] = frequencies.map((frequency) => ('weight' in frequency ? frequency.weight : 0))
+  const exact: (number | null)[] = frequencies.map((frequency) =>
+    'count' in frequency ? frequency.count : frequency.weight === 0 ? 0 : null,
+  )
   const sum = weights.reduce((total, weight) => total + weight, 0)
   if (optional !== null && 'count' in optional) exact.push(optional.count)
-  const given = exact.reduce<number>((total, one) => total + (one ?? 0), 0)
+  const given = exact.reduce<number>((total, exactCount) => total + (exactCount ?? 0), 0)
   const rest = Math.max(0, count - given)
   const shares = weights.map((weight) => (sum === 0 ? 0 : weight / sum))
   if (optional !== null && 'share' in optional) {
@@ -50,7 +52,7 @@ function countsOf({ traits, optional }: ArtLayer, count: number) {
     shares.push(hidden)
   }
   const divided = largestRemainder(rest, shares)
-  return { exact, wanted: exact.map((one, value) => one ?? divided[value] ?? 0), shares }
+  return { exact, wanted: exact.map((exactCount, value) => exactCount ?? divided[value] ?? 0), shares }
 }
 
 /**
@@ -60,20 +62,20 @@ function countsOf({ traits, optional }: ArtLayer, count: number) {
  * @param made the number of NFTs with each value, by layer
  */
 export function reachable({ count, exact, wanted, shares }: Problem, made: Problem['wanted']): Problem['wanted'] {
-  return wanted.map((own, layer) => {
-    const fixed = own.map((one, value) => {
+  return wanted.map((counts, layer) => {
+    const fixed = counts.map((wantedCount, value) => {
       const actual = made[layer]?.[value] ?? 0
-      return exact[layer]?.[value] ?? (actual < one ? actual : null)
+      return exact[layer]?.[value] ?? (actual < wantedCount ? actual : null)
     })
-    const open = fixed.map((one, value) => (one === null ? (shares[layer]?.[value] ?? 0) : 0))
-    const sum = open.reduce((total, one) => total + one, 0)
-    if (sum === 0 || own.every((one, value) => (fixed[value] ?? one) === one)) return own
-    const rest = count - fixed.reduce<number>((total, one) => total + (one ?? 0), 0)
+    const open = fixed.map((fixedCount, value) => (fixedCount === null ? (shares[layer]?.[value] ?? 0) : 0))
+    const sum = open.reduce((total, share) => total + share, 0)
+    if (sum === 0 || counts.every((wantedCount, value) => (fixed[value] ?? wantedCount) === wantedCount)) return counts
+    const rest = count - fixed.reduce<number>((total, fixedCount) => total + (fixedCount ?? 0), 0)
     const divided = largestRemainder(
       Math.max(0, rest),
-      open.map((one) => one / sum),
+      open.map((share) => share / sum),
     )
-    return fixed.map((one, value) => one ?? divided[value] ?? 0)
+    return fixed.map((fixedCount, value) => fixedCount ?? divided[value] ?? 0)
   })
 }
 
@@ -83,12 +85,12 @@ export function reachable({ count, exact, wanted, shares }: Problem, made: Probl
  */
 export function largestRemainder(total: number, shares: readonly number[]): number[] {
   const whole = shares.map((share) => Math.floor(share * total + 1e-9))
-  const left = total - whole.reduce((sum, one) => sum + one, 0)
+  const remainder = total - whole.reduce((sum, part) => sum + part, 0)
   const fraction = (index: number) => (shares[index] ?? 0) * total - (whole[index] ?? 0)
   const order = shares
     .map((_, index) => index)
     .filter((index) => (shares[index] ?? 0) > 0)
     .sort((a, b) => fraction(b) - fraction(a) || a - b)
-  for (const index of order.slice(0, Math.max(0, left))) whole[index] = (whole[index] ?? 0) + 1
+  for (const index of order.slice(0, Math.max(0, remainder))) whole[index] = (whole[index] ?? 0) + 1
   return whole
 }

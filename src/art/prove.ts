@@ -60,8 +60,11 @@ export function prove(problem: Problem, all?: Diagram): Proof | null {
 function sumOf(problem: Problem, members: Members, diagram: Diagram): Sum | null {
   const points = contradiction(problem, members)
   if (points === null || points === 'searched' || diagram.total < BigInt(problem.count)) return null
-  const terms = members.counts.map((one) => ({ ...one, points: points[one.layer]?.[one.value] ?? 0 }))
-  return { terms: terms.filter((one) => one.points !== 0), most: topSum(diagram, points, problem.count) }
+  const terms = members.counts.map((exactCount) => ({
+    ...exactCount,
+    points: points[exactCount.layer]?.[exactCount.value] ?? 0,
+  }))
+  return { terms: terms.filter((term) => term.points !== 0), most: topSum(diagram, points, problem.count) }
 }
 
 interface Members {
@@ -71,8 +74,8 @@ interface Members {
 
 const allMembers = ({ clauses, exact }: Problem): Members => ({
   rules: [...new Set(clauses.map(({ rule }) => rule))],
-  counts: exact.flatMap((own, layer) =>
-    own.flatMap((count, value) => (count === null ? [] : [{ layer, value, count }])),
+  counts: exact.flatMap((counts, layer) =>
+    counts.flatMap((count, value) => (count === null ? [] : [{ layer, value, count }])),
   ),
 })
 
@@ -81,8 +84,8 @@ const allMembers = ({ clauses, exact }: Problem): Members => ({
  * counts that the relaxation permits form a range.
  */
 export const isImpossible = (problem: Problem): boolean => {
-  const found = contradiction(problem, allMembers(problem))
-  return found !== null && found !== 'searched'
+  const points = contradiction(problem, allMembers(problem))
+  return points !== null && points !== 'searched'
 }
 
 /** Returns whether these rules and counts alone are proven impossible. False doesn't mean that they are possible. */
@@ -91,19 +94,19 @@ export const isContradictory = (problem: Problem, members: Pick<Proof, 'rules' |
 
 /** Omits members, one after the other, while the rest is still a proof. */
 function reduced(members: Members, isProof: (members: Members) => boolean): Members {
-  let kept = members
-  for (let size = -1; size !== kept.rules.length + kept.counts.length; ) {
-    size = kept.rules.length + kept.counts.length
-    for (const rule of kept.rules) {
-      const fewer = { ...kept, rules: kept.rules.filter((one) => one !== rule) }
-      if (isProof(fewer)) kept = fewer
+  let remaining = members
+  for (let size = -1; size !== remaining.rules.length + remaining.counts.length; ) {
+    size = remaining.rules.length + remaining.counts.length
+    for (const rule of remaining.rules) {
+      const fewer = { ...remaining, rules: remaining.rules.filter((other) => other !== rule) }
+      if (isProof(fewer)) remaining = fewer
     }
-    for (const count of kept.counts) {
-      const fewer = { ...kept, counts: kept.counts.filter((one) => one !== count) }
-      if (isProof(fewer)) kept = fewer
+    for (const count of remaining.counts) {
+      const fewer = { ...remaining, counts: remaining.counts.filter((other) => other !== count) }
+      if (isProof(fewer)) remaining = fewer
     }
   }
-  return kept
+  return remaining
 }
 
 const diagramWith = ({ sizes, clauses }: Problem, rules: readonly number[]): Diagram =>
@@ -126,10 +129,10 @@ function contradiction(
   const limited = { ...problem, exact, clauses: problem.clauses.filter(({ rule }) => rules.includes(rule)) }
   const none = pointsOf(problem.sizes, () => 0)
   if (diagram.total < BigInt(problem.count)) return none
-  let left = MAX_STEPS
+  let budget = MAX_STEPS
   for (const points of simplePoints(limited, diagram, counts)) {
-    left -= costOf(diagram, points)
-    if (left < 0) break
+    budget -= costOf(diagram, points)
+    if (budget < 0) break
     if (exceeds(diagram, limited, points)) return points
   }
   return learnedPoints(limited, diagram) ?? searched(limited, diagram)
@@ -137,17 +140,23 @@ function contradiction(
 
 function isProven(problem: Problem, { rules, counts }: Members, points: Points): boolean {
   const diagram = diagramWith(problem, rules)
-  const kept = pointsOf(problem.sizes, (layer, value) =>
-    counts.some((one) => one.layer === layer && one.value === value) ? (points[layer]?.[value] ?? 0) : 0,
+  const countedPoints = pointsOf(problem.sizes, (layer, value) =>
+    counts.some((exactCount) => exactCount.layer === layer && exactCount.value === value)
+      ? (points[layer]?.[value] ?? 0)
+      : 0,
   )
-  return diagram.total < BigInt(problem.count) || exceeds(diagram, problem, kept)
+  return diagram.total < BigInt(problem.count) || exceeds(diagram, problem, countedPoints)
 }
 
 const pointsOf = (sizes: readonly number[], of: (layer: number, value: number) => number): Points =>
   sizes.map((size, layer) => Int32Array.from({ length: size }, (_, value) => of(layer, value)))
 
 const widthOf = (points: Points): number =>
-  points.reduce((sum, own) => sum + own.reduce((a, b) => Math.max(a, b)) - own.reduce((a, b) => Math.min(a, b)), 1)
+  points.reduce(
+    (sum, layerPoints) =>
+      sum + layerPoints.reduce((a, b) => Math.max(a, b)) - layerPoints.reduce((a, b) => Math.min(a, b)),
+    1,
+  )
 
 /** Returns the cost of testing points. Reading the points of a value takes as long as reading about 16 arcs. */
 const costOf = ({ arcs, sizes }: Diagram, points: Points): number =>
@@ -155,8 +164,9 @@ const costOf = ({ arcs, sizes }: Diagram, points: Points): number =>
 
 function exceeds(diagram: Diagram, { exact, count }: Problem, points: Points): boolean {
   let sum = 0
-  for (const [layer, own] of points.entries()) {
-    for (const [value, one] of own.entries()) if (one !== 0) sum += one * (exact[layer]?.[value] ?? 0)
+  for (const [layer, layerPoints] of points.entries()) {
+    for (const [value, valuePoints] of layerPoints.entries())
+      if (valuePoints !== 0) sum += valuePoints * (exact[layer]?.[value] ?? 0)
   }
   return sum > topSum(diagram, points, count)
 }
@@ -164,44 +174,44 @@ function exceeds(diagram: Diagram, { exact, count }: Problem, points: Points): b
 /** Yields simple points: for a single count, for the counts of a layer, and for the sides of each clause. */
 function* simplePoints({ sizes, exact, clauses, count }: Problem, diagram: Diagram, counts: readonly ExactCount[]) {
   for (const sign of [1, -1]) {
-    for (const one of counts) {
-      const possible = diagram.withValue[one.layer]?.[one.value] ?? 0n
+    for (const exactCount of counts) {
+      const possible = diagram.withValue[exactCount.layer]?.[exactCount.value] ?? 0n
       const isEnough =
-        sign === 1 ? possible >= BigInt(one.count) : diagram.total - possible >= BigInt(count - one.count)
+        sign === 1 ? possible >= BigInt(exactCount.count) : diagram.total - possible >= BigInt(count - exactCount.count)
       if (isEnough) continue
-      yield pointsOf(sizes, (layer, value) => (layer === one.layer && value === one.value ? sign : 0))
+      yield pointsOf(sizes, (layer, value) => (layer === exactCount.layer && value === exactCount.value ? sign : 0))
     }
-    for (const own of sizes.keys()) {
-      yield pointsOf(sizes, (layer, value) => (layer === own && exact[layer]?.[value] !== null ? sign : 0))
+    for (const chosenLayer of sizes.keys()) {
+      yield pointsOf(sizes, (layer, value) => (layer === chosenLayer && exact[layer]?.[value] !== null ? sign : 0))
     }
   }
   for (const { layers, allowed } of clauses) {
     yield pointsOf(sizes, (layer, value) => {
-      const own = allowed[layers.indexOf(layer)]
-      if (own === undefined || exact[layer]?.[value] === null) return 0
-      const isWhole = own.every((one, other) => one === 0 || exact[layer]?.[other] !== null)
-      return isWhole ? -(own[value] as number) : 1 - (own[value] as number)
+      const allowedValues = allowed[layers.indexOf(layer)]
+      if (allowedValues === undefined || exact[layer]?.[value] === null) return 0
+      const isWhole = allowedValues.every((flag, other) => flag === 0 || exact[layer]?.[other] !== null)
+      return isWhole ? -(allowedValues[value] as number) : 1 - (allowedValues[value] as number)
     })
   }
 }
 
 /** Learns points iteratively. Values that are too rare in the cheapest combinations get more points. */
 function learnedPoints({ sizes, exact, count, ...rest }: Problem, diagram: Diagram): Points | null {
-  if (exact.every((own) => own.every((one) => one === null))) return null
+  if (exact.every((counts) => counts.every((exactCount) => exactCount === null))) return null
   const learned = sizes.map((size) => new Float64Array(size))
   const combination = new Int16Array(sizes.length)
   const rounds = Math.min(ROUNDS, Math.floor(MAX_STEPS / Math.max(1, diagram.arcs)))
   for (let round = 1; round <= rounds; round++) {
     cheapest(diagram, (layer, value) => -(learned[layer]?.[value] as number), combination)
-    for (const [layer, own] of learned.entries()) {
-      for (const [value, one] of own.entries()) {
+    for (const [layer, layerPoints] of learned.entries()) {
+      for (const [value, valuePoints] of layerPoints.entries()) {
         const wanted = exact[layer]?.[value] ?? null
         if (wanted === null) continue
-        own[value] = one + wanted / count - (combination[layer] === value ? 1 : 0)
+        layerPoints[value] = valuePoints + wanted / count - (combination[layer] === value ? 1 : 0)
       }
     }
     if (round % 20 !== 0) continue
-    const most = learned.reduce((max, own) => own.reduce((a, b) => Math.max(a, Math.abs(b)), max), 0)
+    const most = learned.reduce((max, layerPoints) => layerPoints.reduce((a, b) => Math.max(a, Math.abs(b)), max), 0)
     for (const scale of SCALES) {
       const points = pointsOf(sizes, (layer, value) => Math.round(((learned[layer]?.[value] ?? 0) * scale) / most))
       if (exceeds(diagram, { sizes, exact, count, ...rest }, points)) return points

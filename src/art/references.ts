@@ -48,9 +48,9 @@ export class References {
   }
 
   #refuse(name: string, at: Path): void {
-    const known = [...this.#sets.keys()]
-    const inLayer = known.find((one) => one.endsWith(`/${name}`))
-    const near = inLayer ?? nearest(name, known)
+    const knownNames = [...this.#sets.keys()]
+    const inLayer = knownNames.find((knownName) => knownName.endsWith(`/${name}`))
+    const near = inLayer ?? nearest(name, knownNames)
     const meant = near === undefined ? 'write "Layer/Trait" for a trait' : `did you mean ${quoted(near)}?`
     this.#report(at, `${quoted(name)} is not a layer, trait or group: ${meant}`)
   }

@@ -29,8 +29,8 @@ export function findRows(problem: Problem, diagram: Diagram, seed: string): Rows
   }
   const all = allCombinations(diagram, exact)
   if (all.length < count * sizes.length) return null
-  const found = met(problem, denseRows(problem, all, seed))
-  if (found !== null) return found
+  const metRows = met(problem, denseRows(problem, all, seed))
+  if (metRows !== null) return metRows
   const start = exactSearch(problem, all)
   return start === null || start === 'impossible' ? null : met(problem, denseRows(problem, all, seed, start))
 }
@@ -39,9 +39,11 @@ export function findRows(problem: Problem, diagram: Diagram, seed: string): Rows
 function met({ sizes, exact }: Problem, values: Int16Array): Rows | null {
   const made = sizes.map((size) => new Array<number>(size).fill(0))
   for (const [index, value] of values.entries()) {
-    const own = made[index % made.length] as number[]
-    own[value] = (own[value] ?? 0) + 1
+    const counts = made[index % made.length] as number[]
+    counts[value] = (counts[value] ?? 0) + 1
   }
-  const isMet = exact.every((own, layer) => own.every((one, value) => one === null || one === made[layer]?.[value]))
+  const isMet = exact.every((counts, layer) =>
+    counts.every((count, value) => count === null || count === made[layer]?.[value]),
+  )
   return isMet ? { values, made } : null
 }

@@ -11,10 +11,10 @@ const MAX_SIDE = 16_384
 
 /** Returns the message for an unknown key. It suggests the field that the user probably meant. */
 const unknownKey =
-  (known: readonly string[]): z.core.$ZodErrorMap =>
+  (knownKeys: readonly string[]): z.core.$ZodErrorMap =>
   (issue) => {
     if (issue.code !== 'unrecognized_keys') return undefined
-    const near = nearest(issue.keys[0] ?? '', known)
+    const near = nearest(issue.keys[0] ?? '', knownKeys)
     return `is not a known field${near === undefined ? '' : `: did you mean "${near}"?`}`
   }
 
@@ -111,7 +111,7 @@ const rule = fields({
   only_with: references.optional().describe('The NFT must have at least one of these'),
 }).check((context) => {
   const { requires, excludes, only_with: onlyWith } = context.value
-  if ([requires, excludes, onlyWith].filter((one) => one !== undefined).length === 1) return
+  if ([requires, excludes, onlyWith].filter((condition) => condition !== undefined).length === 1) return
   const message = 'must have one of requires, excludes and only_with'
   context.issues.push({ code: 'custom', message, input: context.value })
 })

@@ -14,14 +14,18 @@ export function sharedImages({ file, layers }: Art, hashes: readonly string[] | 
   return layers.flatMap((layer) =>
     layer.traits.flatMap((trait) => {
       const place = { file, line: trait.place.line }
-      const own = { name: quoted(`${layer.name}/${trait.name}`), place: formatPlace(place), file: quoted(trait.file) }
+      const current = {
+        name: quoted(`${layer.name}/${trait.name}`),
+        place: formatPlace(place),
+        file: quoted(trait.file),
+      }
       const hash = hashes?.[index++]
       const keys = [trait.path, ...(hash === undefined ? [] : [`${layer.name}\0${hash}`])]
-      const earlier = keys.map((key) => first.get(key)).find((found) => found !== undefined)
-      for (const key of keys) if (!first.has(key)) first.set(key, own)
+      const earlier = keys.map((key) => first.get(key)).find((candidate) => candidate !== undefined)
+      for (const key of keys) if (!first.has(key)) first.set(key, current)
       if (earlier === undefined) return []
-      const files = own.file === earlier.file ? own.file : `${own.file} equals ${earlier.file}`
-      return [{ place, message: `${own.name} has the same image as ${earlier.name} (${earlier.place}): ${files}` }]
+      const files = current.file === earlier.file ? current.file : `${current.file} equals ${earlier.file}`
+      return [{ place, message: `${current.name} has the same image as ${earlier.name} (${earlier.place}): ${files}` }]
     }),
   )
 }

@@ -33,8 +33,8 @@ export function sparseRows(problem: Problem, diagram: Diagram, seed: string): In
   const { count, sizes, clauses, exact, wanted } = problem
   const random = new SeededRandom(seed, 'rows')
   // The wanted number may round to 0, but the rules may require the value.
-  const inWanted = wanted.map((own, layer) =>
-    own.map((one, value) => (exact[layer]?.[value] === 0 ? 0 : Math.max(one, 0.01))),
+  const inWanted = wanted.map((counts, layer) =>
+    counts.map((wantedCount, value) => (exact[layer]?.[value] === 0 ? 0 : Math.max(wantedCount, 0.01))),
   )
   const rows = drawRows(new FittedDiagram(diagram, inWanted), { count, layers: sizes.length, clauses, random })
   if (rows === null) return null
@@ -51,7 +51,7 @@ interface Drawing {
 
 function drawRows(fitted: FittedDiagram, { count, layers, clauses, random }: Drawing): Int16Array | null {
   const rows = new Int16Array(count * layers)
-  const known = new Set<string>()
+  const knownKeys = new Set<string>()
   let flattened = 0
   for (let row = 0; row < count; row++) {
     for (let tries = 0; ; tries++) {
@@ -63,8 +63,8 @@ function drawRows(fitted: FittedDiagram, { count, layers, clauses, random }: Dra
       }
       fitted.draw(random, rows, row * layers)
       const key = keyOf(rows, row * layers, layers)
-      if (known.has(key) || !clauses.every((clause) => follows(clause, rows, row * layers))) continue
-      known.add(key)
+      if (knownKeys.has(key) || !clauses.every((clause) => follows(clause, rows, row * layers))) continue
+      knownKeys.add(key)
       break
     }
   }
@@ -129,11 +129,11 @@ class Repair {
   #move(): void {
     const over = this.#balance.values(1)
     const under = this.#balance.values(-1)
-    const exact = new Set([...over, ...under].filter(({ isExact }) => isExact).map((one) => one.layer))
-    const from = exact.size > 0 ? over.filter((one) => exact.has(one.layer)) : over
+    const exact = new Set([...over, ...under].filter(({ isExact }) => isExact).map((deviation) => deviation.layer))
+    const from = exact.size > 0 ? over.filter((deviation) => exact.has(deviation.layer)) : over
     const { layer, value } = from[this.#random.below(from.length)] ?? { layer: 0, value: 0 }
     const rows = this.#buckets.of(layer, value)
-    const inLayer = this.#random.shuffle(under.filter((one) => one.layer === layer))
+    const inLayer = this.#random.shuffle(under.filter((deviation) => deviation.layer === layer))
     for (const { value: to } of inLayer.slice(0, 4)) if (this.#moveInLayer(layer, value, to)) return
     for (let tries = 0; tries < 3 && rows.length > 0; tries++) {
       if (this.#changeSeveral(rows[this.#random.below(rows.length)] as number)) return

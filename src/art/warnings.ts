@@ -23,7 +23,7 @@ export async function artWarnings(art: Art, count: number, folder: string): Prom
  * otherwise.
  */
 function equalTitles({ file, title, oneOfOnes }: Art, count: number): ArtIssue[] {
-  const given = count - oneOfOnes.filter((one) => one.title !== null).length
+  const given = count - oneOfOnes.filter((oneOfOne) => oneOfOne.title !== null).length
   if (given < 2 || title.includes('{number}')) return []
   const fix = `title: ${JSON.stringify(`${title} #{number}`)}`
   return [
@@ -56,15 +56,15 @@ function spellings({ file, layers, oneOfOnes }: Art): ArtIssue[] {
     const earlier = first.get(text.toLowerCase())
     first.set(text.toLowerCase(), earlier ?? text)
     if (earlier === undefined || earlier === text) return
-    const what = of === null ? `the attribute ${quoted(text)}` : `the value ${quoted(text)} of ${quoted(of)}`
-    const message = `${what} differs only in case from ${quoted(earlier)}`
+    const subject = of === null ? `the attribute ${quoted(text)}` : `the value ${quoted(text)} of ${quoted(of)}`
+    const message = `${subject} differs only in case from ${quoted(earlier)}`
     warnings.push({ place: { file, line: place.line }, message })
   }
   const tags = new Map(layers.map(({ name }) => [name.toLowerCase(), name]))
   const values = new Map(layers.map(({ name }) => [name, new Map<string, string>()]))
   for (const { name, traits } of layers) {
-    const own = values.get(name) ?? new Map<string, string>()
-    for (const { value, place } of traits) add(own, value, { place, of: name })
+    const layerValues = values.get(name) ?? new Map<string, string>()
+    for (const { value, place } of traits) add(layerValues, value, { place, of: name })
   }
   for (const { attributes, place } of oneOfOnes) {
     for (const { tag, value } of attributes) {
@@ -79,10 +79,10 @@ function spellings({ file, layers, oneOfOnes }: Art): ArtIssue[] {
 async function unnamedImages({ file, layers, oneOfOnes }: Art, base: string): Promise<ArtIssue[]> {
   const named = new Set([
     ...layers.flatMap(({ traits }) => traits.map(({ path }) => path)),
-    ...oneOfOnes.map((one) => one.path),
+    ...oneOfOnes.map((oneOfOne) => oneOfOne.path),
   ])
   // Don't search the folder of `art.yaml`, because it also contains other images, such as a placeholder or an output.
-  const folders = new Set([...named].map(dirname).filter((one) => one !== base))
+  const folders = new Set([...named].map(dirname).filter((folder) => folder !== base))
   const ofTraits = new Set(layers.flatMap(({ traits }) => traits.map(({ path }) => dirname(path))))
   ofTraits.delete(base)
   const unnamed: string[] = []
@@ -95,7 +95,7 @@ async function unnamedImages({ file, layers, oneOfOnes }: Art, base: string): Pr
     if (isIn(base, parent)) continue
     for (const { name, isFolder } of await entriesOf(parent)) {
       const path = join(parent, name)
-      const isLayer = isFolder && !name.startsWith('.') && ![...folders].some((one) => isIn(one, path))
+      const isLayer = isFolder && !name.startsWith('.') && ![...folders].some((folder) => isIn(folder, path))
       if (isLayer && (await entriesOf(path)).some((entry) => IMAGE.test(entry.name))) unnamed.push(path)
     }
   }

@@ -49,11 +49,11 @@ interface Found {
 const LISTED = 4
 
 /** Returns the end of an error about an image of the wrong size: the other images that have this size. */
-function alsoText(others: readonly ImageFile[]): string {
-  if (others.length === 0) return ''
-  const shown = others.slice(0, LISTED).map(({ file, place }) => `${quoted(file)} (line ${place.line})`)
-  const more = others.length > LISTED ? ` and ${others.length - LISTED} more` : ''
-  return `, as ${others.length === 1 ? 'does' : 'do'} ${shown.join(', ')}${more}`
+function alsoText(images: readonly ImageFile[]): string {
+  if (images.length === 0) return ''
+  const shown = images.slice(0, LISTED).map(({ file, place }) => `${quoted(file)} (line ${place.line})`)
+  const more = images.length > LISTED ? ` and ${images.length - LISTED} more` : ''
+  return `, as ${images.length === 1 ? 'does' : 'do'} ${shown.join(', ')}${more}`
 }
 
 /**
@@ -86,10 +86,10 @@ export async function checkFiles(art: Art, fit: Fit | null): Promise<CheckedFile
   const needsScaling = ({ size }: Found) =>
     size !== null && output !== null && (size.width !== output.width || size.height !== output.height)
   const ones: CheckedOneOfOne[] = []
-  const found = [...traits]
-  for (const one of art.oneOfOnes) {
-    const checked = await collect(() => checkOneOfOne(sharp, one, names.images))
-    found.push(checked)
+  const checkedFiles = [...traits]
+  for (const oneOfOne of art.oneOfOnes) {
+    const checked = await collect(() => checkOneOfOne(sharp, oneOfOne, names.images))
+    checkedFiles.push(checked)
     if (checked === null) continue
     const isScaled = checked.canScale && needsScaling(checked)
     const extension = isScaled ? EXTENSIONS[art.output.format] : checked.extension
@@ -97,18 +97,18 @@ export async function checkFiles(art: Art, fit: Fit | null): Promise<CheckedFile
   }
   if (fit === null && output !== null) {
     const bySize = new Map<string, ImageFile[]>()
-    for (const one of found) {
-      if (!one?.size || !needsScaling(one)) continue
-      const key = `${one.size.width} ${one.size.height}`
-      bySize.set(key, [...(bySize.get(key) ?? []), one.image])
+    for (const checkedFile of checkedFiles) {
+      if (!checkedFile?.size || !needsScaling(checkedFile)) continue
+      const key = `${checkedFile.size.width} ${checkedFile.size.height}`
+      bySize.set(key, [...(bySize.get(key) ?? []), checkedFile.image])
     }
-    for (const [key, [first, ...others]] of bySize) {
+    for (const [key, [first, ...sameSizeImages]] of bySize) {
       const [width = 0, height = 0] = key.split(' ').map(Number)
-      if (first !== undefined) problems.push(wrongSize(first, { width, height }, output, alsoText(others)))
+      if (first !== undefined) problems.push(wrongSize(first, { width, height }, output, alsoText(sameSizeImages)))
     }
   }
   if (problems.length > 0) throw problemsError(problems)
-  return { sharp, hashes: traits.flatMap((one) => one?.sha256 ?? []), ones }
+  return { sharp, hashes: traits.flatMap((trait) => trait?.sha256 ?? []), ones }
 }
 
 /** Returns the absolute paths in an `art.yaml`. Errors don't suggest these paths as replacements for a missing file. */
@@ -120,13 +120,13 @@ function namesIn({ layers, oneOfOnes }: Art): Record<'images' | 'folders', Reado
 /** @throws GdnError `invalid_input` with the location of `folder` in `art.yaml`, if the folder doesn't exist */
 async function checkFolder({ folder: path, namedFolder }: ArtLayer, named: ReadonlySet<string>): Promise<true> {
   if (namedFolder === null) return true
-  const found = await stat(path).catch((error: unknown) => {
+  const stats = await stat(path).catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT') return null
     throw fileError(error) ?? error
   })
-  if (found?.isDirectory()) return true
+  if (stats?.isDirectory()) return true
   const hint = 'Correct the folder in art.yaml, or create it. Its path is relative to the folder of art.yaml.'
-  const message = found === null ? await missingText(path, namedFolder.file, named) : 'is not a folder'
+  const message = stats === null ? await missingText(path, namedFolder.file, named) : 'is not a folder'
   throw imageProblem({ ...namedFolder, path }, message, hint)
 }
 
@@ -165,18 +165,18 @@ async function checkTrait(sharp: Sharp, image: ImageFile, named: ReadonlySet<str
 /** Checks that a one-of-one is an image. An SVG has no size. Only still images in the formats of layers are scaled. */
 async function checkOneOfOne(
   sharp: Sharp,
-  one: OneOfOne,
+  oneOfOne: OneOfOne,
   named: ReadonlySet<string>,
 ): Promise<Found & { extension: string; canScale: boolean }> {
-  const image: ImageFile = { ...one, file: one.image }
+  const image: ImageFile = { ...oneOfOne, file: oneOfOne.image }
   const bytes = await readNamed(image, named)
   const type = sniffContentType(bytes, '')
   if (!type.startsWith('image/')) throw imageProblem(image, 'is not an image')
   await refuseDamage(image)
   const still = await sizeOf(sharp, image, bytes).catch(() => null)
   const size = still ?? (type === 'image/svg+xml' ? null : imageSize(bytes, type))
-  const own = extname(one.image).slice(1).toLowerCase()
-  const extension = /^[a-z0-9]{1,5}$/.test(own) ? own : (type.split('/')[1] as string)
+  const namedExtension = extname(oneOfOne.image).slice(1).toLowerCase()
+  const extension = /^[a-z0-9]{1,5}$/.test(namedExtension) ? namedExtension : (type.split('/')[1] as string)
   return { image, size, sha256: hashOf(bytes), extension, canScale: still !== null }
 }
 

@@ -118,8 +118,8 @@ async function generateLocked(edition: Edition, options: GenerateOptions): Promi
     .filter(({ number }) => !made.has(number))
     .map((item): ImageJob => {
       const { number, oneOfOne } = item
-      const one = oneOfOne === null || ones[oneOfOne]?.isScaled ? undefined : art.oneOfOnes[oneOfOne]
-      const copied = one === undefined ? null : { ...one, file: one.image }
+      const oneOfOneArt = oneOfOne === null || ones[oneOfOne]?.isScaled ? undefined : art.oneOfOnes[oneOfOne]
+      const copied = oneOfOneArt === undefined ? null : { ...oneOfOneArt, file: oneOfOneArt.image }
       return { item, file: fileOf(item), earlier: earlierOf(earlier?.images.get(number), out), copied }
     })
   onProgress({ made: 0, kept, of: items.length })

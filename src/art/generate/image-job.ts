@@ -58,9 +58,11 @@ export async function imageMaker({ art, fit, folder }: ImageSetup): Promise<Make
   const draw = async ({ item, earlier }: ImageJob) => {
     const data = free.pop() ?? new Uint8Array(renderer.width * renderer.height * 4)
     try {
-      const one = item.oneOfOne === null ? undefined : art.oneOfOnes[item.oneOfOne]
+      const oneOfOne = item.oneOfOne === null ? undefined : art.oneOfOnes[item.oneOfOne]
       const image =
-        one === undefined ? await renderer.render(item, data) : await renderer.renderFile({ ...one, file: one.image })
+        oneOfOne === undefined
+          ? await renderer.render(item, data)
+          : await renderer.renderFile({ ...oneOfOne, file: oneOfOne.image })
       const pixels = pixelsHash(image)
       // Keep an equal earlier file, because encoders on other processors can return other bytes for the same pixels.
       const unchanged = pixels === earlier?.pixels ? await readUnchanged(earlier) : null

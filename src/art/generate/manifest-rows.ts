@@ -22,8 +22,8 @@ export function manifestRows(
 
 /** Returns the attributes of an NFT, by layer or tag. */
 export function attributesOf(art: Art, { traits, oneOfOne }: EditionItem): Map<string, string> {
-  const one = oneOfOne === null ? undefined : art.oneOfOnes[oneOfOne]
-  if (one !== undefined) return new Map(one.attributes.map(({ tag, value }) => [tag, value]))
+  const oneOfOneArt = oneOfOne === null ? undefined : art.oneOfOnes[oneOfOne]
+  if (oneOfOneArt !== undefined) return new Map(oneOfOneArt.attributes.map(({ tag, value }) => [tag, value]))
   return new Map(
     art.layers.flatMap(({ name, traits: all }, layer) => {
       const trait = all[traits[layer] ?? -1]
@@ -34,9 +34,9 @@ export function attributesOf(art: Art, { traits, oneOfOne }: EditionItem): Map<s
 
 /** Returns the title and the description of an NFT. */
 export function textsOf({ title, description, oneOfOnes }: Art, { number, oneOfOne }: EditionItem): [string, string] {
-  const one = oneOfOne === null ? undefined : oneOfOnes[oneOfOne]
+  const oneOfOneArt = oneOfOne === null ? undefined : oneOfOnes[oneOfOne]
   const fill = (template: string) => template.replaceAll('{number}', String(number))
-  return [fill(one?.title ?? title), fill(one?.description ?? description)]
+  return [fill(oneOfOneArt?.title ?? title), fill(oneOfOneArt?.description ?? description)]
 }
 
 function columnOf({ name, type, max }: ArtLayer): string {

@@ -151,7 +151,7 @@ export async function checkOutput(out: string): Promise<void> {
     throw refuse(message, 'Use another name. To continue with a former folder, rename it first.')
   }
   const isLink = await lstat(out).then(
-    (found) => found.isSymbolicLink(),
+    (stats) => stats.isSymbolicLink(),
     () => false,
   )
   if (isLink) {
@@ -169,7 +169,7 @@ export async function checkOutput(out: string): Promise<void> {
 
 const isFolder = async (path: string): Promise<boolean> =>
   await stat(path).then(
-    (found) => found.isDirectory(),
+    (stats) => stats.isDirectory(),
     () => false,
   )
 
@@ -190,9 +190,9 @@ export interface EarlierOutput {
 
 /** Reads an output folder; null if there is none. */
 export async function readOutput(out: string): Promise<EarlierOutput | null> {
-  const found = parse(editionFile, await readText(join(out, EDITION_FILE)))
-  if (found === null) return null
-  const { inputs, images, files } = found
+  const edition = parse(editionFile, await readText(join(out, EDITION_FILE)))
+  if (edition === null) return null
+  const { inputs, images, files } = edition
   return {
     inputs,
     images: new Map(images.map((image) => [image.number, image])),
@@ -221,12 +221,12 @@ export async function changesOf(out: string, { files, images }: EarlierOutput): 
     if (await isThere(path)) edited.push(file)
     else isIncomplete = true
   }
-  const known = new Set([EDITION_FILE, IMAGE_FOLDER, ...recorded.map(([file]) => file)])
-  const found = [
+  const knownNames = new Set([EDITION_FILE, IMAGE_FOLDER, ...recorded.map(([file]) => file)])
+  const names = [
     ...(await namesIn(out)),
     ...(await namesIn(join(out, IMAGE_FOLDER))).map((name) => `${IMAGE_FOLDER}/${name}`),
   ]
-  return { edited, added: found.filter((name) => !known.has(name)), isIncomplete }
+  return { edited, added: names.filter((name) => !knownNames.has(name)), isIncomplete }
 }
 
 /** Returns the names in a folder, except hidden ones such as .DS_Store. */
@@ -268,9 +268,9 @@ async function contentOf(folder: string): Promise<{ bytes: number; changedAt: nu
   const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => [])
   let [bytes, changedAt] = [0, 0]
   for (const entry of entries) {
-    const found = entry.isFile() ? await stat(join(entry.parentPath, entry.name)).catch(() => null) : null
-    bytes += found?.size ?? 0
-    changedAt = Math.max(changedAt, found?.mtimeMs ?? 0)
+    const stats = entry.isFile() ? await stat(join(entry.parentPath, entry.name)).catch(() => null) : null
+    bytes += stats?.size ?? 0
+    changedAt = Math.max(changedAt, stats?.mtimeMs ?? 0)
   }
   return { bytes, changedAt }
 }

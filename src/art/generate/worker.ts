@@ -28,9 +28,9 @@ async function resultOf(job: ImageJob): Promise<WorkerAnswer['result']> {
     const make = await maker
     return await make(job)
   } catch (error) {
-    const found = error instanceof GdnError ? error : fileError(error)
-    if (found === null) throw error
-    const { code, message, hint, place } = found
+    const gdnError = error instanceof GdnError ? error : fileError(error)
+    if (gdnError === null) throw error
+    const { code, message, hint, place } = gdnError
     return { code, message, hint, place }
   }
 }

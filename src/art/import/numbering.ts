@@ -54,7 +54,7 @@ export function listProblem(
   const hint = `Generate the NFTs again, or delete ${LIST} to import the files as they are.`
   const numbers = files.map(({ number }) => number)
   const editions = list.map(editionOf)
-  const sorted = editions.filter((one) => one !== null).sort((a, b) => a - b)
+  const sorted = editions.filter((edition) => edition !== null).sort((a, b) => a - b)
   if (shiftOf(numbers, sorted) !== 0) {
     const message = `the editions are ${rangeOf(sorted)}, but the metadata files have the numbers ${rangeOf(numbers)}`
     return { place: { file }, message, hint: hint.replace('Generate the NFTs again', 'Correct the editions') }
@@ -92,10 +92,11 @@ function numberOf(name: string): number[] {
 }
 
 /** Returns the difference that all pairs of numbers have; 0 if the differences vary or the lengths differ. */
-function shiftOf(numbers: readonly number[], others: readonly (number | null)[]): number {
+function shiftOf(numbers: readonly number[], otherNumbers: readonly (number | null)[]): number {
   const [number = 0] = numbers
-  const shift = (others[0] ?? number) - number
-  const isShifted = numbers.length === others.length && numbers.every((one, index) => others[index] === one + shift)
+  const shift = (otherNumbers[0] ?? number) - number
+  const isShifted =
+    numbers.length === otherNumbers.length && numbers.every((value, index) => otherNumbers[index] === value + shift)
   return isShifted ? shift : 0
 }
 

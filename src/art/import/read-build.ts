@@ -104,8 +104,8 @@ class BuildReader {
   }
 
   async read(): Promise<void> {
-    const { numbered, others, metadata, hasCollection } = this.#folder
-    for (const name of others) {
+    const { numbered, others: otherNames, metadata, hasCollection } = this.#folder
+    for (const name of otherNames) {
       this.#report(
         { file: join(metadata, name) },
         'does not have the number of an NFT as its name',
@@ -113,13 +113,13 @@ class BuildReader {
       )
     }
     const numbers = new Map<number, string>()
-    const add = async (one: Metadata) => {
-      const earlier = numbers.get(one.number)
-      numbers.set(one.number, one.within === '' ? one.file : `${one.file}: ${one.within.slice(0, -1)}`)
-      if (earlier === undefined) await this.#add(one)
+    const add = async (entry: Metadata) => {
+      const earlier = numbers.get(entry.number)
+      numbers.set(entry.number, entry.within === '' ? entry.file : `${entry.file}: ${entry.within.slice(0, -1)}`)
+      if (earlier === undefined) await this.#add(entry)
       else
         this.#report(
-          { file: one.file, field: one.within.slice(0, -1) || undefined },
+          { file: entry.file, field: entry.within.slice(0, -1) || undefined },
           `has the same number as ${earlier}`,
         )
       this.#options.onNft(numbers.size)
@@ -148,14 +148,14 @@ class BuildReader {
         this.#addEdition(value, { number, file })
         this.#compare(value, listed.get(number), file)
       }
-      for (const one of repeated) if (one.value !== undefined) await add({ ...one, within: '' })
+      for (const entry of repeated) if (entry.value !== undefined) await add({ ...entry, within: '' })
       this.#checkEditions()
     } else {
-      for (const one of await this.#list()) await add(one)
+      for (const entry of await this.#list()) await add(entry)
     }
     if (hasCollection) await this.#readCollection()
     const used = new Set(
-      this.#nfts.flatMap(({ files }) => [...files.values()].map((one) => ('path' in one ? one.path : null))),
+      this.#nfts.flatMap(({ files }) => [...files.values()].map((file) => ('path' in file ? file.path : null))),
     )
     for (const [number, [name = '']] of this.#numbered) {
       if (numbers.has(number) || used.has(join(this.#folder.images, name))) continue
@@ -233,18 +233,18 @@ class BuildReader {
   #compare(value: unknown, listed: unknown, file: string): void {
     if (!isObject(value) || !isObject(listed)) return
     for (const key of new Set([...Object.keys(value), ...Object.keys(listed)])) {
-      const found = isOmitted(key) ? null : differenceOf(value[key], listed[key], key)
-      if (found === null) continue
+      const difference = isOmitted(key) ? null : differenceOf(value[key], listed[key], key)
+      if (difference === null) continue
       const hint = `Make both values equal, or delete ${LIST} to import the files as they are.`
-      this.#report({ file, field: found.field }, `is ${found.own}, but ${found.other} in ${LIST}`, hint)
+      this.#report({ file, field: difference.field }, `is ${difference.own}, but ${difference.other} in ${LIST}`, hint)
       return
     }
   }
 
-  #addEdition(value: unknown, one: Pick<Metadata, 'number' | 'file'>): void {
+  #addEdition(value: unknown, entry: Pick<Metadata, 'number' | 'file'>): void {
     const edition: unknown = Object(value).edition
     if (this.#folder.format !== 'hashlips' || typeof edition !== 'number') return
-    this.#byEdition.set(edition, [...(this.#byEdition.get(edition) ?? []), one])
+    this.#byEdition.set(edition, [...(this.#byEdition.get(edition) ?? []), entry])
   }
 
   /**
@@ -375,8 +375,8 @@ class BuildReader {
     }
     const { images, metadata, path } = this.#folder
     for (const folder of new Set([metadata, images, path])) {
-      const found = await stat(resolve(this.#options.cwd, folder, text)).catch(() => null)
-      if (found?.isFile()) return join(folder, text)
+      const stats = await stat(resolve(this.#options.cwd, folder, text)).catch(() => null)
+      if (stats?.isFile()) return join(folder, text)
     }
     return null
   }
@@ -394,8 +394,8 @@ function differenceOf(
   }
   if (isObject(own) && isObject(other) && Array.isArray(own) === Array.isArray(other)) {
     for (const key of new Set([...Object.keys(own), ...Object.keys(other)])) {
-      const found = differenceOf(own[key], other[key], Array.isArray(own) ? `${field}[${key}]` : `${field}.${key}`)
-      if (found !== null) return found
+      const difference = differenceOf(own[key], other[key], Array.isArray(own) ? `${field}[${key}]` : `${field}.${key}`)
+      if (difference !== null) return difference
     }
     return null
   }

@@ -87,11 +87,11 @@ const mixRow =
       const to = targetAt + i
       const below = target[to + 3] as number
       for (let channel = 0; channel < 3; channel++) {
-        const own = (source[at + channel] as number) / 255
+        const sourceColor = (source[at + channel] as number) / 255
         const premultiplied = target[to + channel] as number
         const backdrop = below === 0 ? 0 : Math.min(1, premultiplied / below)
         target[to + channel] =
-          alpha * (1 - below) * own + alpha * below * mix(backdrop, own) + (1 - alpha) * premultiplied
+          alpha * (1 - below) * sourceColor + alpha * below * mix(backdrop, sourceColor) + (1 - alpha) * premultiplied
       }
       target[to + 3] = alpha + below * (1 - alpha)
     }

@@ -46,9 +46,9 @@ export async function readImageFile(image: ImageFile): Promise<Buffer> {
     // Without O_NONBLOCK, opening a pipe would block until a process writes to it. Windows doesn't have this flag.
     const handle = await open(image.path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
     try {
-      const found = await handle.stat()
-      if (!found.isFile()) throw imageProblem(image, 'is not a file')
-      if (found.size > MAX_BYTES) throw imageProblem(image, `is larger than ${formatBytes(MAX_BYTES)}`)
+      const stats = await handle.stat()
+      if (!stats.isFile()) throw imageProblem(image, 'is not a file')
+      if (stats.size > MAX_BYTES) throw imageProblem(image, `is larger than ${formatBytes(MAX_BYTES)}`)
       return await handle.readFile()
     } finally {
       await handle.close()
@@ -73,8 +73,8 @@ export async function sizeOf(sharp: Sharp, image: ImageFile, bytes: Buffer): Pro
   // Ignore the file name extension.
   const type = sniffContentType(bytes, '')
   if (!TYPES.includes(type)) {
-    const found = type.startsWith('image/') ? `is ${type}` : 'is not an image'
-    throw imageProblem(image, `${found}, but layers need PNG, WebP or JPEG`)
+    const typeText = type.startsWith('image/') ? `is ${type}` : 'is not an image'
+    throw imageProblem(image, `${typeText}, but layers need PNG, WebP or JPEG`)
   }
   const { autoOrient: size, pages = 1 } = await decoding(
     image,
@@ -114,10 +114,10 @@ export async function decodeImage(
 }
 
 /** @param also text to append to the message */
-export const wrongSize = (image: ImageFile, own: Size, output: Size, also = ''): GdnError =>
+export const wrongSize = (image: ImageFile, size: Size, output: Size, also = ''): GdnError =>
   imageProblem(
     image,
-    `has ${own.width} × ${own.height} pixels, but the output has ${output.width} × ${output.height}${also}`,
+    `has ${size.width} × ${size.height} pixels, but the output has ${output.width} × ${output.height}${also}`,
     'Add --fit contain, cover or fill to scale such images. GIF and animated images are not scaled.',
   )
 
