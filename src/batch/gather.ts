@@ -112,7 +112,7 @@ export async function gather(
 ): Promise<Gathered> {
   const { drop } = store
   const { setId, fingerprint, localFiles } = drop
-  const kept = await keepNames(store, { ensNames })
+  const pinned = await keepNames(store, { ensNames })
   if (readManifest === null) {
     if (setId !== null) return storedRows(drop, setId)
     throw new GdnError('not_found_locally', `the rows of the run ${drop.name} are not stored on this machine`, {
@@ -126,7 +126,7 @@ export async function gather(
     (await items.fingerprint?.()) === fingerprint &&
     (await areUnchanged(localFiles))
   if (isUnchanged) {
-    await reportMovedNames(kept, drop, ensNames)
+    await reportMovedNames(pinned, drop, ensNames)
     return storedRows(drop, setId)
   }
   const rows: RowsIn = writes ? { set: await store.write((sql) => newSet(sql, drop.id)) } : 'draft'
@@ -158,12 +158,12 @@ export async function gather(
 
 /** Reports the ENS names whose address has changed since the run began. The run keeps the earlier addresses. */
 async function reportMovedNames(
-  kept: ReadonlyMap<string, string>,
+  pinned: ReadonlyMap<string, string>,
   { blockchain }: Drop,
   ensNames: BatchOptions['ensNames'],
 ): Promise<void> {
-  if (kept.size === 0) return
-  await ensNames?.open(new Set(kept.keys()), blockchain)
+  if (pinned.size === 0) return
+  await ensNames?.open(new Set(pinned.keys()), blockchain)
   await ensNames?.close()
 }
 
@@ -386,7 +386,7 @@ export async function planRows(store: StoredRun, gathered: Gathered, options: Op
   for (const [state, n] of states) {
     // Planned and failed rows that were removed from the manifest no longer belong to the run.
     if (state === 'planned' || state === 'intended') continue
-    counts[STATUS[state]] += n - (sentRows.left.get(state) ?? 0)
+    counts[STATUS[state]] += n - (sentRows.excluded.get(state) ?? 0)
     if (state === 'failed' && sentRows.failed < n)
       counts.failed -= await store.read((sql) => countFailedOutside(sql, rows, store.drop))
   }
@@ -425,7 +425,7 @@ async function findRows(store: StoredRun, { rows, foundBy }: Gathered, options: 
   const pending = new RequestPlanBuilder()
   const changed: number[] = []
   /** The number of operations in each state that don't count, because their rows are sent again or adopted. */
-  const left = new Map<OperationState, number>()
+  const excluded = new Map<OperationState, number>()
   let [sent, failed] = [0, 0]
   for await (const page of plannedPages(store.state, rows, store.drop, foundBy)) {
     sent += page.sent
@@ -435,10 +435,10 @@ async function findRows(store: StoredRun, { rows, foundBy }: Gathered, options: 
       if (state === 'failed') failed++
       if (!isPending(row, options)) continue
       pending.add(row)
-      if (state !== null) left.set(state, (left.get(state) ?? 0) + 1)
+      if (state !== null) excluded.set(state, (excluded.get(state) ?? 0) + 1)
     }
   }
-  return { pending, changed, left, sent, failed }
+  return { pending, changed, excluded, sent, failed }
 }
 
 /** Returns the states whose rows this command sends again. */

@@ -77,10 +77,10 @@ export async function prepare(
   const mints = await findEarlierMints(store, options, deps, { gathered, plan, pairs })
   mints.notes.push(...notes, ...gathered.notes)
   await noteMove(store, options, deps, gathered, mints)
-  const own = await takeRenamed(store, gathered.rows, mints)
-  const allPairs = pairs.concat(own)
-  plan = withoutMinted(store, plan, { renamed: keptRows(own), adopted: keptRows(mints.adopted) })
-  gathered.changes = withoutRenamed(gathered.changes, renamedOf(allPairs), own)
+  const renamedPairs = await takeRenamed(store, gathered.rows, mints)
+  const allPairs = pairs.concat(renamedPairs)
+  plan = withoutMinted(store, plan, { renamed: keptRows(renamedPairs), adopted: keptRows(mints.adopted) })
+  gathered.changes = withoutRenamed(gathered.changes, renamedOf(allPairs), renamedPairs)
   mints.adopted = [...pairedOnServer, ...mints.adopted]
   if (mints.adopted.length > 0) {
     mints.notes.push(`Rows not sent, because the server already has them: ${mints.adopted.length}`)
@@ -92,8 +92,8 @@ export async function prepare(
   const secondEdition = sends ? await findSecondEdition(store, gathered.rows, positionsOf(plan)) : null
   const { changes } = gathered
   const planned: PlannedEvent = { ...plannedOf(store, plan), changes, notes: mints.notes, duplicates, secondEdition }
-  const left = new Set(own.map(({ sent }) => sent))
-  return { gathered, plan, mints, pairs: allPairs, replaced: replaced.filter((id) => !left.has(id)), planned }
+  const renamedIds = new Set(renamedPairs.map(({ sent }) => sent))
+  return { gathered, plan, mints, pairs: allPairs, replaced: replaced.filter((id) => !renamedIds.has(id)), planned }
 }
 
 /**

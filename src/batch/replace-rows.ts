@@ -74,7 +74,7 @@ export function withoutRenamed(
 ): ManifestChanges {
   const lines = new Set(renamed.map(({ row }) => row.row.line))
   const titles = new Set(renamed.map(({ row }) => row.row.metadata.title))
-  const others = examples.filter(
+  const unaffected = examples.filter(
     ({ kind, line, key }) => kind === 'changed' || !(kind === 'added' ? lines.has(line) : titles.has(key)),
   )
   const ofEdited = edited.map(({ row: { row } }) => {
@@ -86,6 +86,6 @@ export function withoutRenamed(
     keptAccepted: keptAccepted + edited.length,
     removed: Math.max(0, removed - renamed.length),
     receivers,
-    examples: [...others, ...ofEdited].slice(0, MAX_EXAMPLES),
+    examples: [...unaffected, ...ofEdited].slice(0, MAX_EXAMPLES),
   }
 }

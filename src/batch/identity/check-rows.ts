@@ -92,12 +92,12 @@ async function withMintedElsewhere(
   const nfts = client.supports('references') === true ? await server.nftsOf([...names.values()]) : new Map()
   // A row with the reference ID of a row that is no longer in the manifest is an edit of that row, for example with
   // another file.
-  const own = new Set<unknown>(missing.flatMap(({ key, nft }) => (isContentKey(key) ? [nft] : [])))
-  const known = [...names].flatMap(([{ position }, name]) =>
-    nfts.has(name) && !own.has(nfts.get(name)) ? position : [],
+  const ownNfts = new Set<unknown>(missing.flatMap(({ key, nft }) => (isContentKey(key) ? [nft] : [])))
+  const knownPositions = [...names].flatMap(([{ position }, name]) =>
+    nfts.has(name) && !ownNfts.has(nfts.get(name)) ? position : [],
   )
-  const positions = new Set([...paired.positions, ...known])
-  if (known.length === fresh.length) return { ...paired, positions }
+  const positions = new Set([...paired.positions, ...knownPositions])
+  if (knownPositions.length === fresh.length) return { ...paired, positions }
   const ended = await server.endedOf(missing.flatMap(({ nft }) => nft ?? []))
   const endedRows = missing.filter(({ nft }) => ended.has(nft ?? '')).map(({ id }) => id)
   return { operations: new Set([...paired.operations, ...endedRows]), positions }

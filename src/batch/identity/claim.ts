@@ -85,8 +85,8 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
   const { drop } = store
   if (options.again === true || options.reconcileOnly === true) return
   const collections = new Set(store.collections(sql))
-  const others = listDrops(sql).filter(({ id, collectionId }) => id !== drop.id && collections.has(collectionId))
-  if (others.length === 0) return
+  const otherDrops = listDrops(sql).filter(({ id, collectionId }) => id !== drop.id && collections.has(collectionId))
+  if (otherDrops.length === 0) return
   const claimed: ClaimedElsewhere = {
     rows: [],
     keys: new Set(),
@@ -102,7 +102,7 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
   const isNew = drop.setId === null && options.lookup !== false
   const alike = new Map<string, NamedRow>()
   let added: Set<string> | null = null
-  for (const other of others) {
+  for (const other of otherDrops) {
     let isChecked = (_key: string): boolean => true
     if (drop.setId !== null && (drop.again || other.again)) {
       // A second drop repeats rows on purpose, but the first drop keeps its claim. Check only rows that were added
@@ -113,7 +113,7 @@ export function refuseClaimed(sql: Sql, store: StoredRun, options: BatchOptions,
       isChecked = (key) => keys.has(key)
     }
     const isOtherDrop = isAnotherDrop(drop, other)
-    const move = howToMove(drop, other, others)
+    const move = howToMove(drop, other, otherDrops)
     const goOn = howToGoOn(drop, other)
     let isOneManifest = false
     for (const row of sharedRows(sql, other, { hasNames, areLists: isOfList(drop) && isOfList(other) })) {
@@ -188,15 +188,15 @@ export function isAnotherDrop(drop: Drop, other: Drop): boolean {
 export function refuseNftsOfOthers(sql: Sql, store: StoredRun): void {
   const { drop } = store
   const collections = new Set(store.collections(sql))
-  const others = listDrops(sql).filter(({ id, collectionId }) => id !== drop.id && collections.has(collectionId))
-  for (const other of others) {
+  const otherDrops = listDrops(sql).filter(({ id, collectionId }) => id !== drop.id && collections.has(collectionId))
+  for (const other of otherDrops) {
     const rows = rowsOfOther(sql, drop, other)
     const [first] = rows
     if (first === undefined) continue
     const many = rows.length === 1 ? '1 NFT that would change belongs' : `${rows.length} NFTs that would change belong`
     throw new GdnError('already_accepted', `${many} to another run of this collection: ${other.name}`, {
       hint: [
-        `Nothing was sent. ${howToMove(drop, other, others) ?? ''}`.trimEnd(),
+        `Nothing was sent. ${howToMove(drop, other, otherDrops) ?? ''}`.trimEnd(),
         'If this manifest is another drop, add --run <name>.',
       ].join('\n'),
       details: {
@@ -215,9 +215,9 @@ const filesOf = (body: Uint8Array | null): ManifestRow['localFiles'] =>
  * Returns whether any files under the same key differ in size. A missing file is ignored, because it may have been
  * moved.
  */
-function areOther(files: ManifestRow['localFiles'], others: ManifestRow['localFiles']): boolean {
+function areOther(files: ManifestRow['localFiles'], otherFiles: ManifestRow['localFiles']): boolean {
   return files.some(({ key, path }) => {
-    const other = others.find((file) => file.key === key)
+    const other = otherFiles.find((file) => file.key === key)
     if (other === undefined || other.path === path) return false
     const [size, otherSize] = [sizeOf(path), sizeOf(other.path)]
     return size !== null && otherSize !== null && size !== otherSize
@@ -243,9 +243,9 @@ function sourceOf({ reading }: Drop): string {
 /**
  * Returns how to mint the rows of a new run if other runs already have some of these rows.
  *
- * @param others the number of rows that no other run has
+ * @param otherCount the number of rows that no other run has
  */
-function howToMint(drop: Drop, { ofOtherFiles, missing }: ClaimedElsewhere, others: number): string {
+function howToMint(drop: Drop, { ofOtherFiles, missing }: ClaimedElsewhere, otherCount: number): string {
   // See `isAnotherDrop`.
   if (missing !== null) {
     return `If this manifest is another drop, add --again. --run <name> alone is not enough, because the manifest of the other run no longer exists: ${missing}`
@@ -259,11 +259,11 @@ function howToMint(drop: Drop, { ofOtherFiles, missing }: ClaimedElsewhere, othe
     ].join('\n')
   }
   const all = isOfList(drop) ? 'mint to all receivers, and to these' : 'mint all rows, and these rows'
-  const what = others === 0 ? 'mint them a second time' : `${all} a second time`
-  return `To ${what}, add ${runName === null ? '--run <name> --again' : '--again'}.`
+  const action = otherCount === 0 ? 'mint them a second time' : `${all} a second time`
+  return `To ${action}, add ${runName === null ? '--run <name> --again' : '--again'}.`
 }
 
-function alreadyAccepted(claimed: ClaimedElsewhere, drop: Drop, others: number): GdnError {
+function alreadyAccepted(claimed: ClaimedElsewhere, drop: Drop, otherCount: number): GdnError {
   const { setId } = drop
   const source = sourceOf(drop)
   const { rows, runs, moves } = claimed
@@ -290,11 +290,11 @@ function alreadyAccepted(claimed: ClaimedElsewhere, drop: Drop, others: number):
         ? 'A receiver gets the same NFT from only one run.'
         : 'Two rows are the same if they have the same ID or, without IDs, the same content.',
       ...(isLost ? [] : moved),
-      ...(isNew && others > 0 && !isOfList(drop)
-        ? [`To mint only the other ${others === 1 ? 'row' : `${others} rows`}, remove these from ${source}.`]
+      ...(isNew && otherCount > 0 && !isOfList(drop)
+        ? [`To mint only the other ${otherCount === 1 ? 'row' : `${otherCount} rows`}, remove these from ${source}.`]
         : []),
       isNew
-        ? howToMint(drop, claimed, others)
+        ? howToMint(drop, claimed, otherCount)
         : `To send the other rows, remove these from ${source} and run the same command again.`,
     ].join('\n'),
     details: { rows: rows.sort((a, b) => a.line - b.line), count },

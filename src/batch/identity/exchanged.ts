@@ -56,20 +56,20 @@ interface Judged {
  */
 export function refuseExchanged(sql: Sql, drop: Drop, judged: Judged): { notes: string[]; areTitles: boolean } {
   const exchanged = readFields(sql, judged.named)
-  const found = exchanged.filter((one) => isExchanged(one, judged.named))
-  const [first] = found.filter(isRefused)
-  if (first !== undefined && !judged.isAllowed) throw exchangedRowsError(sql, drop, judged.rows, { first, found })
-  const permuted = exchanged.filter((one) => arePermuted(one, judged.named) && !found.includes(one))
-  const doubtful = exchanged.filter((one) => !permuted.includes(one) && mayBeExchanged(one, judged.named))
-  const noted = [...found, ...doubtful.filter((one) => !found.includes(one))]
+  const likely = exchanged.filter((field) => isExchanged(field, judged.named))
+  const [first] = likely.filter(isRefused)
+  if (first !== undefined && !judged.isAllowed) throw exchangedRowsError(sql, drop, judged.rows, { first, likely })
+  const permuted = exchanged.filter((field) => arePermuted(field, judged.named) && !likely.includes(field))
+  const doubtful = exchanged.filter((field) => !permuted.includes(field) && mayBeExchanged(field, judged.named))
+  const noted = [...likely, ...doubtful.filter((field) => !likely.includes(field))]
   const explained = judged.mayBeOther === true ? noted.filter(({ field }) => field === 'receiver') : noted
-  const notes = explained.map((one) => {
-    const isPermitted = judged.isAllowed && isRefused(one)
-    return `${textOf(one)}. ${isPermitted ? '--allow-exchanged permits this' : 'If a column was sorted alone, restore it'}`
+  const notes = explained.map((field) => {
+    const isPermitted = judged.isAllowed && isRefused(field)
+    return `${textOf(field)}. ${isPermitted ? '--allow-exchanged permits this' : 'If a column was sorted alone, restore it'}`
   })
   return {
     notes: [...permuted.map(noteOfReceivers), ...notes],
-    areTitles: found.some(({ field }) => field === 'title'),
+    areTitles: likely.some(({ field }) => field === 'title'),
   }
 }
 
@@ -77,7 +77,7 @@ export function refuseExchanged(sql: Sql, drop: Drop, judged: Judged): { notes: 
 function readFields(sql: Sql, named: number): ExchangedField[] {
   createTables(sql, 'minted')
   const fields = exchangedFields(sql)
-  const large = fields.filter((one) => isLarge(one, named) && isRefused(one)).map(({ field }) => field)
+  const large = fields.filter((field) => isLarge(field, named) && isRefused(field)).map(({ field }) => field)
   return large.length > 0 && addMintedValues(sql, new Set(large)) ? exchangedFields(sql) : fields
 }
 
@@ -105,17 +105,17 @@ function exchangedRowsError(
   sql: Sql,
   drop: Drop,
   rows: RowsIn,
-  { first, found }: { first: ExchangedField; found: readonly ExchangedField[] },
+  { first, likely }: { first: ExchangedField; likely: readonly ExchangedField[] },
 ): GdnError {
   const moved = exchangedRows(sql, rows, first.field, MAX_PAIRS)
-  const [one] = moved
+  const [pair] = moved
   const name = first.field
-  const others = found.filter((other) => other !== first).map(({ field }) => field)
-  const example = one === undefined ? '' : ` Row ${shownKey(one.key)} gets the ${name} of row ${shownKey(one.was)}.`
+  const otherFields = likely.filter((other) => other !== first).map(({ field }) => field)
+  const example = pair === undefined ? '' : ` Row ${shownKey(pair.key)} gets the ${name} of row ${shownKey(pair.was)}.`
   return new GdnError('edited_rows', `${textOf(first)}: ${drop.name}`, {
     hint: [
       `Nothing was sent.${example}`,
-      ...(others.length === 0 ? [] : [`The same applies to ${others.join(', ')}.`]),
+      ...(otherFields.length === 0 ? [] : [`The same applies to ${otherFields.join(', ')}.`]),
       'If a column was sorted or shifted without the others, or IDs were changed, restore it.',
       ...lastRows(drop),
       'To exchange these values on purpose, for example to renumber titles or to undo an exchange, add --allow-exchanged.',
@@ -129,8 +129,8 @@ function exchangedRowsError(
   })
 }
 
-const isExchanged = (one: ExchangedField, named: number): boolean =>
-  one.values >= MIN_VALUES && (isBalanced(one) || (isRefused(one) && isReordered(one, named)))
+const isExchanged = (field: ExchangedField, named: number): boolean =>
+  field.values >= MIN_VALUES && (isBalanced(field) || (isRefused(field) && isReordered(field, named)))
 
 /**
  * Returns whether rows exchange the values of a field with each other. If users transfer NFTs between a few wallets, or
@@ -141,37 +141,37 @@ const isBalanced = ({ moved, changed, excess }: ExchangedField): boolean =>
   seemChanged(moved, changed) && excess <= Math.max(MAX_EXCESS, moved * MAX_EXCESS_PART)
 
 /** Returns whether a whole column seems to have been reordered, even if rows were added or removed at the same time. */
-const isReordered = (one: ExchangedField, named: number): boolean =>
-  isLarge(one, named) && (one.kept >= one.changed * MIN_KEPT || one.moved >= one.changed * MIN_MOVED)
+const isReordered = (field: ExchangedField, named: number): boolean =>
+  isLarge(field, named) && (field.kept >= field.changed * MIN_KEPT || field.moved >= field.changed * MIN_MOVED)
 
 const isLarge = ({ changed }: ExchangedField, named: number): boolean => seemChanged(changed, named)
 
 /** Returns whether rows may exchange the values of a field, even though many rows get new values. */
-const mayBeExchanged = (one: ExchangedField, named: number): boolean =>
-  isRefused(one) &&
-  one.values >= MIN_VALUES &&
-  (seemChanged(one.moved, one.changed) || (isLarge(one, named) && seemChanged(one.kept, one.changed)))
+const mayBeExchanged = (field: ExchangedField, named: number): boolean =>
+  isRefused(field) &&
+  field.values >= MIN_VALUES &&
+  (seemChanged(field.moved, field.changed) || (isLarge(field, named) && seemChanged(field.kept, field.changed)))
 
 /**
  * Returns whether nearly all transfers are to wallets that lose as many NFTs as they receive, as if the column had been
  * sorted.
  */
-const arePermuted = (one: ExchangedField, named: number): boolean =>
-  one.field === 'receiver' &&
-  one.changed >= MIN_TRANSFERS &&
-  (isLarge(one, named) ? one.kept : one.moved) >= one.changed * MIN_EXCHANGED
+const arePermuted = (field: ExchangedField, named: number): boolean =>
+  field.field === 'receiver' &&
+  field.changed >= MIN_TRANSFERS &&
+  (isLarge(field, named) ? field.kept : field.moved) >= field.changed * MIN_EXCHANGED
 
-const noteOfReceivers = (one: ExchangedField): string =>
-  `${countOf(one)} of ${one.changed} transfers exchange receivers among rows. If the receiver column was sorted alone, restore it: transfers can't be undone`
+const noteOfReceivers = (field: ExchangedField): string =>
+  `${countOf(field)} of ${field.changed} transfers exchange receivers among rows. If the receiver column was sorted alone, restore it: transfers can't be undone`
 
 const isRefused = ({ field }: ExchangedField): boolean => field === 'receiver' || identifiesNft(field)
 
 const countOf = ({ moved, kept, changed }: ExchangedField): number => (seemChanged(moved, changed) ? moved : kept)
 
-function textOf(one: ExchangedField): string {
-  const name = one.field
-  const does = seemChanged(one.moved, one.changed)
+function textOf(field: ExchangedField): string {
+  const name = field.field
+  const does = seemChanged(field.moved, field.changed)
     ? `get the ${name} of another row`
     : `had the ${name} that another row has now`
-  return `${countOf(one)} of ${one.changed} rows with a changed ${name} ${does}`
+  return `${countOf(field)} of ${field.changed} rows with a changed ${name} ${does}`
 }

@@ -18,13 +18,13 @@ import type { Pair } from './pairing.ts'
  */
 export async function rowsWithMovedFiles(store: StoredRun, rows: RowsIn): Promise<Pair[]> {
   const { drop } = store
-  const found = await store.read((sql) =>
+  const candidates = await store.read((sql) =>
     movedRows(sql, drop, rows).flatMap((moved) =>
       rowsAt(sql, rows, [moved.position]).map((record) => ({ ...moved, row: keptRow(record) })),
     ),
   )
   const pairs: Pair[] = []
-  for (const { reference: name, body, id: sent, operation, nft, row } of found) {
+  for (const { reference: name, body, id: sent, operation, nft, row } of candidates) {
     if (!(await areSame(store, filesOf(body), row.row.localFiles))) continue
     const reference = rowReferenceId(drop.referenceScope, name)
     const names = { reference, mintedAs: reference, label: null, alias: 'stored' } as const
@@ -44,7 +44,7 @@ export async function relocatedPairs(
   rows: RowsIn,
   pairs: readonly { sent: string; row: KeptRow }[],
 ): Promise<Relocated[]> {
-  const found = await store.read((sql) => {
+  const candidates = await store.read((sql) => {
     const before = sentBodies(
       sql,
       store.drop,
@@ -62,7 +62,7 @@ export async function relocatedPairs(
       return [{ position, operation, content, portable: portable ?? content, before: body, body: record.body }]
     })
   })
-  return await onlyMoved(store, found)
+  return await onlyMoved(store, candidates)
 }
 
 async function onlyMoved(store: StoredRun, rows: readonly Relocated[]): Promise<Relocated[]> {

@@ -26,9 +26,9 @@ export interface OtherLabel {
 
 /** Returns a record's label if it differs from the run's label. Returns null if both are equal or one is missing. */
 export const otherLabelOf = (
-  { reference_label: found }: { reference_label?: string | null | undefined },
-  own: string | null | undefined,
-): string | null => (own == null || found == null || found === own ? null : found)
+  { reference_label: serverLabel }: { reference_label?: string | null | undefined },
+  ownLabel: string | null | undefined,
+): string | null => (ownLabel == null || serverLabel == null || serverLabel === ownLabel ? null : serverLabel)
 
 /** Returns a list with the row if the label of its NFT differs from the run's label, and an empty list otherwise. */
 export function labeledRow(
@@ -39,9 +39,9 @@ export function labeledRow(
     reference,
     ...mint
   }: Omit<OtherLabel, 'key' | 'line' | 'label'> & { label: string | null | undefined },
-  own: string | null | undefined,
+  ownLabel: string | null | undefined,
 ): OtherLabel[] {
-  const label = otherLabelOf({ reference_label: mint.label }, own)
+  const label = otherLabelOf({ reference_label: mint.label }, ownLabel)
   return label === null ? [] : [{ key: shownKey(key), line, nftGdnId, operation, reference, label }]
 }
 
@@ -102,26 +102,26 @@ export function refuseMintedElsewhere(
 }
 
 /** Returns the error for rows whose NFTs have another label. */
-export function otherLabels(found: OtherLabels): GdnError {
-  const { count, labels, own } = found
+export function otherLabels(conflicting: OtherLabels): GdnError {
+  const { count, labels, own } = conflicting
   const rows = count === 1 ? '1 row was' : `${count} rows were`
   return new GdnError(
     'seems_minted',
     `${rows} minted by the run ${shownLabels(labels)}, but this run is ${shownLabel(own)}`,
-    { hint: HINT, details: detailsOf(found) },
+    { hint: HINT, details: detailsOf(conflicting) },
   )
 }
 
 /** Returns the error for rows that this machine minted, but whose NFTs got another label afterwards. */
-export function adoptedElsewhere(found: OtherLabels): GdnError {
-  const { count, labels, own } = found
+export function adoptedElsewhere(conflicting: OtherLabels): GdnError {
+  const { count, labels, own } = conflicting
   const nfts = count === 1 ? 'the NFT of 1 row' : `the NFTs of ${count} rows`
   return new GdnError(
     'seems_minted',
     `${nfts} now belong${count === 1 ? 's' : ''} to the run ${shownLabels(labels)}, but this run is ${shownLabel(own)}`,
     {
       hint: 'Nothing was sent. Another machine adopted these NFTs after this machine minted them. To adopt them again, add --adopt.',
-      details: detailsOf(found),
+      details: detailsOf(conflicting),
     },
   )
 }
@@ -142,11 +142,11 @@ const detailsOf = ({ first, count, own }: OtherLabels) => ({
 export async function relabelOnServer(
   client: Pick<BatchClient, 'call'>,
   { contractAddress, blockchain, signal }: Pick<BatchOptions, 'contractAddress' | 'blockchain' | 'signal'>,
-  found: readonly Pick<OtherLabel, 'operation' | 'reference' | 'label'>[],
+  conflicting: readonly Pick<OtherLabel, 'operation' | 'reference' | 'label'>[],
   reference_label: string,
 ): Promise<void> {
   const groups = new Map<string, { operation: MintOperation; replaces_label: string; ids: string[] }>()
-  for (const { operation, reference, label } of found) {
+  for (const { operation, reference, label } of conflicting) {
     const key = `${operation} ${label}`
     const group = groups.get(key) ?? { operation, replaces_label: label, ids: [] }
     group.ids.push(reference)

@@ -57,9 +57,9 @@ interface Unnamed {
 }
 
 /** Returns the pairs whose NFTs have a different label from the run's. */
-export const pairsOfOthers = (pairs: readonly Pair[], own: string | null | undefined): OtherLabel[] =>
+export const pairsOfOthers = (pairs: readonly Pair[], ownLabel: string | null | undefined): OtherLabel[] =>
   pairs.flatMap(({ row: { key, row }, mintedAs: reference, ...mint }) =>
-    labeledRow({ key, line: row.line }, { ...mint, reference }, own),
+    labeledRow({ key, line: row.line }, { ...mint, reference }, ownLabel),
   )
 
 /** Returns the pairs that have an operation in the state. The operation gets the new key of the row. */
@@ -196,8 +196,8 @@ async function onServerOnly(
     for await (const nft of withContents(server, store, rows)) listed.set(nft.nftGdnId, nft)
   }
   if (label !== null) for (const nft of await server.unaliased(label)) listed.set(nft.nftGdnId, { ...nft, label })
-  const others = [...listed.values()].filter(({ nftGdnId }) => !stored.has(nftGdnId))
-  const rowless = await store.read((sql) => withoutRows(sql, store, rows, others))
+  const unstored = [...listed.values()].filter(({ nftGdnId }) => !stored.has(nftGdnId))
+  const rowless = await store.read((sql) => withoutRows(sql, store, rows, unstored))
   return rowless.map((nft) => ({ ...nft, isOnServer: true, sent: null }))
 }
 

@@ -13,9 +13,9 @@ type Names = ReadonlyMap<string, string>
  * Passes the addresses that a run has stored for ENS names to the reader of its manifest, and returns these addresses.
  */
 export async function keepNames(store: StoredRun, { ensNames }: Pick<BatchOptions, 'ensNames'>): Promise<Names> {
-  const kept = await store.read((sql) => pinnedNames(sql, store.id))
-  ensNames?.pin(kept)
-  return kept
+  const pinned = await store.read((sql) => pinnedNames(sql, store.id))
+  ensNames?.pin(pinned)
+  return pinned
 }
 
 const MAX_SHOWN = 50
@@ -36,10 +36,10 @@ const listPath = ({ reading: { list } }: Drop): string | null =>
  */
 export async function refuseRenamed(store: StoredRun, rows: RowsIn, names: Names): Promise<void> {
   const { drop } = store
-  const kept = await store.read((sql) => pinnedNames(sql, store.id))
-  if (kept.size === 0 && names.size === 0) return
+  const pinned = await store.read((sql) => pinnedNames(sql, store.id))
+  if (pinned.size === 0 && names.size === 0) return
   const renamed = isOfList(drop)
-    ? (await store.read((sql) => renamedInList(sql, drop, rows, new Map([...kept, ...names])))).map(
+    ? (await store.read((sql) => renamedInList(sql, drop, rows, new Map([...pinned, ...names])))).map(
         ({ sentText, ...row }) => ({ ...row, was: sentText }),
       )
     : (await store.read((sql) => renamedReceivers(sql, drop, rows))).map(({ key, ...row }) => ({
@@ -50,12 +50,12 @@ export async function refuseRenamed(store: StoredRun, rows: RowsIn, names: Names
   const [first] = renamed
   if (first === undefined) return
   const { line, sentLine, text, was } = first
-  const what =
+  const problem =
     was === null
       ? `the row is identical to line ${sentLine}, which the run has sent, except for an ENS name and its address`
       : `receiver ${JSON.stringify(text)} has the same address as ${JSON.stringify(was)} on line ${sentLine}, which the run has sent`
   const more = renamed.length > 1 ? ` (and ${renamed.length - 1} more)` : ''
-  throw new GdnError('edited_rows', `${what}${more}`, {
+  throw new GdnError('edited_rows', `${problem}${more}`, {
     place: { file: listPath(drop) ?? drop.manifest ?? undefined, line, field: 'receiver' },
     hint: 'Nothing was sent. Restore the receivers as they were sent, because gdn would mint the row a second time.',
     details: {

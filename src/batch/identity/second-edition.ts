@@ -29,15 +29,15 @@ export async function findSecondEdition(
 ): Promise<SecondEdition | null> {
   const { drop } = store
   if (drop.setId !== null || drop.again || isOfList(drop)) return null
-  const others = await store.read((sql) => {
+  const otherDrops = await store.read((sql) => {
     const collections = new Set(store.collections(sql))
     return listDrops(sql).filter((other) => collections.has(other.collectionId) && isAnotherDrop(drop, other))
   })
-  if (others.length === 0) return null
+  if (otherDrops.length === 0) return null
   const sends = new Set(pending)
   const isGenerated = await isMadeByGdn(drop)
   const titles = await titlesOf(drop, isGenerated)
-  for (const other of others) {
+  for (const other of otherDrops) {
     const areBothGenerated = isGenerated && (await isMadeByGdn(other))
     const otherTitles = await titlesOf(other, areBothGenerated)
     let count = 0

@@ -59,10 +59,10 @@ export class ServerNames {
     asked: readonly One[],
   ): Promise<Map<One, ReferenceRecord>> {
     const records = new Map<One, ReferenceRecord>()
-    for (const operation of new Set(asked.map((one) => one.operation))) {
-      const all = asked.filter((one) => one.operation === operation)
+    for (const operation of new Set(asked.map((item) => item.operation))) {
+      const all = asked.filter((item) => item.operation === operation)
       for (const chunk of chunksOf(all, MAX_REFERENCES_PER_REQUEST)) {
-        const page = new Map(chunk.map((one) => [one.reference, one]))
+        const page = new Map(chunk.map((item) => [item.reference, item]))
         const { references } = await this.#client.call(
           'getreferences',
           { ...this.#collection, operation, reference_ids: [...page.keys()] },
@@ -103,10 +103,10 @@ export class ServerNames {
   /** Returns the NFTs of reference IDs that were derived from content and have no alias. */
   async unaliasedOf(references: readonly string[]): Promise<(Asked & { nftGdnId: string; label: string | null })[]> {
     const asked = OPERATIONS.flatMap((operation) => references.map((reference) => ({ operation, reference })))
-    return [...(await this.lookUp(asked))].flatMap(([one, record]) => {
+    return [...(await this.lookUp(asked))].flatMap(([item, record]) => {
       const { nft_gdn_id: nftGdnId, reference_kind, reference_alias, reference_label: label = null } = record
       const isFree = reference_kind === 'content' && typeof reference_alias !== 'string'
-      return isFree && typeof nftGdnId === 'string' ? [{ ...one, nftGdnId, label }] : []
+      return isFree && typeof nftGdnId === 'string' ? [{ ...item, nftGdnId, label }] : []
     })
   }
 
@@ -134,11 +134,11 @@ export class ServerNames {
         }
       }
       const counts = new Map<(typeof open)[number], number>()
-      for (const [{ series, ...one }, record] of await this.lookUp(asked)) {
+      for (const [{ series, ...copy }, record] of await this.lookUp(asked)) {
         const { nft_gdn_id: nftGdnId, reference_alias, reference_label: label = null } = record
         counts.set(series, (counts.get(series) ?? 0) + 1)
         if (typeof nftGdnId === 'string' && typeof reference_alias !== 'string')
-          copies.push({ ...one, nftGdnId, label })
+          copies.push({ ...copy, nftGdnId, label })
       }
       const asMany = size
       open = open.filter((series) => (counts.get(series) ?? 0) >= asMany)

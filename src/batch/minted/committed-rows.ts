@@ -45,12 +45,14 @@ export async function refuseCommitted(
   if (nftsAt.size === 0) return new Set()
   // A request of this run with an unknown outcome may have minted the NFT.
   const records = await store.read((sql) => rowsAt(sql, gathered.rows, [...nftsAt.keys()]))
-  const own = await new ServerNames(client, options).nftsOf(records.map((record) => referenceOf(store.drop, record)))
+  const ownNfts = await new ServerNames(client, options).nftsOf(
+    records.map((record) => referenceOf(store.drop, record)),
+  )
   const hidden = new Set<number>()
   const sent: number[] = []
   let revealed = 0
   for (const record of records) {
-    if (own.has(referenceOf(store.drop, record))) continue
+    if (ownNfts.has(referenceOf(store.drop, record))) continue
     const { position, line } = record
     if (nftsAt.get(position)?.some(({ request_metadata }) => saltIn(request_metadata) !== undefined)) revealed++
     else if (remaining.get(position) === true) sent.push(line)
@@ -99,9 +101,11 @@ export async function mintedElsewhere(
     const positions = open.map(({ position }) => position)
     const records = await store.read((sql) => rowsAt(sql, rows, positions))
     const byReference = new Map(records.map((record) => [referenceOf(store.drop, record), record]))
-    const found = await names.nftsOf([...byReference.keys()])
-    const known = await store.read((sql) => givenNfts(sql, [...found.values()]))
-    const wanted = new Map([...found].flatMap(([reference, id]) => (known.has(id) ? [] : [[id, reference]])))
+    const nftsByReference = await names.nftsOf([...byReference.keys()])
+    const knownNfts = await store.read((sql) => givenNfts(sql, [...nftsByReference.values()]))
+    const wanted = new Map(
+      [...nftsByReference].flatMap(([reference, id]) => (knownNfts.has(id) ? [] : [[id, reference]])),
+    )
     for await (const { nfts } of readPages({ client, signal }, [...wanted.keys()])) {
       for (const { nft_gdn_id: nftGdnId, status, request_metadata } of nfts) {
         const record = byReference.get(wanted.get(nftGdnId) ?? '')

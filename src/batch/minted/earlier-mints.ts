@@ -121,10 +121,10 @@ export async function findEarlierMints(
   await refuseRevealed(store, sourceOf(start), { rows: gathered.rows, positions: pending })
   const unrecorded = await unrecordedOf(store, listed)
   const hidden = await refuseCommitted(store, options, client, { gathered, unrecorded, pending })
-  const found = await findByContent(start, remaining, { unexplained, pending })
-  for (const { row } of found.adopted) hidden.delete(row.position)
+  const earlierMints = await findByContent(start, remaining, { unexplained, pending })
+  for (const { row } of earlierMints.adopted) hidden.delete(row.position)
   if (hidden.size > 0) throw seemsMintedAs('with another placeholder', hidden.size, '--no-lookup')
-  return found
+  return earlierMints
 }
 
 const sourceOf = ({ client, options: { signal } }: Start): RecordSource => ({ client, signal })
@@ -142,8 +142,8 @@ async function unrecordedOf(store: StoredRun, ids: Iterable<string>): Promise<st
   const { collectionId, setId, listedAt, again } = store.drop
   // For a list, NFTs from before the run can be unrecorded too: another machine may have minted to a receiver under
   // another name before this run began, and the receiver may have been added to the list afterwards.
-  const known = setId === null || (isOfList(store.drop) && !again) ? null : listedAt
-  return await store.read((sql) => unrecordedNfts(sql, collectionId, known, ids))
+  const since = setId === null || (isOfList(store.drop) && !again) ? null : listedAt
+  return await store.read((sql) => unrecordedNfts(sql, collectionId, since, ids))
 }
 
 /**

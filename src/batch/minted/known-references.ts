@@ -132,8 +132,8 @@ function haveIds(rows: readonly Identified[], run: string): GdnError {
   const many = rows.length === 1 ? '1 row without an ID has' : `${rows.length} rows without an ID have`
   const withId = rows.filter(({ id }) => id !== null)
   const first = withId.slice(0, MAX_SHOWN).map(({ row, id }) => `\nline ${row.row.line}: add id=${id}`)
-  const others = rows.length - first.length
-  const more = first.length > 0 && others > 0 ? [`\nand ${others} more`] : []
+  const unlisted = rows.length - first.length
+  const more = first.length > 0 && unlisted > 0 ? [`\nand ${unlisted} more`] : []
   return new GdnError(
     'seems_minted',
     [`${many} the same content as NFTs whose rows have IDs`, ...first, ...more].join(''),

@@ -92,9 +92,9 @@ export async function untilComplete(
   search: () => Promise<SearchCounts>,
 ): Promise<void> {
   let missing = unread + incomplete
-  for (let left = listingWait; missing > 0 && left > 0; left -= SEARCH_GAP_MS) {
-    onEvent?.({ type: 'reconciling', phase: 'waiting', ms: left, done: 0, total: 0 })
-    await pause(Math.min(SEARCH_GAP_MS, left), signal)
+  for (let remainingMs = listingWait; missing > 0 && remainingMs > 0; remainingMs -= SEARCH_GAP_MS) {
+    onEvent?.({ type: 'reconciling', phase: 'waiting', ms: remainingMs, done: 0, total: 0 })
+    await pause(Math.min(SEARCH_GAP_MS, remainingMs), signal)
     const counts = await search()
     missing = counts.unread + counts.incomplete
   }

@@ -145,10 +145,10 @@ export class RowLookup {
    * are left.
    */
   async *found(): AsyncGenerator<FoundRow> {
-    const left = new Map([...this.#matches].map(([content, matches]) => [content, matches.slice()]))
+    const unusedMatches = new Map([...this.#matches].map(([content, matches]) => [content, matches.slice()]))
     for await (const row of this.#rows()) {
       const matches = this.#keysOf(row.row)
-        .map((key) => left.get(key) ?? [])
+        .map((key) => unusedMatches.get(key) ?? [])
         .find(({ length }) => length > 0)
       if (matches === undefined) continue
       const match = takeFor(matches, row.row)

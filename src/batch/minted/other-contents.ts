@@ -30,8 +30,8 @@ export async function refuseOtherContents(
   { rows, doubtful, named }: { rows: RowsIn; doubtful: readonly Adopted[]; named: number },
 ): Promise<string[]> {
   const { adopt = false, allowExchanged = false } = options
-  const others = await findOthers(store, client, options, doubtful)
-  if (others.length === 0) return []
+  const differing = await findOthers(store, client, options, doubtful)
+  if (differing.length === 0) return []
   const exchanged = await store.state.scratch((sql) => rowsOfOtherNfts(sql, rows))
   if (exchanged.length > 0 && !allowExchanged) throw exchangedContents(exchanged)
   if (adopt) {
@@ -39,7 +39,7 @@ export async function refuseOtherContents(
     return (await store.state.scratch((sql) => refuseExchanged(sql, store.drop, judged))).notes
   }
   const permitted = new Set(exchanged.map(({ position }) => position))
-  const refused = others.filter(({ row }) => !permitted.has(row.position))
+  const refused = differing.filter(({ row }) => !permitted.has(row.position))
   if (refused.length > 0) throw otherNfts(refused)
   return []
 }
@@ -52,45 +52,45 @@ async function findOthers(
   doubtful: readonly Adopted[],
 ): Promise<Adopted[]> {
   await state.scratch((sql) => createTables(sql, 'changes', 'drifted', 'contents'))
-  const byNft = new Map(doubtful.map((one) => [one.nftGdnId, one]))
+  const byNft = new Map(doubtful.map((adopted) => [adopted.nftGdnId, adopted]))
   const same = new Set<Adopted>()
   for await (const { nfts } of readPages({ client, signal }, [...byNft.keys()])) {
     await state.scratch((sql) => {
       for (const nft of nfts) {
-        const one = byNft.get(nft.nft_gdn_id)
-        if (one === undefined) continue
-        const { position } = one.row
+        const adopted = byNft.get(nft.nft_gdn_id)
+        if (adopted === undefined) continue
+        const { position } = adopted.row
         const { request_metadata: metadata } = nft
         const isRevealed = saltIn(metadata) !== undefined && committedRow?.(metadata) === position + 1
-        if (isRevealed && isOwnedBy(one.row, nft)) {
-          same.add(one)
+        if (isRevealed && isOwnedBy(adopted.row, nft)) {
+          same.add(adopted)
           continue
         }
-        const contents = contentsOf(one.row.row, nft, drop.marker ?? undefined)
+        const contents = contentsOf(adopted.row.row, nft, drop.marker ?? undefined)
         if (contents === null) continue
         const isSame = contents.row === contents.nft
-        if (isSame && isOwnedBy(one.row, nft)) same.add(one)
-        else addChanges(sql, position, [{ action: 'update', fields: differences(one, nft, drop.marker) }])
+        if (isSame && isOwnedBy(adopted.row, nft)) same.add(adopted)
+        else addChanges(sql, position, [{ action: 'update', fields: differences(adopted, nft, drop.marker) }])
         if (!isSame) addContent(sql, position, { was: contents.nft, now: contents.row })
       }
     })
   }
-  return doubtful.filter((one) => !same.has(one))
+  return doubtful.filter((adopted) => !same.has(adopted))
 }
 
-function differences({ row: kept }: Adopted, nft: NftRecord, marker: string | null): FieldChange[] {
-  const { row } = kept
+function differences({ row: storedRow }: Adopted, nft: NftRecord, marker: string | null): FieldChange[] {
+  const { row } = storedRow
   const localFiles = row.localFiles.map(({ key }) => ({ key, url: null }))
   const fields = rowMetadataChanges({ ...row, localFiles }, nft, marker)
-  if (isOwnedBy(kept, nft)) return fields
+  if (isOwnedBy(storedRow, nft)) return fields
   return [
     ...fields,
     { field: 'receiver', from: nft.minted_to ?? nft.receiver_wallet_address ?? null, to: row.receiver },
   ]
 }
 
-function otherNfts(others: readonly Adopted[]): GdnError {
-  const many = others.length === 1 ? '1 row has the ID of an NFT' : `${others.length} rows have the IDs of NFTs`
+function otherNfts(adopted: readonly Adopted[]): GdnError {
+  const many = adopted.length === 1 ? '1 row has the ID of an NFT' : `${adopted.length} rows have the IDs of NFTs`
   return new GdnError('seems_minted', `${many} in this collection, but different content`, {
     hint: [
       'Nothing was sent. Another manifest with this file name may have been minted, or the rows were edited after their mint.',
@@ -98,10 +98,10 @@ function otherNfts(others: readonly Adopted[]): GdnError {
       'To use these NFTs for the rows, add --adopt.',
     ].join('\n'),
     details: {
-      rows: others.slice(0, MAX_NAMED).map(({ row: { key, row }, nftGdnId }) => {
+      rows: adopted.slice(0, MAX_NAMED).map(({ row: { key, row }, nftGdnId }) => {
         return { key: shownKey(key), line: row.line, nft_gdn_id: nftGdnId }
       }),
-      count: others.length,
+      count: adopted.length,
     },
   })
 }

@@ -94,16 +94,16 @@ export async function seemsMinted(
     if (rows.length < MAX_NAMED) rows.push(shownRow(match))
     matched.add(match.row.position)
   }
-  const others: number[] = []
-  let left = 0
+  const otherLines: number[] = []
+  let unlisted = 0
   for await (const { position, row } of pending) {
     if (matched.has(position)) continue
-    if (others.length < MAX_LINES) others.push(row.line)
-    else left++
+    if (otherLines.length < MAX_LINES) otherLines.push(row.line)
+    else unlisted++
   }
   const adopt = [
     'To treat these rows as minted, run `gdn batch mint` with --adopt.',
-    ...mintedByAdopt(others, left),
+    ...mintedByAdopt(otherLines, unlisted),
   ].join(' ')
   const isNew = which === 'new'
   const unknown = isNew ? '' : `, and the run ${run} has no record of them`
@@ -129,9 +129,9 @@ export async function seemsMinted(
 
 const MAX_LINES = 10
 
-function mintedByAdopt(lines: readonly number[], left: number): string[] {
+function mintedByAdopt(lines: readonly number[], unlisted: number): string[] {
   if (lines.length === 0) return []
-  const named = `${lines.join(', ')}${left > 0 ? ` and ${left} more` : ''}`
+  const named = `${lines.join(', ')}${unlisted > 0 ? ` and ${unlisted} more` : ''}`
   return [
     lines.length === 1 ? `Line ${named} would be minted as a new NFT.` : `Lines ${named} would be minted as new NFTs.`,
   ]

@@ -72,7 +72,7 @@ export class CollectionSearch {
     const askedAt = now()
     const listed = await listIds(source, options)
     for (const id of this.#incomplete.splice(0)) this.#dismissed.delete(id)
-    const own = await this.#missing(listed, askedAt)
+    const result = await this.#missing(listed, askedAt)
     const { collectionId, listedAt } = store.drop
     const unrecorded = await store.read((sql) => unrecordedNfts(sql, collectionId, listedAt, listed))
     const candidates = unrecorded.filter((id) => !this.#dismissed.has(id))
@@ -86,8 +86,8 @@ export class CollectionSearch {
     const proof = await this.#prove()
     const unread = candidates.length - read
     const lacks =
-      own.missing > 0
-        ? waitingFor(own.missing)
+      result.missing > 0
+        ? waitingFor(result.missing)
         : unread > 0
           ? `the server lists ${count(unread, 'NFT')}, but does not return all details yet`
           : proof === 'unread'
@@ -95,7 +95,7 @@ export class CollectionSearch {
             : null
     return {
       lacks,
-      lagMs: own.lagMs,
+      lagMs: result.lagMs,
       proof: proof === 'unread' ? { request: null, rewrites: false } : proof,
       matches,
       unrecorded: this.#dismissed.size,

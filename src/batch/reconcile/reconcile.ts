@@ -167,9 +167,9 @@ async function decide(
     lagMs = Math.max(lagMs, result.lagMs)
     const settledAt = context.unknownAt + (context.options.listingWait ?? Math.max(LISTING_LAG_MS, LAG_FACTOR * lagMs))
     const isSettled = askedAt >= settledAt
-    const seen = fingerprint(result, others)
-    const agrees = isSettled && result.lacks === null && seen === earlier
-    earlier = isSettled && result.lacks === null ? seen : null
+    const currentFingerprint = fingerprint(result, others)
+    const agrees = isSettled && result.lacks === null && currentFingerprint === earlier
+    earlier = isSettled && result.lacks === null ? currentFingerprint : null
     const lacks = result.lacks ?? (agrees ? null : 'the list of the collection was not up to date in time')
     const decision = decideAll(
       open,
@@ -201,9 +201,9 @@ const stops = (error: GdnError): boolean =>
 /** Waits while the rest of the run continues. Returns false if the run was stopped. */
 async function idle(context: RunContext, { meanwhile }: ReconcileInputs, ms: number): Promise<boolean> {
   const until = context.now() + ms
-  for (let left = ms; left > 0; left = until - context.now()) {
-    context.emit({ type: 'reconciling', phase: 'waiting', ms: left, done: 0, total: 0 })
-    if (!(await context.pause(Math.min(left, SLICE_MS)))) return false
+  for (let remainingMs = ms; remainingMs > 0; remainingMs = until - context.now()) {
+    context.emit({ type: 'reconciling', phase: 'waiting', ms: remainingMs, done: 0, total: 0 })
+    if (!(await context.pause(Math.min(remainingMs, SLICE_MS)))) return false
     await meanwhile()
   }
   return !context.halt.aborted

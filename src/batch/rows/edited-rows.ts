@@ -258,9 +258,9 @@ function similarity(a: Fields, b: Fields): number {
 
 function sharedWords(a: string, b: string): number {
   const words = new Set(a.toLowerCase().split(/\W+/u))
-  const others = new Set(b.toLowerCase().split(/\W+/u))
-  const shared = [...words].filter((word) => others.has(word)).length
-  return shared / Math.max(words.size, others.size)
+  const otherWords = new Set(b.toLowerCase().split(/\W+/u))
+  const shared = [...words].filter((word) => otherWords.has(word)).length
+  return shared / Math.max(words.size, otherWords.size)
 }
 
 function changesOf(from: Fields, to: Fields): FieldChange[] {
@@ -315,8 +315,8 @@ const resultsText = (run: string): string =>
  * Returns the hint for edited rows without an ID. If one column was sorted without the others, the pairs are guesses.
  */
 export function editedWithoutId(pairs: readonly EditedPair[]): string[] {
-  const [field, ...others] = new Set(pairs.flatMap(({ changes }) => changes.map((change) => change.field)))
-  const column = field !== undefined && others.length === 0 ? `the column ${field}` : 'a column'
+  const [field, ...otherFields] = new Set(pairs.flatMap(({ changes }) => changes.map((change) => change.field)))
+  const column = field !== undefined && otherFields.length === 0 ? `the column ${field}` : 'a column'
   return [
     'Nothing was sent. An edited row without an ID would be minted a second time.',
     ...(pairs.length < 2 ? [] : [`If ${column} was sorted or shifted without the others, restore it.`]),

@@ -65,12 +65,12 @@ export function metadataFields({ file_fields, attribute, ...texts }: Readonly<Re
   for (const { key, url } of pairsIn(file_fields)) fields.set(fileFieldName(textOrJson(key)), textOrJson(url))
   for (const given of pairsIn(attribute)) {
     const { display_type, max_value } = given
-    const one = readAttribute(given)
-    const name = one.tag
+    const trait = readAttribute(given)
+    const name = trait.tag
     let field = `attr:${name}`
     for (let copy = 2; fields.has(field); copy++) field = `attr#${copy}:${name}`
-    fields.set(field, one.display_type === 'date' ? shownValue(one) : one.value)
-    const maximum = max_value === undefined ? [] : [`max=${one.max_value}`]
+    fields.set(field, trait.display_type === 'date' ? shownValue(trait) : trait.value)
+    const maximum = max_value === undefined ? [] : [`max=${trait.max_value}`]
     const type = [...(display_type === undefined ? [] : [textOrJson(display_type)]), ...maximum].join()
     if (type !== '') fields.set(`type of ${field}`, type)
   }

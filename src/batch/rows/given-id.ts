@@ -27,8 +27,8 @@ export async function findGivenId(
   row: KeptRow,
   { nftGdnId, tokenId = null }: { nftGdnId: string; tokenId?: string | null | undefined },
 ): Promise<GivenId> {
-  const known = await state.read((sql) => idOfNft(sql, drop, nftGdnId))
-  return { id: known ?? givenId(drop.referenceScope, alias, row, tokenId), isElsewhere: known === null }
+  const knownId = await state.read((sql) => idOfNft(sql, drop, nftGdnId))
+  return { id: knownId ?? givenId(drop.referenceScope, alias, row, tokenId), isElsewhere: knownId === null }
 }
 
 /**

@@ -15,14 +15,14 @@ type Cell = readonly [column: string, text: string]
  */
 function cellsOf(row: ManifestRow, folder: string | null): Cell[] {
   const { metadata, localFiles } = row
-  const own = isUnrevealed(row) ? UNREVEALED : []
+  const unrevealedKeys = isUnrevealed(row) ? UNREVEALED : []
   const paths = new Map(localFiles.map(({ key, path }) => [key, pathFrom(folder, path)]))
   const cells: Cell[] = [
     ['title', metadata.title],
     ['description', metadata.description],
   ]
   for (const { key, url } of metadata.file_fields) {
-    if (own.includes(key)) continue
+    if (unrevealedKeys.includes(key)) continue
     cells.push([fileFieldName(key), paths.get(key) ?? url])
   }
   cells.push(['receiver', row.receiverName ?? row.receiver])
@@ -32,7 +32,7 @@ function cellsOf(row: ManifestRow, folder: string | null): Cell[] {
     cells.push([spellingOf({ kind: 'attr', key, trait: type && { type, max } }), value])
   }
   for (const [key, value] of Object.entries(metadata)) {
-    if (!NAMED.has(key) && !own.includes(key)) cells.push([`extra:${key}`, String(value)])
+    if (!NAMED.has(key) && !unrevealedKeys.includes(key)) cells.push([`extra:${key}`, String(value)])
   }
   return cells
 }
@@ -81,17 +81,17 @@ export class ManifestColumns {
 
   /** Returns the row's cells in the order of `names`, or null if the row needs a column that is missing. */
   cells(row: ManifestRow): string[] | null {
-    const own = grouped(cellsOf(row, this.#folder))
+    const rowCells = grouped(cellsOf(row, this.#folder))
     const cells: string[] = []
     let used = 0
     for (const group of this.#groups) {
       for (const [name, times] of group) {
-        const texts = own.get(name)
+        const texts = rowCells.get(name)
         if (texts !== undefined && texts.length <= times) used++
         for (let i = 0; i < times; i++) cells.push(texts?.[i] ?? '')
       }
     }
-    return used === own.size ? cells : null
+    return used === rowCells.size ? cells : null
   }
 }
 

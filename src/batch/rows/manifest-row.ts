@@ -52,11 +52,11 @@ export class RowNamer {
     const { content: text, kept, parties } = rowTexts(row)
     const content = hashOfText(text)
     const named = row.identity === undefined ? row : { ...row, ...row.identity }
-    const own = named === row ? content : contentHash(named)
-    const portable = isCopyHashContent(named) ? own : copyHash(named)
-    const copy = id === null ? this.#contents.increment(own) : 1
-    const key = rowKey(id, own, copy)
-    const reference = id === null ? rowKey(null, portable, this.#copyOf(portable, own, copy)) : key
+    const namedContent = named === row ? content : contentHash(named)
+    const portable = isCopyHashContent(named) ? namedContent : copyHash(named)
+    const copy = id === null ? this.#contents.increment(namedContent) : 1
+    const key = rowKey(id, namedContent, copy)
+    const reference = id === null ? rowKey(null, portable, this.#copyOf(portable, namedContent, copy)) : key
     return {
       position: this.#position++,
       line,

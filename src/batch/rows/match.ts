@@ -10,14 +10,14 @@ export type SeenRecord = { id: string; metadata: unknown } | null
  * @returns the ID of each row, or null for a row whose content no record has. Returns null instead of a list if records
  *   that are needed to decide are missing
  */
-export function matchIds(rows: readonly unknown[], seen: readonly SeenRecord[]): (string | null)[] | null {
+export function matchIds(rows: readonly unknown[], records: readonly SeenRecord[]): (string | null)[] | null {
   const wanted = rows.map((metadata) => canonicalJson(metadata))
-  const shown = seen.map((record) => (record === null ? null : canonicalJson(record.metadata)))
-  const ids = rows.map((_, index) => (shown[index] === wanted[index] ? (seen[index]?.id ?? null) : null))
+  const shown = records.map((record) => (record === null ? null : canonicalJson(record.metadata)))
+  const ids = rows.map((_, index) => (shown[index] === wanted[index] ? (records[index]?.id ?? null) : null))
   if (ids.every((id) => id !== null)) return ids
-  if (seen.some((record) => record === null)) return null
+  if (records.some((record) => record === null)) return null
   const strays = new Map<string, string[]>()
-  for (const [index, record] of seen.entries()) {
+  for (const [index, record] of records.entries()) {
     const returned = shown[index]
     if (record === null || returned === null || returned === undefined || ids[index] !== null) continue
     strays.set(returned, [...(strays.get(returned) ?? []), record.id])

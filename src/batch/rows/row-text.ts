@@ -66,10 +66,10 @@ export const hasNames = ({ receiverName, senderName }: Parties): boolean =>
 export function rowTexts(row: ManifestRow): { content: string; kept: string; parties: string } {
   const { receiver, receiverName, sender, senderName } = row
   const parties = partiesOf(row)
-  const own = extraKeys(row.metadata)
-  const nft = nftText(row, own)
+  const keys = extraKeys(row.metadata)
+  const nft = nftText(row, keys)
   const kept = storedParty(receiver, receiverName) + SEPARATOR + storedParty(sender ?? '', senderName) + nft
-  return { content: parties + (isSorted(own) ? nft : nftText(row, own.sort())), kept, parties }
+  return { content: parties + (isSorted(keys) ? nft : nftText(row, keys.sort())), kept, parties }
 }
 
 /** Returns a short hash of a row's content: NFT, receiver, sender and file paths, but not the line and ID. */
@@ -185,11 +185,11 @@ export function rowOfParts(parts: readonly string[]): Parties & Pick<ManifestRow
   const length = next()
   const isTyped = length.startsWith(TYPED)
   const attribute = list(isTyped ? length.slice(TYPED.length) : length, () => {
-    const one: Attribute = { tag: next(), value: next() }
+    const trait: Attribute = { tag: next(), value: next() }
     const [type, max] = isTyped ? [next(), next()] : []
-    if (isTraitType(type)) one.display_type = type
-    if (max !== undefined && max !== '') one.max_value = max
-    return one
+    if (isTraitType(type)) trait.display_type = type
+    if (max !== undefined && max !== '') trait.max_value = max
+    return trait
   })
   if (attribute !== null) metadata.attribute = attribute
   const localFiles = (pairs() ?? []).map(([key, path]) => ({ key, path }))

@@ -80,11 +80,11 @@ function mostAlike<One extends Named>(path: string, drops: readonly One[]): One[
  * @throws GdnError `usage` if the manifests of several runs may have been moved to this path
  */
 export function familyOf(sql: Sql, options: BatchOptions): string {
-  const own = familyId(options)
-  if (options.adopt !== true || options.again === true) return own
+  const ownFamily = familyId(options)
+  if (options.adopt !== true || options.again === true) return ownFamily
   const { moved, renamed } = goneRuns(sql, options)
   const [first] = moved
-  if (first === undefined) return own
+  if (first === undefined) return ownFamily
   const all = options.runName === undefined ? [...moved, ...renamed] : moved
   if (all.length === 1) return first.family
   const runs = all.map(({ name, manifest }) => `\n  ${name} (${manifest})`).join('')
@@ -134,8 +134,8 @@ export const noteOfUnnamed = (nfts: number): string =>
 /** Returns the number of path segments that two paths have in common at the end. */
 function commonEnd(path: string, other: string): number {
   const names = path.split(sep).toReversed()
-  const others = other.split(sep).toReversed()
-  const at = names.findIndex((name, index) => name !== others[index])
+  const otherNames = other.split(sep).toReversed()
+  const at = names.findIndex((name, index) => name !== otherNames[index])
   return at === -1 ? names.length : at
 }
 
@@ -155,15 +155,15 @@ export function movedFrom({ manifest, setId }: Drop, { adopt, manifestPath, runN
  */
 export function moveRun(sql: Sql, from: string, options: BatchOptions): void {
   const { manifestPath, runName = null } = options
-  const own = familyId(options)
+  const ownFamily = familyId(options)
   // Remove drops without rows, which a process leaves behind if it ends early.
-  if (own !== from) for (const { id, setId } of dropsOf(sql, own)) if (setId === null) deleteRun(sql, id)
+  if (ownFamily !== from) for (const { id, setId } of dropsOf(sql, ownFamily)) if (setId === null) deleteRun(sql, id)
   for (const drop of dropsOf(sql, from)) {
     if (manifestPath === null || drop.manifest === null) continue
     const [folder, to] = [`${dirname(drop.manifest)}${sep}`, dirname(manifestPath)]
     if (folder !== to + sep) changeBodies(sql, drop, folder, (body) => withMovedFiles(body, folder, to))
   }
-  moveFamily(sql, from, { family: own, manifest: manifestPath, runName })
+  moveFamily(sql, from, { family: ownFamily, manifest: manifestPath, runName })
 }
 
 /** Returns the text of a row whose local files were moved from one folder to another. */
@@ -212,7 +212,7 @@ export function howToMove(drop: Named, other: Named, all: readonly Named[]): str
   if (manifest === null || drop.manifest === null || manifest === drop.manifest) return null
   if (existsSync(manifest))
     return `The run of ${manifest} can't use this manifest, because its own manifest still exists.`
-  const gone = all.filter((one) => one.manifest !== null && !existsSync(one.manifest))
+  const gone = all.filter((candidate) => candidate.manifest !== null && !existsSync(candidate.manifest))
   const likely = drop.runName === null ? mostAlike(drop.manifest, gone) : [other]
   const taken = likely.includes(other) ? other : (likely[0] ?? other)
   if (sharedScope(drop) === sharedScope(taken)) return 'If this manifest was moved, add --adopt.'

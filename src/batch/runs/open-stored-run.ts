@@ -62,11 +62,11 @@ export const heldDrop = (sql: Sql, family: string): BusyRun | null =>
 function takeOrSee(sql: Sql, options: BatchOptions, mine: LockHolder): { kind: 'taken'; lease: RunLease } | BusyRun {
   const busy = heldDrop(sql, familyOf(sql, options))
   if (busy !== null) return busy
-  const { known, generation } = wantedDrop(sql, options)
-  if (known !== null) {
-    const lease = acquireFree(sql, known.id, mine)
-    resolveOpenRequests(sql, known.id)
-    removeOtherSets(sql, known.id, known.setId)
+  const { known: knownDrop, generation } = wantedDrop(sql, options)
+  if (knownDrop !== null) {
+    const lease = acquireFree(sql, knownDrop.id, mine)
+    resolveOpenRequests(sql, knownDrop.id)
+    removeOtherSets(sql, knownDrop.id, knownDrop.setId)
     return { kind: 'taken', lease }
   }
   const drop = newDrop(sql, options, generation)

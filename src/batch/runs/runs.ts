@@ -73,12 +73,12 @@ export async function storeRunMaxCost(stateDir: string, id: string, wei: bigint)
 export async function storeShuffle(
   stateDir: string,
   id: string,
-  known: { seal?: object | null; draw?: object },
+  shuffle: { seal?: object | null; draw?: object },
 ): Promise<void> {
   await withState(stateDir, (state) =>
     state.write((sql) => {
       const { reading } = readDrop(sql, id) ?? {}
-      updateDrop(sql, id, { reading: JSON.stringify({ ...reading, ...known }) })
+      updateDrop(sql, id, { reading: JSON.stringify({ ...reading, ...shuffle }) })
     }),
   )
 }
@@ -154,7 +154,8 @@ export async function openRun(
     (run) => run.runName === wanted || isOf(run, (manifest) => namesFile(wanted, manifest)),
     ({ id }) => wanted.length >= 4 && id.startsWith(wanted),
   ]
-  const find = (ways: typeof exact) => ways.map((way) => runs.filter(way)).find((matching) => matching.length > 0)
+  const find = (ways: typeof exact) =>
+    ways.map((isMatch) => runs.filter(isMatch)).find((matching) => matching.length > 0)
   const candidates =
     find(exact) ?? (await refuseOtherPaths({ wanted, path, realPath, all, limits })) ?? find(byName) ?? []
   const named = contract === undefined ? [] : candidates.filter((run) => sameAddress(run.contractAddress, contract))
@@ -221,18 +222,18 @@ async function refuseOtherPaths({
     )
   }
   const isFile = await stat(path).then(
-    (seen) => seen.isFile(),
+    (stats) => stats.isFile(),
     () => false,
   )
   if (!isFile) return
   const name = basename(wanted)
-  const others = all.filter(
+  const namesakes = all.filter(
     ({ manifestPath, runName }) => runName === name || (manifestPath !== null && namesFile(name, manifestPath)),
   )
-  const [other] = others
+  const [other] = namesakes
   throw new GdnError('not_found_locally', `there is no run of ${file} on this machine`, {
-    hint: other === undefined ? hintIfRenamed(file, all) : hintForFile(file, other, others),
-    details: others.length === 0 ? undefined : detailsOf(others),
+    hint: other === undefined ? hintIfRenamed(file, all) : hintForFile(file, other, namesakes),
+    details: namesakes.length === 0 ? undefined : detailsOf(namesakes),
   })
 }
 
@@ -256,12 +257,12 @@ function hintIfRenamed(file: string, all: readonly Run[]): string {
 }
 
 /** Returns the hint for a file that has the same name as other runs or their manifests. */
-function hintForFile(file: string, newest: Run, others: readonly Run[]): string {
+function hintForFile(file: string, newest: Run, namesakes: readonly Run[]): string {
   const mint = `gdn batch mint ${shellWord(file)}`
-  const isMoved = others.some(isGone)
+  const isMoved = namesakes.some(isGone)
   return [
     'Runs with this name, or of files with this name in other folders:',
-    ...others.map(inALine),
+    ...namesakes.map(inALine),
     `To use one of these runs, specify its ID, such as ${newest.id}, or the path of its manifest.`,
     `To start a run of this file, run \`${mint}\`.`,
     ...(isMoved ? [`If the file was moved here, run \`gdn plan ${shellWord(file)} --adopt\`.`] : []),

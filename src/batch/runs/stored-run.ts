@@ -116,9 +116,9 @@ export class StoredRun {
       try {
         if (this.#run === null) throw new Error("a run that was opened for reading can't be changed")
         const results = await this.#run.write((sql) => {
-          const done = batch.map((one) => {
-            failed = one
-            return one.work(sql)
+          const done = batch.map((job) => {
+            failed = job
+            return job.work(sql)
           })
           failed = null
           return done
@@ -127,9 +127,9 @@ export class StoredRun {
       } catch (error) {
         // Repeat the other writes without the failed one, so that a failed write can't prevent a response from being
         // recorded.
-        const others = failed === null ? [] : batch.filter((one) => one !== failed)
-        this.#waiting = [...others, ...this.#waiting]
-        for (const one of batch) if (!others.includes(one)) one.reject(error)
+        const rest = failed === null ? [] : batch.filter((job) => job !== failed)
+        this.#waiting = [...rest, ...this.#waiting]
+        for (const job of batch) if (!rest.includes(job)) job.reject(error)
       }
     }
     this.#writing = null

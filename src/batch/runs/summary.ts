@@ -40,7 +40,7 @@ export async function nameRows(
     undecidedRows: [],
     doubledRows: [],
   }
-  const left = {
+  const unnamed = {
     unknown: counts.unknown,
     failed: counts.failed,
     pending: counts.pending + counts.accepted,
@@ -48,30 +48,30 @@ export async function nameRows(
   }
   const isFull = (...lists: unknown[][]) => lists.every(({ length }) => length === MAX_NAMED)
   const isDone = () =>
-    (left.unknown === 0 || isFull(rows.unknownRows, rows.absentRows, rows.undecidedRows)) &&
-    (left.failed === 0 || isFull(rows.failedRows)) &&
-    (left.pending === 0 || isFull(rows.pendingRows)) &&
-    (left.doubled === 0 || isFull(rows.doubledRows))
+    (unnamed.unknown === 0 || isFull(rows.unknownRows, rows.absentRows, rows.undecidedRows)) &&
+    (unnamed.failed === 0 || isFull(rows.failedRows)) &&
+    (unnamed.pending === 0 || isFull(rows.pendingRows)) &&
+    (unnamed.doubled === 0 || isFull(rows.doubledRows))
   if (isDone()) return rows
   for await (const { key, line, status, error } of results) {
     const row = { key, line }
     if (error?.startsWith(TWICE) === true) {
-      left.doubled--
+      unnamed.doubled--
       const reason = error.slice(TWICE.length)
       add(rows.doubledRows, { ...row, reason, nft_gdn_id: reason.slice(reason.lastIndexOf(' ') + 1) })
     }
     if (status === 'unknown') {
-      left.unknown--
+      unnamed.unknown--
       add(rows.unknownRows, row)
       if (error?.startsWith(ABSENT) === true) add(rows.absentRows, { ...row, reason: error.slice(ABSENT.length) })
       if (error?.startsWith(UNDECIDED) === true) {
         add(rows.undecidedRows, { ...row, reason: error.slice(UNDECIDED.length) })
       }
     } else if (status === 'failed') {
-      left.failed--
+      unnamed.failed--
       add(rows.failedRows, { ...row, error: error ?? '' })
     } else if (status !== 'deployed') {
-      left.pending--
+      unnamed.pending--
       add(rows.pendingRows, row)
     }
     if (isDone()) break

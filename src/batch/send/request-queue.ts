@@ -86,7 +86,7 @@ export class Repetitions {
   /** Removes and returns a request that is due. */
   takeDue(): Repetition | undefined {
     const due = this.#waiting.find(({ notBefore }) => notBefore <= this.#now())
-    this.#waiting = this.#waiting.filter((one) => one !== due)
+    this.#waiting = this.#waiting.filter((repetition) => repetition !== due)
     return due
   }
 

@@ -112,11 +112,14 @@ export function requestsOf(store: StoredRun, rows: RowsIn, plan: RequestPlan, ur
   return async ({ request, from, size }, { references, labels, names, traits }) => {
     const positions = plan.rowsOf(request).slice(from, from + size)
     const records = await store.read((sql) => rowsAt(sql, rows, positions))
-    const kept = records.map(keptRow)
-    const manifestRows = kept.map(({ row }) => row)
+    const keptRows = records.map(keptRow)
+    const manifestRows = keptRows.map(({ row }) => row)
     refuseMixedAddresses(manifestRows)
     if (!traits) refuseTyped(manifestRows)
-    const built = buildRequest(collection, manifestRows, urlOf, { markers: kept.map(({ key }) => markers(key)), names })
+    const built = buildRequest(collection, manifestRows, urlOf, {
+      markers: keptRows.map(({ key }) => markers(key)),
+      names,
+    })
     const reference_ids = records.map((record) => referenceOf(drop, record))
     const reference_kinds = records.map(({ key }): ReferenceKind => (isContentKey(key) ? 'content' : 'id'))
     const label = labels?.label ?? null
@@ -126,7 +129,7 @@ export function requestsOf(store: StoredRun, rows: RowsIn, plan: RequestPlan, ur
       ...(references && label !== null ? { reference_label: label } : {}),
       ...(references && labels !== null ? { reference_kinds } : {}),
     }
-    return { endpoint: built.endpoint, body, rows: kept }
+    return { endpoint: built.endpoint, body, rows: keptRows }
   }
 }
 

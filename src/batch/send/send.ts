@@ -131,8 +131,8 @@ export class Sender {
   async #sendFirst(part: RequestPart): Promise<void> {
     const { store, client, newKey, options } = this.#context
     const honorsKey = client.supports('idempotency')
-    const { endpoint, body, rows: kept } = await this.#requestOf(part, namingOf(client, options))
-    const rows = kept.map(({ key, content, plain, row }) => ({ key, content, plain, line: row.line }))
+    const { endpoint, body, rows: keptRows } = await this.#requestOf(part, namingOf(client, options))
+    const rows = keptRows.map(({ key, content, plain, row }) => ({ key, content, plain, line: row.line }))
     const request = { endpoint, body: JSON.stringify(body), rows, key: newKey(), honorsKey }
     const slot = await this.#context.take(endpoint)
     if (slot === null) return

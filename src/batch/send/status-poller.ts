@@ -164,14 +164,14 @@ export class StatusPoller {
   }
 
   /** Records the outcomes of a request's rows. Returns whether all these rows are deployed or failed. */
-  async #settle(request: RowRequest, rows: SentRow[], found: ReadonlyMap<string, NftRecord>): Promise<boolean> {
+  async #settle(request: RowRequest, rows: SentRow[], nfts: ReadonlyMap<string, NftRecord>): Promise<boolean> {
     const { store } = this.#context
-    const checked = this.#checked.has(request.id) ? rows : await this.#check(request, rows, found)
+    const checked = this.#checked.has(request.id) ? rows : await this.#check(request, rows, nfts)
     if (checked === null) return false
     const ends: { id: string; end: NftEnd }[] = []
     const waiting: { id: string; reason: string | null }[] = []
     for (const row of checked) {
-      const record = found.get(row.nftGdnId ?? '')
+      const record = nfts.get(row.nftGdnId ?? '')
       if (record === undefined || !row.isCurrent || row.state !== 'accepted') continue
       const end = this.#endOf(record)
       const reason = record.pending_reason ?? null
@@ -193,7 +193,7 @@ export class StatusPoller {
    * Compares the records with the request, and corrects which NFT belongs to which row. Returns null if records are
    * missing.
    */
-  async #check(request: RowRequest, rows: SentRow[], found: ReadonlyMap<string, NftRecord>): Promise<SentRow[] | null> {
+  async #check(request: RowRequest, rows: SentRow[], nfts: ReadonlyMap<string, NftRecord>): Promise<SentRow[] | null> {
     const { store } = this.#context
     // Adopted rows were already compared when they were adopted.
     if (request.outcome !== 'accepted') {
@@ -203,8 +203,8 @@ export class StatusPoller {
     const metadata = sentMetadata(request.body)
     const withNfts = rows.filter(({ nftGdnId }) => nftGdnId !== null)
     const sent = withNfts.map(({ position }) => identityOf(metadata[position], this.#markerKey))
-    const seen = withNfts.map(({ nftGdnId }, index): SeenRecord => {
-      const record = found.get(nftGdnId ?? '')
+    const records = withNfts.map(({ nftGdnId }, index): SeenRecord => {
+      const record = nfts.get(nftGdnId ?? '')
       if (record === undefined) return null
       // An updated NFT has different metadata. Only gdn backends support updates, and they return IDs in the order of
       // the rows.
@@ -212,20 +212,20 @@ export class StatusPoller {
       const metadata = isUpdated ? sent[index] : identityOf(record.request_metadata, this.#markerKey)
       return { id: record.nft_gdn_id, metadata }
     })
-    const matched = matchIds(sent, seen)
+    const matched = matchIds(sent, records)
     if (matched === null) return null
     this.#checked.add(request.id)
     const moved = withNfts.flatMap((row, index) =>
       matched[index] === row.nftGdnId ? [] : [{ row, id: matched[index] ?? null }],
     )
     if (moved.length === 0) return rows
-    const kept = new Set(matched)
+    const matchedIds = new Set(matched)
     await store.write((sql) => {
       const now = Date.now()
       for (const { row } of moved) takeNft(sql, row.id, UNDECIDED + NOT_SHOWN)
       for (const { row, id } of moved) recordNft(sql, row.id, id, { now, by: 'answer' })
       for (const { row } of moved) {
-        if (row.nftGdnId !== null && !kept.has(row.nftGdnId)) setAside(sql, store.drop.collectionId, row.nftGdnId)
+        if (row.nftGdnId !== null && !matchedIds.has(row.nftGdnId)) setAside(sql, store.drop.collectionId, row.nftGdnId)
       }
     })
     store.countMove('accepted', 'unknown', moved.filter(({ id }) => id === null).length)
