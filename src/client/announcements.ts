@@ -84,8 +84,8 @@ const ITEM = /^\s*(?:"((?:[^"\\]|\\.)*)"|([A-Za-z*][\w.:*/-]*))\s*((?:;[^,]*)?)$
 export function parseRateLimitPolicy(header: string | undefined, endpoint: string): ObservedRateLimit | null {
   if (header === undefined || header.length > MAX_LENGTH) return null
   const items = splitList(header).flatMap((text) => parseItem(text))
-  const own = items.filter(({ name }) => name === endpoint)
-  const rates = (own.length > 0 ? own : items).map(({ perSecond }) => perSecond)
+  const endpointItems = items.filter(({ name }) => name === endpoint)
+  const rates = (endpointItems.length > 0 ? endpointItems : items).map(({ perSecond }) => perSecond)
   if (rates.length === 0) return null
   const limits = rates.filter((rate) => rate !== null)
   return { perSecond: limits.length === 0 ? null : Math.min(...limits) }

@@ -60,9 +60,9 @@ export class Attempt {
   /** Settles the attempt with the response, in which gdn's own secrets are redacted. */
   finish(status: number, headers: Readonly<Record<string, string>>): void {
     if (!this.#settle()) return
-    const told = Object.entries(headers).map(([name, value]) => [redactSecrets(name), redactSecrets(value)])
+    const redacted = Object.entries(headers).map(([name, value]) => [redactSecrets(name), redactSecrets(value)])
     const body = redactBytes(Buffer.concat(this.#chunks, this.#size))
-    this.#resolve({ status, headers: Object.fromEntries(told), body })
+    this.#resolve({ status, headers: Object.fromEntries(redacted), body })
   }
 
   fail(message: string, cause?: unknown): void {

@@ -34,26 +34,26 @@ export const isBackendChange = (error: unknown): error is GdnError =>
 /**
  * Throws unless a recorded item belongs to the given backend. A record without a backend ID matches any server.
  *
- * @param what the recorded item, such as `the run drop-3f9a`
+ * @param subject the recorded item, such as `the run drop-3f9a`
  * @throws GdnError `wrong_backend`, or the error that prevented the identification
  */
-export function refuseOtherBackend(what: string, recorded: Backend, seen: SeenBackend): void {
-  if (recorded.id === null || recorded.id === seen.id) return
-  if (seen.silence !== null) throw seen.silence
-  const now = seen.id === null ? 'has no ID' : `has the ID ${seen.id}`
+export function refuseOtherBackend(subject: string, recorded: Backend, current: SeenBackend): void {
+  if (recorded.id === null || recorded.id === current.id) return
+  if (current.silence !== null) throw current.silence
+  const now = current.id === null ? 'has no ID' : `has the ID ${current.id}`
   throw new GdnError(
     'wrong_backend',
-    `${what} belongs to the backend ${recorded.id}, last seen at ${recorded.url}; the server at ${seen.url} ${now}`,
+    `${subject} belongs to the backend ${recorded.id}, last seen at ${recorded.url}; the server at ${current.url} ${now}`,
     {
       hint: [
         'Nothing was sent. Start that backend and select it with --local or --base-url <url>.',
         'If its data was deleted, create another collection with `gdn collection create`.',
       ].join('\n'),
-      details: { recorded: { url: recorded.url, id: recorded.id }, found: { url: seen.url, id: seen.id } },
+      details: { recorded: { url: recorded.url, id: recorded.id }, found: { url: current.url, id: current.id } },
     },
   )
 }
 
 /** Returns whether a backup of the backend was restored after the identity was recorded. */
-export const isRestored = (recorded: Pick<Backend, 'incarnation'>, seen: Pick<Backend, 'incarnation'>): boolean =>
-  recorded.incarnation !== null && seen.incarnation !== null && recorded.incarnation !== seen.incarnation
+export const isRestored = (recorded: Pick<Backend, 'incarnation'>, current: Pick<Backend, 'incarnation'>): boolean =>
+  recorded.incarnation !== null && current.incarnation !== null && recorded.incarnation !== current.incarnation

@@ -8,7 +8,7 @@ const FEW_REQUESTS = 100
  * transport is created when it is needed.
  */
 export function growingTransport(first: Transport, few = FEW_REQUESTS, create = loadPool): Transport {
-  let left = few
+  let remaining = few
   let other: Promise<Transport> | undefined
   const listeners: (() => void)[] = []
   const grow = async () => {
@@ -18,8 +18,8 @@ export function growingTransport(first: Transport, few = FEW_REQUESTS, create = 
   }
   return {
     async request(request) {
-      if (left > 0) {
-        left--
+      if (remaining > 0) {
+        remaining--
         return await first.request(request)
       }
       other ??= grow()

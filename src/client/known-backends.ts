@@ -166,20 +166,20 @@ function identityOf({ headers }: TransportResponse): Identity | null {
 const isUuid = (value: unknown): value is string => typeof value === 'string' && UUID.test(value)
 
 /**
- * Returns an error if the backend has changed since this process began. Returns null if it hasn't, or if `found` is
+ * Returns an error if the backend has changed since this process began. Returns null if it hasn't, or if `actual` is
  * null.
  */
-function changeOf(url: string, expected: Identity, found: Identity | null): GdnError | null {
-  if (found === null || (found.id === expected.id && found.incarnation === expected.incarnation)) return null
-  if (found.id === expected.id) {
+function changeOf(url: string, expected: Identity, actual: Identity | null): GdnError | null {
+  if (actual === null || (actual.id === expected.id && actual.incarnation === expected.incarnation)) return null
+  if (actual.id === expected.id) {
     return new GdnError('backend_restored', `the backend at ${url} was restored from a backup in the meantime`, {
       hint: 'Run the same command again. The command first checks which requests the backend still has.',
-      details: { url, expected: expected.incarnation, found: found.incarnation },
+      details: { url, expected: expected.incarnation, found: actual.incarnation },
     })
   }
-  return new GdnError('wrong_backend', `another backend listens at ${url} now: ${nameOf(found)}, not ${expected.id}`, {
+  return new GdnError('wrong_backend', `another backend listens at ${url} now: ${nameOf(actual)}, not ${expected.id}`, {
     hint: 'Start the backend that the command began with, then run the same command again.',
-    details: { url, expected: expected.id, found: found.id },
+    details: { url, expected: expected.id, found: actual.id },
   })
 }
 

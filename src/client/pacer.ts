@@ -206,8 +206,8 @@ class Limiter {
 
   #coolDown(extraMs: number): void {
     const { limit, now } = this.#options
-    const own = limit()
-    if (!isUnlimited(own)) this.#cooling.push(now() + own.windowMs + extraMs)
+    const rateLimit = limit()
+    if (!isUnlimited(rateLimit)) this.#cooling.push(now() + rateLimit.windowMs + extraMs)
   }
 
   #leave(): void {

@@ -10,62 +10,62 @@ import type { TransportResponse } from './transport.ts'
 
 /** Returns the error for a response whose status isn't 2xx. */
 export function responseError(name: EndpointName | string, url: string, response: TransportResponse): GdnError {
-  const said = readErrorForm(parseJson(response.body))
-  const details: ResponseDetails = { status: response.status, ...said }
-  const words = said === null ? describeResponse(response) : sentence(said)
+  const errorForm = readErrorForm(parseJson(response.body))
+  const details: ResponseDetails = { status: response.status, ...errorForm }
+  const reason = errorForm === null ? describeResponse(response) : sentence(errorForm)
   const code = response.headers[HEADERS.errorCode]
   const error = (code: ErrorCode, message: string, hint: string | undefined) =>
     new GdnError(code, message, { hint, details })
   if (isNotReady(response)) {
     const hint =
       'Nothing was accepted. Fund the signer or set up the network, as the error describes. Then repeat the request.'
-    return error('not_ready', said?.message ?? words, hint)
+    return error('not_ready', errorForm?.message ?? reason, hint)
   }
   if (isNotNow(response)) {
-    return error('unreachable', `the server is temporarily unavailable: ${words}`, 'Try again later.')
+    return error('unreachable', `the server is temporarily unavailable: ${reason}`, 'Try again later.')
   }
   if (code === REFERENCE_ERRORS.conflict) {
     const hint = 'Nothing was created. Use another ID, or send the content that belongs to this ID.'
-    return error('refused', words, hint)
+    return error('refused', reason, hint)
   }
   if (code === SHUFFLE_ERRORS.notFinal) {
     const hint = 'Nothing was sent to the chain. Run the command again later.'
-    return new GdnError('refused', words, { hint, details: { ...details, code } })
+    return new GdnError('refused', reason, { hint, details: { ...details, code } })
   }
   if (code === VALUE_ERRORS.hasValue) {
     const hint =
       'Run the same command again for the blockchain that the message names, or add --yes to confirm the cost.'
-    return error('not_confirmed', words, hint)
+    return error('not_confirmed', reason, hint)
   }
   switch (response.status) {
     case 401: {
       const hint = `Set GDN_API_KEY, or run \`gdn auth login --base-url ${new URL(url).origin}\`.`
-      return error('unauthorized', `the server requires a valid API key: ${words}`, hint)
+      return error('unauthorized', `the server requires a valid API key: ${reason}`, hint)
     }
     case 403: {
-      const message = `the API key is not permitted to use ${name}: ${words}`
+      const message = `the API key is not permitted to use ${name}: ${reason}`
       return error('forbidden', message, 'Check the permissions of the key, or use another key.')
     }
     case 429: {
-      const message = `the server's rate limit was reached: ${words}`
+      const message = `the server's rate limit was reached: ${reason}`
       return error('rate_limited', message, 'Wait and try again, or set a lower --rate.')
     }
     default:
-      return said !== null && response.status >= 400 && response.status < 500
-        ? error('refused', words, refusalHint(words))
+      return errorForm !== null && response.status >= 400 && response.status < 500
+        ? error('refused', reason, refusalHint(reason))
         : badResponse(url, response)
   }
 }
 
 /** Returns a hint for an error about a collection, or undefined if there is none. */
-function refusalHint(words: string): string | undefined {
-  if (words.includes('enable_transfer')) {
+function refusalHint(reason: string): string | undefined {
+  if (reason.includes('enable_transfer')) {
     return 'The owner of the collection can permit transfers. Run `gdn collection set <contract_address> --enable-transfer --wallet <owner>`.'
   }
-  if (words.endsWith('is not a collection of this account')) {
+  if (reason.endsWith('is not a collection of this account')) {
     return 'Use an API key of the account that created the collection. Run `gdn auth status` to show the key in use.'
   }
-  const blockchain = /that collection is on ([\w-]+)$/.exec(words)?.[1]
+  const blockchain = /that collection is on ([\w-]+)$/.exec(reason)?.[1]
   return blockchain !== undefined && isBlockchain(blockchain) ? `Add -b ${blockchain}.` : undefined
 }
 

@@ -48,8 +48,8 @@ async function sizeOf(path: string): Promise<number> {
     const stats = await stat(path)
     if (stats.isFile()) return stats.size
   } catch (error) {
-    const what = systemCode(error) === 'ENOENT' ? "it doesn't exist" : messageOf(error)
-    throw new GdnError('invalid_input', `${path} can't be uploaded: ${what}`, { place: { file: path }, cause: error })
+    const reason = systemCode(error) === 'ENOENT' ? "it doesn't exist" : messageOf(error)
+    throw new GdnError('invalid_input', `${path} can't be uploaded: ${reason}`, { place: { file: path }, cause: error })
   }
   throw new GdnError('invalid_input', `${path} can't be uploaded: it is not a regular file`, { place: { file: path } })
 }

@@ -36,7 +36,7 @@ export function createSharedPace({
   onTrouble,
 }: SharedPaceOptions): SharedPace & { close(): Promise<void> } {
   let environment: ReturnType<typeof openEnvironment> | undefined
-  let told = false
+  let isReported = false
   return {
     async limiter(endpoint, rate, observed) {
       environment ??= openEnvironment(folders)
@@ -49,8 +49,8 @@ export function createSharedPace({
       )
     },
     trouble(error) {
-      if (!told) onTrouble?.(error)
-      told = true
+      if (!isReported) onTrouble?.(error)
+      isReported = true
     },
     async close() {
       const opened = await environment?.catch(() => null)

@@ -59,8 +59,8 @@ export function createS3Storage(options: S3Options): Storage {
       const file = await readFileFacts(content, name, sha256)
       const key = prefix + file.sha256 + extensionOf(name)
       const url = objectUrl(root, key)
-      const there = await exchange('HEAD', url, {}, null, callOptions)
-      if (there.status !== 200 || Number(there.headers['content-length']) !== file.body.size) {
+      const existing = await exchange('HEAD', url, {}, null, callOptions)
+      if (existing.status !== 200 || Number(existing.headers['content-length']) !== file.body.size) {
         // If HEAD fails for any reason, PUT reports it, because a HEAD response has no body. Without permission to list
         // objects, S3 returns 403 for a missing object.
         const headers = {
@@ -88,25 +88,26 @@ function extensionOf(name: string): string {
 
 function refusal({ status, headers, body }: TransportResponse, bucket: string, region: string): GdnError {
   const code = refusalCode(body)
-  const said = `the S3 storage refused the request: ${code ?? status}`
+  const message = `the S3 storage refused the request: ${code ?? status}`
   const details = { status, code }
   if (status === 401 || status === 403) {
     const hint = `Check the AWS credentials. The credentials need permission to put objects into ${bucket}.`
-    return new GdnError('forbidden', said, { hint, details })
+    return new GdnError('forbidden', message, { hint, details })
   }
   if (status === 404) {
-    return new GdnError('invalid_config', `the bucket ${bucket} does not exist (${said})`, {
+    return new GdnError('invalid_config', `the bucket ${bucket} does not exist (${message})`, {
       hint: 'Run `gdn config list` to check storage and storage_endpoint.',
       details,
     })
   }
   if (status === 301 || status === 307 || code === 'AuthorizationHeaderMalformed') {
     const other = headers['x-amz-bucket-region']
-    return new GdnError('invalid_config', `the bucket ${bucket} is not in the region ${region} (${said})`, {
+    return new GdnError('invalid_config', `the bucket ${bucket} is not in the region ${region} (${message})`, {
       hint: `Run \`gdn config set storage_region ${other ?? '<region>'}\`.`,
       details,
     })
   }
-  if (status >= 500 || status === 429) return new GdnError('unreachable', said, { hint: 'Try again later.', details })
-  return new GdnError('refused', said, { details })
+  if (status >= 500 || status === 429)
+    return new GdnError('unreachable', message, { hint: 'Try again later.', details })
+  return new GdnError('refused', message, { details })
 }
