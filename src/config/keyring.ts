@@ -44,8 +44,8 @@ export async function openKeyring(env: NodeJS.ProcessEnv, load: () => unknown = 
   const entry = (origin: string) => new AsyncEntry(SERVICE, origin, { linux: { store: 'secret-service' } })
   return {
     async get(origin) {
-      const found = await entry(origin).getPassword()
-      return found === null ? null : new Secret(found)
+      const password = await entry(origin).getPassword()
+      return password === null ? null : new Secret(password)
     },
     async set(origin, key) {
       await entry(origin).setPassword(key.reveal())

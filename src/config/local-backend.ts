@@ -101,9 +101,9 @@ export function localApiKeyFile(dataDir: string): string {
  */
 async function readSecretFile(path: string): Promise<Secret | null> {
   await refuseOpenFolder(dirname(path), { code: 'unauthorized' })
-  const found = readPrivateText(path, { code: 'unauthorized' })
-  if (found === null) return null
-  const text = found.replace(/\r?\n$/, '')
+  const content = readPrivateText(path, { code: 'unauthorized' })
+  if (content === null) return null
+  const text = content.replace(/\r?\n$/, '')
   if (/^[\x21-\x7e]{1,4096}$/.test(text)) return new Secret(text)
   throw new GdnError('unauthorized', `${path} has no valid API key: one line of printable characters is expected`)
 }

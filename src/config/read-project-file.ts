@@ -43,9 +43,9 @@ export async function readProjectFile(path: string): Promise<ProjectFile> {
     packageProp: 'gdn',
     cache: false,
   })
-  const found = await reader.load(path).catch((error: unknown) => {
+  const loaded = await reader.load(path).catch((error: unknown) => {
     if (error instanceof GdnError) throw error
     throw new GdnError('invalid_config', messageOf(error), { place: { file: path }, cause: error })
   })
-  return { path, config: parseProjectConfig(found?.config ?? {}, path) }
+  return { path, config: parseProjectConfig(loaded?.config ?? {}, path) }
 }

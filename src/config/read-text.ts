@@ -22,10 +22,10 @@ export async function readTextIfThere(path: string, maxBytes: number, code: Erro
   const file = openIfThere(path, fail)
   if (file === null) return null
   try {
-    const found = fstatSync(file)
-    if (found.isDirectory()) throw fail('is a directory, not a file')
-    if (!found.isFile()) throw fail('is not a regular file')
-    if (found.size > maxBytes) throw fail(`is larger than ${maxBytes} bytes`)
+    const stats = fstatSync(file)
+    if (stats.isDirectory()) throw fail('is a directory, not a file')
+    if (!stats.isFile()) throw fail('is not a regular file')
+    if (stats.size > maxBytes) throw fail(`is larger than ${maxBytes} bytes`)
     return decodeUtf8(readOrThrow(file, fail), path, code)
   } finally {
     closeSync(file)

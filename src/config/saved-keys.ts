@@ -77,10 +77,10 @@ export async function forgetApiKey(
   origin: string,
   openKeyring: OpenKeyring,
 ): Promise<KeptIn | null> {
-  const { [origin]: saved, ...others } = await readCredentials(env)
+  const { [origin]: saved, ...remaining } = await readCredentials(env)
   if (saved === undefined) return null
   await forgetKeyringEntry(env, origin, openKeyring).catch(outOfReach(origin))
-  await writeCredentials(env, others)
+  await writeCredentials(env, remaining)
   return typeof saved === 'string' ? 'file' : 'keyring'
 }
 

@@ -163,7 +163,12 @@ export const SETTING_NAMES = Object.keys({
 
 const SECRET_NAMES = new Set(['api_key', 'apikey', 'key', 'x-api-key', 'token', 'secret', 'api-key'])
 
-function parseWith<Schema extends z.ZodType>(schema: Schema, known: readonly string[], value: unknown, file: string) {
+function parseWith<Schema extends z.ZodType>(
+  schema: Schema,
+  knownNames: readonly string[],
+  value: unknown,
+  file: string,
+) {
   const result = validate(schema, value)
   if (result.ok) return result.value
   const issues = result.issues.map((issue) => {
@@ -172,7 +177,7 @@ function parseWith<Schema extends z.ZodType>(schema: Schema, known: readonly str
     return {
       place: { file, field: issue.field },
       message: unknown ? unknownSetting(name) : issue.message,
-      ...(unknown && !SECRET_NAMES.has(name.toLowerCase()) ? { hint: knownHint(name, known) } : {}),
+      ...(unknown && !SECRET_NAMES.has(name.toLowerCase()) ? { hint: knownHint(name, knownNames) } : {}),
     }
   })
   const [first] = issues
@@ -189,9 +194,9 @@ function unknownSetting(name: string): string {
     : 'is not a known setting'
 }
 
-function knownHint(name: string, known: readonly string[]): string {
-  const near = nearest(name, known)
-  return near === undefined ? `Use one of ${known.join(', ')}.` : `Did you mean ${near}?`
+function knownHint(name: string, knownNames: readonly string[]): string {
+  const near = nearest(name, knownNames)
+  return near === undefined ? `Use one of ${knownNames.join(', ')}.` : `Did you mean ${near}?`
 }
 
 export function parseUserConfig(value: unknown, file: string): UserConfig {
