@@ -11,8 +11,8 @@ export function existingPath(path: string): string {
   const name = basename(path)
   if (isAscii(path) || name === '' || existsSync(path)) return path
   const folder = existingPath(dirname(path))
-  const found = spelledIn(folder, name)
-  return found === null ? path : join(folder, found)
+  const spelling = spelledIn(folder, name)
+  return spelling === null ? path : join(folder, spelling)
 }
 
 const isAscii = (text: string): boolean => !/[^\0-\x7f]/.test(text)
@@ -29,12 +29,12 @@ let listed: { folder: string; names: Map<string, string | null> } | undefined
  */
 function spelledIn(folder: string, name: string): string | null {
   const composed = name.normalize('NFC')
-  const known = listed?.folder === folder ? listed.names.get(composed) : undefined
-  if (known != null && existsSync(join(folder, known))) return known
+  const knownSpelling = listed?.folder === folder ? listed.names.get(composed) : undefined
+  if (knownSpelling != null && existsSync(join(folder, knownSpelling))) return knownSpelling
   listed = { folder, names: new Map() }
-  for (const one of namesIn(folder)) {
-    const form = one.normalize('NFC')
-    listed.names.set(form, listed.names.has(form) ? null : one)
+  for (const entry of namesIn(folder)) {
+    const form = entry.normalize('NFC')
+    listed.names.set(form, listed.names.has(form) ? null : entry)
   }
   return listed.names.get(composed) ?? null
 }

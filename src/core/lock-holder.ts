@@ -74,12 +74,12 @@ export async function seemsActive(holder: LockHolder, beatAt: number): Promise<b
 /**
  * Returns the error for a run that a process on this machine holds.
  *
- * @param what the subject of the process's work, for the message
+ * @param subject the subject of the process's work, for the message
  */
-export function activeHolderError({ pid, note }: LockHolder, what = 'this run'): GdnError {
+export function activeHolderError({ pid, note }: LockHolder, subject = 'this run'): GdnError {
   // A stopped process doesn't handle Ctrl-C or SIGTERM until it continues.
   const stopped = isStopped(pid)
-  const message = `another gdn process is working on ${what}: pid ${pid} (${note})${stopped ? ', which is stopped' : ''}`
+  const message = `another gdn process is working on ${subject}: pid ${pid} (${note})${stopped ? ', which is stopped' : ''}`
   return new GdnError('run_busy', message, {
     hint: stopped
       ? `Run \`kill -CONT ${pid}\` to continue the process, or \`kill -KILL ${pid}\` to end it.`
@@ -100,7 +100,7 @@ const elsewhere = ({ pid, host }: LockHolder): string =>
  *
  * @param leftMs time until the holder counts as ended if it writes no heartbeat; null if it just wrote one
  */
-export function remoteHolderError(holder: LockHolder, leftMs: number | null, what = 'this run'): GdnError {
+export function remoteHolderError(holder: LockHolder, leftMs: number | null, subject = 'this run'): GdnError {
   const { pid, note, host, since } = holder
   const hint =
     leftMs === null
@@ -108,7 +108,7 @@ export function remoteHolderError(holder: LockHolder, leftMs: number | null, wha
       : `Stop that process, or wait. If it has already ended, run the same command again in ${Math.ceil(leftMs / 1000)} s.`
   return new GdnError(
     'run_busy',
-    `another gdn process is working on ${what}${begun(holder)}: ${elsewhere(holder)} (${note})`,
+    `another gdn process is working on ${subject}${begun(holder)}: ${elsewhere(holder)} (${note})`,
     {
       hint,
       details: { pid, note, host, since },

@@ -36,18 +36,19 @@ export function mayBeMisspelled(name: string, meant: string): boolean {
  * Returns the known word that the user probably meant, for a "did you mean" hint. This is the most similar word, or the
  * only known word that begins with the given word.
  */
-export function nearest(word: string, known: readonly string[]): string | undefined {
+export function nearest(word: string, candidates: readonly string[]): string | undefined {
   if (word.length > 64) return undefined
   const lower = word.toLowerCase()
   let best: string | undefined
   let fewest = Math.max(1, Math.floor(word.length / 3)) + 1
-  for (const name of known) {
+  for (const name of candidates) {
     // Skip words whose length differs too much, because each additional or missing character is an edit.
     if (Math.abs(name.length - word.length) >= fewest) continue
     const edits = distance(lower, name.toLowerCase())
     if (edits < fewest) [best, fewest] = [name, edits]
   }
   if (best !== undefined) return best
-  const [begun, ...others] = lower.length < 3 ? [] : known.filter((name) => name.toLowerCase().startsWith(lower))
-  return others.length === 0 ? begun : undefined
+  const [begun, ...otherMatches] =
+    lower.length < 3 ? [] : candidates.filter((name) => name.toLowerCase().startsWith(lower))
+  return otherMatches.length === 0 ? begun : undefined
 }

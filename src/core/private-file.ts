@@ -61,8 +61,8 @@ export async function refuseForeignFolder(
   path: string,
   { code = 'invalid_config', uid = getuid?.() ?? 0 }: Refusing & { uid?: number } = {},
 ): Promise<void> {
-  const found = await fs.stat(path)
-  if (!HAS_MODES || !isForeign(found.uid, uid)) return
+  const stats = await fs.stat(path)
+  if (!HAS_MODES || !isForeign(stats.uid, uid)) return
   throw new GdnError(code, `${path} belongs to another user`, {
     hint: 'Choose a directory that you own.',
     place: { file: path },
@@ -84,15 +84,15 @@ export async function refuseOpenFolder(
   const given = resolve(path)
   const real = await fs.realpath(given).catch(() => given)
   for (const folder of new Set([...upwards(given), ...upwards(real)])) {
-    const found = await fs.lstat(folder).catch(() => null)
-    if (found === null) continue
-    if (isForeign(found.uid, uid)) {
+    const stats = await fs.lstat(folder).catch(() => null)
+    if (stats === null) continue
+    if (isForeign(stats.uid, uid)) {
       throw new GdnError(code, `${folder} belongs to another user, who could replace ${path}`, {
         hint: 'Choose a directory that you own.',
         place: { file: path },
       })
     }
-    if (!found.isDirectory() || (found.mode & WORLD_WRITABLE) === 0 || (found.mode & STICKY) !== 0) continue
+    if (!stats.isDirectory() || (stats.mode & WORLD_WRITABLE) === 0 || (stats.mode & STICKY) !== 0) continue
     throw new GdnError(code, `${folder} is world-writable, so others could replace ${path}`, {
       hint: `Run \`chmod o-w ${quoted(folder)}\`.`,
       place: { file: path },
@@ -182,11 +182,11 @@ export function readPrivateFile(
     throw fail(REASONS[reason] ?? `can't be read (${reason})`, error)
   }
   try {
-    const found = fstatSync(file)
-    if (!found.isFile()) throw fail(found.isDirectory() ? 'is a directory, not a file' : 'is not a regular file')
-    if (found.size > maxBytes) throw fail(`is larger than ${maxBytes} bytes`)
-    if (HAS_MODES && isLoose(found)) throw loose(path, looseCode)
-    if (HAS_MODES && !mayBeLink && isForeign(found.uid, getuid?.() ?? 0)) throw fail('belongs to another user')
+    const stats = fstatSync(file)
+    if (!stats.isFile()) throw fail(stats.isDirectory() ? 'is a directory, not a file' : 'is not a regular file')
+    if (stats.size > maxBytes) throw fail(`is larger than ${maxBytes} bytes`)
+    if (HAS_MODES && isLoose(stats)) throw loose(path, looseCode)
+    if (HAS_MODES && !mayBeLink && isForeign(stats.uid, getuid?.() ?? 0)) throw fail('belongs to another user')
     return readFileSync(file)
   } finally {
     closeSync(file)
@@ -221,8 +221,8 @@ function loose(path: string, code: ErrorCode): GdnError {
  * file.
  */
 export async function refuseLooseFile(path: string, { code = 'unauthorized' }: Refusing = {}): Promise<void> {
-  const found = HAS_MODES ? await fs.stat(path).catch(() => null) : null
-  if (found?.isFile() && (found.mode & OTHERS) !== 0) throw loose(path, code)
+  const stats = HAS_MODES ? await fs.stat(path).catch(() => null) : null
+  if (stats?.isFile() && (stats.mode & OTHERS) !== 0) throw loose(path, code)
 }
 
 /**

@@ -17,7 +17,7 @@ interface Spellings {
   all: readonly string[]
 }
 
-const known = new Map<string, Spellings | null>()
+const knownSecrets = new Map<string, Spellings | null>()
 
 interface SecretOptions {
   /**
@@ -47,7 +47,7 @@ export class Secret {
 
   /** Returns the value for printing at the user's request. After that, this process no longer redacts the value. */
   disclose(): string {
-    known.delete(this.#value)
+    knownSecrets.delete(this.#value)
     return this.#value
   }
 
@@ -66,12 +66,12 @@ export class Secret {
 
 function remember(value: string): void {
   if (value.length < MIN_LENGTH) return
-  const spellings = known.get(value) ?? null
-  known.delete(value)
-  known.set(value, spellings)
-  if (known.size <= MAX_KNOWN) return
-  const [oldest] = known.keys()
-  if (oldest !== undefined) known.delete(oldest)
+  const spellings = knownSecrets.get(value) ?? null
+  knownSecrets.delete(value)
+  knownSecrets.set(value, spellings)
+  if (knownSecrets.size <= MAX_KNOWN) return
+  const [oldest] = knownSecrets.keys()
+  if (oldest !== undefined) knownSecrets.delete(oldest)
 }
 
 /**
@@ -97,7 +97,7 @@ export function redactSecrets(text: string, how: keyof Spellings = 'all'): strin
  */
 export function hidesSecret(text: string): boolean {
   const letters = lettersOf(text)
-  return [...known.keys()].some((value) => {
+  return [...knownSecrets.keys()].some((value) => {
     const secret = lettersOf(value)
     if (secret.length < MIN_LENGTH) return false
     return letters.includes(secret) || letters.includes([...secret].reverse().join(''))
@@ -111,31 +111,31 @@ const lettersOf = (text: string) => text.replace(/[^\p{L}\p{N}]/gu, '').toLowerC
  * JSON without the secret.
  */
 export function redactBytes(bytes: Uint8Array): Uint8Array {
-  if (known.size === 0 || bytes.length === 0) return bytes
+  if (knownSecrets.size === 0 || bytes.length === 0) return bytes
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const found = everySpelling().some(({ all }) => all.some((spelling) => buffer.includes(spelling)))
-  const clean = found ? Buffer.from(redactSecrets(buffer.toString('utf8'))) : buffer
-  return clean.includes('\\') ? withoutEscapedSecrets(clean) : found ? clean : bytes
+  const hasSecret = everySpelling().some(({ all }) => all.some((spelling) => buffer.includes(spelling)))
+  const clean = hasSecret ? Buffer.from(redactSecrets(buffer.toString('utf8'))) : buffer
+  return clean.includes('\\') ? withoutEscapedSecrets(clean) : hasSecret ? clean : bytes
 }
 
 function withoutEscapedSecrets(buffer: Buffer): Uint8Array {
   try {
-    let found = false
+    let hasSecret = false
     const value: unknown = JSON.parse(buffer.toString('utf8'), (name, each: unknown) => {
       const clean = typeof each === 'string' ? redactSecrets(each) : each
-      found ||= clean !== each || redactSecrets(name) !== name
+      hasSecret ||= clean !== each || redactSecrets(name) !== name
       return clean
     })
-    return found ? Buffer.from(redactSecrets(JSON.stringify(value))) : buffer
+    return hasSecret ? Buffer.from(redactSecrets(JSON.stringify(value))) : buffer
   } catch {
     return buffer
   }
 }
 
 function everySpelling(): Spellings[] {
-  return [...known].map(([value, made]) => {
+  return [...knownSecrets].map(([value, made]) => {
     const spellings = made ?? spellingsOf(value)
-    if (made === null) known.set(value, spellings)
+    if (made === null) knownSecrets.set(value, spellings)
     return spellings
   })
 }
@@ -174,8 +174,8 @@ function base64Spellings(bytes: Buffer): string[] {
   return [0, 1, 2].flatMap((before) => {
     const text = Buffer.concat([Buffer.alloc(before), bytes]).toString('base64')
     const whole = Math.floor(((before + bytes.length) * 8) / 6)
-    const own = text.slice(Math.ceil((before * 8) / 6), whole)
-    return [own, own.replaceAll('+', '-').replaceAll('/', '_')]
+    const inner = text.slice(Math.ceil((before * 8) / 6), whole)
+    return [inner, inner.replaceAll('+', '-').replaceAll('/', '_')]
   })
 }
 

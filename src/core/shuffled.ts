@@ -1,6 +1,6 @@
 export function shuffled<Item>(items: Iterable<Item>): Item[] {
   return [...items]
     .map((item) => ({ item, at: Math.random() }))
-    .sort((one, other) => one.at - other.at)
+    .sort((a, b) => a.at - b.at)
     .map(({ item }) => item)
 }
