@@ -46,7 +46,7 @@ export function createGatewayClient(options: GatewayOptions): GatewayClient {
       const post = template.includes('{data}') ? undefined : JSON.stringify({ data, sender })
       // Omit the data from the label, because the data may be long.
       const label = originOf(template)
-      const mayBePrivate = (one: URL) => isTrusted?.(one) ?? false
+      const mayBePrivate = (target: URL) => isTrusted?.(target) ?? false
       // Check the URL without the data first, so that the error message is short.
       checkTarget(template.replaceAll('{sender}', sender).replaceAll('{data}', '0x'), mayBePrivate)
       const { url: checked } = checkTarget(url, mayBePrivate)

@@ -72,8 +72,8 @@ export async function requestNode(
       }
       if (error !== null) throw errorOf(node, error, body)
       if (response.status === 200 && answer !== null && 'result' in answer) return answer.result
-      const what = response.status === 200 ? 'a response that is not JSON-RPC' : `HTTP ${response.status}`
-      throw nodeFailed(node, `returned ${what} to ${method}`)
+      const problem = response.status === 200 ? 'a response that is not JSON-RPC' : `HTTP ${response.status}`
+      throw nodeFailed(node, `returned ${problem} to ${method}`)
     } catch (error) {
       if (signal.aborted) throw signal.reason
       const failure = error instanceof TransportError ? nodeFailed(node, `did not respond: ${error.message}`) : error
@@ -83,8 +83,8 @@ export async function requestNode(
 }
 
 /** Returns the error for a node that can't answer a request. */
-export function nodeFailed(node: EnsNode, what: string): GdnError {
-  return new GdnError('refused', `the Ethereum node ${new URL(node.url).origin} ${what}`, {
+export function nodeFailed(node: EnsNode, problem: string): GdnError {
+  return new GdnError('refused', `the Ethereum node ${new URL(node.url).origin} ${problem}`, {
     place: { flag: node.setting },
     hint: 'Nothing was sent. Try again, use another Ethereum node, or use addresses instead of ENS names.',
   })

@@ -199,8 +199,8 @@ export function createEnsResolver(options: EnsResolverOptions): EnsResolver {
         USE_ADDRESS,
       )
     }
-    const own = await record(name, coinType, signal)
-    if (own !== null) return addressIn(own, name, network)
+    const coinRecord = await record(name, coinType, signal)
+    if (coinRecord !== null) return addressIn(coinRecord, name, network)
     const byDefault = await record(name, DEFAULT_EVM_COIN_TYPE, signal)
     if (byDefault !== null) return addressIn(byDefault, name, network)
     const ethereum = coinType === ETHEREUM_COIN_TYPE ? null : await record(name, ETHEREUM_COIN_TYPE, signal)
@@ -264,8 +264,8 @@ function problemOf(name: string, error: unknown, trace: Trace): GdnError | null 
       'Nothing was sent. Omit --no-ccip, or use the address.',
     )
   }
-  const found = data === undefined ? null : errorIn(data)
-  switch (found?.errorName) {
+  const revert = data === undefined ? null : errorIn(data)
+  switch (revert?.errorName) {
     case 'UnsupportedResolverProfile':
       return null
     case 'ResolverNotFound':
@@ -362,21 +362,21 @@ function deadlines(timeoutMs: number, outer: AbortSignal): Deadlines {
   const running = new Set<AbortController>()
   // Use one listener for all names, because Node.js prints a warning for more than ten listeners.
   const abortAll = () => {
-    for (const own of running) own.abort(outer.reason)
+    for (const controller of running) controller.abort(outer.reason)
   }
   return async (name, work) => {
     outer.throwIfAborted()
     if (running.size === 0) outer.addEventListener('abort', abortAll)
-    const own = new AbortController()
-    running.add(own)
+    const controller = new AbortController()
+    running.add(controller)
     const seconds = timeoutMs / 1000
     const late = new DeadlineError(`${name} did not resolve within ${seconds} s`, seconds)
-    const timer = setTimeout(() => own.abort(late), timeoutMs)
+    const timer = setTimeout(() => controller.abort(late), timeoutMs)
     try {
-      return await work(own.signal)
+      return await work(controller.signal)
     } finally {
       clearTimeout(timer)
-      running.delete(own)
+      running.delete(controller)
       if (running.size === 0) outer.removeEventListener('abort', abortAll)
     }
   }
