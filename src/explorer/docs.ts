@@ -70,14 +70,14 @@ const guardedBody: Wrap<Body> = (original, system) => {
     const path = pathOf(props.url)
     const body = createElement(original, { ...props, key: 'body' })
     if (path === WALLET_PATH && String(props.content).includes('private_key')) {
-      const words =
+      const text =
         'A wallet was created. Its private key is only in this response, and anyone who sees it on this screen can take the wallet’s assets. For a wallet of value, use gdn wallet generate, which stores the key encrypted in a file.'
       const show = createElement(
         'button',
         { key: 'show', type: 'button', className: 'btn', onClick: () => setShown(true) },
         'Show the private key',
       )
-      const warning = createElement('p', { key: 'words', className: 'warning', role: 'alert' }, words)
+      const warning = createElement('p', { key: 'words', className: 'warning', role: 'alert' }, text)
       return createElement('div', null, warning, isShown ? body : show)
     }
     const signed = path === SIGNED_URL_PATH ? signedUrlOf(props.content) : null

@@ -4,10 +4,10 @@ import { ApiError, get } from './api.ts'
 import { useBack } from './live.ts'
 
 /** Cached responses, by path. */
-const kept = new BoundedMap<unknown>(60)
+const cachedResponses = new BoundedMap<unknown>(60)
 
 /** Clears the cache, so that the next account doesn't see the previous account's data. */
-export const forgetAll = () => kept.clear()
+export const forgetAll = () => cachedResponses.clear()
 
 export interface Resource<Answer> {
   /** The data. Data that was loaded before is available immediately. */
@@ -34,7 +34,7 @@ export function useResource<Answer>(path: string): Resource<Answer> {
     get<Answer>(path, request.signal).then(
       (answer) => {
         if (request.signal.aborted) return
-        kept.set(path, answer)
+        cachedResponses.set(path, answer)
         current.error = undefined
         draw((n) => n + 1)
       },
@@ -55,11 +55,11 @@ export function useResource<Answer>(path: string): Resource<Answer> {
     (answer: Answer) => {
       state.current.request?.abort()
       state.current.error = undefined
-      kept.set(path, answer)
+      cachedResponses.set(path, answer)
       draw((n) => n + 1)
     },
     [path],
   )
   const error = state.current.path === path ? state.current.error : undefined
-  return { data: kept.get(path) as Answer | undefined, error, reload, set }
+  return { data: cachedResponses.get(path) as Answer | undefined, error, reload, set }
 }

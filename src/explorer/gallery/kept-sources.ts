@@ -3,7 +3,7 @@ import type { NftSummary } from '../../server/explorer/types.ts'
 import { get, query } from '../api.ts'
 import { Source } from './source.ts'
 
-const kept = new BoundedMap<unknown>(4)
+const cachedSources = new BoundedMap<unknown>(4)
 
 /** Returns the list at a path below `/explorer/`. Recently viewed lists are cached. */
 export function sourceOf<Item extends NftSummary>(
@@ -11,11 +11,11 @@ export function sourceOf<Item extends NftSummary>(
   filter: Readonly<Record<string, string | undefined>> = {},
 ): Source<Item> {
   const key = path + query(filter)
-  const known = kept.get(key) as Source<Item> | undefined
-  if (known !== undefined) return known
+  const cached = cachedSources.get(key) as Source<Item> | undefined
+  if (cached !== undefined) return cached
   const source = new Source<Item>((offset, limit, signal) => get(path + query({ ...filter, offset, limit }), signal))
-  kept.set(key, source)
+  cachedSources.set(key, source)
   return source
 }
 
-export const forgetSources = () => kept.clear()
+export const forgetSources = () => cachedSources.clear()

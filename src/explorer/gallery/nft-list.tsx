@@ -43,10 +43,10 @@ export function NftList<Item extends NftSummary>({
   searchable = true,
   noteOf,
 }: NftListProps<Item>) {
-  const kept = isReturning() ? filters.get(path) : undefined
+  const lastFilter = isReturning() ? filters.get(path) : undefined
   const [view, setView] = useState(lastView)
-  const [status, setStatus] = useState<Status | ''>(kept?.status ?? '')
-  const [text, setText] = useState(kept?.q ?? '')
+  const [status, setStatus] = useState<Status | ''>(lastFilter?.status ?? '')
+  const [text, setText] = useState(lastFilter?.q ?? '')
   const [q, setQ] = useState(text)
   const [, draw] = useReducer((n: number) => n + 1, 0)
   filters.set(path, { status, q })
@@ -70,10 +70,20 @@ export function NftList<Item extends NftSummary>({
           <span class="tabs" />
         ) : (
           <fieldset class="tabs" aria-label="Status">
-            {(['', ...STATUSES] as const).map((one) => (
-              <button key={one} type="button" class="tab" aria-pressed={status === one} onClick={() => setStatus(one)}>
-                {one === '' ? 'All' : one === 'deployed' && burned > 0 ? 'Deployed or burned' : statusWord(one)}{' '}
-                <span class="count">{count(one === '' ? totalOf(counts) : counts[one])}</span>
+            {(['', ...STATUSES] as const).map((option) => (
+              <button
+                key={option}
+                type="button"
+                class="tab"
+                aria-pressed={status === option}
+                onClick={() => setStatus(option)}
+              >
+                {option === ''
+                  ? 'All'
+                  : option === 'deployed' && burned > 0
+                    ? 'Deployed or burned'
+                    : statusWord(option)}{' '}
+                <span class="count">{count(option === '' ? totalOf(counts) : counts[option])}</span>
               </button>
             ))}
           </fieldset>
@@ -88,16 +98,16 @@ export function NftList<Item extends NftSummary>({
             />
           )}
           <fieldset class="switch" aria-label="Show as">
-            {(['grid', 'list'] as const).map((one) => (
+            {(['grid', 'list'] as const).map((option) => (
               <button
-                key={one}
+                key={option}
                 type="button"
-                aria-pressed={view === one}
-                aria-label={one === 'grid' ? 'Grid' : 'List'}
-                title={one === 'grid' ? 'Grid' : 'List'}
-                onClick={() => choose(one)}
+                aria-pressed={view === option}
+                aria-label={option === 'grid' ? 'Grid' : 'List'}
+                title={option === 'grid' ? 'Grid' : 'List'}
+                onClick={() => choose(option)}
               >
-                <Icon name={one} size={16} />
+                <Icon name={option} size={16} />
               </button>
             ))}
           </fieldset>

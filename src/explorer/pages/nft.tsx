@@ -247,7 +247,7 @@ type Shown = 'stored' | 'sent'
 function Metadata({ nft }: { nft: NftFacts }) {
   const [shown, setShown] = useState<Shown | null>(null)
   const { metadata_url: url, metadata_path: path } = nft
-  const toggle = (one: Shown) => setShown(shown === one ? null : one)
+  const toggle = (part: Shown) => setShown(shown === part ? null : part)
   return (
     <section aria-labelledby="metadata">
       <h2 id="metadata">Metadata</h2>

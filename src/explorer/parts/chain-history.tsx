@@ -110,7 +110,7 @@ function What({ event: { kind, from, to } }: { event: ExplorerEvent }) {
 const Value = ({ text }: { text: string | null }) =>
   text === null ? <span class="faint">none</span> : text === '' ? <span class="faint">empty</span> : <bdi>{text}</bdi>
 
-function Changes({ event: { changes, changes_left_out: left } }: { event: ExplorerEvent }) {
+function Changes({ event: { changes, changes_left_out: leftOut } }: { event: ExplorerEvent }) {
   return (
     <dl class="changes">
       {changes?.map(({ field, before, after }) => (
@@ -130,7 +130,7 @@ function Changes({ event: { changes, changes_left_out: left } }: { event: Explor
           </dd>
         </div>
       ))}
-      {left > 0 && <div class="faint">and {counted(left, 'more change')}</div>}
+      {leftOut > 0 && <div class="faint">and {counted(leftOut, 'more change')}</div>}
     </dl>
   )
 }

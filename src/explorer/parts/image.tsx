@@ -22,7 +22,7 @@ export const iconOf = ({ kind }: Pick<NftMedia, 'kind'>): IconName => ICONS[kind
 /** The common name of a file's type, such as `PNG`, `SVG` or `MP4`. */
 export function typeName({ content_type: type, kind }: Pick<NftMedia, 'content_type' | 'kind'>): string {
   const name = (type ?? kind).split(';', 1)[0]?.split('/').pop() ?? kind
-  const known: Readonly<Record<string, string>> = {
+  const typeNames: Readonly<Record<string, string>> = {
     'svg+xml': 'SVG',
     'gltf-binary': 'glTF',
     'gltf+json': 'glTF',
@@ -30,7 +30,7 @@ export function typeName({ content_type: type, kind }: Pick<NftMedia, 'content_t
     other: 'Unknown type',
     plain: 'Text',
   }
-  return Object.hasOwn(known, name) ? (known[name] ?? name) : name.toUpperCase()
+  return Object.hasOwn(typeNames, name) ? (typeNames[name] ?? name) : name.toUpperCase()
 }
 
 export function isHuge({ width, height, size, kind }: NftMedia): boolean {

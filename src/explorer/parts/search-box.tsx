@@ -21,7 +21,7 @@ export function SearchBox() {
   const input = useRef<HTMLInputElement>(null)
   const box = useRef<HTMLFormElement>(null)
   const [text, setText] = useState('')
-  const [found, setFound] = useState<{ q: string; result: SearchResult } | null>(null)
+  const [answer, setAnswer] = useState<{ q: string; result: SearchResult } | null>(null)
   const [isOpen, setOpen] = useState(false)
   const [chosen, setChosen] = useState(-1)
   const address = useAddress()
@@ -57,7 +57,7 @@ export function SearchBox() {
     const timer = setTimeout(async () => {
       try {
         const result = await get<SearchResult>(`search${query({ q })}`, request.signal)
-        setFound({ q, result })
+        setAnswer({ q, result })
         setChosen(-1)
       } catch {
         // The page shows the server's error. There are no hits to select.
@@ -69,8 +69,8 @@ export function SearchBox() {
     }
   }, [q, isOpen])
 
-  const hits = found !== null && q !== '' ? hitsOf(found.result).slice(0, SHOWN) : []
-  const showsList = isOpen && q !== '' && found !== null
+  const hits = answer !== null && q !== '' ? hitsOf(answer.result).slice(0, SHOWN) : []
+  const showsList = isOpen && q !== '' && answer !== null
   const leave = (path: string) => {
     setOpen(false)
     input.current?.blur()

@@ -32,17 +32,17 @@ export function Viewer({
       </div>
       {media.length > 1 && (
         <ul class="thumbs" aria-label="Files">
-          {media.map((one) => (
-            <li key={one.field}>
+          {media.map((file) => (
+            <li key={file.field}>
               <button
                 type="button"
                 class="thumb"
-                aria-pressed={one === shown}
-                aria-label={`${one.field} (${typeName(one)})`}
-                title={one.field}
-                onClick={() => setChosen(one.field)}
+                aria-pressed={file === shown}
+                aria-label={`${file.field} (${typeName(file)})`}
+                title={file.field}
+                onClick={() => setChosen(file.field)}
               >
-                {isImage(one) ? <Image media={one} alt="" /> : <Sign icon={iconOf(one)} />}
+                {isImage(file) ? <Image media={file} alt="" /> : <Sign icon={iconOf(file)} />}
               </button>
             </li>
           ))}
