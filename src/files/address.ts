@@ -44,12 +44,12 @@ const TRANSLATING = [
 /** Returns the IPv4 address that is embedded in an IPv6 address, or null. */
 function translated(address: ipaddr.IPv4 | ipaddr.IPv6): string | null {
   if (address.kind() === 'ipv4') return null
-  const found = TRANSLATING.find(({ prefix }) => address.match(prefix))
-  return found === undefined
+  const translation = TRANSLATING.find(({ prefix }) => address.match(prefix))
+  return translation === undefined
     ? null
     : address
         .toByteArray()
-        .slice(found.at, found.at + 4)
+        .slice(translation.at, translation.at + 4)
         .join('.')
 }
 

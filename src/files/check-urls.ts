@@ -77,9 +77,9 @@ async function checkOrigin(origin: string, urls: readonly string[], options: Che
     for (let attempt = 1; ; attempt++) {
       await turn()
       try {
-        const found = await check(url, options)
+        const result = await check(url, options)
         failures = 0
-        return found
+        return result
       } catch (error) {
         if (!(error instanceof FetchFailure)) throw error
         if (attempt === 1 && failures < MAX_FAILURES) {

@@ -91,10 +91,10 @@ export function createFileRequester(options: FetcherOptions): FileRequester {
 
   return {
     async follow(first, timeLimit, headers = {}, post) {
-      const seen = new Set<string>()
+      const visited = new Set<string>()
       for (let target = first; ; ) {
         const current = target
-        seen.add(withoutHash(current.url))
+        visited.add(withoutHash(current.url))
         await timeLimit.during(current, () => enter(current, timeLimit))
         const response = await timeLimit.during(current, () => ask(current, timeLimit.signal, headers, post))
         pauseIfAsked(current, response)
@@ -109,10 +109,10 @@ export function createFileRequester(options: FetcherOptions): FileRequester {
         }
         // Errors name the first URL, because the user knows this URL and a list of all redirects would be long.
         target = checkTarget(location, mayBePrivate, { label: first.label, url: current.url })
-        if (seen.has(withoutHash(target.url))) {
+        if (visited.has(withoutHash(target.url))) {
           throw new FetchFailure(`${first.label} redirects in a loop`, { lasting: true })
         }
-        if (seen.size > maxRedirects) {
+        if (visited.size > maxRedirects) {
           throw new FetchFailure(`${first.label} redirects more than ${maxRedirects} times`, { lasting: true })
         }
       }
@@ -136,13 +136,13 @@ export interface TimeLimit {
 export function startTimeLimit(timeoutMs: number, outer: AbortSignal | undefined): TimeLimit {
   const timeUp = new AbortController()
   const signal = outer === undefined ? timeUp.signal : AbortSignal.any([outer, timeUp.signal])
-  let left = timeoutMs
+  let remainingMs = timeoutMs
   let since = 0
   let timer: NodeJS.Timeout | undefined
   let held: (() => void) | undefined
   const run = () => {
     since = performance.now()
-    timer = setTimeout(() => timeUp.abort(), left)
+    timer = setTimeout(() => timeUp.abort(), remainingMs)
   }
   const release = () => {
     held?.()
@@ -154,7 +154,7 @@ export function startTimeLimit(timeoutMs: number, outer: AbortSignal | undefined
     signal,
     async paused(work) {
       clearTimeout(timer)
-      left -= performance.now() - since
+      remainingMs -= performance.now() - since
       try {
         return await work()
       } finally {

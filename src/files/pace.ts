@@ -111,10 +111,10 @@ export function createPace({ atOnce, apartMs }: PaceLimits = DEFAULT_PACE, now =
         origin.queue.push(turn)
         admit(name, origin)
       })
-      let left = false
+      let hasLeft = false
       return () => {
-        if (!left) leave(name, origin)
-        left = true
+        if (!hasLeft) leave(name, origin)
+        hasLeft = true
       }
     },
 

@@ -70,8 +70,12 @@ function parse(text: string | URL, from: FileTarget | undefined): URL {
   try {
     return new URL(text, from?.url)
   } catch (cause) {
-    const what = from === undefined ? JSON.stringify(shorten(String(text))) : `${from.label} redirects to what`
-    throw new FetchFailure(`${what} is not a URL`, { lasting: true, hint: 'Use a complete http or https URL.', cause })
+    const subject = from === undefined ? JSON.stringify(shorten(String(text))) : `${from.label} redirects to what`
+    throw new FetchFailure(`${subject} is not a URL`, {
+      lasting: true,
+      hint: 'Use a complete http or https URL.',
+      cause,
+    })
   }
 }
 

@@ -25,10 +25,10 @@ export async function checkJpeg(file: FileWindow): Promise<string | null> {
   let hasScan = false
   for (let at = 2, n = 0; ; n++) {
     if (n > MAX_PARTS) return TOO_MANY_PARTS
-    const found = await nextMarker(file, at)
-    if (found === null) return ENDS_EARLY
-    const { marker } = found
-    at = found.end
+    const next = await nextMarker(file, at)
+    if (next === null) return ENDS_EARLY
+    const { marker } = next
+    at = next.end
     if (isReserved(marker)) return DAMAGED
     if (marker === END_OF_IMAGE) break
     const head = await file.at(at, 7)

@@ -47,8 +47,8 @@ export class FileWindow {
     this.#start = offset
     this.#length = 0
     while (this.#length < this.#buffer.length) {
-      const room = this.#buffer.length - this.#length
-      const { bytesRead } = await this.#file.read(this.#buffer, this.#length, room, offset + this.#length)
+      const freeBytes = this.#buffer.length - this.#length
+      const { bytesRead } = await this.#file.read(this.#buffer, this.#length, freeBytes, offset + this.#length)
       if (bytesRead === 0) break
       this.#length += bytesRead
     }

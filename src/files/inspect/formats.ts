@@ -111,8 +111,8 @@ const FIRST_BOXES = /^(?:ftyp|moov|mdat|free|skip|wide|pnot)$/
 
 /** Returns the format that the first bytes of a file indicate; null if they indicate none. */
 export function formatOf(head: Buffer): FormatName | null {
-  const known = BY_CONTENT_TYPE[sniffContentType(head).split(';')[0] ?? '']
-  if (known !== undefined) return known
+  const format = BY_CONTENT_TYPE[sniffContentType(head).split(';')[0] ?? '']
+  if (format !== undefined) return format
   if (head.toString('latin1', 4, 8) === 'ftyp') return HEIF_BRAND.test(head.toString('latin1', 8, 12)) ? 'heif' : 'mp4'
   if (head.toString('latin1', 0, 4) === 'fLaC') return 'flac'
   // Big-endian WAV files, and WAV files larger than 4 GB.

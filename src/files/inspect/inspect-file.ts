@@ -32,9 +32,9 @@ export async function inspectFile(path: string): Promise<Inspection> {
   // Use O_NONBLOCK, so that opening a pipe doesn't block.
   const file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0))
   try {
-    const found = await file.stat()
-    if (!found.isFile()) return problem('not a regular file')
-    const window = new FileWindow(file, found.size)
+    const stats = await file.stat()
+    if (!stats.isFile()) return problem('not a regular file')
+    const window = new FileWindow(file, stats.size)
     const head = Buffer.from(await window.at(0, SNIFF_BYTES))
     const extension = extname(path).toLowerCase()
     const page = contentProblem(head, { allowHtml: HTML_NAMES.includes(extension) })
