@@ -48,10 +48,10 @@ export async function blockFor(node: Node, wanted: WantedBlock, isDevelopment: b
   if (wanted === null) return newest
   if (wanted.at > newest.time && !(isDevelopment && wanted.at <= now)) {
     const newestTime = new Date(newest.time).toISOString()
-    const what = isDevelopment ? 'newest' : 'last final'
+    const kind = isDevelopment ? 'newest' : 'last final'
     throw flagError(
       '--at',
-      `is later than the ${what} block ${newest.number} of ${newestTime}`,
+      `is later than the ${kind} block ${newest.number} of ${newestTime}`,
       'Use an earlier time, or try again later.',
     )
   }
@@ -74,7 +74,7 @@ async function numbered(node: Node, number: number, newest: Block | null): Promi
 /** Finds the last block that isn't later than a time. */
 async function lastUntil(node: Node, at: number, newest: Block): Promise<Block> {
   if (newest.time <= at) return newest
-  let found: Block | null = null
+  let lastBlock: Block | null = null
   let [low, high] = [0, newest.number - 1]
   while (low <= high) {
     const middle = Math.floor((low + high) / 2)
@@ -85,10 +85,10 @@ async function lastUntil(node: Node, at: number, newest: Block): Promise<Block> 
       })
     }
     if (block.time <= at) {
-      found = block
+      lastBlock = block
       low = middle + 1
     } else high = middle - 1
   }
-  if (found !== null) return found
+  if (lastBlock !== null) return lastBlock
   throw flagError('--at', 'is earlier than the first block of this network', 'Use a later time.')
 }

@@ -65,8 +65,8 @@ export async function checkHolders(options: CheckOptions): Promise<string> {
     update(`Checking balances: ${compared}`)
   }
   const sum = supply ? 'the sum equals totalSupply, and ' : ''
-  const what = standard === 'erc721' && !isWhole ? 'balances and owners' : 'balances'
-  return `${sum}${isWhole ? 'all' : 'a sample of'} ${compared} ${what} agree`
+  const subject = standard === 'erc721' && !isWhole ? 'balances and owners' : 'balances'
+  return `${sum}${isWhole ? 'all' : 'a sample of'} ${compared} ${subject} agree`
 }
 
 /**
@@ -98,9 +98,9 @@ async function compare({ reader, contract, block, doubts }: CheckOptions, all: r
         if ((await hasCode(reader, contract, Number(block))) === null) return false
         throw new GdnError('bad_answer', `${reader.origin} can't call the contract for ${what}: ${result.message}`)
       }
-      const found = result.kind === 'value' ? numberReturned(result.data) : null
-      if (found === value) continue
-      const has = found === null ? 'the contract rejects the call' : `${show(found)} in the contract`
+      const actual = result.kind === 'value' ? numberReturned(result.data) : null
+      if (actual === value) continue
+      const has = actual === null ? 'the contract rejects the call' : `${show(actual)} in the contract`
       throw differs(`${what}: ${show(value)} according to the events, but ${has}`, doubts)
     }
   }
@@ -174,28 +174,28 @@ function sampledBalances(options: CheckOptions): Expected[] {
   const table = standard === 'erc1155' ? 'balances' : 'holders'
   const few = store.all(`SELECT 1 AS n FROM ${table} LIMIT ${SAMPLE + 1}`).length <= SAMPLE
   if (few) return [...allBalances(options)].flat()
-  const found = new Map<string, Expected>()
+  const sample = new Map<string, Expected>()
   for (let at = 0; at < SAMPLE; at++) {
     const from = draw(seed, at).slice(0, 40)
     if (standard === 'erc1155') {
       const [row] = store.all<BalanceRow>('SELECT * FROM balances WHERE owner >= ? ORDER BY owner, token LIMIT 1', from)
-      if (row !== undefined) found.set(row.owner + row.token, tokenBalance(row))
+      if (row !== undefined) sample.set(row.owner + row.token, tokenBalance(row))
       continue
     }
     const [row] = store.all<{ owner: string; count: string }>(
       'SELECT owner, count FROM holders WHERE owner >= ? ORDER BY owner LIMIT 1',
       from,
     )
-    if (row !== undefined) found.set(row.owner, balanceOf({ owner: row.owner, count: numberOf(row.count) }))
+    if (row !== undefined) sample.set(row.owner, balanceOf({ owner: row.owner, count: numberOf(row.count) }))
   }
-  return [...found.values()]
+  return [...sample.values()]
 }
 
 /** Returns the tokens that follow random IDs, and random tokens in ERC-2309 ranges. */
 function sampledTokens({ store, standard, seed }: CheckOptions): Expected[] {
   if (standard !== 'erc721') return []
-  const found = new Map<string, Expected>()
-  const add = (key: string, owner: string) => found.set(key, ownerOf(numberOf(key), owner))
+  const sample = new Map<string, Expected>()
+  const add = (key: string, owner: string) => sample.set(key, ownerOf(numberOf(key), owner))
   for (const [table, column] of [
     ['tokens', 'token'],
     ['ranges', 'first'],
@@ -224,7 +224,7 @@ function sampledTokens({ store, standard, seed }: CheckOptions): Expected[] {
       if (store.all('SELECT 1 AS n FROM tokens WHERE token = ?', token).length === 0) add(token, range.owner)
     }
   }
-  return [...found.values()]
+  return [...sample.values()]
 }
 
 const within = (random: bigint, low: bigint, high: bigint): bigint => low + (random % (high - low + 1n))

@@ -20,9 +20,9 @@ export async function deploymentBlock(node: Node, contract: string, last: number
   let [low, high] = [0, last]
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
-    const found = await hasCode(node, contract, middle)
-    if (found === null) return 0
-    if (found) high = middle
+    const isDeployed = await hasCode(node, contract, middle)
+    if (isDeployed === null) return 0
+    if (isDeployed) high = middle
     else low = middle + 1
   }
   return low

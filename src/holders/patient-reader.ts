@@ -47,8 +47,8 @@ export function patientReader(
     const results: (CallResult | undefined)[] = items.map(() => undefined)
     const attempt = async () => {
       const open = items.map((item, at) => ({ item, at })).filter(({ at }) => limitIn(results[at]) !== null)
-      const found = await ask(open.map(({ item }) => item))
-      for (const [number, { at }] of open.entries()) results[at] = found[number] ?? NO_RESPONSE
+      const answers = await ask(open.map(({ item }) => item))
+      for (const [number, { at }] of open.entries()) results[at] = answers[number] ?? NO_RESPONSE
     }
     await patiently(attempt, () => results.map(limitIn).find((message) => message !== null) ?? undefined)
     return results.map((result) => result ?? NO_RESPONSE)

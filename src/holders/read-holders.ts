@@ -110,8 +110,8 @@ export class NoCode extends GdnError {
 }
 
 async function requireCode({ reader, contract, block }: ReadOptions): Promise<void> {
-  const found = (await hasCode(reader, contract, block.number)) ?? (await hasCode(reader, contract, 'latest'))
-  if (found !== false) return
+  const hasContract = (await hasCode(reader, contract, block.number)) ?? (await hasCode(reader, contract, 'latest'))
+  if (hasContract !== false) return
   throw new NoCode(contract, block.number)
 }
 
@@ -126,7 +126,7 @@ async function readTransfers(
   const query = { address: contract, topics: Object.values(TOPICS), from, to: block.number }
   for await (const { to, logs } of readLogRanges({ reader, query, sleep, signal })) {
     if (logs.some(({ removed }) => removed === true)) throw reorged(to)
-    standard ??= logs.map(standardOfEvent).find((found) => found !== null) ?? null
+    standard ??= logs.map(standardOfEvent).find((eventStandard) => eventStandard !== null) ?? null
     const changes = standard === null ? [] : decoded(logs, standard, doubts)
     events += logs.length
     upgrades += logs.filter(({ topics }) => topics[0] === TOPICS.upgraded).length

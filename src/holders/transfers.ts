@@ -33,9 +33,9 @@ const ADDRESS = /^0x0{24}([0-9a-f]{40})$/i
 const HEX = /^0x[0-9a-f]*$/i
 
 function addressIn(word: string | undefined): string {
-  const found = ADDRESS.exec(word ?? '')?.[1]
-  if (found === undefined) throw new MalformedLog('an address is malformed')
-  return found.toLowerCase()
+  const address = ADDRESS.exec(word ?? '')?.[1]
+  if (address === undefined) throw new MalformedLog('an address is malformed')
+  return address.toLowerCase()
 }
 
 function numberIn(word: string | undefined): bigint {
