@@ -37,7 +37,7 @@ export async function findEntry(
   for (const byte of hash.slice(0, HASH_BYTES)) {
     if (node?.type !== 'shard') return null
     const prefix = byte.toString(16).padStart(2, '0').toUpperCase()
-    const entry: NamedLink | undefined = node.entries.find((one) => one.name.startsWith(prefix))
+    const entry: NamedLink | undefined = node.entries.find((link) => link.name.startsWith(prefix))
     if (entry === undefined) return null
     if (entry.name !== prefix) return entry.name === prefix + name ? entry.link : null
     node = await read(entry.link)
@@ -52,23 +52,23 @@ export async function findEntry(
 export async function isComplete(
   blocks: BlockReader,
   node: StoredNode,
-  seen: Set<string> = new Set(),
+  visited: Set<string> = new Set(),
 ): Promise<boolean> {
   if (node.type !== 'file') return true
   for (const { cid } of node.parts) {
     const key = cid.toString()
     // Check each node only once. A node may be referenced many times, so a few blocks could otherwise cause a very long
     // traversal.
-    if (seen.has(key)) continue
-    seen.add(key)
-    if (cid.code === RAW ? !(await blocks.has(key)) : !(await isCompletePart(blocks, cid, seen))) return false
+    if (visited.has(key)) continue
+    visited.add(key)
+    if (cid.code === RAW ? !(await blocks.has(key)) : !(await isCompletePart(blocks, cid, visited))) return false
   }
   return true
 }
 
-async function isCompletePart(blocks: BlockReader, cid: CID, seen: Set<string>): Promise<boolean> {
+async function isCompletePart(blocks: BlockReader, cid: CID, visited: Set<string>): Promise<boolean> {
   const node = await readNode(blocks, cid)
-  return node !== null && isComplete(blocks, node, seen)
+  return node !== null && isComplete(blocks, node, visited)
 }
 
 export const isDirectory = (node: StoredNode): node is Extract<StoredNode, { type: 'directory' | 'shard' }> =>
@@ -103,12 +103,12 @@ export async function* streamNode(
   level = 1,
 ): AsyncGenerator<Uint8Array> {
   if (level > MAX_LEVELS) throw new TooDeepError(cid)
-  const own = node.type === 'bytes' ? node.bytes : node.data
-  const [start, end] = bounds(node.type === 'bytes' ? own.length : node.size, range)
-  if (start < own.length && start < end) yield own.subarray(start, end)
+  const ownBytes = node.type === 'bytes' ? node.bytes : node.data
+  const [start, end] = bounds(node.type === 'bytes' ? ownBytes.length : node.size, range)
+  if (start < ownBytes.length && start < end) yield ownBytes.subarray(start, end)
   if (node.type === 'bytes') return
 
-  let at = own.length
+  let at = ownBytes.length
   for (const part of node.parts) {
     const partEnd = at + part.size
     if (partEnd > start && at < end) {
