@@ -95,14 +95,14 @@ export function parseKeystore(text: string, name: string): Keystore {
     const [issue] = read.error.issues
     throw fail(`is not a keystore that gdn can open: ${issue?.path.join('.')} ${issue?.message}`)
   }
-  const found = read.data.crypto ?? read.data.Crypto
-  if (found === undefined) throw fail('is not a keystore: it has no "crypto"')
+  const section = read.data.crypto ?? read.data.Crypto
+  if (section === undefined) throw fail('is not a keystore: it has no "crypto"')
   if (read.data.crypto !== undefined && read.data.Crypto !== undefined) throw fail('has "crypto" twice')
   const kdf: Kdf =
-    found.kdf === 'scrypt' ? { kdf: 'scrypt', ...found.kdfparams } : { kdf: 'pbkdf2', ...found.kdfparams }
+    section.kdf === 'scrypt' ? { kdf: 'scrypt', ...section.kdfparams } : { kdf: 'pbkdf2', ...section.kdfparams }
   const problem = kdfProblem(kdf)
   if (problem !== null) throw fail(problem.message, `crypto.kdfparams.${problem.field}`)
-  const { ciphertext, mac, cipherparams } = found
+  const { ciphertext, mac, cipherparams } = section
   return { address: read.data.address ?? null, kdf, iv: cipherparams.iv, ciphertext, mac }
 }
 
