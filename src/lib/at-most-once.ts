@@ -75,8 +75,8 @@ export class AtMostOnce {
       if (record?.contract_address) await this.#remember({ ...recorded, contract_address: record.contract_address })
       if (problem !== null)
         throw problem.withHint('Fix the cause, and create the collection with a new idempotency key.')
-      const { transaction_gdn_ids: _, ...seen } = record ?? {}
-      return { operationId, collection: { ...seen, ...accepted } }
+      const { transaction_gdn_ids: _, ...observed } = record ?? {}
+      return { operationId, collection: { ...observed, ...accepted } }
     })
   }
 
@@ -100,11 +100,11 @@ export class AtMostOnce {
     return await this.#afterwards(operationId, async () => {
       const { timeoutMs = DEFAULT_WAIT_MS } = options
       const transfer = { nftGdnId, sender, receiver, transactionId: transaction_gdn_id, wasSentBefore }
-      const { seen, problem } = await waitForTransfer(await this.#waitDeps(options), transfer, timeoutMs)
+      const { seen: effect, problem } = await waitForTransfer(await this.#waitDeps(options), transfer, timeoutMs)
       if (problem?.code === 'refused')
         throw problem.withHint('Fix the cause, and transfer the NFT with a new idempotency key.')
       if (problem !== null) throw problem
-      return { operationId, transaction: { ...accepted, ...seen } }
+      return { operationId, transaction: { ...accepted, ...effect } }
     })
   }
 
@@ -125,7 +125,7 @@ export class AtMostOnce {
       const server = { origin: runOrigin({ loopback: backend.isLocal, origin }, backend), url: origin }
       await state.write((sql) => {
         const isKnown = collectionsOfServers(sql).some(
-          (one) => one.origin === server.origin && one.transaction_gdn_id === collection.transaction_gdn_id,
+          (stored) => stored.origin === server.origin && stored.transaction_gdn_id === collection.transaction_gdn_id,
         )
         if (!isKnown || collection.contract_address !== null) enterCollection(sql, server, collection)
       })

@@ -69,7 +69,7 @@ export function openConnection({ baseUrl, apiKey, stateDir, apiVersion = '1.1' }
   let client: Promise<ApiClient> | undefined
   let pace: ReturnType<typeof import('./sending.ts').createSharedPace> | undefined
 
-  async function open(guard: (transport: Transport) => Transport = (one) => one): Promise<ApiClient> {
+  async function open(guard: (transport: Transport) => Transport = (unguarded) => unguarded): Promise<ApiClient> {
     const { createClient, createPacer, createSharedPace, createTransport } = await import('./sending.ts')
     transport ??= createTransport('single', { proxy })
     // If SQLite isn't available, only the requests of this process share a rate limit.
@@ -96,7 +96,7 @@ export function openConnection({ baseUrl, apiKey, stateDir, apiVersion = '1.1' }
     const signal = new AbortController().signal
     const identity = await backends.identify(await transport, url, { how: 'patiently', signal })
     return {
-      client: await open((one) => backends.guard(one, url, { isLocal })),
+      client: await open((unguarded) => backends.guard(unguarded, url, { isLocal })),
       backend: { url, ...identity, silence: null, isLocal },
     }
   }

@@ -21,7 +21,7 @@ export function createClient(options: ClientOptions = {}): Client {
   const connection = openConnection(options)
   let engine: Promise<AtMostOnce> | undefined
   // The first operation loads this module and the state database.
-  const atMostOnce = () => (engine ??= import('./at-most-once.ts').then((it) => new it.AtMostOnce(connection)))
+  const atMostOnce = () => (engine ??= import('./at-most-once.ts').then((module) => new module.AtMostOnce(connection)))
   const close = async () => {
     await (await engine)?.close()
     await connection.close()

@@ -5,20 +5,20 @@ import { isObject } from '../core/json.ts'
 const ADDED = new Set(['reference_id', 'reference_ids'])
 
 /** Returns the paths of the fields in which two requests differ, such as `metadata[0].title`. */
-export function differencesOf(one: unknown, other: unknown, path = ''): string[] {
-  if (isObject(one) && isObject(other) && Array.isArray(one) === Array.isArray(other)) {
-    const keys = new Set([...Object.keys(one), ...Object.keys(other)])
+export function differencesOf(first: unknown, second: unknown, path = ''): string[] {
+  if (isObject(first) && isObject(second) && Array.isArray(first) === Array.isArray(second)) {
+    const keys = new Set([...Object.keys(first), ...Object.keys(second)])
     return [...keys]
       .filter((key) => path !== '' || !ADDED.has(key))
-      .flatMap((key) => differencesOf(one[key], other[key], pathTo(path, key, Array.isArray(one))))
+      .flatMap((key) => differencesOf(first[key], second[key], pathTo(path, key, Array.isArray(first))))
   }
-  return isEqual(one, other) ? [] : [path]
+  return isEqual(first, second) ? [] : [path]
 }
 
 const pathTo = (path: string, key: string, isIndex: boolean) =>
   isIndex ? `${path}[${key}]` : path === '' ? key : `${path}.${key}`
 
-function isEqual(one: unknown, other: unknown): boolean {
-  if (one === undefined || other === undefined) return one === other
-  return canonicalJson(one) === canonicalJson(other)
+function isEqual(first: unknown, second: unknown): boolean {
+  if (first === undefined || second === undefined) return first === second
+  return canonicalJson(first) === canonicalJson(second)
 }

@@ -45,7 +45,7 @@ export async function startLocal(options: LocalOptions = {}): Promise<Local> {
     throw notStarted(stderr)
   }
   // A backend that isn't stopped must not keep this process alive.
-  for (const one of [child, child.stdin, child.stdout, child.stderr]) (one as { unref?(): void }).unref?.()
+  for (const handle of [child, child.stdin, child.stdout, child.stderr]) (handle as { unref?(): void }).unref?.()
   const stop = async () => {
     child.ref()
     child.stdin.end()
