@@ -214,7 +214,7 @@ export class RowBuilder {
   }
 
   #finish(
-    found: {
+    parts: {
       line: number
       id: string | null
       receiver: Cell | undefined
@@ -225,13 +225,13 @@ export class RowBuilder {
     },
     report: RowReport,
   ): Built {
-    const { line, id, title, metadata, localFiles } = found
-    const receiver = this.#party('receiver', found.receiver, report)
+    const { line, id, title, metadata, localFiles } = parts
+    const receiver = this.#party('receiver', parts.receiver, report)
     const receiverName = this.#name
-    const sender = this.#party('sender', found.sender, report)
+    const sender = this.#party('sender', parts.sender, report)
     const senderName = this.#name
     if (sender !== null && this.#options.dynamic === true) {
-      report.add(found.sender?.column ?? 'sender', "sender can't be used with --dynamic")
+      report.add(parts.sender?.column ?? 'sender', "sender can't be used with --dynamic")
     }
     if (receiver === null && !report.has('receiver'))
       report.add('receiver', 'receiver is required', 'Fill in the receiver, or add --receiver <address>.')
@@ -292,13 +292,13 @@ function columnOf(
   const isListed = typeof index === 'number'
   const file = head === 'file_fields' && isListed ? fileFields[index]?.key : undefined
   const tag = head === 'attribute' && isListed ? attributes?.[index]?.tag : undefined
-  const found = columns.find((column) => {
+  const match = columns.find((column) => {
     if (column === undefined) return false
     const { role } = column
     if (!('key' in role)) return role.kind === head
     return role.key === (role.kind === 'file' ? file : role.kind === 'attr' ? tag : head)
   })
-  return found ?? null
+  return match ?? null
 }
 
 function kindOf(value: unknown): string {

@@ -168,7 +168,7 @@ export function parseColumnName(given: string, naming: ColumnNaming): ParsedName
   if (mapped?.[1] === IGNORED) return { role: { kind: IGNORED } }
   const name = meaningOf(given, mapped)
   if (/^attr *\(/i.test(name)) return parseTypedName(name)
-  const plain = PLAIN.find((known) => known === name)
+  const plain = PLAIN.find((plainName) => plainName === name)
   if (plain !== undefined) return { role: { kind: plain } }
   if (name === 'image') return { role: { kind: 'file', key: 'image' } }
   const prefixed = PREFIXED.exec(name)
@@ -288,18 +288,18 @@ export function columnSetProblems(
   { hasReceiver, columnMap = [], names = [] }: ColumnSetOptions,
 ): { column: Column | null; problem: string; hint?: string }[] {
   const problems: { column: Column | null; problem: string; hint?: string }[] = []
-  const seen = new Map<string, Column>()
+  const byMeaning = new Map<string, Column>()
   for (const column of columns) {
     const { role } = column
     if (role.kind === IGNORED) continue
     // A file field and an extra key with the same name would be the same metadata key.
     const meaning = 'key' in role ? `${role.kind === 'attr' ? 'attr' : 'key'}:${role.key}` : role.kind
-    const first = seen.get(meaning)
-    if (first === undefined) seen.set(meaning, column)
+    const first = byMeaning.get(meaning)
+    if (first === undefined) byMeaning.set(meaning, column)
     else if (first.name === column.name) {
       problems.push({ column, problem: `the column "${column.name}" is repeated`, hint: 'Remove one of them.' })
     } else {
-      if (role.kind === 'attr' && [first.role, role].some((one) => 'trait' in one)) {
+      if (role.kind === 'attr' && [first.role, role].some((attrRole) => 'trait' in attrRole)) {
         const problem = `the columns "${first.name}" and "${column.name}" are the same attribute`
         problems.push({ column, problem, hint: 'Remove one of them. An attribute has one type.' })
         continue
@@ -325,11 +325,11 @@ export function columnSetProblems(
     })
   }
   for (const needed of ['title', 'description'] as const) {
-    if (seen.has(needed)) continue
+    if (byMeaning.has(needed)) continue
     const hint = `Add the column, or use --map <column>=${needed} to read another column as ${needed}.`
     problems.push({ column: null, problem: `the column "${needed}" is missing`, hint })
   }
-  if (!seen.has('receiver') && !hasReceiver) {
+  if (!byMeaning.has('receiver') && !hasReceiver) {
     problems.push({
       column: null,
       problem: 'the column "receiver" is missing',

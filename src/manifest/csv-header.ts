@@ -23,8 +23,8 @@ export async function readCsvHeader(path: string, naming: ColumnNaming = {}): Pr
       if (head.length >= HEAD_CHARACTERS) break
     }
     if ((open.format ?? (/^\s*[[{]/.test(head) ? 'json' : 'csv')) !== 'csv' || head.trim() === '') return null
-    const known = (name: string) => 'role' in parseColumnName(name, { ...naming, unknownColumns: 'error' })
-    const { header, delimiter } = await openCsv(only(head), open.name, known)
+    const isKnown = (name: string) => 'role' in parseColumnName(name, { ...naming, unknownColumns: 'error' })
+    const { header, delimiter } = await openCsv(only(head), open.name, isKnown)
     return { separator: delimiter, names: header.names }
   } catch (error) {
     if (error instanceof ManifestError) return null

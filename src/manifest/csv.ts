@@ -40,12 +40,12 @@ const SEPARATOR_LINE = /^\s*("?)sep=([^"\r\n])\1[ \t]*(?:\r\n|\r|\n|$)/i
  * Opens a CSV file with a header. The header line determines the delimiter (comma, semicolon, tab) and the line ending.
  * If a line such as `sep=;` precedes the header, that line determines the delimiter and doesn't count as a row.
  *
- * @param known whether a header may have this name
+ * @param isKnown whether a header may have this name
  */
 export async function openCsv(
   text: AsyncIterable<string>,
   file: string,
-  known: (name: string) => boolean,
+  isKnown: (name: string) => boolean,
 ): Promise<CsvFile> {
   const input = text[Symbol.asyncIterator]()
   let head = ''
@@ -75,7 +75,7 @@ export async function openCsv(
   const linesAbove = countLines(above)
   const headLine = countLines(head.slice(0, lineStart)) + 1
   if (end.quote !== null) throw fatal ?? unclosedQuote(file, headLine)
-  const delimiter = separator?.[2] ?? findDelimiter(head.slice(lineStart, end.index), known)
+  const delimiter = separator?.[2] ?? findDelimiter(head.slice(lineStart, end.index), isKnown)
   const dialect = { delimiter, newline: end.newline }
   const [cells = []] = parserOf(dialect).parse(head.slice(lineStart, end.index), 0, false).data
   const width = { cells: cells.length, named: namedColumns(cells) }
@@ -213,9 +213,9 @@ class BodyReader {
     let index = 0
     let rowStart = 0
     const step = ({ errors, meta }: Parsed) => {
-      const found = errors.find(({ type }) => type === 'Quotes')
-      if (found !== undefined) {
-        const opened = (found.index ?? 0) - 1
+      const quoteError = errors.find(({ type }) => type === 'Quotes')
+      if (quoteError !== undefined) {
+        const opened = (quoteError.index ?? 0) - 1
         const before = parserOf(this.#dialect).parse(text.slice(rowStart, opened), 0, false).data[0] ?? ['']
         const line = this.#line + index
         // The text before this cell ends with a delimiter. The last cell of that text is empty and is at this cell's
@@ -223,7 +223,7 @@ class BodyReader {
         const place = { file: this.#file, line, column: Math.max(1, before.length) }
         issues.set(
           index,
-          found.code === 'MissingQuotes'
+          quoteError.code === 'MissingQuotes'
             ? { place, message: 'the quote that opens here is never closed', hint: QUOTE_HINT }
             : { place, message: 'a quoted cell has text after its closing quote', hint: QUOTE_HINT },
         )
@@ -277,10 +277,10 @@ function lineEnd(text: string, from: number): { index: number; newline: Dialect[
   return { index: text.length, newline: '\n', quote }
 }
 
-function findDelimiter(line: string, known: (name: string) => boolean): string {
+function findDelimiter(line: string, isKnown: (name: string) => boolean): string {
   const scores = DELIMITERS.map((delimiter) => {
     const names = parserOf({ delimiter, newline: '\n' }).parse(line, 0, false).data[0] ?? []
-    return { delimiter, known: names.filter((name) => known(name.trim())).length, names: names.length }
+    return { delimiter, known: names.filter((name) => isKnown(name.trim())).length, names: names.length }
   })
   scores.sort((a, b) => b.known - a.known || b.names - a.names)
   return scores[0]?.delimiter ?? ','

@@ -14,24 +14,24 @@ import { openManifestSource } from './source.ts'
  * read.
  */
 export async function fileLines(path: string, rows: ReadonlySet<number>): Promise<Map<number, number>> {
-  const found = new Map<number, number>()
+  const fileLineOf = new Map<number, number>()
   let last = 0
   for (const line of rows) last = Math.max(last, line)
   const add = (line: number | undefined, fileLine: number | undefined) => {
-    if (line !== undefined && fileLine !== undefined && rows.has(line)) found.set(line, fileLine)
+    if (line !== undefined && fileLine !== undefined && rows.has(line)) fileLineOf.set(line, fileLine)
     return line !== undefined && line >= last
   }
   let text: AsyncGenerator<string> | undefined
   try {
     const source = await openManifestSource({ path })
-    if (source.format !== 'csv') return found
+    if (source.format !== 'csv') return fileLineOf
     text = decodeText(source.bytes, path)
     const isKnown = (name: string) => 'role' in parseColumnName(name, { unknownColumns: 'error' })
     const { header, blocks } = await openCsv(text, path, isKnown)
-    if (add(header.line, header.fileLine)) return found
+    if (add(header.line, header.fileLine)) return fileLineOf
     for await (const block of blocks()) {
       for (const record of block) {
-        if (add('issue' in record ? record.issue.place.line : record.line, record.fileLine)) return found
+        if (add('issue' in record ? record.issue.place.line : record.line, record.fileLine)) return fileLineOf
       }
     }
   } catch (error) {
@@ -39,5 +39,5 @@ export async function fileLines(path: string, rows: ReadonlySet<number>): Promis
   } finally {
     await text?.return(undefined)
   }
-  return found
+  return fileLineOf
 }

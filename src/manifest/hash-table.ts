@@ -52,11 +52,11 @@ export class HashTable {
 
   /** Increments the count of a string, and returns the new count. */
   increment(text: string): number {
-    const known = this.getOrAdd(text, 1)
-    if (known === undefined) return 1
+    const count = this.getOrAdd(text, 1)
+    if (count === undefined) return 1
     // `#find` returns the same slot again.
-    this.#slots[this.#find(this.#low, this.#high) + 2] = known + 1
-    return known + 1
+    this.#slots[this.#find(this.#low, this.#high) + 2] = count + 1
+    return count + 1
   }
 
   #find(low: number, high: number): number {

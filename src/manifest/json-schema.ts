@@ -75,8 +75,8 @@ const eitherCase = (letter: string) => `[${letter}${letter.toUpperCase()}]`
 
 /** Returns a pattern for all names of a column, in any case, and with spaces or hyphens instead of underscores. */
 const spellings = (name: Name): string => {
-  const one = (text: string) => text.replaceAll(/[a-z]/g, eitherCase).replaceAll('_', '(?:_|[ -]+)')
-  return ` *(?:${namesOf(name).map(one).join('|')}) *`
+  const patternOf = (text: string) => text.replaceAll(/[a-z]/g, eitherCase).replaceAll('_', '(?:_|[ -]+)')
+  return ` *(?:${namesOf(name).map(patternOf).join('|')}) *`
 }
 
 /** Matches the key of a column, without the spaces around it. */
@@ -121,15 +121,15 @@ const PLAIN = COLUMN_NAMES.filter((name) => !isPrefix(name))
 export const SCHEMA_FIELD: Json = { type: 'string', description: 'The schema of this file, for editors' }
 
 /** Returns the schema of a row with columns. */
-function columnsSchema(own: Json): Json {
-  const others = [
+function columnsSchema(ownProperties: Json): Json {
+  const patterns = [
     ...PLAIN.map((name) => [`^(?!${name}$)${spellings(name)}$`, described(name)] as const),
     ...COLUMN_NAMES.filter(isPrefix).map((name) => [prefixed(name), described(name)] as const),
   ]
   return {
     type: 'object',
-    properties: { ...own, ...Object.fromEntries(PLAIN.map((name) => [name, described(name)])) },
-    patternProperties: { ...Object.fromEntries(others), ...TYPED_CELLS },
+    properties: { ...ownProperties, ...Object.fromEntries(PLAIN.map((name) => [name, described(name)])) },
+    patternProperties: { ...Object.fromEntries(patterns), ...TYPED_CELLS },
     additionalProperties: false,
     allOf: [
       ...(['title', 'description'] as const).map((name) =>
@@ -144,7 +144,7 @@ function columnsSchema(own: Json): Json {
 }
 
 /** Returns the schema of metadata objects, which have the form of the API and may contain local files. */
-function metadataSchema(own: Json): Json {
+function metadataSchema(ownProperties: Json): Json {
   const { properties, propertyNames, ...rest } = jsonSchema(nftMetadata, 'input', {}, fieldRules) as {
     properties: { file_fields: { items: { properties: { url: Json } } } } & Json
     propertyNames: { not: { enum: string[] } } & Json
@@ -155,12 +155,12 @@ function metadataSchema(own: Json): Json {
     ...textPattern([...FILE_URL_FORMS, PATH]),
   }
   const names = { ...propertyNames, not: { enum: [...propertyNames.not.enum, ...ROW_KEYS] } }
-  return { ...rest, propertyNames: names, properties: { ...own, ...properties } }
+  return { ...rest, propertyNames: names, properties: { ...ownProperties, ...properties } }
 }
 
 /** Returns the schema of a row: an object with columns, or a metadata object if it has `file_fields`. */
-export const rowSchema = (own: Json = {}): Json =>
-  when({ type: 'object', required: ['file_fields'] }, metadataSchema(own), columnsSchema(own))
+export const rowSchema = (ownProperties: Json = {}): Json =>
+  when({ type: 'object', required: ['file_fields'] }, metadataSchema(ownProperties), columnsSchema(ownProperties))
 
 /** Returns the schema of a createnft or createnfttrans request as a manifest. */
 function requestManifest(): Json {

@@ -177,12 +177,12 @@ function parseEntry(
 
 /** Converts an error of JSON.parse to a problem with line and column. */
 function syntaxIssue(text: string, place: { file: string; line: number }, error: unknown): ManifestIssue {
-  const said = messageOf(error)
-  const position = /\bat position (\d+)/.exec(said)?.[1]
-  const what = said
+  const parserMessage = messageOf(error)
+  const position = /\bat position (\d+)/.exec(parserMessage)?.[1]
+  const reason = parserMessage
     .replace(/ in JSON at position.*$|, "[\s\S]*$|, \.\.\."[\s\S]*$/, '')
     .replace(/^./, (letter) => letter.toLowerCase())
-  const message = `is not valid JSON: ${what}`
+  const message = `is not valid JSON: ${reason}`
   if (position === undefined) return { place, message }
   const before = text.slice(0, Number(position))
   const column = before.length - before.lastIndexOf('\n')

@@ -24,16 +24,16 @@ export type InspectFile = (path: string) => Promise<Inspection>
  * added
  */
 export function createFileCheck(folders: readonly string[]): InspectFile {
-  const seen = new Map<string, FileProblem | null>()
+  const checked = new Map<string, FileProblem | null>()
   let roots: Promise<string[]> | undefined
   return async (path) => {
-    const known = seen.get(path)
-    if (known !== undefined) return { problem: known, warning: null }
+    const problem = checked.get(path)
+    if (problem !== undefined) return { problem, warning: null }
     roots ??= Promise.all(folders.map((folder) => realpath(folder).catch(() => resolve(folder))))
-    const found = await checkFile(path, await roots)
-    if (seen.size >= MAX_REMEMBERED) seen.clear()
-    seen.set(path, found.problem)
-    return found
+    const result = await checkFile(path, await roots)
+    if (checked.size >= MAX_REMEMBERED) checked.clear()
+    checked.set(path, result.problem)
+    return result
   }
 }
 
@@ -70,22 +70,22 @@ async function placeProblem(path: string, roots: readonly string[]): Promise<str
   if (real === null) return `doesn't exist: ${path}`
   const below = roots
     .map((root) => relative(root, real))
-    .filter((way) => !isAbsolute(way) && !/^\.\.(?:[\\/]|$)/.test(way))
+    .filter((relativePath) => !isAbsolute(relativePath) && !/^\.\.(?:[\\/]|$)/.test(relativePath))
   if (below.length === 0) {
     return `is outside of the manifest's folder, and would be published: ${real}; move it there, or run gdn from a folder that contains both`
   }
-  const isHidden = below.every((way) => way.split(/[\\/]/).some((part) => part.startsWith('.')))
+  const isHidden = below.every((relativePath) => relativePath.split(/[\\/]/).some((part) => part.startsWith('.')))
   return isHidden ? `is a hidden file, or in a hidden folder, and would be published: ${real}` : null
 }
 
 async function fileProblem(path: string): Promise<string | null> {
   if (path.includes('\0')) return 'has a NUL character'
   try {
-    const found = await stat(path)
-    if (found.isDirectory()) return `is a directory: ${path}`
-    if (!found.isFile()) return `is not a regular file: ${path}`
-    if (found.size === 0) return `is empty: ${path}`
-    if (found.size > MAX_FILE_BYTES) return `has ${found.size} bytes, more than ${MAX_FILE_BYTES}: ${path}`
+    const stats = await stat(path)
+    if (stats.isDirectory()) return `is a directory: ${path}`
+    if (!stats.isFile()) return `is not a regular file: ${path}`
+    if (stats.size === 0) return `is empty: ${path}`
+    if (stats.size > MAX_FILE_BYTES) return `has ${stats.size} bytes, more than ${MAX_FILE_BYTES}: ${path}`
     return null
   } catch (error) {
     return systemCode(error) === 'ENOENT' ? `doesn't exist: ${path}` : `can't be read: ${messageOf(error)}`

@@ -104,9 +104,9 @@ export async function* readReceiverList(
     const fail = (message: string, hint?: string) => ({
       issue: { place: placeOf(file, line, 'receiver', columns), message, hint },
     })
-    const found = addressOf(cellAt(cells, columns.receiver), names)
-    if (found instanceof GdnError) return fail(nameMessage('receiver', found), found.hint)
-    const { name, address } = found
+    const resolved = addressOf(cellAt(cells, columns.receiver), names)
+    if (resolved instanceof GdnError) return fail(nameMessage('receiver', resolved), resolved.hint)
+    const { name, address } = resolved
     const problem = address === '' ? 'is required' : addressProblem(address, blockchain)
     if (problem !== null) return fail(`receiver ${problem}`)
     const repeated = receivers.add({ address, name, line })
@@ -177,9 +177,9 @@ class ListedReceivers {
     if (name !== null && first === undefined) this.#names.set(key, name)
     if (first === undefined) return null
     if (other !== (name ?? undefined)) {
-      const [here, there] = [name ?? address, other ?? address]
+      const [current, earlier] = [name ?? address, other ?? address]
       return {
-        message: `receiver ${quoted(here)} has the address ${address}, which is already on line ${first}${there === address ? '' : ` as ${quoted(there)}`}`,
+        message: `receiver ${quoted(current)} has the address ${address}, which is already on line ${first}${earlier === address ? '' : ` as ${quoted(earlier)}`}`,
         hint: 'Remove one of the lines.',
       }
     }
@@ -191,8 +191,8 @@ class ListedReceivers {
 
 function columnOf(name: string, prices: boolean): ListColumn | null {
   const text = name.trim().toLowerCase()
-  const known = [...PLAIN, ...(prices ? PRICES : [])].find((column) => column === text)
-  if (known !== undefined) return known
+  const match = [...PLAIN, ...(prices ? PRICES : [])].find((column) => column === text)
+  if (match !== undefined) return match
   const parsed = parseColumnName(name.trim(), {})
   return 'role' in parsed && parsed.role.kind === 'receiver' ? 'receiver' : null
 }
@@ -210,8 +210,8 @@ const isPlain = ({ header: { names } }: CsvFile, { isName: isKnown = isName, ens
 
 /** Returns whether a header has the columns of a file for `gdn wallet add --from`. */
 const isContacts = (names: readonly string[]): boolean => {
-  const known = new Set(names.map((name) => name.trim().toLowerCase()))
-  return known.has('name') && known.has('address')
+  const columnNames = new Set(names.map((name) => name.trim().toLowerCase()))
+  return columnNames.has('name') && columnNames.has('address')
 }
 
 /**

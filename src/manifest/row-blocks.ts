@@ -168,15 +168,15 @@ function readHeader({ header }: CsvFile, file: string, options: ManifestOptions)
     columns.push('problem' in parsed ? undefined : { name, position: index + 1, role: parsed.role })
   }
   const hasReceiver = typeof options.receiver === 'string'
-  const known = columns.filter((column) => column !== undefined)
+  const knownColumns = columns.filter((column) => column !== undefined)
   const { columnMap = [] } = options
-  const problems = columnSetProblems(known, { hasReceiver, columnMap, names })
+  const problems = columnSetProblems(knownColumns, { hasReceiver, columnMap, names })
   for (const { column, problem, hint } of problems) {
     report(column?.position, problem, hint)
     if (column?.position !== undefined) columns[column.position - 1] = undefined
   }
-  reportMapped(known, options)
-  const kinds = new Set<string>(known.map(({ role }) => role.kind))
+  reportMapped(knownColumns, options)
+  const kinds = new Set<string>(knownColumns.map(({ role }) => role.kind))
   const required = ['title', 'description', ...(hasReceiver ? [] : ['receiver'])]
   return { columns, issues, unknown, missing: new Set(required.filter((name) => !kinds.has(name))) }
 }
@@ -236,12 +236,12 @@ export async function* jsonBlocks({ request, records }: JsonFile, open: OpenSour
     const cells = Object.values(value)
     names.add(cells, nameColumns(columns))
     return async (items: ManifestItem[]) => {
-      const found = issues.map((issue) => ({ issue }))
-      if (issues.length >= MAX_KEY_ISSUES) return addInvalid(items, found)
+      const invalid = issues.map((issue) => ({ issue }))
+      if (issues.length >= MAX_KEY_ISSUES) return addInvalid(items, invalid)
       const built = builder.fromCells({ line, columns, cells, trusted: false })
       // A row with invalid keys is built only to find its other problems.
-      if (issues.length > 0 && 'row' in built) return addInvalid(items, found)
-      items.push(...found)
+      if (issues.length > 0 && 'row' in built) return addInvalid(items, invalid)
+      items.push(...invalid)
       await settle(built, columns, settling, items)
     }
   }
@@ -296,24 +296,24 @@ function createKeyReader(file: string, folder: string, options: ManifestOptions)
       }
       columns.push('problem' in parsed ? undefined : { name, position: undefined, role: parsed.role })
     }
-    const known = columns.filter((column) => column !== undefined)
+    const knownColumns = columns.filter((column) => column !== undefined)
     // A JSON row may omit a key instead of having an empty cell. The API contract reports missing values.
-    for (const { column, problem, hint } of columnSetProblems(known, { hasReceiver: true })) {
+    for (const { column, problem, hint } of columnSetProblems(knownColumns, { hasReceiver: true })) {
       if (column !== null) report(column.name, problem, hint)
     }
     if (unknown.length > 0) {
-      const taken = new Set(known.map(({ role }) => spellingOf(role)))
+      const taken = new Set(knownColumns.map(({ role }) => spellingOf(role)))
       const hasReceiver = typeof options.receiver === 'string'
-      const found = hints.get(joined) ?? (await suggestColumns(unknown, { taken, hasReceiver, folder }))
-      hints.set(joined, found)
+      const suggestions = hints.get(joined) ?? (await suggestColumns(unknown, { taken, hasReceiver, folder }))
+      hints.set(joined, suggestions)
       for (const issue of issues) {
-        const hint = found.get(issue.place.field ?? '')
+        const hint = suggestions.get(issue.place.field ?? '')
         if (hint !== undefined) issue.hint = hint
       }
     }
     if (issues.length === 0) {
       last = { names: joined, columns }
-      reportMapped(known, options)
+      reportMapped(knownColumns, options)
     }
     return { columns, issues }
   }
@@ -344,7 +344,7 @@ async function settle(
     const { problem, warning, isOfMarketplaces = false } = await check(path)
     if (problem === null) invalidRow.localFiles.push({ key, path })
     if (problem === null && warning === null) continue
-    const column = columns?.find((one) => one?.role.kind === 'file' && one.role.key === key)
+    const column = columns?.find((candidate) => candidate?.role.kind === 'file' && candidate.role.key === key)
     const field = column?.name ?? key
     const place = {
       file,
@@ -373,7 +373,7 @@ function rejectedIssue(
   row: Pick<Place, 'file' | 'line'>,
 ): ManifestIssue {
   if (key === null) return { place: row, message: `the row ${message}`, hint }
-  const column = columns?.find((one) => one !== undefined && metadataKey(one) === key)
+  const column = columns?.find((candidate) => candidate !== undefined && metadataKey(candidate) === key)
   const field = column?.name ?? key
   return { place: { ...row, field, column: column?.position }, message: `${field} ${message}`, hint }
 }

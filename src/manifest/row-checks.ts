@@ -68,7 +68,7 @@ export class TraitTypes {
       const first = this.#types.get(tag)
       if (first === undefined) this.#types.set(tag, { type, line })
       else if (first.type !== type) {
-        const column = columns?.find((one) => one?.role.kind === 'attr' && one.role.key === tag)
+        const column = columns?.find((candidate) => candidate?.role.kind === 'attr' && candidate.role.key === tag)
         const name = column?.name ?? `attribute[${index}]`
         const message = `${name} is ${asKind(type)}, but line ${first.line} has ${quoted(tag)} as ${asKind(first.type)}`
         report.add(column ?? name, message, 'Use the same type in all rows.')

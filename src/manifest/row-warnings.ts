@@ -146,17 +146,17 @@ class Spellings {
   }
 
   /** Returns whether a text has the same spelling as its first occurrence. */
-  #compare(what: 'trait' | 'value', text: string, { line, tag }: { line: number; tag: string }): boolean {
-    const key = what === 'trait' ? tag.toLowerCase() : `${tag}\0${text.toLowerCase()}`
+  #compare(kind: 'trait' | 'value', text: string, { line, tag }: { line: number; tag: string }): boolean {
+    const key = kind === 'trait' ? tag.toLowerCase() : `${tag}\0${text.toLowerCase()}`
     const first = this.#first.get(key)
     if (first === undefined && this.#first.size < MAX_SPELLINGS) this.#first.set(key, { text, line })
     if (first === undefined || first.text === text) return true
-    const of = what === 'trait' ? '' : ` of ${quoted(tag)}`
+    const of = kind === 'trait' ? '' : ` of ${quoted(tag)}`
     const where = first.line === line ? '' : ` on line ${first.line}`
-    const message = `the ${what} ${quoted(text)}${of} differs only in case from ${quoted(first.text)}${where}`
-    const found = `${key}\0${text}`
-    if (!this.#found.has(found) && this.#found.size < MAX_SPELLING_WARNINGS) {
-      this.#found.set(found, { place: { line }, message, hint: 'Use one spelling. Marketplaces show two.' })
+    const message = `the ${kind} ${quoted(text)}${of} differs only in case from ${quoted(first.text)}${where}`
+    const spelling = `${key}\0${text}`
+    if (!this.#found.has(spelling) && this.#found.size < MAX_SPELLING_WARNINGS) {
+      this.#found.set(spelling, { place: { line }, message, hint: 'Use one spelling. Marketplaces show two.' })
     }
     return false
   }

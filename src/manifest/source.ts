@@ -50,11 +50,11 @@ export async function openManifestSource(source: ManifestSource): Promise<OpenSo
   const fail = (message: string, hint?: string) => new ManifestError({ place: { file: path }, message, hint })
   let folder: string
   try {
-    const found = await stat(path)
-    if (found.isDirectory()) throw fail('is a directory, not a manifest', 'Use the path of a file in the directory.')
-    if (found.isFIFO()) throw fail('is a pipe, not a file', 'To read from a pipe, use - as the manifest.')
-    if (found.isSocket()) throw fail('is a socket, not a file')
-    if (!found.isFile()) throw fail('is a device, not a file', 'To read standard input, use - as the manifest.')
+    const stats = await stat(path)
+    if (stats.isDirectory()) throw fail('is a directory, not a manifest', 'Use the path of a file in the directory.')
+    if (stats.isFIFO()) throw fail('is a pipe, not a file', 'To read from a pipe, use - as the manifest.')
+    if (stats.isSocket()) throw fail('is a socket, not a file')
+    if (!stats.isFile()) throw fail('is a device, not a file', 'To read standard input, use - as the manifest.')
     folder = await realpath(dirname(path))
   } catch (error) {
     if (error instanceof ManifestError) throw error

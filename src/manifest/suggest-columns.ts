@@ -45,8 +45,8 @@ export async function suggestColumns(
   const hints = new Map<string, string>()
   const looked: Looked[] = []
   for (const { name, cells } of unknown.slice(0, MAX_COLUMNS)) {
-    const found = await look(name, cells, folder)
-    if (found !== null) looked.push(found)
+    const column = await look(name, cells, folder)
+    if (column !== null) looked.push(column)
   }
   const free = new Set(['image', 'title', 'description', ...(hasReceiver ? [] : ['receiver'])])
   for (const meaning of taken) free.delete(meaning)
@@ -89,8 +89,8 @@ function textsOf(looked: readonly Looked[], free: ReadonlySet<string>): Map<stri
   if (description !== undefined && free.has('description') && (!isBoth || texts.length > 1)) {
     assigned.set('description', description)
   }
-  const others = texts.filter((column) => column !== assigned.get('description'))
-  const first = others.find(({ name }) => TITLE_NAME.test(name)) ?? others.find((column) => column !== named)
+  const otherTexts = texts.filter((column) => column !== assigned.get('description'))
+  const first = otherTexts.find(({ name }) => TITLE_NAME.test(name)) ?? otherTexts.find((column) => column !== named)
   if (first !== undefined && free.has('title')) assigned.set('title', first)
   return assigned
 }
@@ -125,6 +125,6 @@ async function kindOf(cell: string, folder: string): Promise<Kind> {
 /** Returns whether a cell is the relative path of an existing file. Looks up only names with a dot or a slash. */
 async function isFile(cell: string, folder: string): Promise<boolean> {
   if (!/^[^\s\0\\][^\0\\]*[./][^\0\\]*$/.test(cell) || isAbsolute(cell)) return false
-  const found = await stat(resolve(folder, cell)).catch(() => null)
-  return found?.isFile() === true
+  const stats = await stat(resolve(folder, cell)).catch(() => null)
+  return stats?.isFile() === true
 }
