@@ -43,9 +43,9 @@ export class DropCheck {
       const use = USES[key]
       if (use === undefined) continue
       const path = paths.get(key)
-      const found = { use, at: at(key, 'file', key) }
-      if (path === undefined) this.#media.addUrl(url, found)
-      else this.#media.addFile(path, found)
+      const usage = { use, at: at(key, 'file', key) }
+      if (path === undefined) this.#media.addUrl(url, usage)
+      else this.#media.addFile(path, usage)
     }
     const hasImage = metadata.file_fields.some(({ key }) => IMAGE_KEYS.includes(key)) || 'image_data' in metadata
     if (!hasImage) {

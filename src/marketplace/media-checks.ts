@@ -83,10 +83,10 @@ export class MediaChecks {
         return this.#checkSvg(text, at)
       }
       const type = sniffContentType(head)
-      const found = canMeasure(type) ? imageSize(head, type) : null
-      if (found === null || (found.width >= MIN_PIXELS && found.height >= MIN_PIXELS)) return
+      const dimensions = canMeasure(type) ? imageSize(head, type) : null
+      if (dimensions === null || (dimensions.width >= MIN_PIXELS && dimensions.height >= MIN_PIXELS)) return
       this.#small.files++
-      this.#small.largest ||= `${found.width} x ${found.height}`
+      this.#small.largest ||= `${dimensions.width} x ${dimensions.height}`
       this.#small.first ??= at
     } finally {
       await file.close()
@@ -125,14 +125,14 @@ export class MediaChecks {
 
   #checkSvg(bytes: Buffer, at: FoundAt): void {
     // UTF-16 text has a NUL byte next to each ASCII character.
-    const found = MOTION.exec(bytes.toString('latin1').replaceAll('\0', ''))
-    if (found === null) return
+    const motion = MOTION.exec(bytes.toString('latin1').replaceAll('\0', ''))
+    if (motion === null) return
     const message = 'is an SVG with scripts or animations, which OpenSea caches as a still PNG image'
     this.#add('image-motion', at, message, 'Use animation_url for an HTML page or a video, and a still image here.')
   }
 
-  #add(rule: RuleName, at: FoundAt, what: string, fix: string): void {
-    const message = rule === 'image-pixels' ? what : `${at.column} ${what}`
+  #add(rule: RuleName, at: FoundAt, problem: string, fix: string): void {
+    const message = rule === 'image-pixels' ? problem : `${at.column} ${problem}`
     this.#findings.add({ ...at, rule, message, fix })
   }
 }

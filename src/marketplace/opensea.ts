@@ -184,9 +184,9 @@ export class OpenSea {
 
   #error(
     code: 'unauthorized' | 'forbidden' | 'rate_limited' | 'bad_answer' | 'unreachable',
-    what: string,
+    problem: string,
     hint?: string,
   ) {
-    return new GdnError(code, `${this.#host} ${what}`, { hint })
+    return new GdnError(code, `${this.#host} ${problem}`, { hint })
   }
 }

@@ -88,12 +88,12 @@ export class Rarity {
 
   /** Adds an NFT. If an NFT has a trait twice, the last value counts. */
   add(attributes: readonly Attribute[]): void {
-    const own = new Map<Trait, number>()
+    const numbers = new Map<Trait, number>()
     for (const { tag, value, display_type: type } of attributes) {
       const trait = this.#traitOf(tag, type)
-      own.set(trait, this.#numberOf(trait, value))
+      numbers.set(trait, this.#numberOf(trait, value))
     }
-    for (const number of own.values()) {
+    for (const number of numbers.values()) {
       const value = this.#values[number]
       if (value !== undefined) value.count++
       this.#cells.push(number)
@@ -115,8 +115,8 @@ export class Rarity {
 
   #traitOf(name: string, type: TraitType | undefined): Trait {
     const key = `${type === undefined}:${fold(name)}`
-    const known = this.#traits.get(key)
-    if (known !== undefined) return known
+    const knownTrait = this.#traits.get(key)
+    if (knownTrait !== undefined) return knownTrait
     const trait = new Trait(name, type)
     this.#traits.set(key, trait)
     return trait
@@ -124,8 +124,8 @@ export class Rarity {
 
   #numberOf(trait: Trait, text: string): number {
     const name = fold(text)
-    const known = trait.values.get(name)
-    if (known !== undefined) return known.number
+    const knownValue = trait.values.get(name)
+    if (knownValue !== undefined) return knownValue.number
     const value = { trait, text, count: 0, number: this.#values.length }
     trait.values.set(name, value)
     this.#values.push(value)
@@ -162,7 +162,10 @@ export class Ranking {
    * the rarest.
    */
   *traits(): Generator<TraitShare & { scored: boolean; bits: number; display_type: TraitType | null }> {
-    const traits = [...this.#traits.filter(({ isScored }) => isScored), ...this.#traits.filter((one) => !one.isScored)]
+    const traits = [
+      ...this.#traits.filter(({ isScored }) => isScored),
+      ...this.#traits.filter((trait) => !trait.isScored),
+    ]
     for (const { isScored: scored, type = null, values, none } of traits) {
       const all = none.count > 0 ? [...values.values(), none] : [...values.values()]
       for (const value of all.sort((a, b) => (scored ? a.count - b.count : 0) || compare(a.text, b.text))) {
@@ -198,11 +201,11 @@ export class Ranking {
   /** Returns the rarest traits of an NFT that count toward its score. */
   rarest(index: number, most: number): TraitShare[] {
     const values = this.#valuesOf(index).filter(({ trait }) => trait.isScored)
-    const own = new Set(values.map(({ trait }) => trait))
+    const presentTraits = new Set(values.map(({ trait }) => trait))
     const missing: Value[] = []
     for (const none of this.#nones) {
       if (missing.length >= most) break
-      if (!own.has(none.trait)) missing.push(none)
+      if (!presentTraits.has(none.trait)) missing.push(none)
     }
     const all = [...values, ...missing].sort((a, b) => a.count - b.count || compare(a.trait.name, b.trait.name))
     return all.slice(0, most).map((value) => this.#shareOf(value))

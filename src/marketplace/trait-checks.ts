@@ -105,8 +105,8 @@ export class TraitChecks {
 
   #traitOf(tag: string, at: FoundAt, beside: ReadonlySet<string>): Trait | null {
     const name = foldSpelling(tag)
-    const known = this.#traits.get(name)
-    if (known !== undefined) return known
+    const knownTrait = this.#traits.get(name)
+    if (knownTrait !== undefined) return knownTrait
     if (this.#traits.size >= MAX_TRAITS) return null
     const trait: Trait = {
       ...{ tag, at, all: 0, beside, max: null, rows: 0 },
@@ -119,17 +119,17 @@ export class TraitChecks {
   #checkType(trait: Trait, attribute: Attribute, at: FoundAt): void {
     const kind = kindOf(attribute)
     if (!trait.kinds.has(kind)) trait.kinds.set(kind, at)
-    const [other] = [...trait.kinds].find(([one]) => one !== kind) ?? []
-    const there = other && trait.kinds.get(other)
-    if (there === undefined) return
-    const message = `${quoted(attribute.value)} is ${a(kind)}, but ${quoted(trait.tag)} is ${a(other)} ${nameOf(there)}`
+    const [other] = [...trait.kinds].find(([candidate]) => candidate !== kind) ?? []
+    const otherAt = other && trait.kinds.get(other)
+    if (otherAt === undefined) return
+    const message = `${quoted(attribute.value)} is ${a(kind)}, but ${quoted(trait.tag)} is ${a(other)} ${nameOf(otherAt)}`
     this.#report(trait, 'type', { at, rule: 'trait-type', message, fix: 'Use the same type in all rows.' })
   }
 
   #checkMax(trait: Trait, { display_type: type, max_value: max, tag }: Attribute, at: FoundAt): void {
     if (type === undefined) {
       const name = tag.toLowerCase()
-      const named = NAMED_TYPES.map((words) => words.exec(name)?.[1]).find(isTraitType)
+      const named = NAMED_TYPES.map((pattern) => pattern.exec(name)?.[1]).find(isTraitType)
       if (named === undefined) return
       const message = `the trait ${quoted(tag)} is text, although its name contains the type ${named}`
       const fix = `For a typed trait, use the column attr(${named}):<name>.`
@@ -138,7 +138,7 @@ export class TraitChecks {
     }
     trait.max ??= { text: max, at }
     if (trait.max.text === max) return
-    const shown = (one: string | undefined) => (one === undefined ? 'no maximum' : `the maximum ${one}`)
+    const shown = (limit: string | undefined) => (limit === undefined ? 'no maximum' : `the maximum ${limit}`)
     const message = `${quoted(tag)} has ${shown(max)}, but ${shown(trait.max.text)} ${nameOf(trait.max.at)}`
     this.#report(trait, 'max', { at, rule: 'trait-max', message, fix: 'Use the same maximum in all rows.' })
   }
@@ -161,15 +161,15 @@ export class TraitChecks {
     trait.rows++
     if (trait.values === null) return
     const name = foldSpelling(value)
-    const known = trait.values.get(name)
-    if (known === undefined) {
+    const knownValue = trait.values.get(name)
+    if (knownValue === undefined) {
       if (trait.values.size >= MAX_VALUES) trait.values = null
       else trait.values.set(name, { text: value, at, rows: 1 })
       return
     }
-    known.rows++
-    if (known.text === value) return
-    const message = `the value ${quoted(value)} is spelled ${quoted(known.text)} ${nameOf(known.at)}, so OpenSea has two filters`
+    knownValue.rows++
+    if (knownValue.text === value) return
+    const message = `the value ${quoted(value)} is spelled ${quoted(knownValue.text)} ${nameOf(knownValue.at)}, so OpenSea has two filters`
     this.#report(trait, `value:${value}`, { at, rule: 'value-spelling', message, fix: 'Use one spelling.' })
   }
 
@@ -189,11 +189,11 @@ export class TraitChecks {
   #report(
     { reported }: Trait,
     key: string,
-    { at, ...found }: { at: FoundAt } & Pick<Parameters<Findings['add']>[0], 'rule' | 'message' | 'fix'>,
+    { at, ...finding }: { at: FoundAt } & Pick<Parameters<Findings['add']>[0], 'rule' | 'message' | 'fix'>,
   ): void {
     if (reported.has(key) || reported.size >= MAX_VALUES) return
     reported.add(key)
-    this.#findings.add({ ...at, ...found })
+    this.#findings.add({ ...at, ...finding })
   }
 }
 
