@@ -23,8 +23,8 @@ export async function awsCredentials(env: NodeJS.ProcessEnv): Promise<AwsCredent
   if (id && secret) return credentials(id, secret, token)
   const profile = env.AWS_PROFILE || 'default'
   const path = env.AWS_SHARED_CREDENTIALS_FILE || join(homeDirectory(env), '.aws', 'credentials')
-  const found = credentialsIn(await readIfThere(path), profile)
-  if (found !== null) return found
+  const saved = credentialsIn(await readIfThere(path), profile)
+  if (saved !== null) return saved
   throw new GdnError('unauthorized', 'there are no credentials for the S3 storage', {
     hint: `Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write the profile ${profile} to ${path}.`,
   })
@@ -54,13 +54,13 @@ async function readIfThere(path: string): Promise<string> {
 
 /** Returns the settings of a profile in an INI file. */
 function parseProfile(text: string, profile: string): Record<string, string> {
-  const found: Record<string, string> = {}
+  const settings: Record<string, string> = {}
   let section = ''
   for (const line of text.split(/\r?\n/)) {
     const header = /^\s*\[\s*(.*?)\s*\]/.exec(line)
     if (header !== null) section = header[1] ?? ''
     const setting = /^\s*([a-z_]+)\s*=\s*(.*?)\s*$/i.exec(line)
-    if (section === profile && setting !== null) found[(setting[1] ?? '').toLowerCase()] = setting[2] ?? ''
+    if (section === profile && setting !== null) settings[(setting[1] ?? '').toLowerCase()] = setting[2] ?? ''
   }
-  return found
+  return settings
 }
