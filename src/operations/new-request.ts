@@ -70,8 +70,8 @@ export function requestBytes(
 ): IntendedRequest {
   const named = client.supports('references') === true ? withReferences(creates, reference, request) : request
   // JSON omits undefined values.
-  const known = client.supports('names') === true ? named : { ...named, receiver_name: undefined }
-  return { ...rest, body: JSON.stringify(known) }
+  const sentFields = client.supports('names') === true ? named : { ...named, receiver_name: undefined }
+  return { ...rest, body: JSON.stringify(sentFields) }
 }
 
 /**

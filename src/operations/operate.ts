@@ -256,8 +256,8 @@ class CommandSender {
       ...this.#deps,
       copies: () => state.read((sql) => Math.max(1, countUnknown(sql, operation))),
       others: async () => {
-        const others = await state.read((sql) => otherUnknown(sql, operation))
-        return others.map(({ body, listedAt }) => ({ metadata: sentMetadata(body), listedAt }))
+        const otherOperations = await state.read((sql) => otherUnknown(sql, operation))
+        return otherOperations.map(({ body, listedAt }) => ({ metadata: sentMetadata(body), listedAt }))
       },
       newIds: async (listed, listedAt) =>
         collection === null ? [] : await state.read((sql) => unrecordedNfts(sql, collection, listedAt, listed)),

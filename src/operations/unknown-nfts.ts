@@ -26,6 +26,6 @@ export function unknownNfts(missing: readonly string[], { takesTokens = false }:
             ? `For a token ID, use \`<contract>/${number}\`.`
             : `For a token ID, use the ID of the NFT: ${idOf('<contract>', number)}`
           : 'Check the ID, the server and the account of the API key.'
-  const what = `${missing.length === 1 ? 'NFT' : 'NFTs'} ${missing.join(', ')}`
-  return new GdnError('not_found', `the server has no ${what}`, { hint, details: { nft_gdn_ids: missing } })
+  const nfts = `${missing.length === 1 ? 'NFT' : 'NFTs'} ${missing.join(', ')}`
+  return new GdnError('not_found', `the server has no ${nfts}`, { hint, details: { nft_gdn_ids: missing } })
 }

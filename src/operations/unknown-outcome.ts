@@ -15,10 +15,10 @@ export function unknownOperation(
   cause?: unknown,
 ): GdnError {
   const sentAt = isoSeconds(request.sentAt ?? 0)
-  const seen = ids.length === 0 ? '' : ` (${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', …' : ''})`
+  const idText = ids.length === 0 ? '' : ` (${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', …' : ''})`
   return new GdnError(
     'unknown_outcome',
-    `${kind} was sent at ${sentAt}, but its outcome is unknown: ${reason}${seen}`,
+    `${kind} was sent at ${sentAt}, but its outcome is unknown: ${reason}${idText}`,
     {
       hint: `${hasMeans(request) ? REPEAT_LATER : hints.command} To send another request and pay for it, regardless of the outcome of this one, add --again.`,
       details: {

@@ -177,12 +177,12 @@ export async function waitForNfts(
   ids: readonly string[],
   { timeoutMs, isDone = ({ status }) => isFinal(status), isAccepted = false, mustExist = false, onPoll }: NftWait,
 ): Promise<WaitedForNfts> {
-  const seen = new Map<string, NftRecord>()
+  const records = new Map<string, NftRecord>()
   let hasResponded = false
-  const recordsOf = (nftIds: readonly string[]) => nftIds.flatMap((id) => seen.get(id) ?? [])
+  const recordsOf = (nftIds: readonly string[]) => nftIds.flatMap((id) => records.get(id) ?? [])
   const stillPending = () =>
     ids.filter((id) => {
-      const record = seen.get(id)
+      const record = records.get(id)
       return record === undefined || !isDone(record)
     })
   const waited = (problem: (pending: string[]) => GdnError | null): WaitedForNfts => {
@@ -191,9 +191,9 @@ export async function waitForNfts(
   }
   try {
     await pollServer(deps, timeoutMs, async (reading) => {
-      for (const [id, record] of await readNfts(reading, stillPending())) seen.set(id, record)
+      for (const [id, record] of await readNfts(reading, stillPending())) records.set(id, record)
       hasResponded = true
-      if (mustExist && deps.client.supports('references') === true) refuseUnknown(ids.filter((id) => !seen.has(id)))
+      if (mustExist && deps.client.supports('references') === true) refuseUnknown(ids.filter((id) => !records.has(id)))
       const pending = stillPending()
       onPoll?.({ pending: pending.length, records: recordsOf(pending) })
       return pending.length === 0 ? true : undefined
@@ -233,11 +233,11 @@ export const codeOfWait = (reason: string | null | undefined): 'max_cost' | 'pen
 /** Returns the error for a request that is still pending at the end of a wait. */
 export function pendingAfter(
   timeoutMs: number,
-  what: string,
+  subject: string,
   reason: string,
   details: Record<string, unknown>,
 ): GdnError {
-  return new GdnError(codeOfWait(reason), `${what} still pending after ${timeoutMs / 1000} s${reason}`, { details })
+  return new GdnError(codeOfWait(reason), `${subject} still pending after ${timeoutMs / 1000} s${reason}`, { details })
 }
 
 const UNREAD: ReadonlySet<string> = new Set(['unreachable', 'rate_limited', 'bad_answer', 'unauthorized', 'forbidden'])
@@ -246,9 +246,9 @@ const UNREAD: ReadonlySet<string> = new Set(['unreachable', 'rate_limited', 'bad
 const isUnread = (error: unknown): error is GdnError => error instanceof GdnError && UNREAD.has(error.code)
 
 /** Returns the error for an accepted request whose status can't be read. Returns any other error unchanged. */
-export function unreadStatus(error: GdnError, what: string, details: Record<string, unknown>): GdnError {
+export function unreadStatus(error: GdnError, subject: string, details: Record<string, unknown>): GdnError {
   if (!isUnread(error)) return error
-  return new GdnError('pending', `${what} accepted, but the status can't be read: ${error.message}`, {
+  return new GdnError('pending', `${subject} accepted, but the status can't be read: ${error.message}`, {
     details,
     cause: error,
   })
@@ -262,8 +262,8 @@ interface Effect {
 }
 
 /** Returns the error message of a failed request; null if it hasn't failed. */
-export function failureOf(what: string, { status, error }: Effect): string | null {
-  return hasFailed(status ?? '') ? `${what} failed: ${error ?? 'the server returned no reason'}` : null
+export function failureOf(subject: string, { status, error }: Effect): string | null {
+  return hasFailed(status ?? '') ? `${subject} failed: ${error ?? 'the server returned no reason'}` : null
 }
 
 function failedMints(records: readonly NftRecord[]): GdnError | null {
@@ -336,35 +336,35 @@ export async function waitForTransaction(
  * Waits for the effect of an accepted request. Returns a GdnError instead of throwing it, because callers must still
  * report the ID of the request.
  *
- * @param what the subject in messages, such as `the transfer`
+ * @param subject the subject in messages, such as `the transfer`
  * @param isOver returns whether the wait is over, and passes each record that it reads to `see`
  */
 async function waitForEffect(
   deps: WaitDeps,
-  what: string,
+  subject: string,
   details: Record<string, unknown>,
   timeoutMs: number,
   onPoll: OnPoll,
   isOver: (reading: Reads, see: (record: Effect) => void) => Promise<boolean>,
 ): Promise<{ ended: boolean; problem: GdnError | null }> {
-  let seen: Effect = {}
+  let effect: Effect = {}
   const see = (record: Effect) => {
-    seen = record
+    effect = record
     onPoll?.(because(record.pending_reason))
   }
   try {
     const over = await pollServer(deps, timeoutMs, async (reading) => (await isOver(reading, see)) || undefined)
     const ended = over ?? false
-    const { pending_reason = null } = seen
+    const { pending_reason = null } = effect
     if (!ended) {
-      const problem = pendingAfter(timeoutMs, `${what} is`, because(pending_reason), { ...details, pending_reason })
+      const problem = pendingAfter(timeoutMs, `${subject} is`, because(pending_reason), { ...details, pending_reason })
       return { ended, problem }
     }
-    const failure = failureOf(what, seen)
+    const failure = failureOf(subject, effect)
     return { ended, problem: failure === null ? null : new GdnError('refused', failure, { details }) }
   } catch (error) {
     if (!(error instanceof GdnError)) throw error
-    return { ended: false, problem: unreadStatus(error, `${what} is`, details) }
+    return { ended: false, problem: unreadStatus(error, `${subject} is`, details) }
   }
 }
 
@@ -400,17 +400,17 @@ export async function waitForTransfer(
   timeoutMs: number,
   onPoll?: OnPoll,
 ): Promise<WaitedForTransfer> {
-  let seen: WaitedForTransfer['seen'] = {}
+  let effect: WaitedForTransfer['seen'] = {}
   let isFollowed = transactionId !== null
 
   /** Returns whether the transaction is final, or whether the server returns no transactions. */
   const isThrough = async (reading: Reads, see: (record: Effect) => void): Promise<boolean> => {
-    if (!isFollowed || transactionId === null || isFinal(seen.status ?? '')) return true
+    if (!isFollowed || transactionId === null || isFinal(effect.status ?? '')) return true
     try {
       const transaction = await readTransaction(reading, transactionId)
       if (transaction === undefined) return false
       const { status, transaction_hash, gas_used, fee_paid, currency, is_simulated, error } = transaction
-      seen = { status, transaction_hash, gas_used, fee_paid, currency, is_simulated, error }
+      effect = { status, transaction_hash, gas_used, fee_paid, currency, is_simulated, error }
       see(transaction)
       return isFinal(status)
     } catch (error) {
@@ -427,11 +427,11 @@ export async function waitForTransfer(
   const details = { nft_gdn_id: nftGdnId }
   const isOver = async (reading: Reads, see: (record: Effect) => void): Promise<boolean> => {
     if (!(await isThrough(reading, see))) return false
-    if (isFinal(seen.status ?? '') && (wasSentBefore || hasFailed(seen.status ?? ''))) return true
+    if (isFinal(effect.status ?? '') && (wasSentBefore || hasFailed(effect.status ?? ''))) return true
     return await hasMoved(reading)
   }
   const { ended, problem } = await waitForEffect(deps, 'the transfer', details, timeoutMs, onPoll, isOver)
-  return { seen: problem === null ? { ...seen, status: 'deployed' } : seen, ended, problem }
+  return { seen: problem === null ? { ...effect, status: 'deployed' } : effect, ended, problem }
 }
 
 export interface WaitedForCollection {

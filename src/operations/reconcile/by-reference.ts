@@ -42,12 +42,14 @@ export async function acceptedByReference(
     if (statusOf(error) !== undefined) return null
     throw error
   })
-  const records = wanted.map((id) => response?.references.find((one) => one.reference_id === id && !one.is_free))
+  const records = wanted.map((id) =>
+    response?.references.find((record) => record.reference_id === id && !record.is_free),
+  )
   const [first] = records
   if (first === undefined || records.includes(undefined)) return null
   return {
-    nfts: records.flatMap((one) =>
-      one?.nft_gdn_id == null ? [] : [{ nft_gdn_id: one.nft_gdn_id, accepted_date: one.accepted_date }],
+    nfts: records.flatMap((record) =>
+      record?.nft_gdn_id == null ? [] : [{ nft_gdn_id: record.nft_gdn_id, accepted_date: record.accepted_date }],
     ),
     transaction_gdn_id: first.transaction_gdn_id ?? null,
     accepted_date: first.transaction_gdn_id == null ? null : first.accepted_date,

@@ -68,19 +68,20 @@ export function decideGroup(group: ContentGroup): GroupVerdict {
 
   const classes = classesOf(group)
   for (const match of matches) {
-    const [one, another] = classes.filter(({ owners }) => owners.includes(match.owner ?? ''))
+    const [ownerClass, another] = classes.filter(({ owners }) => owners.includes(match.owner ?? ''))
     if (another !== undefined) {
       return all(
         undecided('an NFT with the same metadata still belongs to its sender, and may match several rows', true),
       )
     }
-    one?.matches.push(match)
+    ownerClass?.matches.push(match)
   }
   const verdicts = new Map<RequestedCopy, RowVerdict>()
   const late: string[] = []
-  for (const own of classes) {
-    const decided = decideClass(group, own, matches.length - own.matches.length)
-    for (const [index, copy] of own.copies.entries()) verdicts.set(copy, decided.rows[index] ?? undecided(MOVED))
+  for (const contentClass of classes) {
+    const decided = decideClass(group, contentClass, matches.length - contentClass.matches.length)
+    for (const [index, copy] of contentClass.copies.entries())
+      verdicts.set(copy, decided.rows[index] ?? undecided(MOVED))
     late.push(...decided.late)
   }
   return { rows: copies.map((copy) => verdicts.get(copy) ?? undecided(MOVED)), late }
@@ -112,9 +113,9 @@ function classesOf({ copies, superseded }: ContentGroup) {
 /**
  * Decides the outcome of interchangeable copies.
  *
- * @param others the number of matches that belong to other wallets
+ * @param otherMatches the number of matches that belong to other wallets
  */
-function decideClass(group: ContentGroup, { copies, superseded, matches }: Class, others: number): GroupVerdict {
+function decideClass(group: ContentGroup, { copies, superseded, matches }: Class, otherMatches: number): GroupVerdict {
   const surplus = matches.length - copies.length
   if (surplus > superseded) {
     const reason = `${count(matches.length, 'NFT')} with the same metadata were found, more than the ${copies.length} requested`
@@ -126,7 +127,7 @@ function decideClass(group: ContentGroup, { copies, superseded, matches }: Class
   const rows = copies.map((copy): RowVerdict => {
     const match = chosen.get(copy)
     if (match !== undefined) return { kind: 'adopted', id: match.id }
-    return others > 0 ? undecided(MOVED) : missing(group, copy)
+    return otherMatches > 0 ? undecided(MOVED) : missing(group, copy)
   })
   return { rows, late: matches.slice(copies.length).map(({ id }) => id) }
 }
@@ -172,7 +173,7 @@ export function findMinted(candidates: readonly NftRecord[], sought: Sought): Fo
   if (all.length === 0) return { kind: 'none' }
   const verdicts = new Map<string, RowVerdict[]>()
   for (const [content, alike] of matches) {
-    const copies = sought.copies * wanted.filter((one) => one === content).length
+    const copies = sought.copies * wanted.filter((candidate) => candidate === content).length
     const { rows } = decideGroup({
       copies: Array.from({ length: copies }, () => ({ owners: sought.owners, unprovable: FEWER })),
       superseded: [],

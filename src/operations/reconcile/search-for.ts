@@ -75,8 +75,8 @@ async function searchForMints(request: OperationRequest, deps: SearchDeps): Prom
   const since = conflicting.reduce<number | null>((first, { listedAt }) => earlier(first, listedAt), request.listedAt)
   let pool: readonly NftRecord[] = []
   const isShort = (content: string, copies: number): boolean => {
-    const asked = conflicting.flatMap(({ contents }) => contents).filter((one) => one === content).length
-    const ours = copies * wanted.filter((one) => one === content).length
+    const asked = conflicting.flatMap(({ contents }) => contents).filter((candidate) => candidate === content).length
+    const ours = copies * wanted.filter((candidate) => candidate === content).length
     return asked > 0 && pool.filter((nft) => metadataHash(nft.request_metadata) === content).length < ours + asked
   }
   const copies = await deps.copies()
@@ -105,11 +105,11 @@ async function searchForMints(request: OperationRequest, deps: SearchDeps): Prom
   }
   // A lagging listing may show the NFTs soon. The loop counts the time slept, because a clock may be set back in the
   // meantime.
-  let left = Math.min(LISTING_LAG_MS, (request.sentAt ?? 0) + LISTING_LAG_MS - deps.now())
+  let remainingMs = Math.min(LISTING_LAG_MS, (request.sentAt ?? 0) + LISTING_LAG_MS - deps.now())
   let matches = await search()
-  for (; matches.kind !== 'minted' && left > 0; left -= SEARCH_GAP_MS) {
-    await deps.onSearch({ waitingMs: left })
-    await deps.sleep(Math.min(SEARCH_GAP_MS, left), deps.signal)
+  for (; matches.kind !== 'minted' && remainingMs > 0; remainingMs -= SEARCH_GAP_MS) {
+    await deps.onSearch({ waitingMs: remainingMs })
+    await deps.sleep(Math.min(SEARCH_GAP_MS, remainingMs), deps.signal)
     matches = await search()
   }
   if (matches.kind === 'undecided') {
@@ -126,18 +126,18 @@ async function conflictingOperations(
   wanted: readonly string[],
   deps: SearchDeps,
 ): Promise<{ contents: string[]; listedAt: number | null }[]> {
-  const others = await deps.others()
-  return others
+  const operations = await deps.others()
+  return operations
     .map(({ metadata, listedAt }) => ({
-      contents: metadata.map(metadataHash).filter((one) => wanted.includes(one)),
+      contents: metadata.map(metadataHash).filter((content) => wanted.includes(content)),
       listedAt,
     }))
     .filter(({ contents }) => contents.length > 0)
 }
 
 /** Returns the earlier of two counter values. Null is earlier than any value. */
-const earlier = (one: number | null, other: number | null): number | null =>
-  one === null || other === null ? null : Math.min(one, other)
+const earlier = (a: number | null, b: number | null): number | null =>
+  a === null || b === null ? null : Math.min(a, b)
 
 /** Returns the NFTs of the collection that belong to no known operation. Doesn't read complete records again. */
 async function newNfts(
