@@ -124,7 +124,7 @@ function uploader({ client, signal }: ChangeDeps): (file: LocalFile) => Promise<
 export async function endedTransactions<Sent extends AcceptedChange<unknown>>(
   reading: RecordReader<'gettransactions'>,
   page: readonly Sent[],
-  what: string,
+  subject: string,
 ): Promise<Map<Sent, string | null>> {
   const transactions = await readTransactions(
     reading,
@@ -134,7 +134,7 @@ export async function endedTransactions<Sent extends AcceptedChange<unknown>>(
   for (const sent of page) {
     const transaction = transactions.get(sent.transactionId ?? '')
     sent.pendingReason = transaction?.pending_reason
-    if (transaction !== undefined && isFinal(transaction.status)) ends.set(sent, failureOf(what, transaction))
+    if (transaction !== undefined && isFinal(transaction.status)) ends.set(sent, failureOf(subject, transaction))
   }
   return ends
 }

@@ -100,7 +100,7 @@ const NOT_DEPLOYED = 'the NFT is not deployed yet'
  * Returns the differences between an NFT and its row. A local file doesn't count as a difference if its URL isn't known
  * before the upload.
  */
-export function compareRow(row: ComparedRow, { nft, ...seen }: ObservedNft, can: Abilities): NftChange[] {
+export function compareRow(row: ComparedRow, { nft, ...observed }: ObservedNft, can: Abilities): NftChange[] {
   const { nft_gdn_id: nftGdnId, status } = nft
   const tokenId = nft.token_id ?? null
   const revision = revisionOf(nft)
@@ -124,21 +124,21 @@ export function compareRow(row: ComparedRow, { nft, ...seen }: ObservedNft, can:
   }
   const changes: NftChange[] = []
   if (fields.length > 0) {
-    const isOurs = seen.isMetadataOurs || can.takeOver
+    const isOurs = observed.isMetadataOurs || can.takeOver
     const proof = proofIn(nft.request_metadata)
-    const obstacle = whyNoUpdate(nft, seen.isUpdating, can) ?? whyNoProof(row, proof)
+    const obstacle = whyNoUpdate(nft, observed.isUpdating, can) ?? whyNoProof(row, proof)
     const reason = isOurs ? obstacle : 'the metadata of the NFT was changed elsewhere'
     const action = isOurs ? orImpossible('update', reason) : 'drift'
-    const isGoingOn = action === 'update' && seen.isUpdating
+    const isGoingOn = action === 'update' && observed.isUpdating
     changes.push({ ...base, action, want: 'update', fields, reason: isGoingOn ? IN_PROGRESS : reason, proof })
   }
   if (receiverChange.length > 0) {
-    const isOurs = seen.isOwnerOurs || can.takeOver || seen.isMoving
-    const isPending = seen.isMoving || seen.isUpdating ? null : pendingChange(nft)
+    const isOurs = observed.isOwnerOurs || can.takeOver || observed.isMoving
+    const isPending = observed.isMoving || observed.isUpdating ? null : pendingChange(nft)
     const obstacle = status === 'deployed' ? (can.noTransfers ?? isPending) : NOT_DEPLOYED
     const reason = isOurs ? obstacle : 'the owner of the NFT was changed elsewhere'
     const action = isOurs ? orImpossible('transfer', reason) : 'drift'
-    const isGoingOn = action === 'transfer' && seen.isMoving
+    const isGoingOn = action === 'transfer' && observed.isMoving
     changes.push({
       ...base,
       action,
@@ -184,7 +184,7 @@ export function hasOtherOwner(
 ): boolean {
   if (owner == null || (name != null && name === row.receiverName)) return false
   const owners = sendersOwn ? ownersOf(row) : [row.receiver]
-  return !owners.some((one) => sameAddress(one, owner))
+  return !owners.some((expected) => sameAddress(expected, owner))
 }
 
 /** Returns the reason why an NFT with a change in progress can't be changed; null if no change is in progress. */

@@ -15,10 +15,10 @@ export async function addDriftedReceivers(
   histories: ReadonlyMap<number, OwnerHistory>,
   changed: ReadonlyMap<number, readonly NftChange[]>,
 ): Promise<void> {
-  const others = moved.filter(({ candidate }) => histories.get(candidate.row.position)?.isOurs === false)
-  if (others.length === 0) return
+  const otherMoves = moved.filter(({ candidate }) => histories.get(candidate.row.position)?.isOurs === false)
+  if (otherMoves.length === 0) return
   const drifted = await state.read((sql) =>
-    others.flatMap(({ candidate: { row }, nft }): DriftedReceiver[] => {
+    otherMoves.flatMap(({ candidate: { row }, nft }): DriftedReceiver[] => {
       const { position } = row
       const body = drop.setId === null ? null : recordedRow(sql, id, nft.nft_gdn_id)
       const was = body === null ? nft.minted_to : rowOfParts(splitRowText(body)).receiver
@@ -27,6 +27,6 @@ export async function addDriftedReceivers(
     }),
   )
   await state.scratch((sql) => {
-    for (const one of drifted) addDrifted(sql, one)
+    for (const receiver of drifted) addDrifted(sql, receiver)
   })
 }

@@ -28,11 +28,11 @@ export class OtherLabels {
   /**
    * Creates an instance without rows.
    *
-   * @param own the label of the run; null if the run has none
+   * @param ownLabel the label of the run; null if the run has none
    */
-  constructor(store: StoredRun, own: string | null) {
+  constructor(store: StoredRun, ownLabel: string | null) {
     this.#store = store
-    this.#own = own
+    this.#own = ownLabel
   }
 
   /**
@@ -67,15 +67,17 @@ export class OtherLabels {
       minted: labelsOfMints(sql, nfts),
     }))
     const isReplaced = ({ nftGdnId, label }: OtherLabel) => (minted.get(nftGdnId) ?? label) !== label
-    const found = labeled.filter((one) => movedFrom !== null || !given.has(one.nftGdnId) || isReplaced(one))
-    for (const one of found) {
-      if (movedFrom === null && isReplaced(one)) this.#ours++
+    const conflicting = labeled.filter(
+      (otherLabel) => movedFrom !== null || !given.has(otherLabel.nftGdnId) || isReplaced(otherLabel),
+    )
+    for (const otherLabel of conflicting) {
+      if (movedFrom === null && isReplaced(otherLabel)) this.#ours++
       this.count++
-      if (this.labels.size <= MAX_LABELS) this.labels.add(one.label)
-      if (this.#first.length < MAX_FIRST) this.#first.push(one)
+      if (this.labels.size <= MAX_LABELS) this.labels.add(otherLabel.label)
+      if (this.#first.length < MAX_FIRST) this.#first.push(otherLabel)
     }
     await this.#store.state.scratch((sql) => {
-      for (const one of found) addRelabeled(sql, one)
+      for (const otherLabel of conflicting) addRelabeled(sql, otherLabel)
     })
   }
 

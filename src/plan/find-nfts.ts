@@ -63,7 +63,7 @@ export async function findCandidates(
 async function sentRows({ state, drop }: StoredRun, page: readonly RowRecord[]): Promise<Map<number, RowOperation>> {
   const [first, last] = [page[0]?.position ?? 0, page.at(-1)?.position ?? -1]
   const rows = await state.read((sql) => sentBetween(sql, drop, first, last))
-  return new Map(rows.map(({ position, ...one }) => [position, one]))
+  return new Map(rows.map(({ position, ...operation }) => [position, operation]))
 }
 
 /** Returns the records of NFTs by ID. The server omits NFTs that it doesn't know. */
@@ -99,21 +99,21 @@ export async function ownerHistories(
 ): Promise<Map<number, OwnerHistory>> {
   const counted = source.hasReferences ? moved.filter(({ nft }) => typeof nft.transfers === 'number') : []
   const asked = counted
-    .flatMap((one) => Object.values(transfersOf(scope, one)))
+    .flatMap((movedNft) => Object.values(transfersOf(scope, movedNft)))
     .map((reference) => ({ operation: 'transfernft' as const, reference }))
   const records = await new ServerNames(source.client, source).lookUp(asked)
   const statuses = new Map([...records].map(([{ reference }, { status }]) => [reference, status]))
   const histories = new Map<number, OwnerHistory>()
-  for (const one of moved) {
-    const { candidate, nft } = one
-    const { last, next } = transfersOf(scope, one)
-    const history = counted.includes(one)
+  for (const movedNft of moved) {
+    const { candidate, nft } = movedNft
+    const { last, next } = transfersOf(scope, movedNft)
+    const history = counted.includes(movedNft)
       ? {
-          isOurs: nft.transfers === 0 ? await isMintedTo(store, one) : statuses.has(last),
+          isOurs: nft.transfers === 0 ? await isMintedTo(store, movedNft) : statuses.has(last),
           isMoving: statuses.get(next) === 'initiated',
           reference: next,
         }
-      : await sentHistory(store, scope, one)
+      : await sentHistory(store, scope, movedNft)
     // This machine may have recorded the owner when the owner matched the manifest.
     const isOurs = history.isOurs || candidate.sent?.knownOwner === ownership(nft)
     histories.set(candidate.row.position, { ...history, isOurs })
@@ -152,7 +152,7 @@ async function sentHistory(store: StoredRun, scope: string, moved: MovedNft): Pr
   const sent = await store.state.read((sql) => operationsWithPrefix(sql, prefix))
   const name = transferName(scope, candidate, candidate.row.row.receiver)
   const moving = sent.find(({ id, state }) => id.startsWith(name) && state !== 'deployed')
-  const last = sent.findLast((one) => one !== moving)
+  const last = sent.findLast((operation) => operation !== moving)
   return {
     isOurs:
       last === undefined

@@ -197,15 +197,15 @@ class Planner {
     await this.#blockHidden()
     const { adoptLabels, adopt = false } = this.#options
     this.#labels.refuseUnlessAdopted(adoptLabels ?? adopt)
-    const others = new NftsWithoutRow(this.#store, source, this.#options)
-    if (this.#options.prune === true) await this.#prune(source, scope, others)
+    const withoutRow = new NftsWithoutRow(this.#store, source, this.#options)
+    if (this.#options.prune === true) await this.#prune(source, scope, withoutRow)
     else for (const row of await this.#vanished.takeBurned(this.#store, source)) await this.#seen.addBurned(row)
     this.counts.vanished = this.#vanished.count
     await this.#refuseClaimed()
     this.otherEdition = await this.#findOtherEdition()
     if (this.otherEdition !== null) this.notes.push(this.otherEdition)
     if (this.#options.isSaved !== true) await this.#refuseDoubtful()
-    await this.#noteMove(others)
+    await this.#noteMove(withoutRow)
     this.notes.push(
       ...notesOfPlan({
         relabeled: this.relabeled,
@@ -347,7 +347,7 @@ class Planner {
   }
 
   /** Plans the burns of NFTs whose rows were removed. */
-  async #prune(source: NftSource, scope: string, others: NftsWithoutRow): Promise<void> {
+  async #prune(source: NftSource, scope: string, withoutRow: NftsWithoutRow): Promise<void> {
     const { state } = this.#store
     const isSaved = this.#options.isSaved === true
     let position = 0
@@ -363,7 +363,7 @@ class Planner {
     }
     for (const row of burned) await this.#seen.addBurned(row)
     if (!isSaved) {
-      this.notes.push(...(await others.notesOfPrune()))
+      this.notes.push(...(await withoutRow.notesOfPrune()))
       return
     }
     await this.#saved.compareLeftBurns(async (nfts) => {
@@ -438,14 +438,15 @@ class Planner {
    * @throws GdnError `seems_minted` if another run minted the rows; `not_found` if the drop is sealed, but none of the
    *   rows has an NFT
    */
-  async #noteMove(others: NftsWithoutRow): Promise<void> {
+  async #noteMove(withoutRow: NftsWithoutRow): Promise<void> {
     const { movedFrom, drop } = this.#store
     const { adopt, isSaved } = this.#options
     const { mint, rows, abandoned } = this.counts
-    if (drop.setId === null && adopt !== true && isSaved !== true && mint > 0) await others.refuseMinted(this.#mints)
+    if (drop.setId === null && adopt !== true && isSaved !== true && mint > 0)
+      await withoutRow.refuseMinted(this.#mints)
     if (movedFrom !== null) this.notes.push(noteOfMove(movedFrom, drop.name))
     if (drop.setId !== null) return
-    const notes = rows > 0 && this.#comparer.missing === rows ? await others.notesOfRename() : []
+    const notes = rows > 0 && this.#comparer.missing === rows ? await withoutRow.notesOfRename() : []
     if (rows > 0 && abandoned === rows) throw noneOfDrop(notes)
     this.notes.push(...notes)
     const moved = await this.#store.read((sql) => movedRuns(sql, this.#options))

@@ -41,8 +41,8 @@ export class NftsWithoutRow {
   async notesOfRename(): Promise<string[]> {
     const notes = await this.#store.read((sql) => notesOfRenamed(sql, this.#options))
     if (notes.length > 0 || !this.#source.hasReferences || this.#options.prune === true) return notes
-    const others = (await this.#find()) ?? []
-    return others.length === 0 ? [] : [noteOfUnnamed(others.length), await namesOfUnnamed(this.#source, others)]
+    const unnamed = (await this.#find()) ?? []
+    return unnamed.length === 0 ? [] : [noteOfUnnamed(unnamed.length), await namesOfUnnamed(this.#source, unnamed)]
   }
 
   /**

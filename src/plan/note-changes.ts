@@ -81,8 +81,8 @@ async function* madeOf(source: NftSource, plan: ChangePlan): AsyncGenerator<NftN
     waiting = []
     return now
   }
-  for await (const one of changedOf(plan)) {
-    waiting.push(one)
+  for await (const changed of changedOf(plan)) {
+    waiting.push(changed)
     if (waiting.length === PAGE) yield await read()
   }
   if (waiting.length > 0) yield await read()

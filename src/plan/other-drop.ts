@@ -40,11 +40,11 @@ export class OtherDrop {
   }
 
   /** Adds a page of rows. Counts only rows that this machine has not minted. */
-  add(candidates: readonly Candidate[], found: readonly [number, readonly NftChange[]][]): void {
+  add(candidates: readonly Candidate[], compared: readonly [number, readonly NftChange[]][]): void {
     for (const [at, { row, named, sent }] of candidates.entries()) {
       if (sent !== null || named === null || row.row.id === null) continue
       this.#named++
-      if (found[at]?.[1].some((change) => hasOtherContent(change, row.row)) !== true) continue
+      if (compared[at]?.[1].some((change) => hasOtherContent(change, row.row)) !== true) continue
       this.#others++
       if (this.#label !== null && named.reference_label === this.#label) this.#alike++
       const { nft_gdn_id } = named
@@ -58,9 +58,9 @@ export class OtherDrop {
    * @throws GdnError `seems_minted` if all or nearly all NFTs differ in content and don't have the label of this run
    */
   refuse(): string | null {
-    const [named, others, unlike] = [this.#named, this.#others, this.#others - this.#alike]
-    const nfts = `${others} of ${named} NFTs that match rows by ID have a different title and different content`
-    const isMost = named >= MIN_REFUSED && others >= named * MOST
+    const [named, otherCount, unlike] = [this.#named, this.#others, this.#others - this.#alike]
+    const nfts = `${otherCount} of ${named} NFTs that match rows by ID have a different title and different content`
+    const isMost = named >= MIN_REFUSED && otherCount >= named * MOST
     if (!isMost || unlike < named * MOST) {
       const isNoted = isMost || (unlike > 0 && unlike >= named * MANY)
       return isNoted ? `${nfts}. If they belong to another drop with this file name, add --run <name>` : null
@@ -71,7 +71,7 @@ export class OtherDrop {
         'If this is another drop, add --run <name>. gdn then mints its rows as separate NFTs.',
         'If the NFTs belong to these rows, and the rows were edited after their mint, add --adopt.',
       ].join('\n'),
-      details: { rows: this.#first, count: others },
+      details: { rows: this.#first, count: otherCount },
     })
   }
 }

@@ -66,11 +66,12 @@ const noteOfAbandoned = (rows: number, isIdChanged: boolean): string =>
   `${count(rows, 'row')} of the shuffled drop ${rows === 1 ? 'was' : 'were'} abandoned when it was sealed, and can no longer be minted${isIdChanged ? '. If you changed the id of a row, restore it' : ''}`
 
 function notesOfKept({ drift, lasting, keptBurns }: NotedFacts['counts']): string[] {
-  const kept = drift - keptBurns - lasting
-  const changes = kept === 1 ? 'gdn keeps 1 change made elsewhere' : `gdn keeps ${kept} changes made elsewhere`
-  const takeOver = `Add --take-over to replace ${kept === 1 ? 'it' : 'them'} with the values of the manifest`
+  const keptChanges = drift - keptBurns - lasting
+  const changes =
+    keptChanges === 1 ? 'gdn keeps 1 change made elsewhere' : `gdn keeps ${keptChanges} changes made elsewhere`
+  const takeOver = `Add --take-over to replace ${keptChanges === 1 ? 'it' : 'them'} with the values of the manifest`
   const removed = 'gdn keeps NFTs of removed rows that were changed elsewhere, even with --take-over'
-  return [...(kept > 0 ? [`${changes}. ${takeOver}`] : []), ...(keptBurns > 0 ? [removed] : [])]
+  return [...(keptChanges > 0 ? [`${changes}. ${takeOver}`] : []), ...(keptBurns > 0 ? [removed] : [])]
 }
 
 const noteOfUnedited = (count: number): string =>

@@ -25,8 +25,8 @@ async function nameOfChange(store: StoredRun, row: KeptRow, { want }: NftChange,
   if (want === 'update') return { ...(await nameOfContent(store, row, drawn)), title: row.row.metadata.title }
   // In the draft, the row's own content is at the slot for which it was drawn. A transferred NFT shows the drawn row.
   const at = want === 'mint' ? (drawn?.indexOf(row.position + 1) ?? -1) : -1
-  const [own] = at < 0 ? [] : await store.read((sql) => rowsAt(sql, 'draft', [at]))
-  const { title } = (own === undefined ? row : keptRow(own)).row.metadata
+  const [drawnRow] = at < 0 ? [] : await store.read((sql) => rowsAt(sql, 'draft', [at]))
+  const { title } = (drawnRow === undefined ? row : keptRow(drawnRow)).row.metadata
   return { key: shownKey(row.key), line: row.row.line, title }
 }
 
@@ -88,8 +88,8 @@ export async function* updatesOf(
   contents: LocalContents,
   drawn?: Uint32Array,
 ): AsyncGenerator<Update> {
-  for await (const { row: kept, changes } of rowsOf(store, 'JOIN')) {
-    const { row } = kept
+  for await (const { row: storedRow, changes } of rowsOf(store, 'JOIN')) {
+    const { row } = storedRow
     for (const { action, nftGdnId, revision, reference, fields, proof } of changes) {
       if (action !== 'update') continue
       if (nftGdnId === null || reference === null) throw new Error('an update without NFT or reference ID was planned')
@@ -104,7 +104,7 @@ export async function* updatesOf(
       const file_fields = row.metadata.file_fields.map(({ key, url }) => ({ key, url: urls.get(key) ?? url }))
       const metadata: Update['metadata'] = { ...row.metadata, file_fields, ...proof }
       yield {
-        ...(await nameOfContent(store, kept, drawn)),
+        ...(await nameOfContent(store, storedRow, drawn)),
         nftGdnId,
         reference,
         localFiles,

@@ -31,8 +31,8 @@ export async function readPage(store: StoredRun, source: NftSource, page: readon
   }
   const positions = page.map(({ position }) => position)
   const moved = await store.state.read((sql) => rowsAt(sql, 'draft', positions))
-  const found = await findCandidates(store, source, moved)
-  return { page: moved, candidates: found, records: await readCandidates(source, found) }
+  const movedCandidates = await findCandidates(store, source, moved)
+  return { page: moved, candidates: movedCandidates, records: await readCandidates(source, movedCandidates) }
 }
 
 /** Assigns other copies on the server to rows whose NFTs were burned. Returns whether any row got another copy. */
@@ -43,21 +43,21 @@ async function leaveBurned(
 ): Promise<boolean> {
   const contents = [...new Set(burned.map((row) => contentOfKey(nameOf(row))))]
   const names = await state.read((sql) => namesOfContents(sql, contents))
-  const known = new Set(names.map((name) => `${contentOfKey(name)} ${copyOfKey(name)}`))
+  const knownNames = new Set(names.map((name) => `${contentOfKey(name)} ${copyOfKey(name)}`))
   const server = new ServerNames(source.client, source)
   const copies = await server.otherCopies(drop.referenceScope, contents, (content, copy) =>
-    known.has(`${content} ${copy}`),
+    knownNames.has(`${content} ${copy}`),
   )
   const ended = await server.endedOf(copies.map(({ nftGdnId }) => nftGdnId))
-  const left = copies.filter(({ nftGdnId }) => !ended.has(nftGdnId))
+  const available = copies.filter(({ nftGdnId }) => !ended.has(nftGdnId))
   return await state.scratch((sql) => {
     let isMoved = false
     for (const row of burned) {
-      const at = left.findIndex(({ content }) => content === contentOfKey(nameOf(row)))
-      const [one] = at === -1 ? [] : left.splice(at, 1)
-      if (one === undefined) continue
+      const at = available.findIndex(({ content }) => content === contentOfKey(nameOf(row)))
+      const [match] = at === -1 ? [] : available.splice(at, 1)
+      if (match === undefined) continue
       isMoved = true
-      moveToCopy(sql, 'draft', row, one.copy)
+      moveToCopy(sql, 'draft', row, match.copy)
     }
     return isMoved
   })

@@ -62,7 +62,7 @@ export class RowComparer {
     }
     if (nft === undefined) return [unknownNft(candidate)]
     const update = updateReference(candidate.reference, nft.revision ?? 0)
-    const seen: ObservedNft = {
+    const observed: ObservedNft = {
       nft,
       isOwnerOurs: history?.isOurs ?? true,
       isMoving: history?.isMoving ?? false,
@@ -80,12 +80,14 @@ export class RowComparer {
       })),
     )
     const references = { update, transfer: history?.reference ?? null }
-    const changes = compareRow({ ...row, localFiles }, seen, can)
+    const changes = compareRow({ ...row, localFiles }, observed, can)
     if (changes[0]?.reason === NOT_REVEALED && (await this.#isEdited(candidate))) {
-      return changes.map((one) => ({ ...one, reason: NOT_COMMITTED }))
+      return changes.map((change) => ({ ...change, reason: NOT_COMMITTED }))
     }
-    return changes.map((one) =>
-      one.action === 'update' || one.action === 'transfer' ? { ...one, reference: references[one.action] } : one,
+    return changes.map((change) =>
+      change.action === 'update' || change.action === 'transfer'
+        ? { ...change, reference: references[change.action] }
+        : change,
     )
   }
 

@@ -22,17 +22,17 @@ const essence = ({ action, want, fields, nftGdnId, revision, transfers, referenc
  * @param lastUpdate the reference ID of the update that set the NFT's metadata
  */
 function firstOther(
-  found: readonly NftChange[],
+  current: readonly NftChange[],
   saved: readonly NftChange[],
   lastUpdate: string | null,
 ): NftChange | undefined {
-  const known = new Set(saved.map(essence))
+  const savedKeys = new Set(saved.map(essence))
   // If the plan's own update created the revision, ignore its number, which depends on the other updates in the
   // collection.
   const made = saved.find(({ action, reference }) => action === 'update' && reference === lastUpdate)
   const asSaved = (change: NftChange): NftChange =>
     made === undefined ? change : { ...change, revision: made.revision }
-  return found.map(asSaved).find((change) => !known.has(essence(change)))
+  return current.map(asSaved).find((change) => !savedKeys.has(essence(change)))
 }
 
 /** Describes what changed since the plan was saved, for a change that isn't in the saved plan. */
@@ -42,7 +42,7 @@ function whatChanged(now: NftChange, saved: readonly NftChange[]): string {
   const other = now.fields.find(({ field, from }) => !before.has(field) || before.get(field) !== from)
   if (other !== undefined) return `${other.field} is ${other.from ?? 'unset'}`
   if (was === undefined || was.action !== now.action) return now.reason ?? now.action
-  const made = was.fields.find(({ field }) => now.fields.every((one) => one.field !== field))
+  const made = was.fields.find(({ field }) => now.fields.every((change) => change.field !== field))
   if (made !== undefined) return `${made.field} is ${made.to ?? 'unset'}`
   if (was.revision !== now.revision) return 'its metadata was updated'
   return was.transfers === now.transfers ? 'the change differs from the plan' : 'it was transferred'
@@ -58,7 +58,7 @@ function madeElsewhere(
   now: readonly NftChange[],
   saved: readonly NftChange[],
 ): string | null {
-  const isMade = (want: 'mint' | 'transfer') => saved.some((one) => one.want === want) && now.length === 0
+  const isMade = (want: 'mint' | 'transfer') => saved.some((change) => change.want === want) && now.length === 0
   const isTransfer = isMade('transfer')
   if (nft === undefined || !(isTransfer || isMade('mint'))) return null
   const to = isTransfer ? nft.receiver_wallet_address : (nft.minted_to ?? nft.receiver_wallet_address)
@@ -105,13 +105,13 @@ export class SavedChanges {
    */
   async compare(
     candidates: readonly Candidate[],
-    found: readonly [number, NftChange[]][],
+    compared: readonly [number, NftChange[]][],
     nftOf: (candidate: Candidate) => NftRecord | undefined,
   ): Promise<void> {
-    const [first, last] = [found[0]?.[0] ?? 0, found.at(-1)?.[0] ?? -1]
+    const [first, last] = [compared[0]?.[0] ?? 0, compared.at(-1)?.[0] ?? -1]
     const rows = await this.#state.scratch((sql) => savedBetween(sql, first, last))
     const saved = new Map(rows.map(({ position, changes }) => [position, JSON.parse(changes) as NftChange[]]))
-    for (const [at, [position, changes]] of found.entries()) {
+    for (const [at, [position, changes]] of compared.entries()) {
       const candidate = candidates[at]
       if (candidate === undefined) continue
       const { key, row } = candidate.row
@@ -136,8 +136,8 @@ export class SavedChanges {
    * @param isBurned returns which of the NFTs are already burned
    */
   async compareLeftBurns(isBurned: (nfts: readonly string[]) => Promise<ReadonlySet<string>>): Promise<void> {
-    const left = await this.#state.scratch(savedBurns)
-    for (const chunk of chunksOf(left, PAGE)) {
+    const remaining = await this.#state.scratch(savedBurns)
+    for (const chunk of chunksOf(remaining, PAGE)) {
       const page = chunk.map(({ change }) => JSON.parse(change) as PlannedChange)
       const burned = await isBurned(page.flatMap(({ nftGdnId }) => nftGdnId ?? []))
       for (const change of page) {

@@ -30,28 +30,30 @@ export class SeenNfts {
     records: ReadonlyMap<string, NftRecord>,
     changes: readonly [number, readonly NftChange[]][],
   ): Promise<void> {
-    const seen = candidates.flatMap(({ sent, nftGdnId }, at): NftNow[] => {
+    const nfts = candidates.flatMap(({ sent, nftGdnId }, at): NftNow[] => {
       const nft = records.get(nftGdnId ?? '')
       if (sent === null || nft === undefined || !isChanged(nft)) return []
       return [nowOf(nft, page[at]?.body ?? null, changes[at]?.[1] ?? [])]
     })
-    await this.#insert(seen)
+    await this.#insert(nfts)
   }
 
   async addBurned({ id, nftGdnId }: BurnedRow): Promise<void> {
     this.burned.add(id)
-    const known = { knownRevision: null, knownOwner: null }
-    await this.#insert([{ nftGdnId, owner: null, metadataUrl: null, isBurned: true, body: null, has: 'all', ...known }])
+    const nothingKnown = { knownRevision: null, knownOwner: null }
+    await this.#insert([
+      { nftGdnId, owner: null, metadataUrl: null, isBurned: true, body: null, has: 'all', ...nothingKnown },
+    ])
   }
 
   async *pages(): AsyncGenerator<NftNow[]> {
     for await (const page of pagesOf(this.#store.state, seenPage)) yield page.map(({ position: _, ...nft }) => nft)
   }
 
-  async #insert(seen: readonly NftNow[]): Promise<void> {
-    if (seen.length === 0) return
+  async #insert(nfts: readonly NftNow[]): Promise<void> {
+    if (nfts.length === 0) return
     await this.#store.state.scratch((sql) => {
-      for (const nft of seen) addSeen(sql, nft)
+      for (const nft of nfts) addSeen(sql, nft)
     })
   }
 }

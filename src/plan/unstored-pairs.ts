@@ -17,8 +17,10 @@ export async function unstoredPairs(
 ): Promise<StoredPair[]> {
   if (!source.hasReferences) return []
   const unknown = new Map(
-    candidates.flatMap((one) =>
-      one.named === null && one.sent?.nft != null && one.row.row.id !== null ? [[one.sent.id, one] as const] : [],
+    candidates.flatMap((candidate) =>
+      candidate.named === null && candidate.sent?.nft != null && candidate.row.row.id !== null
+        ? [[candidate.sent.id, candidate] as const]
+        : [],
     ),
   )
   if (unknown.size === 0) return []
@@ -36,14 +38,14 @@ export async function unstoredPairs(
     alias,
     key: candidate.row.key,
   })
-  if (client.supports('aliases') !== true) return renamed.map((one) => pairOf(one, 'impossible'))
+  if (client.supports('aliases') !== true) return renamed.map((renaming) => pairOf(renaming, 'impossible'))
   const records = await new ServerNames(source.client, source).lookUp(renamed)
-  return renamed.flatMap((one) => {
-    const record = records.get(one)
+  return renamed.flatMap((renaming) => {
+    const record = records.get(renaming)
     const isOpen =
-      record?.nft_gdn_id === one.candidate.sent?.nft &&
+      record?.nft_gdn_id === renaming.candidate.sent?.nft &&
       record?.reference_kind === 'content' &&
       typeof record.reference_alias !== 'string'
-    return isOpen ? [pairOf(one, 'wanted')] : []
+    return isOpen ? [pairOf(renaming, 'wanted')] : []
   })
 }
