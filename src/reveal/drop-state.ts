@@ -74,6 +74,6 @@ export const isAbandoned = (status: string, state: DropState | null): boolean =>
 /** Describes a sealed drop and its rows: `The drop is sealed, …: 2 of 4 rows are minted, 2 abandoned.` */
 export function sealedText(state: DropState, counts: RowCounts, now: number): string {
   const { deployed, total, abandoned } = withAbandoned(counts, state)
-  const others = abandoned === 0 ? '' : `, ${abandoned} abandoned`
-  return `${dropText(state, now)}: ${deployed} of ${total} rows are minted${others}.`
+  const abandonedText = abandoned === 0 ? '' : `, ${abandoned} abandoned`
+  return `${dropText(state, now)}: ${deployed} of ${total} rows are minted${abandonedText}.`
 }

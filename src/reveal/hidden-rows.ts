@@ -74,13 +74,13 @@ const hiddenRow = ({ provenance, contract }: UnrevealedDrop, content: string): H
 export async function findHidden(
   publishing: Publishing,
   rows: Rows,
-  own: OwnDrop,
+  ownDrop: OwnDrop,
   again?: string,
 ): Promise<HiddenRows | null> {
   const allowed = again === undefined ? new Set<HiddenRow>() : await allowedRows(publishing.stateDir, again)
   let hidden: HiddenRows | null = null
-  for await (const { drops, content } of hiddenAmong(publishing, rows, own)) {
-    const drop = drops.find((one) => !allowed.has(hiddenRow(one, content)))
+  for await (const { drops, content } of hiddenAmong(publishing, rows, ownDrop)) {
+    const drop = drops.find((candidate) => !allowed.has(hiddenRow(candidate, content)))
     if (drop === undefined) continue
     const { contract, state, run: name } = drop
     hidden ??= { contract, state, run: name, count: 0 }
@@ -93,9 +93,9 @@ export async function findHidden(
 async function* hiddenAmong(
   publishing: Publishing,
   rows: Rows,
-  own: OwnDrop,
+  ownDrop: OwnDrop,
 ): AsyncGenerator<{ drops: UnrevealedDrop[]; content: string }> {
-  const dropsOf = await hiddenContents(publishing, own)
+  const dropsOf = await hiddenContents(publishing, ownDrop)
   if (dropsOf.size === 0) return
   const { contentOf, unorderedOf } = contentHashes()
   for await (const item of rows()) {
@@ -113,12 +113,12 @@ async function* hiddenAmong(
 /** Returns the drops on the server and blockchain that hide each content. */
 async function hiddenContents(
   { stateDir, origin, blockchain, contractAddress }: Publishing,
-  own: OwnDrop,
+  ownDrop: OwnDrop,
 ): Promise<Map<string, UnrevealedDrop[]>> {
   const isThere = (drop: UnrevealedDrop) => drop.origin === origin && drop.blockchain === blockchain
   const drops = (await unrevealedDrops(stateDir)).filter(isThere)
   const isOwn = ({ id, provenance, contract }: UnrevealedDrop) =>
-    id === own.run || (provenance === own.provenance && sameAddress(contract, contractAddress))
+    id === ownDrop.run || (provenance === ownDrop.provenance && sameAddress(contract, contractAddress))
   return await hiddenBy(stateDir, drops, (drop) => !isOwn(drop))
 }
 
@@ -185,8 +185,8 @@ async function* metadataOf(
     for (const { body, positions } of page) {
       const { metadata } = Object(parseJson(body)) as { metadata?: readonly unknown[] }
       for (const position of JSON.parse(positions) as number[]) {
-        const found = metadata?.[position]
-        if (isRecord(found)) yield found
+        const nftMetadata = metadata?.[position]
+        if (isRecord(nftMetadata)) yield nftMetadata
       }
     }
   }
@@ -220,9 +220,9 @@ async function publicContents(
     if (!isInCollection(run, collection) || commitmentOf(run) !== null) continue
     const uploads = await state.read((sql) => uploadsOf(sql, run.id))
     const hashOf = new Map([...uploads].map(([sha256, url]) => [url, sha256]))
-    for await (const found of metadataOf(state, run.id, 'deployed')) {
-      if (!Array.isArray(found.file_fields)) continue
-      const metadata = comparable(found as ManifestRow['metadata'])
+    for await (const nftMetadata of metadataOf(state, run.id, 'deployed')) {
+      if (!Array.isArray(nftMetadata.file_fields)) continue
+      const metadata = comparable(nftMetadata as ManifestRow['metadata'])
       const hashes = new Map(metadata.file_fields.map(({ key, url }) => [key, hashOf.get(url) ?? '']))
       contents.add(rowContentHash({ metadata }, hashes).toString('base64'))
     }
@@ -279,14 +279,14 @@ export async function removalEffect(run: Run, removed: readonly Run[]): Promise<
     (drop) => drop.origin === origin && drop.blockchain === blockchain,
   )
   const gone = new Set(removed.map(({ id }) => id))
-  const own = drops.find(({ id }) => id === run.id)
+  const ownDrop = drops.find(({ id }) => id === run.id)
   const runs = drops.filter(({ id }) => id !== null && !gone.has(id))
-  const others = drops.filter(({ id }) => id === null)
+  const dropsWithoutRun = drops.filter(({ id }) => id === null)
   const before = await hiddenBy(stateDir, drops)
-  const after = await hiddenBy(stateDir, [...runs, ...others])
-  const contents = own === undefined ? [] : await contentsOf(stateDir, own)
+  const after = await hiddenBy(stateDir, [...runs, ...dropsWithoutRun])
+  const contents = ownDrop === undefined ? [] : await contentsOf(stateDir, ownDrop)
   if (contents.some((content) => before.has(content) && !after.has(content))) return 'ends'
-  return contents.some((content) => own?.shown.has(content) && after.has(content)) ? 'begins' : null
+  return contents.some((content) => ownDrop?.shown.has(content) && after.has(content)) ? 'begins' : null
 }
 
 /**
@@ -295,11 +295,12 @@ export async function removalEffect(run: Run, removed: readonly Run[]): Promise<
  */
 export async function commandHides(stateDir: string, name: string): Promise<boolean> {
   const sent = await withState(stateDir, (state) => state.read(sentCommitments))
-  const own = sent.find(({ run }) => run === name)
-  if (own === undefined) return false
-  const isOther = ({ run, provenance }: (typeof sent)[number]) => run !== name && provenance === own.provenance
-  if (sent.some(isOther) || (await runsOf(stateDir, own)).length > 0) return false
-  return (await contentsOf(stateDir, own)).length > 0
+  const ownCommitment = sent.find(({ run }) => run === name)
+  if (ownCommitment === undefined) return false
+  const isOther = ({ run, provenance }: (typeof sent)[number]) =>
+    run !== name && provenance === ownCommitment.provenance
+  if (sent.some(isOther) || (await runsOf(stateDir, ownCommitment)).length > 0) return false
+  return (await contentsOf(stateDir, ownCommitment)).length > 0
 }
 
 /**
@@ -314,10 +315,10 @@ export async function forgetHidden(run: Run): Promise<void> {
   const runs = await runsOf(stateDir, commitment)
   const sent = await withState(stateDir, (state) => state.read(sentCommitments))
   const same = sent.filter(({ provenance }) => provenance === commitment.provenance)
-  const own = same.filter((one) => isInCollection(run, one))
-  if (!own.some((one) => runs.some((other) => isInCollection(other, one))))
-    for (const { runId } of own) await removeCommand(stateDir, runId)
-  if (runs.length > 0 || same.length > own.length) return
+  const sameCollection = same.filter((candidate) => isInCollection(run, candidate))
+  if (!sameCollection.some((candidate) => runs.some((other) => isInCollection(other, candidate))))
+    for (const { runId } of sameCollection) await removeCommand(stateDir, runId)
+  if (runs.length > 0 || same.length > sameCollection.length) return
   await rm(contentsPath(stateDir, commitment.provenance), { force: true })
 }
 

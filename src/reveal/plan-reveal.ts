@@ -114,18 +114,18 @@ export async function withRevealPlan<Result>(
         drawn === null ? null : await store.read((sql) => nameAt(sql, 'draft', (drawn.rows[position] ?? slot) - 1))
       return { key: name === null ? null : shownKey(name.key), line: name?.line ?? null, slot }
     }
-    const count = async (counts: RevealCounts, one: Found, state: RowState) => {
+    const count = async (counts: RevealCounts, match: Found, state: RowState) => {
       const isListed = rows.commitment.rule === null || drawn !== null || state.kind === 'left'
       const reason = 'reason' in state && isListed && counts.leftRows.length < MAX_LEFT ? state.reason : null
-      if (reason !== null) counts.leftRows.push({ ...(await nameOf(one.candidate)), reason })
-      countState(counts, one, state)
+      if (reason !== null) counts.leftRows.push({ ...(await nameOf(match.candidate)), reason })
+      countState(counts, match, state)
     }
     async function* counted() {
       const counts = noCounts()
-      for await (const one of found()) {
-        const state = rowState(one, commitment)
-        await count(counts, one, state)
-        yield { one, state }
+      for await (const match of found()) {
+        const state = rowState(match, commitment)
+        await count(counts, match, state)
+        yield { match, state }
       }
       Object.assign(plan, counts)
     }
@@ -139,17 +139,17 @@ export async function withRevealPlan<Result>(
       ...noCounts(),
       async *updates() {
         // Count again, because an update may have ended or a row may have been minted in the meantime.
-        for await (const { one, state } of counted()) {
+        for await (const { match, state } of counted()) {
           if (state.kind !== 'pending') continue
-          const { key, line } = await nameOf(one.candidate)
-          yield { ...(await updateOf(one, commitment)), key: key ?? '', line: line ?? 0 }
+          const { key, line } = await nameOf(match.candidate)
+          yield { ...(await updateOf(match, commitment)), key: key ?? '', line: line ?? 0 }
         }
       },
       async *seen() {
         let page: NftNow[] = []
-        for await (const one of found()) {
-          const { candidate, nft } = one
-          if (nft === undefined || rowState(one, commitment).kind !== 'revealed') continue
+        for await (const match of found()) {
+          const { candidate, nft } = match
+          if (nft === undefined || rowState(match, commitment).kind !== 'revealed') continue
           const { row } = candidate.row
           // Record the owner only if it is the row's receiver. A later plan then keeps an owner that others chose.
           const missing = hasOtherOwner(row, nft, { sendersOwn: false }) ? [{ want: 'transfer' as const }] : []
@@ -164,13 +164,13 @@ export async function withRevealPlan<Result>(
     }
     const moved: { line: number; row: string }[] = []
     const missing: RowWithoutNft[] = []
-    for await (const one of found(labels)) {
-      const { candidate, nft } = one
+    for await (const match of found(labels)) {
+      const { candidate, nft } = match
       plan.rows++
       if (nft === undefined) missing.push({ position: candidate.row.position, line: candidate.row.row.line })
-      const state = rowState(one, commitment)
+      const state = rowState(match, commitment)
       if (state.kind === 'moved') moved.push({ line: candidate.row.row.line, row: state.row })
-      await count(plan, one, state)
+      await count(plan, match, state)
       if (plan.rows % PAGE === 0) onProgress?.(plan.rows)
     }
     if (plan.withoutNft === plan.rows) plan.renamed = await store.read((sql) => notesOfRenamed(sql, options))
@@ -187,9 +187,9 @@ export async function withRevealPlan<Result>(
       } else {
         // Another run may have minted rows of a drop that isn't shuffled, so other IDs are no reason to refuse the
         // reveal.
-        const others = await mintedSlots(source, options, missing, { provenance, slotOf: rowOf })
-        for (const { slot } of others) commitment.otherIds.add(slot)
-        if (others.length > 0) for await (const _ of counted());
+        const otherSlots = await mintedSlots(source, options, missing, { provenance, slotOf: rowOf })
+        for (const { slot } of otherSlots) commitment.otherIds.add(slot)
+        if (otherSlots.length > 0) for await (const _ of counted());
       }
     }
     if (plan.pending > 0 && !source.hasUpdates) {
@@ -322,11 +322,11 @@ async function updateOf({ candidate, nft }: Found, committed: Committed): Promis
 
 /** Returns whether an NFT has this metadata. Compares only the keys of files, because the salt proves their content. */
 function isShown(metadata: Record<string, unknown>, shown: KeptRow['row']['metadata']): boolean {
-  const { file_fields: files, ...found } = metadata
+  const { file_fields: files, ...actual } = metadata
   const { file_fields, ...wanted } = shown
   const keys = Array.isArray(files) ? files.map((field: { key?: unknown }) => field.key) : []
   return (
-    canonicalJson(found) === canonicalJson(wanted) &&
+    canonicalJson(actual) === canonicalJson(wanted) &&
     canonicalJson(keys) === canonicalJson(file_fields.map((f) => f.key))
   )
 }

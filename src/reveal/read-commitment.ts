@@ -83,11 +83,11 @@ interface ContentHashes extends Pick<ReadCommitment, 'contentOf' | 'hashOf'> {
 
 /** Returns functions that hash rows and their files. Each file is read once. */
 export function contentHashes(): ContentHashes {
-  const known = new Map<string, Promise<string>>()
+  const hashOfPath = new Map<string, Promise<string>>()
   const hashOf = (path: string): Promise<string> => {
-    const found = known.get(path) ?? sha256Of(path)
-    known.set(path, found)
-    return found
+    const hash = hashOfPath.get(path) ?? sha256Of(path)
+    hashOfPath.set(path, hash)
+    return hash
   }
   const contentOf = async (row: Content): Promise<Buffer> => {
     const hashes = new Map<string, string>()
@@ -105,8 +105,9 @@ const OWN_KEYS = [PROVENANCE, PROVENANCE_ROW, PROVENANCE_SALT, PROVENANCE_SIGNAT
 export function uncommittable({ metadata, localFiles }: ManifestRow, isShuffled = false): RowProblem | null {
   const extras = extraKeys(metadata)
   const files = metadata.file_fields.map(({ key }) => key)
-  const own = [...files, ...extras].find((key) => OWN_KEYS.includes(key))
-  if (own !== undefined) return { key: own, message: 'is reserved for the reveal', hint: 'Choose another key.' }
+  const reservedKey = [...files, ...extras].find((key) => OWN_KEYS.includes(key))
+  if (reservedKey !== undefined)
+    return { key: reservedKey, message: 'is reserved for the reveal', hint: 'Choose another key.' }
   const local = new Set(localFiles.map(({ key }) => key))
   const remote = files.find((key) => !local.has(key))
   if (remote !== undefined) {

@@ -69,8 +69,8 @@ async function loggedBlock(
   const filter = { address, topics: [PROVENANCE_COMMITTED, seal], fromBlock, toBlock }
   const response = await chain.request('eth_getLogs', [filter])
   if (!('result' in response) || !Array.isArray(response.result)) return null
-  const [log, ...others] = response.result
-  if (others.length > 0 || !isObject(log) || !Array.isArray(log.topics) || log.removed === true) return null
+  const [log, ...otherLogs] = response.result
+  if (otherLogs.length > 0 || !isObject(log) || !Array.isArray(log.topics) || log.removed === true) return null
   const isOurs =
     String(log.address).toLowerCase() === address.toLowerCase() &&
     String(log.topics[0]).toLowerCase() === PROVENANCE_COMMITTED &&
@@ -88,13 +88,13 @@ async function searchBlock(chain: Chain, contract: string, seal: string): Promis
   let [low, high] = [0, newest.number]
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
-    const found = await committedBefore(chain, contract, seal, hexOf(middle)).catch((error: unknown) => {
+    const committedAt = await committedBefore(chain, contract, seal, hexOf(middle)).catch((error: unknown) => {
       if (!(error instanceof Unreadable)) throw error
       throw new Unreadable(
         `${chain.origin} returns neither the event that sealed the drop nor old states (${error.message}): use another --rpc-url`,
       )
     })
-    if (found > 0n) high = middle
+    if (committedAt > 0n) high = middle
     else low = middle + 1
   }
   return low

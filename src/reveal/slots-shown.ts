@@ -61,8 +61,8 @@ export function slotsBySalt({ rows }: Pick<DrawnRows, 'rows'>, salts: Salts): (m
 }
 
 function bySeed(seed: Buffer, rows: number) {
-  const known = new Map(Array.from({ length: rows }, (_, at) => [saltOf(seed, at + 1).toString('hex'), at + 1]))
-  return (salt: string): number | null => known.get(salt) ?? null
+  const slotOfSalt = new Map(Array.from({ length: rows }, (_, at) => [saltOf(seed, at + 1).toString('hex'), at + 1]))
+  return (salt: string): number | null => slotOfSalt.get(salt) ?? null
 }
 
 function byLeaves({ leaves, contents }: Exclude<Salts, { seed: Buffer }>) {

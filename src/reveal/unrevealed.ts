@@ -52,8 +52,9 @@ export async function readPlaceholder(items: AsyncIterable<ManifestItem>, file: 
   }
   const { line, metadata, localFiles } = row
   const keys = [...extraKeys(metadata), ...metadata.file_fields.map(({ key }) => key)]
-  const own = keys.find((key) => key.startsWith(PROVENANCE))
-  if (own !== undefined) throw fail(`${own} is reserved for the reveal`, 'Choose another key.', { line, field: own })
+  const reservedKey = keys.find((key) => key.startsWith(PROVENANCE))
+  if (reservedKey !== undefined)
+    throw fail(`${reservedKey} is reserved for the reveal`, 'Choose another key.', { line, field: reservedKey })
   const tooMany = metadataItems(metadata) > MAX_METADATA_ITEMS - 2 || metadata.file_fields.length >= MAX_FILE_FIELDS
   if (tooMany) throw fail('has no room for provenance and provenance_row', 'Remove two metadata items.', { line })
   return { metadata, localFiles }
@@ -121,8 +122,8 @@ export async function* unrevealedItems(
 }
 
 /** Creates the error for a manifest that was edited between two passes. */
-export const editedWhileRead = (what: string) =>
-  new GdnError('refused', `${what} was edited while it was read`, {
+export const editedWhileRead = (subject: string) =>
+  new GdnError('refused', `${subject} was edited while it was read`, {
     hint: 'Nothing was sent. Run the command again.',
   })
 

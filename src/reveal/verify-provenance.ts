@@ -122,8 +122,8 @@ async function verifyLeaf(
     throw differs(PROVENANCE_SALT, 'the salt that a reveal writes', null)
   }
   const content = await contentOfFile(file, (fileUrl) => sha256Of(storage, fileUrl), isShuffled)
-  const found = leafOf(Buffer.from(salt, 'hex'), content)
-  if (found !== leaf) throw differs(`the leaf of row ${row}`, leaf, found)
+  const actualLeaf = leafOf(Buffer.from(salt, 'hex'), content)
+  if (actualLeaf !== leaf) throw differs(`the leaf of row ${row}`, leaf, actualLeaf)
 }
 
 function ruleOf(leaves: Uint8Array): ShuffleRule | null {

@@ -58,19 +58,19 @@ export async function verifyShuffle(
   const { to, hash, rows, rule } = drop
   const { id, slot } = token
   const seal = sealOf(hash)
-  const found = await readSeal(sources.chain, to, seal)
+  const chainSeal = await readSeal(sources.chain, to, seal)
   const source = await sources.openBeacon()
   const { isNamed, chain } = source
-  const isSimulated = found?.isSimulated ?? (await readable(() => isDevelopmentNode(sources.chain)))
+  const isSimulated = chainSeal?.isSimulated ?? (await readable(() => isDevelopmentNode(sources.chain)))
   const proof = { slot, row: null, marginSeconds: rule.marginSeconds, seal, isNamed, isSimulated }
-  if (found === null && revealed !== null) throw differs('the seal', `${seal} on the chain`, null, NOT_SEALED)
-  if (found !== null && id >= found.firstTokenId) {
-    const before = `before token ${found.firstTokenId} was minted`
+  if (chainSeal === null && revealed !== null) throw differs('the seal', `${seal} on the chain`, null, NOT_SEALED)
+  if (chainSeal !== null && id >= chainSeal.firstTokenId) {
+    const before = `before token ${chainSeal.firstTokenId} was minted`
     throw differs('the seal', `after token ${id} was minted`, before, NOT_OF_DROP)
   }
   await refuseTakenSlot(sources, drop, token)
-  if (found === null) return { ...proof, sealed: null }
-  const { block, time, isFinal } = found
+  if (chainSeal === null) return { ...proof, sealed: null }
+  const { block, time, isFinal } = chainSeal
   const round = roundFor(chain, time + rule.marginSeconds)
   const sealed = { block, time, round, roundTime: timeOfRound(chain, round) }
   if (revealed === null) return { ...proof, sealed }

@@ -71,20 +71,20 @@ export function openBeacon(options: BeaconOptions): BeaconSource {
     isEarly: false,
     async unreachable(signal) {
       const round = roundFor(QUICKNET, Math.floor(now() / 1000) - RECENT_S)
-      const found = await Promise.all(
+      const answers = await Promise.all(
         urls.map((url) => readAt(url, round, signal, options, { timeoutMs: 5_000, attempts: 1 })),
       )
-      const problems = found.flatMap((one) => ('why' in one ? [one] : []))
-      return problems.length < found.length ? null : whereOf(problems)
+      const problems = answers.flatMap((answer) => ('why' in answer ? [answer] : []))
+      return problems.length < answers.length ? null : whereOf(problems)
     },
     async read(round, signal) {
       const time = timeOfRound(QUICKNET, round)
       if (now() < time * 1000) throw early(round, time)
       const problems: Problem[] = []
       for (const url of urls) {
-        const found = await readAt(url, round, signal, options)
-        if (!('why' in found)) return found
-        problems.push(found)
+        const answer = await readAt(url, round, signal, options)
+        if (!('why' in answer)) return answer
+        problems.push(answer)
       }
       const isForged = problems.every(({ isFlawed }) => isFlawed)
       throw new GdnError(
@@ -140,8 +140,8 @@ async function readAt(
   const { status, body } = response
   if (status === 404 || status === 425) return problem('does not have the round yet')
   if (status !== 200) return problem(`HTTP ${status}`)
-  const found = parseJson(body)
-  const { round: named, signature } = isObject(found) ? found : {}
+  const parsed = parseJson(body)
+  const { round: named, signature } = isObject(parsed) ? parsed : {}
   if (typeof signature !== 'string' || !/^[0-9a-f]{96}$/i.test(signature)) {
     return problem('did not return a round of quicknet', true)
   }
