@@ -34,12 +34,12 @@ export function sentBetween(
 
 /** Returns the ID of an NFT's row in a run; null if the run has no row for the NFT, or the row has no ID. */
 export function idOfNft(sql: Sql, { id, scope }: Pick<Drop, 'id' | 'scope'>, nftGdnId: string): string | null {
-  const found = sql.get<{ id: string }>(
+  const row = sql.get<{ id: string }>(
     `SELECT substr(o.identity, ?) AS id FROM nfts n JOIN operations o ON o.id = n.operation_id
       WHERE n.nft_gdn_id = ? AND o.run_id = ? AND o.released_at IS NULL AND substr(o.identity, ?, 3) = 'id:'`,
     ...[scope.length + 4, nftGdnId, id, scope.length + 1],
   )
-  return found?.id ?? null
+  return row?.id ?? null
 }
 
 /** A row that a run has minted and that is no longer in the manifest. */

@@ -172,12 +172,12 @@ export function changedArranged(sql: Sql, drop: Drop, rows: RowsIn, setId: numbe
 
 /** Returns the texts that were last applied, keyed by operation ID. Omits operations without such a text. */
 export function appliedBodies(sql: Sql, drop: Drop, operations: readonly string[]): Map<string, Uint8Array> {
-  const found = sql.all<{ id: string; body: Uint8Array }>(
+  const rows = sql.all<{ id: string; body: Uint8Array }>(
     `SELECT n.operation_id AS id, ${applied(drop)} AS body FROM json_each(?) j
       JOIN nfts n ON n.operation_id = j.value AND n.position = 0 WHERE ${applied(drop)} IS NOT NULL`,
     JSON.stringify(operations),
   )
-  return new Map(found.map(({ id, body }) => [id, body]))
+  return new Map(rows.map(({ id, body }) => [id, body]))
 }
 
 /**
@@ -185,7 +185,7 @@ export function appliedBodies(sql: Sql, drop: Drop, operations: readonly string[
  * state.
  */
 export function sentBodies(sql: Sql, drop: Drop, operations: readonly string[]): Map<string, Uint8Array> {
-  const found = sql.all<{ id: string; before: Uint8Array | null }>(
+  const rows = sql.all<{ id: string; before: Uint8Array | null }>(
     `WITH sent AS MATERIALIZED (SELECT id, body, content, substr(identity, ?) AS key FROM operations
         WHERE id IN (SELECT value FROM json_each(?))),
       -- Reads the set once.
@@ -196,7 +196,7 @@ export function sentBodies(sql: Sql, drop: Drop, operations: readonly string[]):
         LEFT JOIN planned s ON s.key = o.key AND s.content = o.content`,
     ...[drop.scope.length + 1, JSON.stringify(operations), drop.setId ?? -1],
   )
-  return new Map(found.flatMap(({ id, before }) => (before === null ? [] : [[id, before]])))
+  return new Map(rows.flatMap(({ id, before }) => (before === null ? [] : [[id, before]])))
 }
 
 /** An operation of a run whose row is not in the manifest. */

@@ -15,8 +15,8 @@ export function glanceAtState<Row>(stateDir: string, query: (sql: Pick<Sql, 'all
   try {
     const database = openSqlite(path)
     try {
-      const [found] = database.prepare('PRAGMA user_version').all([]) as { user_version: number }[]
-      if (Number(found?.user_version) !== SCHEMA_VERSION) return []
+      const [pragma] = database.prepare('PRAGMA user_version').all([]) as { user_version: number }[]
+      if (Number(pragma?.user_version) !== SCHEMA_VERSION) return []
       return query({
         all: <Found>(sql: string, ...parameters: readonly SqlValue[]) =>
           database.prepare(sql).all(parameters) as Found[],

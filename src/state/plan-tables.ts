@@ -216,12 +216,12 @@ export function relabeledPage(sql: Sql, after: number, limit: number): (Relabeli
   )
 }
 
-export function addSeen(sql: Sql, { nftGdnId, owner, metadataUrl, isBurned, body, has, ...known }: NftNow): void {
+export function addSeen(sql: Sql, { nftGdnId, owner, metadataUrl, isBurned, body, has, ...earlier }: NftNow): void {
   sql.run(
     `INSERT INTO temp.seen (nftGdnId, owner, metadataUrl, isBurned, body, has, knownRevision, knownOwner)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
     ...[nftGdnId, owner, metadataUrl, isBurned ? 1 : 0, body && Buffer.from(body), has],
-    ...[known.knownRevision, known.knownOwner],
+    ...[earlier.knownRevision, earlier.knownOwner],
   )
 }
 

@@ -419,7 +419,7 @@ export function renameStoredRows(
   renameRows(
     sql,
     { scope },
-    newKeys.map((one) => ({ ...one, line: null })),
+    newKeys.map((newKey) => ({ ...newKey, line: null })),
   )
   // The fingerprint becomes unknown, because the keys of the stored rows now differ from those of the manifest.
   sql.run('UPDATE drops SET fingerprint = NULL WHERE run_id = ?', id)

@@ -114,8 +114,8 @@ export function newSet(sql: Sql, runId: string): number {
 }
 
 /** Removes all row sets of a run except one. */
-export function removeOtherSets(sql: Sql, runId: string, kept: number | null): void {
-  sql.run('DELETE FROM row_sets WHERE run_id = ? AND id IS NOT ?', runId, kept)
+export function removeOtherSets(sql: Sql, runId: string, keptSet: number | null): void {
+  sql.run('DELETE FROM row_sets WHERE run_id = ? AND id IS NOT ?', runId, keptSet)
 }
 
 /**
@@ -280,10 +280,10 @@ function plannedPage(
     after,
   )
   type Cells = [number, number, number, PlannedRow['state'], number]
-  const found = JSON.parse(page?.json ?? '') as { last: number; count: number; sent: number; rows: Cells[] }
+  const parsed = JSON.parse(page?.json ?? '') as { last: number; count: number; sent: number; rows: Cells[] }
   return {
-    ...found,
-    rows: found.rows.map(([position, receivers, files, state, isChanged]) => ({
+    ...parsed,
+    rows: parsed.rows.map(([position, receivers, files, state, isChanged]) => ({
       position,
       receivers,
       files,
@@ -381,7 +381,7 @@ export function addedKeys(
   rows: RowsIn,
   { id, scope, setId }: { id: string; scope: string; setId: number | null },
 ): Set<string> {
-  const found = sql.all<{ key: string }>(
+  const addedRows = sql.all<{ key: string }>(
     `SELECT r.key FROM ${tableOf(rows)} r LEFT JOIN operations o
         ON o.run_id = ? AND o.identity = ? || r.key AND o.released_at IS NULL
       WHERE o.id IS NULL AND r.key NOT IN (SELECT key FROM rows WHERE set_id = ?)`,
@@ -389,7 +389,7 @@ export function addedKeys(
     scope,
     setId ?? -1,
   )
-  return new Set(found.map(({ key }) => key))
+  return new Set(addedRows.map(({ key }) => key))
 }
 
 /** Returns whether two sets have the same rows, regardless of the placeholders of unrevealed rows. */

@@ -66,19 +66,19 @@ export function leaseOf(sql: Sql, runId: string): LeaseState {
 export function acquireRun(
   sql: Sql,
   runId: string,
-  seen: Pick<LeaseState, 'fence' | 'beatAt'>,
+  observed: Pick<LeaseState, 'fence' | 'beatAt'>,
   holder: LockHolder,
   now: number,
 ): RunLease | null {
-  const fence = seen.fence + 1
+  const fence = observed.fence + 1
   const changed = sql.run(
     'UPDATE runs SET holder = ?, fence = ?, beat_at = ? WHERE id = ? AND fence = ? AND beat_at = ?',
     JSON.stringify(holder),
     fence,
     now,
     runId,
-    seen.fence,
-    seen.beatAt,
+    observed.fence,
+    observed.beatAt,
   )
   return changed === 1 ? { runId, fence } : null
 }

@@ -210,20 +210,20 @@ export const NO_RESPONSE = 'the request may have been sent, but no response was 
 export function enterFound(
   sql: Sql,
   drop: Drop,
-  found: {
+  mint: {
     receiver: string
     sender: string | null
     rows: readonly (NewRowRequest['rows'][number] & { metadata: object; nftGdnId: string })[]
   },
   now: number,
 ): void {
-  const metadata = found.rows.map((row) => row.metadata)
-  const { receiver, sender } = found
+  const metadata = mint.rows.map((row) => row.metadata)
+  const { receiver, sender } = mint
   const from = sender === null ? {} : { sender_wallet_address: sender }
   const body = JSON.stringify({ ...from, receiver_wallet_address: receiver, metadata })
   const { id } = insertRequest(sql, drop, { key: `found:${randomUUID()}`, body, honorsKey: null })
   sql.run("UPDATE requests SET outcome = 'found' WHERE id = ?", id)
-  for (const [position, row] of found.rows.entries()) {
+  for (const [position, row] of mint.rows.entries()) {
     const operation = enterRow(sql, drop, sender === null ? 'createnft' : 'createnfttrans', row, {
       request: id,
       position,
