@@ -77,8 +77,8 @@ export function decodeAddresses(hex: string): string[] | null {
   const [offset, length, ...words] = wordsOf(hex) ?? []
   if (offset === undefined || length === undefined) return null
   if (BigInt(offset) !== 32n || BigInt(length) !== BigInt(words.length)) return null
-  const found = words.flatMap((word) => decodeAddress(word) ?? [])
-  return found.length === words.length ? found : null
+  const addresses = words.flatMap((word) => decodeAddress(word) ?? [])
+  return addresses.length === words.length ? addresses : null
 }
 
 /** Returns the storage slot of a bundle's digest. `tokenId` is the first token of the bundle. */

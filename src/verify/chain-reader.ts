@@ -141,14 +141,14 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
   }
 
   async function askBatch(asked: readonly Asked[]): Promise<CallResult[]> {
-    const requests = asked.map((one, id) => ({ jsonrpc: '2.0', id, ...one }))
+    const requests = asked.map((call, id) => ({ jsonrpc: '2.0', id, ...call }))
     const responses = await post(requests).catch((error: unknown) => {
       const status = statusOf(error)
       if (status === undefined || status === 429 || requests.length === 1) throw error
       return null
     })
     if (Array.isArray(responses)) {
-      const byId = new Map(responses.map((one): [unknown, unknown] => [asRecord(one)?.id, one]))
+      const byId = new Map(responses.map((response): [unknown, unknown] => [asRecord(response)?.id, response]))
       if (requests.some(({ id }) => byId.has(id))) return requests.map(({ id }) => resultOf(byId.get(id)))
     }
     // Some nodes accept no batches, or only smaller batches. They return errors in various forms and with various

@@ -42,8 +42,12 @@ export function metadataDifferences(requested: RequestedMetadata, stored: unknow
   }
   const file = stored as Readonly<Record<string, unknown>>
   const differences: Difference[] = []
-  const expect = (what: string, expected: unknown, isSame = canonicalJson(file[what]) === canonicalJson(expected)) => {
-    if (!isSame) differences.push({ what, expected: asText(expected), found: foundText(file, what) })
+  const expect = (
+    field: string,
+    expected: unknown,
+    isSame = canonicalJson(file[field]) === canonicalJson(expected),
+  ) => {
+    if (!isSame) differences.push({ what: field, expected: asText(expected), found: foundText(file, field) })
   }
   expect('name', requested.title)
   expect('description', requested.description)

@@ -79,9 +79,9 @@ export function createStorageReader(options: StorageReaderOptions): StorageReade
       if (atGateway(options.gateway, ipfsUrl) === null) {
         return { kind: 'failed', message: 'the token URI is not an ipfs URL' }
       }
-      const found = await read(ipfsUrl)
-      if (found.kind !== 'bytes') return found
-      const value = parseJson(found.bytes)
+      const result = await read(ipfsUrl)
+      if (result.kind !== 'bytes') return result
+      const value = parseJson(result.bytes)
       return value === undefined ? { kind: 'missing', message: `${ipfsUrl} is not JSON` } : { kind: 'json', value }
     },
   }

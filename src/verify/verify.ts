@@ -57,9 +57,9 @@ export async function verifyNfts(
       verifications[i] = await verify(storage, claim, owner ?? NO_RESPONSE, uri ?? NO_RESPONSE)
     })
   }
-  const left = jobs[Symbol.iterator]()
+  const remaining = jobs[Symbol.iterator]()
   const work = async () => {
-    for (const job of left) await job()
+    for (const job of remaining) await job()
   }
   await Promise.all(Array.from({ length: AT_ONCE }, work))
   return verifications
@@ -90,9 +90,9 @@ async function verify(
     return { verified: false, differences, isMissing: true }
   }
   const differences: Difference[] = []
-  const found = decodeAddress(owner.data)
-  if (found !== claim.owner.toLowerCase()) {
-    differences.push({ what: 'owner', expected: claim.owner, found: found ?? nothing(owner.data) })
+  const actualOwner = decodeAddress(owner.data)
+  if (actualOwner !== claim.owner.toLowerCase()) {
+    differences.push({ what: 'owner', expected: claim.owner, found: actualOwner ?? nothing(owner.data) })
   }
   const url = uri.kind === 'value' ? decodeString(uri.data) : null
   if (url === null || (claim.metadataUrl !== null && url !== claim.metadataUrl)) {

@@ -51,8 +51,8 @@ export function contractReader(node: Node, contract: string, block: string): Con
       // Results that are too large or too slow in a batch may be readable one by one.
       if (!isOfNode(error)) throw error
       const results: CallResult[] = []
-      for (const one of asked) {
-        const [result] = await ask([one]).catch((problem: unknown): CallResult[] => {
+      for (const question of asked) {
+        const [result] = await ask([question]).catch((problem: unknown): CallResult[] => {
           if (!isOfNode(problem)) throw problem
           return [{ kind: 'failed', message: problem.message }]
         })

@@ -51,8 +51,8 @@ const supports = (id: string): Question<boolean> => ({
   signature: 'supportsInterface(bytes4)',
   args: [id.padEnd(64, '0')],
   decode: (data) => {
-    const found = decodeNumber(data)
-    return found === 0n || found === 1n ? found === 1n : null
+    const value = decodeNumber(data)
+    return value === 0n || value === 1n ? value === 1n : null
   },
 })
 
@@ -65,7 +65,7 @@ const number = (signature: string, ...args: readonly (bigint | string)[]): Quest
 /** Reads which interfaces a contract claims, and whether its functions confirm the claims. */
 export async function readInterfaces(reader: ContractReader): Promise<Interfaces> {
   const ids = Object.keys(INTERFACES) as (keyof typeof INTERFACES)[]
-  const [[own, never, ...answers], functions, unknown] = await Promise.all([
+  const [[erc165, never, ...answers], functions, unknown] = await Promise.all([
     reader.ask([supports('01ffc9a7'), supports('ffffffff'), ...ids.map(supports)]),
     reader.ask([
       number('balanceOf(address)', ANYBODY),
@@ -82,19 +82,19 @@ export async function readInterfaces(reader: ContractReader): Promise<Interfaces
   if (valueIn(unknown[0]) !== null)
     contradictions.push('it responds to functions that do not exist, so its responses prove nothing')
   if (valueIn(never) === true) contradictions.push('it claims the interface 0xffffffff, which ERC-165 forbids')
-  if (valueIn(own) !== true && claimed.length > 0) {
+  if (valueIn(erc165) !== true && claimed.length > 0) {
     contradictions.push(`it claims ${claimed[0]}, but not ERC-165 itself`)
   }
   const answersAll = contradictions.length === 0
   const standards = standardsOf(functions.map(valueIn))
   contradictions.push(...unconfirmed(claimed, standards))
-  const [first, ...others] = standards
+  const [first, ...otherStandards] = standards
   return {
-    erc165: valueIn(own) === null ? 'not_supported' : answersAll ? 'supported' : 'contradictory',
+    erc165: valueIn(erc165) === null ? 'not_supported' : answersAll ? 'supported' : 'contradictory',
     claimed,
-    standard: others.length === 0 ? (first ?? null) : ofClaims(claimed),
+    standard: otherStandards.length === 0 ? (first ?? null) : ofClaims(claimed),
     contradictions,
-    problem: own === undefined ? 'has no response' : reasonOf(own),
+    problem: erc165 === undefined ? 'has no response' : reasonOf(erc165),
   }
 }
 
@@ -117,13 +117,16 @@ function ofClaims(claimed: readonly InterfaceName[]): TokenStandard | null {
 
 /** Returns the claimed standards whose functions the contract doesn't answer. */
 function unconfirmed(claimed: readonly InterfaceName[], standards: readonly TokenStandard[]): string[] {
-  const found: string[] = []
-  if (claimed.includes('ERC-721') && claimed.includes('ERC-1155')) found.push('it claims both ERC-721 and ERC-1155')
+  const contradictions: string[] = []
+  if (claimed.includes('ERC-721') && claimed.includes('ERC-1155'))
+    contradictions.push('it claims both ERC-721 and ERC-1155')
   if (claimed.includes('ERC-721') && !standards.includes('erc721')) {
-    found.push('it claims ERC-721, but does not implement balanceOf(address) and isApprovedForAll correctly')
+    contradictions.push('it claims ERC-721, but does not implement balanceOf(address) and isApprovedForAll correctly')
   }
   if (claimed.includes('ERC-1155') && !standards.includes('erc1155')) {
-    found.push('it claims ERC-1155, but does not implement balanceOf(address,uint256) and isApprovedForAll correctly')
+    contradictions.push(
+      'it claims ERC-1155, but does not implement balanceOf(address,uint256) and isApprovedForAll correctly',
+    )
   }
-  return found
+  return contradictions
 }

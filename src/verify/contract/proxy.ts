@@ -39,8 +39,8 @@ export async function readProxy(reader: ContractReader, code: string): Promise<P
   }
   const names = Object.keys(SLOTS) as (keyof typeof SLOTS)[]
   const answers = await reader.storage(Object.values(SLOTS))
-  const found = Object.fromEntries(names.map((name, at) => [name, addressIn(valueIn(answers[at]))]))
-  const { implementation, beacon, admin = null, proxiable, zeppelin } = found
+  const addresses = Object.fromEntries(names.map((name, at) => [name, addressIn(valueIn(answers[at]))]))
+  const { implementation, beacon, admin = null, proxiable, zeppelin } = addresses
   if (beacon) return await ofBeacon(reader, beacon, admin)
   for (const [kind, address] of [
     ['EIP-1967', implementation],

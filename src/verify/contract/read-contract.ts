@@ -58,10 +58,10 @@ export const royaltyOf = (token: bigint): Question<RoyaltyAnswer> => ({
   signature: 'royaltyInfo(uint256,uint256)',
   args: [token, PRICE],
   decode(data) {
-    const [receiver, amount, ...others] = wordsOf(data) ?? []
-    const found = receiver === undefined ? null : decodeAddress(receiver)
-    if (found === null || amount === undefined || others.length > 0) return null
-    return { receiver: found, percent: Number(BigInt(amount)) / 100 }
+    const [receiver, amount, ...extraWords] = wordsOf(data) ?? []
+    const receiverAddress = receiver === undefined ? null : decodeAddress(receiver)
+    if (receiverAddress === null || amount === undefined || extraWords.length > 0) return null
+    return { receiver: receiverAddress, percent: Number(BigInt(amount)) / 100 }
   },
 })
 
@@ -84,13 +84,13 @@ class Facts {
  */
 export async function readContract(reader: ContractReader, code: string): Promise<ContractFacts> {
   const facts = new Facts()
-  const [interfaces, proxy, roles, told] = await Promise.all([
+  const [interfaces, proxy, roles, answers] = await Promise.all([
     readInterfaces(reader),
     readProxy(reader, code),
     readRoles(reader),
     readFields(reader, facts),
   ])
-  const { supplies, ...fields } = told
+  const { supplies, ...fields } = answers
   if (interfaces.problem !== null) facts.reasons.interfaces = `supportsInterface(bytes4) ${interfaces.problem}`
   if ('problem' in roles) facts.reasons.roles = roles.problem
   if (proxy?.problem != null) facts.reasons.implementation = proxy.problem
@@ -167,15 +167,15 @@ export const heldBy = (owner: string | null): string | null => (owner === null |
 
 function maxSupplyOf(answers: readonly Answer<bigint>[], facts: Facts) {
   const at = answers.findIndex((answer) => valueIn(answer) !== null)
-  const [found, max_supply_function = null] = [valueIn(answers[at]), MAX_SUPPLY[at]]
-  if (found === null || max_supply_function === null) {
+  const [maxSupply, max_supply_function = null] = [valueIn(answers[at]), MAX_SUPPLY[at]]
+  if (maxSupply === null || max_supply_function === null) {
     const reasons = new Set(answers.map(reasonOf))
     const why =
       reasons.size === 1 ? [...reasons][0] : MAX_SUPPLY.map((_, i) => answers[i] && reasonOf(answers[i])).join(', ')
     facts.reasons.max_supply = `${MAX_SUPPLY.join(', ')}: ${why ?? 'no response'}`
     return { max_supply: null, max_supply_function: null }
   }
-  if (found > 0n) return { max_supply: String(found), max_supply_function }
+  if (maxSupply > 0n) return { max_supply: String(maxSupply), max_supply_function }
   // In the contracts of gdn and thirdweb, 0 means that there is no maximum.
   facts.reasons.max_supply = `${max_supply_function} returns 0, which means no maximum in contracts of gdn and thirdweb`
   return { max_supply: null, max_supply_function }
@@ -186,13 +186,14 @@ function contradictionsIn(
   claimed: readonly InterfaceName[],
 ): string[] {
   const { royalty, total_supply, max_supply, max_supply_function } = facts
-  const found: string[] = []
+  const contradictions: string[] = []
   if (claimed.includes('ERC-2981 royalties') && royalty === null) {
-    found.push('it claims ERC-2981, but does not implement royaltyInfo(uint256,uint256)')
+    contradictions.push('it claims ERC-2981, but does not implement royaltyInfo(uint256,uint256)')
   }
-  if (royalty !== null && royalty.percent > 100) found.push(`its royalty of ${royalty.percent}% exceeds the price`)
+  if (royalty !== null && royalty.percent > 100)
+    contradictions.push(`its royalty of ${royalty.percent}% exceeds the price`)
   if (total_supply !== null && max_supply !== null && BigInt(total_supply) > BigInt(max_supply)) {
-    found.push(`totalSupply() is ${total_supply}, which exceeds ${max_supply_function}, ${max_supply}`)
+    contradictions.push(`totalSupply() is ${total_supply}, which exceeds ${max_supply_function}, ${max_supply}`)
   }
-  return found
+  return contradictions
 }

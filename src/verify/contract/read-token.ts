@@ -70,7 +70,7 @@ export async function readToken(reader: ContractReader, token: bigint): Promise<
   if (is721) take('owner', ownerOf.signature, owner)
   const text = is721 ? take('token_uri', 'tokenURI(uint256)', tokenUri) : take('token_uri', 'uri(uint256)', uri1155)
   const total = is721 ? null : take('total_supply', 'totalSupply(uint256)', supply)
-  const limits = maximum.map(valueIn).filter((one) => one !== null)
+  const limits = maximum.map(valueIn).filter((limit) => limit !== null)
   if (!is721 && limits.length === 0) {
     not_readable.max_supply = `${maxima.map(({ signature }) => signature).join(', ')}: no response`
   }
