@@ -95,8 +95,8 @@ export async function openAddressBook({ folder, stateDir, signal }: AddressBookP
   let problem: GdnError | null = null
   try {
     const { addresses, groups } = await readSaved(stateDir, signal)
-    for (const one of addresses) saved.set(one.name, one)
-    for (const one of groups) savedAsGroup.set(one.name, one)
+    for (const contact of addresses) saved.set(contact.name, contact)
+    for (const group of groups) savedAsGroup.set(group.name, group)
   } catch (error) {
     // Don't throw the error here, because a command that opens the book may use no names, or only names of keystores.
     if (!(error instanceof GdnError)) throw error
@@ -151,8 +151,8 @@ export async function openAddressBook({ folder, stateDir, signal }: AddressBookP
     group(typed, place) {
       const name = readName(typed, place, 'group')
       if (problem !== null) throw unreadable(name, place, problem)
-      const found = savedAsGroup.get(name)
-      if (found !== undefined) return found
+      const group = savedAsGroup.get(name)
+      if (group !== undefined) return group
       if (names().has(name)) {
         const hint = `To create a group with this address, run \`gdn wallet group <group> @${name}\`.`
         throw new GdnError('usage', `@${name} is an address, not a group`, { place, hint })

@@ -39,15 +39,15 @@ const MAX_CONTACTS = 100_000
  * converted to lower case. If the rest of the file can't be read, the last issue contains the reason.
  */
 export async function readContacts(source: ManifestSource): Promise<Contacts> {
-  const found: Contacts = { contacts: [], issues: [] }
+  const contacts: Contacts = { contacts: [], issues: [] }
   try {
-    await read(source, found)
+    await read(source, contacts)
   } catch (error) {
     if (!(error instanceof ManifestError)) throw error
     const { hint, ...issue } = error.issue
-    found.issues.push({ ...issue, hint: hint === NO_MANIFEST_HINT ? 'Check the path.' : hint })
+    contacts.issues.push({ ...issue, hint: hint === NO_MANIFEST_HINT ? 'Check the path.' : hint })
   }
-  return found
+  return contacts
 }
 
 async function read(source: ManifestSource, { contacts, issues }: Contacts): Promise<void> {
@@ -125,7 +125,7 @@ const columnOf = (name: string): Column | undefined => COLUMNS.find((column) => 
  * @throws ManifestError if a required column is missing
  */
 function columnsOf({ header: { line, names } }: CsvFile, file: string, issues: ManifestIssue[]): Columns {
-  const found: Partial<Record<Column, number>> = {}
+  const columns: Partial<Record<Column, number>> = {}
   for (const [index, name] of names.entries()) {
     const column = columnOf(name)
     const place = { file, line, column: index + 1 }
@@ -133,10 +133,10 @@ function columnsOf({ header: { line, names } }: CsvFile, file: string, issues: M
       const near = nearest(name.trim(), COLUMNS)
       const hint = near === undefined ? `${HINT} Remove other columns.` : `Did you mean ${near}?`
       issues.push({ place, message: `unknown column ${quoted(name)}`, hint })
-    } else if (found[column] === undefined) found[column] = index
+    } else if (columns[column] === undefined) columns[column] = index
     else issues.push({ place, message: `the column ${column} is repeated`, hint: 'Remove one of them.' })
   }
-  const { name, address, groups } = found
+  const { name, address, groups } = columns
   if (name !== undefined && address !== undefined) return { name, address, groups }
   const missing = name === undefined ? 'name' : 'address'
   throw new ManifestError({ place: { file }, message: `has no column ${missing}`, hint: HINT })

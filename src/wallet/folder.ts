@@ -17,21 +17,21 @@ export const KEYSTORE_ENDING = '.json'
 export function checkWalletFolder(path: string): boolean {
   const fail = (message: string, hint?: string) =>
     new GdnError('invalid_input', message, { place: { file: path }, hint })
-  let found: ReturnType<typeof lstatSync>
+  let stats: ReturnType<typeof lstatSync>
   try {
-    found = lstatSync(path)
+    stats = lstatSync(path)
   } catch (error) {
     if (systemCode(error) === 'ENOENT') return false
     throw fail(`can't be read: ${messageOf(error)}`)
   }
-  if (found.isSymbolicLink()) {
+  if (stats.isSymbolicLink()) {
     throw fail('is a symbolic link, which could be changed to another folder', 'Use a folder instead.')
   }
-  if (!found.isDirectory()) throw fail('is not a directory')
+  if (!stats.isDirectory()) throw fail('is not a directory')
   if (platform === 'win32') return true
   const me = getuid?.()
-  if (me !== undefined && found.uid !== me && me !== 0) throw fail('belongs to another user')
-  if ((found.mode & 0o077) !== 0)
+  if (me !== undefined && stats.uid !== me && me !== 0) throw fail('belongs to another user')
+  if ((stats.mode & 0o077) !== 0)
     throw fail('contains wallets, but other users can access it', `Run \`chmod 700 ${quoted(path)}\`.`)
   return true
 }

@@ -100,18 +100,18 @@ async function setAside(
   { body, status }: TransportResponse,
   problem: string,
 ): Promise<GdnError> {
-  const said = `the signed URL returned ${status}, but the response ${problem}`
+  const message = `the signed URL returned ${status}, but the response ${problem}`
   if (body.length === 0)
-    return new GdnError('bad_answer', said, { hint: 'Nothing was stored. Contact the operator of the service.' })
+    return new GdnError('bad_answer', message, { hint: 'Nothing was stored. Contact the operator of the service.' })
   const text = seal.bytes(body)
-  const own = join(folder, SET_ASIDE)
+  const asideFolder = join(folder, SET_ASIDE)
   try {
-    makeWalletFolder(own)
+    makeWalletFolder(asideFolder)
   } catch {
     // Without this folder, the response is stored in another folder.
   }
-  const { file } = await keepAnywhere([own, ...otherFolders], `${reservation.name}-answer`, text)
-  return new GdnError('bad_answer', said, {
+  const { file } = await keepAnywhere([asideFolder, ...otherFolders], `${reservation.name}-answer`, text)
+  return new GdnError('bad_answer', message, {
     hint:
       file === null
         ? `Do not use an address from this response. The response could not be stored. This is the response, encrypted with your password: ${text.trim()}`

@@ -22,8 +22,8 @@ export async function mnemonicProblem(words: readonly string[]): Promise<string 
     import('@scure/bip39'),
     import('@scure/bip39/wordlists/english'),
   ])
-  const known = new Set(wordlist)
-  const at = words.findIndex((word) => !known.has(word))
+  const wordSet = new Set(wordlist)
+  const at = words.findIndex((word) => !wordSet.has(word))
   if (at >= 0) return `has a word that is not in the English list of BIP-39: word ${at + 1} of ${words.length}`
   if (validateMnemonic(words.join(' '), wordlist)) return null
   return 'has a wrong checksum: a word was changed, or the order of the words'

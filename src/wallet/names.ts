@@ -21,12 +21,12 @@ export const isName = (value: string): boolean => value.startsWith('@')
  *
  * @throws GdnError `usage` if the name is invalid
  */
-export function readName(typed: string, place: Place, what: 'wallet' | 'group' = 'wallet'): string {
+export function readName(typed: string, place: Place, kind: 'wallet' | 'group' = 'wallet'): string {
   const name = isName(typed) ? typed.slice(1) : typed
   const problem = nameProblem(name)
   if (problem === null) return name
   const lower = name.toLowerCase()
-  throw new GdnError('usage', `the name of a ${what} ${problem}`, {
+  throw new GdnError('usage', `the name of a ${kind} ${problem}`, {
     place,
     ...(nameProblem(lower) === null ? { hint: `Use @${lower}.` } : {}),
   })

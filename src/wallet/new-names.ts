@@ -44,8 +44,8 @@ export function refuseTaken(folder: string, name: string, saved: string | null):
   if (saved !== null) throw nameTaken(name, saved)
 }
 
-/** @param what the keystore or the address that has the name */
-export const nameTaken = (name: string, what: string) =>
-  new GdnError('invalid_input', `@${name} already exists: ${what}`, {
+/** @param holder the keystore or the address that has the name */
+export const nameTaken = (name: string, holder: string) =>
+  new GdnError('invalid_input', `@${name} already exists: ${holder}`, {
     hint: 'Choose another name. Wallets and addresses are never overwritten.',
   })

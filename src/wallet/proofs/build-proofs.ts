@@ -69,8 +69,8 @@ function freeClaims(receivers: readonly Receiver[], file: string): ManifestIssue
   const free = receivers.filter(({ price }) => price === 0n)
   const [first] = free
   if (first === undefined) return []
-  const others = free.length === 1 ? '' : ` and ${count(free.length - 1, 'other receiver')}`
-  const message = `a price of 0 lets ${first.address}${others} claim for free`
+  const moreText = free.length === 1 ? '' : ` and ${count(free.length - 1, 'other receiver')}`
+  const message = `a price of 0 lets ${first.address}${moreText} claim for free`
   const hint = 'To keep the price of the claim condition, leave the cell empty.'
   return [{ place: { file, line: first.line }, message, hint }]
 }

@@ -125,8 +125,8 @@ async function removeAbandoned(path: string): Promise<void> {
   for (const name of await readdir(dirname(path))) {
     if (!name.startsWith(prefix) || !DRAFT_SUFFIX.test(name.slice(prefix.length))) continue
     const draft = join(dirname(path), name)
-    const found = await stat(draft).catch(() => null)
-    if (found?.isDirectory() && found.mtimeMs < Date.now() - ABANDONED_MS) await rm(draft, { recursive: true })
+    const stats = await stat(draft).catch(() => null)
+    if (stats?.isDirectory() && stats.mtimeMs < Date.now() - ABANDONED_MS) await rm(draft, { recursive: true })
   }
 }
 
@@ -144,12 +144,12 @@ function byDigits({ receivers }: ProofSet): Map<string, number[]> {
 
 /** Checks that the path is unused or may be replaced. Returns whether there is a folder at the path. */
 export async function refuseOtherFiles(path: string, replace: boolean): Promise<boolean> {
-  const found = await lstat(path).catch((error: unknown) => {
+  const stats = await lstat(path).catch((error: unknown) => {
     if (systemCode(error) === 'ENOENT') return null
     throw error
   })
-  if (found === null) return false
-  if (!found.isDirectory()) throw flagError('--out', `${path} is not a directory`, 'Use the path of a new directory.')
+  if (stats === null) return false
+  if (!stats.isDirectory()) throw flagError('--out', `${path} is not a directory`, 'Use the path of a new directory.')
   const names = await readdir(path)
   if (names.length === 0) return true
   if (!(await hasOnlyProofs(path, names))) {
