@@ -88,13 +88,13 @@ const batch = noun('batch', 'Mint drops from CSV, JSON or JSONL manifests', [
 
 const art = noun('art', 'Generate art from layers', [
   read('init', 'Print an art.yaml for a folder of layers', () => import('./commands/art/init.ts')),
-  read('check', 'Check whether an edition of art is possible', () => import('./commands/art/check.ts')),
-  write('preview', 'Show a sample of an edition of art', () => import('./commands/art/preview.ts')),
+  read('check', 'Check whether an art edition is possible', () => import('./commands/art/check.ts')),
+  write('preview', 'Show a sample of an art edition', () => import('./commands/art/preview.ts')),
   write('generate', 'Generate the images and manifest of an edition', () => import('./commands/art/generate.ts')),
   write('import', 'Turn the output of HashLips or sugar into a manifest', () => import('./commands/art/import.ts')),
 ])
 
-const cost = read('cost', 'Estimate what a drop costs on a network', () => import('./commands/cost.ts'))
+const cost = read('cost', 'Estimate the cost of a drop on a network', () => import('./commands/cost.ts'))
 
 const plan = read('plan', 'Compare a manifest with the existing NFTs', () => import('./commands/plan.ts'))
 

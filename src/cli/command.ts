@@ -151,7 +151,7 @@ export class GdnCommand extends Command {
 }
 
 /** The hint for an error in a command's arguments. */
-export const usageHint = (command: GdnCommand) => `Run \`gdn ${command.name()} --help\` for its usage.`
+export const usageHint = (command: GdnCommand) => `Run \`gdn ${command.name()} --help\` for usage.`
 
 /** Parses the value of a flag. Throws a GdnError that names the flag. */
 export interface Parse<Value> {

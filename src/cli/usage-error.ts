@@ -45,7 +45,7 @@ function insteadOf(message: string, command: GdnCommand): string | undefined {
 function dataDirHint(message: string, command: GdnCommand): string | undefined {
   const acts = command.options.some(({ long }) => long === '--data-dir')
   if (!acts || !/'--(local|base-url|profile)\b/.test(message)) return undefined
-  return 'Omit it. This command works on the data directory of a backend, by default that of `gdn local start`.\nFor another backend, add --data-dir <dir>.'
+  return 'Omit the flag. This command works on the data directory of a backend, by default that of `gdn local start`.\nFor another backend, add --data-dir <dir>.'
 }
 
 /**

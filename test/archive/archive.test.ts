@@ -321,10 +321,10 @@ test('a table of a check has at most 20 problems, and JSON all of them', async (
   const check = (...flags: string[]) => cli(['collection', 'check', ...world.flags, ...flags], { env })
   const { code, stdout, stderr } = await check()
   expect([code, stdout.trimEnd().split('\n').length]).toEqual([7, 20])
-  expect(stderr).toContain('3 more are left out. Add --json for all.')
+  expect(stderr).toContain('3 more problems are not shown. Add --json to list all of them.')
   const json = await check('--json')
   expect(JSON.parse(json.stdout)).toHaveLength(23)
-  expect(json.stderr).not.toContain('left out')
+  expect(json.stderr).not.toContain('not shown')
 })
 
 test('exits with 7 if the archive lacks a token, and names the command that adds it', async () => {
@@ -429,7 +429,7 @@ test('a gateway that answers nothing is an error of the network, and the same co
   for (const command of [['collection', 'check'], archive]) {
     const { exitCode, stderr } = await gdn.run(...command, ...dead)
     expect([exitCode, stderr]).toEqual([6, expect.stringContaining('--gateway: no gateway responds: ')])
-    if (command === archive) expect(stderr).toContain('tides.car.partial has what was read so far.')
+    if (command === archive) expect(stderr).toContain('tides.car.partial contains the files that were read so far.')
   }
   expect(existsSync(file)).toBe(false)
   expect(await gdn.run(...archive, ...world.flags)).toMatchObject({ exitCode: 0 })
@@ -558,12 +558,15 @@ test('restores into an empty backend, where every token URI answers', async () =
         expect(Buffer.from(await image.arrayBuffer())).toEqual(pixels(Number(id)))
       }
       const again = await cli(['collection', 'restore', file, '--data-dir', dataDir.path], { env })
-      expect([again.code, again.stderr]).toEqual([0, expect.stringContaining('The backend serves its files at /ipfs.')])
+      expect([again.code, again.stderr]).toEqual([
+        0,
+        expect.stringContaining('The backend serves the restored files at /ipfs.'),
+      ])
     }
     await backend?.close()
     backend = undefined
     const { stderr } = await cli(['collection', 'restore', file, '--data-dir', dataDir.path], { env })
-    expect(stderr).toContain(`Run \`gdn serve --data-dir ${dataDir.path}\` to serve its files at /ipfs.`)
+    expect(stderr).toContain(`Run \`gdn serve --data-dir ${dataDir.path}\` to serve the restored files at /ipfs.`)
   } finally {
     await backend?.close()
     await dataDir.remove()

@@ -155,7 +155,7 @@ test('writes a page with wanted and actual numbers, rules that bind, one-of-ones
     expect.stringMatching(/^"Sky\/Red" requires "Hat\/Crown" binds \d+ /),
     expect.stringMatching(/^"Hat\/Cap" excludes "Sky\/Gray" (?!binds)/),
   ])
-  expect(html).toContain('Weights are not met, because these rules and counts contradict each other')
+  expect(html).toContain("The weights can't be met, because these rules and counts contradict each other")
   expect(rowsAt('The rarest NFTs')[0]).toMatch(/^1 #2 The Whale [\d.]+ One-of-one/)
   expect(html).toMatch(/<section aria-label="One-of-ones">.*The Whale/s)
   expect(JSON.parse(stdout).deviations.length).toBeGreaterThan(0)
@@ -299,7 +299,7 @@ test('warns how many images differ if the rows are the same', async () => {
   await folder.write('0-1.png', await layerImage(2, 5))
   const { stderr } = await generate(folder)
   expect(stderr).toContain(`${reds} images differ from the former ones, and the rows are the same.`)
-  expect(stderr).toContain('compare them: gdn plan drop/manifest.csv')
+  expect(stderr).toContain('compare the images: gdn plan drop/manifest.csv')
   expect((await generate(folder)).stderr).not.toContain('differ from')
   // An image that was changed by hand is not used again.
   const made = await readFile(folder.path('drop/images/1.png'))
@@ -319,11 +319,11 @@ test('names files that were added to the folder by hand, before and after it is 
   }
   await mkdir(folder.path('drop/notes'))
   const text = 'drop had 6 files that gdn did not generate: a.txt, b.txt, c.txt, d.txt, notes, and 1 more.'
-  expect((await generate(folder)).stderr).toContain(`${text} gdn left the folder as it is.`)
+  expect((await generate(folder)).stderr).toContain(`${text} gdn did not change the folder.`)
   const { warnings } = JSON.parse((await generate(folder, '--seed', 'other', '--json')).stdout) as {
     warnings: { message: string }[]
   }
-  expect(warnings.map(({ message }) => message)).toContain(`${text} The former folder drop.before-1 has them now.`)
+  expect(warnings.map(({ message }) => message)).toContain(`${text} The former folder drop.before-1 now contains them.`)
   expect((await generate(folder, '--seed', 'third')).stderr).not.toContain('did not generate')
 })
 

@@ -163,7 +163,7 @@ describe('gdn art import', () => {
     const { run } = await withFiles(hashlipsBuild([1, 2, 10]))
     const { stderr } = await run('art', 'import', 'build')
     expect(stderr).toContain('Missing numbers: 3, 4, 5, 6, 7 and 2 more')
-    expect(stderr).toContain('Left out: compiler, date, dna, edition')
+    expect(stderr).toContain('Omitted fields: compiler, date, dna, edition')
   })
 
   test('warns about equal names, folders that are not imported and missing numbers, also as JSON', async () => {
@@ -175,7 +175,7 @@ describe('gdn art import', () => {
     const warnings = [
       { place: { file: 'build/json/old' }, message: 'the folder is not imported' },
       { place: { file: 'build/second' }, message: 'the folder is not imported' },
-      { place: { file: 'build/json/4.json', field: 'name' }, message: 'is "Same", the name of 2 NFTs: 2, 4' },
+      { place: { file: 'build/json/4.json', field: 'name' }, message: '"Same" is the name of 2 NFTs: 2, 4' },
       { place: {}, message: 'Missing numbers: 3' },
     ]
     const { stdout, stderr } = await run('art', 'import', 'build', '--out', 'build/a.csv', '-o', 'json')
@@ -183,7 +183,7 @@ describe('gdn art import', () => {
     const shown = await run('art', 'import', 'build', '--out', 'build/b.csv')
     expect([shown.code, shown.stderr]).toEqual([
       0,
-      expect.stringContaining('build/json/4.json (name): is "Same", the name of 2 NFTs: 2, 4\n'),
+      expect.stringContaining('build/json/4.json (name): "Same" is the name of 2 NFTs: 2, 4\n'),
     ])
     expect(shown.stderr).toContain('build/second: the folder is not imported\n')
     const plain = await withFiles(hashlipsBuild([1, 2]))
@@ -246,7 +246,7 @@ describe('gdn art import', () => {
       'attr(number,max=10):Stamina': '3',
       'attr:Alive': 'true',
     })
-    expect(stderr).toContain('Left out 1 trait without a value.')
+    expect(stderr).toContain('Omitted 1 trait without a value.')
   })
 
   test('keeps texts that a spreadsheet would change, and texts with quotes and line breaks', async () => {
@@ -274,7 +274,7 @@ describe('gdn art import', () => {
     const { code, stderr } = await run('art', 'import', 'build')
     expect(code, stderr).toBe(0)
     expect((await rows()).map(({ image }) => image)).toEqual(['build/images/1.png', `ipfs://${cid}/2.png`])
-    expect(stderr).toContain('For 1 file, the manifest has the file in the folder')
+    expect(stderr).toContain('For 1 file, the manifest contains the local path')
   })
 
   /** A build of the editions 1 to 3 whose files have these first numbers. */
@@ -335,8 +335,8 @@ describe('gdn art import', () => {
       }),
     )
     const { stderr } = await run('art', 'import', 'build')
-    expect(stderr).toContain('build/json/1.json (description): is the default of HashLips (1 NFT)')
-    expect(stderr).toContain('Set it in src/config.js of HashLips')
+    expect(stderr).toContain('build/json/1.json (description): is the default description of HashLips (1 NFT)')
+    expect(stderr).toContain('Set the description in src/config.js of HashLips')
     expect(stderr).toContain(
       'build/json/2.json (attributes[0]): the trait "background" differs only in case from "Background" in build/json/1.json',
     )

@@ -305,7 +305,7 @@ describe('gdn art check', () => {
     expect(accepted.stderr).toContain(`2 NFTs with "Sky/Blue" instead of 0: ${reason}\n`)
     const { deviations } = JSON.parse((await gdn('check', 'art.yaml', '--count', '5', '--json')).stdout)
     expect(deviations[0]).toMatchObject({ trait: 'Blue', reason })
-    expect(accepted.stderr).toContain('possible, but 2 traits deviate from the weight.')
+    expect(accepted.stderr).toContain('possible, but the counts of 2 traits differ from their weights.')
     expect(await gdn('check', 'art.yaml', '--count', '5', '--strict')).toMatchObject({ code: 5 })
   })
 
@@ -326,7 +326,7 @@ describe('gdn art check', () => {
     const { gdn } = await layers([], text === null ? {} : { 'art.yaml': text })
     const { code, stderr } = await gdn('check', 'art.yaml', '--count', '5')
     expect([code, stderr]).toEqual([2, expect.stringContaining(`error: ${message}\n`)])
-    expect(stderr).toContain('Create it from a folder of layers: gdn art init <folder> > art.yaml')
+    expect(stderr).toContain('Create the file from a folder of layers: gdn art init <folder> > art.yaml')
   })
 
   test('counts NFTs from layers with and without one-of-ones', async () => {

@@ -217,7 +217,7 @@ describe('map and unknown_columns of the project file', () => {
     )
     expect((await gdn('config', 'get', 'unknown_columns')).stdout).toBe('extra\n')
     const { gdn: without } = await sheet()
-    expect((await without('config', 'get', 'map')).stderr).toContain('Set it in the project file')
+    expect((await without('config', 'get', 'map')).stderr).toContain('Set the value in the project file')
     expect((await without('config', 'set', 'map', 'Bild=image')).code).toBe(2)
   })
 

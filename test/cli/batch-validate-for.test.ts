@@ -25,7 +25,7 @@ describe('batch validate --for opensea', () => {
     expect(stderr).toContain('drop.csv:3:6 (attr:Hat): the value "cap" is spelled "Cap" on line 2')
     expect(stderr).toContain(`Rule value-spelling: ${RULES['value-spelling'].source} (${RULES['value-spelling'].date})`)
     expect(stderr).toContain('hint: ')
-    expect(stderr).toContain('The collection is not checked: no collection is selected.')
+    expect(stderr).toContain('The collection was not checked: no collection is selected.')
     const { findings, hints } = JSON.parse((await validate(text, ['--json'])).stdout)
     expect(findings).toEqual([
       {
@@ -83,7 +83,7 @@ describe('batch validate --for opensea', () => {
   test('checks the drop if the server does not know the collection', async () => {
     const { code, stderr } = await validate(GOOD, ['-c', CONTRACT, '--base-url', 'http://127.0.0.1:9'])
     expect(code, stderr).toBe(0)
-    expect(stderr).toContain('The collection is not checked: ')
+    expect(stderr).toContain('The collection was not checked: ')
   })
 })
 

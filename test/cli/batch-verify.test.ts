@@ -117,7 +117,8 @@ describe('--verify', () => {
     const { code, stderr, stdout } = await cli([...argv, '-q'], options)
     expect(code).toBe(6)
     expect(stderr).toContain('no row could be verified')
-    const reason = 'this server provides no access to nodes of polygon: set --rpc-url or GDN_RPC_URL to a node'
+    const reason =
+      'this server provides no access to nodes of polygon: set --rpc-url or GDN_RPC_URL to the URL of a node'
     expect(stderr).toContain(`2 rows not verified: ${reason}\n`)
     expect(stdout).toContain('verified\t0\ndiffering\t0\nunread\t2\n')
     const again = await cli([...argv, '-q'], options)

@@ -210,7 +210,7 @@ test('a Safe accepts the ownership that a wallet offered, and offers it to a wal
   contract = await collectionOf(owner.address)
   const offered = await set(['--new-owner', safe, ...asOwner()])
   expect(offered.code, offered.stderr).toBe(0)
-  expect(offered.stderr).toContain('A Safe adds --safe <file> instead of --wallet.')
+  expect(offered.stderr).toContain('If the new owner is a Safe, use --safe <file> instead of --wallet.')
   const early = await set(['--royalty', '1%', '--safe', 'early.json'])
   expect(early).toMatchObject({ code: 5, stderr: expect.stringContaining('is not a Safe on polygon: it has no code') })
 
@@ -260,7 +260,7 @@ test('an existing file is never overwritten, and only a batch of the same change
   expect((await set(flags)).code).toBe(0)
   const first = await readFile(join(home.dir, 'batch.json'), 'utf8')
   const same = await set(flags)
-  expect(same).toMatchObject({ code: 0, stderr: expect.stringContaining('The file already has 1 transaction') })
+  expect(same).toMatchObject({ code: 0, stderr: expect.stringContaining('The file already contains 1 transaction') })
   const other = await set(['--royalty', '6%', '--safe', 'batch.json'])
   expect(other).toMatchObject({ code: 2, stderr: expect.stringContaining('batch.json already exists') })
   expect(await readFile(join(home.dir, 'batch.json'), 'utf8')).toBe(first)

@@ -143,7 +143,7 @@ describe('gdn collection set', () => {
   test('lowers the maximum supply without a server, and says that accepted NFTs were not compared', async () => {
     const done = await set('--max-supply', '50', ...asOwner())
     expect(done.code, done.stderr).toBe(0)
-    expect(done.stderr.match(/The server returned no number of accepted NFTs\./g)).toHaveLength(1)
+    expect(done.stderr.match(/The server did not return the number of accepted NFTs\./g)).toHaveLength(1)
     expect(await set('--max-supply', '51', ...asOwner())).toMatchObject({
       ...{ code: 2, stderr: expect.stringContaining('--max-supply: can only be lowered, and is 50 now') },
     })

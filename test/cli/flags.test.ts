@@ -234,7 +234,7 @@ test.each([
   [['nft', 'list', 'polygon'], 'Did you mean --blockchain <name>?'],
   [['auth', 'login', 'https://gdn.example'], 'Did you mean --base-url <url>?'],
   [['serve', '8080'], 'Did you mean --port <port>?'],
-  [['local', 'stop', 'now'], 'Run `gdn local stop --help` for its usage.'],
+  [['local', 'stop', 'now'], 'Run `gdn local stop --help` for usage.'],
 ])('explains how to continue after gdn %j', async (argv, hint) => {
   expect(await cli(argv)).toMatchObject({ code: 2, stderr: expect.stringContaining(hint) })
 })

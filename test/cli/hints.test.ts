@@ -66,7 +66,7 @@ test('a wrong path in the URL of a node names the flag, what came back and what 
   const { code, stderr } = await show('/a/0123456789abcdef')
   expect([code, stderr]).toEqual([6, expect.stringContaining(`--rpc-url: no chain responds at ${origin}: HTTP 404`)])
   expect(stderr).toContain(
-    'HTTP 404 (text/html)\n  Check the URL and its path, which must be those of a JSON-RPC node.',
+    'HTTP 404 (text/html)\n  Check the URL, including its path. It must be the URL of a JSON-RPC node.',
   )
   expect(stderr).not.toMatch(/doctor|0123456789abcdef/)
   expect((await show('/b')).stderr).toContain('the response is not JSON-RPC (text/html)')

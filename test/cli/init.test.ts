@@ -44,9 +44,9 @@ test('checks and saves the key, writes the profile, and suggests the next comman
   ]
   const { code, stdout, stderr } = await gdn(argv, { stdin: `${KEY}\n`, keyring })
   expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
-  expect(stderr).toContain('Server and key work.')
+  expect(stderr).toContain('The server and the key work.')
   expect(stderr).toContain(
-    `Create a collection: gdn collection create --name 'First light'\nMint an NFT in it: gdn nft mint --title Dawn --receiver ${OWNER}\nList its NFTs: gdn nft list\n`,
+    `Create a collection: gdn collection create --name 'First light'\nMint an NFT in the collection: gdn nft mint --title Dawn --receiver ${OWNER}\nList the NFTs of the collection: gdn nft list\n`,
   )
   expect(calls).toHaveLength(1)
   expect(await config()).toEqual({

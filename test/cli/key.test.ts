@@ -127,7 +127,7 @@ describe('gdn key create', () => {
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringMatching(/^gdn_[\w-]{43}\n$/) })
     const key = stdout.trim()
     expect(stderr).toContain('shop@example.com: nft:read')
-    expect(stderr).toMatch(/not shown again\. To revoke it, run `gdn key revoke [0-9a-f-]{36} --data-dir \S+`\./)
+    expect(stderr).toMatch(/not shown again\. To revoke the key, run `gdn key revoke [0-9a-f-]{36} --data-dir \S+`\./)
     expect(stderr).not.toContain(key)
     expect(await filesHolding(dataDir, key)).toEqual([])
     expect((await gdn(['key', 'list', '--json'])).stdout).not.toContain(key)
@@ -144,7 +144,7 @@ describe('gdn key create', () => {
   test('names the help of the command without a data directory after invalid input', async () => {
     const { gdn } = await withDataDir()
     const { stderr } = await gdn(['key', 'create', '--name', 'shop', '--email', 'a@b.c', '--permission', 'all'])
-    expect(stderr).toContain('Run `gdn key create --help` for its usage.')
+    expect(stderr).toContain('Run `gdn key create --help` for usage.')
   })
 
   test('prints the record with the key once with --json', async () => {

@@ -120,7 +120,9 @@ test('local start says that the configuration is newer than the backend, and wha
   await utimes(join(localDir(dir), 'backend.yaml'), later, later)
   const { code, stderr } = await gdn(['local', 'start'])
   expect(code).toBe(0)
-  expect(stderr).toContain('backend.yaml was changed since. Run `gdn local stop` and `gdn local start` to use it.')
+  expect(stderr).toContain(
+    'backend.yaml was changed after the backend started. Run `gdn local stop` and `gdn local start` to apply the change.',
+  )
   expect(stderr).toContain(problem)
 })
 

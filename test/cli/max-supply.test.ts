@@ -156,7 +156,9 @@ describe('collection set --max-supply', () => {
       ({ max_supply }) => max_supply === 7,
     )
     expect(await set('7')).toMatchObject({ code: 0, stdout: '[]\n' })
-    expect(errorOf(await set('8')).hint).toBe('Nothing was sent. All 7 are used, so the maximum is final.')
+    expect(errorOf(await set('8')).hint).toBe(
+      "Nothing was sent. All 7 NFTs are minted or accepted, so the maximum can't be lowered.",
+    )
   })
 
   test('limits a collection that had no limit, and prompts because it cannot be undone', async () => {
@@ -300,6 +302,6 @@ test('nft mint beyond the limit fails with what is left, and sends nothing again
   expect(errorOf(result)).toMatchObject({
     code: 'refused',
     message: expect.stringContaining("none is left of the collection's maximum supply of 1 (1 minted and 0 accepted)"),
-    hint: 'Mint it in another collection: the maximum supply is final.',
+    hint: "Mint it in another collection, because the maximum supply can't be raised.",
   })
 })

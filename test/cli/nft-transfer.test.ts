@@ -157,8 +157,8 @@ describe('nft transfer', () => {
     test.each<[string, string[], number, string]>([
       ['the collection lacks', ['13', '-c', CONTRACT], 5, `the server has no token 13 of ${CONTRACT}`],
       ['has no collection', ['12'], 5, 'For a token ID, use `<contract>/12`.'],
-      ['is of two contracts', [`${CONTRACT}/12`, '-c', other], 2, '--contract: is another contract than that of'],
-      ['has two IDs', [`${CONTRACT}/12`, '--token-id', '7'], 2, '--token-id: is another token than'],
+      ['is of two contracts', [`${CONTRACT}/12`, '-c', other], 2, '--contract: differs from the contract of'],
+      ['has two IDs', [`${CONTRACT}/12`, '--token-id', '7'], 2, '--token-id: differs from the token ID of'],
       [
         'is of another contract',
         ['id-2', '-c', other],

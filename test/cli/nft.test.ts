@@ -68,7 +68,9 @@ describe('nft mint', () => {
       )
     const failed = await mint([], { GDN_CONTRACT: CONTRACT })
     expect(failed.message).toContain(message)
-    expect(failed.hint).toMatch(/^This contract is from GDN_CONTRACT\. To use another, add --contract <address>\./)
+    expect(failed.hint).toMatch(
+      /^This contract is from GDN_CONTRACT\. To use another contract, add --contract <address>\./,
+    )
     const flagged = await mint(['-c', CONTRACT], { GDN_CONTRACT: OWNER })
     expect(flagged.message).toContain(message)
     expect(String(flagged.hint)).not.toContain('This contract is from')

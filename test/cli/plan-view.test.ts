@@ -188,7 +188,7 @@ test('shows rows whose NFTs got IDs elsewhere as one change, with their number a
     return { ...plan, counts: { ...plan.counts, identified: n }, changes }
   }
   expect(await linesOf(rows(300))).toEqual([
-    'impossible: the NFTs of 300 rows got IDs',
+    'impossible: the NFTs of 300 rows have IDs',
     ...[2, 3, 4, 5, 6].map((n) => `    line ${n}: add id=${n}`),
     '    and 295 more',
     'mint line 2: T0',

@@ -141,19 +141,17 @@ describe('gdn plan', () => {
     )
     expect(actions).toHaveLength(50)
     expect(actions.slice(0, 2)).toEqual(['impossible 62', 'mint 2'])
-    expect(stderr).toContain('And 11 more changes. Add `-o ndjson` to print all of them.')
+    expect(stderr).toContain('And 11 more changes. Add `-o ndjson` to print all changes.')
     expect(stdout).toContain(` line 2: Title 0 → ${OWNER}\n`)
     expect(stderr).toContain('Fix each cause, or undo the edit of each row that you edited.')
     expect(stderr).toMatch(/To mint only the new rows, run `gdn apply \S+ .*--only mint`\./)
     const saved = (await plan('--out', path('plan.json'))).stderr
     expect(saved).not.toContain('To apply exactly this plan')
     const only = `gdn apply ${shellWord(path('plan.json'))} --base-url ${api.url} --only mint\n`
-    expect(saved).toContain(
-      `gdn apply refuses this plan because a change is impossible. To mint only its new rows: ${only}`,
-    )
+    expect(saved).toContain(`gdn apply refuses it because a change is impossible. To mint only its new rows: ${only}`)
     const applied = await run('apply', path('drop.csv'), '--base-url', api.url, '--take-over')
     const all = `gdn plan ${shellWord(path('drop.csv'))} --contract ${CONTRACT} --blockchain polygon --base-url ${api.url} --take-over -o ndjson`
-    expect(applied.stderr).toContain(`And 11 more changes. To print all of them, run \`${all}\`.`)
+    expect(applied.stderr).toContain(`And 11 more changes. To print all changes, run \`${all}\`.`)
     expect((await plan('-o', 'ndjson')).stdout.trimEnd().split('\n')).toHaveLength(61)
     expect((await plan('--json')).stderr).toBe('')
   })

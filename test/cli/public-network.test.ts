@@ -132,7 +132,7 @@ test('collection set asks for a node of a public network, and does not blame the
   expect(errorOf(result)).toMatchObject({
     code: 'usage',
     message: 'no node of polygon is specified, and this server does not provide one',
-    hint: 'Nothing was sent. Set GDN_RPC_URL to a node of polygon, or add --rpc-url-file <file>.',
+    hint: 'Nothing was sent. Set GDN_RPC_URL to the URL of a polygon node, or add --rpc-url-file <file>.',
   })
 })
 

@@ -86,7 +86,10 @@ test('lists every command that says that it reads standard input, and every mani
 
 test('gdn batch rehearse asks for a file in place of standard input', async () => {
   const { code, stderr } = await cli(['batch', 'rehearse', '-', '-c', `0x${'a'.repeat(40)}`, '-b', 'polygon'])
-  expect({ code, stderr }).toMatchObject({ code: 2, stderr: expect.stringContaining('Write it to a file first.') })
+  expect({ code, stderr }).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('Write the manifest to a file first.'),
+  })
 })
 
 test.each(READS)('%j reads standard input', async (line, stdin, prints) => {

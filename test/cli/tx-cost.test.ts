@@ -75,7 +75,7 @@ test.each([
   // The canceled transaction may be mined instead.
   [
     'tx cancel',
-    'Cancel this transaction, so that the transfer fails on polygon, for at most 0.0105 POL (max_fee_gwei; 0.003 POL at the current fees)?',
+    'Cancel this transaction on polygon, for at most 0.0105 POL (max_fee_gwei; 0.003 POL at the current fees)? If it is canceled, the transfer fails.',
   ],
 ] as const)(
   'gdn %s prompts with the most that it can cost, and needs --yes off a terminal',

@@ -395,7 +395,7 @@ test('names the networks of profiles and known collections on which an address w
   const result = await cli(command, { env })
   expect([result.code, result.stdout]).toEqual([2, ''])
   expect(result.stderr.replaceAll(/\s+/g, ' ')).toContain(
-    `It has code on base (${withCode.url}) and linea (${withCode.url}). Use \`-b base --rpc-url ${withCode.url}/rpc/base\`.`,
+    `The address has code on base (${withCode.url}) and linea (${withCode.url}). Use \`-b base --rpc-url ${withCode.url}/rpc/base\`.`,
   )
 })
 

@@ -106,5 +106,5 @@ test('says to delete a damaged lock file', async () => {
   const { env, file } = await stopped()
   await writeFile(`${file}.lock`, 'damaged'.repeat(1000))
   const result = await holders({ env })
-  expect([result.code, errorOf(result)]).toMatchObject([2, { code: 'data_dir', hint: 'Delete it.' }])
+  expect([result.code, errorOf(result)]).toMatchObject([2, { code: 'data_dir', hint: 'Delete the file.' }])
 })

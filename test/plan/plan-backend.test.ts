@@ -1033,7 +1033,7 @@ describe('gdn plan and apply against a backend', () => {
         const { stderr } = await each.run(['batch', 'mint'], rows, '--yes')
         const gone = 'all 3 rows of the run .* are deployed, and 1 of them has since been burned'
         expect(stderr.replaceAll(/\s+/g, ' ')).toMatch(new RegExp(`Nothing is left to do: ${gone}\\.`))
-        expect(stderr.replaceAll(/\s+/g, ' ')).toContain('To mint a burned row again, give it another id.')
+        expect(stderr.replaceAll(/\s+/g, ' ')).toContain('To mint a burned row again, change its id.')
       }
       expect(await stateOf(collection)).toEqual([false, true, false])
     })

@@ -313,7 +313,7 @@ test('names the former folder of a regenerated manifest, on every machine', asyn
     await mkdir(former)
     await writeFile(join(former, 'drop.csv'), '')
     const [name, formerName] = [basename(folder), basename(former)]
-    const text = `A former edition is in ${formerName}, beside ${name}. If you minted it, move ${name} away, and rename ${formerName} to ${name}.`
+    const text = `A former edition is in ${formerName}, next to ${name}. If you minted the former edition, move ${name} away, and rename ${formerName} to ${name}.`
     const errors = [(await gdn.mint(edited)).error, (await gdn.reveal(edited)).error]
     if (path === other.path) errors.push((await gdn.run(['batch', 'mint'], edited)).error)
     for (const error of errors) expect(error).toMatchObject({ hint: expect.stringContaining(text) })

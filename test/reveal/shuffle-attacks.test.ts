@@ -177,7 +177,7 @@ test('refuses a plan of rows that are no longer at their positions', async () =>
     ['exchanged and edited', moved(rows, ([a = '', b = '', ...more]) => [b, a, ...more]).replace('Row 6', 'Edited')],
   ]
   const machines: ShuffledMachine[] = [one, await shuffledMachine(backend, collection)]
-  const wrong = { code: 'edited_rows', message: 'rows of the shuffled drop have other positions' }
+  const wrong = { code: 'edited_rows', message: 'rows of the shuffled drop were moved' }
   for (const machine of machines) {
     for (const [, manifest] of attacks) {
       await refuses(collection, () => machine.plan(manifest), wrong)

@@ -170,7 +170,7 @@ test('a wait that exceeds --timeout or is interrupted says how to go on, and the
     const clock = clockBefore(1_000, (left) => left < 970 && stop.abort(reason))
     return await reveal([relay.url], node, { clock, signal: stop.signal }, '--json')
   }
-  const waiting = `the drop is sealed, and round ${round} that draws its rows is not read yet`
+  const waiting = `the drop is sealed, but round ${round}, which draws its rows, is not available yet`
   const late = await ended(timeUp(30_000))
   expect(late.code).toBe(8)
   expect(errorOf(late)).toMatchObject({
@@ -226,13 +226,13 @@ test('a relay that fails or lies reveals nothing, and another one replaces it', 
 })
 
 const CONTINUES =
-  'The drop stays sealed, and nothing is lost. Run the same command again when this machine reaches a relay'
+  'The drop stays sealed, and nothing is lost. Run the same command again when this machine can reach a drand relay'
 const REHEARSE = 'To rehearse the draw on this network without drand, add --beacon <file>.'
 
 test('warns before the seal that no relay responds, and says after it that the same command continues', async () => {
   const node = await nodeThat(sealedInTime())
   const relay = await relayThat({ status: 502, text: 'down' })
-  const warning = `No relay of drand responds (${relay.url}: HTTP 502). A sealed drop can be revealed only when a relay responds. ${REHEARSE}`
+  const warning = `No drand relay responds (${relay.url}: HTTP 502). A sealed drop can be revealed only when a relay responds. ${REHEARSE}`
   const target = ['--beacon-url', relay.url, '--rpc-url', node]
   const prompted = await machine.run(['reveal'], ROWS, ...target)
   expect(prompted.error).toMatchObject({
@@ -245,10 +245,10 @@ test('warns before the seal that no relay responds, and says after it that the s
   expect(failed.code).toBe(6)
   expect(failed.stderr).toContain(warning)
   expect(failed.stderr).toContain('Back up drop.csv and its files: without them, no one can reveal the drop.')
-  expect(failed.stderr).toContain(`${CONTINUES} of drand, or set --beacon-url to another relay. ${REHEARSE}`)
+  expect(failed.stderr).toContain(`${CONTINUES}, or set --beacon-url to another relay. ${REHEARSE}`)
   // The drop is sealed by now.
   const again = await reveal([relay.url], node, { clock: clockBefore(-16) }, '--json')
-  expect(again.stderr).not.toContain('No relay of drand responds')
+  expect(again.stderr).not.toContain('No drand relay responds')
   expect(errorOf(again).hint).toContain(CONTINUES)
   const other = await relayThat(PUBLISHED)
   expect((await reveal([other.url], node, { clock: clockBefore(-16) })).code).toBe(0)
@@ -258,7 +258,7 @@ test('warns before the seal that no relay responds, and says after it that the s
 test('says that it waits for a relay, and which failed last, when the round is due', async () => {
   const node = await nodeThat(sealedInTime())
   const relay = await relayThat({ status: 425, json: {} })
-  const waiting = `Waiting for a relay of drand that has round ${round} (${relay.url}: does not have the round yet)`
+  const waiting = `Waiting for a drand relay that has round ${round} (${relay.url}: does not have the round yet)`
   const log = await reveal([relay.url], node, { clock: clockBefore(20) })
   expect(log.stderr.split('\n').filter((line) => line.includes('Waiting for') && line.includes(String(round)))).toEqual(
     [expect.stringContaining(`Waiting for round ${round} of drand at `), expect.stringContaining(waiting)],
@@ -292,7 +292,7 @@ test('--timeout ends the wait for a relay that never responds', async () => {
   stop.abort(timeUp(30_000))
   const late = await revealing
   expect(late.code).toBe(8)
-  expect(errorOf(late)).toMatchObject({ code: 'pending', message: expect.stringContaining('is not read yet') })
+  expect(errorOf(late)).toMatchObject({ code: 'pending', message: expect.stringContaining('is not available yet') })
   expect(await revisions()).toEqual([0, 0, 0])
 })
 

@@ -50,7 +50,9 @@ export function editionPage(page: EditionPage): string {
     [grouped(report.layers.length), report.layers.length === 1 ? 'layer' : 'layers'],
     [grouped(report.rules.length), report.rules.length === 1 ? 'rule' : 'rules'],
     [grouped(oneOfOnes.total), oneOfOnes.total === 1 ? 'one-of-one' : 'one-of-ones'],
-    deviating === 0 ? ['All', 'weights met', 'good'] : [grouped(deviating), 'traits deviate from the weight', 'busy'],
+    deviating === 0
+      ? ['All', 'weights met', 'good']
+      : [grouped(deviating), 'trait counts differ from the weights', 'busy'],
   ])
   const facts = definitions([
     ['File', `<code>${escapeHtml(beginningOf(file, MAX_NAME))}</code>`],
@@ -124,7 +126,7 @@ function traitsPart({ generated, layers }: EditionReport, ones: number): string 
   }
   const tables = layers.map(({ layer, values }: LayerReport) => table(layer, columns, values.map(rowOf)))
   return `<h2>Traits</h2>
-<p class="note">The requested and actual numbers of NFTs with each trait, of ${layersText(generated, ones)}.</p>
+<p class="note">The tables show the requested and actual numbers of NFTs with each trait, of ${layersText(generated, ones)}.</p>
 <div class="tables">${tables.join('')}</div>
 `
 }
@@ -146,7 +148,7 @@ function rulesPart({ rules, reasons }: EditionReport): string {
   const why =
     reasons.length === 0
       ? ''
-      : `<div class="reasons"><p>Weights are not met, because these rules and counts contradict each other</p><ul>${items.join('')}</ul></div>\n`
+      : `<div class="reasons"><p>The weights can't be met, because these rules and counts contradict each other</p><ul>${items.join('')}</ul></div>\n`
   return `<h2>Rules</h2>
 <p class="note">A rule applies to the NFTs that have a trait in its <code>if</code>. The last column shows the share of all combinations that the rule forbids on its own.</p>
 ${why}<div class="tables wide">${table('Rules of this edition', columns, rows)}</div>

@@ -109,7 +109,7 @@ export class EditionView {
       groups: [
         { heading: 'Sample', nfts: await shown(picked.sample) },
         { heading: 'The rarest', nfts: await shown(picked.rarest) },
-        { heading: 'The commonest', nfts: await shown(picked.commonest) },
+        { heading: 'The most common', nfts: await shown(picked.commonest) },
       ],
       oneOfOnes: { total: art.oneOfOnes.length, nfts: await shown(ones) },
       rarest: this.#ranking.order.slice(0, RANKED).map((index) => this.nft(items[index] as EditionItem, null)),

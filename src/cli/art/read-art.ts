@@ -6,7 +6,7 @@ import { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import type { Deps } from '../deps.ts'
 
-const HINT = 'Pass the path of an art.yaml. `gdn art init <folder>` prints one for a folder of layers.'
+const HINT = 'Pass the path of an art.yaml file. Run `gdn art init <folder>` to print one for a folder of layers.'
 const MAX_BYTES = 16 * 1024 * 1024
 
 /**
@@ -21,6 +21,6 @@ export async function readArt({ cwd }: Pick<Deps, 'cwd'>, path: string): Promise
   if (text !== null && text.trim() !== '') return parseArt(text, path, cwd)
   throw new GdnError('invalid_config', text === null ? "doesn't exist" : 'the file is empty', {
     place: { file: path },
-    hint: `Create it from a folder of layers: gdn art init <folder> > ${shellWord(path)}`,
+    hint: `Create the file from a folder of layers: gdn art init <folder> > ${shellWord(path)}`,
   })
 }

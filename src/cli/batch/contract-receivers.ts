@@ -74,7 +74,7 @@ export class ContractReceivers implements ReceiverCheck {
     const isSkipped = this.#checking.flags.skipContracts === true
     const then = isSkipped ? ', left out' : ''
     notes.push(`${count(all, 'receiver')} ${kindText}${then}: ${shown.join(', ')}${more}`)
-    if (!isSkipped) notes.push('To skip them, add --skip-contracts')
+    if (!isSkipped) notes.push('To skip these receivers, add --skip-contracts')
     return notes
   }
 

@@ -263,9 +263,11 @@ function planData(plan: DryRun, options: BatchOptions, { rate }: Settings): Data
 }
 
 function tokenIdsText({ reordered, order }: DataRecord): string {
-  if (reordered) return "not in the manifest's order; add --in-order to keep it"
+  if (reordered) return "not in the manifest's order; add --in-order to keep the order"
   const mayDiffer = String(order).includes('--in-order')
-  return mayDiffer ? "may differ from the manifest's order; add --in-order to keep it" : "in the manifest's order"
+  return mayDiffer
+    ? "may differ from the manifest's order; add --in-order to keep the order"
+    : "in the manifest's order"
 }
 
 /** Formats the plan for a terminal. */

@@ -121,12 +121,12 @@ export function addUnrevealedFlag(command: GdnCommand, about: string, group?: st
 
 /** Adds the flags of a shuffled drop. */
 export function addShuffleFlags(command: GdnCommand, group?: string): GdnCommand {
-  const about = 'Assign the rows to NFTs at random, with a later round of drand (requires --unrevealed)'
+  const about = 'Assign the rows to NFTs at random, with a later drand round (requires --unrevealed)'
   switchFlag(command, '--shuffle', about, group)
   return valueFlag(
     command,
     '--shuffle-margin <time>',
-    'Time from the seal to the round of drand, at least the time to finality (30m)',
+    'Time between the seal and the drand round, at least the time to finality (30m)',
     {
       group,
       parse: duration,
@@ -139,7 +139,7 @@ export function addListFlags(command: GdnCommand): GdnCommand {
   const group = 'Receivers'
   const about = 'Mint the single row to each receiver in a CSV file (receiver[,count]) or a group (@team)'
   valueFlag(command, '--to <file>', about, { group, parse: notEmpty })
-  switchFlag(command, '--to-stdin', 'Like --to, with the list from standard input', group)
+  switchFlag(command, '--to-stdin', 'Read the list of receivers from standard input', group)
   switchFlag(command, '--merge', 'Add up the counts of receivers that are listed more than once', group)
   return switchFlag(command, '--skip-contracts', 'Skip receivers that are contracts or burn addresses', group)
 }
@@ -197,7 +197,7 @@ export function addRateFlag(command: GdnCommand): GdnCommand {
   return valueFlag(
     command,
     '--listing-wait <time>',
-    'How long to wait for an up-to-date list of the collection (30s, longer if the list lags)',
+    'How long to wait for an up-to-date list of NFTs (30s, longer if the list lags)',
     { group: RUN, parse: duration },
   )
 }
@@ -211,7 +211,7 @@ export function addSendingFlags(command: GdnCommand): GdnCommand {
   addVerifyFlags(command)
   addCostFlags(command)
   addMaxCostFlag(command, 'the run')
-  valueFlag(command, '--max-fee-gwei <gwei>', 'Maximum gas price; while the price is higher, the run waits', {
+  valueFlag(command, '--max-fee-gwei <gwei>', 'Maximum gas price; the run waits while the price is higher', {
     group: 'Cost',
     parse: maxFee,
   })

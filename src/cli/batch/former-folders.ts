@@ -16,8 +16,8 @@ export function formerFoldersText(manifest: string | null): string {
   const [first] = former
   if (first === undefined) return ''
   const rename = existsSync(folder) ? `move ${name} away, and rename` : 'rename'
-  const which = former.length === 1 ? first : 'the minted one'
-  return `\nA former edition is in ${former.join(' or ')}, beside ${name}. If you minted it, ${rename} ${which} to ${name}.`
+  const which = former.length === 1 ? first : 'the minted folder'
+  return `\nA former edition is in ${former.join(' or ')}, next to ${name}. If you minted the former edition, ${rename} ${which} to ${name}.`
 }
 
 function namesIn(folder: string): string[] {

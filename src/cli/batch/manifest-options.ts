@@ -61,7 +61,7 @@ export function namesOf({
       book = await addresses()
     },
     addressOf(name) {
-      if (book === undefined) throw new Error('the names are not open')
+      if (book === undefined) throw new Error('the address book is not open')
       return book.resolve(name, {})
     },
   }

@@ -39,7 +39,7 @@ export function notesOf(planned: PlannedEvent, isApplied: boolean): string[] {
   const edited = isEdited(planned, isApplied)
   return [
     ...(planned.notes ?? []),
-    ...(planned.reordered ? ["Token IDs won't follow the manifest's order. Add --in-order to keep it."] : []),
+    ...(planned.reordered ? ["Token IDs won't follow the manifest's order. Add --in-order to keep the order."] : []),
     ...(edited && keptAccepted > 0 ? [keptText(keptAccepted)] : []),
     ...(edited && removed > 0 ? [receivers === undefined ? removedText(removed) : removedReceiversText(removed)] : []),
   ]

@@ -216,7 +216,7 @@ function waitText(
     case 'unreachable':
       return "The server can't be reached, retrying every few seconds"
     case 'unknown':
-      return `A request got no response, retrying${time((timeLeft) => ` in ${timeLeft}`)}`
+      return `No response to a request, retrying${time((timeLeft) => ` in ${timeLeft}`)}`
   }
 }
 

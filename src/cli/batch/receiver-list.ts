@@ -37,7 +37,7 @@ export function checkListFlags(manifest: string, flags: BatchMintFlags): void {
   if (manifest === '-') throw flagError(flag, 'needs a manifest file, not standard input', 'Write the row to a file.')
   if (receiver !== undefined) throw flagError('--receiver', `can't be used with ${flag}`, 'Use one of them.')
   if (unrevealed !== undefined) {
-    throw flagError('--unrevealed', `can't be used with ${flag}`, 'All receivers of a list get the same NFT.')
+    throw flagError('--unrevealed', `can't be used with ${flag}`, 'All receivers of a list receive the same NFT.')
   }
 }
 

@@ -34,7 +34,7 @@ export async function sealOnChain(
     if (seal === null || !seal.isFinal || block_number === null || seal.block === block_number) return seal
     const origins = `${verifier.chain.origin} reports the seal of the drop in block ${seal.block}, but ${server.origin} reports block ${block_number}`
     throw new GdnError('bad_answer', origins, {
-      hint: 'No NFT was updated. Set GDN_RPC_URL to another node of the chain, and run the command again.',
+      hint: 'No NFT was updated. Set GDN_RPC_URL to the URL of another node on the network, and run the command again.',
     })
   } catch (error) {
     throw error instanceof Unreadable ? unread(error.message) : error
@@ -74,5 +74,5 @@ export async function orNull<Value>({ signals }: Deps, reading: Promise<Value>):
 
 const unread = (why: string) =>
   new GdnError('unreachable', `the block that sealed the drop can't be read: ${why}`, {
-    hint: 'Set GDN_RPC_URL to a node of the chain, and run the command again.',
+    hint: 'Set GDN_RPC_URL to the URL of a node on the network, and run the command again.',
   })

@@ -33,7 +33,7 @@ export class StoredNames implements EnsNames {
 
   of(text: string): EnsAddress {
     const name = this.#names.get(text)
-    if (name === undefined) throw new Error('the name was not opened')
+    if (name === undefined) throw new Error('the name was not loaded')
     if (name instanceof GdnError) throw name
     return { name, address: this.#kept.get(name) ?? UNKNOWN_ADDRESS }
   }

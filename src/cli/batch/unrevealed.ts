@@ -238,7 +238,7 @@ export async function openPlaceholder(deps: Deps, file: string, blockchain: Bloc
 export function refuseStandardInput(manifest: string): void {
   if (manifest !== '-') return
   throw new GdnError('usage', 'an unrevealed drop needs a manifest file, not standard input', {
-    hint: 'Write it to a file first.',
+    hint: 'Write the manifest to a file first.',
   })
 }
 
@@ -371,7 +371,7 @@ const committedByOther = ({ manifestPath }: BatchOptions, isAgain: boolean) => {
     place: { file: manifestPath ?? undefined },
     hint: isAgain
       ? 'Nothing was minted. If that run was interrupted on this machine, add --again to resume it. If it was interrupted elsewhere and will not be resumed, add --adopt.'
-      : `Nothing was minted. ${RENAMED}\nIf that run was interrupted and will not be resumed, mint its rows under this name: add --adopt.`,
+      : `Nothing was minted. ${RENAMED}\nIf that run was interrupted and will not be resumed, add --adopt to mint its rows under this name.`,
   })
 }
 

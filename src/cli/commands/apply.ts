@@ -236,8 +236,8 @@ interface Given {
 /** Returns a sentence that says where the user can find all changes of the plan. */
 function whereAllAre(manifest: string, flags: ApplyFlags, isSaved: boolean): string {
   const file = shellWord(safe(manifest))
-  if (isSaved) return `${file} contains all of them.`
-  return `To print all of them, run \`gdn plan ${file}${planFlagsAgain(flags)} -o ndjson\`.`
+  if (isSaved) return `${file} contains all changes.`
+  return `To print all changes, run \`gdn plan ${file}${planFlagsAgain(flags)} -o ndjson\`.`
 }
 
 /** Returns the command that resumes after an interruption. It omits --max-cost, because the run keeps its limit. */

@@ -61,7 +61,7 @@ export function command(deps: Deps, run = cost): GdnCommand {
   })
     .argument('<manifest>')
     .with(addTargetFlags)
-    .switchFlag('--dynamic', 'Estimate dynamic NFTs, whose metadata can be updated')
+    .switchFlag('--dynamic', 'Estimate the cost of dynamic NFTs, whose metadata can be updated')
     .with(addCostFlags, addReaderFlags, addServerFlags, addOutputFlags)
     .action(async (manifest: string, flags: EstimateFlags) => await run(deps, manifest, flags))
 }

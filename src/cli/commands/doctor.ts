@@ -24,12 +24,12 @@ const VIEW: View = {
 export function command(deps: Deps, run = doctor): GdnCommand {
   return new GdnCommand({
     about:
-      'The command checks the configuration, the server, the API key, the clock, the Ethereum node for ENS names, the recorded runs and the requirements of the local backend. To find out what the key permits, it sends empty requests, which every server rejects. If --config, --data-dir, --database-url or their environment variables select a backend, the command also checks the database, storage and networks of that backend. To check the state directory and the storage, it writes small files. The command changes nothing else. The first failure determines the exit code: 2, 4, 5 or 6.',
+      'The command checks the configuration, the server, the API key, the clock, the Ethereum node for ENS names, the recorded runs and the requirements of the local backend. To determine the permissions of the key, it sends empty requests, which every server rejects. If --config, --data-dir, --database-url or their environment variables select a backend, the command also checks the database, storage and networks of that backend. To check the state directory and the storage, it writes small files. The command changes nothing else. The first failure determines the exit code: 2, 4, 5 or 6.',
     examples: [
       ['Check the setup', 'gdn doctor'],
       ['Check one server', 'gdn doctor --base-url https://api.example.com'],
       ['Check the database, storage and networks of a backend', 'gdn doctor --config /etc/gdn/backend.yaml'],
-      ['Print what failed, for a script', `gdn doctor --json | jq -r '.[] | select(.status == "fail") | .message'`],
+      ['Print the failures, for a script', `gdn doctor --json | jq -r '.[] | select(.status == "fail") | .message'`],
     ],
   })
     .with(addServerFlags)

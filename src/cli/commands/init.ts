@@ -16,7 +16,7 @@ const VIEW: View = { fields: FIELDS, columns: FIELDS, id: 'profile' }
 export function command(deps: Deps, run = init): GdnCommand {
   return new GdnCommand({
     about:
-      'The command prompts for the values that no flag sets: the server, its URL and API key, and your default blockchain and wallet. The server is a hosted service, or a backend on this machine. It checks the values with a request that has no effect, saves them in a profile and selects the profile.',
+      'The command prompts for the values that no flag sets: the server, its URL and API key, and your default blockchain and wallet. The server is a hosted service, or a backend on this machine. The command checks the values with a request that has no effect, saves them in a profile and selects the profile.',
     examples: [
       ['Answer prompts', 'gdn init'],
       ['Set up a backend on this machine without prompts', 'gdn init --local --start -b polygon'],
@@ -41,7 +41,7 @@ export function command(deps: Deps, run = init): GdnCommand {
     .valueFlag('--profile <name>', 'Name of the profile (default, or local for the local backend)', notEmpty)
     .eitherFlag('start', 'Start the local backend', "Don't start the local backend")
     .switchFlag('--no-check', "Don't check the server and the key")
-    .switchFlag('-y, --yes', 'Replace an existing profile of this name')
+    .switchFlag('-y, --yes', 'Replace an existing profile with this name')
     .with(addStateDirFlag, addOutputFlags)
     .action(async (flags: InitFlags) => await run(deps, flags))
 }

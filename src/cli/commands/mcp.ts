@@ -33,7 +33,7 @@ export function command(deps: Deps, run = mcp): GdnCommand {
   const PERMITS = 'Permissions of the agent'
   return new GdnCommand({
     about:
-      'The command serves the other commands as tools of the Model Context Protocol (MCP) on standard input and output, for coding agents. Without flags, the tools are read-only. A tool that changes something returns a plan first, and runs each plan only once. docs/agents.md shows how to add gdn to agents, what each flag permits, and the tools of each toolset.',
+      'The command serves the other commands as tools of the Model Context Protocol (MCP) on standard input and output, for coding agents. Without flags, the tools are read-only. A tool that changes something returns a plan first, and runs each plan only once. docs/agents.md shows how to add gdn to agents, and describes the flags and toolsets.',
     examples: [
       ['Give an agent read-only access', 'gdn mcp'],
       ['Let an agent mint on the local backend', 'gdn mcp --local --allow-writes'],

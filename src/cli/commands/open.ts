@@ -41,7 +41,8 @@ export function command(deps: Deps, run = open): GdnCommand {
 
 export async function open(deps: Deps, target: string | undefined, flags: OpenFlags): Promise<void> {
   const { io } = deps
-  if (target === '') throw new GdnError('usage', 'the argument is empty', { hint: 'Omit it to open the front page.' })
+  if (target === '')
+    throw new GdnError('usage', 'the argument is empty', { hint: 'Omit the argument to open the front page.' })
   if (target === undefined && flags.contract !== undefined) {
     throw new GdnError('usage', 'no run is specified', {
       place: { flag: '--contract' },

@@ -52,7 +52,7 @@ export function command(deps: Deps, run = plan): GdnCommand {
     about:
       "The command compares each row with its NFT. The command finds the NFT by the ID of the row, or else by the row's content. The command prints the mints, updates and transfers that gdn apply would make, the changes that were made elsewhere, and the changes that are impossible. The command sends nothing. With -o markdown, it prints a comment for a pull request. If the server can update NFTs, the command compares local files by content.",
     examples: [
-      ['Show what differs', 'gdn plan drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
+      ['Show the differences', 'gdn plan drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
       ['Exit with code 10 if there are changes', 'gdn plan drop.csv --detailed-exit-code --quiet'],
       ['Save the plan, and apply exactly this plan', 'gdn plan drop.csv --out plan.json && gdn apply plan.json'],
       ['Write a comment for a pull request', 'gdn plan drop.csv -o markdown > plan.md'],
@@ -138,7 +138,7 @@ export async function plan(deps: Deps, manifest: string, { output: mode, ...flag
           : `To reveal ${hidden === 1 ? 'it' : 'them'}`
         io.note(`${count(hidden, 'NFT')} not revealed yet. ${how}: ${again}${state === null ? '' : beaconAgain(state)}`)
       }
-      const allText = isBrief ? 'Add `-o ndjson` to print all of them.' : null
+      const allText = isBrief ? 'Add `-o ndjson` to print all changes.' : null
       const apply = `gdn apply ${shellWord(safe(manifest))}${planFlagsAgain(flags)}`
       printPlanNotes(io, changePlan, obstacles, { allText, onlyMint: onlyMintOf(apply, changePlan, flags.newRows) })
       // Don't save a plan if `apply` would refuse its edited rows.
@@ -189,9 +189,9 @@ async function quotePlan(
 function savedText({ counts: { impossible, mint, burn }, otherEdition }: ChangePlan, again: string): string {
   if (impossible === 0) {
     const inScript = burn === 0 ? '' : `\nIn a script, add --yes --max-burns ${burn}.`
-    return `Saved. To apply exactly this plan: ${again}${inScript}`
+    return `The plan is saved. To apply exactly this plan: ${again}${inScript}`
   }
-  const refused = 'Saved, but gdn apply refuses this plan because a change is impossible.'
+  const refused = 'The plan is saved, but gdn apply refuses it because a change is impossible.'
   return mint === 0 || otherEdition !== null ? refused : `${refused} To mint only its new rows: ${again} --only mint`
 }
 

@@ -83,7 +83,7 @@ export function command(deps: Deps, run = reveal): GdnCommand {
       'Number of rows of a shuffled drop that will never be minted',
       integer(0, Number.MAX_SAFE_INTEGER),
     )
-    .switchFlag('--dry-run', 'Check the manifest and its NFTs, and send nothing', 'Sending and waiting')
+    .switchFlag('--dry-run', 'Check the manifest and its NFTs without sending anything', 'Sending and waiting')
     .with((own) => addMaxCostFlag(own, 'the run'), addPriceFlag, addRefreshFlags, addTimeoutFlag)
     .switchFlag('-y, --yes', "Don't prompt", 'Sending and waiting')
     .with(addReaderFlags, (own) => addBeaconFlags(own, 'Verifying'), addServerFlags, addOutputFlags)

@@ -45,7 +45,7 @@ export function command(deps: Deps, run = serve): GdnCommand {
       ['Start without rate limits, for load tests', 'gdn serve --rate-limits off'],
       ['Serve other machines with TLS', 'gdn serve --host 0.0.0.0 --tls-cert cert.pem --tls-key key.pem'],
       [
-        'Run one of several processes on PostgreSQL, beside gdn worker',
+        'Run an API process on PostgreSQL, in addition to gdn worker',
         'gdn serve --role api --database-url postgres://db/gdn',
       ],
       ['Run behind a TLS proxy', 'gdn serve --trust-proxy 127.0.0.1 --allowed-host nft.example.com'],
@@ -57,7 +57,7 @@ export function command(deps: Deps, run = serve): GdnCommand {
     .with(addDatabaseFlag)
     .valueFlag('--role <role>', 'Role: api handles requests, worker processes jobs, all does both (all)', oneOf(ROLES))
     .with(addServedApiFlags, addStoredFilesFlags)
-    .valueFlag('--allowed-host <host>', 'Host header to accept besides loopback; repeatable', {
+    .valueFlag('--allowed-host <host>', 'Host header to accept in addition to loopback; repeatable', {
       parse: notEmpty,
       repeatable: true,
     })
@@ -127,7 +127,7 @@ export async function serve(deps: Deps, flags: ServeFlags): Promise<void> {
   })
   const backend = await unlessStopped(signals, named)
   if (backend === null) return
-  for (const warning of backend.warnings) io.warn(`${safe(warning)}. Jobs that need it wait until it is available.`)
+  for (const warning of backend.warnings) io.warn(`${safe(warning)}. Affected jobs wait until the problem is resolved.`)
   const { reloadTls } = backend
   // SIGHUP reloads the TLS files. In a terminal, it stops the backend instead, because closing the terminal sends
   // SIGHUP too.
@@ -186,12 +186,12 @@ function tlsFiles(cwd: string, { tlsCert, tlsKey }: ServeFlags): { certFile: str
 }
 
 function exposure({ tlsCert, trustProxy = [], allowLocalKey }: ServeFlags): string[] {
-  const plain = 'Requests and responses, API keys included, are not encrypted. Add --tls-cert and --tls-key.'
+  const plain = 'Requests and responses, including API keys, are not encrypted. Add --tls-cert and --tls-key.'
   return [
     'Other machines can reach this backend (--host).',
     ...(tlsCert === undefined && trustProxy.length === 0 ? [plain] : []),
     allowLocalKey
       ? 'Other machines can use the key of the local account (--allow-local-key).'
-      : 'Other machines cannot use the key of the local account. Run `gdn key create` to create keys for them.',
+      : 'Other machines cannot use the key of the local account. Run `gdn key create` to create keys for other machines.',
   ]
 }

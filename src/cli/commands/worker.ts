@@ -33,7 +33,7 @@ export function command(deps: Deps, run = worker): GdnCommand {
       'Any number of workers and gdn serve --role api processes can share a database, and need no other coordination. If a worker is killed, other workers take over its jobs within seconds. If you use several machines, store files in a bucket or on an IPFS node (storage in backend.yaml). A process does not start if the files are in the data directory of another machine. One of the workers runs the embedded chains. After Ctrl-C or SIGTERM, a worker shuts down gracefully.',
     examples: [
       ['Use the configuration in a data directory', 'gdn worker --data-dir /var/lib/gdn'],
-      ['Process the jobs of one network, with more files at once', 'gdn worker --chain polygon --concurrency 128'],
+      ['Process the jobs of one network, and fetch more files at once', 'gdn worker --chain polygon --concurrency 128'],
       ['Serve health checks for a monitor', 'gdn worker --health-port 9464'],
     ],
   })
@@ -79,7 +79,7 @@ export async function worker({ io, env, signals, cwd }: Deps, flags: WorkerFlags
   })
   const running = await unlessStopped(signals, starting)
   if (running === null) return
-  for (const warning of running.warnings) io.warn(`${safe(warning)}. Jobs that need it wait until it is available.`)
+  for (const warning of running.warnings) io.warn(`${safe(warning)}. Affected jobs wait until the problem is resolved.`)
   try {
     if (flags.json) {
       const ready = { event: 'ready', url: running.url, data_dir: dataDir, pid: process.pid }

@@ -8,6 +8,6 @@ export function withContractSource(error: unknown, settings: Settings | undefine
   const isOfContract = /\bcollection\b/.test(error.message) && error.message.includes(contract.value)
   const isRejected = ['refused', 'not_found', 'invalid_input'].includes(error.code)
   if (!isRejected || !isOfContract) return error
-  const source = `This contract is from ${contract.from}. To use another, add --contract <address>.`
+  const source = `This contract is from ${contract.from}. To use another contract, add --contract <address>.`
   return error.with({ hint: error.hint === undefined ? source : `${source}\n${error.hint}` })
 }

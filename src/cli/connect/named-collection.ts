@@ -41,7 +41,7 @@ export async function addressOfCollection(deps: Deps, typed: string, flags: Flag
   if (collection === undefined) throw unknownName(typed, collections, place)
   const { contract_address, name } = collection
   if (contract_address !== null) return contract_address
-  const hint = 'Run `gdn collection list` to see when it is.'
+  const hint = 'Run `gdn collection list` to check the status of the collection.'
   throw flagError(place, `the collection ${quoted(name)} is not deployed yet`, hint)
 }
 

@@ -42,7 +42,7 @@ export async function withNetworks(
   if (first === undefined) return error
   const names = networks.map((network) => `${network.blockchain} (${network.baseUrl})`)
   return error.with({
-    hint: `It has code on ${names.join(' and ')}. Use \`-b ${first.blockchain} --rpc-url ${urlOf(first)}\`.`,
+    hint: `The address has code on ${names.join(' and ')}. Use \`-b ${first.blockchain} --rpc-url ${urlOf(first)}\`.`,
     details: { networks: networks.map((network) => ({ blockchain: network.blockchain, base_url: network.baseUrl })) },
   })
 }

@@ -92,7 +92,7 @@ export async function openVerifier(
     if (named !== null) throw asNodeError(error, named.flag)
     if (!(error instanceof GdnError) || deps.signals.signal.aborted) throw error
     const why = statusOf(error) === 404 ? `this server provides no access to nodes of ${blockchain}` : error.message
-    return nothing(`${why}: set --rpc-url or GDN_RPC_URL to a node`)
+    return nothing(`${why}: set --rpc-url or GDN_RPC_URL to the URL of a node`)
   }
 }
 
@@ -103,7 +103,10 @@ export async function openVerifier(
 export function asNodeError(error: unknown, flag: string): unknown {
   if (!(error instanceof GdnError)) return error
   if (error.code === 'bad_answer') {
-    return error.with({ place: { flag }, hint: 'Check the URL and its path, which must be those of a JSON-RPC node.' })
+    return error.with({
+      place: { flag },
+      hint: 'Check the URL, including its path. It must be the URL of a JSON-RPC node.',
+    })
   }
   if (error.code !== 'unreachable') return error
   return error.with({ place: { flag }, hint: 'Try again, or configure another RPC URL.' })

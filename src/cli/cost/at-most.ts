@@ -132,14 +132,14 @@ function noteOfLimit(
   { typical, reserved }: { typical: bigint; reserved: bigint },
   { counted, left, isReserved, coin }: { counted: bigint; left: bigint; isReserved: boolean; coin: string },
 ): string | null {
-  const addition = isReserved ? ' in addition to what is reserved' : ''
-  const rest = `${coin}${addition}, and the limit leaves ${inCoins(left, 'down')} ${coin}`
+  const addition = isReserved ? ' in addition to the reserved amount' : ''
+  const rest = `${coin}${addition}, and ${inCoins(left, 'down')} ${coin} of the limit is left`
   const enough = `--max-cost ${inCoins(counted + reserved, 'up')}`
   if (left < typical) {
-    return `The estimate is ${inCoins(typical, 'up')} ${rest}. Unless fees fall, rows remain when the limit is reached. ${enough} is enough at the current fees.`
+    return `The estimate is ${inCoins(typical, 'up')} ${rest}. Unless fees fall, some rows are not sent before the limit is reached. ${enough} is enough at the current fees.`
   }
   if (left >= reserved) return null
-  return `This reserves at most ${inCoins(reserved, 'up')} ${rest}: rows wait until earlier transactions are final. ${enough} avoids that.`
+  return `This reserves at most ${inCoins(reserved, 'up')} ${rest}, so rows wait until earlier transactions are final. To avoid that, use ${enough}.`
 }
 
 /** Returns the end of the question for requests with a limit. */
@@ -360,7 +360,7 @@ export async function shortageOfRun(
       const enough = await sufficientFor(reserved, fees, { costs, maxFee })
       const unit = coin ?? 'coins'
       const waits = nextCost > payable ? 'waiting for lower fees' : 'waiting until earlier transactions are final'
-      const more = available < payable ? ' in addition to what is reserved' : ''
+      const more = available < payable ? ' in addition to the reserved amount' : ''
       return `${waits}: the next ${rows > 0 ? 'row' : 'change'} may cost ${inCoins(nextCost, 'up')} ${unit} at the current fees, and ${inCoins(available, 'down')} ${unit} of the run's limit is left${more}; repeat the run's command with --max-cost ${inCoins(enough, 'up')} or more to raise the limit`
     }
     const least = leastSignerFunds({ maxFeePerGas: fees.offered })
@@ -393,7 +393,9 @@ export async function warnOfSigned(
   const counted = costs?.counted ?? null
   if (signed === 0 || (counted !== null && BigInt(counted) <= limit)) return
   const are = signed === 1 ? 'is' : 'are'
-  deps.io.warn(`${count(signed, 'transaction')} ${are} already signed. --max-cost limits only what is not signed yet.`)
+  deps.io.warn(
+    `${count(signed, 'transaction')} ${are} already signed. --max-cost limits only transactions that are not signed yet.`,
+  )
 }
 
 /** Returns the server's response; null if the request fails or takes too long for a prompt. */

@@ -90,7 +90,7 @@ export async function feesOfServer(
   }
 }
 
-const NAME_A_NODE = 'Add --rpc-url <url> of a node of the network, or set GDN_RPC_URL.'
+const NAME_A_NODE = 'Add --rpc-url <url> with the URL of a node on the network, or set GDN_RPC_URL.'
 
 /** Adds a hint to a server's error that says how to read fees without a server. */
 export const orNameNode = (error: GdnError): GdnError =>

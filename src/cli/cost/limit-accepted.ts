@@ -82,7 +82,7 @@ export async function limitAccepted(
 const tooLate = (why: string) =>
   new GdnError('max_cost', `the request was already accepted, ${why}`, {
     place: { flag: '--max-cost' },
-    hint: 'The request was not repeated. To wait for it, run the command without --max-cost.',
+    hint: 'The request was not repeated. To wait for the request, run the command without --max-cost.',
   })
 
 /** Returns the address of the collection that a request creates; null if the server doesn't report it. */

@@ -72,7 +72,7 @@ export async function costLimit(
           hint: `Nothing was sent, and no limit was changed. --max-cost ${enough} is enough for all rows at the current fees.`,
         })
       }
-      deps.io.warn(`--max-cost: ${problem}. The run gets this limit, and rows that exceed the limit aren't sent.`)
+      deps.io.warn(`--max-cost: ${problem}. This limit applies to the run, and rows that exceed it aren't sent.`)
     },
   }
 }
@@ -128,14 +128,14 @@ async function readLimit(
     if (isKnownCoin(maxCost.currency)) {
       throw bad(
         `is in ${maxCost.currency}, but the currency of ${blockchain} is ${coin}`,
-        `Use ${coin}, such as --max-cost 0.5${coin}, or money, such as --max-cost 10USD.`,
+        `Use ${coin}, such as --max-cost 0.5${coin}, or a currency, such as --max-cost 10USD.`,
       )
     }
   }
   if (price === null) {
     throw bad(
       `the price of ${coin} in ${maxCost.currency} is not known`,
-      `Use ${coin}, such as --max-cost 0.5${foundFees?.coin ?? ''}. For money, such as 10USD, set --price to the price of a coin, or configure price_url in your profile.`,
+      `Use ${coin}, such as --max-cost 0.5${foundFees?.coin ?? ''}. To use a currency, such as 10USD, set --price to the price of a coin, or configure price_url in your profile.`,
     )
   }
   if (price.currency !== maxCost.currency) {

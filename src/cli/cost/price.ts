@@ -40,7 +40,7 @@ export const maxCost: Parse<MaxCost> = takesString((raw, flag) => {
   if (parsed === null) {
     throw new GdnError('usage', `must be an amount such as 0.5 or 10USD, not ${quoted(raw)}`, {
       place: { flag },
-      hint: 'Use coins of the network, such as 0.5 or 0.5POL, or money in the currency of the price, such as 10USD or 10EUR.',
+      hint: 'Use coins of the network, such as 0.5 or 0.5POL, or an amount in the currency of the price, such as 10USD or 10EUR.',
     })
   }
   return parsed.currency === null ? { wei: parsed.amount } : { amount: parsed.amount, currency: parsed.currency }

@@ -66,7 +66,8 @@ export async function refuseAboveLimit(
   const name = coin ?? 'coins'
   const used = counted === 0n ? '' : ` (${inCoins(counted, 'up')} ${name} has been spent or is reserved)`
   // More funds don't increase the rest of a limit, so omit a reason about funds.
-  const waiting = costs?.waiting?.startsWith('waiting ') !== true ? '' : ` More may be left later: ${costs.waiting}.`
+  const waiting =
+    costs?.waiting?.startsWith('waiting ') !== true ? '' : ` More may become available later: ${costs.waiting}.`
   // The backend can still spend up to the earlier limit on accepted requests.
   const before = limitOfRun({ commandLimit: null, storedLimit }, costs)
   const stays = before === null || before === limit ? '' : ` The limit of the run remains ${inCoins(before)} ${name}.`

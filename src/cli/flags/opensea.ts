@@ -15,7 +15,7 @@ const GROUP = 'Marketplace'
 /** Adds the flags for OpenSea's API. */
 export function addOpenSeaFlags(command: GdnCommand): GdnCommand {
   command.valueFlag('--opensea-key-file <file>', 'File with the OpenSea API key', { group: GROUP, parse: notEmpty })
-  return command.valueFlag('--opensea-url <url>', 'URL of another server with the API of OpenSea', {
+  return command.valueFlag('--opensea-url <url>', 'URL of another server with the OpenSea API', {
     group: GROUP,
     parse: apiAddress,
   })
@@ -23,6 +23,6 @@ export function addOpenSeaFlags(command: GdnCommand): GdnCommand {
 
 /** Adds `--refresh` and the flags for OpenSea's API. */
 export function addRefreshFlags(command: GdnCommand): GdnCommand {
-  command.switchFlag('--refresh', 'Then ask OpenSea to read the changed metadata again', GROUP)
+  command.switchFlag('--refresh', 'Ask OpenSea to read the changed metadata again afterwards', GROUP)
   return addOpenSeaFlags(command)
 }

@@ -1,4 +1,4 @@
 import type { GdnCommand } from '../command.ts'
 
 export const addWatchFlag = (command: GdnCommand): GdnCommand =>
-  command.switchFlag('--watch', 'Show changes until nothing is in progress, or until Ctrl-C')
+  command.switchFlag('--watch', 'Show changes until nothing is in progress or you press Ctrl-C')

@@ -39,11 +39,11 @@ const MISSING: Readonly<Record<string, readonly [verbs: readonly string[], inste
   collection: [
     [
       ['update', 'edit', 'modify', 'change', 'enable', 'disable'],
-      'The owner changes a collection on its contract: gdn collection set <address> --wallet @<owner>',
+      'To change a collection, its owner runs: gdn collection set <address> --wallet @<owner>',
     ],
     [
       ['burn', 'delete', 'rm', 'remove', 'destroy'],
-      'A collection is a contract and cannot be deleted. The owner can stop minting on it:\ngdn collection set <address> --no-enable-api --wallet @<owner>',
+      'A collection is a contract and cannot be deleted. The owner can disable minting:\ngdn collection set <address> --no-enable-api --wallet @<owner>',
     ],
   ],
 }

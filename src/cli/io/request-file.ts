@@ -32,7 +32,7 @@ export function parseRequest(text: string, file: string): Record<string, unknown
   const value = parseStrictJson(text.replace(/^\ufeff/, ''), file, 'invalid_input')
   if (value !== null && typeof value === 'object' && !Array.isArray(value)) {
     if (isDryRun(value)) {
-      throw new GdnError('invalid_input', 'is the output of --dry-run: the request is its "body"', {
+      throw new GdnError('invalid_input', 'is the output of --dry-run, which contains the request in "body"', {
         place: { file },
         hint: 'Pass only the body: `… --dry-run | jq .body`.',
       })

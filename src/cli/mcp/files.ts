@@ -62,7 +62,7 @@ async function fileBelow(root: string, path: string, property: string): Promise<
     )
   }
   if (relativePath.split(/[\\/]/).some((part) => part.startsWith('.'))) {
-    throw fail(`${path} is a hidden file, or in a hidden folder`, 'Copy it to a file that is not hidden.')
+    throw fail(`${path} is a hidden file, or in a hidden folder`, 'Copy the file to a path that is not hidden.')
   }
   return real
 }

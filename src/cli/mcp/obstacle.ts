@@ -9,8 +9,8 @@ const CHANGES = ['mint', 'update', 'transfer', 'burn']
 
 /** The reason why the preview of a command can be an empty list. */
 const NOTHING_TO_DO: Readonly<Record<string, string>> = {
-  'collection set': 'Nothing differs from these arguments',
-  'nft update': 'Nothing differs from these arguments',
+  'collection set': 'The current values already match these arguments',
+  'nft update': 'The current values already match these arguments',
   'nft burn': 'Each of the NFTs is already burned',
   'nft freeze': 'Each of the NFTs is already frozen or burned',
 }
@@ -48,7 +48,7 @@ function obstacleOfApply({ only, max_cost, max_burns }: Values, outcome: Command
   const actions = new Set(all)
   if (only !== 'mint' && actions.has('impossible')) {
     const mint = actions.has('mint') ? ', or with only "mint" to mint the new rows' : ''
-    return `Nothing was changed, and apply makes no changes while one of them is impossible. Resolve the reasons and plan again${mint}.`
+    return `Nothing was changed, and apply makes no changes if one of them is impossible. Resolve the reasons, and plan again${mint}.`
   }
   const burns = only === 'mint' ? 0 : all.filter((action) => action === 'burn').length
   if (burns > Number(max_burns ?? 0)) {

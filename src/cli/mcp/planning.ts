@@ -69,7 +69,7 @@ export class Planning {
     await this.#plans.show(plan.id, shown)
     const rest = tool.command === 'apply' ? ' For the rest, call plan with the same arguments and offset.' : ''
     const part = answer.page === null ? '' : `This is only the beginning of the plan.${rest} `
-    const forGood = isForGood(tool, outcome) ? " It can't be undone: ask the user first." : ''
+    const forGood = isForGood(tool, outcome) ? " The changes can't be undone: ask the user first." : ''
     const next = `${part}Nothing was changed.${keptText}${forGood} To run the plan, call ${tool.name} with dry_run false and this plan_id, and nothing else.${noteOf(skipped)}`
     return { ...answer, status: 'planned', plan_id: plan.id, cost: outcome.cost, next }
   }

@@ -70,7 +70,7 @@ export class RunningPlans {
     try {
       const answer = await Promise.race([work.promise, late])
       if (answer !== null) return answer
-      const next = `The work continues. To wait for it, call ${tool.name} again with dry_run false and this plan_id.`
+      const next = `The plan is still running. To wait for it, call ${tool.name} again with dry_run false and this plan_id.`
       return runningAnswer(plan.id, next, { ...work.seen })
     } finally {
       clearTimeout(timer)
@@ -128,6 +128,6 @@ function nextOf({ name }: Tool, { error }: CommandOutcome): string {
   if (isLimit && error.hint?.includes('with max_cost') === true) return 'Create a new plan as described in the hint.'
   if (isOfOperator(error?.hint ?? '')) return `After the operator has changed this, ${repeat}`
   // The limit is an argument of the plan.
-  if (isLimit) return 'The max_cost of this plan is too low. Make a new plan with a higher one.'
+  if (isLimit) return 'The max_cost of this plan is too low. Create a new plan with a higher max_cost.'
   return `To continue, ${repeat}`
 }

@@ -97,7 +97,7 @@ export class McpSession {
     const caller = { ...context, signal: AbortSignal.any([context.signal, this.#stop.signal]) }
     if (isDry !== false && id === undefined) return await this.#planning.plan(tool, values, caller)
     if (isDry !== false) {
-      throw usage('dry_run', 'must be false to run a plan', 'Nothing was sent. Omit plan_id to make another plan.')
+      throw usage('dry_run', 'must be false to run a plan', 'Nothing was sent. Omit plan_id to create another plan.')
     }
     if (id === undefined) {
       throw usage('plan_id', 'is required to change anything', 'Nothing was sent. Call with dry_run true first.')
@@ -107,7 +107,11 @@ export class McpSession {
       throw usage('plan_id', `belongs to ${plan.tool}`, `Nothing was sent. Call ${plan.tool} with dry_run false.`)
     }
     if (Object.keys(values).length > 0 && !isDeepStrictEqual(plan.values, values)) {
-      throw usage('plan_id', 'is for other arguments', 'Nothing was sent. Pass only plan_id and dry_run false.')
+      throw usage(
+        'plan_id',
+        'belongs to a plan with other arguments',
+        'Nothing was sent. Pass only plan_id and dry_run false.',
+      )
     }
     return await this.#running.do(tool, plan, context, async () => await this.#planning.check(tool, plan, caller))
   }

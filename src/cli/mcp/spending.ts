@@ -319,7 +319,7 @@ async function priceIn(
     coin === null
       ? MONEY.test(currency)
         ? 'Configure price_url in your profile, without {coin}: the server returns no symbol for the coin.'
-        : 'Set --max-cost to money, such as 10USD, and configure price_url in your profile.'
+        : 'Set --max-cost to an amount in a currency, such as 10USD, and configure price_url in your profile.'
       : `Use coins, such as --max-cost 5${nameOf(coin)}, or configure price_url in your profile.`,
   )
 }
@@ -386,7 +386,7 @@ async function maxFeeOf({ signals: { signal } }: Deps, { connection, blockchain 
   }
 }
 
-const SET_RPC_URL = 'Set GDN_RPC_URL to a node of the network.'
+const SET_RPC_URL = 'Set GDN_RPC_URL to the URL of a node on the network.'
 
 /** Returns the error for requests that aren't sent, because their cost can't be determined. */
 const notCounted = (message: string, hint: string) =>

@@ -40,7 +40,7 @@ export type Values = Readonly<Record<string, unknown>>
 /** Parameters for making and running plans, of tools that change something. */
 const PLAN_PROPERTIES = {
   dry_run: { type: 'boolean', default: true, description: 'true returns a plan. false runs the plan of plan_id' },
-  plan_id: { type: 'string', format: 'uuid', description: 'Plan to run: pass only this and dry_run false' },
+  plan_id: { type: 'string', format: 'uuid', description: 'ID of the plan to run, with dry_run false' },
 }
 
 const OFFSET = { type: 'integer', minimum: 0, description: 'page.next_offset of the last response' }

@@ -265,7 +265,7 @@ export function changesError(counts: ChangeCounts, outcomes: ChangeOutcomes): Gd
   const failed = number((ofKind) => ofKind.failed.count)
   if (failed === '') return null
   return new GdnError('batch_failed_rows', `${failed} failed${reasonsOf(details.failed_rows)}`, {
-    hint: 'Run `gdn plan <manifest>` to show what differs now.',
+    hint: 'Run `gdn plan <manifest>` to show the current differences.',
     details,
   })
 }

@@ -80,7 +80,7 @@ function identifiedLines({ count, first }: Obstacle, columns: number): string[] 
     const todo = /: (add id=.*) to the row/s.exec(change.reason ?? '')?.[1] ?? change.title
     return cutToWidth(`    ${changePlace(change)}: ${safe(todo)}`, columns)
   })
-  return [wrapLine(`: the NFTs of ${count} rows got IDs`, columns), ...lines, `    and ${count - first.length} more`]
+  return [wrapLine(`: the NFTs of ${count} rows have IDs`, columns), ...lines, `    and ${count - first.length} more`]
 }
 
 /** Maximum number of lines about impossible changes in an error. */

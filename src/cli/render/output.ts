@@ -102,7 +102,8 @@ export function createOutput(
       }
       const { text, withoutIds } = await renderTable(io, all, table)
       await io.page(text)
-      if (withoutIds) io.note(`This terminal has no room for IDs. Add \`--fields ${columns[0]},${id}\` to show them.`)
+      if (withoutIds)
+        io.note(`This terminal is too narrow to show IDs. Add \`--fields ${columns[0]},${id}\` to show them.`)
     },
   }
   const warned = async (printed: Promise<void>) => {

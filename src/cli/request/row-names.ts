@@ -68,7 +68,7 @@ export class RowNames implements EnsNames {
 
   of(text: string): EnsAddress {
     const resolved = this.#texts.get(text)
-    if (resolved === undefined) throw new Error('the name was not opened')
+    if (resolved === undefined) throw new Error('the name was not resolved')
     if (resolved instanceof GdnError) throw resolved
     return resolved
   }
@@ -81,7 +81,7 @@ export class RowNames implements EnsNames {
     if (this.#printed > MAX_PRINTED) io.note(`and ${count(this.#printed - MAX_PRINTED, 'other name')}`)
     const { namesAlike, namesOfOneAddress } = await import('../../ens/look-alike.ts')
     for (const [first, second] of namesAlike(pairs, MAX_WARNINGS)) {
-      io.warn(`${shown(first)} and ${shown(second)} look alike, and are different names.`)
+      io.warn(`${shown(first)} and ${shown(second)} look alike, but are different names.`)
     }
     for (const [[name, address], [other]] of namesOfOneAddress(pairs, MAX_WARNINGS)) {
       io.warn(`${safe(name)} and ${safe(other)} are names of the same address, ${address}.`)

@@ -57,7 +57,7 @@ export async function drawRows(
     const warning =
       problem === null
         ? null
-        : `No relay of drand responds (${problem}). A sealed drop can be revealed only when a relay responds.${rehearsalText(await mayRehearse())}`
+        : `No drand relay responds (${problem}). A sealed drop can be revealed only when a relay responds.${rehearsalText(await mayRehearse())}`
     if (flags.dryRun === true) {
       if (warning !== null) deps.io.warn(warning)
       deps.io.note(
@@ -69,10 +69,10 @@ export async function drawRows(
     await note({ round: null, roundAt: null, isNamed: beacon.isNamed })
   }
   const onChain = (record: ProvenanceRecord) => sealOnChain(deps, connection, { ...opened.options, flags }, record)
-  const waiting: Waiting = { for: 'the drop is sealed, and its seal is not final yet' }
+  const waiting: Waiting = { for: 'the drop is sealed, but its seal is not final yet' }
   return await withProgress(deps.io, 'Reading the seal of the drop', async (progress) => {
     for (;;) {
-      waiting.for = 'the drop is sealed, and its seal is not final yet'
+      waiting.for = 'the drop is sealed, but its seal is not final yet'
       const sealed = await finalSeal(deps, { find, onChain, waits: flags.dryRun !== true, progress }).catch(
         async (error: unknown) => {
           if (error instanceof SealFailed) await note(null)
@@ -91,7 +91,7 @@ export async function drawRows(
         return { ...draw, drawn: drawnRows({ provenance, slots, signature: revealed }) }
       }
       if (flags.dryRun === true && !beacon.isNamed && deps.now() < draw.roundAt * 1000) return { ...draw, drawn: null }
-      waiting.for = `the drop is sealed, and round ${round} that draws its rows is not read yet`
+      waiting.for = `the drop is sealed, but round ${round}, which draws its rows, is not available yet`
       const { signature } = await readRound(deps, beacon, round, progress).catch(async (error: unknown) => {
         if (!hasRelays(error)) throw error
         throw error.with({ hint: `${SEALED}${rehearsalText(await mayRehearse())}` })
@@ -120,7 +120,7 @@ function otherBeacon({ isNamed }: BeaconSource, seal: Seal, { marginSeconds }: S
   const by = isDrand ? `round ${round} of drand` : isNamed ? 'a round of another beacon' : 'a beacon other than drand'
   return new GdnError('refused', `the NFTs were revealed with ${by}, which determines the rows of the drop`, {
     place: isNamed ? { flag: '--beacon' } : {},
-    hint: `Nothing was sent. ${isDrand ? 'Omit --beacon.' : 'To use that beacon, add --beacon <file> with its file.'}`,
+    hint: `Nothing was sent. ${isDrand ? 'Omit --beacon.' : 'To use that beacon, specify its file with --beacon <file>.'}`,
   })
 }
 
@@ -175,7 +175,7 @@ async function noteSeal(
 
 /** The hint for a sealed drop whose round no relay returns. */
 const SEALED =
-  'The drop stays sealed, and nothing is lost. Run the same command again when this machine reaches a relay of drand, or set --beacon-url to another relay.'
+  'The drop stays sealed, and nothing is lost. Run the same command again when this machine can reach a drand relay, or set --beacon-url to another relay.'
 
 /** Returns whether an error means that no relay has returned a round. */
 const hasRelays = (error: unknown): error is GdnError & { details: { relays: RelayProblem[] } } =>
@@ -206,7 +206,7 @@ async function readRound(deps: Deps, beacon: BeaconSource, round: number, progre
       hasFailed ||= mayLag
       const last = hasRelays(error) ? error.details.relays.at(-1) : undefined
       if (isEarly) show(`Waiting for round ${round} of ${of} at ${isoTime(at / 1000)}`, ` (${leftText(msLeft)} left)`)
-      else show(`Waiting for a relay of drand that has round ${round}`, ` (${last?.origin}: ${last?.why})`)
+      else show(`Waiting for a drand relay that has round ${round}`, ` (${last?.origin}: ${last?.why})`)
       await sleep(Math.min(Math.max(msLeft, POLL_MS), POLL_MS * 5), signals.signal)
     }
   }

@@ -200,7 +200,7 @@ function refuseMoved({ manifestPath }: BatchOptions, moved: readonly MovedRow[])
   if (first === undefined) return
   const named = moved.slice(0, MAX_NAMED).map(({ line, slot }) => `line ${line} was minted as slot ${slot}`)
   const more = moved.length > MAX_NAMED ? ', …' : ''
-  throw new GdnError('edited_rows', `rows of the shuffled drop have other positions: ${named.join(', ')}${more}`, {
+  throw new GdnError('edited_rows', `rows of the shuffled drop were moved: ${named.join(', ')}${more}`, {
     place: { file: manifestPath ?? undefined, line: first.line },
     hint: 'Nothing was sent. Restore the order of the rows, because the draw depends on their positions. To mint more rows, use another manifest.',
     details: { rows: moved.slice(0, 100), count: moved.length },

@@ -18,7 +18,7 @@ export async function refuseNamedBeacon(
   if (await permitsNamedBeacon(deps, connection, { blockchain, flags })) return
   throw new GdnError('refused', `${blockchain} is a public network, and a beacon file is only for rehearsals`, {
     place: { flag: '--beacon' },
-    hint: 'Nothing was sent. Omit the flag, so that drand draws the rows and buyers can prove it.',
+    hint: 'Nothing was sent. Omit the flag, so that drand draws the rows and buyers can verify the draw.',
   })
 }
 

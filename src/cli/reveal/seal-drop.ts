@@ -62,7 +62,7 @@ export const leftText = (ms: number): string => {
 export const waitAfterSeal = ({ marginSeconds }: ShuffleRule, { isEarly }: Pick<BeaconSource, 'isEarly'>): string =>
   isEarly
     ? 'The beacon file signs the round immediately, so gdn does not wait for it.'
-    : `The rows are drawn at least ${leftText(marginSeconds * 1000)} later, and gdn waits for them.`
+    : `The rows are drawn at least ${leftText(marginSeconds * 1000)} later, and gdn waits for the draw.`
 
 /**
  * Seals a shuffled drop: commits to the end of its mint, after which none of its rows can be minted. Returns false if

@@ -17,7 +17,7 @@ const FIELD_NOTES: Record<
   api_version: 'Version of the API that requests follow',
   map: 'Meanings of manifest columns, such as "Mood": "attr:Mood". The meaning ignore skips a column',
   unknown_columns: 'How unknown manifest columns are read: attr, extra, ignore or error',
-  storage: 'Where local files are uploaded if the server accepts none: s3://<bucket>/<prefix> or ipfs',
+  storage: 'Storage for local files if the server accepts no uploads: s3://<bucket>/<prefix> or ipfs',
   storage_endpoint: 'URL of an S3 service other than AWS',
   storage_region: 'Region of the bucket',
   storage_public_url: 'Public base URL of the stored files',

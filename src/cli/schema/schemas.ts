@@ -44,7 +44,7 @@ export const SCHEMAS = {
     load: async () => (await import('./config-schema.ts')).projectSchema(),
   },
   'user-config': {
-    summary: 'Your own configuration: the file that gdn config path prints',
+    summary: 'Your own configuration: the file whose path gdn config path prints',
     load: async () => (await import('./config-schema.ts')).userSchema(),
   },
   backend: {

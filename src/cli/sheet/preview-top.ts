@@ -76,6 +76,6 @@ function faults({ issues, issueCount }: PreviewTop): string {
     return `<li>${link}${ownDirection(beginningOf(message, MAX_MESSAGE))}${hintHtml}</li>`
   })
   const unlisted = issueCount - items.length
-  if (unlisted > 0) items.push(`<li class="hint">and ${grouped(unlisted)} more, each beside its row</li>`)
+  if (unlisted > 0) items.push(`<li class="hint">and ${grouped(unlisted)} more, each next to its row</li>`)
   return `<section class="faults"><h2>Fix before you mint</h2><ul>${items.join('')}</ul></section>\n`
 }

@@ -87,7 +87,7 @@ ${stats([
     ['Written', `${time(new Date(now).toISOString())}, by gdn ${VERSION}`],
   ],
 )}
-${failures(top)}${left === 0 ? '' : `<p class="note">${grouped(left)} ${left === 1 ? 'image is' : 'images are'} not in this file, only named or linked.</p>\n`}${presentNotes(top)}</header>
+${failures(top)}${left === 0 ? '' : `<p class="note">${grouped(left)} ${left === 1 ? 'image is' : 'images are'} not in this file. The report only names or links to ${left === 1 ? 'it' : 'them'}.</p>\n`}${presentNotes(top)}</header>
 ${filter(choices(top, total))}${ROWS_START}`
 }
 
@@ -140,7 +140,7 @@ function failures({ failures: byReason }: ReportTop): string {
     return `<li>${ownDirection(beginningOf(reason, MAX_REASON))} ${rows}</li>`
   })
   if (sorted.length > MAX_SHOWN)
-    items.push(`<li class="hint">and ${grouped(sorted.length - MAX_SHOWN)} other reasons, each beside its row</li>`)
+    items.push(`<li class="hint">and ${grouped(sorted.length - MAX_SHOWN)} other reasons, each next to its row</li>`)
   return `<section class="faults"><h2>Failures</h2><ul>${items.join('')}</ul></section>\n`
 }
 

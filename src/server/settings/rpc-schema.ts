@@ -32,7 +32,8 @@ const perSecond = z
 export const LIMIT_NOTE = 'Requests per second to each provider: one limit for all of them, or one per host of rpc_urls'
 
 export const requestsPerSecond = z.union([perSecond, z.record(z.string(), perSecond)], {
-  error: 'must be a number of requests between 0 and 10000, or such a number for each host of rpc_urls',
+  error:
+    'must be a number of requests up to 10000, or an object with a number for each host, such as {"rpc.example": 25}',
 })
 
 interface Limited {

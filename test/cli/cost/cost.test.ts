@@ -197,7 +197,7 @@ describe('one clear error', () => {
     const error = await failing(() => [...TARGET, '--base-url', api.url])
     expect(error).toMatchObject({
       code: 'refused',
-      hint: 'Add --rpc-url <url> of a node of the network, or set GDN_RPC_URL.',
+      hint: 'Add --rpc-url <url> with the URL of a node on the network, or set GDN_RPC_URL.',
     })
     expect(error.message).toBe(`${api.url} doesn't publish the fees of its networks`)
   })
@@ -205,7 +205,7 @@ describe('one clear error', () => {
   test('for a server that does not respond, with the way to an estimate without one', async () => {
     const error = await failing(() => [...TARGET, '--base-url', 'http://127.0.0.1:1'])
     expect(error.code).toBe('unreachable')
-    expect(error.hint).toMatch(/^Add --rpc-url <url> of a node of the network, or set GDN_RPC_URL\.$/m)
+    expect(error.hint).toMatch(/^Add --rpc-url <url> with the URL of a node on the network, or set GDN_RPC_URL\.$/m)
   })
 
   test('for an unknown network, and for one without an estimate', async () => {

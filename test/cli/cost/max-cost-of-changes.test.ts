@@ -124,7 +124,7 @@ describe('apply', () => {
     await edit(row('a', 'Other'))
     const refused = await apply('--max-cost', '0.000001')
     expect(errorOf(refused).hint).toMatch(
-      / or more\. The limit of the run remains 1 POL\.( More may be left later: .*)?$/,
+      / or more\. The limit of the run remains 1 POL\.( More may become available later: .*)?$/,
     )
     expect((await costsOf(await runOf(collection))).max_cost).toBe(String(10n ** 18n))
     const unlimited = await machine(await collectionOf(), row('a', 'A'))
@@ -400,9 +400,9 @@ describe('the question of a run, also in the error off a terminal,', () => {
       (await client.run('batch', 'mint', ...client.target, '--max-cost', limit.toFixed(9))).stderr
     const price = Number(/(0\.\d+)\s+POL\s+at\s+the\s+current\s+fees/.exec(await asked(1))?.[1])
     const NOTE =
-      /^The estimate is 0\.\d+ POL, and the limit leaves 0\.\d+ POL\. Unless fees fall, rows remain when the limit is reached\. --max-cost (0\.\d+) is enough at the current fees\.$/m
+      /^The estimate is 0\.\d+ POL, and 0\.\d+ POL of the limit is left\. Unless fees fall, some rows are not sent before the limit is reached\. --max-cost (0\.\d+) is enough at the current fees\.$/m
     const FINAL =
-      /^This reserves at most 0\.\d+ POL, and the limit leaves 0\.\d+ POL: rows wait until earlier transactions are final\. --max-cost 0\.\d+ avoids that\.$/m
+      /^This reserves at most 0\.\d+ POL, and 0\.\d+ POL of the limit is left, so rows wait until earlier transactions are final\. To avoid that, use --max-cost 0\.\d+\.$/m
     const tight = await asked(price * 0.99)
     expect(tight).not.toMatch(NOTE)
     expect(tight).toMatch(FINAL)

@@ -72,7 +72,7 @@ describe('batch mint --max-cost', () => {
     const low = ['--max-cost', coins(0.9 * ONE)]
     expect((await mint(...low, '--dry-run')).code).toBe(0)
     const { stderr } = await run('batch', 'resume', 'drop', '--yes', ...low)
-    expect(stderr).toContain('The run gets this limit')
+    expect(stderr).toContain('This limit applies to the run')
     const lowered = JSON.parse((await run('batch', 'status', 'drop', '--costs', '--json')).stdout)
     expect(lowered).toMatchObject({ pending: WALLETS.length - 1, max_cost_wei: String(parseUnits(coins(0.9 * ONE))) })
     expect(Number(enough?.[1])).toBeLessThan((WALLETS.length + 0.01) * ONE)
@@ -251,7 +251,7 @@ describe('batch mint --max-cost', () => {
     })
     const argv = ['batch', 'mint', path('drop.csv'), ...TARGET, '--base-url', url, '--no-lookup', '--no-wait', '--yes']
     const mint = (limit: string) => cli([...argv, '--max-cost', limit], options)
-    const WARNING = '2 transactions are already signed. --max-cost limits only what is not signed yet.'
+    const WARNING = '2 transactions are already signed. --max-cost limits only transactions that are not signed yet.'
     expect((await mint('0.5')).stderr).not.toContain(WARNING)
     expect((await mint('0.6')).stderr).not.toContain(WARNING)
     expect((await mint('0.4')).stderr).toContain(WARNING)
@@ -407,7 +407,7 @@ describe('batch mint --max-cost', () => {
     const unknown = errorOf(await mint('--max-cost', '5EURO'))
     expect(unknown.message).toBe('--max-cost: the price of POL in EURO is not known')
     expect(unknown.hint).toContain(
-      'Use POL, such as --max-cost 0.5POL. For money, such as 10USD, set --price to the price of a coin',
+      'Use POL, such as --max-cost 0.5POL. To use a currency, such as 10USD, set --price to the price of a coin',
     )
     expect(errorOf(await mint('--max-cost', '10USD', '--price', '5EUR')).message).toBe(
       '--max-cost: is in USD, but the price of a coin is in EUR',
@@ -415,7 +415,7 @@ describe('batch mint --max-cost', () => {
     for (const more of [[], ['--price', '5EUR']]) {
       expect(errorOf(await mint('--max-cost', '0.01 ETH', ...more))).toMatchObject({
         message: '--max-cost: is in ETH, but the currency of polygon is POL',
-        hint: 'Use POL, such as --max-cost 0.5POL, or money, such as --max-cost 10USD.',
+        hint: 'Use POL, such as --max-cost 0.5POL, or a currency, such as --max-cost 10USD.',
       })
     }
     const { code } = await mint('--max-cost', `${coins(2000 * ONE)}USD`, '--price', '2')

@@ -72,7 +72,7 @@ test.each([
   [
     'has a limit that signed transactions use up until they are final',
     { max_cost: '800000000000000', counted: '800000000000000', pending_transactions: 1 },
-    /^waiting until earlier transactions are final: the next row may cost 0\.0002 ETH at the current fees, and 0 ETH of the run's limit is left in addition to what is reserved; repeat the run's command with --max-cost 0\.0016 or more to raise the limit$/,
+    /^waiting until earlier transactions are final: the next row may cost 0\.0002 ETH at the current fees, and 0 ETH of the run's limit is left in addition to the reserved amount; repeat the run's command with --max-cost 0\.0016 or more to raise the limit$/,
   ],
   ['has a signed transaction that its limit holds', { waiting: STUCK }, new RegExp(`^${STUCK}$`)],
   [
@@ -122,8 +122,8 @@ test.each([
 )
 
 test.each([
-  ['waiting for finality, 12 blocks left', /More may be left later: waiting for finality, 12 blocks left\./],
-  ['the signer 0x12 has 0 ETH on base and needs 0.003: send 0.003 ETH', /^(?!.*More may be left)/],
+  ['waiting for finality, 12 blocks left', /More may become available later: waiting for finality, 12 blocks left\./],
+  ['the signer 0x12 has 0 ETH on base and needs 0.003: send 0.003 ETH', /^(?!.*More may become available)/],
 ])(
   'requests above a limit are refused with what leaves more of it, and with no other reason: %s',
   async (waiting, hint) => {

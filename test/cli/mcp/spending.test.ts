@@ -250,7 +250,9 @@ test.each([
     'a coin without a symbol, for a limit in coins',
     POL(ONE),
     spending(1, { currency: null }),
-    expect.stringContaining('Set --max-cost to money, such as 10USD, and configure price_url in your profile.'),
+    expect.stringContaining(
+      'Set --max-cost to an amount in a currency, such as 10USD, and configure price_url in your profile.',
+    ),
   ],
   [
     'more than is left of the session, where a limit of its own would do',
@@ -274,7 +276,7 @@ test.each([
     'fees that no server states',
     POL(ONE),
     spending(1, { answers: false }),
-    `The coins of polygon have value. gdn mcp won't run this plan: the cost on polygon can't be estimated, so the cost can't be counted toward the limit of the session. The operator of gdn mcp can fix this: Set GDN_RPC_URL to a node of the network.`,
+    `The coins of polygon have value. gdn mcp won't run this plan: the cost on polygon can't be estimated, so the cost can't be counted toward the limit of the session. The operator of gdn mcp can fix this: Set GDN_RPC_URL to the URL of a node on the network.`,
   ],
   [
     'a coin whose symbol is text',

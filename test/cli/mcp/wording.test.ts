@@ -140,7 +140,7 @@ describe('errors and hints of tools', () => {
       'Then run `gdn batch mint "my drop.csv" --no-wait --run=one -c 0x1`.',
       'Then call batch_mint {"manifest":"my drop.csv","wait":false,"run":"one","contract":"0x1"}.',
     ],
-    ['collection set', 'Run `gdn collection set --help` for its usage.', "See collection_set's schema for its usage."],
+    ['collection set', 'Run `gdn collection set --help` for usage.', "See collection_set's schema for usage."],
     [
       'doctor',
       'Run `gdn local start` to start it.',
@@ -226,8 +226,8 @@ describe('errors and hints of tools', () => {
   test.each([
     ['With --again, gdn mints every row a second time.', []],
     [
-      'With --again, gdn mints every row a second time. To mint a burned row again, give it another id.',
-      ['To mint a burned row again, give it another id.'],
+      'With --again, gdn mints every row a second time. To mint a burned row again, change its id.',
+      ['To mint a burned row again, change its id.'],
     ],
     ['Nothing is left to do: all 3 rows are deployed.', ['Nothing is left to do: all 3 rows are deployed.']],
   ])('leave out the note on a flag that no tool has: %s', (note, notes) => {

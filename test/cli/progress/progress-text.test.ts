@@ -120,7 +120,7 @@ describe('the current activity', () => {
     ],
     [
       { type: 'holding', reason: 'unknown', ms: 8_000, message: 'socket hang up' },
-      'A request got no response, retrying in 3 s: socket hang up',
+      'No response to a request, retrying in 3 s: socket hang up',
     ],
     [
       { type: 'reconciling', phase: 'waiting', ms: 29_000, done: 0, total: 0 },

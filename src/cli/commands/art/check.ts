@@ -41,16 +41,16 @@ export interface ArtCheckFlags extends OutputFlags {
 export function command(deps: Deps, run = check): GdnCommand {
   return new GdnCommand({
     about:
-      'The command searches for an edition of distinct combinations that follows all rules and exact counts. The verdict is `possible` if the command finds such an edition, and `impossible` if it finds a proof that none exists. Otherwise, the verdict is `undecided`, and the exit code is 11. The reasons for an impossible edition are rules and counts that contradict each other. The proof needs all of them. A weight that the rules do not allow is a deviation. With --strict, the exit code for a deviation is 5, as for an impossible edition. The field `combinations` contains the number of combinations that the rules allow. If there are too many rules to count the combinations, the field contains an upper bound, which ignores some rules. The field `largest_edition` contains the size of the largest edition that the search found. The field is null if the search tried too few larger editions to determine it. No edition can be larger than `upper_bound`. Like gdn art generate, the command also checks every image. The field `images` contains their number.',
+      'The command searches for an edition of distinct combinations that follows all rules and exact counts. The verdict is `possible` if the command finds such an edition, and `impossible` if it finds a proof that none exists. Otherwise, the verdict is `undecided`, and the exit code is 11. An edition is impossible if rules and counts contradict each other. The field `reasons` lists them. A trait whose count differs from its weight is a deviation. With --strict, the exit code for a deviation is 5, as for an impossible edition. The field `combinations` contains the number of combinations that the rules allow. If there are too many rules to count the combinations, the field contains an upper bound, which ignores some rules. The field `largest_edition` contains the size of the largest edition that the search found. The field is null if the search was too short to determine the size. No edition can be larger than `upper_bound`. Like gdn art generate, the command also checks every image. The field `images` contains the number of images.',
     examples: [
       ['Check an edition of 9,000 NFTs', 'gdn art check art.yaml --count 9000'],
-      ['Accept no deviation from the weights', 'gdn art check art.yaml --count 9000 --strict'],
+      ['Require trait counts that match the weights', 'gdn art check art.yaml --count 9000 --strict'],
       ['Print the deviations and reasons as JSON', 'gdn art check art.yaml --count 9000 -o json'],
     ],
   })
     .argument('<art.yaml>')
     .with(addEditionFlags)
-    .switchFlag('--strict', 'Refuse an edition that deviates from a weight')
+    .switchFlag('--strict', 'Fail if trait counts differ from the weights')
     .with(addFitFlag, addOutputFlags)
     .action(async (path: string, flags: ArtCheckFlags) => await run(deps, path, flags))
 }
@@ -61,12 +61,12 @@ export function addEditionFlags(command: GdnCommand): void {
     parse: integer(1, MAX_COUNT),
     required: true,
   })
-  command.valueFlag('--seed <text>', `Seed of the random choices, any text (${DEFAULT_SEED})`, notEmpty)
+  command.valueFlag('--seed <text>', `Text that seeds the random choices (${DEFAULT_SEED})`, notEmpty)
 }
 
 /** Adds the flag for images of another size. */
 export function addFitFlag(command: GdnCommand): void {
-  command.valueFlag('--fit <how>', `How to scale images of a different size: ${FITS.join(', ')}`, oneOf(FITS))
+  command.valueFlag('--fit <how>', `How to scale images whose size differs: ${FITS.join(', ')}`, oneOf(FITS))
 }
 
 export async function check(deps: Deps, path: string, flags: ArtCheckFlags): Promise<void> {
@@ -141,8 +141,11 @@ function conclusion(artCheck: ArtCheck, { path, isStrict }: { path: string; isSt
   const { verdict, count, largest, deviations } = artCheck
   if (verdict === 'possible') {
     if (deviations.length === 0) return `${counted(count, 'NFT')}: possible, and all weights are met.`
-    const deviating = `${counted(deviations.length, 'trait')} deviate${deviations.length === 1 ? 's' : ''} from the weight`
-    return `${counted(count, 'NFT')}: possible, but ${deviating}.${isStrict ? ' --strict refuses this.' : ''}`
+    const deviating =
+      deviations.length === 1
+        ? 'the count of 1 trait differs from its weight'
+        : `the counts of ${counted(deviations.length, 'trait')} differ from their weights`
+    return `${counted(count, 'NFT')}: possible, but ${deviating}.${isStrict ? ' --strict rejects this edition.' : ''}`
   }
   const smaller = largest === null ? '' : ` Try: gdn art check ${shellWord(safe(path))} --count ${largest}`
   return verdict === 'impossible'

@@ -79,22 +79,22 @@ export interface ArtGenerateFlags extends OutputFlags {
 export function command(deps: Deps, run = generateArt): GdnCommand {
   return new GdnCommand({
     about:
-      'The output folder contains the images, and manifest.csv for `gdn batch mint`. It also contains art.html with the distribution of the traits, and edition.json with the SHA-256 hashes of the files and their pixels. The same art.yaml, images, count and seed result in the same manifest and pixels on every machine, with the same versions of gdn and sharp. The folder appears only when it is complete, and the command renames a former folder. If you stop the command, run the same command again to continue. With different settings or images, the command starts from the beginning. To delete the unfinished folders, add --clean. Images whose pixels have not changed are not encoded again. The field `images` is the sum of `made`, `copied` (one-of-ones that are not scaled) and `kept` (images from an earlier command).',
+      'The output folder contains the images, and manifest.csv for `gdn batch mint`. It also contains art.html with the distribution of the traits, and edition.json with the SHA-256 hashes of the files and their pixels. The same art.yaml, images, count and seed result in the same manifest and pixels on every machine, with the same versions of gdn and sharp. The command replaces an existing folder only when the new folder is complete, and renames the former folder. If you stop the command, run the same command again to continue. With different settings or images, the command starts from the beginning. To delete the unfinished folders, add --clean. The command reuses images whose pixels have not changed. The field `images` is the sum of `made`, `copied` (one-of-ones that are not scaled) and `kept` (images from an earlier command).',
     examples: [
       ['Generate an edition of 9,000 NFTs', 'gdn art generate art.yaml --count 9000 --seed spring-2027 --out drop'],
-      ['Generate 100 of its images', 'gdn art generate art.yaml --count 9000 --from 5000 --only 100 --out sample'],
+      ['Generate 100 of the images', 'gdn art generate art.yaml --count 9000 --from 5000 --only 100 --out sample'],
     ],
   })
     .argument('<art.yaml>')
     .with(addEditionFlags)
     .valueFlag('--out <folder>', 'Folder to write', { parse: notEmpty, required: true })
-    .switchFlag('--strict', 'Refuse an edition that deviates from a weight')
+    .switchFlag('--strict', 'Fail if trait counts differ from the weights')
     .valueFlag('--from <n>', 'Number of the first NFT to generate (1)', integer(1, MAX_COUNT))
     .valueFlag('--only <n>', 'Number of NFTs to generate (all)', integer(1, MAX_COUNT))
     .with(addFitFlag)
     .valueFlag(
       '--threads <n>',
-      `Images to make at the same time (one per core, at most ${DEFAULT_THREADS})`,
+      `Number of images to generate concurrently (one per core, at most ${DEFAULT_THREADS})`,
       integer(1, MAX_THREADS),
     )
     .switchFlag('--clean', 'Delete unfinished folders that have different settings')
@@ -110,7 +110,7 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
   if (flags.out === undefined) throw requiredFlag('--out', 'Add --out <folder>.')
   const out = resolve(cwd, flags.out)
   const { from = 1, only = count } = flags
-  if (from > count) throw flagError('--from', `is above the count of ${count}`, `Use a number from 1 to ${count}.`)
+  if (from > count) throw flagError('--from', `exceeds the count of ${count}`, `Use a number from 1 to ${count}.`)
   const available = count - from + 1
   if (flags.only !== undefined && only > available) {
     throw flagError('--only', `is more than the number of NFTs from ${from} to ${count}`, `Use at most ${available}.`)
@@ -192,7 +192,7 @@ export async function generateArt(deps: Deps, path: string, flags: ArtGenerateFl
     io.note(safe(isDeleted(folder) ? `Deleted ${text}.` : `Unfinished folder with different settings: ${text}`))
   }
   if (flags.clean === true && unfinished.some(({ isRecent }) => isRecent)) {
-    io.note('Folders that changed within the last minute are kept: another command may be writing them.')
+    io.note('Folders that changed within the last minute are kept, because another command may be writing to them.')
   }
   if (unfinished.length > 0 && flags.clean !== true) {
     io.note(`To delete ${unfinished.length === 1 ? 'it' : 'them'}, run the same command with --clean.`)
@@ -230,16 +230,16 @@ function addedText(added: readonly string[], out: string, former: string | null)
   const more = added.length > LISTED_FILES ? `, and ${added.length - LISTED_FILES} more` : ''
   const now =
     former === null
-      ? 'gdn left the folder as it is.'
-      : `The former folder ${former} has ${added.length === 1 ? 'it' : 'them'} now.`
+      ? 'gdn did not change the folder.'
+      : `The former folder ${former} now contains ${added.length === 1 ? 'it' : 'them'}.`
   return `${out} had ${counted(added.length, 'file')} that gdn did not generate: ${added.slice(0, LISTED_FILES).join(', ')}${more}. ${now}`
 }
 
 const changedImagesText = (images: number, manifest: string): string =>
-  `${counted(images, 'image')} ${images === 1 ? 'differs' : 'differ'} from the former ${images === 1 ? 'one' : 'ones'}, and the rows are the same. If their NFTs are minted, compare them: gdn plan ${shellWord(safe(manifest))}`
+  `${counted(images, 'image')} ${images === 1 ? 'differs' : 'differ'} from the former ${images === 1 ? 'one' : 'ones'}, and the rows are the same. If their NFTs are minted, compare the images: gdn plan ${shellWord(safe(manifest))}`
 
 const missingText = ({ missing, of }: ChangedRows, former: string): string =>
-  `${missing} of the ${counted(of, 'row')} of the former manifest ${missing === 1 ? 'is' : 'are'} not in the new one, but still in ${former}. To generate a part of an edition, use another --out.`
+  `${missing} of the ${counted(of, 'row')} of the former manifest ${missing === 1 ? 'is' : 'are'} not in the new one, but still in ${former}. To generate part of an edition, use another --out folder.`
 
 /**
  * Describes rows whose number an earlier NFT has, but whose content differs. Such an edition can't continue a minted
@@ -289,13 +289,17 @@ function refuseInputs(art: Art, { path, out, cwd }: { path: string; out: string;
   const layers = folders.find((folder) => !isIn(base, folder) && isIn(out, folder))
   if (layers !== undefined) {
     const message = `the folder is in ${relative(cwd, layers) || '.'}, which contains layers`
-    throw flagError('--out', message, 'Use a folder outside, because gdn reads each folder there as a layer.')
+    throw flagError(
+      '--out',
+      message,
+      'Use another folder, because gdn reads each folder in the layers folder as a layer.',
+    )
   }
   if (inside === undefined) return
   throw flagError(
     '--out',
     `the folder contains ${inside[1]}`,
-    `Use another folder. ${EDITION_FILE} and all other files of the folder are replaced.`,
+    `Use another folder, because the command replaces all files in the folder, including ${EDITION_FILE}.`,
   )
 }
 

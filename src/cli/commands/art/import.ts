@@ -46,7 +46,7 @@ export interface ArtImportFlags extends OutputFlags {
 export function command(deps: Deps, run = importBuild): GdnCommand {
   return new GdnCommand({
     about:
-      'The folder is either the folder build of HashLips, which contains json and images, or the folder assets of Metaplex sugar, which contains files such as 0.json. The command writes a manifest that links to the images, checks it like gdn batch validate, and writes nothing if there is an error. The image of an NFT is the image that its metadata names, even with a placeholder such as ipfs://NewUriToReplace/1.png. Otherwise, it is the image with the number of the NFT. If the folder does not contain the image, the manifest contains the URL from the metadata. A trait whose value is a number becomes a typed trait. The command omits the fields dna, edition, date, compiler, symbol, seller_fee_basis_points, properties, creators and collection, and fields that are lists or objects. Other fields become extra keys. A metadata file that differs from _metadata.json, two files with the same edition, and renumbered files are errors. The command warns about duplicate names, images whose number differs from the number of their NFT, traits that differ only in case, and missing numbers. It also warns about the default description of HashLips, and about folders that it does not read. The manifest must be in a folder that contains the images.',
+      'Specify the build folder of HashLips, which contains json and images, or the assets folder of Metaplex sugar, which contains files such as 0.json. The command writes a manifest that links to the images, checks it like gdn batch validate, and writes nothing if there is an error. The image of an NFT is the image that its metadata names, even with a placeholder such as ipfs://NewUriToReplace/1.png. If the metadata names no image in the folder, the command uses the image with the number of the NFT. If there is no such image, the manifest contains the URL from the metadata. A trait whose value is a number becomes a typed trait. The command omits the fields dna, edition, date, compiler, symbol, seller_fee_basis_points, properties, creators and collection, and fields that are lists or objects. Other fields become extra keys. A metadata file that differs from _metadata.json, two files with the same edition, and renumbered files are errors. The command warns about duplicate names, images whose number differs from the number of their NFT, traits that differ only in case, and missing numbers. It also warns about the default description of HashLips, and about folders that it does not read. The manifest must be in a folder that contains the images.',
     examples: [
       ['Import the output of HashLips', 'gdn art import build'],
       ['Import the assets of sugar', 'gdn art import assets --out drop.csv'],
@@ -183,11 +183,11 @@ function atMetadata(
 function notesOf(build: Build, omitted: readonly string[]): string[] {
   const notes: string[] = []
   const { emptyTraits, localInsteadOfUrl, collection } = build
-  if (omitted.length > 0) notes.push(`Left out: ${omitted.join(', ')}`)
-  if (emptyTraits > 0) notes.push(`Left out ${count(emptyTraits, 'trait')} without a value.`)
+  if (omitted.length > 0) notes.push(`Omitted fields: ${omitted.join(', ')}`)
+  if (emptyTraits > 0) notes.push(`Omitted ${count(emptyTraits, 'trait')} without a value.`)
   if (localInsteadOfUrl > 0) {
     notes.push(
-      `For ${count(localInsteadOfUrl, 'file')}, the manifest has the file in the folder instead of the URL in the metadata.`,
+      `For ${count(localInsteadOfUrl, 'file')}, the manifest contains the local path instead of the URL from the metadata.`,
     )
   }
   if (collection !== null)
@@ -210,11 +210,11 @@ function defaultDescription(nfts: readonly BuildNft[]): ArtIssue[] {
   const [first] = all
   if (first === undefined) return []
   const fix =
-    'Set it in src/config.js of HashLips, run `npm run update_info` there, and import again. Or edit the column description of the manifest'
+    'Set the description in src/config.js of HashLips, run `npm run update_info` there, and import again. You can also edit the description column of the manifest'
   return [
     {
       place: { file: first.file, field: `${first.within}description` },
-      message: `is the default of HashLips (${count(all.length, 'NFT')}): ${quoted(DEFAULT_DESCRIPTION)}. ${fix}`,
+      message: `is the default description of HashLips (${count(all.length, 'NFT')}): ${quoted(DEFAULT_DESCRIPTION)}. ${fix}`,
     },
   ]
 }
@@ -263,7 +263,7 @@ function equalNames(nfts: readonly BuildNft[]): ArtIssue[] {
     if (second === undefined) return []
     const numbers = listed(all.map(({ number }) => String(number)))
     const place = { file: second.file, field: `${second.within}name` }
-    return [{ place, message: `is ${quoted(name)}, the name of ${all.length} NFTs: ${numbers}` }]
+    return [{ place, message: `${quoted(name)} is the name of ${all.length} NFTs: ${numbers}` }]
   })
 }
 

@@ -13,7 +13,7 @@ export function command(deps: Deps, run = init): GdnCommand {
       "The folder contains one folder for each layer. The layers are in the order of the folder names, from the bottom to the top. A number at the beginning of a name, such as 01_Background, only orders the layers. Each image is a trait. Files such as readme.txt are skipped. A weight in a file name, such as HashLips' Blue#20.png, becomes the weight of the trait. Write the file to the folder from which you run the command, because its paths are relative to that folder. With >, the shell empties an existing art.yaml before gdn runs.",
     examples: [
       ['Write art.yaml for a folder of layers', 'gdn art init layers > art.yaml'],
-      ['Check it', 'gdn art check art.yaml --count 1000'],
+      ['Check the file', 'gdn art check art.yaml --count 1000'],
     ],
   })
     .argument('<folder>')
@@ -32,6 +32,6 @@ export async function init({ io, cwd }: Pick<Deps, 'io' | 'cwd'>, folder: string
     const more = skipped.length > LISTED ? ` and ${skipped.length - LISTED} more` : ''
     io.note(safe(`Skipped ${count(skipped.length, 'file')}: ${skipped.slice(0, LISTED).join(', ')}${more}`))
   }
-  io.note(`${count(layers.length, 'layer')} with ${count(traits, 'trait')}.
+  io.note(`Found ${count(layers.length, 'layer')} with ${count(traits, 'trait')}.
 Check the file: gdn art check art.yaml --count <n>`)
 }

@@ -54,7 +54,7 @@ export function command(deps: Deps, run = preview): GdnCommand {
       'The command chooses the traits of the whole edition, and shows a sample, the rarest NFTs and the most common NFTs. Like gdn art generate, it checks all images, but it makes only the images of the NFTs that it shows. In a terminal that supports images, it also draws images of the sample. With --out or --open, it writes a page with the images, the requested and actual numbers of each trait, the rules, the one-of-ones and the rarity. With the same count and seed, gdn art generate makes the NFTs that the preview shows.',
     examples: [
       ['Show a sample of an edition', 'gdn art preview art.yaml --count 9000'],
-      ['Show it in the browser', 'gdn art preview art.yaml --count 9000 --open'],
+      ['Show the sample in the browser', 'gdn art preview art.yaml --count 9000 --open'],
       ['Compare with another seed', 'gdn art preview art.yaml --count 9000 --seed summer --out summer.html'],
     ],
   })
@@ -91,7 +91,7 @@ export async function preview(deps: Deps, path: string, flags: ArtPreviewFlags):
   await drawSample(deps, view, picked, flags.fit ?? null, output.mode === 'table')
   const deviations = explain(art, count - art.oneOfOnes.length, edition.deviations)
   for (const { text } of deviations.slice(0, 5)) io.note(safe(text))
-  if (deviations.length > 5) io.note(`… and ${deviations.length - 5} more. gdn art check lists them.`)
+  if (deviations.length > 5) io.note(`… and ${deviations.length - 5} more. Run \`gdn art check\` to list all of them.`)
   if (where !== null) io.note(`Wrote ${safe(where.path)}`)
   if (flags.open === true && where !== null) await openSheet(deps, where.path)
   const again = `${shellWord(safe(path))} --count ${count}${flags.seed === undefined ? '' : ` --seed ${shellWord(safe(flags.seed))}`}`
@@ -142,7 +142,7 @@ async function refuseInputs(art: Art, { path, out, cwd }: { path: string; out: s
     // A layer folder may also contain `art.yaml`. In this case, the page may be there too.
     if (isIn(base, layers) || !isIn(folder, layers)) continue
     const message = `the file is in ${relative(cwd, layerFolder) || '.'}, which contains layers`
-    throw flagError(FLAG, message, 'Use a file outside of the folders of layers.')
+    throw flagError(FLAG, message, 'Use a file outside the layer folders.')
   }
   const { EDITION_FILE, MANIFEST_FILE } = await import('../../../art/generate/output-folder.ts')
   const isOfEdition = [EDITION_FILE, MANIFEST_FILE].includes(basename(out).toLowerCase())

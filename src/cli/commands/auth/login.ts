@@ -70,7 +70,7 @@ export async function login(deps: Deps, flags: LoginFlags): Promise<void> {
   }
   const checked = flags.check === false ? 'The key was not checked.' : 'The key works.'
   io.note(`${checked} It is saved in ${safe(placeOfKey(deps, keptIn))}.`)
-  io.note(`gdn sends it only to ${server.origin}.`)
+  io.note(`gdn sends the key only to ${server.origin}.`)
   if (isSet(deps.env.GDN_API_KEY)) io.warn('GDN_API_KEY is set and overrides the saved key until you unset it.')
   if (server.origin === OPENSEA_URL) io.note('To refresh metadata on OpenSea: gdn nft refresh')
   else if (server.source !== 'profile')

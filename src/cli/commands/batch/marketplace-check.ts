@@ -67,7 +67,7 @@ const NEEDED = [
 /** Checks the metadata in the contract (ERC-7572), because marketplaces see only this metadata of a collection. */
 async function checkCollection(deps: Deps, settings: Settings, findings: Findings): Promise<void> {
   const collection = await collectionMetadata(deps, settings)
-  if (typeof collection === 'string') return deps.io.note(`The collection is not checked: ${safe(collection)}.`)
+  if (typeof collection === 'string') return deps.io.note(`The collection was not checked: ${safe(collection)}.`)
   const { contract, metadata } = collection
   for (const { key, rule, flag } of NEEDED) {
     const value = metadata[key]
@@ -102,6 +102,6 @@ async function collectionMetadata(
   } catch (error) {
     if (!(error instanceof GdnError) || deps.signals.signal.aborted) throw error
     if (!(error instanceof NoServer)) return error.message
-    return settings.contract === null ? 'no collection is selected' : `${error.message}, from which it can be read`
+    return settings.contract === null ? 'no collection is selected' : `${error.message}, so its metadata can't be read`
   }
 }

@@ -19,7 +19,7 @@ export function command(deps: Deps, run = mint): GdnCommand {
       'gdn checks all rows before it sends anything, and records each request before it sends it. After an interruption, the same command resumes the run. gdn sends a row again only if a second NFT is impossible.',
     examples: [
       ['Mint a drop', 'gdn batch mint drop.csv -c 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 -b polygon'],
-      ['Show what the command would send, and how long it would take', 'gdn batch mint drop.csv --dry-run'],
+      ['Show the planned requests and the estimated time', 'gdn batch mint drop.csv --dry-run'],
       ['Mint a drop that is revealed later', 'gdn batch mint drop.csv --unrevealed hidden.json'],
       ['Assign rows to NFTs at random', 'gdn batch mint drop.csv --unrevealed hidden.json --shuffle'],
       ['Mint one NFT to each receiver in a list', 'gdn batch mint row.json --to holders.csv'],

@@ -61,7 +61,7 @@ const shownOf = (value: string, type: unknown) => shownValue({ value, display_ty
 
 export function command(deps: Deps, run = rarity): GdnCommand {
   return new GdnCommand({
-    about: `The command ranks the NFTs of a manifest, or of a collection if no manifest is named. ${METHOD_TEXT} Equal scores share a rank. Typed traits, such as attr(number):Power, are counted but not scored. Marketplaces may use another method, so their ranks can differ. With --traits, the command lists the number and share of each value. A collection's burned and failed NFTs don't count.`,
+    about: `The command ranks the NFTs of a manifest, or of a collection if no manifest is specified. ${METHOD_TEXT} Equal scores share a rank. Typed traits, such as attr(number):Power, are counted but not scored. Marketplaces may use another method, so their ranks can differ. With --traits, the command lists the number and share of each value. A collection's burned and failed NFTs don't count.`,
     examples: [
       ['Rank the rows of a manifest', 'gdn batch rarity drop.csv'],
       ['List the share of each trait', 'gdn batch rarity drop.csv --traits'],
@@ -74,7 +74,7 @@ export function command(deps: Deps, run = rarity): GdnCommand {
   })
     .argument('[manifest]')
     .switchFlag('--traits', 'List the number and share of each value instead of the NFTs')
-    .valueFlag('--limit <n>', 'List only the first n', integer(1, 100_000_000))
+    .valueFlag('--limit <n>', 'Maximum number of results', integer(1, 100_000_000))
     .with(addTargetFlags, addServerFlags, addOutputFlags)
     .action(async (manifest: string | undefined, flags: RarityFlags) => await run(deps, manifest, flags))
 }
@@ -91,7 +91,7 @@ export async function rarity(deps: Deps, manifest: string | undefined, flags: Ra
   const { unscored, mixed } = ranking
   if (unscored.length > 0) deps.io.note(`Typed traits are not scored: ${safe(unscored.join(', '))}`)
   if (mixed.length > 0) {
-    const problem = 'typed in some NFTs and text in others, so typed values count as missing'
+    const problem = 'traits are typed in some NFTs and text in others, so typed values count as missing'
     deps.io.warn(`warning: ${problem}: ${safe(mixed.join(', '))}`)
   }
 }

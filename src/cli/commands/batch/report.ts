@@ -66,7 +66,7 @@ const VIEW: View = {
 export function command(deps: Deps, run = report): GdnCommand {
   return new GdnCommand({
     about:
-      "The command writes one self-contained HTML file, which you can open, search and print without a network. The report contains images, titles, owners, token IDs, the number of rows in each state, the reasons for failures, and the start and end times. For deployed NFTs, the report shows the current metadata, image and owner. If the server is a gdn backend, the report also contains the gas, and shows whether an NFT was revealed, updated, frozen or burned. The report also contains the history of up to 1,000 NFTs that have changed. If the server does not return an NFT, the report shows what gdn recorded, with the date.\nImages come from the server's storage or from this machine. The file contains each image only once. gdn scales PNG and JPEG images to their size on the page. If the embedded images reach 32 MB in total, the report names or links to the rest. The report contains no links to a server on this machine. If the server requires a login, gdn sends it the API key.",
+      "The command writes one self-contained HTML file, which you can open, search and print without a network. The report contains images, titles, owners, token IDs, the number of rows in each state, the reasons for failures, and the start and end times. For deployed NFTs, the report shows the current metadata, image and owner. If the server is a gdn backend, the report also contains the gas, and shows whether an NFT was revealed, updated, frozen or burned. The report also contains the history of up to 1,000 NFTs that have changed. If the server does not return an NFT, the report shows the record on this machine, with the date.\nImages come from the server's storage or from this machine. The file contains each image only once. gdn scales PNG and JPEG images to their size on the page. If the embedded images reach 32 MB in total, the report names or links to the rest. The report contains no links to a server on this machine. If the server requires a login, gdn sends it the API key.",
     examples: [
       ['Write a report of a drop', 'gdn batch report drop.csv'],
       ['Write a report and open it', 'gdn batch report drop.csv --open'],
@@ -177,7 +177,7 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
   })
   io.note(`Wrote ${safe(path)}`)
   if (settingsOrError instanceof GdnError)
-    io.warn(safe(`The report contains only what this machine recorded: ${settingsOrError.message}.`))
+    io.warn(safe(`The report contains only records of this machine: ${settingsOrError.message}.`))
   warnOfEdits(io, await editsSince(deps, run))
   if (flags.open) await openSheet(deps, path)
 }

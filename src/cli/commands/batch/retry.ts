@@ -11,12 +11,12 @@ export interface RetryFlags extends BatchMintFlags {
 export function command(deps: Deps, run = retry): GdnCommand {
   return new GdnCommand({
     about:
-      "The command sends rows that the server rejected, rows whose NFT failed, and rows that were never sent. The command sends each row as the run last recorded the row. To change a failed row, edit the manifest and run gdn batch mint again. If a failed row was edited or removed in the manifest, gdn batch retry sends nothing. The rows of an unrevealed drop can't be edited, so the command always sends them as committed.\nWith --absent, the command does not send failed rows. Instead, it sends the rows with an unknown outcome that gdn batch reconcile did not find in the collection. Use this flag only if you are sure that these rows were not minted. If one of them appears in the collection later, it was minted twice.",
+      "The command sends rows that the server rejected, rows whose NFT failed, and rows that were never sent. The command sends each row with the values that the run last recorded. To change a failed row, edit the manifest and run gdn batch mint again. If a failed row was edited or removed in the manifest, gdn batch retry sends nothing. The rows of an unrevealed drop can't be edited, so the command always sends them as committed.\nWith --absent, the command does not send failed rows. Instead, it sends the rows with an unknown outcome that gdn batch reconcile did not find in the collection. Use this flag only if you are sure that these rows were not minted. If one of them appears in the collection later, it was minted twice.",
     examples: [
       ['Retry failed rows', 'gdn batch retry drop.csv'],
       ['Retry rows that are not in the collection', 'gdn batch retry drop.csv --absent'],
       ['Retry in smaller requests', 'gdn batch retry drop.csv --chunk-size 5'],
-      ['Show what would be sent', 'gdn batch retry drop.csv --dry-run'],
+      ['Show the rows without sending them', 'gdn batch retry drop.csv --dry-run'],
     ],
     aliases: PACE_ALIASES,
   })

@@ -147,7 +147,7 @@ function lossOf({ counts }: RunStatus): string {
     accepted > 0 ? `the NFT IDs of ${count(accepted, 'accepted row')}` : '',
     pending > 0 ? count(pending, 'unsent row') : '',
   ].filter((loss) => loss !== '')
-  return `${rowsByState({ ...counts })}. Removing it deletes the record of ${losses.join(', and of ')}. On a server without reference IDs, the same manifest may then mint every row again`
+  return `${rowsByState({ ...counts })}. Removing the run deletes the record of ${losses.join(', and of ')}. On a server without reference IDs, the same manifest may then mint every row again`
 }
 
 /**
@@ -167,7 +167,7 @@ async function warnOfHidden(deps: Deps, runs: readonly Run[]): Promise<void> {
 }
 
 const warnOfName = ({ io }: Deps, name: string): void =>
-  io.warn(`The rows of ${safe(name)} are not revealed yet. Without the run, gdn doesn't refuse to publish them.`)
+  io.warn(`The rows of ${safe(name)} are not revealed yet. Without the run, gdn can't prevent their publication.`)
 
 /** Asks for confirmation, because the records of even a finished run prevent its rows from being minted twice. */
 async function confirmRemoval({ io }: Deps, yes: boolean | undefined, question: string): Promise<void> {
@@ -181,9 +181,9 @@ async function confirmLoss({ io }: Deps, yes: boolean | undefined, name: string,
   if (yes) return
   if (!io.interactive) {
     throw new GdnError('not_confirmed', `the run ${safe(name)} isn't finished: ${loss}`, {
-      hint: 'Add --yes to remove it anyway.',
+      hint: 'Add --yes to remove the run anyway.',
     })
   }
   io.note(`${safe(name)} isn't finished: ${loss}.`)
-  await io.confirm('Remove it anyway?', '--yes', NOT_REMOVED)
+  await io.confirm('Remove the run anyway?', '--yes', NOT_REMOVED)
 }

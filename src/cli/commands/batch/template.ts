@@ -78,7 +78,7 @@ export async function template(deps: Deps, flags: TemplateFlags) {
     {
       id: 'tide-02',
       title: 'Undertow',
-      description: 'What the sea does while its surface sleeps, as "seen" from below.',
+      description: 'The strong current under a calm surface, as "seen" from below.',
       image: 'https://example.com/undertow.png',
       receiver: receiver ?? examples[1],
       blockchain,

@@ -57,7 +57,7 @@ export async function chainPlace(
   if (flags.dataDir !== undefined && settingsGiven(deps, flags) === undefined && !existsSync(dataDirOf(deps, flags))) {
     throw new GdnError('usage', `${dataDirOf(deps, flags)} does not exist`, {
       place: { flag: '--data-dir' },
-      hint: 'Use the directory that contains backend.yaml, or add --config <file> with the file itself.',
+      hint: 'Use the directory that contains backend.yaml, or specify the file with --config <file>.',
     })
   }
   return {

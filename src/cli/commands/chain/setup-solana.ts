@@ -52,7 +52,7 @@ export async function setUpSolana(deps: Deps, blockchain: SolanaBlockchain, flag
     if (flags.dryRun) return await output.one(record(set_up ? 'done' : 'planned'))
     await setUpCluster(cluster, deps.now())
     await output.one(record('done'))
-    deps.io.note(`${blockchain} is set up. Start the backend with this configuration to use it.`)
+    deps.io.note(`${blockchain} is set up. To use the network, start the backend with this configuration.`)
   })
 }
 

@@ -30,7 +30,7 @@ export function command(deps: Deps, run = setup): GdnCommand {
     examples: [
       ['Show the cost', 'gdn chain setup polygon --admin-keystore admin.json --dry-run'],
       ['Set up the network', 'gdn chain setup polygon --admin-keystore admin.json --password-file admin.password'],
-      ['Show what tokens cost on Solana', 'gdn chain setup solana --dry-run'],
+      ['Show the cost of tokens on Solana', 'gdn chain setup solana --dry-run'],
       [
         'Use an existing factory',
         'gdn chain setup polygon --admin-keystore admin.json \\',
@@ -42,7 +42,7 @@ export function command(deps: Deps, run = setup): GdnCommand {
     .valueFlag('--admin-keystore <file>', "Keystore of the factory's admin", notEmpty)
     .valueFlag('--password-file <file>', 'File with the password, or - for standard input', notEmpty)
     .valueFlag('--factory <address>', 'Address of an existing factory of this admin', notEmpty)
-    .switchFlag('--dry-run', 'Show the transactions and their maximum cost; send nothing')
+    .switchFlag('--dry-run', 'Show the transactions and their maximum cost without sending them')
     .switchFlag('-y, --yes', "Don't prompt before spending")
     .with(
       (own) => addTimeoutFlag(own, 'How long the command may take (1h after you confirm)'),
@@ -152,7 +152,7 @@ export async function setup(deps: Deps, name: string, flags: SetupFlags): Promis
       })
       progress.stop()
       await output.one(record('done', factory, await paid(factory)))
-      io.note(`${blockchain} is set up. Start the backend with this configuration to use it.`)
+      io.note(`${blockchain} is set up. To use the network, start the backend with this configuration.`)
     } finally {
       progress.stop()
     }
@@ -196,5 +196,7 @@ function workOf({ factory, toAuthorize, raises }: SetupPlan): string {
   if (raises)
     return `Replace the pending deployment of the factory${toAuthorize.length > 0 ? ` and a${authorize}` : ''}`
   if (factory !== null) return `A${authorize}`
-  return toAuthorize.length === 0 ? 'Deploy the factory' : `Resume with the factory and a${authorize}`
+  return toAuthorize.length === 0
+    ? 'Deploy the factory'
+    : `Wait for the pending deployment of the factory, then a${authorize}`
 }

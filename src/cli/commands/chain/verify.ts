@@ -50,7 +50,7 @@ export function command(deps: Deps, run = verify): GdnCommand {
     .valueFlag('--sourcify-url <url>', 'URL of another Sourcify server', apiAddress)
     .valueFlag('--etherscan-url <url>', 'URL of another Etherscan API', apiAddress)
     .valueFlag('--creation-tx <hash>', 'Hash of the transaction that deployed the factory', notEmpty)
-    .valueFlag('--to <file>', 'Write the standard JSON input to a new file; send nothing', notEmpty)
+    .valueFlag('--to <file>', 'Write the standard JSON input to a new file without submitting it', notEmpty)
     .with(
       (own) => addTimeoutFlag(own, 'How long the command may take (5m for the results)'),
       addBackendFlags,

@@ -41,7 +41,7 @@ export function command(deps: Deps, run = check): GdnCommand {
     ],
   })
     .with(addReadingFlags)
-    .valueFlag('--archive <file>', 'Archive to compare with', notEmpty)
+    .valueFlag('--archive <file>', 'Archive to compare the collection with', notEmpty)
     .with(addServerFlags, (own) => addOutputFlags(own, ['markdown']))
     .action(async (contract: string | undefined, flags: CheckFlags) => await run(deps, contract, flags))
 }
@@ -69,7 +69,8 @@ export async function check(deps: Deps, typed: string | undefined, { output: mod
     } else {
       const shown = output.mode === 'table' ? list.slice(0, SHOWN_PROBLEMS) : list
       await output.many(shown as unknown as DataRecord[])
-      if (shown.length < list.length) io.warn(`${list.length - shown.length} more are left out. Add --json for all.`)
+      if (shown.length < list.length)
+        io.warn(`${list.length - shown.length} more problems are not shown. Add --json to list all of them.`)
     }
     const changed = changedTokens(list)
     const isLost = ({ kind, token_id }: Finding) =>
@@ -91,7 +92,7 @@ export async function check(deps: Deps, typed: string | undefined, { output: mod
 
 const problemsIn = (lost: number, tokens: number) =>
   new GdnError('unreadable_files', `${count(lost, 'problem')} in the files of ${count(tokens, 'token')}`, {
-    hint: 'Run the command again to exclude temporary failures. `gdn collection restore` serves the files of an archive.',
+    hint: 'Run the command again to exclude temporary failures. To serve the files of an archive, run `gdn collection restore`.',
   })
 
 /**

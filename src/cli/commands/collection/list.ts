@@ -14,10 +14,10 @@ export type ListFlags = OutputFlags & ServerFlags
 export function command(deps: Deps, run = list): GdnCommand {
   return new GdnCommand({
     about:
-      'The API cannot list collections. gdn lists the collections of the selected server that were created on this machine with `gdn collection create` or the TypeScript client. It gets their details from the server.',
+      'The API cannot list collections. gdn lists the collections of the selected server that were created on this machine with `gdn collection create` or the TypeScript client. gdn gets the details of these collections from the server.',
     examples: [
       ['List the collections on the local backend', 'gdn collection list --local'],
-      ['Print their addresses', 'gdn collection list -o ids'],
+      ['Print only the addresses', 'gdn collection list -o ids'],
     ],
   })
     .with(addServerFlags, addOutputFlags)
@@ -55,7 +55,7 @@ async function ask(deps: Deps, { client }: Connection, ids: readonly string[]): 
     return await readCollections({ client }, ids, deps.signals.signal)
   } catch (error) {
     if (!lacksEndpoint(error)) throw error
-    deps.io.note('This server returns no details of collections. The list shows what this machine has recorded.')
+    deps.io.note('This server returns no details of collections. The list contains only the records of this machine.')
     return []
   }
 }

@@ -41,7 +41,7 @@ export function command(deps: Deps, run = restore): GdnCommand {
       "The command checks every block of an archive against its CID, and stores the blocks in the database of a backend, which may be running. If there is no database, the command creates it. From then on, the backend serves the files at /ipfs, under the same CIDs and paths. If the backend's configuration has an IPFS node or a pinning service, the backend also publishes the files there. Token URIs with https and ar URLs still point to their own servers. The field `answering` counts the tokens whose metadata the backend then serves. If the archive lacks files, the command lists them after it has restored the others, and the exit code is 7.",
     examples: [
       ['Restore an archive into the local backend', 'gdn collection restore tides.car'],
-      ['Restore it into another data directory', 'gdn collection restore tides.car --data-dir ./data'],
+      ['Restore an archive into another data directory', 'gdn collection restore tides.car --data-dir ./data'],
     ],
   })
     .argument('<file>')
@@ -103,9 +103,9 @@ export async function restore(deps: Deps, given: string, flags: RestoreFlags): P
  */
 async function howServed({ dataDir, database }: DatabaseOptions, flags: RestoreFlags): Promise<string> {
   if (database.url !== undefined || (await runningBackend(dataDir)) !== null)
-    return 'The backend serves its files at /ipfs.'
+    return 'The backend serves the restored files at /ipfs.'
   const named = flags.dataDir === undefined ? '' : ` --data-dir ${shellWord(safe(flags.dataDir))}`
-  return `Run \`gdn serve${named}\` to serve its files at /ipfs.`
+  return `Run \`gdn serve${named}\` to serve the restored files at /ipfs.`
 }
 
 /** The fields of an archive that are unknown if its index can't be read. */

@@ -34,7 +34,7 @@ export function command(deps: Deps, run = set): GdnCommand {
         'gdn collection set 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 --royalty 5% --wallet @alice --local',
       ],
       [
-        'Show what would change, and its cost',
+        'Show the changes and their cost',
         'gdn collection set 0xaab8d63F581412d5a7Bc255261a9c0a5f32c0811 --image cover.png \\',
         '  --wallet @alice -b polygon --rpc-url-file polygon.url --dry-run',
       ],

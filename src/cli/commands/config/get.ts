@@ -43,7 +43,7 @@ export async function get(deps: Deps, name: string, flags: GetFlags): Promise<vo
 }
 
 function waySet(name: string, profile: string | null): string {
-  if (name === 'map' || name === 'unknown_columns') return 'Set it in the project file, such as gdn.config.json.'
+  if (name === 'map' || name === 'unknown_columns') return 'Set the value in the project file, such as gdn.config.json.'
   if (name === 'base_url' && profile === 'local') return 'Run `gdn local start`.'
   return `Run \`gdn config set ${name} <value>\` to set it.`
 }

@@ -22,7 +22,7 @@ export function command(deps: Deps, run = list): GdnCommand {
       ['List the profiles', 'gdn config list --profiles'],
     ],
   })
-    .switchFlag('--profiles', 'List the profiles instead; gdn config set profile <name> selects one')
+    .switchFlag('--profiles', 'List the profiles instead of the configuration')
     .with(addServerFlags, addOutputFlags)
     .action(async (flags: ListFlags) => await run(deps, flags))
 }

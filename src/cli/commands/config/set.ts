@@ -114,6 +114,6 @@ async function setKey(deps: Deps, value: string, flags: SetFlags, output: Output
   const keptIn = await keepKey(deps, origin, keyIn(await readInput(deps.io, '-'), 'stdin'))
   await print(output, flags, { name: 'api_key', server: origin, kept_in: keptIn })
   deps.io.note(
-    `Saved the API key for ${origin} in ${safe(placeOfKey(deps, keptIn))}. gdn sends it only to that server.`,
+    `Saved the API key for ${origin} in ${safe(placeOfKey(deps, keptIn))}. gdn sends the key only to that server.`,
   )
 }

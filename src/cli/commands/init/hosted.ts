@@ -43,7 +43,7 @@ export async function initHosted(deps: Deps, flags: InitFlags): Promise<Setup> {
   const override = await profileOverride({ ...deps, profile, baseUrl })
   const keptIn = from === 'given' ? await keepKey(deps, server.origin, key, flags.store) : null
   if (keptIn !== null)
-    io.note(`The key is saved in ${safe(placeOfKey(deps, keptIn))}. gdn sends it only to this server.`)
+    io.note(`The key is saved in ${safe(placeOfKey(deps, keptIn))}. gdn sends the key only to this server.`)
   await writeProfile(deps, profile, { ...defaults, base_url: baseUrl })
   return {
     profile,

@@ -34,7 +34,7 @@ export function nextSteps(setup: Setup): string[] {
   const on = override === null ? '' : baseUrl === null ? ' --local' : ` --profile ${profile}`
   const create = [`gdn collection create${on} --name 'First light'`, ...chosen].join(' ')
   return [
-    `The profile ${safe(profile)} is ${override === null ? 'in use' : 'saved'}: ${safe(server)}.${isChecked ? ' Server and key work.' : ''}`,
+    `The profile ${safe(profile)} is ${override === null ? 'in use' : 'saved'}: ${safe(server)}.${isChecked ? ' The server and the key work.' : ''}`,
     ...(keptIn === 'environment' ? ['The key stays in GDN_API_KEY and was not saved.'] : []),
     ...(isRunning ? [] : ['Start the backend: gdn local start']),
     ...(wallet !== undefined
@@ -47,7 +47,7 @@ export function nextSteps(setup: Setup): string[] {
               : `Generate a wallet (needs the permission wallet:create): gdn wallet generate${on} --name alice --email <address>`,
         ]),
     `Create a collection: ${create}`,
-    `Mint an NFT in it: gdn nft mint${on} --title Dawn --receiver ${safe(receiver)}`,
-    `List its NFTs: gdn nft list${on}`,
+    `Mint an NFT in the collection: gdn nft mint${on} --title Dawn --receiver ${safe(receiver)}`,
+    `List the NFTs of the collection: gdn nft list${on}`,
   ]
 }

@@ -30,7 +30,7 @@ export function command(deps: Deps, run = create): GdnCommand {
     about: `The command prints the key only once and does not store it, so save the key. The key belongs to the account of the e-mail address, and gives access only to the collections and NFTs of that account. Permissions are ${PERMISSIONS.join(', ')}, and all. You can run this command while the backend is running.`,
     examples: [
       [
-        'Create a key for a shop that mints',
+        'Create a key for a shop that mints NFTs',
         'gdn key create --name shop --email shop@example.com \\\n  --permission nft:create,nft:read',
       ],
       [
@@ -68,7 +68,7 @@ function readFlags(flags: CreateFlags, now: number) {
   const { name, email, permission, expires, apiVersion = null } = flags
   if (name === undefined) throw requiredFlag('--name', 'Add --name with the purpose of the key, such as --name shop.')
   if (email === undefined)
-    throw requiredFlag('--email', 'Add --email with the account of the key, such as --email shop@example.com.')
+    throw requiredFlag('--email', "Add --email with the account's e-mail address, such as --email shop@example.com.")
   if (permission === undefined) {
     throw requiredFlag('--permission', `Add --permission nft:read, or all. Permissions are ${PERMISSIONS.join(', ')}.`)
   }
@@ -102,7 +102,7 @@ export async function create(deps: Deps, flags: CreateFlags): Promise<void> {
   io.note(
     `This is the key ${safe(record.name)} of ${safe(record.email ?? '')}: ${record.permissions.join(', ')}${version}${until}.`,
   )
-  io.note(keepPlace(`It is not shown again. To revoke it, run \`gdn key revoke ${record.id}\`.`, flags))
+  io.note(keepPlace(`The key is not shown again. To revoke the key, run \`gdn key revoke ${record.id}\`.`, flags))
 }
 
 const MINUTE = 60_000

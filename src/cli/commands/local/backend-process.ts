@@ -91,7 +91,7 @@ function failure(error: unknown, lines: string[], logFile: string): GdnError {
   if (reported !== undefined) return new GdnError(reported.code, reported.message, { hint: reported.hint ?? undefined })
   const tail = lines.length === 0 ? '' : `\nEnd of its log:\n${lines.join('\n')}`
   return new GdnError('unexpected', `the backend didn't start: ${reason}${tail}`, {
-    hint: `Read its log in ${logFile}.`,
+    hint: `Read the log in ${logFile}.`,
   })
 }
 

@@ -94,7 +94,7 @@ async function begin(
     if (targets.length > 0) io.note('Start your application with this secret. Each webhook has its own secret.')
     io.note(
       account === undefined
-        ? 'These are the events of the local account. For those of another account, add --email <address>.'
+        ? 'These are the events of the local account. To show the events of another account, add --email <address>.'
         : `These are the events of the account ${safe(account)}.`,
     )
     for (const { url, events } of targets) {

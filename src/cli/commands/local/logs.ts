@@ -23,7 +23,7 @@ export function command(deps: Deps, run = logs): GdnCommand {
       ['Follow the log', 'gdn local logs -f'],
     ],
   })
-    .switchFlag('-f, --follow', 'Show new lines until Ctrl-C')
+    .switchFlag('-f, --follow', 'Show new lines until you press Ctrl-C')
     .valueFlag('--lines <n>', 'Number of lines to show, from the end (100)', integer(0, 1_000_000))
     .with(addCommonFlags)
     .action(async (flags: LogsFlags) => await run(deps, flags))

@@ -59,7 +59,9 @@ export async function start(deps: Deps, flags: StartFlags): Promise<void> {
       )
     }
     if (await isConfigNewer(dataDir)) {
-      io.warn('backend.yaml was changed since. Run `gdn local stop` and `gdn local start` to use it.')
+      io.warn(
+        'backend.yaml was changed after the backend started. Run `gdn local stop` and `gdn local start` to apply the change.',
+      )
     }
     await warnOfProblems(deps, running.url)
     return await tell(running)

@@ -24,10 +24,10 @@ import {
 export function command(deps: Deps, run = burn): GdnCommand {
   return new GdnCommand({
     about:
-      'The server burns NFTs only in collections that were created with --enable-burn. A burn is permanent, so the command shows the title and the owner of each NFT and prompts for confirmation. If the owner of an NFT changes in the meantime, the server rejects its burn. Token IDs are never reused. The owner of an NFT can always burn it with a wallet.',
+      'The server burns NFTs only in collections that were created with --enable-burn. A burn is permanent, so the command shows the title and the owner of each NFT and prompts for confirmation. If the owner of an NFT changes in the meantime, the server rejects the burn. Token IDs are never reused. The owner of an NFT can always burn it with a wallet.',
     examples: [
       ['Burn an NFT', 'gdn nft burn 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
-      ['Show what would be burned', 'gdn nft burn 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --dry-run'],
+      ['Show the NFTs without burning them', 'gdn nft burn 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --dry-run'],
     ],
   })
     .with((own) => addChangeFlags(own, 'all NFTs are burned'))

@@ -86,7 +86,9 @@ export async function createNfts(deps: Deps, wanted: NftCreation): Promise<void>
     (accepted) => finish(deps, connection, wanted, accepted),
   ).catch((error: unknown) => {
     if (error instanceof GdnError && saysBeyondSupply(error.message)) {
-      throw error.with({ hint: `Mint ${n === 1 ? 'it' : 'them'} in another collection: the maximum supply is final.` })
+      throw error.with({
+        hint: `Mint ${n === 1 ? 'it' : 'them'} in another collection, because the maximum supply can't be raised.`,
+      })
     }
     if (endpoint !== 'createnfttrans' || !(error instanceof GdnError)) throw error
     const { message, details } = error

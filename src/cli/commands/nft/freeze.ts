@@ -123,7 +123,7 @@ export async function freeze(deps: Deps, given: readonly string[], flags: Change
   }
 }
 
-const CHANGED_HINT = 'Nothing was frozen. Run the command again to see what it would freeze now.'
+const CHANGED_HINT = 'Nothing was frozen. Run the command again to show the current NFTs.'
 
 /** Includes all metadata, because a freeze makes it final. */
 const intentOf = (nfts: readonly FoundNft[]): Intent =>

@@ -53,7 +53,7 @@ export function command(deps: Deps, run = history): GdnCommand {
     examples: [
       ['Show the history of an NFT', 'gdn nft history 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d'],
       [
-        'Print what each update changed',
+        'Print the changes of each update',
         'gdn nft history 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --json \\',
         '  | jq \'.[] | select(.kind == "update") | .changes\'',
       ],

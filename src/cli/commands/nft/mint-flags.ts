@@ -84,7 +84,7 @@ const attribute: Parse<AttributeFlag> = (raw, flag) => {
   if (pair.key === '') throw flagError(flag, `must be tag=value, not ${quoted(raw)}`)
   const misplaced = tagProblem(pair.key)
   if (misplaced !== null) {
-    const hint = 'Write the type after the tag, as in Power(number,max=100)=72. Without a type: --attr Power=72.'
+    const hint = 'Write the type after the tag, as in Power(number,max=100)=72. To omit the type, use --attr Power=72.'
     throw flagError(flag, `the tag ${quoted(pair.key)} ${misplaced}`, hint)
   }
   if (!isTraitType(type)) return pair

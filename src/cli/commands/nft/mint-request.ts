@@ -67,7 +67,7 @@ export async function nftRequest(
 function manifestOf(file: string): MintInput {
   if (file !== '-') return { kind: 'manifest', manifest: file }
   throw new GdnError('usage', 'standard input contains a list of rows, which is a manifest', {
-    hint: 'Pipe it to `gdn batch mint - --run <name>`.',
+    hint: 'Pipe the manifest to `gdn batch mint - --run <name>`.',
   })
 }
 

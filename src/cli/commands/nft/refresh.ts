@@ -81,7 +81,7 @@ export async function refresh(deps: Deps, ids: readonly string[], flags: Refresh
     throw flagError(
       '<token-id>',
       `must be a token ID such as 12, not ${quoted(id)}`,
-      'Run `gdn nft list` to list them.',
+      'Run `gdn nft list` to list the token IDs.',
     )
   }
   if (flags.run !== undefined && ids.length > 0) throw flagError('--run', "can't be used with token IDs")

@@ -25,9 +25,9 @@ export async function findTransferredToken(
   const tokenId = named?.tokenId ?? (/^\d{1,78}$/.test(nftGdnId) ? nftGdnId : null)
   if (typeof contract !== 'string' || tokenId === null) return given
   if (named !== null && !sameAddress(String(fields.contract_address ?? contract), contract))
-    throw flagError('--contract', `is another contract than that of ${nftGdnId}`)
+    throw flagError('--contract', `differs from the contract of ${nftGdnId}`)
   if (BigInt(tokenId) !== numberOf(fields.token_id ?? tokenId))
-    throw flagError('--token-id', `is another token than ${nftGdnId}`)
+    throw flagError('--token-id', `differs from the token ID of ${nftGdnId}`)
   const reading = { client: connection.client, signal: deps.signals.signal }
   if (named === null && (await readNft(reading, nftGdnId)) !== undefined) return given
 

@@ -48,19 +48,19 @@ const DIFFERENCE: View = { fields: ['field', 'before', 'after'], columns: ['fiel
 export function command(deps: Deps, run = update): GdnCommand {
   return new GdnCommand({
     about:
-      'You can update only dynamic NFTs, and only until they are frozen. Each flag changes one field, and the other fields keep their values. With -f, a file replaces the whole metadata. The request contains the revision that it replaces, so the command never overwrites an update by someone else.',
+      'You can update only dynamic NFTs, and only until they are frozen. Each flag changes one field, and the other fields keep their values. With -f, a file replaces all metadata. The request contains the revision that it replaces, so the command never overwrites an update by someone else.',
     examples: [
       ['Change the title', 'gdn nft update 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --title Dusk'],
       [
         'Show the difference without sending it',
         'gdn nft update 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d --attr level=2 --dry-run',
       ],
-      ['Replace the whole metadata', 'gdn nft update 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d -f metadata.json'],
+      ['Replace all metadata', 'gdn nft update 0197a1f2-6f0e-7c3b-9a51-2f6f0a1b2c3d -f metadata.json'],
     ],
   })
     .argument('<nft_gdn_id>')
     .with(addMetadataFlags)
-    .valueFlag('-f, --file <file>', 'JSON file that replaces the whole metadata, or - for standard input', notEmpty)
+    .valueFlag('-f, --file <file>', 'JSON file that replaces all metadata, or - for standard input', notEmpty)
     .with(
       addBlockchainFlag,
       (own) => addWaitFlags(own, 'the NFT is updated', { dryRun: 'Show the difference without sending it' }),

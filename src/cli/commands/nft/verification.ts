@@ -92,7 +92,9 @@ export function provenanceText(provenance: Provenance, tokenId: string): string 
 /** Returns sentences that explain a shuffle proof to a buyer. */
 function shuffleText({ row, rows }: Provenance, { sealed, isNamed, isSimulated }: ShuffleProof, tokenId: string) {
   if (sealed === null) {
-    return ['More tokens can be minted: the drop is not sealed yet. The seal determines the round that draws the rows.']
+    return [
+      'The drop is not sealed yet, so more tokens can be minted. The seal determines the round that draws the rows.',
+    ]
   }
   const { block, time, round, roundTime } = sealed
   const of = isNamed ? 'a beacon that you named' : 'drand'
@@ -101,19 +103,17 @@ function shuffleText({ row, rows }: Provenance, { sealed, isNamed, isSimulated }
   // The owner of a named beacon's key can sign any round at any time.
   const [chooses, chose] = isNamed
     ? ['', '']
-    : ['Nobody chooses which token gets which row: ', 'Nobody chose which token got which row: ']
+    : ['No one chooses which token gets which row: ', 'No one chose which token got which row: ']
   const sentence =
     row === null
-      ? `${chooses}its row is drawn by ${beacon}, ${after}.`
+      ? `${chooses}the row of token ${tokenId} is drawn by ${beacon}, ${after}.`
       : `${chose}row ${row} of ${rows} was drawn for token ${tokenId} by ${beacon}, ${after}.`
   return [
     `${sentence[0]?.toUpperCase()}${sentence.slice(1)}`,
     ...(isNamed
-      ? ["This doesn't prove that nobody chose the rows: anyone with the key of that beacon could choose them."]
+      ? ['This is not proof of a random draw: anyone with the key of that beacon could have chosen the rows.']
       : []),
-    ...(isSimulated
-      ? ['This is a simulation: the operator of an embedded chain chooses the times of its blocks.']
-      : []),
+    ...(isSimulated ? ['This is a simulation: the operator of an embedded chain controls the block timestamps.'] : []),
   ]
 }
 

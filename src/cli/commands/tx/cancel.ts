@@ -17,7 +17,7 @@ export const command = (deps: Deps) =>
           ? `${count(nfts, 'NFT')} ${nfts === 1 ? 'fails' : 'fail'}`
           : `the ${kind === 'provenance' ? 'commitment' : kind} fails`
       const note = nfts > 0 ? ' Later NFTs of the collection wait until the empty transaction is final.' : ''
-      return `Cancel this transaction, so that ${effect} on ${blockchain}${atMostText}?${note}`
+      return `Cancel this transaction on ${blockchain}${atMostText}? If it is canceled, ${effect}.${note}`
     },
     declined: 'nothing was canceled',
     does: () => 'replaces this transaction',

@@ -100,7 +100,7 @@ async function fromFile(given: string, cwd: string): Promise<string> {
     new Secret(given)
     throw new GdnError('usage', 'is a key or mnemonic, which every user of this machine can read in arguments', {
       place: { flag: '<file>' },
-      hint: 'Move its assets to another wallet. Then run `gdn wallet import`, which prompts for a key.',
+      hint: 'Move the assets to another wallet. Then run `gdn wallet import`, which prompts for a key.',
     })
   }
   const file = resolve(cwd, given)
@@ -112,7 +112,7 @@ async function fromFile(given: string, cwd: string): Promise<string> {
     const stats = lstatSync(file, { throwIfNoEntry: false })
     if (!(error instanceof GdnError) || stats === undefined || stats.isFile() || stats.isDirectory()) throw error
     // Shells often pass secrets through pipes, and clusters through links.
-    throw error.withHint('Pipe it in instead: `gdn wallet import --password-file <file> < <key>`.')
+    throw error.withHint('Pipe the key in instead: `gdn wallet import --password-file <file> < <key>`.')
   }
 }
 

@@ -63,7 +63,7 @@ function fromFile(file: string, problemOf: Problem): Secret {
   } catch (error) {
     // Shells and clusters often pass secrets as pipes or links. The hint says to pass them on standard input instead.
     if (!(error instanceof GdnError) || error.hint !== undefined || !existsSync(file)) throw error
-    throw error.with({ hint: `Pipe it in with ${FLAG} - instead.` })
+    throw error.with({ hint: `Pipe the password in with ${FLAG} - instead.` })
   }
 }
 

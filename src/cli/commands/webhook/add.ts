@@ -56,7 +56,9 @@ export async function add(deps: Deps, text: string, flags: AddFlags): Promise<vo
   else await io.data(`${secret.disclose()}\n`)
   const account = webhook.email === null ? 'the local account' : safe(webhook.email)
   io.note(`This secret signs the events of the webhook ${webhook.id} of ${account}: ${webhook.events.join(', ')}.`)
-  io.note(keepPlace(`It is not shown again. To send a test event, run \`gdn webhook test ${webhook.id}\`.`, flags))
+  io.note(
+    keepPlace(`The secret is not shown again. To send a test event, run \`gdn webhook test ${webhook.id}\`.`, flags),
+  )
   const [other] = others
   if (other !== undefined) {
     io.warn(

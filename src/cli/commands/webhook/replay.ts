@@ -24,7 +24,7 @@ export function command(deps: Deps, run = replay): GdnCommand {
   })
     .argument('<webhook>')
     .valueFlag('--id <a,b>', 'IDs of the events; repeatable', { parse: wordList, repeatable: true })
-    .valueFlag('--since <time>', 'All events of this period, such as 24h, delivered or not', duration)
+    .valueFlag('--since <time>', 'Replay all events of this period, such as 24h, including delivered ones', duration)
     .with(addDataDirFlag, addOutputFlags)
     .action(async (id: string, flags: ReplayFlags) => await run(deps, id, flags))
 }

@@ -48,7 +48,7 @@ export async function test(deps: Deps, id: string, flags: TestFlags, type?: Even
       hint:
         delivery.response_status === null
           ? 'There was no response. For a URL on this machine, use `gdn local listen --forward-to <url>`.'
-          : `Run \`gdn webhook deliveries ${id}\` to show its response.`,
+          : `Run \`gdn webhook deliveries ${id}\` to show the response.`,
     })
   }
 }

@@ -32,7 +32,11 @@ export function checkMarkdown(contract: string, tokens: number, findings: readon
   const columns = ['Token', 'Kind', 'Field', 'URL', 'Problem'].map((name) => `<th>${name}</th>`).join('')
   const table = `\n<table>\n<tr>${columns}</tr>\n${rows}</table>\n`
   const unlisted = findings.length - shown
-  return head + table + (unlisted === 0 ? '' : `\n${unlisted} more are left out. \`-o ndjson\` prints all of them.\n`)
+  return (
+    head +
+    table +
+    (unlisted === 0 ? '' : `\n${unlisted} more problems are not shown. \`-o ndjson\` prints all of them.\n`)
+  )
 }
 
 const code = (text: string): string => {

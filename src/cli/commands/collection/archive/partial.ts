@@ -58,7 +58,7 @@ function differenceOf(archived: Archived, { target, block, wholeDirectory }: Wan
 const otherArchive = (partial: string, difference: string) =>
   new GdnError('usage', `${safe(partial)} is an unfinished archive ${difference}`, {
     place: { flag: '--to' },
-    hint: `Finish it with the same command, use another --to, or run \`rm ${shellWord(partial)}\`.`,
+    hint: `Finish the archive with the same command, use another --to, or run \`rm ${shellWord(partial)}\`.`,
   })
 
 const isOfServers = ({ code }: GdnError) => ['interrupted', 'terminated', 'unreachable', 'bad_answer'].includes(code)
@@ -66,7 +66,7 @@ const isOfServers = ({ code }: GdnError) => ['interrupted', 'terminated', 'unrea
 /** Adds the name of the unfinished archive to an error, because this file remains on disk. */
 function withResume(error: unknown, partial: string): unknown {
   if (!(error instanceof GdnError)) return error
-  const keptText = `${safe(basename(partial))} has what was read so far.`
+  const keptText = `${safe(basename(partial))} contains the files that were read so far.`
   if (isOfServers(error) && error.place === undefined)
     return error.with({ hint: `${keptText} Run the same command again to resume.` })
   return error.place?.flag === '--gateway' ? error.with({ hint: `${error.hint ?? ''} ${keptText}`.trim() }) : error
@@ -79,7 +79,7 @@ function partialError(path: string, partial: string, error: unknown): unknown {
   if (problem === null && systemCode(error) !== 'ENOENT') return error
   const hint = isDamaged(error)
     ? `Run \`rm ${shellWord(partial)}\`, and run the command again.`
-    : `Fix this in ${shellWord(dirname(partial))}, and run the same command again.`
+    : `Fix the problem in ${shellWord(dirname(partial))}, and run the same command again.`
   const place = { file: problem === null ? path : partial }
   const message = problem ?? "can't be written: its directory does not exist"
   return new GdnError('file_error', message, { place, hint, details: { system: messageOf(error) } })

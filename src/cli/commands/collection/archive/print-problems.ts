@@ -17,5 +17,5 @@ export function printProblems(io: Io, problems: readonly ArchiveProblem[], all: 
     io.warn(safe(`${place}: ${error}`))
   }
   const more = all - SHOWN_PROBLEMS
-  if (more > 0) io.warn(`${more} more can't be read.`)
+  if (more > 0) io.warn(`${more} more files can't be read.`)
 }

@@ -21,11 +21,11 @@ const ARWEAVE = 'https://arweave.net'
 export function addReadingFlags(command: GdnCommand): GdnCommand {
   addChainContract(command, READING)
   const reading = { group: READING }
-  command.valueFlag('--block <n>', 'Block whose tokens are read (the last final block)', {
+  command.valueFlag('--block <n>', 'Block at which to read the tokens (the last final block)', {
     ...reading,
     parse: integer(0, Number.MAX_SAFE_INTEGER),
   })
-  command.valueFlag('--gateway <url>', "IPFS gateway that returns blocks; repeat it for more (the server's)", {
+  command.valueFlag('--gateway <url>', "IPFS gateway that returns blocks; repeatable (the server's gateway)", {
     ...reading,
     parse: httpAddress,
     repeatable: true,
@@ -36,7 +36,7 @@ export function addReadingFlags(command: GdnCommand): GdnCommand {
     group: LIMITS,
     parse: byteSize,
   })
-  return command.valueFlag('--max-size <size>', 'Maximum size of all files together, such as 5GB (20GiB)', {
+  return command.valueFlag('--max-size <size>', 'Maximum total size of the files, such as 5GB (20GiB)', {
     group: LIMITS,
     parse: byteSize,
   })

@@ -132,7 +132,9 @@ function openStore(path: string): ReadingStore {
 function readingError(path: string, error: unknown): unknown {
   if (isDamaged(error)) {
     return new GdnError('data_dir', `${path} is damaged: ${messageOf(error)}`, {
-      hint: path.endsWith('.lock') ? 'Delete it.' : 'It was deleted. Run the command again to read from the start.',
+      hint: path.endsWith('.lock')
+        ? 'Delete the file.'
+        : 'The file was deleted. Run the command again to read from the start.',
     })
   }
   return fileProblem(error) === null ? error : stateError(dirname(path), error)

@@ -162,7 +162,7 @@ export async function applySettings(
     }
     if (flags.newOwner !== undefined) {
       io.note(
-        `To accept the ownership, the new owner runs: gdn collection set ${contract} -b ${blockchain}${serverFlagsAgain(flags)} --accept-owner --wallet <name>. A Safe adds --safe <file> instead of --wallet.`,
+        `To accept the ownership, the new owner runs: gdn collection set ${contract} -b ${blockchain}${serverFlagsAgain(flags)} --accept-owner --wallet <name>. If the new owner is a Safe, use --safe <file> instead of --wallet.`,
       )
     }
   })
@@ -178,14 +178,14 @@ export function withoutNode(error: unknown, blockchain: EvmBlockchain): unknown 
     error instanceof NodeFailed && (error.cause instanceof RpcError || error.cause instanceof SyntaxError)
   if (!isNoNode) return error
   return new GdnError('usage', `no node of ${blockchain} is specified, and this server does not provide one`, {
-    hint: `Nothing was sent. Set GDN_RPC_URL to a node of ${blockchain}, or add --rpc-url-file <file>.`,
+    hint: `Nothing was sent. Set GDN_RPC_URL to the URL of a ${blockchain} node, or add --rpc-url-file <file>.`,
   })
 }
 
 const ACCEPTED_UNKNOWN =
-  'The server returned no number of accepted NFTs. Accepted NFTs that exceed the limit will fail.'
+  'The server did not return the number of accepted NFTs. Accepted NFTs that exceed the limit will fail.'
 
-const CHANGED_HINT = 'Nothing was sent. Run the same command again to see what differs now.'
+const CHANGED_HINT = 'Nothing was sent. Run the same command again to see the current differences.'
 
 const intentOf = (changes: readonly SettingChange[]): Intent =>
   Object.fromEntries(changes.map(({ setting, before, after }) => [setting, { before, after }]))

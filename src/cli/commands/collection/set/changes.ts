@@ -96,7 +96,7 @@ function ownershipOf(flags: SetFlags, { owner, pendingOwner }: OwnerSettings, pl
   if (pendingOwner === null) {
     throw refused(
       'the ownership of the collection was not offered',
-      'Ask the owner to offer it with --new-owner <address>.',
+      'Ask the owner to offer the ownership with --new-owner <address>.',
     )
   }
   return [plain('owner', owner, pendingOwner, { kind: 'accept_ownership' })]

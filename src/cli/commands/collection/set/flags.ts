@@ -77,11 +77,11 @@ export function addSetFlags(command: GdnCommand): void {
   addPasswordFlag(command)
   command.valueFlag(
     '--safe <file>',
-    'Write the changes to a new file for the Safe that owns the collection; send nothing',
+    'Write the changes to a new file for the Safe that owns the collection, without sending them',
     notEmpty,
   )
   command.valueFlag('-b, --blockchain <name>', 'Blockchain of the collection', blockchainName)
-  command.switchFlag('--dry-run', 'Show the changes and their maximum cost; send nothing')
+  command.switchFlag('--dry-run', 'Show the changes and their maximum cost without sending them')
   command.switchFlag('-y, --yes', "Don't prompt")
   addTimeoutFlag(command, 'How long the command may take (5m for sending and waiting)')
   command.valueFlag('--rpc-url-file <file>', 'File with the JSON-RPC URL of the network', notEmpty)

@@ -18,7 +18,10 @@ export function maxSupplyChange(
   if (wanted === undefined || BigInt(wanted) === maxSupply) return null
   const used = Number(minted) + accepted
   if (maxSupply !== null && BigInt(wanted) > maxSupply) {
-    const fix = maxSupply > BigInt(used) ? 'Use a lower number.' : `All ${maxSupply} are used, so the maximum is final.`
+    const fix =
+      maxSupply > BigInt(used)
+        ? 'Use a lower number.'
+        : `All ${maxSupply} NFTs are minted or accepted, so the maximum can't be lowered.`
     throw flagError(FLAG, `can only be lowered, and is ${maxSupply} now`, `Nothing was sent. ${fix}`)
   }
   if (wanted >= used) return wanted

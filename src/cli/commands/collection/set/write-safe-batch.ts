@@ -66,7 +66,7 @@ export async function writeSafeBatch(
     throw new GdnError('file_error', `can't be written: ${messageOf(error)}`, { place: { file: path }, cause: error })
   })
   if (!isNew) await refuseOther(path, batch)
-  const did = isNew ? 'Wrote' : 'The file already has'
+  const did = isNew ? 'Wrote' : 'The file already contains'
   io.note(`${did} ${count(calls.length, 'transaction')} ${of}: ${printable(path)}. Nothing was sent.`)
   io.note('Open the file in the Transaction Builder of Safe{Wallet}, which checks its checksum, and sign there.')
   return safe

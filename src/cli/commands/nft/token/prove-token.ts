@@ -79,7 +79,8 @@ export async function proveToken(deps: Deps, given: VerifyNftFlags, token: Named
   deps.io.note(FILES_NOT_READ)
 }
 
-const NO_COMMITMENT = "The collection has no commitment to the metadata, so gdn can't prove how it was chosen."
+const NO_COMMITMENT =
+  "The collection has no commitment to the metadata, so gdn can't prove how the metadata was chosen."
 
 /**
  * Returns the flags, with an ENS name in `--receiver` replaced by its address.
