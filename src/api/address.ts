@@ -7,7 +7,7 @@ const DIGITS = 40
 /** The zero address. It is the owner of burned tokens. */
 export const ZERO_ADDRESS = `0x${'0'.repeat(DIGITS)}`
 const MANGLED_NUMBER = /^\d+([.,]\d+)?[eE]\+?\d+$/
-const PRIVATE_KEY = 'has the length of a private key: if it is one, stop using it'
+const PRIVATE_KEY = 'has the length of a private key: if the value is a private key, stop using the key'
 const MANGLED = 'is a number, not an address: a spreadsheet seems to have changed it'
 
 /** Matches a name from a name service, such as `vitalik.eth`. */
@@ -139,7 +139,7 @@ export function evmAddressProblem(address: string): string | null {
   if (kinds !== 0) {
     if (kinds === DIGIT && address === ZERO_ADDRESS) return 'is the zero address, which has no owner'
     if ((kinds & LOWER) === 0 || (kinds & UPPER) === 0 || hasChecksum()) return null
-    return 'has a wrong checksum (EIP-55): a letter or digit was changed, so copy it again'
+    return 'has a wrong checksum (EIP-55): a letter or digit was changed, so copy the address again'
   }
   const other = otherThanAddress(address)
   if (other !== null) return other

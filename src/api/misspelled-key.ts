@@ -28,7 +28,7 @@ export function misspelledKey(request: unknown): Misspelled | null {
         (name) => name !== key && distance(key.toLowerCase().slice(0, 64), name) <= MAX_EDITS,
       )
       if (meant !== undefined) {
-        const hint = 'To mint such an extra key, use a manifest with the column extra:<key>.'
+        const hint = 'To add an extra key with this name, use a manifest with the column extra:<key>.'
         return { path: [...at, key], message: `is not a field of metadata: did you mean "${meant}"?`, hint }
       }
     }
@@ -45,7 +45,8 @@ export function misplacedType(metadata: unknown): Misspelled | null {
     const { tag } = Object(entry) as { tag?: unknown }
     const problem = typeof tag === 'string' ? tagProblem(tag) : null
     if (problem === null) continue
-    const hint = 'For a typed trait, add the fields display_type and max_value, and use only its name as the tag.'
+    const hint =
+      'For a typed trait, add the fields display_type and max_value, and use only the name of the trait as the tag.'
     return { path: ['attribute', index, 'tag'], message: problem, hint }
   }
   return null

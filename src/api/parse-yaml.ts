@@ -47,7 +47,7 @@ export function parseYamlWithPlaces<Schema extends z.ZodType>(
   const tab = problems.map(({ pos }) => indentingTab(text, pos[0])).find((offset) => offset !== null)
   if (tab != null) {
     const message = 'the file is not valid YAML: the line is indented with a tab'
-    throw new GdnError('invalid_config', message, { place: placeAt(tab), hint: 'Indent it with spaces.' })
+    throw new GdnError('invalid_config', message, { place: placeAt(tab), hint: 'Indent the line with spaces.' })
   }
   const [broken] = problems
   if (broken !== undefined) {

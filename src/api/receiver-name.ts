@@ -19,7 +19,7 @@ export function receiverNameProblem(name: string): string | null {
   const bytes = Buffer.byteLength(name)
   if (bytes < MIN_RECEIVER_NAME_BYTES || bytes > MAX_RECEIVER_NAME_BYTES)
     return `must be ${MIN_RECEIVER_NAME_BYTES} to ${MAX_RECEIVER_NAME_BYTES} bytes long in UTF-8`
-  if (FORBIDDEN.test(name)) return 'has a control character, white space or a slash'
+  if (FORBIDDEN.test(name)) return 'has a control character, whitespace or a slash'
   return name.includes('.') ? null : 'must be an ENS name with a dot, such as alice.eth'
 }
 

@@ -8,7 +8,7 @@ export const MAX_REFERENCE_ID_LENGTH = 200
  * Extension of gdn backends.
  */
 export const referenceId = z.string().regex(new RegExp(`^[!-~]{1,${MAX_REFERENCE_ID_LENGTH}}$`), {
-  error: `must have 1 to ${MAX_REFERENCE_ID_LENGTH} characters of printable ASCII without spaces`,
+  error: `must have 1 to ${MAX_REFERENCE_ID_LENGTH} printable ASCII characters, without spaces`,
 })
 
 /** A reference ID for each NFT of a request. A single ID becomes a list, as with `metadata`. */

@@ -17,7 +17,7 @@ const TYPE_AT_END = new RegExp(`[^\\s(]${TYPE}$`, 'i')
  * tag.
  */
 export function tagProblem(tag: string): string | null {
-  if (/^attr *[(:]/i.test(tag)) return 'begins like the name of a column'
+  if (/^attr *[(:]/i.test(tag)) return 'begins like a column name'
   const [, first] = TYPE_AT_START.exec(tag) ?? []
   if (first !== undefined) return `begins with "(${first})", but has no type`
   const [, last] = TYPE_AT_END.exec(tag) ?? []

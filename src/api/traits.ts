@@ -30,7 +30,7 @@ const MIN_FRACTION = 1e-6
  * many characters.
  */
 const MAX_DIGITS = 40
-const TOO_MANY_DIGITS = 'has more digits than a JSON number holds exactly: use at most 15'
+const TOO_MANY_DIGITS = 'has more digits than a JSON number can represent exactly: use at most 15'
 
 /**
  * Parses a decimal number that JSON can represent exactly. Returns its shortest text. For example, `1.50` becomes
@@ -45,7 +45,9 @@ export function parseDecimal(given: string): Parsed {
   const text = short === '-0' ? '0' : short
   const size = Math.abs(Number(text))
   if (size > Number.MAX_SAFE_INTEGER) {
-    return { problem: `must be at most ${Number.MAX_SAFE_INTEGER}, the largest whole number that JSON holds exactly` }
+    return {
+      problem: `must be at most ${Number.MAX_SAFE_INTEGER}, the largest whole number that JSON can represent exactly`,
+    }
   }
   if (text !== '0' && size < MIN_FRACTION) return { problem: `is too close to 0: use at most 6 decimal places` }
   return String(Number(text)) === text ? { text } : { problem: TOO_MANY_DIGITS }

@@ -39,7 +39,7 @@ export async function listTokens(options: ListOptions): Promise<boolean> {
   const all = numberOfTokens(holders, standard)
   if (all > BigInt(MAX_TOKENS)) {
     throw new GdnError('refused', `${contract} has ${all} tokens, but an archive can have at most ${MAX_TOKENS}`, {
-      hint: 'Such a large number usually comes from an ERC-2309 event, which creates a range of tokens at once.',
+      hint: 'A number this large usually comes from an ERC-2309 event, which creates a range of tokens at once.',
     })
   }
   if (all === 0n) {

@@ -267,7 +267,7 @@ async function* tokensOf(path: string, archive: ArchivedBlocks, root: CID): Asyn
   let isFirst = true
   for await (const line of linesOf(path, archive, root)) {
     if (!isFirst) {
-      if (!isToken(line)) throw invalid(path, 0, 'a line of the index is not a token')
+      if (!isToken(line)) throw invalid(path, 0, 'a line of the index does not describe a token')
       yield line
     }
     isFirst = false

@@ -48,7 +48,7 @@ export function reasonsOf(
   const allowed = `${combinations} ${combinations === 1n ? 'combination' : 'combinations'}`
   const last =
     combinations < BigInt(wanted)
-      ? `${given} need more than ${allowed}, which is the maximum`
+      ? `${given} require more than ${allowed}, which is the maximum`
       : sum === null
         ? `${given} are requested`
         : sumText(art, wanted, sum)
@@ -124,12 +124,12 @@ function sumText(art: Art, wanted: number, { terms, most }: Sum): string {
   }
   const [more, fewer] = [side(1), side(-1)]
   const given = layersText(wanted, art.oneOfOnes.length)
-  if (fewer.isEmpty) return `${more.text} is more than ${most}, the most that ${given} can have`
-  if (more.isEmpty) return `${fewer.text} is less than ${-most}, the least that ${given} can have`
-  if (most === 0) return `${more.text} is more than ${fewer.text}, but can't be, for ${given}`
+  if (fewer.isEmpty) return `${more.text} is more than ${most}, the maximum for ${given}`
+  if (more.isEmpty) return `${fewer.text} is less than ${-most}, the minimum for ${given}`
+  if (most === 0) return `${more.text} is more than ${fewer.text}, the maximum for ${given}`
   return most > 0
-    ? `${more.text} is more than ${fewer.text} by more than ${most}, the most that is possible for ${given}`
-    : `${more.text} is not less than ${fewer.text} by ${-most}, the least that is possible for ${given}`
+    ? `${more.text} exceeds ${fewer.text} by more than ${most}, the maximum for ${given}`
+    : `${fewer.text} does not exceed ${more.text} by ${-most}, the minimum for ${given}`
 }
 
 const VERBS: Readonly<Record<ArtRule['kind'], string>> = {

@@ -63,10 +63,10 @@ export function makeEdition(art: Art, { count, seed, strict = false }: EditionOp
       .map(({ text }) => text)
     throw new GdnError(
       'art_deviates',
-      `${counted(deviations.length, 'trait')} can't have the requested number of NFTs`,
+      `${counted(deviations.length, 'trait')} can't have the number of NFTs that the weights require`,
       {
         place: { file: art.file },
-        hint: `Omit --strict to accept this:\n${listed.join('\n')}`,
+        hint: `Omit --strict to accept these differences:\n${listed.join('\n')}`,
         details: { deviations },
       },
     )
@@ -82,7 +82,7 @@ export function makeEdition(art: Art, { count, seed, strict = false }: EditionOp
 export function generatedPart(art: Art, count: number): Problem {
   const beyond = art.oneOfOnes.find(({ at }) => at > count)
   if (beyond === undefined) return problemOf(art, count - art.oneOfOnes.length)
-  throw new GdnError('invalid_config', `the number ${beyond.at} is above the count of ${count}`, {
+  throw new GdnError('invalid_config', `the number ${beyond.at} is greater than the count of ${count}`, {
     place: { ...beyond.place, field: 'at' },
     hint: `Use a number from 1 to ${count}, or a larger --count.`,
   })

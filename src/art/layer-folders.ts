@@ -46,11 +46,11 @@ export async function readLayerFolders(path: string, cwd: string, onSkipped: OnS
     throw refuse(
       file.path,
       'is not in the folder of a layer',
-      'Make a folder for each layer, and put its images there.',
+      'Create a folder for each layer, and move its images there.',
     )
   }
   if (entries.length === 0)
-    throw refuse(path, 'has no folders', 'Make a folder for each layer, and put its images there.')
+    throw refuse(path, 'has no folders', 'Create a folder for each layer, and move its images there.')
   const names = new Map<string, string>()
   const layers: FoundLayer[] = []
   for (const { name: folder, path: at } of entries) {
@@ -82,7 +82,8 @@ async function traitsOf(folder: string, cwd: string, onSkipped: OnSkipped): Prom
       'Move the folder to the same level as the other layers, or delete it.',
     )
   }
-  if (entries.length === 0) throw refuse(folder, 'is empty: a layer needs an image', 'Add an image, or delete it.')
+  if (entries.length === 0)
+    throw refuse(folder, 'is empty: a layer needs an image', 'Add an image, or delete the folder.')
   const names = new Map<string, string>()
   const traits: FoundTrait[] = []
   for (const { name: file, path } of entries) {
@@ -115,7 +116,7 @@ async function entriesOf(folder: string, cwd: string): Promise<Entry[]> {
   for (const name of names.filter((candidate) => !IGNORED.test(candidate)).sort(naturally)) {
     const path = join(folder, name)
     const stats = await stat(resolve(cwd, path)).catch((error: unknown) => {
-      throw refuse(path, "can't be read", `Replace or delete it (${systemCode(error)}).`)
+      throw refuse(path, "can't be read", `Replace or delete the file (${systemCode(error)}).`)
     })
     if (!stats.isDirectory() && !stats.isFile()) throw refuse(path, 'is neither a file nor a folder', 'Delete it.')
     entries.push({ name, path, isFolder: stats.isDirectory() })
@@ -152,7 +153,7 @@ function naturally(a: string, b: string): number {
 function clean(name: string, path: string): string {
   const cleaned = name.normalize('NFC').replaceAll(/\s+/g, ' ').trim()
   if (cleaned === '' || /\p{Cc}/u.test(cleaned) || cleaned.length > 100 || !cleaned.isWellFormed()) {
-    throw refuse(path, 'has no usable name', 'Rename it to at most 100 visible characters.')
+    throw refuse(path, 'has no usable name', 'Use a name of 1 to 100 visible characters.')
   }
   return cleaned
 }

@@ -41,7 +41,7 @@ output:
 # Fields of a trait: weight, or count for an exact number of NFTs, and value, opacity, blend, hidden
 layers:
 ${layers.map((layer) => printLayer(layer, folder)).join('')}
-# Names for several traits, for rules:
+# Named groups of traits, for use in rules:
 # groups:
 #   special: [${JSON.stringify(trait)}, ${JSON.stringify(against)}]
 

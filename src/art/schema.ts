@@ -84,7 +84,7 @@ const layer = fields({
   opacity: opacity.optional().describe('Opacity from 0 to 1. Default: 1'),
   blend: blend.optional().describe('Blend mode. Default: normal'),
   hidden: z.boolean().optional().describe('Whether NFTs have no attribute for this layer'),
-  type: z.enum(TRAIT_TYPES).optional().describe('Type of its attributes. Default: text'),
+  type: z.enum(TRAIT_TYPES).optional().describe('Type of the attributes of the layer. Default: text'),
   max: z.number({ error: 'must be a number' }).optional().describe('Maximum value, for a numeric type'),
   traits: z
     .record(name, trait)
@@ -106,9 +106,9 @@ const references = z.union([line, z.array(line).min(1).max(1000)], {
 
 const rule = fields({
   if: references.describe('The rule applies to NFTs with one of these traits'),
-  requires: references.optional().describe('The NFT must have each of these'),
-  excludes: references.optional().describe('The NFT must have none of these'),
-  only_with: references.optional().describe('The NFT must have at least one of these'),
+  requires: references.optional().describe('The NFT must have each of these traits'),
+  excludes: references.optional().describe('The NFT must have none of these traits'),
+  only_with: references.optional().describe('The NFT must have at least one of these traits'),
 }).check((context) => {
   const { requires, excludes, only_with: onlyWith } = context.value
   if ([requires, excludes, onlyWith].filter((condition) => condition !== undefined).length === 1) return
@@ -155,8 +155,8 @@ export const isAttributeValue = ([top, list, ...rest]: readonly string[]): boole
 
 /** The schema of `art.yaml`. `art-file.ts` checks rules that concern several fields. */
 export const artSchema = fields({
-  title: template.describe('Title of each NFT. {number} is its number'),
-  description: template.describe('Description of each NFT. {number} is its number'),
+  title: template.describe('Title of each NFT. {number} is the number of the NFT'),
+  description: template.describe('Description of each NFT. {number} is the number of the NFT'),
   collection: name.optional().describe('Name of the collection'),
   output: output.optional().describe('Size and format of the images'),
   layers: z

@@ -29,7 +29,7 @@ function equalTitles({ file, title, oneOfOnes }: Art, count: number): ArtIssue[]
   return [
     {
       place: { file },
-      message: `the title has no {number}, so ${given} NFTs have the title ${quoted(title)}. To number the titles, put the title in quotes, because an unquoted # begins a comment: ${fix}`,
+      message: `the title has no {number}, so ${given} NFTs have the title ${quoted(title)}. To number the titles, enclose the title in quotes, because an unquoted # begins a comment: ${fix}`,
     },
   ]
 }

@@ -55,7 +55,7 @@ export async function beyondSupply(
 }
 
 /** The note for rows of an interrupted run that exceed the maximum supply. */
-export const LEFT_OVER = "The rows that don't fit will fail"
+export const LEFT_OVER = 'Rows beyond the maximum supply will fail'
 
 /** Returns whether the error of a row or NFT means that the collection has reached its maximum supply. */
 export const saysBeyondSupply = (error: string): boolean =>

@@ -47,7 +47,7 @@ export function refuseOtherBackend(subject: string, recorded: Backend, current: 
     {
       hint: [
         'Nothing was sent. Start that backend and select it with --local or --base-url <url>.',
-        'If its data was deleted, create another collection with `gdn collection create`.',
+        'If the data of that backend was deleted, create another collection with `gdn collection create`.',
       ].join('\n'),
       details: { recorded: { url: recorded.url, id: recorded.id }, found: { url: current.url, id: current.id } },
     },

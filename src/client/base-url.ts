@@ -22,7 +22,10 @@ export function parseBaseUrl(baseUrl: string, { hasKey, allowHttp }: { hasKey: b
     throw invalid(`"${baseUrl}" is not the URL of a server`, 'Use a URL that begins with https://.')
   }
   if (url.username !== '' || url.password !== '') {
-    throw invalid('the base URL has a user name or password', 'Remove them. Requests contain the API key instead.')
+    throw invalid(
+      'the base URL has a user name or password',
+      'Remove the user name and password. Requests contain the API key instead.',
+    )
   }
   if (url.search !== '' || url.hash !== '') {
     throw invalid(
@@ -47,6 +50,6 @@ export function parseBaseUrl(baseUrl: string, { hasKey, allowHttp }: { hasKey: b
 export function checkKey(apiKey: Secret | null): void {
   if (apiKey === null || /^[\x21-\x7e]{1,4096}$/.test(apiKey.reveal())) return
   throw new GdnError('invalid_config', 'the API key is empty, too long, or has invalid characters', {
-    hint: 'Copy it again, without spaces or line breaks.',
+    hint: 'Copy the API key again, without spaces or line breaks.',
   })
 }

@@ -104,5 +104,5 @@ export async function refuseTypedTrait(
 export const noTypedTraits = ({ tag, display_type }: Attribute, place?: Place): GdnError =>
   new GdnError('refused', `the server doesn't support typed traits: ${quoted(tag)} has the type ${display_type}`, {
     place,
-    hint: 'Nothing was sent. Use a gdn backend that supports them, or remove the type of the trait.',
+    hint: 'Nothing was sent. Use a gdn backend that supports typed traits, or remove the type of the trait.',
   })

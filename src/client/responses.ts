@@ -110,7 +110,7 @@ export function badResponse(
       ? `Check the base URL. gdn does not follow redirects, and this one points to ${response.headers.location ?? 'nowhere'}.`
       : // A web server that doesn't support POST, for example, returns 501.
         response.status >= 500 && response.status !== 501
-        ? 'The server has a problem. Try again later.'
+        ? 'The server returned an error. Try again later.'
         : 'Check the base URL: another server may be listening there.',
     details: { status: response.status } satisfies ResponseDetails,
   })

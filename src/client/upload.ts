@@ -130,7 +130,7 @@ export async function upload(
       'refused',
       `${server.baseUrl} accepts no uploads, so ${name} can't be used as a file of an NFT`,
       {
-        hint: 'Put the file where the server can fetch it, and use its http(s) or ipfs URL.',
+        hint: 'Host the file where the server can fetch it, and use its http(s) or ipfs URL.',
         details: { status: statusOf(error) },
         cause: error,
       },

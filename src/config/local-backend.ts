@@ -81,7 +81,7 @@ export async function localApiKey(dataDir: string): Promise<Secret> {
   const key = await localApiKeyIfThere(dataDir)
   if (key !== null) return key
   throw new GdnError('unauthorized', "the local backend's key file is missing", {
-    hint: 'Run `gdn local stop` and `gdn local start` to create it again.',
+    hint: 'Run `gdn local stop` and `gdn local start` to create the file again.',
     place: { file: localApiKeyFile(dataDir) },
   })
 }

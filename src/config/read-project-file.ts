@@ -11,7 +11,7 @@ const json = (path: string, text: string) => parseStrictJson(text, path, 'invali
 
 function yaml(path: string, text: string): unknown {
   if (text.startsWith('\ufeff')) {
-    throw new GdnError('invalid_config', 'begins with a byte order mark: save it as UTF-8 without one', {
+    throw new GdnError('invalid_config', 'begins with a byte order mark: save the file as UTF-8 without one', {
       place: { file: path, line: 1, column: 1 },
     })
   }

@@ -219,6 +219,6 @@ export function parseSetting(name: keyof ProfileSettings, raw: string): ProfileS
   const [message, hint] =
     name === 'blockchain'
       ? [`unknown blockchain ${JSON.stringify(raw)}`, blockchainHint(raw)]
-      : [result.issues[0]?.message ?? 'is not a value']
+      : [result.issues[0]?.message ?? 'is not a valid value']
   throw new GdnError('usage', message, { place: { field: name }, hint })
 }

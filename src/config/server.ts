@@ -37,10 +37,14 @@ interface Named extends ConfigLayers {
 export function chooseTarget({ flags, env, project, profileName, profile }: Named): ServerTarget | null {
   const conflicting = [flags.local && '--local', flags.baseUrl !== undefined && '--base-url'].filter(Boolean)
   if (conflicting.length > 1) {
-    throw new GdnError('usage', `${conflicting.join(' and ')} select different servers`, { hint: 'Use one of them.' })
+    throw new GdnError('usage', `${conflicting.join(' and ')} select different servers`, {
+      hint: 'Use only one of these flags.',
+    })
   }
   if (flags.local && flags.profile !== undefined && flags.profile !== 'local') {
-    throw new GdnError('usage', '--local and --profile select different servers', { hint: 'Use one of them.' })
+    throw new GdnError('usage', '--local and --profile select different servers', {
+      hint: 'Use only one of these flags.',
+    })
   }
   const url = (value: string, source: Exclude<ServerSource, 'local'>, from: string): ServerTarget => {
     checkedOrigin(value, from)
@@ -106,7 +110,7 @@ export function checkedOrigin(url: string, from = 'the address'): string {
   if (parsed !== null && hasUserInfo(parsed)) {
     throw new GdnError('usage', 'the URL of the server has a user name or password', {
       place: from.startsWith('/') ? { file: from } : { flag: from },
-      hint: 'Remove them. Requests contain the API key instead.',
+      hint: 'Remove the user name and password. Requests contain the API key instead.',
     })
   }
   if (parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.hostname !== '') return parsed.origin

@@ -118,5 +118,5 @@ export function remoteHolderError(holder: LockHolder, leftMs: number | null, sub
 
 export const takenOverError = (): GdnError =>
   new GdnError('run_busy', 'this process was suspended for too long, and another process took over the run', {
-    hint: 'This process sent nothing more. Once that process has ended, run the same command again to resume.',
+    hint: 'This process sent nothing more. Once the other process has ended, run the same command again to resume.',
   })

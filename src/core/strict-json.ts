@@ -32,7 +32,8 @@ export function parseStrictJson(text: string, file: string, code: ErrorCode): un
 }
 
 function findProblem(text: string): Problem | null {
-  if (text.startsWith('\ufeff')) return new Problem(0, 'begins with a byte order mark: save it as UTF-8 without one')
+  if (text.startsWith('\ufeff'))
+    return new Problem(0, 'begins with a byte order mark: save the file as UTF-8 without one')
   try {
     const end = skipSpace(text, scanValue(text, skipSpace(text, 0), 0))
     return end === text.length ? null : new Problem(end, 'has text after the end of the JSON')

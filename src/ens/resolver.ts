@@ -146,7 +146,7 @@ export function createEnsResolver(options: EnsResolverOptions): EnsResolver {
     const calldata = encodeFunctionData({ abi: UNIVERSAL_ABI, functionName: 'resolveWithGateways', args })
     const { data: result } = await call(client, { to: UNIVERSAL_RESOLVER, data: calldata })
     if (result === undefined || result === '0x') {
-      throw nodeFailed(node, `has no ENS universal resolver at ${UNIVERSAL_RESOLVER}: it is not in sync`)
+      throw nodeFailed(node, `has no ENS universal resolver at ${UNIVERSAL_RESOLVER}: the node is not in sync`)
     }
     return decodeFunctionResult({ abi: UNIVERSAL_ABI, functionName: 'resolveWithGateways', data: result })[0]
   }
@@ -275,7 +275,7 @@ function problemOf(name: string, error: unknown, trace: Trace): GdnError | null 
     default:
       if (trace.gateway !== null) {
         return refused(
-          `${name} is resolved by the gateway ${trace.gateway}, whose response its resolver rejected`,
+          `${name} is resolved by the gateway ${trace.gateway}, but its resolver rejected the response`,
           TRY_AGAIN,
         )
       }

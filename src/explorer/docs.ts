@@ -71,7 +71,7 @@ const guardedBody: Wrap<Body> = (original, system) => {
     const body = createElement(original, { ...props, key: 'body' })
     if (path === WALLET_PATH && String(props.content).includes('private_key')) {
       const text =
-        'A wallet was created. Its private key is only in this response, and anyone who sees it on this screen can take the wallet’s assets. For a wallet of value, use gdn wallet generate, which stores the key encrypted in a file.'
+        'A wallet was created. Its private key is only in this response, and anyone who sees it on this screen can take the wallet’s assets. For a wallet that holds valuable assets, use gdn wallet generate, which stores the key encrypted in a file.'
       const show = createElement(
         'button',
         { key: 'show', type: 'button', className: 'btn', onClick: () => setShown(true) },

@@ -32,7 +32,10 @@ export function checkTarget(
     throw refuse('is neither http nor https', 'Use an http, https or ipfs URL.')
   }
   if (url.username !== '' || url.password !== '') {
-    throw refuse('has a user name or password', 'Remove them, because the URL would be published with the NFT.')
+    throw refuse(
+      'has a user name or password',
+      'Remove the user name and password, because the URL would be published with the NFT.',
+    )
   }
   if (from?.url.protocol === 'https:' && url.protocol === 'http:') {
     throw refuse('is not encrypted, unlike the URL that redirects to it', 'Use the URL of the file itself.')
@@ -70,7 +73,8 @@ function parse(text: string | URL, from: FileTarget | undefined): URL {
   try {
     return new URL(text, from?.url)
   } catch (cause) {
-    const subject = from === undefined ? JSON.stringify(shorten(String(text))) : `${from.label} redirects to what`
+    const subject =
+      from === undefined ? JSON.stringify(shorten(String(text))) : `${from.label} redirects to a location that`
     throw new FetchFailure(`${subject} is not a URL`, {
       lasting: true,
       hint: 'Use a complete http or https URL.',

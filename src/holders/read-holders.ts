@@ -152,7 +152,7 @@ function decoded(logs: RawLog[], standard: Standard, doubts: Set<string>): Chang
         'verify_failed',
         `an event of the contract does not follow its standard (${at}): ${error.message}`,
         {
-          hint: "gdn can't read the holders of such a contract from its events.",
+          hint: "gdn can't determine the holders of this contract from its events.",
         },
       )
     }

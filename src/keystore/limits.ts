@@ -49,7 +49,7 @@ function scryptProblem({ n, r, p }: Scrypt): { field: string; message: string } 
     const memory = `${Math.round((128 * n * r) / 1024 / 1024)} MiB of memory`
     return {
       field: 'n',
-      message: `requires too many steps with r and p: ${n * r * p} (${memory}), but at most ${MAX_SCRYPT_WORK} are allowed`,
+      message: `is too large with these values of r and p: n × r × p is ${n * r * p} (${memory}), but can be at most ${MAX_SCRYPT_WORK}`,
     }
   }
   return null

@@ -24,7 +24,7 @@ export function checkClientOptions(options: object): void {
   const { apiVersion } = options as { apiVersion?: unknown }
   if (apiVersion === undefined || API_VERSIONS.some((version) => version === apiVersion)) return
   const names = API_VERSIONS.map((version) => `'${version}'`).join(' or ')
-  throw new GdnError('invalid_config', `apiVersion must be ${names}`, { hint: 'Omit it for version 1.1.' })
+  throw new GdnError('invalid_config', `apiVersion must be ${names}`, { hint: 'Omit apiVersion for version 1.1.' })
 }
 
 /**

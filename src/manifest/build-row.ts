@@ -193,7 +193,7 @@ export class RowBuilder {
     const report = this.#newReport(line)
     for (const name of ROW_KEYS) {
       if (!Object.hasOwn(value, name)) continue
-      const message = `${name} would become public metadata, like every key apart from file_fields`
+      const message = `${name} would become public metadata, like every key except file_fields`
       report.add(name, message, 'Use rows with the columns of a manifest, or a complete request.')
     }
     const localFiles: LocalFiles = []

@@ -181,7 +181,7 @@ export function parseColumnName(given: string, naming: ColumnNaming): ParsedName
     }
     if (MARKETPLACE_KEYS.includes(folded(name))) {
       const meant = `extra:${folded(name)}`
-      const hint = `Marketplaces read it as an extra key: rename the column to ${meant}, or add ${mapFlag(name, meant)}. ${leaveOutHint(name)}`
+      const hint = `Marketplaces read this value from an extra key: rename the column to ${meant}, or add ${mapFlag(name, meant)}. ${leaveOutHint(name)}`
       return { problem: `unknown column "${name}"`, hint }
     }
     if (folded(name) === 'attributes') {
@@ -192,7 +192,7 @@ export function parseColumnName(given: string, naming: ColumnNaming): ParsedName
     return {
       isUnknown: true,
       problem: `unknown column "${name}"`,
-      hint: `${close === undefined ? '' : `Did you mean "${close}"? `}${leaveOutHint(name)} To make it a public attribute, add ${mapFlag(name, `attr:${name}`)}, or --unknown-columns attr for all unknown columns. To set it for every command, save \`map\` or \`unknown_columns\` in gdn.config.json.`,
+      hint: `${close === undefined ? '' : `Did you mean "${close}"? `}${leaveOutHint(name)} To make the column a public attribute, add ${mapFlag(name, `attr:${name}`)}, or --unknown-columns attr for all unknown columns. To set this for every command, save \`map\` or \`unknown_columns\` in gdn.config.json.`,
     }
   }
   if (kind === undefined && unknownColumns === IGNORED) return { role: { kind: IGNORED } }
@@ -222,7 +222,7 @@ function parseTypedName(name: string): ParsedName {
   const key = given?.trim()
   if (inside === undefined || key === undefined) {
     const isOpen = !name.includes(')')
-    const hint = `${isOpen ? 'If a comma separates the columns, put the whole name in quotes. ' : ''}${TYPED_EXAMPLE}`
+    const hint = `${isOpen ? 'If a comma separates the columns, enclose the whole name in quotes. ' : ''}${TYPED_EXAMPLE}`
     return { problem: `the column "${name}" has no "${isOpen ? ')' : ':'}" after the type`, hint }
   }
   if (key === '') return { problem: `the column "${name}" needs a name after the colon` }
@@ -297,17 +297,17 @@ export function columnSetProblems(
     const first = byMeaning.get(meaning)
     if (first === undefined) byMeaning.set(meaning, column)
     else if (first.name === column.name) {
-      problems.push({ column, problem: `the column "${column.name}" is repeated`, hint: 'Remove one of them.' })
+      problems.push({ column, problem: `the column "${column.name}" is repeated`, hint: 'Remove one of the columns.' })
     } else {
       if (role.kind === 'attr' && [first.role, role].some((attrRole) => 'trait' in attrRole)) {
         const problem = `the columns "${first.name}" and "${column.name}" are the same attribute`
-        problems.push({ column, problem, hint: 'Remove one of them. An attribute has one type.' })
+        problems.push({ column, problem, hint: 'Remove one of the columns. An attribute has one type.' })
         continue
       }
       const isSame = spellingOf(first.role) === spellingOf(role)
       const problem = `the columns "${first.name}" and "${column.name}" ${isSame ? `both mean ${spellingOf(role)}` : 'are the same key'}`
       const other = first.name === spellingOf(role) ? column.name : first.name
-      problems.push({ column, problem, hint: `Remove one of them, or add ${mapFlag(other, `attr:${other}`)}.` })
+      problems.push({ column, problem, hint: `Remove one of the columns, or add ${mapFlag(other, `attr:${other}`)}.` })
     }
   }
   for (const [name] of columnMap) {

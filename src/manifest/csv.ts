@@ -178,7 +178,7 @@ class BodyReader {
     const column = Math.min(cells.length, width + 1)
     const message = `has ${count(cells.length, 'cell')}, but the header has ${width}`
     const hint =
-      cells.length > width ? 'Put cells that contain the delimiter in double quotes.' : 'Add the missing cells.'
+      cells.length > width ? 'Enclose cells that contain the delimiter in double quotes.' : 'Add the missing cells.'
     return { fileLine, issue: { place: { file: this.#file, line, column }, message, hint } }
   }
 

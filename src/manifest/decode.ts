@@ -55,14 +55,14 @@ function toBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 }
 
-const SAVE_AS_UTF8 = 'Save it as UTF-8 (in Excel: "CSV UTF-8").'
+const SAVE_AS_UTF8 = 'Save the file as UTF-8 (in Excel: "CSV UTF-8").'
 
 function refuseZip(data: Buffer, file: string): void {
   if (!data.subarray(0, ZIP.length).equals(ZIP)) return
   throw new ManifestError({
     place: { file, line: 1 },
     message: 'is a workbook (or another ZIP file), but a manifest must be text',
-    hint: 'Save it as CSV with UTF-8 (in Excel: "CSV UTF-8").',
+    hint: 'Save the file as CSV with UTF-8 (in Excel: "CSV UTF-8").',
   })
 }
 
@@ -104,7 +104,7 @@ function firstInvalidByte(data: Buffer): { index: number; what: string; hint: st
     const byte = (text[index] ?? 0).toString(16).toUpperCase()
     return { index, what: `is not UTF-8: invalid byte 0x${byte}`, hint: SAVE_AS_UTF8 }
   }
-  return nul === -1 ? null : { index: nul, what: 'has a NUL character', hint: 'Check that it is a text file.' }
+  return nul === -1 ? null : { index: nul, what: 'has a NUL character', hint: 'Use a text file.' }
 }
 
 /** Returns the index of the first byte that isn't part of a valid character. */

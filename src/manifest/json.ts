@@ -169,7 +169,7 @@ function parseEntry(
     if (duplicate !== null) {
       const line = place.line + breaksIn(text.slice(0, duplicate.index))
       const message = `the key "${duplicate.key}" is repeated`
-      return { issue: { place: { ...place, line, field: duplicate.key }, message, hint: 'Remove one of them.' } }
+      return { issue: { place: { ...place, line, field: duplicate.key }, message, hint: 'Remove one of the keys.' } }
     }
   }
   return { line: place.line, value: value as Record<string, unknown> }

@@ -16,8 +16,8 @@ export class ListCounts {
     const place = () => line.place('count')
     if (!/^[1-9]\d*$/.test(text)) {
       const hint = /^0+$/.test(text)
-        ? 'Remove the line of a receiver that gets no NFT.'
-        : 'Write digits only, such as 2. Without the column count, each receiver gets 1 NFT.'
+        ? 'Remove the lines of receivers that receive no NFT.'
+        : 'Write digits only, such as 2. Without the column count, gdn mints 1 NFT to each receiver.'
       return { issue: { place: place(), message: 'count must be a whole number of at least 1', hint } }
     }
     const count = Number(text)
@@ -26,7 +26,7 @@ export class ListCounts {
     throw new ManifestError({
       place: place(),
       message: `count raises the total of the list to more than ${grouped(MAX_LIST_NFTS)} NFTs`,
-      hint: 'Check the counts, or split the list and give each part a --run <name>.',
+      hint: 'Check the counts, or split the list and mint each part with another --run <name>.',
     })
   }
 }

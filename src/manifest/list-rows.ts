@@ -177,7 +177,7 @@ async function readTemplate(
       add(row.line, 'receiver', "receiver can't be used with a list of receivers", 'Remove the receiver from the row.')
     }
     if (row.id !== null) {
-      add(row.line, 'id', "id can't be used with a list of receivers", 'Remove the ID: the address identifies a row.')
+      add(row.line, 'id', "id can't be used with a list of receivers", 'Remove the ID. The address identifies a row.')
     }
   }
   return only === null || issues.length > 0 ? { issues } : only

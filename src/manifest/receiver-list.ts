@@ -236,7 +236,8 @@ function findColumns({ header: { line, names } }: CsvFile, file: string, prices:
   for (const [index, name] of names.entries()) {
     const column = columnOf(name, prices)
     if (column === null) throw fail(index + 1, `unknown column ${quoted(name)}`, hint + ofContacts)
-    if (columns[column] !== undefined) throw fail(index + 1, `the column ${column} is repeated`, 'Remove one of them.')
+    if (columns[column] !== undefined)
+      throw fail(index + 1, `the column ${column} is repeated`, 'Remove one of the columns.')
     columns[column] = index
   }
   const { receiver } = columns

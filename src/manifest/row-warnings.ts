@@ -114,7 +114,7 @@ export class RowWarnings {
     return [
       {
         place: { file: this.file, line, field: 'title' },
-        message: `${whose} in quotes, which are minted too`,
+        message: `${whose} in quotes, which become part of the NFT`,
         hint: 'Remove the quotes, unless they are part of the title.',
       },
     ]
@@ -124,7 +124,9 @@ export class RowWarnings {
     if (this.#escaped === null) return []
     const { cells, first: place } = this.#escaped
     const message =
-      cells === 1 ? "is read without the ' before a formula" : `${cells} cells are read without the ' before a formula`
+      cells === 1
+        ? "has a ' before a formula, which gdn removes"
+        : `${cells} cells have a ' before a formula, which gdn removes`
     return [{ place, message, hint: "To keep the ', write it twice." }]
   }
 }

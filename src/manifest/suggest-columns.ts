@@ -54,15 +54,17 @@ export async function suggestColumns(
     if (kind === 'image' || kind === 'file') {
       const meaning = kind === 'image' && free.delete('image') ? 'image' : `file:${name}`
       if (meaningProblem(meaning) === null)
-        hints.set(name, `Its cells contain ${kind}s: add ${mapFlag(name, meaning)}.`)
+        hints.set(name, `The cells of the column contain ${kind}s: add ${mapFlag(name, meaning)}.`)
     } else if (kind === 'address' && free.delete('receiver')) {
-      hints.set(name, `Its cells are addresses: add ${mapFlag(name, 'receiver')}.`)
+      hints.set(name, `The cells of the column are addresses: add ${mapFlag(name, 'receiver')}.`)
     }
   }
   for (const [meaning, { name }] of textsOf(looked, free)) {
     const attribute = `attr:${name}`
     const other =
-      meaningProblem(attribute) === null ? ` To make it a public attribute, add ${mapFlag(name, attribute)}.` : ''
+      meaningProblem(attribute) === null
+        ? ` To make the column a public attribute, add ${mapFlag(name, attribute)}.`
+        : ''
     hints.set(
       name,
       `If the column contains the ${meaning} of the NFT, rename the column to ${meaning}, or add ${mapFlag(name, meaning)}. ${leaveOutHint(name)}${other}`,

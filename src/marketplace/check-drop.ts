@@ -49,7 +49,7 @@ export class DropCheck {
     }
     const hasImage = metadata.file_fields.some(({ key }) => IMAGE_KEYS.includes(key)) || 'image_data' in metadata
     if (!hasImage) {
-      const [rule, message] = ['image-missing', 'image is missing, so OpenSea shows none'] as const
+      const [rule, message] = ['image-missing', 'image is missing, so OpenSea shows no image'] as const
       this.findings.add({ ...at('image', 'file', 'image'), rule, message, fix: 'Add an image.' })
     }
     this.#checkExtras(metadata, (key) => at(key, 'extra', key))

@@ -64,7 +64,7 @@ export class MediaChecks {
     const { files, first } = this.#small
     if (first === null) return
     const which = files === 1 ? '1 image is' : `${files} images are`
-    const message = `${which} smaller than ${MIN_PIXELS} x ${MIN_PIXELS} pixels, the first ${this.#small.largest}`
+    const message = `${which} smaller than ${MIN_PIXELS} x ${MIN_PIXELS} pixels (the first: ${this.#small.largest})`
     this.#add('image-pixels', first, message, `OpenSea recommends at least ${MIN_PIXELS} x ${MIN_PIXELS} pixels.`)
   }
 

@@ -135,7 +135,7 @@ export class OpenSea {
         'Check the key in --opensea-key-file or GDN_OPENSEA_KEY.',
       )
     }
-    if (status === 403) throw this.#error('forbidden', `refused the request: ${reasonOf(response)}`)
+    if (status === 403) throw this.#error('forbidden', `rejected the request: ${reasonOf(response)}`)
     if (status >= 300 && status < 400) {
       throw this.#error('bad_answer', `redirects with HTTP ${status}, which gdn doesn't follow`, 'Check --opensea-url.')
     }

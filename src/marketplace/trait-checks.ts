@@ -84,7 +84,7 @@ export class TraitChecks {
     if (trait === null) return
     trait.all++
     if (tag !== trait.tag) {
-      const message = `the trait ${quoted(tag)} is spelled ${quoted(trait.tag)} ${nameOf(trait.at)}, so OpenSea has two traits`
+      const message = `the trait ${quoted(tag)} is spelled ${quoted(trait.tag)} ${nameOf(trait.at)}, so OpenSea shows two traits`
       this.#report(trait, `trait:${tag}`, { at, rule: 'trait-spelling', message, fix: 'Use one spelling.' })
     }
     this.#checkType(trait, attribute, at)
@@ -150,7 +150,7 @@ export class TraitChecks {
   #reportTypo(name: string, { tag, at, all, beside }: Trait, among: string): void {
     for (const [other, { tag: meant, all: more }] of this.#traits) {
       if (more < all * FEW || beside.has(other) || !mayBeMisspelled(name, other)) continue
-      const message = `the trait ${quoted(tag)} is in ${count(all, 'row')} only${among}. Did you mean ${quoted(meant)}?`
+      const message = `the trait ${quoted(tag)} is in only ${count(all, 'row')}${among}. Did you mean ${quoted(meant)}?`
       const fix = `Check the spelling. OpenSea shows ${quoted(meant)} as another trait.`
       this.#findings.add({ ...at, rule: 'trait-typo', message, fix })
       return
@@ -169,7 +169,7 @@ export class TraitChecks {
     }
     knownValue.rows++
     if (knownValue.text === value) return
-    const message = `the value ${quoted(value)} is spelled ${quoted(knownValue.text)} ${nameOf(knownValue.at)}, so OpenSea has two filters`
+    const message = `the value ${quoted(value)} is spelled ${quoted(knownValue.text)} ${nameOf(knownValue.at)}, so OpenSea shows two filters`
     this.#report(trait, `value:${value}`, { at, rule: 'value-spelling', message, fix: 'Use one spelling.' })
   }
 
@@ -180,7 +180,7 @@ export class TraitChecks {
     if (first === undefined) return
     const named = singles.slice(0, MAX_NAMED).map(({ text, at }) => `${quoted(text)} (line ${at.line})`)
     const more = singles.length > MAX_NAMED ? ` and ${singles.length - MAX_NAMED} more` : ''
-    const message = `${count(singles.length, 'value')} of ${quoted(tag)} in one row only${among}: ${named.join(', ')}${more}`
+    const message = `${count(singles.length, 'value')} of ${quoted(tag)} in only one row${among}: ${named.join(', ')}${more}`
     const fix = 'Check that the values are spelled correctly.'
     this.#findings.add({ ...first.at, rule: 'value-once', message, fix })
   }

@@ -18,7 +18,7 @@ import { moveOperation } from '../state/transitions.ts'
 import { type ClaimedOperation, LeasedRun, type newRun } from './leased-run.ts'
 import type { AcceptedOperation, Ending, OperateDeps, SentOperation, WantedRequest } from './types.ts'
 
-const LOST = 'the backend was restored from a backup and no longer has it'
+const LOST = 'the backend was restored from a backup and no longer has the request'
 export const ENDED_EARLY = 'gdn exited before the response arrived'
 
 /** Returns whether no byte of an operation was sent. */

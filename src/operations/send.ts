@@ -83,7 +83,7 @@ export async function sendOperation(sending: Sending): Promise<ClassifiedAttempt
 const keyReused = (key: string, cause: unknown): GdnError =>
   new GdnError('idempotency_key_reused', `the server already has a different request for the operation ${key}`, {
     place: { flag: '--operation' },
-    hint: 'This request had no effect. Use another ID for it.',
+    hint: 'This request had no effect. Use another ID for this request.',
     cause,
   })
 

@@ -22,7 +22,7 @@ export async function applyBurns(
         const { nftGdnId, reference, fields } = change
         const holder = fields[0]?.from ?? null
         if (nftGdnId === null || reference === null || holder === null) {
-          throw new Error('a burn without NFT, owner or reference ID was planned')
+          throw new Error('a burn without an NFT, owner or reference ID was planned')
         }
         const request = { contract_address: contract, nft_gdn_id: nftGdnId, holder_wallet_address: holder }
         const accepted = await sendByReference(deps, 'burnnft', { ...request, reference_id: reference })

@@ -61,7 +61,7 @@ async function transfer(
   const { nftGdnId, tokenId, reference, fields, transfers, receiverName } = change
   const [{ from: sender, to: receiver } = { from: null, to: null }] = fields
   if (nftGdnId === null || reference === null || sender === null || receiver === null) {
-    throw new Error('a transfer without NFT, owner or reference ID was planned')
+    throw new Error('a transfer without an NFT, owner or reference ID was planned')
   }
   const parties = { nft_gdn_id: nftGdnId, sender_wallet_address: sender, receiver_wallet_address: receiver }
   // Delete the record of an earlier transfer that failed. That transfer had no effect, so it can be sent again.

@@ -12,7 +12,7 @@ import { ownersOf } from '../operations/reconcile/content-and-owners.ts'
 export const NOT_REVEALED = 'the NFT is not revealed: use gdn reveal'
 /** The reason shown for an unrevealed row that differs from the row at its position in the committed manifest. */
 export const NOT_COMMITTED =
-  'the NFT is not revealed, and the row differs from the committed row: restore the row, or gdn reveal refuses the manifest'
+  'the NFT is not revealed, and the row differs from the committed row: restore the row, because gdn reveal rejects a changed manifest'
 
 /** The change that makes an NFT match the manifest. `burn` means that the NFT's row was removed. */
 export type Want = 'mint' | 'update' | 'transfer' | 'burn'

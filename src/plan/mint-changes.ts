@@ -8,7 +8,7 @@ export const UNREVEALED_FAILED = 'the last mint of the row failed: fix the cause
 export const OTHERS_UNREVEALED =
   'the manifest was edited after the commitment to its rows: restore it, or mint new rows from another manifest'
 /** The beginning of the reason for a row without an ID whose NFT was given an ID. */
-export const HAS_ID = 'the NFT of the row got an ID'
+export const HAS_ID = 'the NFT of the row was given an ID'
 export const FAILED = 'the last mint of the row failed'
 /** The reason for the mint of a row that the server may have accepted. */
 export const UNRESOLVED = 'the outcome of the row is unknown, so gdn resolves it before sending the row again'

@@ -76,8 +76,8 @@ function notesOfKept({ drift, lasting, keptBurns }: NotedFacts['counts']): strin
 
 const noteOfUnedited = (count: number): string =>
   count === 1
-    ? '1 row to change was not edited here: its NFT has been changed, for example by another machine. gdn apply undoes that change'
-    : `${count} rows to change were not edited here: their NFTs have been changed, for example by another machine. gdn apply undoes that change`
+    ? '1 row that differs from its NFT was not edited here: the NFT has been changed, for example by another machine. gdn apply undoes that change'
+    : `${count} rows that differ from their NFTs were not edited here: the NFTs have been changed, for example by another machine. gdn apply undoes that change`
 
 const noteOfRevealed = (count: number): string =>
   `${count === 1 ? '1 NFT to update is' : `${count} NFTs to update are`} already revealed. ${NOT_PROVEN}`
@@ -98,17 +98,17 @@ function notesOfPairs({ paired }: NotedFacts): string[] {
   const notes: string[] = []
   const wanted = paired.filter(({ alias }) => alias === 'wanted').length
   const onlyHere = paired.filter(({ alias }) => alias === 'impossible').length
-  if (wanted > 0) notes.push(`${identifiedRows(wanted)}. gdn apply stores which NFTs they belong to`)
+  if (wanted > 0) notes.push(`${identifiedRows(wanted)}. gdn apply stores each ID with its NFT`)
   if (onlyHere > 0) {
     notes.push(
-      `${identifiedRows(onlyHere)}. The server can't store which NFTs they belong to, so only this machine has a record of that`,
+      `${identifiedRows(onlyHere)}. The server can't store IDs with NFTs, so the IDs are recorded only on this machine`,
     )
   }
   return notes
 }
 
 const identifiedRows = (count: number): string =>
-  count === 1 ? '1 row got an ID after its mint' : `${count} rows got an ID after their mint`
+  count === 1 ? 'An ID was added to 1 row after its mint' : `IDs were added to ${count} rows after their mint`
 
 function notesOfGone({ gone, newUnnamed, prunes, hasUpdates, isShuffled }: NotedFacts): string[] {
   const { count, first, unnamed } = gone

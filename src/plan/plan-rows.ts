@@ -92,7 +92,8 @@ export async function* updatesOf(
     const { row } = storedRow
     for (const { action, nftGdnId, revision, reference, fields, proof } of changes) {
       if (action !== 'update') continue
-      if (nftGdnId === null || reference === null) throw new Error('an update without NFT or reference ID was planned')
+      if (nftGdnId === null || reference === null)
+        throw new Error('an update without an NFT or reference ID was planned')
       const changed = new Set(fields.map(({ field }) => field))
       const urls = new Map<string, string>()
       const localFiles: Update['localFiles'][number][] = []

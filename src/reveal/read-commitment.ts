@@ -127,5 +127,5 @@ export function uncommittable({ metadata, localFiles }: ManifestRow, isShuffled 
     : [MAX_METADATA_ITEMS - 1, 'the salt']
   if (count <= most) return null
   const message = `has ${count} metadata items, but the reveal adds ${added}, so at most ${most} are allowed`
-  return { key: null, message, hint: 'Remove an item, or make it an attribute.' }
+  return { key: null, message, hint: 'Remove an item, or convert an item to an attribute.' }
 }

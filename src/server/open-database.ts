@@ -63,7 +63,7 @@ export async function openDatabase(place: DatabasePlace, { make = false }: OpenO
 
 export const noDatabase = (dataDir: string, cause: unknown) =>
   new GdnError('data_dir', `${dataDir} has no backend database`, {
-    hint: 'Run `gdn local start` or `gdn serve` once, or pass its directory with --data-dir.',
+    hint: 'Run `gdn local start` or `gdn serve` once, or pass the directory of the backend with --data-dir.',
     cause,
   })
 

@@ -167,6 +167,6 @@ const isBusy = (error: unknown): boolean => !(error instanceof GdnError) && /\b(
 
 const busyError = (file: string, message: string) =>
   new GdnError('run_busy', message, {
-    hint: 'Wait until it ends, then run the command again.',
+    hint: 'Wait until the other process ends, then run the command again.',
     place: { file },
   })

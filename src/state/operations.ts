@@ -327,7 +327,7 @@ export function beginAttempt(
   { id, state, request }: Operation,
   { now, maxCost }: { now: number; maxCost: bigint | null },
 ): Operation {
-  if (request === null) throw new Error('an operation without bytes is never sent')
+  if (request === null) throw new Error('an operation without bytes must not be sent')
   storeRequestMaxCost(sql, request, maxCost)
   addAttempt(sql, request.rowId, now)
   if (state === 'intended') moveOperation(sql, id, 'sent')

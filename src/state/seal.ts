@@ -119,7 +119,7 @@ export function whyCopied(sql: Sql, place: SealLocation, seal: Seal): string | n
   if (!isKnownPlace(sql, place)) return 'the database was not used in this location before'
   if (seal.counter !== counter)
     return 'state.db and state.db-seal do not match, as after a restored backup or a killed command'
-  return seal.changedAt === sealed_at ? null : 'something else changed state.db-seal'
+  return seal.changedAt === sealed_at ? null : 'another program changed state.db-seal'
 }
 
 export function counterOf(sql: Sql): { counter: number; epoch: number; sealed_at: string | null } {

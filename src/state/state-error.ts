@@ -10,7 +10,7 @@ import { SCHEMA_VERSION } from './schema-version.ts'
  */
 export function damagedState(path: string, why: string, cause?: unknown): GdnError {
   return new GdnError('data_dir', `${path} is damaged: ${why}`, {
-    hint: 'Restore it from a backup. If there is none, compare the collections with your requests, and then move the file away.',
+    hint: 'Restore the file from a backup. If there is no backup, compare the collections with your requests, and then move the file to another folder.',
     cause,
   })
 }
@@ -23,7 +23,7 @@ export function otherSchema(path: string, version: number): GdnError {
   const next =
     version > SCHEMA_VERSION
       ? 'Update gdn.'
-      : `Finish its runs with the version of gdn that created it, then run \`mv ${quoted(path)} ${quoted(`${path}-schema-${version}`)}\`.`
+      : `Finish the runs with the version of gdn that created the file, then run \`mv ${quoted(path)} ${quoted(`${path}-schema-${version}`)}\`.`
   return new GdnError(
     'data_dir',
     `${path} has schema ${version}, but this version of gdn uses schema ${SCHEMA_VERSION}`,

@@ -65,7 +65,8 @@ export function createStorageReader(options: StorageReaderOptions): StorageReade
         }),
       )
       const { status } = response
-      if (status === 404 || status === 410) return { kind: 'missing', message: `${ipfsUrl} is not at ${origin}` }
+      if (status === 404 || status === 410)
+        return { kind: 'missing', message: `${ipfsUrl} is not available at ${origin}` }
       if (status !== 200) return { kind: 'failed', message: `${origin} returned HTTP ${status}` }
       return { kind: 'bytes', bytes: response.body }
     } catch (error) {

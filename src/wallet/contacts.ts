@@ -134,7 +134,7 @@ function columnsOf({ header: { line, names } }: CsvFile, file: string, issues: M
       const hint = near === undefined ? `${HINT} Remove other columns.` : `Did you mean ${near}?`
       issues.push({ place, message: `unknown column ${quoted(name)}`, hint })
     } else if (columns[column] === undefined) columns[column] = index
-    else issues.push({ place, message: `the column ${column} is repeated`, hint: 'Remove one of them.' })
+    else issues.push({ place, message: `the column ${column} is repeated`, hint: 'Remove one of the columns.' })
   }
   const { name, address, groups } = columns
   if (name !== undefined && address !== undefined) return { name, address, groups }

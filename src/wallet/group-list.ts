@@ -50,5 +50,5 @@ function addressOf(book: AddressBook, member: string): string | null {
 function noteOf(group: string, repeated: readonly string[]): string | null {
   if (repeated.length === 0) return null
   const more = repeated.length > MAX_NAMED ? ` and ${repeated.length - MAX_NAMED} more` : ''
-  return `@${group} has members with the same address, which counts once: ${repeated.slice(0, MAX_NAMED).join(', ')}${more}`
+  return `@${group} has several members with the same address, which count as one: ${repeated.slice(0, MAX_NAMED).join(', ')}${more}`
 }

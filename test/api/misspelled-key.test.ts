@@ -12,13 +12,13 @@ test.each([
   expect(misspelledKey({ metadata: [fixed, { ...fixed, [key]: 'x' }] })).toEqual({
     path: ['metadata', 1, key],
     message: `is not a field of metadata: did you mean "${meant}"?`,
-    hint: 'To mint such an extra key, use a manifest with the column extra:<key>.',
+    hint: 'To add an extra key with this name, use a manifest with the column extra:<key>.',
   })
 })
 
 test.each([
-  ['attr(number,max', 'begins like the name of a column'],
-  ['Attr:Level', 'begins like the name of a column'],
+  ['attr(number,max', 'begins like a column name'],
+  ['Attr:Level', 'begins like a column name'],
   ['Level(number)', 'ends with "(number)", but has no type'],
   ['(number)Level', 'begins with "(number)", but has no type'],
   ['Level(Boost_Percentage, max=5)', 'ends with "(Boost_Percentage)", but has no type'],

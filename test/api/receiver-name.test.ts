@@ -22,7 +22,7 @@ test.each([
 })
 
 const BYTES = 'must be 3 to 255 bytes long in UTF-8'
-const CHARACTER = 'has a control character, white space or a slash'
+const CHARACTER = 'has a control character, whitespace or a slash'
 
 test.each([
   ['a.', BYTES],

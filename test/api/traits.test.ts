@@ -62,10 +62,10 @@ describe('a number', () => {
   test.each([
     ['9007199254740993', 'must be at most 9007199254740991'],
     ['-9007199254740993', 'must be at most 9007199254740991'],
-    ['1'.repeat(400), 'has more digits than a JSON number holds exactly'],
-    [`1.${'0'.repeat(1e6)}1`, 'has more digits than a JSON number holds exactly'],
-    ['0.10000000000000000555', 'has more digits than a JSON number holds exactly'],
-    ['1234567890123.45678', 'has more digits than a JSON number holds exactly'],
+    ['1'.repeat(400), 'has more digits than a JSON number can represent exactly'],
+    [`1.${'0'.repeat(1e6)}1`, 'has more digits than a JSON number can represent exactly'],
+    ['0.10000000000000000555', 'has more digits than a JSON number can represent exactly'],
+    ['1234567890123.45678', 'has more digits than a JSON number can represent exactly'],
     ['0.0000001', 'is too close to 0'],
   ])('%.30s is rejected, because a JSON number would differ', (given, problem) => {
     expect(problemOf(parseDecimal(given))).toContain(problem)

@@ -159,7 +159,7 @@ test('a check refuses an archive with a token ID that is no number', async () =>
     const root = blocks.raw(lines(HEADER, { ...TOKEN, token_id: '0x1' }))
     const { file, env } = await restore(root, blocks)
     const { code, stderr } = await cli(['collection', 'check', ...world.flags, '--archive', file], { env })
-    expect([code, stderr]).toEqual([2, expect.stringContaining('a line of the index is not a token')])
+    expect([code, stderr]).toEqual([2, expect.stringContaining('a line of the index does not describe a token')])
   } finally {
     await world.close()
   }

@@ -41,7 +41,7 @@ test('archives the metadata that an updated NFT was minted with, so that a resto
     })
   const restoredDir = await dataDir()
   const empty = await verifyAt((await backendAt(await dataDir())).url)
-  expect([empty.code, empty.stderr]).toEqual([6, expect.stringContaining('is not at http')])
+  expect([empty.code, empty.stderr]).toEqual([6, expect.stringContaining('is not available at http')])
   expect((await cli(['collection', 'restore', file, '--data-dir', restoredDir], { env })).code).toBe(0)
   const restored = await verifyAt((await backendAt(restoredDir)).url)
   expect(restored.code, restored.stderr).toBe(0)

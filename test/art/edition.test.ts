@@ -88,7 +88,7 @@ describe('makeEdition', () => {
       [7, 1],
     ])
     expect(new Set(items.filter(({ oneOfOne }) => oneOfOne === null).map(({ traits }) => traits.join())).size).toBe(10)
-    expect(() => makeEdition(art, { count: 6, seed: 'a' })).toThrow('the number 7 is above the count of 6')
+    expect(() => makeEdition(art, { count: 6, seed: 'a' })).toThrow('the number 7 is greater than the count of 6')
   })
 
   test('names the layer whose counts do not add up', () => {

@@ -247,7 +247,7 @@ test('a missing sharp is an error with the command that installs it', async () =
   const missing = Object.assign(new Error('x'), { code: 'ERR_MODULE_NOT_FOUND' })
   await expect(loadSharp(() => Promise.reject(missing), { isPacked: false })).rejects.toMatchObject({
     code: 'native_missing',
-    message: "the package sharp, which makes the images, isn't installed",
+    message: "the package sharp, which renders the images, isn't installed",
     hint: expect.stringContaining('@img/sharp-wasm32'),
   })
   await expect(loadSharp(undefined, { isPacked: true })).rejects.toMatchObject({ code: 'native_missing' })

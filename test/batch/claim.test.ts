@@ -141,7 +141,7 @@ describe('two runs with the same rows in one collection', () => {
     await writeFile(jan.manifestPath, '')
     await machine.run(server, rowsUpTo(2), jan)
     const other =
-      /^If this manifest is another drop, add --run <name>\. .*\nIf it replaces the manifest of that run \(.*\), mint only one of them\.$/m
+      /^If this manifest is another drop, add --run <name>\. .*\nIf this manifest is another edition of that run's manifest, mint only one of the two\.$/m
     await expect(machine.run(server, rowsUpTo(2), B)).rejects.toMatchObject({ hint: expect.stringMatching(other) })
     await expect(machine.run(server, rowsUpTo(2), { ...jan, runName: 'feb' })).rejects.toMatchObject({
       hint: expect.stringMatching(/^To mint them a second time, add --again\.$/m),
@@ -156,12 +156,12 @@ describe('two runs with the same rows in one collection', () => {
     const more = machine.run(server, rowsUpTo(4), B)
     await expect(more).rejects.toMatchObject({
       hint: expect.stringMatching(
-        /^To mint only the other 2 rows, remove these from the manifest\.\nIf this .* gdn then mints every row whose content differs/m,
+        /^To mint only the other 2 rows, remove these rows from the manifest\.\nIf this .* gdn then mints every row whose content differs/m,
       ),
     })
     await expect(machine.run(server, rowsUpTo(3), { ...B, runName: 'feb' })).rejects.toMatchObject({
       hint: expect.stringMatching(
-        /^To mint only the other row, remove these from the manifest\.\nTo mint all rows, and these rows a second time, add --again\.$/m,
+        /^To mint only the other row, remove these rows from the manifest\.\nTo mint all rows, and these rows a second time, add --again\.$/m,
       ),
     })
   })
@@ -227,7 +227,7 @@ describe('two runs with the same rows in one collection', () => {
     await expect(machine.run(server, rowsUpTo(3), A)).rejects.toMatchObject({
       code: 'already_accepted',
       details: { count: 1, rows: [{ line: 3 }] },
-      hint: expect.stringContaining('remove these from the manifest'),
+      hint: expect.stringContaining('remove these rows from the manifest'),
     })
     expect(most(server)).toBe(1)
   })

@@ -48,7 +48,7 @@ describe('a manifest that was edited after its rows were minted', () => {
   test('without IDs names the column that may have been sorted alone, and the rows that are burned', async () => {
     await run(rowsUpTo(4))
     const sorted = [titled(1, '#4'), titled(2, '#1'), titled(3, '#2'), titled(4, '#3')]
-    const hint = /If the column title was sorted or shifted without the others, restore it\..*with the status burned/s
+    const hint = /If the column title was sorted or shifted without the others, restore it\..*remove the burned rows/s
     await expect(run(sorted)).rejects.toMatchObject({ code: 'edited_rows', hint: expect.stringMatching(hint) })
     const oneEdited = [row(1), titled(2, '#2 fixed'), row(3), row(4)]
     await expect(run(oneEdited)).rejects.toMatchObject({ hint: expect.not.stringContaining('sorted') })

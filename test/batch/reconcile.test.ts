@@ -111,7 +111,9 @@ describe('rows whose outcome is unknown', () => {
   test('are absent by time alone if no row was sent later, which the reason says', async () => {
     const summary = await run(serverWith([null, null, 'cut_before']), PAIR)
     expect(summary.reconciled).toEqual({ adopted: 0, basis: 'time_alone' })
-    expect(summary.absentRows).toEqual([expect.objectContaining({ reason: expect.stringContaining('after a wait') })])
+    expect(summary.absentRows).toEqual([
+      expect.objectContaining({ reason: expect.stringContaining('within the waiting time') }),
+    ])
   })
 
   test('are absent by time alone if the accepted rows were sent while their own request was in flight', async () => {
@@ -131,7 +133,7 @@ describe('rows whose outcome is unknown', () => {
     }
     const summary = await run(server, rowsUpTo(3), { inFlight: 2 })
     expect(summary.absentRows).toEqual([
-      expect.objectContaining({ line: 2, reason: expect.stringContaining('after a wait') }),
+      expect.objectContaining({ line: 2, reason: expect.stringContaining('within the waiting time') }),
       expect.objectContaining({ line: 3, reason: expect.stringContaining('rows that were sent later') }),
     ])
     // The weaker of the two.
@@ -563,7 +565,7 @@ describe('absent rows', () => {
     const late = server.mintByOther(A, PAIR[0]?.metadata ?? {})
     const summary = await run(server, PAIR, { reconcileOnly: true })
     expect(summary).toMatchObject({ exitCode: 7, counts: { deployed: 4 } })
-    const reason = expect.stringContaining('its first request')
+    const reason = expect.stringContaining('the first request')
     expect(summary.doubledRows).toEqual([{ key: expect.any(String), line: 4, reason, nft_gdn_id: late }])
     const withError = (await results(summary)).filter(({ error }) => error !== null)
     expect(withError).toEqual([

@@ -143,7 +143,7 @@ test('a killed run with rows that were never sent mints those that still fit, an
   await one.runHeld(...argv)
   await useUp(collection, 3)
   const planned = await one.run(...argv, '--dry-run')
-  expect(planned.stderr).toMatch(/\d+ rows to mint, but only 3 are left .*\. The rows that don't fit will fail/)
+  expect(planned.stderr).toMatch(/\d+ rows to mint, but only 3 are left .*\. Rows beyond the maximum supply will fail/)
   const { exitCode, stderr } = await one.run(...argv)
   expect(exitCode, stderr).toBe(7)
   const results = await one.results(path)

@@ -312,7 +312,7 @@ describe('gdn art import', () => {
     const { code, stderr } = await run('art', 'import', 'build')
     expect(code).toBe(2)
     expect(stderr).toContain(`error: ${message}`)
-    expect(stderr).not.toMatch(/more\)|Make both values equal/)
+    expect(stderr).not.toMatch(/more\)|Set both to the same value/)
     expect(existsSync(path('manifest.csv'))).toBe(false)
   })
 
@@ -468,7 +468,7 @@ describe('gdn art import', () => {
     [
       'a file without a number',
       { 'build/json/one.json': hashlips(1) },
-      'build/json/one.json: does not have the number of an NFT as its name',
+      'build/json/one.json: is not named after the number of an NFT',
     ],
     [
       'an image in a parent folder',

@@ -174,7 +174,7 @@ describe('gdn art check', () => {
     const { code, stderr } = await gdn('check', 'art.yaml', '--count', '5')
     expect(code).toBe(2)
     expect(stderr).toContain('error: art.yaml:5:13: "layers/Skye" does not exist: did you mean "layers/Sky"?\n')
-    expect(stderr).toContain('Its path is relative to the folder of art.yaml.')
+    expect(stderr).toContain('The path is relative to the folder of art.yaml.')
     expect(stderr).not.toContain('r.png')
   })
 
@@ -243,9 +243,9 @@ describe('gdn art check', () => {
     expect(code).toBe(5)
     const texts = (JSON.parse(stdout).reasons as { text: string }[]).map((one) => one.text)
     const sums = texts.filter((one) => /is (more|less) than/.test(one)).join('\n')
-    expect(sums).toContain('4 with "A/A0" (art.yaml:6) + 3 with "A/A1" (art.yaml:7) = 7 is more than 6, the most')
-    expect(sums).toContain('1 with "B/B0" (art.yaml:11) + 2 with "B/B1" (art.yaml:12) = 3 is less than 6, the least')
-    expect(sums).toContain('9 with "D/D1" (art.yaml:20) is more than 6, the most that 6 NFTs from layers can have')
+    expect(sums).toContain('4 with "A/A0" (art.yaml:6) + 3 with "A/A1" (art.yaml:7) = 7 is more than 6, the maximum')
+    expect(sums).toContain('1 with "B/B0" (art.yaml:11) + 2 with "B/B1" (art.yaml:12) = 3 is less than 6, the minimum')
+    expect(sums).toContain('9 with "D/D1" (art.yaml:20) is more than 6, the maximum for 6 NFTs from layers')
     expect(sums).not.toContain('C/')
     expect(sums.split('another contradiction: ')).toHaveLength(3)
     const { stderr } = await gdn('generate', 'art.yaml', '--count', '6', '--out', 'drop')
@@ -333,7 +333,7 @@ describe('gdn art check', () => {
     const ones = 'one_of_ones:\n  - { at: 1, image: b.png }\n  - { at: 2, image: b.png }\n'
     const { gdn } = await layers([], { 'art.yaml': ART + ones })
     const { stderr } = await gdn('check', 'art.yaml', '--count', '42')
-    expect(stderr).toContain('40 NFTs from layers (42 with the one-of-ones) need more than 6 combinations')
+    expect(stderr).toContain('40 NFTs from layers (42 with the one-of-ones) require more than 6 combinations')
   })
 
   test('rejects a one-of-one whose number is above the count', async () => {

@@ -243,7 +243,7 @@ describe('finding a run', () => {
       expect(stderr).toContain(told)
     }
     // Both have one manifest and one server.
-    const hint = /Use the ID of a run, such as [0-9a-f-]+\. To select its collection, add --contract <address>\.\n/
+    const hint = /Use the ID of a run, such as [0-9a-f-]+\. To select the collection, add --contract <address>\.\n/
     expect(stderr).toMatch(hint)
     expect((await gdn('batch', 'status', first.run_id, '--state-dir', stateDir)).code).toBe(0)
   })
@@ -299,7 +299,7 @@ describe('finding a run', () => {
       const argv = ['batch', command, path('drop.csv'), '--state-dir', stateDir]
       const { stderr } = await cli(argv, options)
       expect(stderr, command).toContain('matches several runs')
-      expect(stderr, command).toContain('To select its server, add --local or --base-url <url>.')
+      expect(stderr, command).toContain('To select the server, add --local or --base-url <url>.')
       expect((await cli(argv, { ...options, env })).code, command).toBe(0)
     }
     const at = [path('drop.csv'), '--state-dir', stateDir]
@@ -318,8 +318,8 @@ describe('finding a run', () => {
     await mint((await fakeApi(service())).url, 'drop.csv')
     const at = { ...options, cwd: path('') }
     const { stderr } = await cli(['batch', command, 'drop.csv', '-c', OTHER_CONTRACT, '--state-dir', stateDir], at)
-    expect(stderr).toContain(`no run of ./drop.csv is in the collection ${OTHER_CONTRACT}; its runs:\n`)
-    expect(stderr).toMatch(/To select its collection, use --contract 0x[0-9a-fA-F]{40}\./)
+    expect(stderr).toContain(`no run of ./drop.csv is in the collection ${OTHER_CONTRACT}; the file has these runs:\n`)
+    expect(stderr).toMatch(/To select the collection, use --contract 0x[0-9a-fA-F]{40}\./)
   })
 
   test.each([
@@ -352,9 +352,9 @@ describe('finding a run', () => {
       ]) {
         const failed = await cli([...command, 'drop.csv', ...argv, '--state-dir', stateDir, '--json'], at)
         expect(failed.code, command.join(' ')).toBe(2)
-        expect(errorOf(failed).message).toContain(`no run of ./drop.csv is on ${other.url}; its runs:\n`)
+        expect(errorOf(failed).message).toContain(`no run of ./drop.csv is on ${other.url}; the file has these runs:\n`)
         for (const part of [...mine, first.url, second.url]) expect(errorOf(failed).message).toContain(part)
-        expect(errorOf(failed).hint).toContain('To select its server, add --local or --base-url <url>.')
+        expect(errorOf(failed).hint).toContain('To select the server, add --local or --base-url <url>.')
       }
       for (const command of ['retry', 'resume', 'reconcile']) {
         const { code, stderr } = await cli(['batch', command, 'drop.csv', ...argv, '--state-dir', stateDir], at)
@@ -491,8 +491,8 @@ describe('finding a run', () => {
     ]) {
       const none = await gdn('batch', ...command, path('drop.csv'), '-c', NO_CONTRACT, ...at)
       expect({ command, code: none.code }).toEqual({ command, code: 2 })
-      expect(none.stderr, command[0]).toContain(`is in the collection ${NO_CONTRACT}; its runs:\n`)
-      expect(none.stderr, command[0]).toContain('To select its collection, use --contract 0x')
+      expect(none.stderr, command[0]).toContain(`is in the collection ${NO_CONTRACT}; the file has these runs:\n`)
+      expect(none.stderr, command[0]).toContain('To select the collection, use --contract 0x')
     }
     expect(errorOf(await gdn('batch', 'status', 'other', '-c', CONTRACT, ...at, '--json')).message).toBe(
       `there is no run other on this machine in the collection ${CONTRACT}`,

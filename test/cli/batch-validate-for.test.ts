@@ -30,7 +30,7 @@ describe('batch validate --for opensea', () => {
     expect(findings).toEqual([
       {
         ...{ severity: 'warning', row: 2, line: 3, column: 'attr:Hat', rule: 'value-spelling' },
-        message: 'the value "cap" is spelled "Cap" on line 2, so OpenSea has two filters',
+        message: 'the value "cap" is spelled "Cap" on line 2, so OpenSea shows two filters',
         ...{ source: RULES['value-spelling'].source, source_date: RULES['value-spelling'].date },
       },
     ])
@@ -69,7 +69,7 @@ describe('batch validate --for opensea', () => {
     expect(stderr).toContain('1 of 2 valid rows is without an image')
     const hats = ['Cap', 'Cap', 'Cap', 'Crown'].map((hat, at) => `${at},A,x,${OWNER},a.png,${hat}`)
     const result = await validate(`${HEADER}\nx,A,x,nobody,a.png,Crown\n${hats.join('\n')}\n`)
-    expect(result.stderr).toContain('1 value of "Hat" in one row only among 4 valid rows: "Crown" (line 6)')
+    expect(result.stderr).toContain('1 value of "Hat" in only one row among 4 valid rows: "Crown" (line 6)')
   })
 
   test('finds nothing without the flag, and offers no marketplace without public rules', async () => {

@@ -226,7 +226,7 @@ describe('gdn collection set', () => {
     const { code, stderr } = await run(['--royalty', '5%', ...asOwner()], { permit })
     expect([code, await nonce()]).toEqual([5, sent])
     expect(stderr).toContain(
-      'It changed nothing. Fees have risen above the approved price. Run the same command again to see the current cost.',
+      'The transaction changed nothing. Fees have risen above the approved price. Run the same command again to see the current cost.',
     )
   })
 

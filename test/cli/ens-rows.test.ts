@@ -271,7 +271,7 @@ describe('the same receiver', () => {
     const checked = await gdn(['batch', 'validate', path('drop.csv'), '-b', 'polygon'])
     for (const refused of [planned, checked]) expect(refused.code).toBe(2)
     for (const { stderr } of [planned, checked])
-      expect(stderr).toContain('drop.csv:3 (receiver): the row is identical to line 2, except')
+      expect(stderr).toContain('drop.csv:3 (receiver): the row differs from line 2 only in')
   })
 })
 

@@ -31,7 +31,7 @@ test('hints of commands on a backend keep the flags that name it', async () => {
   const { stdout } = await cli(['doctor', ...at, '--json'], options)
   const findings = JSON.parse(stdout) as { fix: string | null }[]
   expect(findings.map(({ fix }) => fix)).toContain(
-    `Run \`gdn chain setup polygon --dry-run ${at.join(' ')}\` to show what the setup costs. Then run it without --dry-run.`,
+    `Run \`gdn chain setup polygon --dry-run ${at.join(' ')}\` to show the cost of the setup. Then run it without --dry-run.`,
   )
 })
 
@@ -107,7 +107,9 @@ test('chain setup without the settings of a network names --data-dir before the 
   ]) {
     const { code, stderr } = await cli(['chain', 'setup', name ?? '', '--dry-run'], options)
     expect(code).toBe(2)
-    expect(stderr).toMatch(new RegExp(`specify it with --data-dir[^]*\\n.*add ${name} with rpc_urls and ${keys} below`))
+    expect(stderr).toMatch(
+      new RegExp(`specify that directory with --data-dir[^]*\\n.*add ${name} with rpc_urls and ${keys} below`),
+    )
   }
 })
 

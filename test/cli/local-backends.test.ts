@@ -306,7 +306,7 @@ describe('after the data of a backend was deleted', () => {
         message: expect.stringMatching(
           `^the collection ${address} belongs to the backend ${lost}, last seen at ${before.url}; `,
         ),
-        hint: expect.stringContaining('If its data was deleted, create another collection'),
+        hint: expect.stringContaining('If the data of that backend was deleted, create another collection'),
       })
     }
   })

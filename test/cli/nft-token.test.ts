@@ -170,7 +170,7 @@ describe('gdn nft show, for tokens of any contract', () => {
     ['a text', 'tokens/1', 'its URI has no scheme'],
     ['a private address', 'http://169.254.169.254/latest', 'cloud metadata address'],
     ['a host of this machine', 'http://localhost/1', 'resolves to a private address'],
-    ['a missing file', `ipfs://${rawCid(Buffer.from('x'))}/1`, 'is not at http://'],
+    ['a missing file', `ipfs://${rawCid(Buffer.from('x'))}/1`, 'is not available at http://'],
   ])('states why the metadata is missing: %s', { timeout: 30_000 }, async (_, uri, reason) => {
     const { url } = await startGateway({ a: Buffer.from('a') })
     const found = await shown(`${oz}/${await mint(uri)}`, '--gateway', url)

@@ -203,7 +203,7 @@ test('shows rows whose NFTs got IDs elsewhere as one change, with their number a
   expect(await linesOf(rows(2))).toHaveLength(5)
   expect(obstaclesText(obstacles, 300).split('\n').slice(1)).toEqual([
     ...[2, 3, 4, 5, 6].map((n) =>
-      expect.stringMatching(`^line ${n}: the NFT of the row got an ID: add id=${n} to the row`),
+      expect.stringMatching(`^line ${n}: the NFT of the row was given an ID: add id=${n} to the row`),
     ),
     'and 295 more',
   ])

@@ -281,7 +281,7 @@ describe('gdn apply', () => {
     await write(rows.replace('Dusk', 'Dust'))
     const { stderr } = await plan()
     const [, name = ''] = /`gdn batch results (\S+) -o csv --for-spreadsheet`/.exec(stderr) ?? []
-    expect(stderr).toContain('remove the rows with the status burned, the column key, and all columns after it')
+    expect(stderr).toContain('remove the burned rows. Also remove the column key and all columns after it.')
     const sheet = (await sheetOf(name)).stdout.trimEnd().split('\r\n')
     const end = sheet[0]?.split(',').indexOf('key')
     const own = sheet.map((line) => line.split(',').slice(0, end).join(','))

@@ -156,7 +156,7 @@ test.each(['tx bump', 'tx cancel'] as const)(
     const refused = await cli([...argv, '--json'], options)
     expect(errorOf(refused)).toMatchObject({
       code: 'usage',
-      hint: expect.stringMatching(/^Run `gdn tx show \S+ --data-dir \S+` to see its outcome\.$/),
+      hint: expect.stringMatching(/^Run `gdn tx show \S+ --data-dir \S+` to see the outcome\.$/),
     })
   },
 )
@@ -170,7 +170,7 @@ test.each(['tx bump', 'tx cancel'] as const)('gdn %s refuses a mined transaction
     expect(errorOf(refused)).toMatchObject({
       code: 'usage',
       message: expect.stringMatching(/^the transaction \S+ is already mined: it can't be replaced$/),
-      hint: expect.stringMatching(/^Run `gdn tx show \S+ --data-dir \S+` to see when it is final\.$/),
+      hint: expect.stringMatching(/^Run `gdn tx show \S+ --data-dir \S+` to see when the transaction is final\.$/),
     })
   }
   expect(await requested()).toBeNull()

@@ -140,9 +140,9 @@ describe('nft mint --attr', () => {
     ['Power(number,max=-1)=1', 'max of "Power" must be greater than 0, not "-1"'],
     ['Power(number,least=1)=1', 'must have the form Power(number,max=100)=5, not "Power(number,least=1)=1"'],
     ['Power(number,max=1,max=2)=1', 'must have the form Power(number,max=100)=5'],
-    ['attr(number,max=5):Gen=3', 'the tag "attr(number,max" begins like the name of a column'],
-    ['attr:Gen=3', 'the tag "attr:Gen" begins like the name of a column'],
-    ['attr:Gen(number)=3', 'the tag "attr:Gen" begins like the name of a column'],
+    ['attr(number,max=5):Gen=3', 'the tag "attr(number,max" begins like a column name'],
+    ['attr:Gen=3', 'the tag "attr:Gen" begins like a column name'],
+    ['attr:Gen(number)=3', 'the tag "attr:Gen" begins like a column name'],
     ['Born(date,max=5)=1', 'max of "Born" can\'t be used with a date'],
   ])('rejects %j', async (attr, message) => {
     expect((await metadataOf(attr)).message).toContain(`--attr: ${message}`)
@@ -175,7 +175,7 @@ test('a tag that contains a type is rejected in request files, and by nft update
   ]) {
     const { code, stderr } = await cli([...argv, '--base-url', api.url], options)
     expect(code, stderr).toBe(2)
-    expect(stderr).toMatch(/(ends|begins) with "\(number\)", but has no type|begins like the name of a column/)
+    expect(stderr).toMatch(/(ends|begins) with "\(number\)", but has no type|begins like a column name/)
   }
   expect(api.calls.filter(({ path: called }) => called.endsWith('nft'))).toEqual([])
 })

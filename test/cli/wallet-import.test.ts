@@ -233,7 +233,7 @@ describe('gdn wallet import rejects', () => {
     [
       'scrypt with 2^23 · 8 steps',
       hostile({ n: 2 ** 23 }),
-      /requires too many steps with r and p: \d+ \(8192 MiB of memory\)/,
+      /is too large with these values of r and p: n × r × p is \d+ \(8192 MiB of memory\)/,
     ],
     ['scrypt with p=2^30', hostile({ p: 2 ** 30 }), /crypto\.kdfparams\.p/],
     ['a keystore with another password', keystore, /key: the password is wrong, or the file was changed/],

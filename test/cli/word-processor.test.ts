@@ -60,7 +60,7 @@ test('warns of quotes around a title, in a manifest and in a flag', async () => 
   const { code, stdout } = await cli(['batch', 'validate', path('drop.csv'), ...TARGET, '--json'], options)
   expect({ code, warnings: JSON.parse(stdout).warnings }).toMatchObject({
     code: 0,
-    warnings: [{ place: { line: 2, field: 'title' }, message: 'the title is in quotes, which are minted too' }],
+    warnings: [{ place: { line: 2, field: 'title' }, message: 'the title is in quotes, which become part of the NFT' }],
   })
   const { url } = await fakeApi(service())
   const mint = ['nft', 'mint', '--title', '"Dawn"', ...TARGET, '--receiver', OWNER, '--base-url', url]

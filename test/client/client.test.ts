@@ -147,7 +147,7 @@ describe('responses', () => {
   test.each([
     [501, 'Check the base URL: another server may be listening there.'],
     [404, 'Check the base URL: another server may be listening there.'],
-    [500, 'The server has a problem. Try again later.'],
+    [500, 'The server returned an error. Try again later.'],
   ])('suggests a fix for a page with status %i', async (status, hint) => {
     const server = await serve([{ status, text: '<html>Unsupported method</html>' }])
     expect(await rejection(client(server.url).call('getnfts', IDS))).toMatchObject({ code: 'bad_answer', hint })

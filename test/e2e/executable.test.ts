@@ -170,8 +170,8 @@ describe('the executable', () => {
     const art = join(ROOT, 'examples/art/art.yaml')
     const { exitCode, stderr } = await start(['art', 'generate', art, '--count', '24', '--out', join(folder, 'drop')])
     expect(exitCode).not.toBe(0)
-    expect(stderr).toContain("the gdn executable doesn't contain sharp, which makes the images")
-    expect(stderr).toContain('Install gdn with npm to make images.')
+    expect(stderr).toContain("the gdn executable doesn't contain sharp, which renders the images")
+    expect(stderr).toContain('To generate images, install gdn with npm.')
   })
 
   test('starts a backend, mints a drop and a Solana NFT, and stops it', async () => {

@@ -116,7 +116,9 @@ describe('the text output of gdn serve', () => {
     const cert = await file('cert.pem', SELF_SIGNED.cert)
     const key = await file('key.pem', SELF_SIGNED.key, 0o644)
     expect(await says('--tls-cert', cert)).toMatch(/--tls-key.*is required with --tls-cert/)
-    expect(await says('--tls-cert', cert, '--tls-key', key)).toMatch(/others may read the private key[\s\S]*chmod 600/)
+    expect(await says('--tls-cert', cert, '--tls-key', key)).toMatch(
+      /other users can read the private key[\s\S]*chmod 600/,
+    )
     expect(await says('--trust-proxy', 'everybody')).toMatch(/--trust-proxy.*is not an IP address/)
     expect(await says('--max-connections', '0')).toMatch(/--max-connections/)
   })

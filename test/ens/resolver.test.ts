@@ -194,7 +194,7 @@ describe('gateways', () => {
       from.resolve('alice.eth', POLYGON),
     ])
     expect(lied).toMatchObject({
-      reason: { message: `get.eth is resolved by the gateway ${gateway.url}, whose response its resolver rejected` },
+      reason: { message: `get.eth is resolved by the gateway ${gateway.url}, but its resolver rejected the response` },
     })
     expect(honest).toMatchObject({ value: getAddress(B) })
   })

@@ -329,7 +329,7 @@ it.skipIf(CHROMIUM === undefined)('an NFT of a shuffled drop shows how its row i
     if (width === 390) {
       await look('open', 'When the mint has ended')
       await seal()
-      await look('sealed', 'Nobody can choose what this NFT will show')
+      await look('sealed', 'Nobody can choose the content of this NFT')
       const { shuffle } = await show(backend, `nfts/${nft?.nft_gdn_id}`)
       await reveal(shuffle.round.number)
     }

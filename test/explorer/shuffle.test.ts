@@ -41,7 +41,7 @@ const sealed: ExplorerShuffle = {
 describe('the text about a shuffled drop', () => {
   test('names the seal, and says what is drawn and when', () => {
     const open = shuffleState({ ...sealed, seal: null, round: null })
-    expect(open).toContain('the drop is sealed: no more of its NFTs can be minted')
+    expect(open).toContain('the drop is sealed, so no more NFTs of the drop can be minted')
     expect(shuffleState(sealed)).toContain(
       'The time of the round is 2026-01-02 03:04:05 UTC, after the drop was sealed (block 7, 2026-01-02 03:04:05 UTC).',
     )

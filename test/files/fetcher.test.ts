@@ -205,7 +205,7 @@ describe('permanent failures, without a retry', () => {
     ],
     ['redirects without a valid location', (_, response) => response.writeHead(302).end()],
     ['redirects without a valid location', redirectTo(`/${'x'.repeat(9000)}`)],
-    ['redirects to what is not a URL', redirectTo('http://[')],
+    ['redirects to a location that is not a URL', redirectTo('http://[')],
   ]
 
   test.each(answers)('%s', async (reason, answer) => {

@@ -123,7 +123,7 @@ describe('rejects content that contradicts the extension:', () => {
   })
 
   test('with a hint to rename it, if the content is known', async () => {
-    expect((await inspect('a.png', JPEG)).problem?.hint).toBe('Rename it to end in .jpg, or replace it.')
+    expect((await inspect('a.png', JPEG)).problem?.hint).toBe('Rename the file to end in .jpg, or replace the file.')
   })
 })
 

@@ -178,7 +178,9 @@ const CASES: [string, string | Uint8Array, string[]][] = [
   [
     'a wrong checksum',
     `${HEAD}\nDawn,First,${flipped}\n`,
-    ['stdin:2:3 (receiver) receiver has a wrong checksum (EIP-55): a letter or digit was changed, so copy it again'],
+    [
+      'stdin:2:3 (receiver) receiver has a wrong checksum (EIP-55): a letter or digit was changed, so copy the address again',
+    ],
   ],
   [
     'an address of 39 digits',
@@ -474,7 +476,7 @@ test.each([['background_color'], ['Background Color'], ['external_url'], ['youtu
 test('names the flags that make an unknown column an attribute in its hint', async () => {
   const { issues } = await read(`${HEAD},email,Fur Color's\n${GOOD},x,y\n`)
   expect(issues.map(({ hint }) => hint)).toEqual([
-    'To ignore the column, add --map email=ignore. To make it a public attribute, add --map email=attr:email, or --unknown-columns attr for all unknown columns. To set it for every command, save `map` or `unknown_columns` in gdn.config.json.',
-    `To ignore the column, add --map 'Fur Color'\\''s=ignore'. To make it a public attribute, add --map 'Fur Color'\\''s=attr:Fur Color'\\''s', or --unknown-columns attr for all unknown columns. To set it for every command, save \`map\` or \`unknown_columns\` in gdn.config.json.`,
+    'To ignore the column, add --map email=ignore. To make the column a public attribute, add --map email=attr:email, or --unknown-columns attr for all unknown columns. To set this for every command, save `map` or `unknown_columns` in gdn.config.json.',
+    `To ignore the column, add --map 'Fur Color'\\''s=ignore'. To make the column a public attribute, add --map 'Fur Color'\\''s=attr:Fur Color'\\''s', or --unknown-columns attr for all unknown columns. To set this for every command, save \`map\` or \`unknown_columns\` in gdn.config.json.`,
   ])
 })

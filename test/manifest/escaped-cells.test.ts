@@ -69,7 +69,7 @@ describe("a cell with a ' before a formula", () => {
     ])
     expect(warnings.all.at(-1)).toEqual({
       place: { file: 'stdin', line: 2, field: 'title', column: 2 },
-      message: "3 cells are read without the ' before a formula",
+      message: "3 cells have a ' before a formula, which gdn removes",
       hint: "To keep the ', write it twice.",
     })
   })

@@ -40,19 +40,19 @@ test.each([
   ['names of missing files, between empty cells', '', 'new folder/ä.PNG'],
 ])('cells that name images suggest image: %s', async (_what, ...cells) => {
   expect(await hintsOf(`${HEAD},Bild\n${rows(...cells)}`)).toEqual({
-    Bild: 'Its cells contain images: add --map Bild=image.',
+    Bild: 'The cells of the column contain images: add --map Bild=image.',
   })
 })
 
 test('a second column of images, and one of other files, become files', async () => {
   const cells = rows('media/1.png,media/2.png,media/a.blend', 'media/2.png,media/1.png,media/b.blend')
   expect(await hintsOf(`${HEAD},Bild,Rückseite,Modell\n${cells}`)).toEqual({
-    Bild: 'Its cells contain images: add --map Bild=image.',
-    Rückseite: "Its cells contain images: add --map 'Rückseite=file:Rückseite'.",
-    Modell: `Its cells contain files: add --map Modell=file:Modell. ${IN_PROJECT}`,
+    Bild: 'The cells of the column contain images: add --map Bild=image.',
+    Rückseite: "The cells of the column contain images: add --map 'Rückseite=file:Rückseite'.",
+    Modell: `The cells of the column contain files: add --map Modell=file:Modell. ${IN_PROJECT}`,
   })
   expect(await hintsOf(`${HEAD},image,Bild\n${rows('media/1.png,media/2.png')}`)).toEqual({
-    Bild: 'Its cells contain images: add --map Bild=file:Bild.',
+    Bild: 'The cells of the column contain images: add --map Bild=file:Bild.',
   })
 })
 
@@ -60,11 +60,13 @@ test('text suggests a missing title or description, and addresses a missing rece
   const sheet = `Titel,Text,Empfänger,Jahr,Bild\nDüne,Ein langer Abend am Meer,${ALICE},1999,media/1.png\nWatt,Noch ein Abend,${BOB},2001,media/2.png\n`
   expect(await hintsOf(sheet)).toEqual({
     Titel:
-      'If the column contains the title of the NFT, rename the column to title, or add --map Titel=title. To ignore the column, add --map Titel=ignore. To make it a public attribute, add --map Titel=attr:Titel.',
-    Text: 'If the column contains the description of the NFT, rename the column to description, or add --map Text=description. To ignore the column, add --map Text=ignore. To make it a public attribute, add --map Text=attr:Text.',
-    Empfänger: "Its cells are addresses: add --map 'Empfänger=receiver'.",
-    Jahr: expect.stringMatching(/^To ignore the column, add --map Jahr=ignore\. To make it a public attribute, /),
-    Bild: `Its cells contain images: add --map Bild=image. ${IN_PROJECT}`,
+      'If the column contains the title of the NFT, rename the column to title, or add --map Titel=title. To ignore the column, add --map Titel=ignore. To make the column a public attribute, add --map Titel=attr:Titel.',
+    Text: 'If the column contains the description of the NFT, rename the column to description, or add --map Text=description. To ignore the column, add --map Text=ignore. To make the column a public attribute, add --map Text=attr:Text.',
+    Empfänger: "The cells of the column are addresses: add --map 'Empfänger=receiver'.",
+    Jahr: expect.stringMatching(
+      /^To ignore the column, add --map Jahr=ignore\. To make the column a public attribute, /,
+    ),
+    Bild: `The cells of the column contain images: add --map Bild=image. ${IN_PROJECT}`,
   })
   expect(await hintsOf(`title,receiver,Mood\nDawn,${ALICE},calm\n`)).toEqual({
     Mood: expect.stringContaining('add --map Mood=description.'),
@@ -95,7 +97,7 @@ test.each([
 test('keys of JSON rows get the same suggestions', async () => {
   const row = { title: 'Dawn', description: 'x', receiver: ALICE, Bild: 'media/1.png' }
   expect(await hintsOf(JSON.stringify([row, row]), {}, 'drop.json')).toEqual({
-    Bild: 'Its cells contain images: add --map Bild=image.',
+    Bild: 'The cells of the column contain images: add --map Bild=image.',
   })
 })
 

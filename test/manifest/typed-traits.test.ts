@@ -51,8 +51,8 @@ describe('the name of a column', () => {
     ['attr(number,max=0):Power', 'max in the column "attr(number,max=0):Power" must be greater than 0, not "0"'],
     ['attr:Level(number)', 'the tag of the column "attr:Level(number)" ends with "(number)", but has no type'],
     ['Level(number)', 'the tag of the column "Level(number)" ends with "(number)", but has no type'],
-    ['attr:attr(number):Level', 'the tag of the column "attr:attr(number):Level" begins like the name of a column'],
-    ['attr(number):attr:Level', 'the tag of the column "attr(number):attr:Level" begins like the name of a column'],
+    ['attr:attr(number):Level', 'the tag of the column "attr:attr(number):Level" begins like a column name'],
+    ['attr(number):attr:Level', 'the tag of the column "attr(number):attr:Level" begins like a column name'],
     ['attr(date,max=5):Born', 'max in the column "attr(date,max=5):Born" can\'t be used with a date'],
   ])('%s is rejected', (name, problem) => {
     expect(parseColumnName(name, { unknownColumns: 'attr' })).toMatchObject({ problem })
@@ -76,7 +76,7 @@ describe('the name of a column', () => {
     const { issues } = await read(`title,description,receiver,attr(number,max=100):Power\nDawn,First,${ALICE},5`)
     expect(issues[0]).toMatchObject({
       place: { line: 1, column: 4 },
-      hint: expect.stringContaining('put the whole name in quotes'),
+      hint: expect.stringContaining('enclose the whole name in quotes'),
     })
   })
 

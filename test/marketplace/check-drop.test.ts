@@ -238,7 +238,7 @@ describe('a finding', () => {
   test('tells a trait that differs in spelling and in type', async () => {
     const findings = await check(csv('attr(number):Power,attr:power', '5,', ',6', ',high'))
     expect(findings.records('warning').map(({ rule, message }) => [rule, message])).toEqual([
-      ['trait-spelling', 'the trait "power" is spelled "Power" on line 2, so OpenSea has two traits'],
+      ['trait-spelling', 'the trait "power" is spelled "Power" on line 2, so OpenSea shows two traits'],
       ['trait-type', '"6" is a number, but "Power" is a typed trait on line 2'],
     ])
   })

@@ -66,7 +66,7 @@ describe('a column that was sorted without the others', () => {
     const { counts, notes } = await machine.plan(reversed('attribute'))
     expect(counts).toMatchObject({ update: 8 })
     expect(notes).toEqual([
-      '8 of 8 rows with a changed attr:rank get the attr:rank of another row. If a column was sorted alone, restore it',
+      '8 of 8 rows with a changed attr:rank get the attr:rank of another row. If only one column was sorted, restore it',
     ])
   })
 
@@ -80,7 +80,7 @@ describe('a column that was sorted without the others', () => {
     const { counts, notes } = await machine.plan(sorted)
     expect(counts).toMatchObject({ transfer: 6, unchanged: 2 })
     expect(notes).toEqual([
-      "6 of 6 transfers exchange receivers among rows. If the receiver column was sorted alone, restore it: transfers can't be undone",
+      "6 of 6 transfers exchange receivers among rows. If only the receiver column was sorted, restore it: transfers can't be undone",
     ])
   })
 
@@ -90,7 +90,7 @@ describe('a column that was sorted without the others', () => {
     const { counts, notes } = await machine.plan(reversed('attribute'))
     expect(counts).toMatchObject({ update: 6, impossible: 2 })
     expect(notes).toEqual([
-      '8 of 8 rows with a changed attr:rank get the attr:rank of another row. If a column was sorted alone, restore it',
+      '8 of 8 rows with a changed attr:rank get the attr:rank of another row. If only one column was sorted, restore it',
     ])
   })
 
@@ -409,7 +409,7 @@ describe('the values of one field', () => {
     ['numbers that were counted up', letters(10).map((_, at) => [`#${at + 1}`, `#${at + 2}`])],
   ])('are refused: %s', async (_, edits) => {
     const hint = expect.stringContaining(
-      'on purpose, for example to renumber titles or to undo an exchange, add --allow-exchanged.',
+      'intentionally, for example to renumber titles or to undo an exchange, add --allow-exchanged.',
     )
     await expect(judge(edits)).rejects.toMatchObject({ code: 'edited_rows', hint })
   })
@@ -435,7 +435,7 @@ describe('the values of one field', () => {
       ...shifted(letters(5)).slice(at, at + 1),
       [`old ${one}`, one] as const,
     ])
-    const note = 'rows with a changed title get the title of another row. If a column was sorted alone, restore it'
+    const note = 'rows with a changed title get the title of another row. If only one column was sorted, restore it'
     expect(await judge(unequal)).toEqual([`5 of 10 ${note}`])
     expect(await judge([...unequal, ...shifted(letters(20).slice(5))], 100)).toEqual([`20 of 25 ${note}`])
   })

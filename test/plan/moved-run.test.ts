@@ -325,7 +325,7 @@ describe('a copy of a manifest', () => {
       await expect(machine[command](EDITED, { ...maerz, adopt })).rejects.toMatchObject({
         code: 'already_accepted',
         hint: expect.stringContaining(
-          `The run of ${mar.manifestPath} can't use this manifest, because its own manifest still exists.`,
+          `The run of ${mar.manifestPath} can't use this manifest, because the manifest of the run still exists.`,
         ),
       })
     }

@@ -92,7 +92,9 @@ test('rows that got their IDs after the mint are unchanged, and can be edited on
   await first.write(withIds())
   const plan = await first.plan('--detailed-exit-code')
   expect(plan.code).toBe(EXIT.changesPending)
-  expect(plan.stderr).toContain(`${ROWS} rows got an ID after their mint. gdn apply stores which NFTs they belong to.`)
+  expect(plan.stderr).toContain(
+    `IDs were added to ${ROWS} rows after their mint. gdn apply stores each ID with its NFT.`,
+  )
   expect(plan.stderr).toContain(`${ROWS} rows: ${ROWS} unchanged.`)
   expect(plan.stderr).not.toContain('Without an id')
   // Without a terminal and without --yes, nothing is stored.
@@ -100,7 +102,7 @@ test('rows that got their IDs after the mint are unchanged, and can be edited on
   expect(unconfirmed).toMatchObject({ code: 3, stderr: expect.stringContaining(`Store the IDs of ${ROWS} rows?`) })
   expect((await first.plan('--detailed-exit-code')).code).toBe(EXIT.changesPending)
   expect((await succeeded(first.apply())).stderr).toContain(`Stored the IDs of ${ROWS} rows.\n`)
-  expect((await succeeded(first.plan('--detailed-exit-code'))).stderr).not.toContain('got an ID')
+  expect((await succeeded(first.plan('--detailed-exit-code'))).stderr).not.toContain('after their mint')
 
   const second = await machine(collection, withIds(edited(ROWS - 1, 'Dawn')))
   for (const each of [first, second]) {

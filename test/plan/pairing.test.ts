@@ -32,7 +32,7 @@ const plan = (machine: Machine, rows: readonly ManifestRow[], more: Partial<Plan
 const apply = (machine: Machine, rows: readonly ManifestRow[], more: Partial<PlanOptions> = {}) =>
   machine.apply(rows, { ...DROP, ...more })
 
-const STORED = (rows: string) => `${rows} after their mint. gdn apply stores which NFTs they belong to`
+const STORED = (rows: string) => `${rows} after their mint. gdn apply stores each ID with its NFT`
 const FILE = 'ipfs://bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy'
 const DROPPED = rowsOf('A', 'B', 'C')
 
@@ -45,7 +45,7 @@ describe('rows that get their IDs after the mint', () => {
     const named = withIds(DROPPED)
     const first = await plan(machine, named)
     expect(first).toMatchObject({ changes: [], counts: { unchanged: 3, mint: 0, vanished: 0 } })
-    expect(first.notes).toEqual([STORED('3 rows got an ID')])
+    expect(first.notes).toEqual([STORED('IDs were added to 3 rows')])
     await apply(machine, named)
     expect(server.aliased).toEqual(['A', 'B', 'C'])
     expect(await plan(machine, named)).toMatchObject({ paired: [], changes: [], notes: [] })
@@ -365,7 +365,7 @@ describe('a kill', () => {
     server.onRequest = () => undefined
     expect(server.aliased).toEqual([])
     const again = await plan(machine, named)
-    expect(again).toMatchObject({ changes: [], notes: [STORED('3 rows got an ID')] })
+    expect(again).toMatchObject({ changes: [], notes: [STORED('IDs were added to 3 rows')] })
     await apply(machine, named)
     expect(server.aliased).toEqual(['A', 'B', 'C'])
   })
@@ -517,7 +517,7 @@ describe('a row without an ID', () => {
       const { changes } = await plan(each, rows)
       expect(changes).toEqual([
         'update update 1: title A → A!',
-        expect.stringMatching(/^impossible mint .*: the NFT of the row got an ID: add id=1 to the row, or/),
+        expect.stringMatching(/^impossible mint .*: the NFT of the row was given an ID: add id=1 to the row, or/),
       ])
       await expect(mint(each, rows)).rejects.toMatchObject({
         code: 'seems_minted',
@@ -539,7 +539,7 @@ describe('a row without an ID', () => {
     const reasons = (...reasons: string[]) =>
       reasons.map((reason) =>
         expect.stringMatching(
-          `^impossible mint .*: the NFT of the row got an ID${reason} to the row, or mint the row with another ID$`,
+          `^impossible mint .*: the NFT of the row was given an ID${reason} to the row, or mint the row with another ID$`,
         ),
       )
     const { changes, notes } = await plan(other, DROPPED)
@@ -622,7 +622,7 @@ describe('a server without aliases', () => {
     await mint(machine, DROPPED)
     const { notes } = await plan(machine, withIds(DROPPED))
     expect(notes).toEqual([
-      "3 rows got an ID after their mint. The server can't store which NFTs they belong to, so only this machine has a record of that",
+      "IDs were added to 3 rows after their mint. The server can't store IDs with NFTs, so the IDs are recorded only on this machine",
     ])
     await apply(machine, withIds(DROPPED))
     expect((await plan(machine, withIds(rowsOf('A!', 'B', 'C')))).changes).toEqual([

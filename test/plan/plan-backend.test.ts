@@ -265,7 +265,8 @@ describe('gdn plan and apply against a backend', () => {
     await one.mint(rows)
     const other = await machine(collection)
     expect((await other.run(['apply', '--yes'], csv(['a', 'Dawn', ALICE], ['b', 'Dusk', CAROL]))).code).toBe(0)
-    const said = '1 row to change was not edited here: its NFT has been changed, for example by another machine'
+    const said =
+      '1 row that differs from its NFT was not edited here: the NFT has been changed, for example by another machine'
     expect((await one.run(['plan'], rows)).stderr).toContain(said)
     const noted = JSON.parse((await one.run(['plan', '--json'], rows)).stdout) as { action: string; reason: string }[]
     expect(noted.at(-1)).toMatchObject({ action: 'note', reason: expect.stringContaining(said), changes: [] })
@@ -774,7 +775,7 @@ describe('gdn plan and apply against a backend', () => {
       const second = await other.run(['apply'], csv(['a', 'Noon', ALICE]), '--yes')
       expect(second.code).toBe(7)
       expect(second.stderr).toContain(
-        'another version of this row was already applied to this revision: make a new plan',
+        'another version of this row was already applied to this revision: create a new plan',
       )
       await letGo()
       expect((await first).code).toBe(0)

@@ -54,8 +54,8 @@ describe('the notes of a plan', () => {
       'with rows that got an ID',
       { ...NOTHING, paired: [{ alias: 'wanted' }, { alias: 'stored' }, { alias: 'wanted' }, { alias: 'impossible' }] },
       [
-        '2 rows got an ID after their mint. gdn apply stores which NFTs they belong to',
-        "1 row got an ID after its mint. The server can't store which NFTs they belong to, so only this machine has a record of that",
+        'IDs were added to 2 rows after their mint. gdn apply stores each ID with its NFT',
+        "An ID was added to 1 row after its mint. The server can't store IDs with NFTs, so the IDs are recorded only on this machine",
       ],
     ],
     [
@@ -86,12 +86,12 @@ describe('the notes of a plan', () => {
     [
       'with a row to change that was not edited here',
       { ...NOTHING, unedited: 1 },
-      [`1 row to change was not edited here: its NFT ${ELSEWHERE}`],
+      [`1 row that differs from its NFT was not edited here: the NFT ${ELSEWHERE}`],
     ],
     [
       'with rows to change that were not edited here',
       { ...NOTHING, unedited: 2 },
-      [`2 rows to change were not edited here: their NFTs ${ELSEWHERE.replace('has', 'have')}`],
+      [`2 rows that differ from their NFTs were not edited here: the NFTs ${ELSEWHERE.replace('has', 'have')}`],
     ],
     ['with new rows that another machine may have minted', { ...NOTHING, mayBeMinted: true }, [WITHOUT_LABEL]],
     ['of a known run, on a server without reference IDs', { ...NOTHING, hasReferences: false }, []],

@@ -300,7 +300,7 @@ test('stops a mint whose drop another machine seals', async () => {
     5,
     expect.objectContaining({
       code: 'refused',
-      message: expect.stringContaining('is sealed, so no more of its NFTs can be minted'),
+      message: expect.stringContaining('is sealed, so no more NFTs of the drop can be minted'),
       hint: expect.stringContaining('run `gdn reveal`'),
     }),
   ])

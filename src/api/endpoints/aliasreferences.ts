@@ -18,7 +18,7 @@ const EXAMPLE = {
 
 export const aliasreferences = defineEndpoint({
   name: 'aliasreferences',
-  summary: 'Store aliases of NFTs whose rows got IDs later',
+  summary: 'Store aliases for NFTs whose rows received IDs later',
   origin: 'extension',
   permissions: ['nft:create'],
   request: z

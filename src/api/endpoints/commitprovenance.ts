@@ -55,7 +55,7 @@ export const commitprovenance = defineCreatingEndpoint({
       if ((seal_of === undefined) !== (leaves_url === undefined)) {
         invalid(seal_of === undefined ? 'seal_of' : 'leaves_url', 'is required to seal a drop')
       }
-      if (seal_of !== undefined && shuffle_margin !== undefined) invalid('shuffle_margin', 'must not be set for a seal')
+      if (seal_of !== undefined && shuffle_margin !== undefined) invalid('shuffle_margin', "can't be used with seal_of")
     }),
   response: transactionResponseTo({ contract_address: z.string(), provenance: z.string() }),
   example: exampleOf(EXAMPLE, { response: TRANSACTION_EXAMPLE }),

@@ -38,7 +38,7 @@ export const freezenft = defineCreatingEndpoint({
     .strictObject({
       contract_address: address,
       nft_gdn_ids: oneOrMore(nftGdnId, MAX_FROZEN_PER_REQUEST),
-      replaces_revisions: z.array(z.int().min(0, { error: 'must be 0 or a revision' })).optional(),
+      replaces_revisions: z.array(z.int().min(0, { error: 'must be 0 or a revision number' })).optional(),
       reference_id: referenceId.optional(),
     })
     .check(checkAnyAddresses('contract_address'))

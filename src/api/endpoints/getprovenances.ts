@@ -31,7 +31,7 @@ const EXAMPLE = { contract_address: '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
 
 export const getprovenances = defineEndpoint({
   name: 'getprovenances',
-  summary: 'Get the hashes that a collection is committed to',
+  summary: 'Get the provenance hashes of a collection',
   tag: 'Collections',
   origin: 'extension',
   permissions: ['nft:read'],

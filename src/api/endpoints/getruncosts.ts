@@ -47,7 +47,7 @@ const EXAMPLE = { run: 'd1f0a9c4' }
 
 export const getruncosts = defineEndpoint({
   name: 'getruncosts',
-  summary: 'Read what a run has spent',
+  summary: 'Get the cost of a run',
   origin: 'extension',
   permissions: ['nft:read'],
   request: z.strictObject({ run: runId }),

@@ -10,7 +10,7 @@ const request = {
 
 export const getsupply = defineEndpoint({
   name: 'getsupply',
-  summary: "Get a collection's maximum supply, and how much of it is left",
+  summary: 'Get the maximum and the remaining supply of a collection',
   tag: 'Collections',
   origin: 'extension',
   permissions: ['nft:read'],

@@ -23,7 +23,7 @@ const parties = {
   sender_wallet_address: address,
   receiver_wallet_address: address,
   ...namedReceiver,
-  replaces_transfers: z.int().min(0, { error: 'must be 0 or a number of transfers' }).optional(),
+  replaces_transfers: z.int().min(0, { error: 'must be 0 or more' }).optional(),
   reference_id: referenceId.optional(),
 }
 const checkParties = checkAddresses('contract_address', 'sender_wallet_address', 'receiver_wallet_address')

@@ -33,7 +33,7 @@ export const updatednft = defineCreatingEndpoint({
       nft_gdn_id: nftGdnId,
       contract_address: address,
       metadata: nftMetadataList.check(z.maxLength(1, { error: 'must have one metadata object' })),
-      replaces_revision: z.int().min(0, { error: 'must be 0 or a revision' }).optional(),
+      replaces_revision: z.int().min(0, { error: 'must be 0 or a revision number' }).optional(),
       reference_id: referenceId.optional(),
     })
     .check(checkAnyAddresses('contract_address')),

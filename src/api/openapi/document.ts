@@ -43,7 +43,7 @@ const COMPONENTS = {
       name: 'Gdn-Only-Without-Value',
       in: 'header',
       description:
-        'Extension: rejects the request with 412 if the coins of its blockchain have value on this server (see Blockchains-Without-Value).',
+        'Extension: rejects the request with 412 if the coins of the blockchain in the request have value on this server (see Blockchains-Without-Value).',
       schema: { type: 'string', enum: ['yes'] },
     },
     PreferWait: {

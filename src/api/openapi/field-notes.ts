@@ -3,9 +3,9 @@ import { MAX_NFTS_PER_REQUEST } from '../metadata.ts'
 
 /** Descriptions of fields, by name. They apply if `ENDPOINT_NOTES` has no specific description. */
 export const FIELD_NOTES: Readonly<Record<string, string>> = {
-  accepted_date: 'When the request was accepted, in UTC: YYYY-MM-DD HH:MM:SS.',
+  accepted_date: 'Time at which the request was accepted, in UTC: YYYY-MM-DD HH:MM:SS.',
   after: 'The value of next in the previous response.',
-  aliased: 'Number of new aliases. Aliases that their NFT already had are not counted.',
+  aliased: 'Number of new aliases. Existing aliases are not counted.',
   attribute:
     'Attributes: the traits (`attributes`) in the stored metadata, in the same order. A tag may be repeated. Attributes are not counted as metadata items.',
   display_type:
@@ -17,10 +17,10 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   blockchain: 'Must be the blockchain of the collection.',
   burned: 'Whether the NFT was burned. The owner of a burned NFT is the zero address; on Solana, the owner is null.',
   changes:
-    'What an update changed; each value is text of at most 500 characters. Null for other events, or if the metadata is not known.',
+    'Changes that an update made. Each value is text of at most 500 characters. Null for other events, or if the metadata is not known.',
   changes_left_out: 'Number of changed fields beyond the first 100.',
   contract_address: 'Address of the collection.',
-  contract_addresses: 'Address of one collection. The name is plural, but the value is one address.',
+  contract_addresses: 'Address of one collection. The name of the field is plural, but its value is one address.',
   created:
     'False if the reference ID already identified this object before the request. Absent if the request has no reference ID.',
   currency: "Symbol of the network's coin; null if it is not known.",
@@ -36,7 +36,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   explorer_url: 'URL of the transaction in a block explorer. Absent if the network has no block explorer.',
   fee_paid: 'Fee of the transaction in wei, or in lamports on Solana, as decimal digits.',
   file_fields:
-    'Files to store. The server fetches each file from its URL. Under the key, the metadata contains the ipfs URL of the stored file. The server does not change ipfs and ar URLs of files that it does not store.',
+    'Files to store. The server fetches each file from its URL. The metadata contains the ipfs URL of the stored file under `key`. The server does not change ipfs and ar URLs of files that it does not store.',
   files_not_stored:
     'Keys of file_fields whose ipfs or ar URL is unchanged in the metadata, because the server does not store the file. Absent if there are none.',
   first_token_id:
@@ -49,7 +49,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   is_free:
     'True if the operation failed without effect. The next request with this reference ID repeats the operation.',
   is_frozen: 'Whether the metadata of the NFT is final, because the NFT or its collection is frozen.',
-  is_locked: 'Tokens of a locked collection stay with their first owner.',
+  is_locked: 'Whether the tokens of the collection can never be transferred.',
   is_simulated: 'Whether the network is an embedded chain, where coins have no value.',
   isgdnnft: 'Whether the account minted an NFT with these values.',
   key: 'Metadata key for the URL of the stored file.',
@@ -73,7 +73,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
   receiver_name:
     'Extension: the normalized ENS name that resolved to receiver_wallet_address. The name replaces the address in the digest. EVM blockchains only.',
   receiver_wallet_address: 'Wallet address of the owner.',
-  reference_alias: 'The reference ID that the NFT got when its row got an ID. Null if there is none.',
+  reference_alias: 'The reference ID that the NFT received when an ID was added to its row. Null if there is none.',
   reference_id:
     'Extension: your own ID for this operation. A repeated request returns the existing object and creates nothing. The same ID for another operation returns 409.',
   reference_ids:
@@ -85,7 +85,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
     'Extension: the label of the reference IDs, such as the path of a manifest. The label is not part of the digest. If a reference ID already has a different label, the response is 409.',
   relabeled: 'Number of reference IDs whose label changed. IDs that already had the new label are not counted.',
   replaces_label:
-    'The label that the reference IDs have now. With any other label, nothing changes and the response is 409.',
+    'The current label of the reference IDs. If a reference ID has another label, nothing changes and the response is 409.',
   replaces_revision:
     'Extension: the revision that the update replaces, 0 for none. The update is rejected if the NFT has a different revision.',
   replaces_revisions:
@@ -116,7 +116,7 @@ export const FIELD_NOTES: Readonly<Record<string, string>> = {
 /** Descriptions of fields whose meaning is different in an endpoint. */
 export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   getnfthistory: {
-    accepted_date: 'When the request was accepted, in UTC; null for an event outside of the service.',
+    accepted_date: 'Time at which the request was accepted, in UTC; null for an event outside of the service.',
     block_number: 'Number of the block that contains the event; on Solana, the slot. Null while the event is pending.',
     kind: 'mint, transfer, update, freeze or burn.',
     after: 'The value after the update; null if there is none.',
@@ -129,11 +129,11 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
   getnftowners: {
     after: 'The value of next in the previous response.',
     block:
-      'The last block whose transfers the backend has read; null before the first. In an NFT, the number of the block of the mint or transfer that set its owner.',
+      'The last block whose transfers the backend has read; null if the backend has read none. In an NFT, the block of the mint or transfer that set the owner.',
     hash: 'Hash of the block.',
     limit: 'Number of NFTs per page: at most 10000, which is the default.',
     next: 'The after value for the next page; null on the last page.',
-    nfts: 'Deployed NFTs, in the order of their acceptance.',
+    nfts: 'Deployed NFTs, in the order in which they were accepted.',
     number: 'Number of the block.',
     owner: 'Wallet address of the owner. Null if the NFT is burned.',
     token_id: 'Token ID: decimal digits in a string.',
@@ -141,7 +141,7 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
   createcollection: {
     blockchain: 'Blockchain to create the collection on.',
     description: 'Description of the collection. Required on Solana.',
-    max_supply: 'How many NFTs can ever be minted, including burned ones: 1 or more. Default: any number.',
+    max_supply: 'Maximum number of NFTs that can ever be minted, including burned ones: 1 or more. Default: unlimited.',
     name: 'Name of the collection.',
   },
   getreferences: { reference_ids: 'Reference IDs to look up. Those of createcollection are unique in the account.' },
@@ -161,7 +161,7 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     is_frozen: 'Whether the owner has frozen the metadata of all NFTs in the collection.',
     royalty_bps: 'Royalty at creation, in basis points of the sale price (100 = 1 %).',
     royalty_receiver: 'Wallet address that was set at creation to receive royalties; null if none was set.',
-    max_supply: 'How many NFTs can ever be minted, including burned ones; null for any number.',
+    max_supply: 'Maximum number of NFTs that can ever be minted, including burned ones; null if unlimited.',
   },
   getcollectionsettings: {
     contract_uri: 'URI of the metadata of the collection (ERC-7572); null if the owner has set none.',
@@ -174,13 +174,13 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
       'Whether the contract was read. If not, the royalty, description and image are those set at creation.',
     pending_wallet_address: 'Wallet address to which the owner has offered the ownership; null if there is no offer.',
     problem:
-      'Why the contract or its metadata was not read; null if both were read, before the deployment, and on Solana.',
+      'Reason that the contract or its metadata was not read; null if both were read, before the deployment, and on Solana.',
     royalty_bps: 'Royalty in basis points of the sale price (100 = 1 %).',
     royalty_receiver: 'Wallet address that receives the royalty; null if there is none.',
-    max_supply: 'How many NFTs can ever be minted, including burned ones; null for any number.',
+    max_supply: 'Maximum number of NFTs that can ever be minted, including burned ones; null if unlimited.',
     minted: 'Number of NFTs that were ever minted, including burned ones.',
     accepted: 'Number of accepted NFTs that are not minted yet. Failed NFTs are not counted.',
-    supply_left: 'How many more NFTs the collection can have; null if it has no maximum supply.',
+    supply_left: 'Number of NFTs that can still be accepted; null if the collection has no maximum supply.',
     has_metadata:
       'Whether the owner has set the metadata of the collection. If not, the metadata in the contract has only the name. Null if the contract was not read, and on Solana.',
     banner_image: 'Banner from the metadata of the collection; null if there is none.',
@@ -188,15 +188,15 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
   },
   getsupply: {
     accepted: 'Number of accepted NFTs that are not minted yet. Failed NFTs are not counted.',
-    left: 'How many more NFTs the collection can have; null if it has no maximum supply.',
-    max_supply: 'How many NFTs can ever be minted, including burned ones; null for any number.',
+    left: 'Number of NFTs that can still be accepted; null if the collection has no maximum supply.',
+    max_supply: 'Maximum number of NFTs that can ever be minted, including burned ones; null if unlimited.',
     minted: 'Number of NFTs that were ever minted, including burned ones.',
   },
   commitprovenance: {
     leaves_url:
-      'The ipfs URL of the leaves file of the drop that the hash seals. The backend refuses the seal while an NFT whose metadata names this file as its provenance is pending or not final, and refuses such NFTs afterwards.',
+      'The ipfs URL of the leaves file of the drop that the hash seals. The backend rejects the seal while an NFT that names this file as its provenance is pending or not final. After the seal, the backend rejects new NFTs that name the file.',
     seal_of:
-      'The provenance hash of the shuffled drop that the hash seals. The collection must be committed to it, with a shuffle_margin.',
+      'The provenance hash of the shuffled drop that the hash seals. The collection must be committed to this hash with a shuffle_margin.',
     shuffle_margin:
       'The margin in the rule of a shuffled drop, in seconds. The margin must be at least the time until a block of the network is final.',
   },
@@ -205,26 +205,27 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
     is_final: 'Whether a reorg can no longer remove the commitment.',
     seal_of: 'The hash of the shuffled drop that this hash seals; null for other hashes.',
     shuffle_margin: 'The margin of a shuffled drop in seconds; null for other hashes.',
-    reference_id: 'The reference ID of the request that made the commitment. Null if it had none.',
+    reference_id: 'The reference ID of the request that made the commitment. Null if the request had none.',
     transaction_hash:
       'Hash of the transaction; null while the transaction is pending, or if this backend has no record of the transaction.',
   },
   getfees: {
     blockchain: 'An EVM blockchain.',
     gas_price: 'Gas prices in wei.',
-    low: 'A low gas price of recent blocks.',
-    typical: 'The median gas price of recent blocks.',
-    high: 'A high gas price of recent blocks.',
+    low: 'The 10th percentile of recent base fees, plus a low priority fee.',
+    typical: 'The base fee of the next block, plus the median priority fee of recent blocks.',
+    high: 'The 90th percentile of recent base fees, plus a high priority fee.',
     offered: 'The maximum gas price that a transaction signed now would offer.',
     max: 'The maximum gas price that the server ever offers, even for a stuck transaction.',
     data: 'Additional cost of the data in a transaction with this number of bytes.',
     bytes: 'Number of bytes.',
     fee: 'Additional fee in wei on OP Stack networks and Scroll; 0 on other networks.',
     gas: 'Additional gas on Arbitrum; 0 on other networks.',
-    funds: 'The signer with the most funds, as read at most 15 seconds ago; null if no signer is known.',
+    funds:
+      'The signer with the most funds, based on balances that are at most 15 seconds old; null if no signer is known.',
     owed: 'Maximum cost of the pending transactions of the signer, in wei.',
     shortage:
-      'The signer with the smallest shortage, and the funds that it needs for all accepted requests; null while a signer can pay for the next request.',
+      'The signer with the smallest shortage of funds, and the balance that it needs for all accepted requests; null while a signer can pay for the next request.',
     signer: 'Address of the signer.',
     balance: 'Balance of the signer in wei.',
     needed: 'Balance in wei that pays for all accepted requests at the current fees.',
@@ -239,33 +240,33 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
       'Fees of mined transactions in wei. If a transaction also contains other NFTs, only the share of the run is counted.',
     final_fee_paid: 'The part of fee_paid that belongs to final transactions.',
     gas_used:
-      'Gas of mined transactions. If a transaction also contains other NFTs, only the share of the run is counted.',
+      'Gas used by mined transactions. If a transaction also contains other NFTs, only the share of the run is counted.',
     max_cost: 'The cost limit of the run in wei; null without a limit.',
     max_fee: 'Maximum gas price of the run in wei; null without a limit.',
     nft_gas:
-      'Gas that the backend reserves for each NFT of the run that has no transaction yet: the maximum over all requests of the run. Null without a limit.',
+      'Gas that the backend reserves for each NFT of the run without a transaction: the maximum over all requests of the run. Null without a limit.',
     nft_bytes:
-      'Bytes of call data that the backend reserves for each NFT of the run that has no transaction yet: the maximum over all requests of the run. Null without a limit.',
+      'Bytes of call data that the backend reserves for each NFT of the run without a transaction: the maximum over all requests of the run. Null without a limit.',
     unsigned_nfts:
       'Number of accepted NFTs of the run without a transaction. Null without a limit, or while no node responds.',
     pending_transactions: 'Number of signed transactions whose fee is not in fee_paid yet.',
     run: 'Name of the run: the value of the request header Gdn-Run.',
     waiting:
-      'Why no transaction of the run can be signed now, or why a signed one is stuck; null if no reason is known.',
+      'Reason that no transaction of the run can be signed now, or that a signed transaction is stuck; null if no reason is known.',
   },
   getcontentreferences: {
     next: 'The value to pass as `after` in the next request. Null on the last page.',
     reference_label: 'The label to search for.',
   },
   setrunmaxcost: {
-    run: 'Name of the run: the value of the request header Gdn-Run. The name may be new.',
+    run: 'Name of the run: the value of the request header Gdn-Run. The run may not exist yet.',
     max_cost: 'The limit in wei, as decimal digits.',
     only_lower: 'Whether to keep a lower limit that the run already has. Default: false.',
   },
-  setrunmaxfee: { run: 'Name of the run: the value of the request header Gdn-Run. The name may be new.' },
+  setrunmaxfee: { run: 'Name of the run: the value of the request header Gdn-Run. The run may not exist yet.' },
   getnfts: {
     receiver_name:
-      'Extension: the receiver_name of the last final transfer, or of the mint if there was none. Absent unless the address of that request owns the NFT.',
+      'Extension: the receiver_name of the last final transfer, or of the mint if there was no transfer. Absent unless the receiver in that request owns the NFT.',
   },
   createnft: { receiver_wallet_address: 'Wallet address of the owner of the created NFTs.' },
   createnfttrans: {
@@ -275,7 +276,7 @@ export const ENDPOINT_NOTES: Readonly<Record<string, Readonly<Record<string, str
   },
   creatednft: { receiver_wallet_address: 'Wallet address of the owner of the created NFTs.' },
   updatednft: {
-    metadata: 'The complete new metadata, as one object or a list with one.',
+    metadata: 'The complete new metadata, as one object or a list with one object.',
   },
   freezenft: { nft_gdn_ids: 'The NFTs to freeze: at most 200.' },
   transfernft: {

@@ -19,10 +19,11 @@ function describe({ permissions, needs, ratePerSecond, creates, origin }: Endpoi
   if (creates !== null) {
     lines.push('Send an `Idempotency-Key`, so that you can repeat the request safely.')
     lines.push(
-      'Reference IDs are an extension of gdn backends. Each identifies one operation permanently. A request that repeats a reference ID returns the existing object and creates nothing.',
+      'Reference IDs are an extension of gdn backends. Each ID identifies one operation permanently. A request that repeats a reference ID returns the existing object and creates nothing.',
     )
   }
-  if (origin === 'extension') lines.push("Not in the hosted service's API reference. gdn backends support it.")
+  if (origin === 'extension')
+    lines.push("This endpoint is not in the hosted service's API reference. gdn backends support the endpoint.")
   return lines.join('\n\n')
 }
 
@@ -91,7 +92,7 @@ export function operationOf(endpoint: Endpoint): Json {
     responses: {
       200: {
         description:
-          creates === null ? 'The requested data.' : 'Accepted. The server processes the request afterwards.',
+          creates === null ? 'The requested data.' : 'Accepted. The server processes the request asynchronously.',
         headers: headerRefs(...headers),
         content: {
           'application/json': {

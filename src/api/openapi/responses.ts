@@ -45,10 +45,7 @@ export const USUAL_HEADERS: Readonly<Record<string, Json>> = {
   ),
   'Nft-Owners-Supported': header('Extension: this server has getnftowners.', 'yes'),
   'Nft-History-Supported': header('Extension: this server has getnfthistory.', 'yes'),
-  'Prefer-Wait-Supported': header(
-    'Extension: this server holds the responses of lookups with the request header Prefer.',
-    'yes',
-  ),
+  'Prefer-Wait-Supported': header('Extension: this server supports the request header Prefer: wait in lookups.', 'yes'),
   'Receiver-Names-Supported': header(
     'Extension: this server stores the ENS names of receivers (receiver_name).',
     'yes',
@@ -80,7 +77,7 @@ export const RESPONSE_HEADERS: Readonly<Record<string, Json>> = {
   ...USUAL_HEADERS,
   'Idempotency-Replayed': header('This is the response to an earlier request with the same Idempotency-Key.', 'true'),
   'Error-Code': header(
-    `The reason for the rejection, if it concerns the Idempotency-Key, a reference ID, the limit of the run, the value of the blockchain's coins, or the state of the blockchain: ${[IDEMPOTENCY_ERRORS, REFERENCE_ERRORS, RUN_ERRORS, VALUE_ERRORS, CHAIN_ERRORS].flatMap((codes) => Object.values(codes)).join(', ')}. The outcome of an earlier request is not affected.`,
+    `The code of the reason for the rejection, such as ${[IDEMPOTENCY_ERRORS, REFERENCE_ERRORS, RUN_ERRORS, VALUE_ERRORS, CHAIN_ERRORS].flatMap((codes) => Object.values(codes)).join(', ')}. The header is absent if the reason has no code. The outcome of an earlier request is not affected.`,
     IDEMPOTENCY_ERRORS.reused,
   ),
   RateLimit: header(

@@ -105,7 +105,7 @@ export const SURROUNDINGS: readonly Surrounding[] = [
     paths: ['/ipfs/{cid}', '/ipfs/{cid}/{path}'],
     operation: {
       tags: ['Chains and files'],
-      summary: 'Get stored content by its CID, or with ?format=raw the block of a CID',
+      summary: 'Get stored content by CID, or a block with ?format=raw',
       responses: {
         200: response('The content.', bytes),
         206: response('The requested range of bytes.', bytes),
@@ -187,7 +187,7 @@ export const SURROUNDINGS: readonly Surrounding[] = [
         {
           name: 'api_version',
           in: 'query',
-          description: "Version of the API; the server's by default.",
+          description: 'Version of the API. Default: the version of the server.',
           schema: { enum: API_VERSIONS },
         },
       ],

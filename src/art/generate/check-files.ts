@@ -125,7 +125,8 @@ async function checkFolder({ folder: path, namedFolder }: ArtLayer, named: Reado
     throw fileError(error) ?? error
   })
   if (stats?.isDirectory()) return true
-  const hint = 'Correct the folder in art.yaml, or create it. Its path is relative to the folder of art.yaml.'
+  const hint =
+    'Correct the path of the folder in art.yaml, or create the folder. The path is relative to the folder of art.yaml.'
   const message = stats === null ? await missingText(path, namedFolder.file, named) : 'is not a folder'
   throw imageProblem({ ...namedFolder, path }, message, hint)
 }

@@ -73,7 +73,7 @@ class ImageWorker {
     })
     this.#worker.on('message', ({ number, result }: WorkerAnswer) => this.#settles.get(number)?.(result))
     this.#worker.on('error', (error) => this.#fail(error instanceof Error ? error : new Error(String(error))))
-    this.#worker.on('exit', () => this.#fail(new Error('a worker thread that makes images exited unexpectedly')))
+    this.#worker.on('exit', () => this.#fail(new Error('a worker thread that renders images exited unexpectedly')))
   }
 
   async make(job: ImageJob): Promise<JobResult> {

@@ -144,7 +144,10 @@ export async function checkOutput(out: string): Promise<void> {
     throw refuse(`the name of the folder has more than ${MAX_NAME} bytes`, 'Use a shorter name.')
   }
   if (!(await isFolder(dirname(out)))) {
-    throw refuse(`the folder ${quoted(dirname(out))} does not exist`, 'Create it, or use a path in an existing folder.')
+    throw refuse(
+      `the folder ${quoted(dirname(out))} does not exist`,
+      'Create the folder, or use a path in an existing folder.',
+    )
   }
   if (FORMER.test(out)) {
     const message = `${quoted(basename(out))} is the name of a former folder`
@@ -157,7 +160,7 @@ export async function checkOutput(out: string): Promise<void> {
   if (isLink) {
     const target = await realpath(out).catch(() => null)
     const hint =
-      target === null ? 'Delete it, or use another name.' : `Use the folder itself: --out ${shellWord(target)}`
+      target === null ? 'Delete the link, or use another name.' : `Use the folder itself: --out ${shellWord(target)}`
     throw refuse(`${quoted(out)} is a symbolic link`, hint)
   }
   if (!(await isThere(out))) return

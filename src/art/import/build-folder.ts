@@ -115,7 +115,7 @@ async function notABuild(path: string, cwd: string, { files, folders }: Entries)
   const message = 'has no metadata files such as 1.json'
   if (folders.includes('json')) return refuse(join(path, 'json'), message, 'Generate the NFTs with HashLips first.')
   if (files.includes('edition.json') && files.includes('manifest.csv')) {
-    const hint = `gdn art generate made this folder, which has a manifest: ${shellWord(join(path, 'manifest.csv'))}`
+    const hint = `gdn art generate created this folder, which contains a manifest: ${shellWord(join(path, 'manifest.csv'))}`
     return refuse(path, message, hint)
   }
   for (const name of ['build', 'assets']) {

@@ -89,7 +89,7 @@ function attributeCells(
       report(
         `${field}.trait_type`,
         `is ${quoted(tag)}, which is also the trait_type of attributes[${earlier}]`,
-        'Rename or delete one.',
+        'Rename or delete one of the attributes.',
       )
       continue
     }

@@ -108,8 +108,8 @@ class BuildReader {
     for (const name of otherNames) {
       this.#report(
         { file: join(metadata, name) },
-        'does not have the number of an NFT as its name',
-        'Rename it, such as 1.json, or move it away.',
+        'is not named after the number of an NFT',
+        'Rename the file, for example to 1.json, or move it to another folder.',
       )
     }
     const numbers = new Map<number, string>()
@@ -159,7 +159,7 @@ class BuildReader {
     )
     for (const [number, [name = '']] of this.#numbered) {
       if (numbers.has(number) || used.has(join(this.#folder.images, name))) continue
-      const hint = `Add ${number}.json, or move the image away.`
+      const hint = `Add ${number}.json, or move the image to another folder.`
       this.#report({ file: join(this.#folder.images, name) }, 'has no metadata file', hint)
     }
   }
@@ -235,7 +235,7 @@ class BuildReader {
     for (const key of new Set([...Object.keys(value), ...Object.keys(listed)])) {
       const difference = isOmitted(key) ? null : differenceOf(value[key], listed[key], key)
       if (difference === null) continue
-      const hint = `Make both values equal, or delete ${LIST} to import the files as they are.`
+      const hint = `Set both to the same value, or delete ${LIST} to import the files as they are.`
       this.#report({ file, field: difference.field }, `is ${difference.own}, but ${difference.other} in ${LIST}`, hint)
       return
     }
@@ -256,7 +256,7 @@ class BuildReader {
       const right = files.find(({ number }) => number === edition) ?? files[0]
       for (const { number, file } of files) {
         if (right === undefined || file === right.file) continue
-        const hint = `Set it to ${number}, the number of the file, or generate the NFTs again.`
+        const hint = `Set the edition to ${number}, the number of the file, or generate the NFTs again.`
         this.#report({ file, field: 'edition' }, `is ${edition}, which is also the edition of ${right.file}`, hint)
       }
     }
@@ -298,8 +298,8 @@ class BuildReader {
     else
       report(
         'dna',
-        `is the same as in ${earlier}, so both have the same traits`,
-        'Generate one of them again, or delete it.',
+        `is the same as in ${earlier}, so both NFTs have the same traits`,
+        'Generate one of the NFTs again, or delete it.',
       )
   }
 

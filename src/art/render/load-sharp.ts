@@ -25,8 +25,8 @@ export async function loadSharp(
   { isPacked = isExecutable(), isMain = isMainThread } = {},
 ): Promise<Sharp> {
   if (isPacked) {
-    throw new GdnError('native_missing', "the gdn executable doesn't contain sharp, which makes the images", {
-      hint: 'Install gdn with npm to make images.',
+    throw new GdnError('native_missing', "the gdn executable doesn't contain sharp, which renders the images", {
+      hint: 'To generate images, install gdn with npm.',
     })
   }
   try {
@@ -36,7 +36,7 @@ export async function loadSharp(
   } catch (cause) {
     const isMissing = ['ERR_MODULE_NOT_FOUND', 'MODULE_NOT_FOUND'].includes(systemCode(cause) ?? '')
     const reason = isMissing
-      ? "the package sharp, which makes the images, isn't installed"
+      ? "the package sharp, which renders the images, isn't installed"
       : `sharp can't run on this machine: ${firstLine(cause)}`
     throw new GdnError('native_missing', reason, {
       hint: `Run \`npm install --include=optional sharp@${SHARP_VERSION} @img/sharp-wasm32@${SHARP_VERSION}\` in the folder of gdn. The second package runs on every machine. ${PLATFORMS}`,

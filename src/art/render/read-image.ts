@@ -118,7 +118,7 @@ export const wrongSize = (image: ImageFile, size: Size, output: Size, also = '')
   imageProblem(
     image,
     `has ${size.width} × ${size.height} pixels, but the output has ${output.width} × ${output.height}${also}`,
-    'Add --fit contain, cover or fill to scale such images. GIF and animated images are not scaled.',
+    'Add --fit contain, cover or fill to scale the images. GIF and animated images are not scaled.',
   )
 
 const OPTIONS = { limitInputPixels: MAX_PIXELS, failOn: 'warning' } as const

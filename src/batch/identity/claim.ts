@@ -255,7 +255,7 @@ function howToMint(drop: Drop, { ofOtherFiles, missing }: ClaimedElsewhere, othe
   if (!isSecond) {
     return [
       'If this manifest is another drop, add --run <name>. gdn then mints every row whose content differs, even if its ID is the same.',
-      'If it replaces the manifest of that run (another edition of the same rows), mint only one of them.',
+      "If this manifest is another edition of that run's manifest, mint only one of the two.",
     ].join('\n')
   }
   const all = isOfList(drop) ? 'mint to all receivers, and to these' : 'mint all rows, and these rows'
@@ -287,15 +287,17 @@ function alreadyAccepted(claimed: ClaimedElsewhere, drop: Drop, otherCount: numb
             `If that run has sent nothing, you can remove it with \`gdn batch rm ${open}\`.`,
           ]),
       isOfList(drop)
-        ? 'A receiver gets the same NFT from only one run.'
+        ? 'Only one run can send the same NFT to a receiver.'
         : 'Two rows are the same if they have the same ID or, without IDs, the same content.',
       ...(isLost ? [] : moved),
       ...(isNew && otherCount > 0 && !isOfList(drop)
-        ? [`To mint only the other ${otherCount === 1 ? 'row' : `${otherCount} rows`}, remove these from ${source}.`]
+        ? [
+            `To mint only the other ${otherCount === 1 ? 'row' : `${otherCount} rows`}, remove these rows from ${source}.`,
+          ]
         : []),
       isNew
         ? howToMint(drop, claimed, otherCount)
-        : `To send the other rows, remove these from ${source} and run the same command again.`,
+        : `To send the other rows, remove these rows from ${source} and run the same command again.`,
     ].join('\n'),
     details: { rows: rows.sort((a, b) => a.line - b.line), count },
   })

@@ -65,7 +65,7 @@ export function refuseExchanged(sql: Sql, drop: Drop, judged: Judged): { notes: 
   const explained = judged.mayBeOther === true ? noted.filter(({ field }) => field === 'receiver') : noted
   const notes = explained.map((field) => {
     const isPermitted = judged.isAllowed && isRefused(field)
-    return `${textOf(field)}. ${isPermitted ? '--allow-exchanged permits this' : 'If a column was sorted alone, restore it'}`
+    return `${textOf(field)}. ${isPermitted ? '--allow-exchanged permits this' : 'If only one column was sorted, restore it'}`
   })
   return {
     notes: [...permuted.map(noteOfReceivers), ...notes],
@@ -116,9 +116,9 @@ function exchangedRowsError(
     hint: [
       `Nothing was sent.${example}`,
       ...(otherFields.length === 0 ? [] : [`The same applies to ${otherFields.join(', ')}.`]),
-      'If a column was sorted or shifted without the others, or IDs were changed, restore it.',
+      'If a column was sorted or shifted without the others, or IDs were changed, restore the column or the IDs.',
       ...lastRows(drop),
-      'To exchange these values on purpose, for example to renumber titles or to undo an exchange, add --allow-exchanged.',
+      'To exchange these values intentionally, for example to renumber titles or to undo an exchange, add --allow-exchanged.',
     ].join('\n'),
     details: {
       run: drop.name,
@@ -162,7 +162,7 @@ const arePermuted = (field: ExchangedField, named: number): boolean =>
   (isLarge(field, named) ? field.kept : field.moved) >= field.changed * MIN_EXCHANGED
 
 const noteOfReceivers = (field: ExchangedField): string =>
-  `${countOf(field)} of ${field.changed} transfers exchange receivers among rows. If the receiver column was sorted alone, restore it: transfers can't be undone`
+  `${countOf(field)} of ${field.changed} transfers exchange receivers among rows. If only the receiver column was sorted, restore it: transfers can't be undone`
 
 const isRefused = ({ field }: ExchangedField): boolean => field === 'receiver' || identifiesNft(field)
 

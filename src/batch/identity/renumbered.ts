@@ -31,7 +31,7 @@ export function refuseRenumbered(sql: Sql, drop: Drop, rows: RowsIn): void {
         `Nothing was sent. The IDs seem to have been renumbered: row ${shownKey(first.key)} has the previous content of ID ${shownKey(first.was)}.`,
         "If you changed IDs, restore them. Don't reuse the ID of a row for another row, even after you remove the first row.",
         ...lastRows(drop),
-        'To exchange the contents of NFTs on purpose, or to undo an exchange, add --allow-exchanged.',
+        'To exchange the contents of NFTs intentionally, or to undo an exchange, add --allow-exchanged.',
       ].join('\n'),
       details: {
         run: drop.name,

@@ -119,8 +119,8 @@ export function exchangedContents(rows: readonly ExchangedContent[]): GdnError {
   return new GdnError('seems_minted', `${many} of ${rows.length === 1 ? 'another row' : 'other rows'}`, {
     hint: [
       `Nothing was sent. Row ${shownKey(key)} has the content of the NFT of row ${shownKey(was)}.`,
-      'If IDs were changed, or columns were sorted without the id column, restore them.',
-      'To exchange the contents of rows on purpose, or to undo an exchange, add --allow-exchanged.',
+      'If IDs were changed, or columns were sorted without the id column, restore the IDs or the columns.',
+      'To exchange the contents of rows intentionally, or to undo an exchange, add --allow-exchanged.',
     ].join('\n'),
     details: {
       rows: rows.slice(0, MAX_NAMED).map(({ key, line }) => ({ key: shownKey(key), line })),

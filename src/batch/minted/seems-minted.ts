@@ -143,7 +143,7 @@ export async function foundAgain(matches: AsyncIterable<FoundRow>, run: string):
   let all = 0
   for await (const match of matches) if (all++ < MAX_NAMED) rows.push(shownRow(match))
   return new GdnError('seems_minted', `${count(all, 'absent row')} ${all === 1 ? 'is' : 'are'} now in the collection`, {
-    hint: `Nothing was sent. Run \`gdn batch reconcile ${run}\` to find out which rows they are.`,
+    hint: `Nothing was sent. Run \`gdn batch reconcile ${run}\` to identify these rows.`,
     details: { rows, count: all },
   })
 }

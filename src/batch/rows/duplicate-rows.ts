@@ -18,7 +18,7 @@ export const MAX_DUPLICATES = 50
  */
 export const namedTwiceIssue = (file: string | undefined, { line, otherLine }: NamedTwice): ManifestIssue => ({
   place: { file, line, field: 'receiver' },
-  message: `the row is identical to line ${otherLine}, except that one has an ENS name and the other its address or another name`,
+  message: `the row differs from line ${otherLine} only in the ENS name or address that identifies the same wallet`,
   hint: 'Remove one of the rows, or give each an ID.',
 })
 

@@ -94,7 +94,7 @@ export function refuseEdited(sql: Sql, other: Drop, rows: RowsIn): void {
 }
 
 export const renamedUnknown = (run: string) =>
-  new GdnError('edited_rows', 'rows got an ID while the outcome of their requests is unknown', {
+  new GdnError('edited_rows', 'IDs were added to rows whose requests have an unknown outcome', {
     hint: `Remove the IDs, run \`gdn batch reconcile ${run}\`, and add the IDs again afterwards.`,
   })
 
@@ -309,7 +309,7 @@ export const howToAdd = (drop: Drop, rows: string): string =>
     : `To mint the ${rows}, add --new-rows.`
 
 const resultsText = (run: string): string =>
-  `To get the rows as they were last minted or applied, run \`gdn batch results ${run} -o csv --for-spreadsheet\`. To use that file as the manifest, remove the rows with the status burned, the column key, and all columns after it.`
+  `To get the rows as they were last minted or applied, run \`gdn batch results ${run} -o csv --for-spreadsheet\`. To use that file as the manifest, remove the burned rows. Also remove the column key and all columns after it.`
 
 /**
  * Returns the hint for edited rows without an ID. If one column was sorted without the others, the pairs are guesses.

@@ -211,7 +211,7 @@ export function howToMove(drop: Named, other: Named, all: readonly Named[]): str
   const { manifest } = other
   if (manifest === null || drop.manifest === null || manifest === drop.manifest) return null
   if (existsSync(manifest))
-    return `The run of ${manifest} can't use this manifest, because its own manifest still exists.`
+    return `The run of ${manifest} can't use this manifest, because the manifest of the run still exists.`
   const gone = all.filter((candidate) => candidate.manifest !== null && !existsSync(candidate.manifest))
   const likely = drop.runName === null ? mostAlike(drop.manifest, gone) : [other]
   const taken = likely.includes(other) ? other : (likely[0] ?? other)

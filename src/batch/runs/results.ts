@@ -20,14 +20,14 @@ export const UNDECIDED = 'undecided: '
  * the ID of the other NFT.
  */
 export const TWICE = 'possibly minted twice: '
-const LATE_NFT = `${TWICE}gdn found no NFT of its first request, but that request or another client minted the same metadata: `
+const LATE_NFT = `${TWICE}gdn found no NFT of the first request, but that request or another client minted the same metadata: `
 const OF_OTHER_RUN = `${TWICE}the run `
 
 /** Prefix of the error of an accepted row that the server hasn't minted yet. */
 const WAITING = 'waiting: '
 
 /** The reason why a row is undecided although the server accepted its request. */
-export const NOT_SHOWN = 'the server accepted the request, but returns no NFT with this metadata for it'
+export const NOT_SHOWN = 'the server accepted the request, but returns no NFT with this metadata'
 
 /** The reason why a row is undecided if its NFT was deployed before the backend was restored. */
 export const NOT_KNOWN =
@@ -40,7 +40,7 @@ export const ADOPTED_NOT_KNOWN =
 /** The reasons why a row counts as absent, by evidence. */
 export const ABSENCE = {
   later_rows: `${ABSENT}the NFT is not in the collection, but NFTs of rows that were sent later are`,
-  time_alone: `${ABSENT}the NFT is not in the collection after a wait, and no later row confirms this`,
+  time_alone: `${ABSENT}the NFT did not appear in the collection within the waiting time, and no later row confirms this`,
   person: `${ABSENT}you marked the row as not minted`,
 } as const
 export const MARKED_ABSENT = ABSENCE.person

@@ -210,12 +210,12 @@ async function refuseOtherPaths({
     const where = server === undefined ? inCollection : ` on ${server.name}${inCollection}`
     throw new GdnError(
       'not_found_locally',
-      `no run of ${file} is${where}; its runs:\n${ofPath.map(inALine).join('\n')}`,
+      `no run of ${file} is${where}; the file has these runs:\n${ofPath.map(inALine).join('\n')}`,
       {
         hint: [
           `Use the ID of a run, such as ${newest.id}.`,
           ...(server === undefined ? [] : [BY_SERVER]),
-          ...(collection === undefined ? [] : [`To select its collection, use --contract ${newest.contractAddress}.`]),
+          ...(collection === undefined ? [] : [`To select the collection, use --contract ${newest.contractAddress}.`]),
         ].join(' '),
         details: detailsOf(ofPath),
       },
@@ -261,7 +261,7 @@ function hintForFile(file: string, newest: Run, namesakes: readonly Run[]): stri
   const mint = `gdn batch mint ${shellWord(file)}`
   const isMoved = namesakes.some(isGone)
   return [
-    'Runs with this name, or of files with this name in other folders:',
+    'These runs have this name, or belong to files with this name in other folders:',
     ...namesakes.map(inALine),
     `To use one of these runs, specify its ID, such as ${newest.id}, or the path of its manifest.`,
     `To start a run of this file, run \`${mint}\`.`,
@@ -287,8 +287,8 @@ function hintFor(fits: readonly Run[], newest: Run): string {
   ].join(' ')
 }
 
-const BY_SERVER = 'To select its server, add --local or --base-url <url>.'
-const BY_COLLECTION = 'To select its collection, add --contract <address>.'
+const BY_SERVER = 'To select the server, add --local or --base-url <url>.'
+const BY_COLLECTION = 'To select the collection, add --contract <address>.'
 
 const MANIFEST = /\.(csv|tsv|json|jsonl|ndjson)$/i
 const LISTED = 'Run `gdn batch list` to list the runs.'
@@ -306,7 +306,7 @@ const noSuchRun = (wanted: string, { server, collection }: Limits) =>
 
 const notADrop = (wanted: string) =>
   new GdnError('not_found_locally', `${wanted} is a single command, not a run of a manifest`, {
-    hint: `Run \`gdn batch status ${wanted}\` to show it. To resume it, run the same command again.`,
+    hint: `Run \`gdn batch status ${wanted}\` to show the command. To resume it, run the same command again.`,
   })
 
 /** Describes a run on one line, with everything that distinguishes it from runs with similar names. */

@@ -44,7 +44,7 @@ export function createIpfsNodeStorage({ api, transport, userAgent, clock }: Ipfs
 /** Returns the CID in a response. The response contains one line of JSON per file, and the last line is used. */
 function cidIn(response: TransportResponse, api: string): string {
   if (response.status === 401 || response.status === 403) {
-    throw new GdnError('forbidden', `the IPFS node at ${api} refused the request: ${describeResponse(response)}`, {
+    throw new GdnError('forbidden', `the IPFS node at ${api} rejected the request: ${describeResponse(response)}`, {
       hint: 'Check that ipfs_api is the RPC API of a node that accepts requests from this machine.',
     })
   }

@@ -88,7 +88,7 @@ function extensionOf(name: string): string {
 
 function refusal({ status, headers, body }: TransportResponse, bucket: string, region: string): GdnError {
   const code = refusalCode(body)
-  const message = `the S3 storage refused the request: ${code ?? status}`
+  const message = `the S3 storage rejected the request: ${code ?? status}`
   const details = { status, code }
   if (status === 401 || status === 403) {
     const hint = `Check the AWS credentials. The credentials need permission to put objects into ${bucket}.`

@@ -45,23 +45,23 @@ function Head({ collection }: { collection: CollectionFacts | undefined }) {
           <Chain name={blockchain} />
           {status !== 'deployed' && <StatusBadge status={status} />}
           {collection.is_locked && (
-            <span class="chip" title="Its NFTs can’t be transferred">
+            <span class="chip" title="The NFTs of this collection can’t be transferred">
               <Icon name="lock" size={13} /> Locked
             </span>
           )}
           {collection.is_frozen ? (
-            <span class="chip" title="The metadata of its NFTs is final">
+            <span class="chip" title="The metadata of all NFTs is final">
               <Icon name="lock" size={13} /> Frozen
             </span>
           ) : (
             collection.is_dynamic && (
-              <span class="chip" title="The metadata of its NFTs can be updated">
+              <span class="chip" title="The metadata of all NFTs can be updated">
                 Dynamic
               </span>
             )
           )}
           {collection.enable_burn && (
-            <span class="chip" title="The service may burn its NFTs">
+            <span class="chip" title="The service may burn NFTs of this collection">
               Burning on
             </span>
           )}

@@ -30,7 +30,7 @@ export function Login({ onLogin }: { onLogin: (session: ExplorerSession) => void
           <Icon name="lock" size={24} />
         </span>
         <h1>Log in</h1>
-        <p class="faint">Use an API key that can read NFTs. You see the NFTs of its account.</p>
+        <p class="faint">Use an API key that can read NFTs. The web explorer shows the NFTs of the key’s account.</p>
         <label>
           API key
           <input

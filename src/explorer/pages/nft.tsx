@@ -81,13 +81,13 @@ function Words({ nft }: { nft: NftFacts }) {
         {nft.burned ? <Burned /> : <StatusBadge status={status} />}
         <Chain name={nft.collection.blockchain} />
         {nft.is_frozen ? (
-          <span class="chip" title="Its metadata is final">
+          <span class="chip" title="The metadata is final">
             <Icon name="lock" size={13} /> Frozen
           </span>
         ) : (
           nft.is_dynamic &&
           !nft.burned && (
-            <span class="chip" title="Its metadata can be updated">
+            <span class="chip" title="The metadata can be updated">
               Dynamic
             </span>
           )
@@ -103,7 +103,7 @@ function Words({ nft }: { nft: NftFacts }) {
       )}
       {nft.is_outdated && (
         <p class="reason waiting">
-          Its last update was made elsewhere, so this page shows earlier metadata. The metadata URL returns the current
+          The last update was made elsewhere, so this page shows earlier metadata. The metadata URL returns the current
           metadata.
         </p>
       )}

@@ -44,7 +44,7 @@ function Found({ q }: { q: string }) {
         <Bone width="100%" height="12rem" />
       ) : hits.length === 0 ? (
         <Empty icon="search" title="Nothing found">
-          <p>Enter IDs, addresses, hashes and runs in full. A part of a title or name is enough.</p>
+          <p>Enter complete IDs, addresses, hashes and run names. Part of a title or collection name is enough.</p>
         </Empty>
       ) : (
         <ul class="panel hits">

@@ -6,11 +6,11 @@ export const when = (time: string) => new Date(time).toISOString().slice(0, 19).
 /** Describes the state of the draw to a buyer, in sentences. */
 export function shuffleState({ seal, round, is_revealed: isRevealed, beacon }: ExplorerShuffle): string {
   if (seal === null) {
-    return 'Nobody can choose what this NFT will show. The possible contents were fixed before the first NFT of the drop was minted. When the mint has ended, the drop is sealed: no more of its NFTs can be minted. A later round of drand, a public source of random numbers, determines the content of each NFT.'
+    return 'Nobody can choose the content of this NFT. The possible contents were fixed before the first NFT of the drop was minted. When the mint has ended, the drop is sealed, so no more NFTs of the drop can be minted. A later round of drand, a public source of random numbers, determines the content of each NFT.'
   }
   const after = `after the drop was sealed${seal.block_number === null ? '' : ` (block ${count(seal.block_number)}${seal.time === null ? '' : `, ${when(seal.time)} UTC`})`}`
   if (beacon === 'other') {
-    return `This draw is a rehearsal: the signature in the metadata is from another beacon instead of drand, such as a beacon file that the issuer named. Anyone with the key of that beacon could choose what each NFT shows. It was revealed ${after}.`
+    return `This draw is a rehearsal: the signature in the metadata is from another beacon instead of drand, such as a beacon file of the issuer. Anyone with the key of that beacon could choose the content of each NFT. The NFT was revealed ${after}.`
   }
   if (round === null)
     return `A round of drand, a public source of random numbers, determines the content of each NFT, ${after}.`
@@ -21,5 +21,5 @@ export function shuffleState({ seal, round, is_revealed: isRevealed, beacon }: E
   const due = `The time of the round is ${when(round.time)} UTC, ${after}.`
   return isRevealed
     ? `By the rule of the drop, ${name}, determines the content of this NFT, but its metadata does not contain the signature of the round. ${due}`
-    : `Nobody can choose what this NFT will show. By the rule of the drop, ${name}, determines its content. ${due}`
+    : `Nobody can choose the content of this NFT. By the rule of the drop, ${name}, determines the content. ${due}`
 }

@@ -14,7 +14,7 @@ export function Shuffle({ shuffle, token }: { shuffle: ExplorerShuffle; token: s
       <p>{shuffleState(shuffle)}</p>
       {isSimulated && (
         <p class="reason waiting">
-          This is a simulation: the operator of this test chain chooses the times of its blocks.
+          This is a simulation: the operator of this embedded chain sets the block timestamps.
         </p>
       )}
       <ul class="rows">

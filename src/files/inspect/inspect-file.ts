@@ -93,7 +93,7 @@ function contradiction(expected: FormatName, actual: FormatName | null): Inspect
   const wanted = FORMATS[expected].name
   if (actual === null || actual === 'text') return problem(`not ${wanted}, despite its name`, AGAIN)
   const { name, extension } = FORMATS[actual]
-  return problem(`${name}, despite its name`, `Rename it to end in ${extension}, or replace it.`)
+  return problem(`${name}, despite its name`, `Rename the file to end in ${extension}, or replace the file.`)
 }
 
 /** The maximum file size of a marketplace, according to its documentation. */

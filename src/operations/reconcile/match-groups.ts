@@ -157,7 +157,7 @@ export interface Sought {
 }
 
 /** A single command never declares an NFT absent, so each copy needs its own NFT. */
-const FEWER = { reason: 'the collection shows fewer NFTs with this metadata than were requested', passing: true }
+const FEWER = { reason: 'the collection contains fewer NFTs with this metadata than were requested', passing: true }
 
 /**
  * Finds the NFTs of a request among those that belong to no known row or operation. Finds all of them or none. Applies

@@ -174,7 +174,7 @@ async function searchForOwner(request: OperationRequest, { client, signal, now }
   const { nft_gdn_id, sender_wallet_address: sender, receiver_wallet_address: receiver } = body
   const owner = (await readNft({ client, signal }, nft_gdn_id))?.receiver_wallet_address
   const unknown = (reason: string): SearchResult => ({ kind: 'unknown', reason, ids: [] })
-  if (!owner) return unknown('the server returns no owner of the NFT')
+  if (!owner) return unknown('the server returns no owner for the NFT')
   if (sameAddress(owner, receiver) && !sameAddress(sender, receiver)) {
     return { kind: 'accepted', accepted: acceptedAs([], now()) }
   }

@@ -111,11 +111,11 @@ export async function findReplaceable(store: Store, name: string): Promise<Shown
   if (state === 'signed') return shown(row)
   if (state === 'mined') {
     throw new GdnError('usage', `the transaction ${id} is already mined: it can't be replaced`, {
-      hint: `Run \`gdn tx show ${id}\` to see when it is final.`,
+      hint: `Run \`gdn tx show ${id}\` to see when the transaction is final.`,
     })
   }
   throw new GdnError('usage', `the transaction ${id} is no longer pending: its state is ${state}`, {
-    hint: `Run \`gdn tx show ${id}\` to see its outcome.`,
+    hint: `Run \`gdn tx show ${id}\` to see the outcome.`,
   })
 }
 

@@ -76,7 +76,7 @@ export async function findHeld(store: Store, name: string): Promise<Held> {
     if (open.length === 0) continue
     if (open.some(({ state }) => state === 'found')) {
       throw new GdnError('usage', `the backend is still comparing tokens of ${name} with its pending NFTs`, {
-        hint: 'Run the command again when `gdn tx unknown` shows them as unexplained.',
+        hint: 'Run the command again when `gdn tx unknown` shows the tokens as unexplained.',
       })
     }
     const tokens = open.reduce((sum, { token_count }) => sum + token_count, 0)

@@ -29,7 +29,10 @@ export function checkWebhookUrl(text: string, flag: string): WebhookUrl {
   }
   if (text.length > MAX_URL) throw refuse(`the URL is longer than ${MAX_URL} characters`, 'Use a shorter URL.')
   if (url.username !== '' || url.password !== '') {
-    throw refuse('the URL has a user name or password', 'Remove them: the signature authenticates the sender.')
+    throw refuse(
+      'the URL has a user name or password',
+      'Remove the user name and password: the signature authenticates the sender.',
+    )
   }
   if (url.hash !== '') throw refuse('the URL has a fragment (#), which is never sent', 'Remove the fragment.')
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')

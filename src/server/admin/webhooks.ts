@@ -200,7 +200,7 @@ export async function testWebhook(store: Store, id: string, type: EventType = 'w
   const webhook = await requireWebhook(store.db, id)
   if (webhook.status === 'disabled') {
     throw new GdnError('usage', `the webhook ${id} is disabled: its receiver returned HTTP 410`, {
-      hint: `Run \`gdn webhook replay ${id}\` to enable it again.`,
+      hint: `Run \`gdn webhook replay ${id}\` to enable the webhook again.`,
     })
   }
   return store.transaction(async (db) => {
@@ -238,7 +238,7 @@ export async function replayDeliveries(
     const count = await requeueDeliveries(db, id, choice)
     if (choice.eventIds !== undefined && count < choice.eventIds.length) {
       throw new GdnError('not_found_locally', `the webhook ${id} has no delivery of some of these events`, {
-        hint: `Run \`gdn webhook deliveries ${id}\` to list its deliveries of the last week.`,
+        hint: `Run \`gdn webhook deliveries ${id}\` to list the deliveries of the last week.`,
       })
     }
     await reviveWebhook(db, id)

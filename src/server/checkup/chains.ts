@@ -92,7 +92,7 @@ async function examineFactory(network: RemoteNetwork, factory: Hex | null): Prom
   const { blockchain } = network
   if (factory === null) {
     throw new GdnError('invalid_config', `${blockchain} is not set up yet`, {
-      hint: `Run \`gdn chain setup ${blockchain} --dry-run\` to show what the setup costs. Then run it without --dry-run.`,
+      hint: `Run \`gdn chain setup ${blockchain} --dry-run\` to show the cost of the setup. Then run it without --dry-run.`,
     })
   }
   if ((await readAdmin(network, factory)) !== null) return { message: `deployed at ${factory}` }
@@ -127,7 +127,7 @@ async function examineSigners(
         }
         if (factory !== null && !(await isOperator(network, factory, address))) {
           throw new GdnError('invalid_config', `${address} is not authorized by the factory`, {
-            hint: `Run \`gdn chain setup ${blockchain}\` to authorize it.`,
+            hint: `Run \`gdn chain setup ${blockchain}\` to authorize the signer.`,
           })
         }
         const funds = `${address} has ${inCoins(balance, 'down')} ${coinOf(network.chainId) ?? 'coins'}`

@@ -94,7 +94,7 @@ async function examineSigner(
   const lack = lackOfCluster(blockchain, address, balance, costs)
   if (lack !== null) {
     throw new GdnError('invalid_config', lack, {
-      hint: `Send SOL to ${address}. Until then the backend rejects requests.`,
+      hint: `Send SOL to ${address}. Until then, the backend rejects requests.`,
     })
   }
   const message = `${address} has ${inSol(balance)} SOL, enough for ${balance / costs.nft} NFTs`

@@ -60,7 +60,7 @@ async function look({ db, postgres }: Store): Promise<{ message: string; fix?: s
     }
   }
   if (ms > SLOW_MS)
-    return { message: shown, fix: 'Run gdn closer to the database: a mint takes dozens of round trips.' }
+    return { message: shown, fix: 'Run gdn closer to the database: a mint requires dozens of round trips.' }
   return { message: `${shown}, schema up to date` }
 }
 

@@ -52,7 +52,7 @@ async function writeAndRead(remote: RemoteFiles): Promise<string> {
   if (Buffer.concat(parts).equals(CONTENT)) {
     return `${remote.name} stores a file in ${written} ms and returns it in ${msSince(since) - written} ms`
   }
-  throw new GdnError('bad_answer', `${remote.name} returns different bytes than were stored`, {
+  throw new GdnError('bad_answer', `${remote.name} returns bytes that differ from the stored bytes`, {
     hint: 'Check whether a proxy alters data between this machine and the storage.',
   })
 }
@@ -68,7 +68,7 @@ async function inDataDir(dataDir: string): Promise<{ message: string; fix?: stri
     } finally {
       await file.close()
     }
-    if (!(await readFile(path)).equals(CONTENT)) throw new Error('it returns different bytes than were written')
+    if (!(await readFile(path)).equals(CONTENT)) throw new Error('it returns bytes that differ from the written bytes')
   } catch (cause) {
     throw new GdnError('data_dir', `${dataDir} can't be used: ${messageOf(cause)}`, {
       hint: 'Free disk space and check the write permission, or choose another directory with --data-dir.',

@@ -11,7 +11,7 @@ export async function openUrlSecret(dataDir: string, store: SecretPlace['store']
   const text = stored.text.trim()
   if (!/^[0-9a-f]{64}$/.test(text)) {
     throw new GdnError('data_dir', `${stored.place} is damaged`, {
-      hint: 'Delete it. A new secret is generated, and earlier signed URLs stop working.',
+      hint: 'Delete the secret. gdn then generates a new secret, and earlier signed URLs stop working.',
     })
   }
   return new Secret(text)

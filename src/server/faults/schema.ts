@@ -58,7 +58,7 @@ const timeout = z.strictObject({ ...common, fault: z.literal('timeout') })
 const cut = z.strictObject({
   ...common,
   fault: z.literal('cut'),
-  when: z.enum(['before', 'after'], { error: 'must be before or after (the request is accepted)' }),
+  when: z.enum(['before', 'after'], { error: 'must be before or after, relative to when the request is accepted' }),
 })
 
 const nft = z

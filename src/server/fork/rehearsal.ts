@@ -249,7 +249,7 @@ async function findCollection(
     .executeTakeFirst()
   if (pending === undefined && collection.status === 'deployed') return collection
   throw new GdnError('refused', `the collection ${contract} has pending transactions`, {
-    hint: 'Run `gdn tx list` to show them, and rehearse when they are final.',
+    hint: 'Run `gdn tx list` to show the transactions, and rehearse after they are final.',
   })
 }
 

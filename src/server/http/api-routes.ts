@@ -137,7 +137,7 @@ function isLarge(body: unknown): boolean {
 function refuseTooMany(body: unknown): void {
   const { metadata } = asObject(body)
   if (!Array.isArray(metadata) || metadata.length <= MAX_NFTS_PER_REQUEST) return
-  const message = `metadata has ${metadata.length} NFTs; a request has at most ${MAX_NFTS_PER_REQUEST}`
+  const message = `metadata has ${metadata.length} NFTs, but a request can have at most ${MAX_NFTS_PER_REQUEST}`
   throw new Refusal(413, TITLES.tooLarge, message)
 }
 

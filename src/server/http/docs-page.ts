@@ -16,7 +16,7 @@ export const PAGE = `<!doctype html>
 </head>
 <body>
 <nav class="top" aria-label="gdn"><a href="/">Explorer</a><span aria-current="page">API</span></nav>
-<main id="reference"><p class="wait">Loading the API reference. It needs JavaScript. The same content is in <a href="/openapi.json">/openapi.json</a>.</p></main>
+<main id="reference"><p class="wait">Loading the API reference. This page needs JavaScript. The same content is in <a href="/openapi.json">/openapi.json</a>.</p></main>
 <script src="/docs/swagger-ui-bundle.js"></script>
 <script src="/docs/page.js"></script>
 </body>

@@ -29,7 +29,11 @@ export function addRpcRoutes(
     }
     // Requests to public networks aren't forwarded, because they would use the operator's quota at the provider.
     if (chains.remote.has(blockchain)) {
-      throw new Refusal(404, TITLES.notFound, `${blockchain} is not an embedded chain here: use a node of its network`)
+      throw new Refusal(
+        404,
+        TITLES.notFound,
+        `${blockchain} is not an embedded chain of this backend: use a node of the network`,
+      )
     }
     if (sends(request.body) && isForeignPage(request, allowedHosts)) {
       throw new Refusal(403, TITLES.forbidden, 'pages of other origins may only read this chain')

@@ -31,7 +31,11 @@ export async function readTlsPair({ certFile, keyFile }: TlsFiles): Promise<TlsP
   const key = await read(keyFile, '--tls-key')
   const { mode } = await stat(keyFile)
   if (platform !== 'win32' && (mode & LOOSE) !== 0) {
-    throw problem('--tls-key', `others may read the private key ${keyFile}`, `Run \`chmod 600 ${quoted(keyFile)}\`.`)
+    throw problem(
+      '--tls-key',
+      `other users can read the private key ${keyFile}`,
+      `Run \`chmod 600 ${quoted(keyFile)}\`.`,
+    )
   }
   try {
     createSecureContext({ cert, key, minVersion: TLS_OPTIONS.minVersion })

@@ -49,7 +49,7 @@ export function createRegistry({ db, signers, hindered, now, version, ready, dat
   )
   const files = histogram(
     'gdn_storage_operation_duration_seconds',
-    'Duration of storage operations on files, including the time that the sender or receiver of a file takes',
+    'Duration of storage operations on files, including the time to send or receive a file',
     'operation',
     'outcome',
   )

@@ -53,7 +53,7 @@ async function refuseStale(db: Db, { nft_gdn_ids, replaces_revisions = [] }: Par
     const revision = (await findNft(db, id))?.revision ?? 0
     if (replaces === revision) continue
     throw badRequest(
-      `replaces_revisions has ${replaces} for the NFT ${id}, which has revision ${revision}: read it again with getnfts`,
+      `replaces_revisions has ${replaces} for the NFT ${id}, which has revision ${revision}: read the NFT again with getnfts`,
     )
   }
 }

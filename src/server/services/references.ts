@@ -139,7 +139,7 @@ function refuseConflicts(
   const { reference_id, digest, request_digest } = first
   const field = createsNfts(operation) ? `reference_ids[${first.index}]` : 'reference_id'
   const target = operationsById.get(reference_id)?.target_id
-  const problem = `${field} "${reference_id}" belongs to another operation: ${target} has the digest ${digest}, this request ${request_digest}`
+  const problem = `${field} "${reference_id}" belongs to another operation: ${target} has the digest ${digest}, but this request has ${request_digest}`
   throw conflictRefusal(REFERENCE_ERRORS.conflict, problem, conflicts)
 }
 
@@ -164,7 +164,7 @@ export function refuseLabelConflicts(
   const [first] = conflicts
   if (first === undefined) return
   const { reference_id, index, reference_label, request_label } = first
-  const problem = `reference_ids[${index}] "${reference_id}" belongs to ${JSON.stringify(reference_label)}, this request to ${JSON.stringify(request_label)}`
+  const problem = `reference_ids[${index}] "${reference_id}" has the label ${JSON.stringify(reference_label)}, but this request has ${JSON.stringify(request_label)}`
   throw conflictRefusal(REFERENCE_ERRORS.otherLabel, problem, conflicts)
 }
 

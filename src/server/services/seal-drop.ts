@@ -44,7 +44,7 @@ export async function refuseSealed(db: Db, collectionId: string, metadata: reado
   if (sealed === undefined) return
   throw conflict(
     SHUFFLE_ERRORS.sealed,
-    `the drop of the leaves file ${sealed.leaves_url} is sealed, so no more of its NFTs can be minted; nothing was accepted`,
+    `the drop of the leaves file ${sealed.leaves_url} is sealed, so no more NFTs of the drop can be minted; nothing was accepted`,
   )
 }
 

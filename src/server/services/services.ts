@@ -180,7 +180,7 @@ export async function findOwnCollection(
   const [collection, other] = candidates.filter((row) => blockchain === undefined || row.blockchain === blockchain)
   if (other !== undefined) {
     const places = candidates.map((row) => row.blockchain).join(', ')
-    throw badRequest(`${field} is a collection on several blockchains (${places}): add blockchain`)
+    throw badRequest(`${field} identifies collections on several blockchains (${places}): add blockchain`)
   }
   if (collection !== undefined) return collection
   const [elsewhere] = candidates

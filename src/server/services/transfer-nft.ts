@@ -64,7 +64,7 @@ async function refuseStale(db: Db, { nft_gdn_id, replaces_transfers: replaces }:
   const count = (await finalTransfers(db, [nft_gdn_id])).get(nft_gdn_id)?.count ?? 0
   if (replaces === count) return
   throw badRequest(
-    `replaces_transfers is ${replaces}, but the NFT has ${count === 1 ? '1 transfer' : `${count} transfers`}: read it again with getnfts`,
+    `replaces_transfers is ${replaces}, but the NFT has ${count === 1 ? '1 transfer' : `${count} transfers`}: read the NFT again with getnfts`,
   )
 }
 

@@ -70,7 +70,7 @@ function refuseUnlessUpdatable(id: string, state: CollectionState, lifecycle: Li
   refuseUnlessService(state)
   if (token.burned) throw badRequest('the NFT was burned')
   if (lifecycle.frozen) throw badRequest('the metadata of the collection is frozen')
-  if (!lifecycle.hasUpdatesLeft) throw badRequest('the collection has had the maximum number of updates')
+  if (!lifecycle.hasUpdatesLeft) throw badRequest('the collection has reached the maximum number of updates')
   if (token.frozen) throw badRequest(`the metadata of the NFT ${id} is frozen`)
   if (!token.dynamic) {
     throw badRequest(
@@ -81,5 +81,7 @@ function refuseUnlessUpdatable(id: string, state: CollectionState, lifecycle: Li
 
 function refuseStale(replaces: number | undefined, revision: number): void {
   if (replaces === undefined || replaces === revision) return
-  throw badRequest(`replaces_revision is ${replaces}, but the NFT has revision ${revision}: read it again with getnfts`)
+  throw badRequest(
+    `replaces_revision is ${replaces}, but the NFT has revision ${revision}: read the NFT again with getnfts`,
+  )
 }

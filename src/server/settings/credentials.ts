@@ -24,7 +24,7 @@ export function readCredential(
   const path = places.map((place) => join(place, name)).find((candidate) => existsSync(candidate))
   if (path === undefined) {
     throw new GdnError('invalid_config', `the credential ${name}, which ${purpose}, does not exist`, {
-      hint: `Provide it in ${places.join(' or ')}.`,
+      hint: `Provide the credential in ${places.join(' or ')}.`,
     })
   }
   // Don't check permissions, because systemd or the container runtime sets them.

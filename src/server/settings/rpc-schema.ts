@@ -10,7 +10,7 @@ export const rpcUrls = z
   .array(rpcUrl)
   .min(1, { error: 'must have at least one URL' })
   .max(MAX_URLS, { error: `must have at most ${MAX_URLS} URLs` })
-  .describe('JSON-RPC URLs of nodes of the network, the preferred one first')
+  .describe('JSON-RPC URLs of nodes of the network, in order of preference')
 
 export const webUrl = z.url({ protocol: /^https?$/, error: 'must be an http or https URL' })
 
@@ -22,18 +22,18 @@ export const testNetwork = z
 export const seconds = z
   .number({ error: 'must be a number of seconds' })
   .min(0.1, { error: 'must be at least 0.1 seconds' })
-  .max(3600, { error: 'must be at most an hour' })
+  .max(3600, { error: 'must be at most 3600 seconds' })
 
 const perSecond = z
   .number({ error: 'must be a number of requests' })
   .gt(0, { error: 'must be above 0' })
   .max(10_000, { error: 'must be at most 10000' })
 
-export const LIMIT_NOTE = 'Requests per second to each provider: one limit for all of them, or one per host of rpc_urls'
+export const LIMIT_NOTE =
+  'Maximum requests per second to each provider: one number for all, or a number for each host of rpc_urls'
 
 export const requestsPerSecond = z.union([perSecond, z.record(z.string(), perSecond)], {
-  error:
-    'must be a number of requests up to 10000, or an object with a number for each host, such as {"rpc.example": 25}',
+  error: 'must be a number above 0 and at most 10000, or a mapping from hosts in rpc_urls to numbers',
 })
 
 interface Limited {

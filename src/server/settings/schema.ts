@@ -103,14 +103,14 @@ export const settingsFile = z.strictObject({
     .meta({ propertyNames: { anyOf: [{ enum: KNOWN_NAMES }, { pattern: OWN_NAME.source }] } })
     .default({})
     .describe('Public networks by name. Any other blockchain is an embedded chain'),
-  storage: storage.default({ kind: 'files' }).describe('Where files of NFTs are stored'),
+  storage: storage.default({ kind: 'files' }).describe('Storage for the files of NFTs'),
   pinning: pinning.optional().describe('Service that keeps content on the IPFS network'),
-  ipfs_gateway: httpBaseUrl.optional().describe("Trustless gateway for ipfs: files that aren't stored here"),
+  ipfs_gateway: httpBaseUrl.optional().describe("Trustless gateway for ipfs:// files that the backend doesn't store"),
   require_stored_files: z
     .boolean({ error: 'must be true or false' })
     .default(false)
-    .describe("Whether to reject NFTs with files that aren't stored here"),
-  api_version: apiVersion.default(DEFAULT_API_VERSION).describe('API version of keys that specify none'),
+    .describe("Whether to reject NFTs with files that the backend doesn't store"),
+  api_version: apiVersion.default(DEFAULT_API_VERSION).describe('API version of API keys that specify no version'),
   database_url: z
     .string()
     .min(1)

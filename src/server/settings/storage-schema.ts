@@ -88,7 +88,7 @@ export const pinning = withSecrets(
       .max(MAX_ORIGINS)
       .default([])
       .describe(
-        'Multiaddresses from which the service fetches content. Default with an IPFS node: the addresses of the node',
+        'Multiaddresses from which the service fetches content. If the storage is an IPFS node, the default is its addresses',
       ),
   }),
   ['token_file', 'token_credential', 'required'],

@@ -137,6 +137,6 @@ export async function setUpCluster({ store, settings, signer }: OpenedCluster, n
       ? 'an embedded chain'
       : `the cluster ${clusterName(chain?.genesis_hash ?? '')} with the signer ${chain?.factory_address}`
   throw new GdnError('invalid_config', `the database has ${blockchain} as ${storedAs}`, {
-    hint: 'Use another data directory, or the configuration that belongs to this one.',
+    hint: 'Use another data directory, or the configuration of this directory.',
   })
 }

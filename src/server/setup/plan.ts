@@ -155,7 +155,7 @@ async function refuseOtherFactories(network: RemoteNetwork, factory: Hex, admin:
       currentAdmin === null
         ? `${network.blockchain} has no gdn factory at ${factory}`
         : `the admin of the factory ${factory} is ${currentAdmin}, not ${admin}`,
-      { hint: 'Use the keystore of its admin, or the address of another factory.' },
+      { hint: "Use the keystore of the factory's admin, or the address of another factory." },
     )
   }
   if ((await readFactoryVersion(network, factory)) === FACTORY_VERSION) return

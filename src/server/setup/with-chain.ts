@@ -61,7 +61,7 @@ export const noRpcUrl = (
 ): GdnError =>
   new GdnError('invalid_config', `${blockchain} has no RPC URL in the configuration`, {
     place: { file: settingsPath(dataDir, settingsFile) },
-    hint: `If another directory has these settings, specify it with --data-dir, or the file with --config.\nOtherwise, add ${blockchain} with rpc_urls and ${keys} below chains.`,
+    hint: `If the settings are in another directory, specify that directory with --data-dir, or the file with --config.\nOtherwise, add ${blockchain} with rpc_urls and ${keys} below chains.`,
   })
 
 /**

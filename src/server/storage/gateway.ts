@@ -76,7 +76,8 @@ export function createGateway(options: GatewayOptions): Gateway {
         cid = entry
       }
       const node = await fetched.node(cid, url)
-      if (isDirectory(node)) throw lasting(`${url} is a directory`, 'Use the URL of a file in it: ipfs://<cid>/<path>.')
+      if (isDirectory(node))
+        throw lasting(`${url} is a directory`, 'Use the URL of a file in the directory: ipfs://<cid>/<path>.')
       if (node.type === 'file' && node.size > maxBytes) throw new ContentTooLargeError(maxBytes)
       const content = shallow(streamNode(fetched, cid, node), url)
       const head = await readHead(content)

@@ -85,7 +85,7 @@ export async function openStorage(options: OpenStorageOptions): Promise<OpenedSt
     await checkSoon(remote).catch((error) => {
       if (!(error instanceof StorageUnavailableError)) throw error
       refusal = messageOf(error)
-      log.error({ error: messageOf(error) }, 'the file storage is unreachable: work that needs it waits')
+      log.error({ error: messageOf(error) }, 'the file storage is unreachable, and work that needs it is delayed')
     })
   } catch (error) {
     await close()

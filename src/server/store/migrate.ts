@@ -74,7 +74,7 @@ export async function migrateSchema(
   if (unchecked || pendingMigrations(applied).length === 0) return
   if (beside) {
     throw new GdnError('data_dir', `${name} has the schema of an older version of gdn`, {
-      hint: isPostgres(db) ? 'Run `gdn db migrate`.' : 'Start its backend once with this version of gdn.',
+      hint: isPostgres(db) ? 'Run `gdn db migrate`.' : 'Start the backend once with this version of gdn.',
     })
   }
   if (isPostgres(db)) return await patiently(migrateTogether)

@@ -43,7 +43,7 @@ export async function readRoles(reader: ContractReader): Promise<{ roles: Role[]
     const size = valueIn(count)
     if (size === null && USUAL.includes(role)) {
       const why = count === undefined ? 'has no response' : reasonOf(count)
-      const problem = `the contract does not list members: getRoleMemberCount() ${why}. Its RoleGranted and RoleRevoked events show them`
+      const problem = `the contract does not list members: getRoleMemberCount() ${why}. The RoleGranted and RoleRevoked events show the members`
       roles.push({ role, id, member_count: null, members: null, problem })
     } else if (size !== null && (size > 0n || USUAL.includes(role))) {
       roles.push({ role, id, ...(await membersOf(reader, id, size)) })

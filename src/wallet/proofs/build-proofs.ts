@@ -58,7 +58,7 @@ function withParams(
   const checked = checkMintParams(params, name, hasCounts)
   if (hasCounts && checked.maxTotalMintableByWallet !== null) {
     const message = 'maxTotalMintableByWallet replaces the counts of the list'
-    const hint = 'Remove the field to allow each receiver its count.'
+    const hint = 'To apply the count of each receiver, remove the field.'
     warnings.push({ place: { file: name, field: 'maxTotalMintableByWallet' }, message, hint })
   }
   return seadropLeaves(keccak, checked)

@@ -44,7 +44,7 @@ export function checkMintParams(
     const value = given[name]
     if (value === undefined) throw fail(name, 'is required')
     if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) {
-      throw fail(name, 'is too large for a JSON number', 'Write it in quotes, as a string of digits.')
+      throw fail(name, 'is too large for a JSON number', 'Write the number in quotes, as a string of digits.')
     }
     const parsed = typeof value === 'string' || typeof value === 'number' ? parseUint(String(value)) : null
     if (parsed === null || !isUint256(parsed)) throw fail(name, 'must be a whole number from 0 to 2^256-1')

@@ -89,7 +89,7 @@ function receiverOf(line: ListLine): Receiver {
   if (text !== '') {
     receiver.price = parseUint(text)
     if (receiver.price === null || !isUint256(receiver.price)) {
-      const hint = 'Write it in the smallest unit of the currency, such as 10000000000000000 for 0.01 ETH.'
+      const hint = 'Write the price in the smallest unit of the currency, such as 10000000000000000 for 0.01 ETH.'
       throw problem(line, 'price', `price must be a whole number, not ${quoted(text)}`, hint)
     }
   }

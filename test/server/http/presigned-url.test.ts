@@ -132,7 +132,7 @@ it('a damaged secret prevents the start, with a hint', async () => {
   await expect(startTestBackend(other.path)).rejects.toMatchObject({
     code: 'data_dir',
     message: expect.stringContaining('url-secret is damaged'),
-    hint: expect.stringContaining('Delete it'),
+    hint: expect.stringContaining('Delete the secret'),
   })
   await other.remove()
 })

@@ -146,7 +146,8 @@ describe('a reference ID of another label', () => {
     const { status, json, headers } = await send(['new', 'a'], FEBRUARY)
     expect([status, headers.get('error-code')]).toEqual([409, OTHER_LABEL])
     expect(json.error).toMatchObject({
-      message: 'reference_ids[1] "a" belongs to "jan/drop.csv", this request to "feb/drop.csv"; nothing was accepted',
+      message:
+        'reference_ids[1] "a" has the label "jan/drop.csv", but this request has "feb/drop.csv"; nothing was accepted',
       conflict_count: 1,
       conflicts: [
         { reference_id: 'a', index: 1, nft_gdn_id: a, reference_label: 'jan/drop.csv', request_label: 'feb/drop.csv' },

@@ -201,7 +201,7 @@ describe('a reference ID that belongs to another operation', () => {
     )
     expect(refused.json.error).toEqual({
       title: 'Conflict',
-      message: `reference_ids[1] "a" belongs to another operation: ${a} has the digest ${digest}, this request ${request_digest}; nothing was accepted`,
+      message: `reference_ids[1] "a" belongs to another operation: ${a} has the digest ${digest}, but this request has ${request_digest}; nothing was accepted`,
       conflict_count: 1,
       conflicts: [{ reference_id: 'a', index: 1, nft_gdn_id: a, status: STATUS, digest, request_digest }],
     })

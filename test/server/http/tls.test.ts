@@ -139,7 +139,7 @@ describe('the server does not start with', () => {
 
   it.each([0o640, 0o604, 0o660, 0o610])('a key of mode %o', async (mode) => {
     await chmod(files.keyFile, mode)
-    await refused(/others may read the private key/, '--tls-key')
+    await refused(/other users can read the private key/, '--tls-key')
   })
 
   it('a missing file', async () => {

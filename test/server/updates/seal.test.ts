@@ -97,7 +97,9 @@ describe('on an embedded chain', () => {
     const late = await mintSlots(one, 3)
     expect(late.status).toBe(409)
     expect(late.headers.get('error-code')).toBe('drop_sealed')
-    expect(late.json.error.message).toContain('is sealed, so no more of its NFTs can be minted; nothing was accepted')
+    expect(late.json.error.message).toContain(
+      'is sealed, so no more NFTs of the drop can be minted; nothing was accepted',
+    )
     expect((await ended(backend, sealed))?.status).toBe('deployed')
     const mixed = await backend.post('/api/v1/createnft', {
       contract_address: collection.address,

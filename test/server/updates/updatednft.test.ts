@@ -347,7 +347,7 @@ it('refuses and fails updates of a collection that has had as many as its contra
       .execute(),
   )
   await letGo()
-  const error = 'the collection has had the maximum number of updates'
+  const error = 'the collection has reached the maximum number of updates'
   expect(await ended(backend, pending)).toMatchObject({ status: 'failed', error })
   const metadata = [metadataOf('c')]
   const refused = await post('updatednft', { contract_address: collection.address, nft_gdn_id: ids[1], metadata })

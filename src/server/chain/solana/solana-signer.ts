@@ -37,7 +37,7 @@ export async function openEmbeddedSolanaSigner(
   const parsed = signerFile.safeParse(parseJson(text))
   if (!parsed.success) {
     throw new GdnError('data_dir', `${place} is damaged or was written by a newer version of gdn`, {
-      hint: 'Restore it from a backup: without it, the embedded Solana chains can no longer mint.',
+      hint: 'Restore the key from a backup. Without the key, the embedded Solana chains can no longer mint.',
     })
   }
   return signerOfSeed(Buffer.from(parsed.data.seed, 'hex'))

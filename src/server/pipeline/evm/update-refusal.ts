@@ -35,7 +35,7 @@ export function updateRefusal({ state, lifecycle }: UpdateTerms, kind: Transacti
   if (!state.enableApi) return "the collection's owner has disabled enable_api"
   if (kind !== 'update') return null
   if (lifecycle.frozen) return "the collection's owner has frozen its metadata"
-  return lifecycle.updateCount < MAX_UPDATES ? null : 'the collection has had the maximum number of updates'
+  return lifecycle.updateCount < MAX_UPDATES ? null : 'the collection has reached the maximum number of updates'
 }
 
 /**

@@ -34,7 +34,7 @@ export interface ChangeSigning {
 export async function openChanges({ solana, blockchain }: ChangeOptions): Promise<ChangeSigning> {
   if ((await solana.affordable(blockchain)) < 1) {
     throw new GdnError('pending', `the signer of ${blockchain} does not have enough funds to change a token`, {
-      hint: 'Send SOL to the signer. The backend then makes pending changes without a restart.',
+      hint: 'Send SOL to the signer. The backend then applies pending changes without a restart.',
     })
   }
   const [signer, network] = await Promise.all([solana.signer(blockchain), solana.network(blockchain)])

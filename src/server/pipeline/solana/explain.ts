@@ -37,7 +37,7 @@ export function createSolanaExplainer(options: SolanaExplainOptions): (row: Unkn
     if ((await adopt(network, collection)) > 0) return await explain(row)
     // The unknown member may be an NFT whose files aren't stored yet.
     if (await hasWaitingFiles(store.db, collection.id)) return 'wait'
-    return { unexplained: 'no NFT of this backend has the address of any of these tokens', tokens: unknown }
+    return { unexplained: 'none of these tokens belongs to an NFT of this backend', tokens: unknown }
   }
 
   /** Marks pending NFTs whose tokens exist as deployed. Returns the number of these NFTs. */

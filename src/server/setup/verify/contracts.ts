@@ -99,9 +99,9 @@ export async function checkCode(
   const code = await network.request<Hex>('eth_getCode', [address, 'latest'])
   const expected = deployedCode[name]
   if (withoutImmutables(code, expected.immutables) === expected.code) return
-  const problem = code === '0x' ? 'there is no contract' : 'the contract was compiled from other sources'
+  const problem = code === '0x' ? 'there is no contract' : 'the contract was compiled from different source code'
   throw new GdnError('verify_failed', `${problem} at ${address}, where ${name} is expected`, {
-    hint: 'Use the version of gdn that deployed it.',
+    hint: 'Use the version of gdn that deployed the contract.',
   })
 }
 

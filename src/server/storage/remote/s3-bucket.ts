@@ -68,7 +68,7 @@ export function openS3Bucket(options: S3BucketOptions): RemoteFiles {
       const body = await collect(response.body)
       if (response.status === 404) {
         throw new StorageUnavailableError(`${name} does not return ${prefix}${cid}, which was stored there`, {
-          hint: 'Check whether it was deleted, or whether the bucket is only eventually consistent.',
+          hint: 'Check whether the file was deleted, or whether the bucket is only eventually consistent.',
         })
       }
       throw refusal({ ...response, body })

@@ -38,7 +38,7 @@ export interface BusOptions {
  */
 export function openBus({ store, onWord }: BusOptions): Bus {
   const { postgres, db } = store
-  if (postgres === null) throw new Error('the database has no other processes')
+  if (postgres === null) throw new Error('only a PostgreSQL database can have several processes')
   const self = randomUUID()
   const waiting = new Set<string>()
   let gathering: NodeJS.Timeout | undefined

@@ -20,7 +20,7 @@ export function holdOnlyOne(
   onChange: (held: boolean) => void | Promise<void>,
 ): Promise<OnlyOne> {
   const { postgres } = store
-  if (postgres === null) throw new Error('the database has no other processes')
+  if (postgres === null) throw new Error('only a PostgreSQL database can have several processes')
   let held = false
   return new Promise((resolve) => {
     const direct = keepDirect({

@@ -37,7 +37,7 @@ export function findAnvil(lookup: AnvilLookup = {}): string {
   const name = PACKAGES[machine]
   if (name === undefined) {
     throw new GdnError('native_missing', `the embedded EVM chains need anvil, which has no build for ${machine}`, {
-      hint: `Configure the chain by RPC URL. ${NEEDS}`,
+      hint: `Configure an RPC URL for the chain. ${NEEDS}`,
     })
   }
   const resolve = lookup.resolve ?? createRequire(import.meta.url).resolve
@@ -55,7 +55,7 @@ export function findAnvil(lookup: AnvilLookup = {}): string {
 /** Returns the error for a binary that doesn't start, usually because of another libc or a missing executable bit. */
 export function anvilCannotRun(binary: string, reason: string, cause?: unknown): GdnError {
   return new GdnError('native_missing', `anvil can't run on this machine: ${reason}`, {
-    hint: `Configure the chain by RPC URL. ${NEEDS}`,
+    hint: `Configure an RPC URL for the chain. ${NEEDS}`,
     details: { binary },
     cause,
   })

@@ -173,7 +173,7 @@ function startFailure(cause: unknown): string {
   const code = systemCode(cause)
   // The system also reports ENOENT if the file exists but its loader doesn't, for example with another libc.
   if (code === 'ENOENT') return 'the file or the loader it needs (glibc) is missing'
-  return code === 'EACCES' ? 'this user may not execute the file' : messageOf(cause)
+  return code === 'EACCES' ? 'this user has no permission to execute the file' : messageOf(cause)
 }
 
 function startError(binary: string, why: string, output: string): GdnError {

@@ -31,7 +31,7 @@ export async function openEmbeddedSigners(dataDir: string, store: SecretPlace['s
   const parsed = signersFile.safeParse(parseJson(text))
   if (!parsed.success) {
     throw new GdnError('data_dir', `${place} is damaged or was written by a newer version of gdn`, {
-      hint: 'Restore it from a backup: without it, the embedded chains can no longer mint.',
+      hint: 'Restore the keys from a backup. Without the keys, the embedded chains can no longer mint.',
     })
   }
   const { admin, operator } = parsed.data

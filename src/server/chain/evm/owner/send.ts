@@ -44,7 +44,7 @@ export async function sendCall(
         ? 'Fees have risen above the approved price. Run the same command again to see the current cost.'
         : `Check the funds of ${signer.address}, and run the same command again.`
     throw new GdnError('refused', `the network rejected the transaction: ${outcome.reason}`, {
-      hint: `It changed nothing. ${check}`,
+      hint: `The transaction changed nothing. ${check}`,
     })
   }
   for (;;) {

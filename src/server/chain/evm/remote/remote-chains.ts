@@ -247,6 +247,6 @@ export const networkNotSetUp = (
 ): GdnError =>
   new GdnError('invalid_config', `${blockchain} is not set up: ${state}`, {
     hint: hasBegun
-      ? `Let \`${setup}\` finish, or run it again to resume.`
+      ? `Wait until \`${setup}\` finishes, or run it again to resume.`
       : `Run \`${setup} --dry-run\` with the admin keystore to show the cost.`,
   })

@@ -49,7 +49,7 @@ function blockhashIn(bytes: Buffer): Uint8Array {
     const low = byte()
     if (low < 0x80) return low
     const high = byte()
-    if (high === 0 || high >= 0x80) throw new Error('a length is not in its shortest form')
+    if (high === 0 || high >= 0x80) throw new Error('a length does not have the shortest encoding')
     return (low & 0x7f) | (high << 7)
   }
   if (length() !== 1) throw new Error('the transaction must have exactly one signature')

@@ -172,7 +172,7 @@ async function refuseOtherSigners(
 
 const otherSigner = (blockchain: SolanaBlockchain, accepted: string, { address }: SolanaSigner): GdnError =>
   new GdnError('invalid_config', `${blockchain} was set up for the signer ${accepted}, not for ${address}`, {
-    hint: 'Configure the keypair that it was set up with: no other can continue its collections.',
+    hint: 'Configure the keypair of the setup. No other keypair can continue the existing collections.',
   })
 
 export const clusterNotSetUp = (blockchain: SolanaBlockchain): GdnError =>
