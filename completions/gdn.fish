@@ -11,7 +11,7 @@ function __gdn_words
         'plan Compare a manifest with the existing NFTs' \
         'apply Make the changes in a plan or manifest' \
         'reveal Reveal NFTs that were minted unrevealed' \
-        'cost Estimate what a drop costs on a network' \
+        'cost Estimate the cost of a drop on a network' \
         'wallet Generate, import, name and export wallets' \
         'local Run a local backend in the background' \
         'serve Run the backend in the foreground' \
@@ -70,8 +70,8 @@ function __gdn_words
         'rm Delete a run and its rows from this machine'
     case 'art'
       printf '%s\n' 'init Print an art.yaml for a folder of layers' \
-        'check Check whether an edition of art is possible' \
-        'preview Show a sample of an edition of art' \
+        'check Check whether an art edition is possible' \
+        'preview Show a sample of an art edition' \
         'generate Generate the images and manifest of an edition' \
         'import Turn the output of HashLips or sugar into a manifest'
     case 'wallet'
@@ -148,7 +148,7 @@ function __gdn_words
         'plan Compare a manifest with the existing NFTs' \
         'apply Make the changes in a plan or manifest' \
         'reveal Reveal NFTs that were minted unrevealed' \
-        'cost Estimate what a drop costs on a network' \
+        'cost Estimate the cost of a drop on a network' \
         'wallet Generate, import, name and export wallets' \
         'local Run a local backend in the background' \
         'serve Run the backend in the foreground' \
@@ -320,15 +320,15 @@ function __gdn_bundles
     case 'collection show'
       printf '%s\n' 'flags-432af9 server-12647a output-31b492'
     case 'collection set'
-      printf '%s\n' 'settings-e42cd3 flags-e692d1 sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
+      printf '%s\n' 'settings-e42cd3 flags-a9a00d sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
     case 'collection list'
       printf '%s\n' 'server-12647a output-31b492'
     case 'collection holders'
       printf '%s\n' 'flags-68dc64 reading-59e884 choosing-bf717f server-12647a output-31b492'
     case 'collection archive'
-      printf '%s\n' 'flags-02d2a6 reading-713f9d limits-3cab0f server-12647a output-31b492'
+      printf '%s\n' 'flags-5e3563 reading-1f79eb limits-92fb50 server-12647a output-31b492'
     case 'collection check'
-      printf '%s\n' 'flags-db34dc reading-713f9d limits-3cab0f server-12647a output-7bedd8'
+      printf '%s\n' 'flags-16df06 reading-1f79eb limits-92fb50 server-12647a output-7bedd8'
     case 'collection restore'
       printf '%s\n' 'flags-db71d7 output-31b492'
     case 'nft mint'
@@ -340,17 +340,17 @@ function __gdn_bundles
     case 'nft list'
       printf '%s\n' 'flags-8578f9 server-12647a output-31b492'
     case 'nft show'
-      printf '%s\n' 'flags-ae09fb server-12647a output-31b492'
+      printf '%s\n' 'flags-7fd8bf server-12647a output-31b492'
     case 'nft wait'
       printf '%s\n' 'sending-and-waiting-6eeee0 server-12647a output-31b492'
     case 'nft update'
-      printf '%s\n' 'metadata-246efa flags-f7a8c7 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-31b492'
+      printf '%s\n' 'metadata-246efa flags-a99e41 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-31b492'
     case 'nft freeze'
       printf '%s\n' 'flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-31b492'
     case 'nft burn'
       printf '%s\n' 'flags-eca1f2 sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-31b492'
     case 'nft refresh'
-      printf '%s\n' 'flags-e4deed marketplace-008e21 sending-and-waiting-db7524 server-12647a output-31b492'
+      printf '%s\n' 'flags-e4deed marketplace-e708de sending-and-waiting-db7524 server-12647a output-31b492'
     case 'nft history'
       printf '%s\n' 'server-12647a output-31b492'
     case 'nft verify'
@@ -358,25 +358,25 @@ function __gdn_bundles
     case 'batch template'
       printf '%s\n' 'flags-588edd server-da4928 output-d9d285'
     case 'batch validate'
-      printf '%s\n' 'flags-13e4f3 server-12647a output-31b492'
+      printf '%s\n' 'flags-5e9fda server-12647a output-31b492'
     case 'batch rarity'
-      printf '%s\n' 'flags-ac686f server-12647a output-31b492'
+      printf '%s\n' 'flags-9ae995 server-12647a output-31b492'
     case 'batch preview'
       printf '%s\n' 'flags-949698 server-12647a output-31b492'
     case 'batch rehearse'
-      printf '%s\n' 'flags-83ccf3 run-8b8e6d server-da4928 output-31b492'
+      printf '%s\n' 'flags-83ccf3 run-cb7e0b server-da4928 output-31b492'
     case 'batch mint'
-      printf '%s\n' 'flags-784d56 receivers-1d00cd run-770051 sending-and-waiting-767588 verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+      printf '%s\n' 'flags-784d56 receivers-442327 run-b4676a sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492'
     case 'batch list'
       printf '%s\n' 'flags-adadad server-12647a output-31b492'
     case 'batch status'
-      printf '%s\n' 'flags-eee414 server-12647a output-31b492'
+      printf '%s\n' 'flags-d0d0ef server-12647a output-31b492'
     case 'batch resume'
-      printf '%s\n' 'flags-090a66 run-626676 sending-and-waiting-767588 verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+      printf '%s\n' 'flags-090a66 run-a38e3e sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492'
     case 'batch retry'
-      printf '%s\n' 'flags-263dfc run-626676 sending-and-waiting-767588 verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+      printf '%s\n' 'flags-263dfc run-a38e3e sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492'
     case 'batch reconcile'
-      printf '%s\n' 'flags-486742 run-362dec sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-31b492'
+      printf '%s\n' 'flags-486742 run-d19a3d sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-31b492'
     case 'batch results'
       printf '%s\n' 'flags-2d031d verifying-4972e5 server-12647a output-31b492'
     case 'batch report'
@@ -386,21 +386,21 @@ function __gdn_bundles
     case 'art init'
       printf '%s\n' 'output-d9d285'
     case 'art check'
-      printf '%s\n' 'flags-53a4de output-31b492'
+      printf '%s\n' 'flags-18d0f2 output-31b492'
     case 'art preview'
-      printf '%s\n' 'flags-16a4ea output-31b492'
+      printf '%s\n' 'flags-96c4ad output-31b492'
     case 'art generate'
-      printf '%s\n' 'flags-d636f3 output-31b492'
+      printf '%s\n' 'flags-554d3d output-31b492'
     case 'art import'
       printf '%s\n' 'flags-685e02 output-31b492'
     case 'plan'
       printf '%s\n' 'flags-5f8f04 server-12647a output-7bedd8'
     case 'apply'
-      printf '%s\n' 'flags-afe01b cost-6f1f63 marketplace-82a320 sending-and-waiting-50fb0b server-12647a output-31b492'
+      printf '%s\n' 'flags-afe01b cost-6f1f63 marketplace-955519 sending-and-waiting-50fb0b server-12647a output-31b492'
     case 'reveal'
-      printf '%s\n' 'flags-67a3a0 sending-and-waiting-ed2143 cost-6f1f63 marketplace-82a320 verifying-e8bede server-12647a output-31b492'
+      printf '%s\n' 'flags-67a3a0 sending-and-waiting-eb853f cost-6f1f63 marketplace-955519 verifying-e8bede server-12647a output-31b492'
     case 'cost'
-      printf '%s\n' 'flags-4b1adf cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
+      printf '%s\n' 'flags-432a74 cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
     case 'wallet generate'
       printf '%s\n' 'flags-e8321b server-12647a output-31b492'
     case 'wallet import'
@@ -428,7 +428,7 @@ function __gdn_bundles
     case 'local status'
       printf '%s\n' 'output-31b492'
     case 'local logs'
-      printf '%s\n' 'flags-a95bc0 output-d9d285'
+      printf '%s\n' 'flags-54ec35 output-d9d285'
     case 'local listen'
       printf '%s\n' 'flags-409646 output-a80a99'
     case 'local reset'
@@ -436,7 +436,7 @@ function __gdn_bundles
     case 'local exec'
       printf '%s\n' 'flags-882869 output-d9d285'
     case 'serve'
-      printf '%s\n' 'flags-39b5fd output-990dbf'
+      printf '%s\n' 'flags-a7fedd output-990dbf'
     case 'worker'
       printf '%s\n' 'flags-276b68 output-e9ede5'
     case 'open'
@@ -444,11 +444,11 @@ function __gdn_bundles
     case 'chain list'
       printf '%s\n' 'flags-ef163f output-31b492'
     case 'chain setup'
-      printf '%s\n' 'flags-e05904 sending-and-waiting-1cb25c output-31b492'
+      printf '%s\n' 'flags-2a70f6 sending-and-waiting-1cb25c output-31b492'
     case 'chain status'
       printf '%s\n' 'flags-ef163f output-31b492'
     case 'chain verify'
-      printf '%s\n' 'flags-c1356d sending-and-waiting-aeee81 output-31b492'
+      printf '%s\n' 'flags-9273c0 sending-and-waiting-aeee81 output-31b492'
     case 'tx list'
       printf '%s\n' 'flags-ec747d output-31b492'
     case 'tx show'
@@ -484,7 +484,7 @@ function __gdn_bundles
     case 'webhook deliveries'
       printf '%s\n' 'flags-d78a9e output-31b492'
     case 'webhook replay'
-      printf '%s\n' 'flags-dd6bb0 output-31b492'
+      printf '%s\n' 'flags-c76001 output-31b492'
     case 'db export'
       printf '%s\n' 'flags-ef163f output-31b492'
     case 'db import'
@@ -494,7 +494,7 @@ function __gdn_bundles
     case 'db status'
       printf '%s\n' 'flags-ef163f output-31b492'
     case 'init'
-      printf '%s\n' 'flags-f742ac server-da4928 output-31b492'
+      printf '%s\n' 'flags-0a57d1 server-da4928 output-31b492'
     case 'auth login'
       printf '%s\n' 'flags-4dc24c server-12647a output-31b492'
     case 'auth status'
@@ -508,7 +508,7 @@ function __gdn_bundles
     case 'config unset'
       printf '%s\n' 'flags-a7d54b output-31b492'
     case 'config list'
-      printf '%s\n' 'flags-620c21 server-12647a output-31b492'
+      printf '%s\n' 'flags-672c77 server-12647a output-31b492'
     case 'config path'
       printf '%s\n' 'server-da4928 output-31b492'
     case 'doctor'
@@ -591,12 +591,12 @@ function __gdn_flags
         '--new-owner - @wallets Offer ownership to this address, @name or ENS name' \
         '--accept-owner - - Accept ownership that was offered to the wallet' \
         '--freeze - - Freeze the metadata of all NFTs permanently'
-    case 'flags-e692d1'
+    case 'flags-a9a00d'
       printf '%s\n' '--wallet - text The owner\'s keystore: @name or a file' \
         '--password-file - file File with the password, or - for standard input' \
-        '--safe - file Write the changes to a new file for the Safe that owns the collection; send nothing' \
+        '--safe - file Write the changes to a new file for the Safe that owns the collection, without sending them' \
         '--blockchain -b =blockchain Blockchain of the collection' \
-        '--dry-run - - Show the changes and their maximum cost; send nothing' \
+        '--dry-run - - Show the changes and their maximum cost without sending them' \
         '--yes -y - Don\'t prompt' \
         '--rpc-url-file - file File with the JSON-RPC URL of the network' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
@@ -621,26 +621,26 @@ function __gdn_flags
         '--sample - text Draw a sample of this many holders' \
         '--seed - text Text that seeds the draw (the hash of the block)' \
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
-    case 'flags-02d2a6'
+    case 'flags-5e3563'
       printf '%s\n' '--contract -c @collections Address or name of the contract' \
         '--blockchain -b =blockchain Blockchain of the contract' \
         '--to - file File to write, such as tides.car' \
-        '--force - - Overwrite an existing file, and keep its files that cannot be read now' \
-        '--whole-directory - - Also archive files of a directory that no token references'
-    case 'reading-713f9d'
+        '--force - - Overwrite an existing archive, but keep its files that can no longer be read' \
+        '--whole-directory - - Also archive files that no token references, from the same directories'
+    case 'reading-1f79eb'
       printf '%s\n' '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server\'s node)' \
         '--requests-per-second - text Maximum rate of requests to the node (no limit)' \
-        '--block - text Block whose tokens are read (the last final block)' \
-        '--gateway - text+ IPFS gateway that returns blocks; repeat it for more (the server\'s)' \
+        '--block - text Block at which to read the tokens (the last final block)' \
+        '--gateway - text+ IPFS gateway that returns blocks; repeatable (the server\'s gateway)' \
         '--arweave-gateway - text Gateway for ar URLs (https://arweave.net)' \
         '--allow-private-files - - Also fetch files from private addresses (for development)'
-    case 'limits-3cab0f'
+    case 'limits-92fb50'
       printf '%s\n' '--max-file-size - text Maximum size of a file, such as 50MB (100MiB)' \
-        '--max-size - text Maximum size of all files together, such as 5GB (20GiB)'
-    case 'flags-db34dc'
+        '--max-size - text Maximum total size of the files, such as 5GB (20GiB)'
+    case 'flags-16df06'
       printf '%s\n' '--contract -c @collections Address or name of the contract' \
         '--blockchain -b =blockchain Blockchain of the contract' \
-        '--archive - file Archive to compare with'
+        '--archive - file Archive to compare the collection with'
     case 'output-7bedd8'
       printf '%s\n' '--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown (table)' \
         '--json - - Same as --output json' \
@@ -728,16 +728,16 @@ function __gdn_flags
         '--contract-addresses ~ @collections Address or name of the collection to list' \
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--limit - text List only the first n NFTs'
-    case 'flags-ae09fb'
-      printf '%s\n' '--watch - - Show changes until nothing is in progress, or until Ctrl-C' \
+    case 'flags-7fd8bf'
+      printf '%s\n' '--watch - - Show changes until nothing is in progress or you press Ctrl-C' \
         '--no-image - - Don\'t draw the image' \
         '--gateway - text IPFS gateway for the image or metadata (the gdn backend\'s gateway)' \
         '--blockchain -b =blockchain Blockchain of a token' \
         '--rpc-url - text JSON-RPC URL of a token\'s chain (GDN_RPC_URL, or the server\'s node)'
     case 'sending-and-waiting-6eeee0'
       printf '%s\n' '--timeout - text How long the command may take (5m)'
-    case 'flags-f7a8c7'
-      printf '%s\n' '--file -f file JSON file that replaces the whole metadata, or - for standard input' \
+    case 'flags-a99e41'
+      printf '%s\n' '--file -f file JSON file that replaces all metadata, or - for standard input' \
         '--blockchain -b =blockchain Blockchain of the NFT'
     case 'sending-and-waiting-d2ef11'
       printf '%s\n' '--wait - - Wait until the NFT is updated (the default)' \
@@ -772,9 +772,9 @@ function __gdn_flags
         '--blockchain -b =blockchain Blockchain of the collection' \
         '--run - @run-names Refresh the NFTs that this run minted' \
         '--rate - text Maximum number of requests per second (1)'
-    case 'marketplace-008e21'
+    case 'marketplace-e708de'
       printf '%s\n' '--opensea-key-file - file File with the OpenSea API key' \
-        '--opensea-url - text URL of another server with the API of OpenSea'
+        '--opensea-url - text URL of another server with the OpenSea API'
     case 'sending-and-waiting-db7524'
       printf '%s\n' '--timeout - text How long the command may take (no limit)'
     case 'flags-0ea566'
@@ -802,7 +802,7 @@ function __gdn_flags
         '--no-input - - Disable prompts' \
         '--debug - - Print requests, timings and stack traces to stderr' \
         '--help -h - Help for this command'
-    case 'flags-13e4f3'
+    case 'flags-5e9fda'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
@@ -816,13 +816,13 @@ function __gdn_flags
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--check-files - - Also check that every file URL returns a file' \
         '--unrevealed - file Also check the placeholder and the rules of an unrevealed drop' \
-        '--shuffle - - Assign the rows to NFTs at random, with a later round of drand (requires --unrevealed)' \
-        '--shuffle-margin - text Time from the seal to the round of drand, at least the time to finality (30m)' \
+        '--shuffle - - Assign the rows to NFTs at random, with a later drand round (requires --unrevealed)' \
+        '--shuffle-margin - text Time between the seal and the drand round, at least the time to finality (30m)' \
         '--for - =for Check the rules of a marketplace' \
         '--preview - - Draw the images of the first rows (terminal only)'
-    case 'flags-ac686f'
+    case 'flags-9ae995'
       printf '%s\n' '--traits - - List the number and share of each value instead of the NFTs' \
-        '--limit - text List only the first n' \
+        '--limit - text Maximum number of results' \
         '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
@@ -870,7 +870,7 @@ function __gdn_flags
         '--config - file Configuration of the backend (backend.yaml in the data directory)' \
         '--data-dir - dir Data directory of the backend (the local backend\'s)' \
         '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
-    case 'run-8b8e6d'
+    case 'run-cb7e0b'
       printf '%s\n' '--run - @run-names Name that identifies the run (the manifest\'s path)' \
         '--again - - Mint a finished run again, or rows that were accepted in another run' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
@@ -883,7 +883,7 @@ function __gdn_flags
         '--chunk-size - text NFTs per request (50)' \
         '--rate - text Maximum number of requests per second' \
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
-        '--listing-wait - text How long to wait for an up-to-date list of the collection (30s, longer if the list lags)' \
+        '--listing-wait - text How long to wait for an up-to-date list of NFTs (30s, longer if the list lags)' \
         '--in-order - - Send rows in the manifest\'s order'
     case 'flags-784d56'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
@@ -898,12 +898,12 @@ function __gdn_flags
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
         '--check-files - - Also check that every file URL returns a file'
-    case 'receivers-1d00cd'
+    case 'receivers-442327'
       printf '%s\n' '--to - file Mint the single row to each receiver in a CSV file (receiver[,count]) or a group (@team)' \
-        '--to-stdin - - Like --to, with the list from standard input' \
+        '--to-stdin - - Read the list of receivers from standard input' \
         '--merge - - Add up the counts of receivers that are listed more than once' \
         '--skip-contracts - - Skip receivers that are contracts or burn addresses'
-    case 'run-770051'
+    case 'run-b4676a'
       printf '%s\n' '--run - @run-names Name that identifies the run (the manifest\'s path)' \
         '--again - - Mint a finished run again, or rows that were accepted in another run' \
         '--new-rows - - Mint new rows even if sent rows are missing from the manifest' \
@@ -917,11 +917,11 @@ function __gdn_flags
         '--batch-size ~ text NFTs per request (50)' \
         '--rate - text Maximum number of requests per second' \
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
-        '--listing-wait - text How long to wait for an up-to-date list of the collection (30s, longer if the list lags)' \
+        '--listing-wait - text How long to wait for an up-to-date list of NFTs (30s, longer if the list lags)' \
         '--in-order - - Send rows in the manifest\'s order' \
         '--unrevealed - file Mint with this JSON placeholder metadata, and commit to the rows for `gdn reveal`' \
-        '--shuffle - - Assign the rows to NFTs at random, with a later round of drand (requires --unrevealed)' \
-        '--shuffle-margin - text Time from the seal to the round of drand, at least the time to finality (30m)'
+        '--shuffle - - Assign the rows to NFTs at random, with a later drand round (requires --unrevealed)' \
+        '--shuffle-margin - text Time between the seal and the drand round, at least the time to finality (30m)'
     case 'sending-and-waiting-767588'
       printf '%s\n' '--wait - - Wait until all NFTs are deployed (the default)' \
         '--no-wait - - Return when all requests are accepted' \
@@ -932,36 +932,36 @@ function __gdn_flags
       printf '%s\n' '--verify - - Compare owner, token URI and metadata with the chain and the storage; exit code 5 if something differs' \
         '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server\'s node)' \
         '--gateway - text IPFS gateway (the server\'s gateway)'
-    case 'cost-5c8998'
+    case 'cost-842c67'
       printf '%s\n' '--price - text Price of the network\'s coin: 3100 (USD) or 3100EUR' \
         '--rpc-url-file - file File with the JSON-RPC URL from which to read the fees of the network' \
         '--max-cost - text Maximum cost of the run: 0.5 (coins) or 10USD' \
-        '--max-fee-gwei - text Maximum gas price; while the price is higher, the run waits'
+        '--max-fee-gwei - text Maximum gas price; the run waits while the price is higher'
     case 'flags-adadad'
       printf '%s\n' '--all - - Include single commands, each as a run of one request'
-    case 'flags-eee414'
+    case 'flags-d0d0ef'
       printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
-        '--watch - - Show changes until nothing is in progress, or until Ctrl-C' \
+        '--watch - - Show changes until nothing is in progress or you press Ctrl-C' \
         '--costs - - Get the cost of the run so far from its server'
     case 'flags-090a66'
       printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
         '--retry-failed - - Also retry rows that were rejected or whose NFT failed'
-    case 'run-626676'
+    case 'run-a38e3e'
       printf '%s\n' '--chunk-size - text NFTs per request (50)' \
         '--batch-size ~ text NFTs per request (50)' \
         '--rate - text Maximum number of requests per second' \
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
-        '--listing-wait - text How long to wait for an up-to-date list of the collection (30s, longer if the list lags)'
+        '--listing-wait - text How long to wait for an up-to-date list of NFTs (30s, longer if the list lags)'
     case 'flags-263dfc'
       printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
         '--absent - - Retry absent rows with an unknown outcome instead of failed rows'
     case 'flags-486742'
       printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
         '--row - text+ Set the outcome of a row: the ID of its NFT, or absent; repeatable'
-    case 'run-362dec'
+    case 'run-d19a3d'
       printf '%s\n' '--rate - text Maximum number of requests per second' \
         '--upload-concurrency - text Number of concurrent uploads of local files (8)' \
-        '--listing-wait - text How long to wait for an up-to-date list of the collection (30s, longer if the list lags)'
+        '--listing-wait - text How long to wait for an up-to-date list of NFTs (30s, longer if the list lags)'
     case 'flags-2d031d'
       printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
         '--status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned, abandoned' \
@@ -976,28 +976,28 @@ function __gdn_flags
       printf '%s\n' '--contract -c @collections Address or name of the collection, if several runs match' \
         '--finished - - Delete all finished runs, or only those on the selected server or in the selected collection' \
         '--yes -y - Delete without a prompt'
-    case 'flags-53a4de'
+    case 'flags-18d0f2'
       printf '%s\n' '--count - text Number of NFTs, including one-of-ones' \
-        '--seed - text Seed of the random choices, any text (gdn)' \
-        '--strict - - Refuse an edition that deviates from a weight' \
-        '--fit - =fit How to scale images of a different size: contain, cover, fill'
-    case 'flags-16a4ea'
+        '--seed - text Text that seeds the random choices (gdn)' \
+        '--strict - - Fail if trait counts differ from the weights' \
+        '--fit - =fit How to scale images whose size differs: contain, cover, fill'
+    case 'flags-96c4ad'
       printf '%s\n' '--count - text Number of NFTs, including one-of-ones' \
-        '--seed - text Seed of the random choices, any text (gdn)' \
+        '--seed - text Text that seeds the random choices (gdn)' \
         '--sample - text Number of NFTs in the sample (12)' \
-        '--fit - =fit How to scale images of a different size: contain, cover, fill' \
+        '--fit - =fit How to scale images whose size differs: contain, cover, fill' \
         '--out - file Write a page to this file (art-preview.html with --open)' \
         '--force - - Overwrite an existing file' \
         '--open - - Open the page in the browser'
-    case 'flags-d636f3'
+    case 'flags-554d3d'
       printf '%s\n' '--count - text Number of NFTs, including one-of-ones' \
-        '--seed - text Seed of the random choices, any text (gdn)' \
+        '--seed - text Text that seeds the random choices (gdn)' \
         '--out - text Folder to write' \
-        '--strict - - Refuse an edition that deviates from a weight' \
+        '--strict - - Fail if trait counts differ from the weights' \
         '--from - text Number of the first NFT to generate (1)' \
         '--only - text Number of NFTs to generate (all)' \
-        '--fit - =fit How to scale images of a different size: contain, cover, fill' \
-        '--threads - text Images to make at the same time (one per core, at most 8)' \
+        '--fit - =fit How to scale images whose size differs: contain, cover, fill' \
+        '--threads - text Number of images to generate concurrently (one per core, at most 8)' \
         '--clean - - Delete unfinished folders that have different settings'
     case 'flags-685e02'
       printf '%s\n' '--out - file Manifest to write (manifest.csv)' \
@@ -1053,10 +1053,10 @@ function __gdn_flags
     case 'cost-6f1f63'
       printf '%s\n' '--max-cost - text Maximum cost of the run: 0.5 (coins) or 10USD' \
         '--price - text Price of the network\'s coin: 3100 (USD) or 3100EUR'
-    case 'marketplace-82a320'
-      printf '%s\n' '--refresh - - Then ask OpenSea to read the changed metadata again' \
+    case 'marketplace-955519'
+      printf '%s\n' '--refresh - - Ask OpenSea to read the changed metadata again afterwards' \
         '--opensea-key-file - file File with the OpenSea API key' \
-        '--opensea-url - text URL of another server with the API of OpenSea'
+        '--opensea-url - text URL of another server with the OpenSea API'
     case 'sending-and-waiting-50fb0b'
       printf '%s\n' '--timeout - text How long the command may take (5m after acceptance)' \
         '--yes -y - Don\'t prompt'
@@ -1075,8 +1075,8 @@ function __gdn_flags
         '--run - @run-names Name that identifies the run (the manifest\'s path)' \
         '--adopt - - Use the NFTs of a manifest that was moved or renamed' \
         '--abandon-rows - text Number of rows of a shuffled drop that will never be minted'
-    case 'sending-and-waiting-ed2143'
-      printf '%s\n' '--dry-run - - Check the manifest and its NFTs, and send nothing' \
+    case 'sending-and-waiting-eb853f'
+      printf '%s\n' '--dry-run - - Check the manifest and its NFTs without sending anything' \
         '--timeout - text How long the command may take (5m after acceptance)' \
         '--yes -y - Don\'t prompt'
     case 'verifying-e8bede'
@@ -1084,7 +1084,7 @@ function __gdn_flags
         '--gateway - text IPFS gateway (the server\'s gateway)' \
         '--beacon-url - text+ drand relay for shuffled drops; repeatable' \
         '--beacon - file Beacon that replaces drand in tests'
-    case 'flags-4b1adf'
+    case 'flags-432a74'
       printf '%s\n' '--contract -c @collections Address or name of the drop\'s collection' \
         '--contract-address ~ @collections Address or name of the drop\'s collection' \
         '--contract-addresses ~ @collections Address or name of the drop\'s collection' \
@@ -1096,7 +1096,7 @@ function __gdn_flags
         '--no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)' \
         '--map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable' \
         '--unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)' \
-        '--dynamic - - Estimate dynamic NFTs, whose metadata can be updated'
+        '--dynamic - - Estimate the cost of dynamic NFTs, whose metadata can be updated'
     case 'cost-61e4fe'
       printf '%s\n' '--price - text Price of the network\'s coin: 3100 (USD) or 3100EUR' \
         '--rpc-url-file - file File with the JSON-RPC URL from which to read the fees of the network'
@@ -1148,8 +1148,8 @@ function __gdn_flags
         '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
         '--ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway' \
         '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can\'t store'
-    case 'flags-a95bc0'
-      printf '%s\n' '--follow -f - Show new lines until Ctrl-C' \
+    case 'flags-54ec35'
+      printf '%s\n' '--follow -f - Show new lines until you press Ctrl-C' \
         '--lines - text Number of lines to show, from the end (100)'
     case 'flags-409646'
       printf '%s\n' '--forward-to - text+ URL to post events to, or <events>=<url>; repeatable' \
@@ -1175,7 +1175,7 @@ function __gdn_flags
         '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can\'t store' \
         '--faults - file Inject the faults that this file defines' \
         '--fork - text Fork this network; the URL can be in a file (=@<file>) or in GDN_FORK_URL'
-    case 'flags-39b5fd'
+    case 'flags-a7fedd'
       printf '%s\n' '--host - text Address to listen on (127.0.0.1)' \
         '--port - text Port to listen on (4680); 0 selects a free port' \
         '--data-dir - dir Data directory of the backend' \
@@ -1187,7 +1187,7 @@ function __gdn_flags
         '--allow-html-files - - Also store HTML files, from uploads and file URLs' \
         '--ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway' \
         '--require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can\'t store' \
-        '--allowed-host - text+ Host header to accept besides loopback; repeatable' \
+        '--allowed-host - text+ Host header to accept in addition to loopback; repeatable' \
         '--tls-cert - file Serve HTTPS with this PEM certificate and its chain' \
         '--tls-key - file PEM private key of the certificate, with mode 0600; SIGHUP reloads both files' \
         '--trust-proxy - text+ Trust X-Forwarded-* headers from this address or network; repeatable' \
@@ -1243,23 +1243,23 @@ function __gdn_flags
       printf '%s\n' '--config - file Configuration of the backend (backend.yaml in the data directory)' \
         '--data-dir - dir Data directory of the backend (the local backend\'s)' \
         '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
-    case 'flags-e05904'
+    case 'flags-2a70f6'
       printf '%s\n' '--admin-keystore - file Keystore of the factory\'s admin' \
         '--password-file - file File with the password, or - for standard input' \
         '--factory - text Address of an existing factory of this admin' \
-        '--dry-run - - Show the transactions and their maximum cost; send nothing' \
+        '--dry-run - - Show the transactions and their maximum cost without sending them' \
         '--yes -y - Don\'t prompt before spending' \
         '--config - file Configuration of the backend (backend.yaml in the data directory)' \
         '--data-dir - dir Data directory of the backend (the local backend\'s)' \
         '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
     case 'sending-and-waiting-1cb25c'
       printf '%s\n' '--timeout - text How long the command may take (1h after you confirm)'
-    case 'flags-c1356d'
+    case 'flags-9273c0'
       printf '%s\n' '--etherscan-key-file - file File with the Etherscan API key' \
         '--sourcify-url - text URL of another Sourcify server' \
         '--etherscan-url - text URL of another Etherscan API' \
         '--creation-tx - text Hash of the transaction that deployed the factory' \
-        '--to - file Write the standard JSON input to a new file; send nothing' \
+        '--to - file Write the standard JSON input to a new file without submitting it' \
         '--config - file Configuration of the backend (backend.yaml in the data directory)' \
         '--data-dir - dir Data directory of the backend (the local backend\'s)' \
         '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
@@ -1314,12 +1314,12 @@ function __gdn_flags
         '--limit - text Maximum number of deliveries (50)' \
         '--data-dir - dir Data directory of the backend (the local backend\'s)' \
         '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
-    case 'flags-dd6bb0'
+    case 'flags-c76001'
       printf '%s\n' '--id - text+ IDs of the events; repeatable' \
-        '--since - text All events of this period, such as 24h, delivered or not' \
+        '--since - text Replay all events of this period, such as 24h, including delivered ones' \
         '--data-dir - dir Data directory of the backend (the local backend\'s)' \
         '--database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
-    case 'flags-f742ac'
+    case 'flags-0a57d1'
       printf '%s\n' '--hosted - - Use a hosted service' \
         '--local - - Use the local backend (gdn local start)' \
         '--base-url - text URL of the service' \
@@ -1331,7 +1331,7 @@ function __gdn_flags
         '--start - - Start the local backend' \
         '--no-start - - Don\'t start the local backend' \
         '--no-check - - Don\'t check the server and the key' \
-        '--yes -y - Replace an existing profile of this name'
+        '--yes -y - Replace an existing profile with this name'
     case 'flags-4dc24c'
       printf '%s\n' '--key-file - file File with the key, or - for standard input' \
         '--store - =store Where to store the key (the keyring, if available)' \
@@ -1346,8 +1346,8 @@ function __gdn_flags
     case 'flags-a7d54b'
       printf '%s\n' '--profile - @profiles Profile to change' \
         '--base-url - text With api_key: URL of the server whose key is deleted'
-    case 'flags-620c21'
-      printf '%s\n' '--profiles - - List the profiles instead; gdn config set profile <name> selects one'
+    case 'flags-672c77'
+      printf '%s\n' '--profiles - - List the profiles instead of the configuration'
     case 'flags-dde1fc'
       printf '%s\n' '--config - file Configuration of a backend to check' \
         '--data-dir - dir Data directory of the backend (the local backend\'s)' \

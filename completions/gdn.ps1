@@ -12,7 +12,7 @@ art Generate art from layers
 plan Compare a manifest with the existing NFTs
 apply Make the changes in a plan or manifest
 reveal Reveal NFTs that were minted unrevealed
-cost Estimate what a drop costs on a network
+cost Estimate the cost of a drop on a network
 wallet Generate, import, name and export wallets
 local Run a local backend in the background
 serve Run the backend in the foreground
@@ -67,8 +67,8 @@ results Show the outcome of every row in a run
 report Write an HTML report of the NFTs that a run minted
 rm Delete a run and its rows from this machine'
     'art' = 'init Print an art.yaml for a folder of layers
-check Check whether an edition of art is possible
-preview Show a sample of an edition of art
+check Check whether an art edition is possible
+preview Show a sample of an art edition
 generate Generate the images and manifest of an edition
 import Turn the output of HashLips or sugar into a manifest'
     'wallet' = 'generate Generate a wallet and store its key in an encrypted file
@@ -135,7 +135,7 @@ art Generate art from layers
 plan Compare a manifest with the existing NFTs
 apply Make the changes in a plan or manifest
 reveal Reveal NFTs that were minted unrevealed
-cost Estimate what a drop costs on a network
+cost Estimate the cost of a drop on a network
 wallet Generate, import, name and export wallets
 local Run a local backend in the background
 serve Run the backend in the foreground
@@ -231,47 +231,47 @@ mcp Serve the commands to coding agents as MCP tools'
   $bundles = @{
     'collection create' = 'flags-f6c7a4 sending-and-waiting-8da941 cost-4ae0d6 server-12647a output-31b492'
     'collection show' = 'flags-432af9 server-12647a output-31b492'
-    'collection set' = 'settings-e42cd3 flags-e692d1 sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
+    'collection set' = 'settings-e42cd3 flags-a9a00d sending-and-waiting-6c0222 verifying-3d2de1 server-12647a output-31b492'
     'collection list' = 'server-12647a output-31b492'
     'collection holders' = 'flags-68dc64 reading-59e884 choosing-bf717f server-12647a output-31b492'
-    'collection archive' = 'flags-02d2a6 reading-713f9d limits-3cab0f server-12647a output-31b492'
-    'collection check' = 'flags-db34dc reading-713f9d limits-3cab0f server-12647a output-7bedd8'
+    'collection archive' = 'flags-5e3563 reading-1f79eb limits-92fb50 server-12647a output-31b492'
+    'collection check' = 'flags-16df06 reading-1f79eb limits-92fb50 server-12647a output-7bedd8'
     'collection restore' = 'flags-db71d7 output-31b492'
     'nft mint' = 'flags-136c6d metadata-246efa sending-and-waiting-b2d552 cost-4ae0d6 manifests-8116b0 server-12647a output-31b492'
     'nft grant' = 'flags-d2c5d8 metadata-246efa sending-and-waiting-b2d552 cost-4ae0d6 server-12647a output-31b492'
     'nft transfer' = 'flags-62ab30 sending-and-waiting-3ae51d cost-4ae0d6 server-12647a output-31b492'
     'nft list' = 'flags-8578f9 server-12647a output-31b492'
-    'nft show' = 'flags-ae09fb server-12647a output-31b492'
+    'nft show' = 'flags-7fd8bf server-12647a output-31b492'
     'nft wait' = 'sending-and-waiting-6eeee0 server-12647a output-31b492'
-    'nft update' = 'metadata-246efa flags-f7a8c7 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-31b492'
+    'nft update' = 'metadata-246efa flags-a99e41 sending-and-waiting-d2ef11 cost-4ae0d6 server-12647a output-31b492'
     'nft freeze' = 'flags-eca1f2 sending-and-waiting-a868c1 cost-4ae0d6 server-12647a output-31b492'
     'nft burn' = 'flags-eca1f2 sending-and-waiting-d64d4f cost-4ae0d6 server-12647a output-31b492'
-    'nft refresh' = 'flags-e4deed marketplace-008e21 sending-and-waiting-db7524 server-12647a output-31b492'
+    'nft refresh' = 'flags-e4deed marketplace-e708de sending-and-waiting-db7524 server-12647a output-31b492'
     'nft history' = 'server-12647a output-31b492'
     'nft verify' = 'flags-0ea566 verifying-e7a897 server-12647a output-31b492'
     'batch template' = 'flags-588edd server-da4928 output-d9d285'
-    'batch validate' = 'flags-13e4f3 server-12647a output-31b492'
-    'batch rarity' = 'flags-ac686f server-12647a output-31b492'
+    'batch validate' = 'flags-5e9fda server-12647a output-31b492'
+    'batch rarity' = 'flags-9ae995 server-12647a output-31b492'
     'batch preview' = 'flags-949698 server-12647a output-31b492'
-    'batch rehearse' = 'flags-83ccf3 run-8b8e6d server-da4928 output-31b492'
-    'batch mint' = 'flags-784d56 receivers-1d00cd run-770051 sending-and-waiting-767588 verifying-4972e5 cost-5c8998 server-12647a output-31b492'
+    'batch rehearse' = 'flags-83ccf3 run-cb7e0b server-da4928 output-31b492'
+    'batch mint' = 'flags-784d56 receivers-442327 run-b4676a sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492'
     'batch list' = 'flags-adadad server-12647a output-31b492'
-    'batch status' = 'flags-eee414 server-12647a output-31b492'
-    'batch resume' = 'flags-090a66 run-626676 sending-and-waiting-767588 verifying-4972e5 cost-5c8998 server-12647a output-31b492'
-    'batch retry' = 'flags-263dfc run-626676 sending-and-waiting-767588 verifying-4972e5 cost-5c8998 server-12647a output-31b492'
-    'batch reconcile' = 'flags-486742 run-362dec sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-31b492'
+    'batch status' = 'flags-d0d0ef server-12647a output-31b492'
+    'batch resume' = 'flags-090a66 run-a38e3e sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492'
+    'batch retry' = 'flags-263dfc run-a38e3e sending-and-waiting-767588 verifying-4972e5 cost-842c67 server-12647a output-31b492'
+    'batch reconcile' = 'flags-486742 run-d19a3d sending-and-waiting-6eeee0 verifying-4972e5 server-12647a output-31b492'
     'batch results' = 'flags-2d031d verifying-4972e5 server-12647a output-31b492'
     'batch report' = 'flags-c0a8b1 server-12647a output-31b492'
     'batch rm' = 'flags-a1e007 server-12647a output-31b492'
     'art init' = 'output-d9d285'
-    'art check' = 'flags-53a4de output-31b492'
-    'art preview' = 'flags-16a4ea output-31b492'
-    'art generate' = 'flags-d636f3 output-31b492'
+    'art check' = 'flags-18d0f2 output-31b492'
+    'art preview' = 'flags-96c4ad output-31b492'
+    'art generate' = 'flags-554d3d output-31b492'
     'art import' = 'flags-685e02 output-31b492'
     'plan' = 'flags-5f8f04 server-12647a output-7bedd8'
-    'apply' = 'flags-afe01b cost-6f1f63 marketplace-82a320 sending-and-waiting-50fb0b server-12647a output-31b492'
-    'reveal' = 'flags-67a3a0 sending-and-waiting-ed2143 cost-6f1f63 marketplace-82a320 verifying-e8bede server-12647a output-31b492'
-    'cost' = 'flags-4b1adf cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
+    'apply' = 'flags-afe01b cost-6f1f63 marketplace-955519 sending-and-waiting-50fb0b server-12647a output-31b492'
+    'reveal' = 'flags-67a3a0 sending-and-waiting-eb853f cost-6f1f63 marketplace-955519 verifying-e8bede server-12647a output-31b492'
+    'cost' = 'flags-432a74 cost-61e4fe verifying-3d2de1 server-12647a output-31b492'
     'wallet generate' = 'flags-e8321b server-12647a output-31b492'
     'wallet import' = 'flags-081201 server-da4928 output-31b492'
     'wallet url' = 'flags-6d551a server-12647a output-31b492'
@@ -285,17 +285,17 @@ mcp Serve the commands to coding agents as MCP tools'
     'local start' = 'flags-959c92 output-31b492'
     'local stop' = 'output-31b492'
     'local status' = 'output-31b492'
-    'local logs' = 'flags-a95bc0 output-d9d285'
+    'local logs' = 'flags-54ec35 output-d9d285'
     'local listen' = 'flags-409646 output-a80a99'
     'local reset' = 'flags-799fb7 output-31b492'
     'local exec' = 'flags-882869 output-d9d285'
-    'serve' = 'flags-39b5fd output-990dbf'
+    'serve' = 'flags-a7fedd output-990dbf'
     'worker' = 'flags-276b68 output-e9ede5'
     'open' = 'flags-5f02cc server-12647a output-3c06f6'
     'chain list' = 'flags-ef163f output-31b492'
-    'chain setup' = 'flags-e05904 sending-and-waiting-1cb25c output-31b492'
+    'chain setup' = 'flags-2a70f6 sending-and-waiting-1cb25c output-31b492'
     'chain status' = 'flags-ef163f output-31b492'
-    'chain verify' = 'flags-c1356d sending-and-waiting-aeee81 output-31b492'
+    'chain verify' = 'flags-9273c0 sending-and-waiting-aeee81 output-31b492'
     'tx list' = 'flags-ec747d output-31b492'
     'tx show' = 'flags-f61f07 output-31b492'
     'tx bump' = 'flags-a4ed35 output-31b492'
@@ -313,19 +313,19 @@ mcp Serve the commands to coding agents as MCP tools'
     'webhook test' = 'flags-f61f07 output-31b492'
     'webhook trigger' = 'flags-f61f07 output-31b492'
     'webhook deliveries' = 'flags-d78a9e output-31b492'
-    'webhook replay' = 'flags-dd6bb0 output-31b492'
+    'webhook replay' = 'flags-c76001 output-31b492'
     'db export' = 'flags-ef163f output-31b492'
     'db import' = 'flags-ef163f output-31b492'
     'db migrate' = 'flags-ef163f output-31b492'
     'db status' = 'flags-ef163f output-31b492'
-    'init' = 'flags-f742ac server-da4928 output-31b492'
+    'init' = 'flags-0a57d1 server-da4928 output-31b492'
     'auth login' = 'flags-4dc24c server-12647a output-31b492'
     'auth status' = 'flags-6a47ec server-12647a output-31b492'
     'auth logout' = 'flags-ba0c83 server-12647a output-31b492'
     'config get' = 'server-12647a output-31b492'
     'config set' = 'flags-31a1f1 server-da4928 output-31b492'
     'config unset' = 'flags-a7d54b output-31b492'
-    'config list' = 'flags-620c21 server-12647a output-31b492'
+    'config list' = 'flags-672c77 server-12647a output-31b492'
     'config path' = 'server-da4928 output-31b492'
     'doctor' = 'server-12647a flags-dde1fc output-31b492'
     'completion' = 'output-d9d285'
@@ -393,11 +393,11 @@ mcp Serve the commands to coding agents as MCP tools'
 --new-owner - @wallets Offer ownership to this address, @name or ENS name
 --accept-owner - - Accept ownership that was offered to the wallet
 --freeze - - Freeze the metadata of all NFTs permanently'
-    'flags-e692d1' = '--wallet - text The owner''s keystore: @name or a file
+    'flags-a9a00d' = '--wallet - text The owner''s keystore: @name or a file
 --password-file - file File with the password, or - for standard input
---safe - file Write the changes to a new file for the Safe that owns the collection; send nothing
+--safe - file Write the changes to a new file for the Safe that owns the collection, without sending them
 --blockchain -b =blockchain Blockchain of the collection
---dry-run - - Show the changes and their maximum cost; send nothing
+--dry-run - - Show the changes and their maximum cost without sending them
 --yes -y - Don''t prompt
 --rpc-url-file - file File with the JSON-RPC URL of the network
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
@@ -417,22 +417,22 @@ mcp Serve the commands to coding agents as MCP tools'
 --sample - text Draw a sample of this many holders
 --seed - text Text that seeds the draw (the hash of the block)
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)'
-    'flags-02d2a6' = '--contract -c @collections Address or name of the contract
+    'flags-5e3563' = '--contract -c @collections Address or name of the contract
 --blockchain -b =blockchain Blockchain of the contract
 --to - file File to write, such as tides.car
---force - - Overwrite an existing file, and keep its files that cannot be read now
---whole-directory - - Also archive files of a directory that no token references'
-    'reading-713f9d' = '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server''s node)
+--force - - Overwrite an existing archive, but keep its files that can no longer be read
+--whole-directory - - Also archive files that no token references, from the same directories'
+    'reading-1f79eb' = '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server''s node)
 --requests-per-second - text Maximum rate of requests to the node (no limit)
---block - text Block whose tokens are read (the last final block)
---gateway - text+ IPFS gateway that returns blocks; repeat it for more (the server''s)
+--block - text Block at which to read the tokens (the last final block)
+--gateway - text+ IPFS gateway that returns blocks; repeatable (the server''s gateway)
 --arweave-gateway - text Gateway for ar URLs (https://arweave.net)
 --allow-private-files - - Also fetch files from private addresses (for development)'
-    'limits-3cab0f' = '--max-file-size - text Maximum size of a file, such as 50MB (100MiB)
---max-size - text Maximum size of all files together, such as 5GB (20GiB)'
-    'flags-db34dc' = '--contract -c @collections Address or name of the contract
+    'limits-92fb50' = '--max-file-size - text Maximum size of a file, such as 50MB (100MiB)
+--max-size - text Maximum total size of the files, such as 5GB (20GiB)'
+    'flags-16df06' = '--contract -c @collections Address or name of the contract
 --blockchain -b =blockchain Blockchain of the contract
---archive - file Archive to compare with'
+--archive - file Archive to compare the collection with'
     'output-7bedd8' = '--output -o =output-2 Output format: table, json, ndjson, csv, ids or markdown (table)
 --json - - Same as --output json
 --fields - text Print only these fields
@@ -510,13 +510,13 @@ mcp Serve the commands to coding agents as MCP tools'
 --contract-addresses ~ @collections Address or name of the collection to list
 --blockchain -b =blockchain Blockchain of the collection
 --limit - text List only the first n NFTs'
-    'flags-ae09fb' = '--watch - - Show changes until nothing is in progress, or until Ctrl-C
+    'flags-7fd8bf' = '--watch - - Show changes until nothing is in progress or you press Ctrl-C
 --no-image - - Don''t draw the image
 --gateway - text IPFS gateway for the image or metadata (the gdn backend''s gateway)
 --blockchain -b =blockchain Blockchain of a token
 --rpc-url - text JSON-RPC URL of a token''s chain (GDN_RPC_URL, or the server''s node)'
     'sending-and-waiting-6eeee0' = '--timeout - text How long the command may take (5m)'
-    'flags-f7a8c7' = '--file -f file JSON file that replaces the whole metadata, or - for standard input
+    'flags-a99e41' = '--file -f file JSON file that replaces all metadata, or - for standard input
 --blockchain -b =blockchain Blockchain of the NFT'
     'sending-and-waiting-d2ef11' = '--wait - - Wait until the NFT is updated (the default)
 --no-wait - - Return when the request is accepted
@@ -546,8 +546,8 @@ mcp Serve the commands to coding agents as MCP tools'
 --blockchain -b =blockchain Blockchain of the collection
 --run - @run-names Refresh the NFTs that this run minted
 --rate - text Maximum number of requests per second (1)'
-    'marketplace-008e21' = '--opensea-key-file - file File with the OpenSea API key
---opensea-url - text URL of another server with the API of OpenSea'
+    'marketplace-e708de' = '--opensea-key-file - file File with the OpenSea API key
+--opensea-url - text URL of another server with the OpenSea API'
     'sending-and-waiting-db7524' = '--timeout - text How long the command may take (no limit)'
     'flags-0ea566' = '--receiver - @wallets Owner of the NFT
 --owner ~ @wallets Owner of the NFT
@@ -569,7 +569,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-input - - Disable prompts
 --debug - - Print requests, timings and stack traces to stderr
 --help -h - Help for this command'
-    'flags-13e4f3' = '--contract -c @collections Address or name of the drop''s collection
+    'flags-5e9fda' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
@@ -582,12 +582,12 @@ mcp Serve the commands to coding agents as MCP tools'
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Also check that every file URL returns a file
 --unrevealed - file Also check the placeholder and the rules of an unrevealed drop
---shuffle - - Assign the rows to NFTs at random, with a later round of drand (requires --unrevealed)
---shuffle-margin - text Time from the seal to the round of drand, at least the time to finality (30m)
+--shuffle - - Assign the rows to NFTs at random, with a later drand round (requires --unrevealed)
+--shuffle-margin - text Time between the seal and the drand round, at least the time to finality (30m)
 --for - =for Check the rules of a marketplace
 --preview - - Draw the images of the first rows (terminal only)'
-    'flags-ac686f' = '--traits - - List the number and share of each value instead of the NFTs
---limit - text List only the first n
+    'flags-9ae995' = '--traits - - List the number and share of each value instead of the NFTs
+--limit - text Maximum number of results
 --contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection
@@ -633,7 +633,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --config - file Configuration of the backend (backend.yaml in the data directory)
 --data-dir - dir Data directory of the backend (the local backend''s)
 --database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
-    'run-8b8e6d' = '--run - @run-names Name that identifies the run (the manifest''s path)
+    'run-cb7e0b' = '--run - @run-names Name that identifies the run (the manifest''s path)
 --again - - Mint a finished run again, or rows that were accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --allow-duplicates - - Mint duplicate rows without a prompt
@@ -645,7 +645,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --chunk-size - text NFTs per request (50)
 --rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
---listing-wait - text How long to wait for an up-to-date list of the collection (30s, longer if the list lags)
+--listing-wait - text How long to wait for an up-to-date list of NFTs (30s, longer if the list lags)
 --in-order - - Send rows in the manifest''s order'
     'flags-784d56' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
@@ -659,11 +659,11 @@ mcp Serve the commands to coding agents as MCP tools'
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
 --check-files - - Also check that every file URL returns a file'
-    'receivers-1d00cd' = '--to - file Mint the single row to each receiver in a CSV file (receiver[,count]) or a group (@team)
---to-stdin - - Like --to, with the list from standard input
+    'receivers-442327' = '--to - file Mint the single row to each receiver in a CSV file (receiver[,count]) or a group (@team)
+--to-stdin - - Read the list of receivers from standard input
 --merge - - Add up the counts of receivers that are listed more than once
 --skip-contracts - - Skip receivers that are contracts or burn addresses'
-    'run-770051' = '--run - @run-names Name that identifies the run (the manifest''s path)
+    'run-b4676a' = '--run - @run-names Name that identifies the run (the manifest''s path)
 --again - - Mint a finished run again, or rows that were accepted in another run
 --new-rows - - Mint new rows even if sent rows are missing from the manifest
 --allow-duplicates - - Mint duplicate rows without a prompt
@@ -676,11 +676,11 @@ mcp Serve the commands to coding agents as MCP tools'
 --batch-size ~ text NFTs per request (50)
 --rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
---listing-wait - text How long to wait for an up-to-date list of the collection (30s, longer if the list lags)
+--listing-wait - text How long to wait for an up-to-date list of NFTs (30s, longer if the list lags)
 --in-order - - Send rows in the manifest''s order
 --unrevealed - file Mint with this JSON placeholder metadata, and commit to the rows for `gdn reveal`
---shuffle - - Assign the rows to NFTs at random, with a later round of drand (requires --unrevealed)
---shuffle-margin - text Time from the seal to the round of drand, at least the time to finality (30m)'
+--shuffle - - Assign the rows to NFTs at random, with a later drand round (requires --unrevealed)
+--shuffle-margin - text Time between the seal and the drand round, at least the time to finality (30m)'
     'sending-and-waiting-767588' = '--wait - - Wait until all NFTs are deployed (the default)
 --no-wait - - Return when all requests are accepted
 --timeout - text How long the command may take (5m after acceptance)
@@ -689,28 +689,28 @@ mcp Serve the commands to coding agents as MCP tools'
     'verifying-4972e5' = '--verify - - Compare owner, token URI and metadata with the chain and the storage; exit code 5 if something differs
 --rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server''s node)
 --gateway - text IPFS gateway (the server''s gateway)'
-    'cost-5c8998' = '--price - text Price of the network''s coin: 3100 (USD) or 3100EUR
+    'cost-842c67' = '--price - text Price of the network''s coin: 3100 (USD) or 3100EUR
 --rpc-url-file - file File with the JSON-RPC URL from which to read the fees of the network
 --max-cost - text Maximum cost of the run: 0.5 (coins) or 10USD
---max-fee-gwei - text Maximum gas price; while the price is higher, the run waits'
+--max-fee-gwei - text Maximum gas price; the run waits while the price is higher'
     'flags-adadad' = '--all - - Include single commands, each as a run of one request'
-    'flags-eee414' = '--contract -c @collections Address or name of the collection, if several runs match
---watch - - Show changes until nothing is in progress, or until Ctrl-C
+    'flags-d0d0ef' = '--contract -c @collections Address or name of the collection, if several runs match
+--watch - - Show changes until nothing is in progress or you press Ctrl-C
 --costs - - Get the cost of the run so far from its server'
     'flags-090a66' = '--contract -c @collections Address or name of the collection, if several runs match
 --retry-failed - - Also retry rows that were rejected or whose NFT failed'
-    'run-626676' = '--chunk-size - text NFTs per request (50)
+    'run-a38e3e' = '--chunk-size - text NFTs per request (50)
 --batch-size ~ text NFTs per request (50)
 --rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
---listing-wait - text How long to wait for an up-to-date list of the collection (30s, longer if the list lags)'
+--listing-wait - text How long to wait for an up-to-date list of NFTs (30s, longer if the list lags)'
     'flags-263dfc' = '--contract -c @collections Address or name of the collection, if several runs match
 --absent - - Retry absent rows with an unknown outcome instead of failed rows'
     'flags-486742' = '--contract -c @collections Address or name of the collection, if several runs match
 --row - text+ Set the outcome of a row: the ID of its NFT, or absent; repeatable'
-    'run-362dec' = '--rate - text Maximum number of requests per second
+    'run-d19a3d' = '--rate - text Maximum number of requests per second
 --upload-concurrency - text Number of concurrent uploads of local files (8)
---listing-wait - text How long to wait for an up-to-date list of the collection (30s, longer if the list lags)'
+--listing-wait - text How long to wait for an up-to-date list of NFTs (30s, longer if the list lags)'
     'flags-2d031d' = '--contract -c @collections Address or name of the collection, if several runs match
 --status - ,status Show only rows in these states: pending, accepted, deployed, failed, unknown, burned, abandoned
 --costs - - Also print the cost that the server reports for the run'
@@ -722,25 +722,25 @@ mcp Serve the commands to coding agents as MCP tools'
     'flags-a1e007' = '--contract -c @collections Address or name of the collection, if several runs match
 --finished - - Delete all finished runs, or only those on the selected server or in the selected collection
 --yes -y - Delete without a prompt'
-    'flags-53a4de' = '--count - text Number of NFTs, including one-of-ones
---seed - text Seed of the random choices, any text (gdn)
---strict - - Refuse an edition that deviates from a weight
---fit - =fit How to scale images of a different size: contain, cover, fill'
-    'flags-16a4ea' = '--count - text Number of NFTs, including one-of-ones
---seed - text Seed of the random choices, any text (gdn)
+    'flags-18d0f2' = '--count - text Number of NFTs, including one-of-ones
+--seed - text Text that seeds the random choices (gdn)
+--strict - - Fail if trait counts differ from the weights
+--fit - =fit How to scale images whose size differs: contain, cover, fill'
+    'flags-96c4ad' = '--count - text Number of NFTs, including one-of-ones
+--seed - text Text that seeds the random choices (gdn)
 --sample - text Number of NFTs in the sample (12)
---fit - =fit How to scale images of a different size: contain, cover, fill
+--fit - =fit How to scale images whose size differs: contain, cover, fill
 --out - file Write a page to this file (art-preview.html with --open)
 --force - - Overwrite an existing file
 --open - - Open the page in the browser'
-    'flags-d636f3' = '--count - text Number of NFTs, including one-of-ones
---seed - text Seed of the random choices, any text (gdn)
+    'flags-554d3d' = '--count - text Number of NFTs, including one-of-ones
+--seed - text Text that seeds the random choices (gdn)
 --out - text Folder to write
---strict - - Refuse an edition that deviates from a weight
+--strict - - Fail if trait counts differ from the weights
 --from - text Number of the first NFT to generate (1)
 --only - text Number of NFTs to generate (all)
---fit - =fit How to scale images of a different size: contain, cover, fill
---threads - text Images to make at the same time (one per core, at most 8)
+--fit - =fit How to scale images whose size differs: contain, cover, fill
+--threads - text Number of images to generate concurrently (one per core, at most 8)
 --clean - - Delete unfinished folders that have different settings'
     'flags-685e02' = '--out - file Manifest to write (manifest.csv)
 --force - - Overwrite an existing file'
@@ -792,9 +792,9 @@ mcp Serve the commands to coding agents as MCP tools'
 --allow-duplicates - - Mint duplicate rows without a prompt'
     'cost-6f1f63' = '--max-cost - text Maximum cost of the run: 0.5 (coins) or 10USD
 --price - text Price of the network''s coin: 3100 (USD) or 3100EUR'
-    'marketplace-82a320' = '--refresh - - Then ask OpenSea to read the changed metadata again
+    'marketplace-955519' = '--refresh - - Ask OpenSea to read the changed metadata again afterwards
 --opensea-key-file - file File with the OpenSea API key
---opensea-url - text URL of another server with the API of OpenSea'
+--opensea-url - text URL of another server with the OpenSea API'
     'sending-and-waiting-50fb0b' = '--timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don''t prompt'
     'flags-67a3a0' = '--contract -c @collections Address or name of the drop''s collection
@@ -811,14 +811,14 @@ mcp Serve the commands to coding agents as MCP tools'
 --run - @run-names Name that identifies the run (the manifest''s path)
 --adopt - - Use the NFTs of a manifest that was moved or renamed
 --abandon-rows - text Number of rows of a shuffled drop that will never be minted'
-    'sending-and-waiting-ed2143' = '--dry-run - - Check the manifest and its NFTs, and send nothing
+    'sending-and-waiting-eb853f' = '--dry-run - - Check the manifest and its NFTs without sending anything
 --timeout - text How long the command may take (5m after acceptance)
 --yes -y - Don''t prompt'
     'verifying-e8bede' = '--rpc-url - text JSON-RPC URL of the chain (GDN_RPC_URL, or the server''s node)
 --gateway - text IPFS gateway (the server''s gateway)
 --beacon-url - text+ drand relay for shuffled drops; repeatable
 --beacon - file Beacon that replaces drand in tests'
-    'flags-4b1adf' = '--contract -c @collections Address or name of the drop''s collection
+    'flags-432a74' = '--contract -c @collections Address or name of the drop''s collection
 --contract-address ~ @collections Address or name of the drop''s collection
 --contract-addresses ~ @collections Address or name of the drop''s collection
 --blockchain -b =blockchain Blockchain of the collection
@@ -829,7 +829,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --no-ccip - - Reject ENS names that are resolved through gateways (CCIP-Read)
 --map - text+ Rename or ignore a column: Mood=attr:Mood, Price=ignore; repeatable
 --unknown-columns - =unknown-columns Treat unknown columns as attr, extra, ignore or error (error)
---dynamic - - Estimate dynamic NFTs, whose metadata can be updated'
+--dynamic - - Estimate the cost of dynamic NFTs, whose metadata can be updated'
     'cost-61e4fe' = '--price - text Price of the network''s coin: 3100 (USD) or 3100EUR
 --rpc-url-file - file File with the JSON-RPC URL from which to read the fees of the network'
     'flags-e8321b' = '--name - text Name of the wallet (wallet-1, wallet-2, …)
@@ -871,7 +871,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can''t store'
-    'flags-a95bc0' = '--follow -f - Show new lines until Ctrl-C
+    'flags-54ec35' = '--follow -f - Show new lines until you press Ctrl-C
 --lines - text Number of lines to show, from the end (100)'
     'flags-409646' = '--forward-to - text+ URL to post events to, or <events>=<url>; repeatable
 --event - ,event+ Event types to show; repeatable (''*'')
@@ -893,7 +893,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can''t store
 --faults - file Inject the faults that this file defines
 --fork - text Fork this network; the URL can be in a file (=@<file>) or in GDN_FORK_URL'
-    'flags-39b5fd' = '--host - text Address to listen on (127.0.0.1)
+    'flags-a7fedd' = '--host - text Address to listen on (127.0.0.1)
 --port - text Port to listen on (4680); 0 selects a free port
 --data-dir - dir Data directory of the backend
 --database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead
@@ -904,7 +904,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --allow-html-files - - Also store HTML files, from uploads and file URLs
 --ipfs-gateway - text Fetch, verify and store ipfs:// files from this trustless gateway
 --require-stored-files - - Fail NFTs whose ipfs:// or ar:// files the backend can''t store
---allowed-host - text+ Host header to accept besides loopback; repeatable
+--allowed-host - text+ Host header to accept in addition to loopback; repeatable
 --tls-cert - file Serve HTTPS with this PEM certificate and its chain
 --tls-key - file PEM private key of the certificate, with mode 0600; SIGHUP reloads both files
 --trust-proxy - text+ Trust X-Forwarded-* headers from this address or network; repeatable
@@ -954,20 +954,20 @@ mcp Serve the commands to coding agents as MCP tools'
     'flags-ef163f' = '--config - file Configuration of the backend (backend.yaml in the data directory)
 --data-dir - dir Data directory of the backend (the local backend''s)
 --database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
-    'flags-e05904' = '--admin-keystore - file Keystore of the factory''s admin
+    'flags-2a70f6' = '--admin-keystore - file Keystore of the factory''s admin
 --password-file - file File with the password, or - for standard input
 --factory - text Address of an existing factory of this admin
---dry-run - - Show the transactions and their maximum cost; send nothing
+--dry-run - - Show the transactions and their maximum cost without sending them
 --yes -y - Don''t prompt before spending
 --config - file Configuration of the backend (backend.yaml in the data directory)
 --data-dir - dir Data directory of the backend (the local backend''s)
 --database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
     'sending-and-waiting-1cb25c' = '--timeout - text How long the command may take (1h after you confirm)'
-    'flags-c1356d' = '--etherscan-key-file - file File with the Etherscan API key
+    'flags-9273c0' = '--etherscan-key-file - file File with the Etherscan API key
 --sourcify-url - text URL of another Sourcify server
 --etherscan-url - text URL of another Etherscan API
 --creation-tx - text Hash of the transaction that deployed the factory
---to - file Write the standard JSON input to a new file; send nothing
+--to - file Write the standard JSON input to a new file without submitting it
 --config - file Configuration of the backend (backend.yaml in the data directory)
 --data-dir - dir Data directory of the backend (the local backend''s)
 --database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
@@ -1011,11 +1011,11 @@ mcp Serve the commands to coding agents as MCP tools'
 --limit - text Maximum number of deliveries (50)
 --data-dir - dir Data directory of the backend (the local backend''s)
 --database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
-    'flags-dd6bb0' = '--id - text+ IDs of the events; repeatable
---since - text All events of this period, such as 24h, delivered or not
+    'flags-c76001' = '--id - text+ IDs of the events; repeatable
+--since - text Replay all events of this period, such as 24h, including delivered ones
 --data-dir - dir Data directory of the backend (the local backend''s)
 --database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
-    'flags-f742ac' = '--hosted - - Use a hosted service
+    'flags-0a57d1' = '--hosted - - Use a hosted service
 --local - - Use the local backend (gdn local start)
 --base-url - text URL of the service
 --key-file - file File with the API key, or - for standard input
@@ -1026,7 +1026,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --start - - Start the local backend
 --no-start - - Don''t start the local backend
 --no-check - - Don''t check the server and the key
---yes -y - Replace an existing profile of this name'
+--yes -y - Replace an existing profile with this name'
     'flags-4dc24c' = '--key-file - file File with the key, or - for standard input
 --store - =store Where to store the key (the keyring, if available)
 --no-check - - Save the key without checking it'
@@ -1036,7 +1036,7 @@ mcp Serve the commands to coding agents as MCP tools'
 --base-url - text With api_key: URL of the server for the key'
     'flags-a7d54b' = '--profile - @profiles Profile to change
 --base-url - text With api_key: URL of the server whose key is deleted'
-    'flags-620c21' = '--profiles - - List the profiles instead; gdn config set profile <name> selects one'
+    'flags-672c77' = '--profiles - - List the profiles instead of the configuration'
     'flags-dde1fc' = '--config - file Configuration of a backend to check
 --data-dir - dir Data directory of the backend (the local backend''s)
 --database-url - text PostgreSQL URL of the backend; if it contains a password, set GDN_DATABASE_URL instead'
