@@ -440,7 +440,7 @@ describe('a server that rewrites metadata', () => {
     const rewrite = (metadata: Record<string, unknown>) => ({ ...metadata, title: 'another' })
     const summary = await run(serverWith(['cut_after'], { rewrite }), [row(3)])
     expect(summary).toMatchObject({ counts: { unknown: 1 }, absentRows: [] })
-    expect(summary.undecidedRows[0]?.reason).toContain('other metadata')
+    expect(summary.undecidedRows[0]?.reason).toContain('different metadata')
   })
 
   test('in some rows only is detected by an NFT with nearly the same content', async () => {
