@@ -76,8 +76,8 @@ export class RowWarnings {
       ...this.#about(this.#withoutId, {
         what: 'an ID',
         why: "rows without one can't be edited after they are minted",
-        hint: `Add a ${column} "id" with a different value in each row, such as 1, 2, 3.`,
-        fill: `Write a different value into the ${column} "id" of each row, such as 1, 2, 3.`,
+        hint: `Add a ${column} "id" with a different value in each row, such as 1, 2, 3, and mint with --dynamic.`,
+        fill: `Write a different value into the ${column} "id" of each row, such as 1, 2, 3, and mint with --dynamic.`,
       }),
       ...this.#about(this.#withoutImage, {
         what: 'an image',

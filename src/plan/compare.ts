@@ -192,7 +192,7 @@ export const pendingChange = ({ pending_change: change }: NftRecord): string | n
   change == null ? null : `${change.kind === 'update' ? 'an' : 'a'} ${change.kind} of the NFT is in progress`
 
 /** The reason why an NFT that was minted without --dynamic can't be updated. */
-export const NOT_DYNAMIC = 'the NFT is not dynamic: only a transfer or a burn is possible'
+export const NOT_DYNAMIC = "the NFT is not dynamic: its metadata can't be updated"
 
 function whyNoUpdate(nft: NftRecord, isUpdating: boolean, { updates }: Abilities): string | null {
   if (!updates) return NO_UPDATES

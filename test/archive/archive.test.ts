@@ -206,7 +206,7 @@ test('refuses token URIs that are larger than the archive, before it reads any f
   expect([code, errorOf({ code, stderr, stdout: '' })]).toEqual([
     5,
     expect.objectContaining({
-      message: `the token URIs of ${CONTRACT} have more than 10 MiB`,
+      message: `the token URIs of ${CONTRACT} are larger than 10 MiB in total`,
       hint: 'Set a higher limit with --max-size.',
     }),
   ])

@@ -118,7 +118,7 @@ describe('two runs with the same rows in one collection', () => {
       await rm(jan.manifestPath)
       const feb = await manifest('feb.csv')
       const hint = expect.stringMatching(
-        /^If this manifest is another drop, add --again\. --run <name> alone is not enough, .*jan\.csv$/m,
+        /^If this manifest is another drop, run `gdn batch mint` with --again\. --run <name> alone is not enough, .*jan\.csv$/m,
       )
       for (const options of [feb, { ...feb, runName: 'feb' }]) {
         await expect(machine.run(server, idsOf(4, 5), options)).rejects.toMatchObject({ hint })

@@ -517,7 +517,7 @@ describe('gdn art import', () => {
       'the output of gdn art generate',
       { 'drop/edition.json': {}, 'drop/manifest.csv': 'id', 'drop/images/1.png': PNG },
       'drop',
-      'gdn art generate made this folder, which has a manifest: drop/manifest.csv',
+      'gdn art generate created this folder, which contains a manifest: drop/manifest.csv',
     ],
     ['a missing folder', {}, 'build', 'Pass the build folder of HashLips'],
     ['a file', { build: 'x' }, 'build', 'Pass the build folder of HashLips'],

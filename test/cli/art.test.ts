@@ -64,7 +64,7 @@ describe('gdn art init', () => {
 
   test.each([
     ['an empty layer', [...HASHLIPS], { 'layers/3_Eyes/.gitkeep': '' }, 'layers/3_Eyes', 'is empty'],
-    ['a layer in a layer', [...HASHLIPS, '1_Sky/Night/Dark.png'], {}, 'layers/1_Sky/Night', 'is a folder in'],
+    ['a layer in a layer', [...HASHLIPS, '1_Sky/Night/Dark.png'], {}, 'layers/1_Sky/Night', 'is a folder inside'],
     [
       'a file that is no image',
       [...HASHLIPS],
@@ -143,7 +143,7 @@ describe('gdn art check', () => {
     for (const name of ['r.png', 'd.png']) await sharp(PNG).resize(2, 2).png().toFile(path(name))
     const { stderr } = await gdn('check', 'art.yaml', '--count', '5')
     expect(stderr).toContain(
-      '"r.png" has 2 × 2 pixels, but the output has 1 × 1, and so have "d.png" (line 7), "d.png" (line 9)\n',
+      '"r.png" has 2 × 2 pixels, but the output has 1 × 1, as do "d.png" (line 7), "d.png" (line 9)\n',
     )
     expect(stderr.split('2 × 2')).toHaveLength(2)
   })

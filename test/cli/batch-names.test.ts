@@ -144,7 +144,7 @@ describe('batch mint --to with a group', () => {
       await gdn('wallet', 'add', 'bob', A)
       const shown = await gdn('batch', 'mint', path('row.json'), '--to', '@team', ...TARGET, ...OFFLINE)
       expect(shown.stderr).toContain(
-        '@team has members with the same address, which counts once: @bob (same as @alice)',
+        '@team has several members with the same address, which count as one: @bob (same as @alice)',
       )
       expect((await mintTo('@team', ...flags)).code).toBe(0)
       expect(received()).toEqual([A, C])

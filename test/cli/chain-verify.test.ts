@@ -180,7 +180,7 @@ describe('gdn chain verify', () => {
     const before = service.seen.length
     expect(errorOf(await verify())).toMatchObject({
       code: 'verify_failed',
-      message: `the contract was compiled from other sources at ${factory}, where GdnFactory is expected`,
+      message: `the contract was compiled from different source code at ${factory}, where GdnFactory is expected`,
     })
     await real.call('anvil_setCode', [factory, code])
     expect(service.seen).toHaveLength(before)

@@ -145,7 +145,7 @@ describe('wallet add --from', () => {
     await run(['wallet', 'group', '@crew', '@alice'])
     const again = await add(`${text}robert,${SENDER},crew\n`)
     expect(again.stderr).toContain('Added to @crew: @bob, @robert.\n')
-    expect(again.stderr).toContain('same address, which counts once: @robert (same as @bob).')
+    expect(again.stderr).toContain('same address, which count as one: @robert (same as @bob).')
     expect(again.stderr).not.toContain('@friends')
     expect((await add(text)).stderr).not.toContain('Added')
   })

@@ -198,7 +198,7 @@ test('each command on a data directory says so where a server is selected', asyn
       const { code, stderr } = await cli([...command.split(' '), ...flag])
       expect({ code, stderr }).toEqual({
         code: 2,
-        stderr: expect.stringMatching(/unknown option "--\S+"\n.*Omit it\..*data directory.*\n.*--data-dir <dir>/),
+        stderr: expect.stringMatching(/unknown option "--\S+"\n.*Omit the flag\..*data directory.*\n.*--data-dir <dir>/),
       })
     }
   })

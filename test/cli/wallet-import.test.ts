@@ -280,7 +280,7 @@ describe('gdn wallet import rejects', () => {
     await symlink(path('key'), path('link'))
     await expectRefused(
       await gdn(['wallet', 'import', path('link'), '--password-file', path('pw')]),
-      'Pipe it in instead',
+      'Pipe the key in instead',
     )
   })
 

@@ -64,7 +64,7 @@ describe('gdn wallet proofs', () => {
     await cli(['wallet', 'add', 'again', address(1)], options)
     const ofGroup = await rootOf('@team')
     expect(ofGroup.stdout).toBe((await rootOf(path('plain.csv'))).stdout)
-    expect(ofGroup.stderr).toContain('@team has members with the same address, which counts once: @again')
+    expect(ofGroup.stderr).toContain('@team has several members with the same address, which count as one: @again')
     expect((await rootOf('@taem')).stderr).toMatch(/<list>: @taem is not the name of a group.*\n.*Did you mean @team\?/)
   })
 

@@ -189,7 +189,7 @@ const CASES: [string, ManifestFormat, string, string[]][] = [
     'a receiver beside file_fields',
     'json',
     json([{ ...METADATA, receiver: ALICE }]),
-    ['stdin:1 (receiver) receiver would become public metadata, like every key apart from file_fields'],
+    ['stdin:1 (receiver) receiver would become public metadata, like every key except file_fields'],
   ],
   [
     'a file field without url',

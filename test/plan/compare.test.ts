@@ -148,7 +148,7 @@ describe('compareRow', () => {
       { request_metadata: { ...METADATA, title: 'x' }, is_dynamic: false },
       {},
       {},
-      ['impossible update: the NFT is not dynamic: only a transfer or a burn is possible'],
+      ["impossible update: the NFT is not dynamic: its metadata can't be updated"],
     ],
     [
       'an edit of a frozen NFT',

@@ -133,7 +133,7 @@ describe('gdn plan and apply against a backend', () => {
     await one.mint(csv(['a', 'Dawn', ALICE], ['b', 'Dusk', BOB]))
     const edited = csv(['a', 'Dawn!', ALICE], ['b', 'Dusk', CAROL])
     const expected = [
-      'impossible update a, title Dawn → Dawn!, the NFT is not dynamic: only a transfer or a burn is possible',
+      "impossible update a, title Dawn → Dawn!, the NFT is not dynamic: its metadata can't be updated",
       `transfer transfer b, receiver ${BOB} → ${CAROL}`,
     ]
     expect(await one.plan(edited)).toEqual(expected)
@@ -298,7 +298,7 @@ describe('gdn plan and apply against a backend', () => {
     for (const each of [one, other])
       for (const name of ['a', 'b']) await writeFile(each.path(`${name}.png`), pngOf(name))
     const noted = async (changed: readonly string[] = []) =>
-      /(\d+) rows? to change (?:was|were) not edited here/.exec((await one.run(['plan'], sheet(changed))).stderr)?.[1]
+      /(\d+) rows? that differs? from (?:its NFT|their NFTs) (?:was|were) not edited here/.exec((await one.run(['plan'], sheet(changed))).stderr)?.[1]
     await one.mint(sheet([]))
     for (const field of fields) {
       expect((await other.run(['apply'], sheet([field]), '--yes')).code).toBe(0)
@@ -605,7 +605,8 @@ describe('gdn plan and apply against a backend', () => {
       expect(await verify()).toEqual([{ verified: true, verify_error: null }])
       const changed = {
         verified: null,
-        verify_error: 'changed since the mint, according to the server: updated',
+        verify_error:
+          'changed since the mint, according to the server: updated, but the local files of the row differ or are missing',
       }
       await writeFile(one.path('b.png'), pngOf('other'))
       expect(await verify()).toEqual([changed])

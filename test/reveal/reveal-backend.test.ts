@@ -891,7 +891,7 @@ test('reveals rows once they are minted, and names them before', async () => {
   expect(found).toMatchObject({ revealed: 0, not_minted: 3, left: 0, unrevealed_rows_left_out: 0 })
   expect(found.unrevealed_rows).toContainEqual({ key: 'r2', line: 3, reason: 'the NFT is not deployed yet' })
   const shown = await one.atTerminal('reveal', '--yes')
-  expect(shown.stderr).toContain('line 3: it is not deployed yet')
+  expect(shown.stderr).toContain('line 3: the NFT is not deployed yet')
   expect(shown.stdout).toMatch(/^NOT MINTED +3$/m)
   expect(shown.stdout).not.toMatch(/UNREVEALED|"key"/)
   await letGo()

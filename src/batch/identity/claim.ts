@@ -248,7 +248,7 @@ function sourceOf({ reading }: Drop): string {
 function howToMint(drop: Drop, { ofOtherFiles, missing }: ClaimedElsewhere, otherCount: number): string {
   // See `isAnotherDrop`.
   if (missing !== null) {
-    return `If this manifest is another drop, add --again. --run <name> alone is not enough, because the manifest of the other run no longer exists: ${missing}`
+    return `If this manifest is another drop, run \`gdn batch mint\` with --again. --run <name> alone is not enough, because the manifest of the other run no longer exists: ${missing}`
   }
   const { runName } = drop
   const isSecond = runName !== null || !ofOtherFiles

@@ -287,7 +287,7 @@ function editedRows(
   const pairs = pairsOf(sql, drop, { vanished: firstOf(vanished), fresh, rows })
   return new GdnError('edited_rows', `${sent} no longer in the manifest, and ${news}: ${run}`, {
     hint: [
-      ...(isUnnamed ? editedWithoutId(pairs) : EDITED_ID),
+      ...(isUnnamed ? editedWithoutId(drop, pairs) : EDITED_ID),
       ...lastRows(drop),
       howToAdd(drop, 'new rows as well'),
     ].join('\n'),
@@ -314,7 +314,7 @@ const resultsText = (run: string): string =>
 /**
  * Returns the hint for edited rows without an ID. If one column was sorted without the others, the pairs are guesses.
  */
-export function editedWithoutId(pairs: readonly EditedPair[]): string[] {
+export function editedWithoutId({ dynamic }: Pick<Drop, 'dynamic'>, pairs: readonly EditedPair[]): string[] {
   const [field, ...otherFields] = new Set(pairs.flatMap(({ changes }) => changes.map((change) => change.field)))
   const column = field !== undefined && otherFields.length === 0 ? `the column ${field}` : 'a column'
   return [
@@ -322,6 +322,7 @@ export function editedWithoutId(pairs: readonly EditedPair[]): string[] {
     ...(pairs.length < 2 ? [] : [`If ${column} was sorted or shifted without the others, restore it.`]),
     "If you edited rows, revert the edits: gdn can't find the NFT of an edited row without an ID.",
     'To edit the rows later, revert the edits, add an id column to the manifest, and run `gdn apply`. Then edit the rows again.',
+    ...(dynamic ? [] : ['The run was minted without --dynamic: gdn can update its NFTs only in a dynamic collection.']),
   ]
 }
 

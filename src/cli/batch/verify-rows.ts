@@ -89,14 +89,27 @@ async function verificationsOf(
   const presentClaims = changes.map((change) => change && presentClaim(change))
   const asPresent = await verifyEach(presentClaims)
   const isPresent = (i: number) => asPresent[i]?.verified === true
-  const recordedClaims = presentClaims.map(async (claim, i) =>
-    claim !== null && isPresent(i) ? await recordedClaim(waiting[i]?.row, claim, contents) : null,
-  )
+  const recorded = waiting.map(({ row }, i) => (isPresent(i) ? (row.row ?? null) : null))
+  const recordedClaims = presentClaims.map(async (claim, i) => {
+    const row = recorded[i] ?? null
+    const urls = row && (await urlsOf(row.localFiles, contents))
+    return claim && row && urls && recordedClaim(row, claim, urls)
+  })
   const asRecorded = await verifyEach(await Promise.all(recordedClaims))
+  const apartFromFiles = await verifyEach(
+    presentClaims.map((claim, i) => {
+      const row = recorded[i] ?? null
+      const isTried = asRecorded[i]?.verified !== true && (row?.localFiles.length ?? 0) > 0
+      return claim && row && isTried ? recordedClaim(row, claim, urlsIn(claim.requested)) : null
+    }),
+  )
   return asRequested.map((first, i) => {
     const change = changes[i]
     if (asRecorded[i]?.verified === true) return { verified: true }
-    if (change && isPresent(i)) return { verified: null, changed: changeText(change) }
+    if (change && isPresent(i)) {
+      const ofFiles = apartFromFiles[i]?.verified === true ? ', but the local files of the row differ or are missing' : ''
+      return { verified: null, changed: `${changeText(change)}${ofFiles}` }
+    }
     return change?.record.burned === true && isMissing(first) ? { verified: null, changed: 'burned' } : first
   })
 }
@@ -123,20 +136,26 @@ function presentClaim({ claim, record }: Changed): Claim | null {
 }
 
 /**
- * Returns a claim with the owner and metadata that this machine last recorded for the row, and with the current URLs of
- * the row's local files. Returns null if a file can't be read. The reveal proof comes from `present`, because the
- * manifest doesn't contain it.
+ * Returns a claim with the owner and metadata that this machine last recorded for the row. The reveal proof comes from
+ * `present`, because the manifest doesn't contain it.
+ *
+ * @param urls the URLs of the row's local files, by key
  */
-async function recordedClaim(row: RunRow | undefined, present: Claim, contents: LocalContents): Promise<Claim | null> {
-  const recorded = row?.row ?? null
-  if (recorded === null) return null
-  const urls = await urlsOf(recorded.localFiles, contents)
-  if (urls === null) return null
-  const { metadata } = recorded
-  const file_fields = metadata.file_fields.map(({ key, url }) => ({ key, url: urls.get(key) ?? url }))
-  const requested = { ...proofIn(present.requested), ...metadata, file_fields }
-  return { ...present, owner: recorded.receiver, requested }
+function recordedClaim(
+  { receiver, metadata, localFiles }: ManifestRow,
+  present: Claim,
+  urls: ReadonlyMap<string, string>,
+): Claim {
+  const localKeys = new Set(localFiles.map(({ key }) => key))
+  const file_fields = metadata.file_fields.map(({ key, url }) => ({
+    key,
+    url: localKeys.has(key) ? (urls.get(key) ?? url) : url,
+  }))
+  return { ...present, owner: receiver, requested: { ...proofIn(present.requested), ...metadata, file_fields } }
 }
+
+const urlsIn = (metadata: Claim['requested']): Map<string, string> =>
+  new Map((metadata?.file_fields ?? []).map(({ key, url }) => [key, url]))
 
 /** Returns the URLs of local files by their keys; null if a file can't be read. */
 async function urlsOf(files: ManifestRow['localFiles'], contents: LocalContents): Promise<Map<string, string> | null> {

@@ -111,7 +111,7 @@ export function wayOut({ all, areEdits }: Obstacles, { mint }: { mint: number },
   }
   if (all.some(({ reason }) => reason === NOT_DYNAMIC)) {
     ways.push(
-      "NFTs that were minted without --dynamic can't be changed: restore their former rows and files, or burn the NFTs and mint the rows again.",
+      'gdn updates only NFTs that were minted with --dynamic: restore the former rows and files of the others. If the collection permits burns, you can also burn these NFTs, and mint their rows again with new IDs.',
     )
   }
   if (mint > 0) ways.push(onlyMint === null ? ORIGINAL_MANIFEST : `To mint only the new rows, run \`${onlyMint}\`.`)

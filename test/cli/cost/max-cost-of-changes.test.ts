@@ -442,7 +442,7 @@ describe('the question of a run, also in the error off a terminal,', () => {
     const asked = async (limit: number) =>
       (await client.run('batch', 'mint', ...client.target, '--max-cost', limit.toFixed(9))).stderr
     const price = Number(/(0\.\d+)\s+POL\s+at\s+the\s+current\s+fees/.exec(await asked(1))?.[1])
-    const [, enough = ''] = /--max-cost (0\.\d+) avoids that/.exec(await asked(price)) ?? []
+    const [, enough = ''] = /To avoid that, use --max-cost (0\.\d+)\./.exec(await asked(price)) ?? []
     const sent = await client.run('batch', 'mint', ...client.target, '--yes', '--max-cost', enough)
     expect(sent).toMatchObject({
       code: 0,

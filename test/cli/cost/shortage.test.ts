@@ -169,7 +169,7 @@ test('accepted rows, which the limit of their run counts already, are not counte
     return notes.filter((note) => note.includes('--max-cost'))
   }
   expect(await noted(800_000n * GWEI, 0n)).toEqual([])
-  expect(await noted(800_000n * GWEI, 1n)).toEqual([expect.stringContaining('--max-cost 0.001 avoids that')])
+  expect(await noted(800_000n * GWEI, 1n)).toEqual([expect.stringContaining('use --max-cost 0.001.')])
   expect(await noted(1_000_000n * GWEI, 1n)).toEqual([])
 })
 
@@ -192,7 +192,7 @@ test('the limit that a note calls enough counts accepted rows at the maximum fee
   const estimate = { gas: 0n, bytes: 0, worst: use, reserved: nftsOf(use) }
   const worst = async () => ({ ...use, estimate: estimate as never })
   await printedBeforePrompt(deps, connection, 'base', { limit: 700_000n * GWEI, maxFee: 2n * GWEI, run: 'run', worst })
-  expect(notes).toContainEqual(expect.stringContaining('--max-cost 0.0014 '))
+  expect(notes).toContainEqual(expect.stringContaining('--max-cost 0.0014.'))
 })
 
 test('no note calls a limit enough that is below the limit of a run with a maximum fee', async () => {

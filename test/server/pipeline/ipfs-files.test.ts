@@ -302,7 +302,7 @@ describe('with a gateway', () => {
       (root) => `ipfs://${root}/nothing.png`,
       /does not exist: its directory has no "nothing.png"/,
     ],
-    ['a directory', (root) => `ipfs://${root}`, /is a directory. Use the URL of a file in it/],
+    ['a directory', (root) => `ipfs://${root}`, /is a directory. Use the URL of a file in the directory/],
     ['an HTML page', (root) => `ipfs://${root}/page.png`, /is an HTML page/],
     ['an empty file', (root) => `ipfs://${root}/empty.png`, /is an empty file/],
   ])('fails an NFT at once for %s', async (_, urlOf, reason) => {

@@ -62,7 +62,7 @@ describe('the standard JSON input', () => {
     const factory = factoryAddress(admin)
     await expect(checkCode(anvil, { ...NOTHING, name: 'GdnCollection', address: factory })).rejects.toMatchObject({
       code: 'verify_failed',
-      message: `the contract was compiled from other sources at ${factory}, where GdnCollection is expected`,
+      message: `the contract was compiled from different source code at ${factory}, where GdnCollection is expected`,
     })
     await expect(checkCode(anvil, { ...NOTHING, name: 'GdnFactory', address: WALLETS[2] })).rejects.toMatchObject({
       message: expect.stringMatching(/^there is no contract at 0x/),
