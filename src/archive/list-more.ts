@@ -1,5 +1,5 @@
 import { chunksOf } from '../core/chunks-of.ts'
-import { hex } from '../holders/log-ranges.ts'
+import { hexQuantity } from '../core/hex-quantity.ts'
 import { numberKey, numberOf } from '../holders/number-key.ts'
 import { CONTRACT_URI_CALL, decodeString, metadataState } from '../verify/abi.ts'
 import type { CallResult, ChainReader } from '../verify/chain-reader.ts'
@@ -12,7 +12,7 @@ type Options = Pick<ListOptions, 'store' | 'contract' | 'block'> & { reader: Pic
 /** Stores the URI of the contract's own metadata (ERC-7572) at the block, if there is one. */
 export async function listContractUri({ reader, store, contract, block }: Options): Promise<void> {
   const calls = [{ to: contract, data: CONTRACT_URI_CALL }]
-  const [result] = await reader.call(calls, hex(block.number)).catch((error: unknown): CallResult[] => {
+  const [result] = await reader.call(calls, hexQuantity(block.number)).catch((error: unknown): CallResult[] => {
     if (isTooLarge(error)) return [{ kind: 'failed', message: error.message }]
     throw error
   })
@@ -36,7 +36,7 @@ export async function listMinted(options: Options): Promise<void> {
   const ids = [...idsOf(store)]
   for (const chunk of chunksOf(ids, CALLS_AT_ONCE)) {
     const calls = chunk.map((id) => ({ to: contract, data: metadataState(id) }))
-    const states = await reader.call(calls, hex(block.number))
+    const states = await reader.call(calls, hexQuantity(block.number))
     // Other contracts don't have this function.
     if (!states.some(isState)) return
     const updated = chunk.filter((_, at) => isUpdated(states[at]))
@@ -53,6 +53,6 @@ const isState = (state: CallResult | undefined): state is CallResult & { kind: '
 const isUpdated = (state: CallResult | undefined): boolean => isState(state) && BigInt(state.data.slice(0, 66)) > 0n
 
 async function addMinted({ reader, store, contract, block }: Options, updated: readonly bigint[]): Promise<void> {
-  const uris = await mintedUris(reader, contract, updated, { block: hex(block.number) })
+  const uris = await mintedUris(reader, contract, updated, { block: hexQuantity(block.number) })
   for (const [id, uri] of uris) store.setMinted(numberKey(id), uri)
 }

@@ -1,8 +1,8 @@
 import { GdnError } from '../core/errors.ts'
 import { formatBytes } from '../core/format-bytes.ts'
+import { hexQuantity } from '../core/hex-quantity.ts'
 import { hasCode } from '../holders/first-block.ts'
 import { allTokens, numberOfTokens } from '../holders/holder-table.ts'
-import { hex } from '../holders/log-ranges.ts'
 import { numberKey } from '../holders/number-key.ts'
 import type { ReadingStore } from '../holders/reading-store.ts'
 import { decodeString, tokenUri, uriCall } from '../verify/abi.ts'
@@ -109,7 +109,7 @@ async function callEach(
   const ask = (some: readonly bigint[]) =>
     reader.call(
       some.map((id) => ({ to: contract, data: call(id) })),
-      hex(block.number),
+      hexQuantity(block.number),
     )
   try {
     return await ask(ids)

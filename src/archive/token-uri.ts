@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { ipfsPathParts, ipfsPlace, isIpfsUrl } from '../core/ipfs-url.ts'
 import { parseUrl } from '../core/parse-url.ts'
+import { sha256Hex } from '../core/sha256-hex.ts'
 
 /** A URL in the form that is read. Spellings of the same ipfs URL have the same key, so it is read only once. */
 export type ReadableUrl =
@@ -22,7 +22,7 @@ export const withId = (uri: string, id: bigint): string => uri.replaceAll('{id}'
  */
 export function readableUrl(url: string, arweave: string): ReadableUrl | { problem: string } {
   if (/^data:/i.test(url)) {
-    return { kind: 'data', key: `data:${createHash('sha256').update(url).digest('hex')}`, url }
+    return { kind: 'data', key: `data:${sha256Hex(url)}`, url }
   }
   if (url === '') return { problem: 'the URL is empty' }
   if (url.length > MAX_URL) return { problem: `the URL is longer than ${MAX_URL} characters` }

@@ -2,6 +2,7 @@ import { CAPABILITIES, CHAIN_ERRORS, HEADERS, IDEMPOTENCY_ERRORS, SHUFFLE_ERRORS
 import { GdnError } from '../core/errors.ts'
 import { isObject } from '../core/json.ts'
 import { redactText } from '../core/redact.ts'
+import { shorten } from '../core/shorten.ts'
 import type { TransportResponse } from './transport.ts'
 
 /** The `details` of an error caused by the server's response. */
@@ -40,7 +41,7 @@ export function describeResponse({ status, headers, body }: TransportResponse): 
     .replace(/\s+/g, ' ')
     .trim()
   if (text === '') return `${status}, an empty body`
-  return `${status} ${type} "${text.length > 80 ? `${text.slice(0, 80)}…` : text}"`
+  return `${status} ${type} "${shorten(text, 80)}"`
 }
 
 /**

@@ -1,5 +1,6 @@
 import { messageOf } from '../core/errors.ts'
 import { redactHeaders, redactText } from '../core/redact.ts'
+import { shorten } from '../core/shorten.ts'
 import type { Transport, TransportRequest, TransportResponse } from './transport.ts'
 
 export type OnExchange = (exchange: Exchange) => void
@@ -73,5 +74,5 @@ function bodyText(body: Uint8Array | undefined, type: string | undefined): strin
   if (!/json|text|xml/i.test(type ?? '')) return `<${body.length} bytes>`
   // Redact before truncating, because a truncated secret would not be recognized.
   const text = redactText(Buffer.from(body).toString('utf8'))
-  return text.length > MAX_BODY ? `${text.slice(0, MAX_BODY)}… (${body.length} bytes in all)` : text
+  return shorten(text, MAX_BODY, `… (${body.length} bytes in all)`)
 }

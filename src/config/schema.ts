@@ -5,6 +5,7 @@ import { validate } from '../api/validate.ts'
 import { GdnError } from '../core/errors.ts'
 import { nearest } from '../core/nearest.ts'
 import { hasUserInfo, parseUrl, WEB_URL_PATTERN } from '../core/parse-url.ts'
+import { quoted } from '../core/quoted.ts'
 import { S3_URL, storageProblem, storageUrlProblem } from './storage.ts'
 
 const line = z.string().regex(/^[^\p{Cc}]+$/u, { error: 'must be one line of text' })
@@ -218,7 +219,7 @@ export function parseSetting(name: keyof ProfileSettings, raw: string): ProfileS
   if (result.ok) return result.value
   const [message, hint] =
     name === 'blockchain'
-      ? [`unknown blockchain ${JSON.stringify(raw)}`, blockchainHint(raw)]
+      ? [`unknown blockchain ${quoted(raw)}`, blockchainHint(raw)]
       : [result.issues[0]?.message ?? 'is not a valid value']
   throw new GdnError('usage', message, { place: { field: name }, hint })
 }

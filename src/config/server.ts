@@ -1,5 +1,6 @@
 import { GdnError } from '../core/errors.ts'
 import { hasUserInfo, parseUrl } from '../core/parse-url.ts'
+import { withoutKey } from '../core/quoted.ts'
 import type { ProfileSettings, ProjectFile } from './schema.ts'
 
 /** The source of the server setting. An API key is sent only to a server that the user named. */
@@ -114,7 +115,7 @@ export function checkedOrigin(url: string, from = 'the address'): string {
     })
   }
   if (parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.hostname !== '') return parsed.origin
-  throw new GdnError('usage', `"${url}" is not the URL of a server`, {
+  throw new GdnError('usage', `"${withoutKey(url)}" is not the URL of a server`, {
     place: from.startsWith('/') ? { file: from } : { flag: from },
     hint: 'Use a URL that begins with https:// or http://.',
   })

@@ -2,6 +2,7 @@ import { blockchainHint } from '../api/blockchain-hint.ts'
 import { type Blockchain, isBlockchain } from '../api/blockchains.ts'
 import type { ApiVersion } from '../api/versions.ts'
 import { flagError, type Place } from '../core/errors.ts'
+import { quoted } from '../core/quoted.ts'
 import { knowKeysIn, type Secret } from '../core/secret.ts'
 import { resolveApiKey } from './api-key.ts'
 import type { OpenKeyring } from './keyring.ts'
@@ -208,7 +209,7 @@ function applies(name: keyof ProfileSettings, baseUrl: string | undefined, targe
 function blockchainOf(layers: Layers, target: ServerTarget | null): Setting<Blockchain> | null {
   const named = layers.env.GDN_BLOCKCHAIN ?? ''
   if (layers.flags.blockchain === undefined && named !== '' && !isBlockchain(named)) {
-    throw flagError('GDN_BLOCKCHAIN', `unknown blockchain "${named}"`, blockchainHint(named))
+    throw flagError('GDN_BLOCKCHAIN', `unknown blockchain ${quoted(named)}`, blockchainHint(named))
   }
   const variable = isBlockchain(named) ? named : ''
   return pick(layers, target, 'blockchain', layers.flags.blockchain, variable, 'GDN_BLOCKCHAIN')

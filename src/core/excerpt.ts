@@ -1,5 +1,6 @@
 import { redactText } from './redact.ts'
 import { hidesSecret, REDACTED } from './secret.ts'
+import { shorten } from './shorten.ts'
 
 const MAX_LENGTH = 200
 
@@ -14,6 +15,5 @@ export const textOrJson = (value: unknown): string =>
 export function excerpt(text: string): string {
   const clean = redactText(text)
   if (hidesSecret(clean)) return REDACTED
-  const line = clean.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim()
-  return line.length > MAX_LENGTH ? `${line.slice(0, MAX_LENGTH).toWellFormed()}…` : line
+  return shorten(clean.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ').trim(), MAX_LENGTH)
 }

@@ -1,3 +1,5 @@
+import { shorten } from './shorten.ts'
+
 const MAX_LENGTH = 60
 
 /** Returns a user's text for a message, or `(hidden)` if the text may be a private key. */
@@ -5,6 +7,5 @@ export const withoutKey = (text: string): string => (/^(?:0x)?[0-9a-f]{64}$/i.te
 
 /** Returns the beginning of a user's text in quotes, for a message. Hides text that may be a private key. */
 export function quoted(text: string): string {
-  const shown = withoutKey(text)
-  return JSON.stringify(shown.length > MAX_LENGTH ? `${shown.slice(0, MAX_LENGTH)}…` : shown)
+  return JSON.stringify(shorten(withoutKey(text), MAX_LENGTH))
 }

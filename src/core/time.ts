@@ -16,6 +16,10 @@ export function formatAcceptedDate(ms: number): string {
   return new Date(ms).toISOString().slice(0, 19).replace('T', ' ')
 }
 
+/** Formats a time in ISO 8601; null if there is none. */
+export const isoTime = (ms: number | null | undefined): string | null =>
+  ms == null ? null : new Date(ms).toISOString()
+
 /** Resolves after `ms` milliseconds, or rejects with the signal's reason as soon as the signal is aborted. */
 export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {

@@ -1,5 +1,6 @@
 import { normalize } from 'viem/ens'
 import { GdnError, messageOf, type Place } from '../core/errors.ts'
+import { shorten } from '../core/shorten.ts'
 
 const MAX_LENGTH = 255
 const MAX_SHOWN = 80
@@ -17,7 +18,7 @@ const PLAIN = /^[a-z\d]+(?:-[a-z\d]+)*(?:\.[a-z\d]+(?:-[a-z\d]+)*)*$/i
  */
 export function normalizeName(name: string, place: Place): string {
   const reject = (why: string, hint: string) => {
-    const shown = name.length > MAX_SHOWN ? `${name.slice(0, MAX_SHOWN)}…` : name
+    const shown = shorten(name, MAX_SHOWN)
     return new GdnError('usage', `${JSON.stringify(shown)} is not a valid ENS name: ${why}`, { place, hint })
   }
   if (name.length > MAX_LENGTH)

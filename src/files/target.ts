@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { shorten } from '../core/shorten.ts'
 import { isCloudMetadata, isPublicAddress } from './address.ts'
 import { FetchFailure } from './failure.ts'
 
@@ -74,7 +75,7 @@ function parse(text: string | URL, from: FileTarget | undefined): URL {
     return new URL(text, from?.url)
   } catch (cause) {
     const subject =
-      from === undefined ? JSON.stringify(shorten(String(text))) : `${from.label} redirects to a location that`
+      from === undefined ? JSON.stringify(shorten(String(text), MAX_LABEL)) : `${from.label} redirects to a location that`
     throw new FetchFailure(`${subject} is not a URL`, {
       lasting: true,
       hint: 'Use a complete http or https URL.',
@@ -88,9 +89,7 @@ function labelOf(url: URL, from: FileTarget | undefined): string {
   shown.username = ''
   shown.password = ''
   shown.hash = ''
-  return from === undefined ? shorten(shown.href) : `${from.label} redirects to ${shorten(shown.href)}, which`
-}
-
-function shorten(text: string): string {
-  return text.length <= MAX_LABEL ? text : `${text.slice(0, MAX_LABEL)}…`
+  return from === undefined
+    ? shorten(shown.href, MAX_LABEL)
+    : `${from.label} redirects to ${shorten(shown.href, MAX_LABEL)}, which`
 }

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { checksumAddress } from '../api/address.ts'
 import { chunksOf } from '../core/chunks-of.ts'
 import { GdnError } from '../core/errors.ts'
+import { sha256Hex } from '../core/sha256-hex.ts'
 import type { CallResult, ChainReader } from '../verify/chain-reader.ts'
 import { CALLS, numberReturned } from './calls.ts'
 import { hasCode } from './first-block.ts'
@@ -163,7 +163,7 @@ function* allBalances({ store, standard }: CheckOptions): Generator<Expected[]> 
 }
 
 /** Returns a hash of the seed and a number, from which the sample is drawn. */
-const draw = (seed: string, at: number) => createHash('sha256').update(`${seed}:${at}`).digest('hex')
+const draw = (seed: string, at: number) => sha256Hex(`${seed}:${at}`)
 
 /**
  * Returns the rows that follow random addresses. Returns all rows if there are few, because an address that closely

@@ -1,12 +1,12 @@
 import { GdnError } from '../core/errors.ts'
+import { hexQuantity } from '../core/hex-quantity.ts'
 import type { ChainReader } from '../verify/chain-reader.ts'
-import { hex } from './log-ranges.ts'
 
 type Node = Pick<ChainReader, 'request' | 'origin'>
 
 /** Returns whether the contract has code at a block, or null if the node doesn't have the state of the block. */
 export async function hasCode(node: Node, contract: string, block: number | 'latest'): Promise<boolean | null> {
-  const response = await node.request('eth_getCode', [contract, block === 'latest' ? block : hex(block)])
+  const response = await node.request('eth_getCode', [contract, block === 'latest' ? block : hexQuantity(block)])
   if ('error' in response) return null
   if (typeof response.result !== 'string') throw new GdnError('bad_answer', `${node.origin} returned invalid code`)
   return /^0x[0-9a-f]/i.test(response.result)

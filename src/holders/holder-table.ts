@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256Hex } from '../core/sha256-hex.ts'
 import { numberKey, numberOf } from './number-key.ts'
 import type { ReadingStore } from './reading-store.ts'
 import { NOBODY, type Standard } from './transfers.ts'
@@ -94,7 +94,7 @@ export function filterHolders(store: ReadingStore, { min, excluded, sample }: Ho
     store.run('DELETE FROM holders WHERE count < ?', numberKey(min))
     if (sample === null) return
     for (const { owner } of store.iterate<{ owner: string }>('SELECT owner FROM holders ORDER BY count, owner')) {
-      const draw = createHash('sha256').update(`${sample.seed}:0x${owner}`).digest('hex')
+      const draw = sha256Hex(`${sample.seed}:0x${owner}`)
       store.run('UPDATE holders SET draw = ? WHERE owner = ?', draw, owner)
     }
     store.run('DELETE FROM holders WHERE owner NOT IN (SELECT owner FROM holders ORDER BY draw LIMIT ?)', sample.size)

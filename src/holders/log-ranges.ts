@@ -1,5 +1,6 @@
 import { backoffMs } from '../core/backoff.ts'
 import { GdnError } from '../core/errors.ts'
+import { hexQuantity } from '../core/hex-quantity.ts'
 import type { ChainReader } from '../verify/chain-reader.ts'
 import { type LogProblem, logProblem } from './log-limits.ts'
 
@@ -111,7 +112,7 @@ function nextSpan(span: number, logs: number, largest: number): number {
 /** Returns the logs of a range, or the reason why the node rejects a range of this size. */
 async function askLogs({ reader, query, sleep, signal }: ReadOptions): Promise<RawLog[] | LogProblem> {
   const { address, topics, from, to } = query
-  const filter = { address, topics: [topics], fromBlock: hex(from), toBlock: hex(to) }
+  const filter = { address, topics: [topics], fromBlock: hexQuantity(from), toBlock: hexQuantity(to) }
   for (let attempt = 1; ; attempt++) {
     const response = await reader.request('eth_getLogs', [filter]).catch((error: unknown) => {
       // A response that is too large or too slow fails with one of these errors.
@@ -159,8 +160,6 @@ function logsIn(result: unknown, origin: string, { address, topics, from, to }: 
   }
   return logs
 }
-
-export const hex = (value: number): string => `0x${value.toString(16)}`
 
 const prunedLogs = (origin: string, { from, to }: LogQuery, message: string) =>
   new GdnError('refused', `${origin} has no logs of block ${from} (requested blocks ${from} to ${to}): ${message}`, {

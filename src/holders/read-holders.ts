@@ -1,11 +1,12 @@
 import { GdnError } from '../core/errors.ts'
+import { hexQuantity } from '../core/hex-quantity.ts'
 import type { Block } from '../verify/block-at.ts'
 import type { ChainReader } from '../verify/chain-reader.ts'
 import { knownBlock } from './block-of.ts'
 import { checkHolders } from './check.ts'
 import { deploymentBlock, hasCode } from './first-block.ts'
 import { countHolders, type Negative } from './holder-table.ts'
-import { hex, type RawLog, readLogRanges } from './log-ranges.ts'
+import { type RawLog, readLogRanges } from './log-ranges.ts'
 import type { ReadingState, ReadingStore } from './reading-store.ts'
 import { standardOf } from './standard.ts'
 import {
@@ -67,7 +68,7 @@ export async function readHolders(options: ReadOptions): Promise<Reading> {
     if (state === null) {
       store.clear()
       await requireCode(options)
-      const standard = await standardOf(reader, contract, hex(block.number))
+      const standard = await standardOf(reader, contract, hexQuantity(block.number))
       const next = await deploymentBlock(reader, contract, block.number)
       state = { contract, block: block.number, hash: block.hash, next, standard, doubts: [], events: 0, upgrades: 0 }
     }
@@ -173,7 +174,7 @@ export async function compareWithContract(
   update('Counting holders')
   const { total, negative } = countHolders(store, null)
   if (negative !== null) throw belowZero(negative)
-  const at = hex(block.number)
+  const at = hexQuantity(block.number)
   return await checkHolders({ reader, store, contract, standard, block: at, seed: block.hash, total, doubts, update })
 }
 

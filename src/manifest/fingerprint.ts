@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { canonicalJson } from '../core/canonical-json.ts'
+import { sha256Hex } from '../core/sha256-hex.ts'
 import { ManifestError } from './manifest-error.ts'
 import type { ManifestOptions } from './options.ts'
 import { type ManifestSource, type OpenSource, openManifestSource } from './source.ts'
@@ -64,7 +65,7 @@ export class Fingerprint {
   async #with({ folder, format }: OpenSource, bytes: HashedBytes): Promise<string> {
     const names = bytes.mayHaveNames ? [await this.#namesDigest?.()] : []
     const shaping = canonicalJson([READER, folder, format, this.#options, bytes.digest(), ...names])
-    return createHash('sha256').update(shaping).digest('hex')
+    return sha256Hex(shaping)
   }
 }
 

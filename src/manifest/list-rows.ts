@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { fastKeccakLoaded } from '../api/address.ts'
 import { type Blockchain, isEvm } from '../api/blockchains.ts'
+import { sha256Hex } from '../core/sha256-hex.ts'
 import { decodeText } from './decode.ts'
 import { Fingerprint } from './fingerprint.ts'
 import { HashTable } from './hash-table.ts'
@@ -141,7 +141,7 @@ export function readListRows(
 const NONE: ReadonlySet<string> = new Set()
 
 const joined = (row: string | null, list: string | null): string | null =>
-  row === null || list === null ? null : createHash('sha256').update(`${row} ${list}`).digest('hex')
+  row === null || list === null ? null : sha256Hex(`${row} ${list}`)
 
 /** Reads the row that each receiver gets. */
 async function readTemplate(

@@ -2,6 +2,7 @@ import { addressProblem, isLowerCaseAddress } from '../api/address.ts'
 import { blockchainHint } from '../api/blockchain-hint.ts'
 import { type Blockchain, isBlockchain, isEvm } from '../api/blockchains.ts'
 import { sameAddress } from '../api/same-address.ts'
+import { quoted } from '../core/quoted.ts'
 import type { Column } from './columns.ts'
 import type { RowReport } from './manifest-error.ts'
 
@@ -65,7 +66,7 @@ export class TargetCheck {
 
   #checkChain({ value, column }: Cell, report: RowReport): void {
     const { blockchain } = this.#target
-    if (!isBlockchain(value)) report.add(column, `unknown blockchain ${JSON.stringify(value)}`, blockchainHint(value))
+    if (!isBlockchain(value)) report.add(column, `unknown blockchain ${quoted(value)}`, blockchainHint(value))
     else if (blockchain === null) this.#target = { ...this.#target, blockchain: value }
     else report.add(column, `blockchain is ${value}, but the run is for ${blockchain}`, ONE_TARGET)
   }

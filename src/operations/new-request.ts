@@ -1,8 +1,9 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { Creation } from '../api/creation.ts'
 import { refuseSilentBackend } from '../client/backend.ts'
 import { canonicalJson } from '../core/canonical-json.ts'
 import { GdnError } from '../core/errors.ts'
+import { sha256Hex } from '../core/sha256-hex.ts'
 import { copiedState, enterContents, lookAlikes, markCompared, uncompared } from '../state/collections.ts'
 import { enterKnown } from '../state/known-nfts.ts'
 import type { IntendedRequest, OperationName } from '../state/operations.ts'
@@ -127,9 +128,7 @@ async function refuseLookAlikes(
  * between attempts. Ignores the case of EVM addresses. The format, `v1`, must never change.
  */
 export function commandIdentity(content: unknown): string {
-  const hash = createHash('sha256')
-    .update(canonicalJson(lowerAddresses(content)))
-    .digest('hex')
+  const hash = sha256Hex(canonicalJson(lowerAddresses(content)))
   return `v1:${hash}`
 }
 

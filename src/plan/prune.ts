@@ -5,6 +5,7 @@ import { ServerNames } from '../batch/identity/server-names.ts'
 import { isContentKey, rowReferenceId, shownKey } from '../batch/rows/row-key.ts'
 import type { StoredRun } from '../batch/runs/stored-run.ts'
 import { GdnError } from '../core/errors.ts'
+import { shortenTo } from '../core/shorten.ts'
 import { listIds } from '../operations/reconcile/listing.ts'
 import { type GoneRow, goneRows, unnamedNfts } from '../state/draft-rows.ts'
 import { operationsWithPrefix } from '../state/operations.ts'
@@ -133,8 +134,7 @@ function shownNft(id: string, nft: NftRecord | undefined): string {
 
 const MAX_TITLE = 40
 
-const shortened = (title: string): string =>
-  title.length > MAX_TITLE ? `${title.slice(0, MAX_TITLE - 1).toWellFormed()}…` : title
+const shortened = (title: string): string => shortenTo(title, MAX_TITLE)
 
 /** A note that explains where to burn NFTs that this machine didn't mint. */
 export const WHERE_TO_BURN =

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import { GdnError } from '../core/errors.ts'
+import { sha256Hex } from '../core/sha256-hex.ts'
 import { PROVENANCE_ROW } from '../manifest/reveal-keys.ts'
 import { provenanceOfCall } from '../verify/abi.ts'
 import type { CallResult, ChainReader } from '../verify/chain-reader.ts'
@@ -105,9 +105,7 @@ export async function readBytes(storage: StorageReader, url: string): Promise<Ui
 export async function sha256Of(storage: StorageReader, url: string): Promise<string> {
   const hash = sha256InUrl(url)
   if (hash !== null) return hash
-  return createHash('sha256')
-    .update(await readBytes(storage, url))
-    .digest('hex')
+  return sha256Hex(await readBytes(storage, url))
 }
 
 export async function readable<Value>(read: () => Promise<Value>): Promise<Value> {

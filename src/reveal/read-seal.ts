@@ -1,3 +1,4 @@
+import { hexQuantity } from '../core/hex-quantity.ts'
 import { isObject } from '../core/json.ts'
 import { PROVENANCE_COMMITTED } from '../verify/abi.ts'
 import { type Block, blockAt, isDevelopmentNode } from '../verify/block-at.ts'
@@ -65,7 +66,7 @@ async function loggedBlock(
   seal: string,
   only?: number,
 ): Promise<Pick<Block, 'number' | 'hash'> | null> {
-  const [fromBlock, toBlock] = only === undefined ? ['0x0', 'latest'] : [hexOf(only), hexOf(only)]
+  const [fromBlock, toBlock] = only === undefined ? ['0x0', 'latest'] : [hexQuantity(only), hexQuantity(only)]
   const filter = { address, topics: [PROVENANCE_COMMITTED, seal], fromBlock, toBlock }
   const response = await chain.request('eth_getLogs', [filter])
   if (!('result' in response) || !Array.isArray(response.result)) return null
@@ -79,8 +80,6 @@ async function loggedBlock(
   return { number: Number(log.blockNumber), hash: String(log.blockHash).toLowerCase() }
 }
 
-const hexOf = (block: number): string => `0x${block.toString(16)}`
-
 /** Finds the first block in which the seal is committed. Requires a node that has old states. */
 async function searchBlock(chain: Chain, contract: string, seal: string): Promise<number> {
   const newest: Block | null = await blockAt(chain, 'latest')
@@ -88,7 +87,7 @@ async function searchBlock(chain: Chain, contract: string, seal: string): Promis
   let [low, high] = [0, newest.number]
   while (low < high) {
     const middle = Math.floor((low + high) / 2)
-    const committedAt = await committedBefore(chain, contract, seal, hexOf(middle)).catch((error: unknown) => {
+    const committedAt = await committedBefore(chain, contract, seal, hexQuantity(middle)).catch((error: unknown) => {
       if (!(error instanceof Unreadable)) throw error
       throw new Unreadable(
         `${chain.origin} returns neither the event that sealed the drop nor old states (${error.message}): use another --rpc-url`,

@@ -1,5 +1,6 @@
 import { maskAmounts } from '../core/mask-amounts.ts'
 import { redactText } from '../core/redact.ts'
+import { shorten } from '../core/shorten.ts'
 import { terminalText } from '../core/terminal-text.ts'
 
 const MAX_SUBJECTS = 100
@@ -45,8 +46,7 @@ export function createWarningsLog(print: (line: string) => void, now: () => numb
     if (states.size >= MAX_SUBJECTS) states.clear()
     states.set(subject, { state, at: now() })
     const line = [blockchain, message, reason].filter((part) => part !== null).join(': ')
-    const clean = terminalText(redactText(line))
-    print(clean.length > MAX_LENGTH ? `${clean.slice(0, MAX_LENGTH).toWellFormed()}…` : clean)
+    print(shorten(terminalText(redactText(line)), MAX_LENGTH))
   }
   return { debug: nothing, info: nothing, warn, error: warn }
 }

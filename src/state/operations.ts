@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import type { Blockchain } from '../api/blockchains.ts'
 import type { CreatingEndpoint } from '../api/endpoints.ts'
 import { GdnError } from '../core/errors.ts'
+import { sha256Hex } from '../core/sha256-hex.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { collectionId, insertedId, serverId } from './collections.ts'
 import { addAttempt, endLastAttempt, LIVE, moveOperation, type OperationState } from './transitions.ts'
@@ -92,8 +92,6 @@ interface RequestRow {
   sent_at: number | null
   max_cost: string | null
 }
-
-export const hashOf = (body: string): string => createHash('sha256').update(body).digest('hex')
 
 /** Returns the live operation with this name; null if there is none. */
 export function findLive(sql: Sql, name: OperationName): Operation | null {
@@ -259,7 +257,7 @@ function readRequest(sql: Sql, id: number): OperationRequest {
     'SELECT r.*, (SELECT min(sent_at) FROM attempts WHERE request_id = r.id) AS sent_at FROM requests r WHERE r.id = ?',
     id,
   )
-  if (row === undefined || hashOf(row.body) !== row.sha256) {
+  if (row === undefined || sha256Hex(row.body) !== row.sha256) {
     throw otherRequest('Nothing was sent. Check on the server whether the request took effect. If not, add --again.')
   }
   const backend = { url: row.backend_url, id: row.backend_id, incarnation: row.incarnation }
@@ -303,7 +301,7 @@ export function intend(sql: Sql, id: string, { key, body, backend, honorsKey, li
       max_cost) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     key,
     body,
-    hashOf(body),
+    sha256Hex(body),
     backend.url,
     backend.id,
     backend.incarnation,

@@ -1,7 +1,8 @@
 import type { MintEndpoint } from '../api/mint-endpoints.ts'
+import { sha256Hex } from '../core/sha256-hex.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import type { Drop } from './drops.ts'
-import { hashOf, otherRequest } from './operations.ts'
+import { otherRequest } from './operations.ts'
 import type { OperationState } from './transitions.ts'
 
 /**
@@ -78,7 +79,7 @@ const REQUESTS = `SELECT q.id, q.n, q.outcome, q.unknown_after, q.idempotency_ke
   coalesce((SELECT dynamic FROM drops d WHERE d.run_id = q.run_id), 0) AS dynamic FROM requests q`
 
 function requestOf(row: RequestRow): RowRequest {
-  if (hashOf(row.body) !== row.sha256) {
+  if (sha256Hex(row.body) !== row.sha256) {
     throw otherRequest('Nothing more was sent. Restore the state directory from a backup.')
   }
   const { id, n, outcome, unknown_after: unknownAfter, idempotency_key: key, body, kind, honors_key } = row

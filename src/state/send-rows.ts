@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { MintEndpoint } from '../api/mint-endpoints.ts'
 import { GdnError, messageOf } from '../core/errors.ts'
+import { sha256Hex } from '../core/sha256-hex.ts'
 import type { Sql } from '../sqlite/shared-database.ts'
 import { insertedId } from './collections.ts'
 import type { Drop } from './drops.ts'
-import { hashOf } from './operations.ts'
 import { recordNft } from './row-outcomes.ts'
 import { lastRequest } from './row-requests.ts'
 import { addAttempt, endLastAttempt, moveOperation, moveRequest, type OperationState } from './transitions.ts'
@@ -55,7 +55,7 @@ function insertRequest(
     n,
     key,
     body,
-    hashOf(body),
+    sha256Hex(body),
     drop.backend.url,
     drop.backend.id,
     drop.backend.incarnation,

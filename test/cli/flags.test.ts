@@ -7,6 +7,9 @@ import { VERSION } from '../../src/cli/version.ts'
 import { eachCase } from '../helpers/each-case.ts'
 import { cli, errorOf } from './harness.ts'
 
+/** Looks like a private key. */
+const KEY = `0x${'5eed'.repeat(16)}`
+const CREATE_KEY = ['key', 'create', '--name', 'shop', '--email', 'shop@example.com', '--permission', 'all']
 const SERVER = ['--base-url', 'http://127.0.0.1:9', '--no-input']
 
 describe('invalid flag values', () => {
@@ -34,6 +37,24 @@ describe('invalid flag values', () => {
     expect(stderr).toContain(message)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
   })
+})
+
+test.each([
+  ['a percentage', ['collection', 'set', 'x', '--royalty', KEY]],
+  ['an outcome', ['batch', 'reconcile', 'x', '--row', KEY]],
+  ['a key that is specified twice', ['batch', 'reconcile', 'x', '--row', `${KEY}=1`, '--row', `${KEY}=2`]],
+  ['an expiry', [...CREATE_KEY, '--expires', KEY]],
+  ['a schema', ['schema', KEY]],
+  ['a shell', ['completion', KEY]],
+  ['a blockchain', ['config', 'set', 'blockchain', KEY]],
+  ['a server', ['nft', 'list', '--base-url', KEY]],
+  ['a profile', ['nft', 'list', '--profile', KEY]],
+  ['an endpoint', ['api', KEY]],
+  ['a command', [KEY]],
+])('prints no private key that is given as %s', async (_what, argv) => {
+  const { code, stderr, stdout } = await cli([...argv, '--no-input'])
+  expect(stdout + stderr).not.toContain(KEY.slice(2, 40))
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('(hidden)') })
 })
 
 test('rejects a flag given twice with different values, and accepts it with equal values', async () => {

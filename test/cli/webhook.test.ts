@@ -313,4 +313,12 @@ describe('gdn webhook update', () => {
       stderr: expect.stringContaining('has no webhook'),
     })
   })
+
+  test('prints no private key that is given as an ID', async () => {
+    const { gdn } = await withDataDir()
+    const key = `0x${'5eed'.repeat(16)}`
+    const { code, stdout, stderr } = await gdn(['webhook', 'show', key])
+    expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining('has no webhook "(hidden)"') })
+    expect(stdout + stderr).not.toContain(key.slice(2, 40))
+  })
 })

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, extname, join, posix } from 'node:path'
 import { GdnError, systemCode } from '../../core/errors.ts'
 import { fileError } from '../../core/file-error.ts'
 import { nearest } from '../../core/nearest.ts'
 import { quoted } from '../../core/quoted.ts'
+import { sha256Hex } from '../../core/sha256-hex.ts'
 import { sniffContentType } from '../../files/content-type.ts'
 import { imageSize } from '../../files/image-size.ts'
 import { damageOf } from '../../files/inspect/inspect-file.ts'
@@ -160,7 +160,7 @@ async function checkTrait(sharp: Sharp, image: ImageFile, named: ReadonlySet<str
   const bytes = await readNamed(image, named)
   const size = await sizeOf(sharp, image, bytes)
   await refuseDamage(image)
-  return { image, size, sha256: hashOf(bytes) }
+  return { image, size, sha256: sha256Hex(bytes) }
 }
 
 /** Checks that a one-of-one is an image. An SVG has no size. Only still images in the formats of layers are scaled. */
@@ -178,7 +178,7 @@ async function checkOneOfOne(
   const size = still ?? (type === 'image/svg+xml' ? null : imageSize(bytes, type))
   const namedExtension = extname(oneOfOne.image).slice(1).toLowerCase()
   const extension = /^[a-z0-9]{1,5}$/.test(namedExtension) ? namedExtension : (type.split('/')[1] as string)
-  return { image, size, sha256: hashOf(bytes), extension, canScale: still !== null }
+  return { image, size, sha256: sha256Hex(bytes), extension, canScale: still !== null }
 }
 
 /** @throws GdnError `invalid_input` if the file is truncated or damaged, which its header doesn't reveal */
@@ -186,8 +186,6 @@ async function refuseDamage(image: ImageFile): Promise<void> {
   const damage = await damageOf(image.path)
   if (damage !== null) throw imageProblem(image, `can't be decoded: ${damage}`)
 }
-
-const hashOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')
 
 /** Returns the error for unusable images, in the order of the file. */
 function problemsError(problems: GdnError[]): GdnError {

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { sha256Hex } from '../../core/sha256-hex.ts'
 import { VERSION } from '../../core/version.ts'
 import { SHARP_VERSION } from '../render/load-sharp.ts'
 import type { Fit } from '../render/read-image.ts'
@@ -85,9 +85,7 @@ async function generateLocked(edition: Edition, options: GenerateOptions): Promi
   const fileOf = ({ number, oneOfOne }: EditionItem) =>
     `${IMAGE_FOLDER}/${number}.${oneOfOne === null ? EXTENSIONS[art.output.format] : ones[oneOfOne]?.extension}`
   const inputs = [VERSION, SHARP_VERSION, describe(edition, items), ...hashes, ...ones.map(({ sha256 }) => sha256)]
-  const digest = createHash('sha256')
-    .update(JSON.stringify([...inputs, String(fit)]))
-    .digest('hex')
+  const digest = sha256Hex(JSON.stringify([...inputs, String(fit)]))
   const earlier = await readOutput(out)
   const { edited, added, isIncomplete } = earlier === null ? UNCHANGED : await changesOf(out, earlier)
   const done = async (

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { open, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { namingFile } from '../../core/file-error.ts'
+import { sha256Hex } from '../../core/sha256-hex.ts'
 import { loadSharp } from '../render/load-sharp.ts'
 import { type Fit, type ImageFile, readImageFile } from '../render/read-image.ts'
 import { openRenderer, pixelsHash } from '../render/renderer.ts'
@@ -76,7 +76,7 @@ export async function imageMaker({ art, fit, folder }: ImageSetup): Promise<Make
     const { bytes, pixels, isUnchanged } =
       copied === null ? await draw(job) : { bytes: await readImageFile(copied), pixels: null, isUnchanged: false }
     await writeSynced(join(folder, file), bytes)
-    return { image: { number: item.number, file, sha256: sha256(bytes), pixels }, isUnchanged }
+    return { image: { number: item.number, file, sha256: sha256Hex(bytes), pixels }, isUnchanged }
   }
 }
 
@@ -100,7 +100,5 @@ export async function writeSynced(path: string, content: string | Buffer): Promi
 /** Reads a file with a known hash; null if the file is missing or has changed. */
 export async function readUnchanged({ path, sha256: expected }: { path: string; sha256: string }) {
   const bytes = await readFile(path).catch(() => null)
-  return bytes !== null && sha256(bytes) === expected ? bytes : null
+  return bytes !== null && sha256Hex(bytes) === expected ? bytes : null
 }
-
-const sha256 = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex')

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { appendFile, lstat, mkdir, readdir, readFile, realpath, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import * as z from 'zod'
@@ -6,6 +5,7 @@ import { syncFolder } from '../../core/durable-file.ts'
 import { GdnError, systemCode } from '../../core/errors.ts'
 import { namingFile } from '../../core/file-error.ts'
 import { quoted } from '../../core/quoted.ts'
+import { sha256Hex } from '../../core/sha256-hex.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import { type MadeImage, readUnchanged, writeSynced } from './image-job.ts'
 
@@ -84,7 +84,7 @@ export class DraftFolder {
   /** Writes a file. @returns its SHA-256, as lower-case hex */
   async write(name: string, text: string): Promise<string> {
     await writeSynced(join(this.path, name), text)
-    return createHash('sha256').update(text).digest('hex')
+    return sha256Hex(text)
   }
 
   /**

@@ -1,6 +1,7 @@
 import { MAX_REFERENCES_PER_REQUEST } from '../../api/endpoints/getreferences.ts'
 import { chunksOf } from '../../core/chunks-of.ts'
 import { GdnError } from '../../core/errors.ts'
+import { shortenTo } from '../../core/shorten.ts'
 import type { MintOperation } from '../../state/row-requests.ts'
 import { pageOf, pagesOf, type RowsIn } from '../../state/rows.ts'
 import { referenceOf, shownKey } from '../rows/row-key.ts'
@@ -51,8 +52,7 @@ const MAX_LENGTH = 100
 /**
  * Returns a label as shown in messages: quoted, and shortened if it is long, because another client may have set it.
  */
-export const shownLabel = (label: string): string =>
-  JSON.stringify(label.length > MAX_LENGTH ? `${label.slice(0, MAX_LENGTH - 1).toWellFormed()}…` : label)
+export const shownLabel = (label: string): string => JSON.stringify(shortenTo(label, MAX_LENGTH))
 
 export function shownLabels(labels: Iterable<string>): string {
   const all = [...labels]

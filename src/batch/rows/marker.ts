@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { extraKeys, MAX_METADATA_ITEMS, metadataItems, nftMetadata } from '../../api/metadata.ts'
 import { GdnError } from '../../core/errors.ts'
+import { quoted } from '../../core/quoted.ts'
 import type { ManifestItem } from '../../manifest/read.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import type { Drop } from '../../state/drops.ts'
@@ -33,7 +34,7 @@ export function checkMarkerKey(key: string | undefined): void {
   const parsed = nftMetadata.safeParse({ title: 'x', description: '', file_fields: [], [key]: 'x' })
   if (parsed.success && extraKeys(parsed.data).includes(key)) return
   const problem = parsed.error?.issues[0]?.message ?? 'is a reserved key'
-  throw new GdnError('usage', `the marker key ${JSON.stringify(key)} ${problem}`, { place: { flag: '--marker-key' } })
+  throw new GdnError('usage', `the marker key ${quoted(key)} ${problem}`, { place: { flag: '--marker-key' } })
 }
 
 /**

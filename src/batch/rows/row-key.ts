@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
+import { sha256Hex } from '../../core/sha256-hex.ts'
 
 /** The key of a row: `id:` and its ID, or `row:` and its content hash with the number of the copy. */
 export type RowKey = string
@@ -61,10 +61,7 @@ export const isSharedScope = (scope: string): boolean => (JSON.parse(scope) as s
  * @param key the key of the row, or the key with its portable hash if that differs (see `RowRecord.reference`)
  */
 export function rowReferenceId(scope: string, key: RowKey): string {
-  return `v1:${createHash('sha256')
-    .update(JSON.stringify([scope, key]))
-    .digest('hex')
-    .slice(0, 40)}`
+  return `v1:${sha256Hex(JSON.stringify([scope, key])).slice(0, 40)}`
 }
 
 /** Returns the reference ID of a row, by its stored key and reference. */

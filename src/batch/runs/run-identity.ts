@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { basename, extname } from 'node:path'
 import { GdnError } from '../../core/errors.ts'
+import { sha256Hex } from '../../core/sha256-hex.ts'
 import type { BatchOptions, RunRef } from '../types.ts'
 
 /** The fields that identify a run. They never contain the API key or the content of the manifest. */
@@ -9,8 +9,7 @@ export type RunIdentity = Pick<BatchOptions, 'origin' | 'blockchain' | 'contract
 const ID_DIGITS = 16
 const SHORT_DIGITS = 4
 
-const hash = (parts: readonly (string | number)[]): string =>
-  createHash('sha256').update(JSON.stringify(parts)).digest('hex').slice(0, ID_DIGITS)
+const hash = (parts: readonly (string | number)[]): string => sha256Hex(JSON.stringify(parts)).slice(0, ID_DIGITS)
 
 /** Returns the ID that all drops of one run share. */
 export function familyId(identity: RunIdentity): string {

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import nodePath, { type PlatformPath } from 'node:path'
 import { labelProblem } from '../../api/reference-id.ts'
+import { sha256Hex } from '../../core/sha256-hex.ts'
 
 /** Functions that determine the folder to which the path in a label is relative. */
 export interface LabelRoots {
@@ -42,5 +42,5 @@ export async function runLabel(
 function labelText(text: string): string {
   // macOS may return file names with decomposed characters.
   const label = text.toWellFormed().normalize('NFC')
-  return labelProblem(label) === null ? label : `sha256:${createHash('sha256').update(label).digest('hex')}`
+  return labelProblem(label) === null ? label : `sha256:${sha256Hex(label)}`
 }

@@ -1,3 +1,4 @@
+import { isoTime } from '../../core/time.ts'
 import { readDrop } from '../../state/drops.ts'
 import { openStateIfThere } from '../../state/open-state.ts'
 import type { Run } from '../types.ts'
@@ -15,8 +16,7 @@ export async function runTimes({ stateDir, id, startedAt }: Run): Promise<RunTim
   const state = await openStateIfThere(stateDir)
   try {
     const drop = (await state?.read((sql) => readDrop(sql, id))) ?? null
-    const iso = (ms: number | null | undefined) => (ms == null ? null : new Date(ms).toISOString())
-    return { startedAt, answeredAt: iso(drop?.answeredAt), endedAt: iso(drop?.endedAt) }
+    return { startedAt, answeredAt: isoTime(drop?.answeredAt), endedAt: isoTime(drop?.endedAt) }
   } finally {
     state?.close()
   }

@@ -8,6 +8,7 @@ import type { RunLimit } from '../../client/run-limit.ts'
 import type { Settings } from '../../config/settings.ts'
 import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
+import { shorten } from '../../core/shorten.ts'
 import type { ManifestItem } from '../../manifest/read.ts'
 import type { ManifestIssue } from '../../manifest/row.ts'
 import type { RowWarnings } from '../../manifest/row-warnings.ts'
@@ -330,8 +331,7 @@ const MAX_SHOWN_KEYS = 12
 
 /** Shortens a value of any length for a terminal. */
 function shortened(value: unknown): string {
-  const text = typeof value === 'string' ? value : JSON.stringify(value)
-  return text.length > MAX_SHOWN_TEXT ? `${text.slice(0, MAX_SHOWN_TEXT).toWellFormed()} …` : text
+  return shorten(typeof value === 'string' ? value : JSON.stringify(value), MAX_SHOWN_TEXT, ' …')
 }
 
 /** Returns the main fields of the first request for the user to review. `--json` prints the whole request. */

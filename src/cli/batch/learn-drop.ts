@@ -9,9 +9,10 @@ import { saltOf } from '../../reveal/leaves.ts'
 import { type Draw, type DrawnRows, drawOf } from '../../reveal/shuffle/drawn-rows.ts'
 import { drawnBy, shownProof } from '../../reveal/slots-shown.ts'
 import { commitmentOf, type KeptCommitment } from '../../reveal/unrevealed.ts'
+import { ifReadable } from '../connect/if-readable.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { noteDrop } from './note-drop.ts'
-import { knownSeal, orNull } from './seal-on-chain.ts'
+import { knownSeal } from './seal-on-chain.ts'
 import { commitmentsOf, sealIn } from './shuffled-drop.ts'
 
 /**
@@ -45,7 +46,7 @@ export async function learnDropOf(deps: Deps, settings: Settings, id: string): P
   if (dropStateOf(run) === null) return run
   const connection = await deps.connect(settings)
   try {
-    return (await orNull(deps, learnDrop(deps, connection, run))) ?? run
+    return (await ifReadable(deps, learnDrop(deps, connection, run))) ?? run
   } finally {
     await connection.client.close()
   }

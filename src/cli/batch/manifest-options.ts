@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
 import { anyAddressProblem } from '../../api/address.ts'
 import { isEnsName } from '../../api/ens-name.ts'
 import type { Settings } from '../../config/settings.ts'
 import { flagError, GdnError } from '../../core/errors.ts'
+import { sha256Hex } from '../../core/sha256-hex.ts'
 import { type ColumnMapping, meaningProblem } from '../../manifest/columns.ts'
 import type { ManifestOptions, ManifestSource } from '../../manifest/read.ts'
 import type { AddressBook } from '../../wallet/address-book.ts'
@@ -71,7 +71,7 @@ function namesDigest(book: AddressBook): string {
   // If a name is needed, the unreadable address book is reported as an error.
   if (book.problem !== null) return ''
   const lines = book.list().map(({ name, address }) => `${name} ${address ?? ''}\n`)
-  return createHash('sha256').update(lines.sort().join('')).digest('hex')
+  return sha256Hex(lines.sort().join(''))
 }
 
 /**

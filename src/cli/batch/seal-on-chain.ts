@@ -5,6 +5,7 @@ import { GdnError } from '../../core/errors.ts'
 import type { KnownSeal } from '../../reveal/drop-state.ts'
 import { Unreadable } from '../../reveal/proof-reads.ts'
 import { readSeal, type Seal } from '../../reveal/read-seal.ts'
+import { ifReadable } from '../connect/if-readable.ts'
 import { openVerifier, type ReaderFlags } from '../connect/open-verifier.ts'
 import type { Connection, Deps } from '../deps.ts'
 
@@ -56,20 +57,10 @@ export async function knownSeal(
   { seal, rule }: Sealed,
 ): Promise<KnownSeal> {
   const place = { blockchain, contractAddress, flags: {} }
-  const onChain = await orNull(deps, sealOnChain(deps, connection, place, seal))
+  const onChain = await ifReadable(deps, sealOnChain(deps, connection, place, seal))
   if (onChain?.isFinal !== true) return { round: null, roundAt: null, isNamed: false }
   const round = roundFor(QUICKNET_TIMES, onChain.time + rule.marginSeconds)
   return { round, roundAt: timeOfRound(QUICKNET_TIMES, round), isNamed: false }
-}
-
-/** Returns the result of an optional read; null if the server or the chain can't be read. */
-export async function orNull<Value>({ signals }: Deps, reading: Promise<Value>): Promise<Value | null> {
-  try {
-    return await reading
-  } catch (error) {
-    if (error instanceof GdnError && !signals.signal.aborted) return null
-    throw error
-  }
 }
 
 const unread = (why: string) =>

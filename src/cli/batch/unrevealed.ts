@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { type Blockchain, isEvm } from '../../api/blockchains.ts'
 import { hasFailed } from '../../api/nft-status.ts'
 import { RENAMED } from '../../batch/minted/seems-minted.ts'
@@ -8,6 +7,7 @@ import { lacksEndpoint } from '../../client/responses.ts'
 import type { RunLimit } from '../../client/run-limit.ts'
 import { count } from '../../core/count.ts'
 import { flagError, GdnError, type Place } from '../../core/errors.ts'
+import { sha256Hex } from '../../core/sha256-hex.ts'
 import { type ManifestItem, readManifest } from '../../manifest/read.ts'
 import type { ManifestRow } from '../../manifest/row.ts'
 import { dropStateOf } from '../../reveal/drop-state.ts'
@@ -319,7 +319,7 @@ const referencePrefix = (provenance: string) => `provenance:${provenance}:`
  * @param scope the scope of the run's reference IDs; null for a run with `--again`
  */
 const commitmentReference = (provenance: string, scope: string | null): string =>
-  `${referencePrefix(provenance)}${scope === null ? 'again' : createHash('sha256').update(scope).digest('hex').slice(0, 16)}`
+  `${referencePrefix(provenance)}${scope === null ? 'again' : sha256Hex(scope).slice(0, 16)}`
 
 /**
  * Returns whether the commitment is on chain.

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { GdnError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
+import { quoted } from '../../core/quoted.ts'
 import { GdnCommand } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { addCommonFlags } from '../flags/common.ts'
@@ -45,7 +46,7 @@ export async function completion({ io }: Pick<Deps, 'io'>, shellName: string): P
   const shell = SHELLS.find((name) => name === shellName)
   if (shell === undefined) {
     const near = shellName === 'pwsh' ? 'powershell' : nearest(shellName, SHELLS)
-    throw new GdnError('usage', `unknown shell ${JSON.stringify(shellName.slice(0, 60))}`, {
+    throw new GdnError('usage', `unknown shell ${quoted(shellName)}`, {
       hint: near === undefined ? `Use one of ${SHELLS.join(', ')}.` : `Did you mean ${near}?`,
     })
   }

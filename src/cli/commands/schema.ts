@@ -1,5 +1,6 @@
 import { GdnError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
+import { quoted } from '../../core/quoted.ts'
 import { GdnCommand } from '../command.ts'
 import type { Deps } from '../deps.ts'
 import { addOutputFlags, type OutputFlags } from '../flags/common.ts'
@@ -34,7 +35,7 @@ export async function schema(
   const name = SCHEMA_NAMES.find((candidate) => candidate === typedName)
   if (name === undefined) {
     const near = nearest(typedName, SCHEMA_NAMES)
-    throw new GdnError('usage', `unknown schema ${JSON.stringify(typedName.slice(0, 60))}`, {
+    throw new GdnError('usage', `unknown schema ${quoted(typedName)}`, {
       hint: near === undefined ? 'Run `gdn schema` to list the schemas.' : `Did you mean ${near}?`,
     })
   }

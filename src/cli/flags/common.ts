@@ -265,5 +265,5 @@ export const percentage: Parse<number> = (raw, flag) => {
   const [, digits] = /^([0-9]{1,3}(?:\.[0-9]{1,2})?)%$/.exec(raw) ?? []
   const parts = Math.round(Number(digits) * 100)
   if (parts <= 10_000) return parts
-  throw flagError(flag, `must be a percentage such as 5% or 2.5%, at most 100%, not ${JSON.stringify(raw)}`)
+  throw flagError(flag, `must be a percentage such as 5% or 2.5%, at most 100%, not ${quoted(raw)}`)
 }

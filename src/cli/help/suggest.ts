@@ -1,5 +1,6 @@
 import { GdnError } from '../../core/errors.ts'
 import { distance, nearest } from '../../core/nearest.ts'
+import { withoutKey } from '../../core/quoted.ts'
 import { ENTRIES, isNoun, type Noun } from '../catalogue.ts'
 import { HELP_TOPICS } from './topics.ts'
 
@@ -57,7 +58,7 @@ function insteadOf([noun = '', verb = '']: readonly string[]): string | undefine
 /** Returns the error for words that aren't a command, with a suggestion. */
 export function unknownCommand(words: readonly string[]): GdnError {
   const { before, word, near, known } = suggestCommands(words)
-  return new GdnError('usage', `unknown command "${before} ${word}"`, {
+  return new GdnError('usage', `unknown command "${before} ${withoutKey(word)}"`, {
     hint:
       insteadOf(words) ??
       (near.length === 0

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
 import { GdnError } from '../../core/errors.ts'
+import { sha256Hex } from '../../core/sha256-hex.ts'
 import type { Intent } from '../deps.ts'
 import { type Answer, firstPageOf } from './answer.ts'
 import type { CommandOutcome } from './call.ts'
@@ -133,7 +133,7 @@ export class Planning {
   }
 }
 
-const digest = (value: unknown) => createHash('sha256').update(JSON.stringify(value)).digest('hex')
+const digest = (value: unknown) => sha256Hex(JSON.stringify(value))
 
 const isForGood = ({ command }: Tool, outcome: CommandOutcome): boolean =>
   FOR_GOOD.has(command) ||

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { redactText } from '../../core/redact.ts'
+import { shorten } from '../../core/shorten.ts'
 import { terminalLines } from '../../core/terminal-text.ts'
 import type { Answer } from './answer.ts'
 
@@ -54,7 +55,7 @@ function limited(error: Answer['error']): Answer['error'] {
 
 const MAX_MESSAGE = 4000
 
-const shortened = (text: string) => (text.length <= MAX_MESSAGE ? text : `${text.slice(0, MAX_MESSAGE)}…`)
+const shortened = (text: string) => shorten(text, MAX_MESSAGE)
 
 /** Returns the result of a tool call: one text with gdn's own fields, and another with the marked third-party data. */
 export function toolResult(tool: string, answer: Answer) {

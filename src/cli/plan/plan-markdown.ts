@@ -1,4 +1,5 @@
 import { count } from '../../core/count.ts'
+import { shortenTo } from '../../core/shorten.ts'
 import type { ChangePlan, PlanCounts, PlannedChange } from '../../plan/planned.ts'
 import { safe } from '../io/io.ts'
 import { escapeHtml } from '../sheet/html.ts'
@@ -101,6 +102,5 @@ const valueText = (value: string | null): string => (value === null ? 'none' : c
 
 /** Shortens and escapes external text. Returns a `<code>` element. */
 function code(text: string): string {
-  const short = text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE - 1).toWellFormed()}…` : text
-  return `<code>${escapeHtml(safe(short))}</code>`
+  return `<code>${escapeHtml(safe(shortenTo(text, MAX_VALUE)))}</code>`
 }

@@ -1,4 +1,5 @@
 import { checksumAddress } from '../../api/address.ts'
+import { shorten } from '../../core/shorten.ts'
 import { plainCell } from './view.ts'
 
 /** The names of token standards. */
@@ -18,5 +19,5 @@ const MAX_TEXT = 400
 /** Converts a value of a contract to text that fits into a card. */
 export function shortText(value: unknown): string {
   const text = plainCell(value)
-  return text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}… (${text.length} characters)` : text
+  return shorten(text, MAX_TEXT, `… (${text.length} characters)`)
 }

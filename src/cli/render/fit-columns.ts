@@ -1,4 +1,5 @@
 import { cutToWidth, displayWidth } from '../text/display-width.ts'
+import { shortAddress } from './short-address.ts'
 
 const GAP = 2
 
@@ -64,7 +65,7 @@ export function fitsWithShortAddresses(
 }
 
 function shortAddresses(rows: Rows, whole: number): string[][] {
-  return rows.map((row) => row.map((cell, i) => (i !== whole ? shortAddress(cell) : cell)))
+  return rows.map((row) => row.map((cell, i) => (i !== whole ? shortCell(cell) : cell)))
 }
 
 /** Returns whether a table fits without shortened cells. */
@@ -90,8 +91,8 @@ function narrow(widths: number[], available: number, mayBe: (column: number) => 
   }
 }
 
-/** Shortens an address to its first and last characters. Returns any other text unchanged. */
-export const shortAddress = (text: string): string => (ADDRESS.test(text) ? ends(text, 6, 4) : text)
+/** Shortens an address. Returns any other text unchanged. */
+const shortCell = (text: string): string => (ADDRESS.test(text) ? shortAddress(text) : text)
 
 /** Shortens a URL in the middle and removes its scheme, because URLs often differ at the end. */
 function shortUrl(url: string, width: number): string {

@@ -3,6 +3,7 @@ import { isAbsolute, relative, resolve } from 'node:path'
 import type { BatchSummary, ManifestChanges } from '../../batch/types.ts'
 import { count } from '../../core/count.ts'
 import { type ErrorCode, formatProblem, type GdnError, type Place } from '../../core/errors.ts'
+import { shorten } from '../../core/shorten.ts'
 import { fileLines } from '../../manifest/file-lines.ts'
 import { isInActions } from '../io/in-actions.ts'
 import { safe } from '../io/io.ts'
@@ -219,6 +220,5 @@ const MAX_TEXT = 300
  * Escapes external text for Markdown. All characters that could be markup, HTML or part of a link become entities.
  */
 function inert(text: string): string {
-  const short = text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text
-  return safe(short).replace(/[^\p{L}\p{N}\p{M} ]/gu, (char) => `&#${char.codePointAt(0)};`)
+  return safe(shorten(text, MAX_TEXT)).replace(/[^\p{L}\p{N}\p{M} ]/gu, (char) => `&#${char.codePointAt(0)};`)
 }

@@ -1,4 +1,6 @@
 import type { ResponseOf } from '../../client/api-client.ts'
+import { shorten } from '../../core/shorten.ts'
+import { shortAddress } from './short-address.ts'
 
 export type HistoryEvent = ResponseOf<'getnfthistory'>['events'][number]
 
@@ -25,18 +27,15 @@ export const describeWholeEvent = (event: HistoryEvent): string =>
  */
 export function describeEventShortly(event: HistoryEvent): string {
   const { kind, from, to } = event
-  if (kind === 'mint' || kind === 'transfer') return `to ${shortAddress(to)}`
-  return describeEvent({ ...event, from: from === null ? null : shortAddress(from) })
+  if (kind === 'mint' || kind === 'transfer') return `to ${shortAddress(String(to))}`
+  return describeEvent({ ...event, from: from === null ? null : shortAddress(String(from)) })
 }
-
-const shortAddress = (address: unknown) =>
-  typeof address === 'string' ? `${address.slice(0, 6)}…${address.slice(-4)}` : String(address)
 
 const MAX_SHOWN = 30
 
 function short(value: string | null): string {
   if (value === null) return 'none'
-  return `"${value.length <= MAX_SHOWN ? value : `${value.slice(0, MAX_SHOWN).toWellFormed()}…`}"`
+  return `"${shorten(value, MAX_SHOWN)}"`
 }
 
 /** Shortens a hash to its first and last characters. */

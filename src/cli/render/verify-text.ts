@@ -1,3 +1,4 @@
+import { shorten } from '../../core/shorten.ts'
 import type { Verification } from '../../verify/verify.ts'
 
 /**
@@ -14,4 +15,4 @@ export function verifyText(verification: Verification): string | null {
 
 const MAX_SHOWN = 200
 
-const cut = (text: string): string => (text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text)
+const cut = (text: string): string => shorten(text, MAX_SHOWN)

@@ -2,6 +2,7 @@ import { ENDPOINT_NAMES, loadEndpoint } from '../../api/endpoints.ts'
 import type { RawEndpoint } from '../../client/api-client.ts'
 import { GdnError } from '../../core/errors.ts'
 import { nearest } from '../../core/nearest.ts'
+import { withoutKey } from '../../core/quoted.ts'
 
 /** Endpoints that `gdn api` accepts by name: all endpoints that accept JSON. */
 export const JSON_ENDPOINTS = ENDPOINT_NAMES.filter((name) => name !== 'files')
@@ -21,7 +22,7 @@ export function endpointNamed(nameOrPath: string): RawEndpoint {
   }
   if (/^\/api\/[\w./~-]*$/.test(path) && !/(^|\/)\.{1,2}(\/|$)/.test(path)) return { path: path as `/${string}` }
   const near = nearest(name, JSON_ENDPOINTS)
-  throw new GdnError('usage', `unknown endpoint "${nameOrPath}"`, {
+  throw new GdnError('usage', `unknown endpoint "${withoutKey(nameOrPath)}"`, {
     place: { flag: '<endpoint>' },
     hint:
       near === undefined

@@ -12,8 +12,9 @@ import type { BeaconSource, RelayProblem } from '../../reveal/shuffle/read-beaco
 import { isoTime, roundFor, type ShuffleRule, timeOfRound } from '../../reveal/shuffle/rule.ts'
 import { keptCommitment } from '../../reveal/unrevealed.ts'
 import { noteDrop } from '../batch/note-drop.ts'
-import { orNull, sealOnChain } from '../batch/seal-on-chain.ts'
+import { sealOnChain } from '../batch/seal-on-chain.ts'
 import { commitmentsOf, sealIn } from '../batch/shuffled-drop.ts'
+import { ifReadable } from '../connect/if-readable.ts'
 import { type BeaconFlags, openBeaconOf } from '../connect/open-beacon.ts'
 import type { ReaderFlags } from '../connect/open-verifier.ts'
 import type { Connection, Deps } from '../deps.ts'
@@ -170,7 +171,7 @@ async function noteSeal(
   const keptRun = await keptCommitment({ stateDir, ...options })
   if (keptRun?.commitment?.provenance !== provenance) return
   // If this fails, the next command records the seal.
-  await orNull(deps, noteDrop(deps, connection, await openRun(stateDir, keptRun.id), { seal }))
+  await ifReadable(deps, noteDrop(deps, connection, await openRun(stateDir, keptRun.id), { seal }))
 }
 
 /** The hint for a sealed drop whose round no relay returns. */

@@ -2,6 +2,7 @@ import { basename, dirname, extname, isAbsolute, relative, sep } from 'node:path
 import { pathToFileURL } from 'node:url'
 import { existingPath } from '../../core/existing-path.ts'
 import { parseUrl } from '../../core/parse-url.ts'
+import { shorten } from '../../core/shorten.ts'
 import { escapeHtml, webLink } from './html.ts'
 
 const DRAWN = new Set(['.png', '.jpg', '.jpeg', '.gif', '.webp', '.avif', '.svg', '.bmp', '.ico'])
@@ -39,7 +40,7 @@ export function sharedImage(id: string, title: string): string {
 export const sharedDefinition = (id: string, source: string) =>
   `<symbol id="${id}" viewBox="0 0 100 100"><image href="${escapeHtml(source)}" width="100" height="100"/></symbol>`
 
-const altOf = (title: string) => escapeHtml(title.length > MAX_ALT ? `${title.slice(0, MAX_ALT)}…` : title)
+const altOf = (title: string) => escapeHtml(shorten(title, MAX_ALT))
 
 /** Returns the text that replaces a missing image. Both arguments are HTML. */
 export const inItsPlace = (title: string, more = '') => `<p><b>${title}</b>${more}</p>`
@@ -58,8 +59,6 @@ export function localImage(place: PagePlace, path: string, title: string): strin
 export function remoteImage(url: string, title: string, load: boolean): string {
   const parsed = parseUrl(url)
   if (parsed === null || !/^https?:$/.test(parsed.protocol))
-    return inItsPlace('Not on this machine', escapeHtml(cut(url)))
+    return inItsPlace('Not on this machine', escapeHtml(shorten(url, 90)))
   return load ? image(url, title) : inItsPlace('On the web', webLink(url, `open at ${parsed.host}`))
 }
-
-const cut = (url: string) => (url.length > 90 ? `${url.slice(0, 90)}…` : url)

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { shorten } from '../../core/shorten.ts'
 import { atGateway } from '../../verify/storage-reader.ts'
 import { type ImageReader, requestedImage } from '../image/nft-image.ts'
 import { ImageError } from '../image/pixels.ts'
@@ -116,7 +117,7 @@ export class ReportImages {
     if (url === null) return ''
     const { publicGateway } = this.#sources
     const address = publicGateway === null ? null : atGateway(publicGateway, url)
-    return sharedLink(address ?? url, url.length > 80 ? `${url.slice(0, 80)}…` : url)
+    return sharedLink(address ?? url, shorten(url, 80))
   }
 }
 

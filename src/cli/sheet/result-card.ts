@@ -6,6 +6,7 @@ import { grouped } from '../../core/grouped.ts'
 import { type DropState, isAbandoned } from '../../reveal/drop-state.ts'
 import { atGateway } from '../../verify/storage-reader.ts'
 import { describeEvent, type HistoryEvent, shortHash } from '../render/history-event.ts'
+import { shortAddress } from '../render/short-address.ts'
 import { badge, card, extrasOf } from './card.ts'
 import { beginningOf, escapeHtml, ownDirection, sharedLink } from './html.ts'
 import type { Tone } from './page.ts'
@@ -34,9 +35,6 @@ export interface ReportLinks {
 
 const MAX_REASON = 600
 const MAX_WHAT = 400
-
-/** Shortens an address to its first and last characters, by which people recognize it. */
-const shortened = (address: string) => (address.length > 14 ? `${address.slice(0, 6)}…${address.slice(-4)}` : address)
 
 /**
  * Returns the state of a row. A burn is final, so a recorded burn is valid even if the server is unreachable.
@@ -71,7 +69,7 @@ export function resultCard(given: ReportRow, image: string, links: ReportLinks, 
     id: `line-${line}`,
     classes: `is-${state === 'burned' ? state : TONES[state]}${isChanged}`,
     image,
-    where: `${badge(state, TONES[state])}${nft === null ? '' : badges(nft)}${token}<span>${drawn === null ? `line ${line}` : `line ${drawn.line}, drawn for line ${line}`}</span><span>${ownerTerm.toLowerCase()} <code>${escapeHtml(shortened(owner))}</code></span>`,
+    where: `${badge(state, TONES[state])}${nft === null ? '' : badges(nft)}${token}<span>${drawn === null ? `line ${line}` : `line ${drawn.line}, drawn for line ${line}`}</span><span>${ownerTerm.toLowerCase()} <code>${escapeHtml(shortAddress(owner))}</code></span>`,
     title: metadata?.title ?? 'A row that is no longer in the manifest',
     description: metadata?.description ?? '',
     tags: (metadata?.attribute ?? []).map((trait) => [trait.tag, shownValue(trait)]),

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256Hex } from '../../core/sha256-hex.ts'
 import type { ObservedRateLimit } from '../announcements.ts'
 import { isUnlimited, type Limit, TRAVEL_MS } from './limit.ts'
 
@@ -74,7 +74,7 @@ function fullState(boot: string | null, now: number, { slots, windowMs }: Limit)
 
 const VERSION = 'gdn2'
 
-const checksum = (json: string): string => createHash('sha256').update(json).digest('hex').slice(0, 16)
+const checksum = (json: string): string => sha256Hex(json).slice(0, 16)
 
 export function encodeState(state: LimiterState): string {
   const json = JSON.stringify(state)

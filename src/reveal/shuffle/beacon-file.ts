@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import * as z from 'zod'
 import { type BeaconChain, isPublicKey, publicKeyOf, signRound, verifyBeacon } from '../../api/beacon.ts'
 import { GdnError, type Place } from '../../core/errors.ts'
+import { sha256Hex } from '../../core/sha256-hex.ts'
 import { parseStrictJson } from '../../core/strict-json.ts'
 
 /** A file with a beacon for tests and rehearsals. */
@@ -57,7 +57,7 @@ export function beaconInFile({ name, text }: BeaconFile) {
   if (secretKey !== undefined && !Buffer.from(publicKeyOf(secretKey) ?? []).equals(publicKey)) {
     throw fail('is not the secret key of public_key', { field: 'secret_key' })
   }
-  const hash = createHash('sha256').update(publicKey).digest('hex')
+  const hash = sha256Hex(publicKey)
   const chain: BeaconChain = { hash, publicKey, genesisTime, period }
   const recorded = new Map(rounds.map(({ round, signature }) => [round, signature]))
   return {

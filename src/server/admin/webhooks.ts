@@ -1,7 +1,9 @@
 import { EVENT_TYPES, type EventType } from '../../api/webhook-events.ts'
 import { GdnError } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
+import { quoted } from '../../core/quoted.ts'
 import type { Secret } from '../../core/secret.ts'
+import { isoTime } from '../../core/time.ts'
 import { type ShownStatus, webhookStatus } from '../pipeline/webhooks/schedule.ts'
 import { newSigningSecret } from '../pipeline/webhooks/signature.ts'
 import { accountOfEmail, localAccountId } from '../store/accounts.ts'
@@ -62,8 +64,6 @@ export interface ShownDelivery {
   created_at: string
 }
 
-const iso = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
-
 const NONE = { waiting: 0, delivered: 0, failed: 0 }
 
 function shown(row: ListedWebhook, counts: Record<DeliveryState, number> | undefined, now: number): ShownWebhook {
@@ -77,7 +77,7 @@ function shown(row: ListedWebhook, counts: Record<DeliveryState, number> | undef
     waiting,
     delivered,
     failed,
-    failing_since: iso(row.failing_since),
+    failing_since: isoTime(row.failing_since),
     created_at: new Date(row.created_at).toISOString(),
   }
 }
@@ -91,8 +91,8 @@ function shownDelivery(row: Delivery): ShownDelivery {
     response_status: row.response_status,
     error: row.error,
     response: row.response,
-    attempted_at: iso(row.attempted_at),
-    next_attempt_at: row.state === 'waiting' && row.next_attempt_at > 0 ? iso(row.next_attempt_at) : null,
+    attempted_at: isoTime(row.attempted_at),
+    next_attempt_at: row.state === 'waiting' && row.next_attempt_at > 0 ? isoTime(row.next_attempt_at) : null,
     created_at: new Date(row.created_at).toISOString(),
   }
 }
@@ -250,7 +250,7 @@ export async function replayDeliveries(
 async function requireWebhook(db: Db, id: string): Promise<ListedWebhook> {
   const row = await findWebhook(db, id)
   if (row !== null) return row
-  throw new GdnError('not_found_locally', `this backend has no webhook ${JSON.stringify(id.slice(0, 60))}`, {
+  throw new GdnError('not_found_locally', `this backend has no webhook ${quoted(id)}`, {
     hint: 'Run `gdn webhook list` to list the webhooks, or check --data-dir.',
   })
 }

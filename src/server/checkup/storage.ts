@@ -1,7 +1,8 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { mkdir, open, readFile, rm, statfs } from 'node:fs/promises'
 import { join } from 'node:path'
 import { GdnError, messageOf } from '../../core/errors.ts'
+import { sha256Hex } from '../../core/sha256-hex.ts'
 import { rawCid } from '../../ipfs/cid.ts'
 import type { StorageEntry } from '../settings/storage-schema.ts'
 import type { RemoteSurroundings } from '../storage/remote/open-remote.ts'
@@ -41,7 +42,7 @@ async function writeAndRead(remote: RemoteFiles): Promise<string> {
   const since = performance.now()
   await remote.put(cid, {
     size: CONTENT.length,
-    sha256: createHash('sha256').update(CONTENT).digest('hex'),
+    sha256: sha256Hex(CONTENT),
     async *read(start, end) {
       yield CONTENT.subarray(start, end)
     },

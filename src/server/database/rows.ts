@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import { chunksOf } from '../../core/chunks-of.ts'
+import { sha256Hex } from '../../core/sha256-hex.ts'
 import type { Db } from '../store/schema.ts'
 import type { TableShape } from './tables.ts'
 
@@ -67,7 +67,7 @@ export class TableSum {
 
   add(row: Row): void {
     this.rows += 1
-    const hash = createHash('sha256').update(JSON.stringify(row)).digest('hex')
+    const hash = sha256Hex(JSON.stringify(row))
     this.#sum = (this.#sum + BigInt(`0x${hash}`)) % MODULUS
   }
 

@@ -3,6 +3,7 @@ import { readAttribute, shownValue } from '../../api/traits.ts'
 import { BoundedMap } from '../../core/bounded-map.ts'
 import { isContentUrl } from '../../core/ipfs-url.ts'
 import { isRecord, parseJson } from '../../core/json.ts'
+import { shorten } from '../../core/shorten.ts'
 import type { ServiceDeps } from '../services/services.ts'
 import type { Db } from '../store/schema.ts'
 import { type Indexer, startIndexer } from './indexer.ts'
@@ -65,8 +66,7 @@ export function createExplorer({
 /** Maximum length of a title or URL in lists. The limit keeps responses small even if the metadata is large. */
 const MAX_IN_LIST = 500
 
-export const cut = (text: string): string =>
-  text.length <= MAX_IN_LIST ? text : `${text.slice(0, MAX_IN_LIST).toWellFormed()}…`
+export const cut = (text: string): string => shorten(text, MAX_IN_LIST)
 
 /** The parsed metadata of a request. Its content is untrusted. */
 interface ReadMetadata {

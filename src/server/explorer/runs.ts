@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ZERO_ADDRESS } from '../../api/address.ts'
+import { chunksOf } from '../../core/chunks-of.ts'
 import { seenCollections } from '../store/explorer-collections.ts'
 import { bucketsOf, countsOfRuns, NO_NFTS } from '../store/explorer-counts.ts'
 import { countOwnedInRun, failedAfter } from '../store/explorer-nfts.ts'
@@ -113,8 +114,7 @@ async function gasOf({ db }: ExplorerDeps, { collection_id, run }: SeenRun): Pro
   })
   const ids = [...shares.keys()]
   let gas = 0n
-  const parts = Array.from({ length: Math.ceil(ids.length / 500) }, (_, at) => ids.slice(at * 500, at * 500 + 500))
-  await inParts(parts, async (part) => {
+  await inParts([...chunksOf(ids, 500)], async (part) => {
     for (const row of await findTransactions(db, { by: 'id', ids: part }, part.length)) {
       const share = BigInt(shares.get(row.id) ?? 0)
       gas += (BigInt(row.gas_used ?? 0) * share) / BigInt(Math.max(1, row.token_count))

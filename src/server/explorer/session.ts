@@ -1,7 +1,8 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { TITLES } from '../../api/errors.ts'
 import type { Permission } from '../../api/permissions.ts'
 import { Secret } from '../../core/secret.ts'
+import { sha256Hex } from '../../core/sha256-hex.ts'
 import { type Caller, callerOfKey, findCaller } from '../services/authenticate.ts'
 import { Refusal } from '../services/services.ts'
 import type { Db } from '../store/schema.ts'
@@ -75,7 +76,7 @@ export async function resumeSession(
   now: number,
 ): Promise<Caller | null> {
   const parsed = readSession(signer, session, now)
-  if (parsed === null || (await isSignedUrlUsed(db, hashOf(session)))) return null
+  if (parsed === null || (await isSignedUrlUsed(db, sha256Hex(session)))) return null
   const caller = await callerOfKey(db, parsed.keyId, now)
   return caller?.permissions.has(NEEDED) ? caller : null
 }
@@ -89,7 +90,5 @@ export async function endSession(db: Db, signer: SessionSigner, session: string,
   const parsed = readSession(signer, session, now)
   if (parsed === null) return
   await forgetSignedUrls(db, now - SESSION_MS)
-  await useSignedUrl(db, { signatureHash: hashOf(session), expiresAt: Math.max(parsed.end, now + SESSION_MS) })
+  await useSignedUrl(db, { signatureHash: sha256Hex(session), expiresAt: Math.max(parsed.end, now + SESSION_MS) })
 }
-
-const hashOf = (session: string): string => createHash('sha256').update(session).digest('hex')

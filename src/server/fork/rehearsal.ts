@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import { checksumAddress } from '../../api/address.ts'
 import type { EvmBlockchain } from '../../api/blockchains.ts'
 import { GdnError } from '../../core/errors.ts'
+import { hexQuantity } from '../../core/hex-quantity.ts'
 import type { Secret } from '../../core/secret.ts'
 import { inCoins } from '../../core/units.ts'
 import { callOf, debtOf } from '../chain/evm/cost/debt.ts'
@@ -257,7 +258,6 @@ const nonceOf = async (fork: Fork, address: Hex) =>
   Number(readQuantity(await fork.call('eth_getTransactionCount', [address, 'latest'])))
 const balanceOf = async (fork: Fork, address: Hex) =>
   readQuantity(await fork.call('eth_getBalance', [address, 'latest']))
-const hex = (value: bigint | number): Hex => `0x${value.toString(16)}`
 
 /**
  * Creates a substitute for each real signer, with the nonce and the available balance of the real signer. The factory
@@ -277,8 +277,8 @@ async function substitute(
     const signer = createSigner(randomEvmKey())
     const free = (await balanceOf(fork, real)) - (owed.get(real) ?? 0n)
     const [balance, debt] = free > 0n ? [free, 0n] : [0n, -free]
-    await fork.call('anvil_setBalance', [signer.address, hex(balance)])
-    await fork.call('anvil_setNonce', [signer.address, hex(await nonceOf(fork, real))])
+    await fork.call('anvil_setBalance', [signer.address, hexQuantity(balance)])
+    await fork.call('anvil_setNonce', [signer.address, hexQuantity(await nonceOf(fork, real))])
     if (await isOperator(network, factory, real)) {
       await sendAs(fork, admin, { to: factory, data: encodeAuthorize(signer.address), gas: AUTHORIZE_GAS })
     }

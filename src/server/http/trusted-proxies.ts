@@ -1,5 +1,6 @@
 import { BlockList, isIP, isIPv4 } from 'node:net'
 import { GdnError } from '../../core/errors.ts'
+import { quoted } from '../../core/quoted.ts'
 
 const WHOLE = { 4: 32, 6: 128 } as const
 
@@ -28,7 +29,7 @@ export function createTrust(networks: readonly string[]): (address: string) => b
 }
 
 const notANetwork = (text: string) =>
-  new GdnError('usage', `${JSON.stringify(text)} is not an IP address or a network`, {
+  new GdnError('usage', `${quoted(text)} is not an IP address or a network`, {
     hint: 'Pass an address (10.0.0.7) or a network (10.0.0.0/8).',
     place: { flag: '--trust-proxy' },
   })

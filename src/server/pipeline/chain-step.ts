@@ -1,4 +1,5 @@
 import { backoffMs } from '../../core/backoff.ts'
+import { chunksOf } from '../../core/chunks-of.ts'
 import type { Log } from '../log.ts'
 import type { Store } from '../store/open-store.ts'
 import { claimSigned, nextSignedDue, type TransactionRow, updateSigned } from '../store/transactions.ts'
@@ -84,9 +85,7 @@ export function createChainStep({ store, driver, now, log, onSettled, onMined }:
       if (observation.state === 'signed') pending.push([transaction, observation])
       else ended.push([transaction, observation])
     }
-    const commits = Array.from({ length: Math.ceil(ended.length / driver.commitSize) }, (_, index) =>
-      ended.slice(index * driver.commitSize, (index + 1) * driver.commitSize),
-    )
+    const commits = [...chunksOf(ended, driver.commitSize)]
     const failures = pending.flatMap(([, { failure }]) => (failure === undefined ? [] : [failure]))
     await someAtOnce(commits, (together) => settleTogether(together, failures))
     await someAtOnce(pending, ([transaction, observation]) => postpone(transaction, observation))

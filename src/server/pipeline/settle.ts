@@ -18,7 +18,7 @@ import { findCursor, lockTokenOwners } from '../store/owner-events.ts'
 import { requestsOfTransaction } from '../store/requests.ts'
 import { assignRunOf } from '../store/run-costs.ts'
 import type { Db } from '../store/schema.ts'
-import { isTransfer, isUpdate, type TransactionRow } from '../store/transactions.ts'
+import { isMint, isTransfer, isUpdate, type TransactionRow } from '../store/transactions.ts'
 import { countTransferRevert, findTransferOf, forgetReverts, returnTransfer } from '../store/transfers.ts'
 import { collectionOfUpdates, listUpdatesOf } from '../store/updates.ts'
 import type { OutcomeVerdict, TransactionOutcome } from './driver.ts'
@@ -68,7 +68,6 @@ export async function settle(
   return settled
 }
 
-const isMint = ({ kind }: TransactionRow) => kind === 'mint' || kind === 'grant'
 const isMinted = ({ transaction, verdict }: Settlement) => verdict.verdict === 'done' && isMint(transaction)
 
 /**

@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto'
 import { TITLES } from '../../api/errors.ts'
 import { HEADERS, IDEMPOTENCY_ERRORS } from '../../api/headers.ts'
 import { canonicalJson } from '../../core/canonical-json.ts'
+import { sha256Hex } from '../../core/sha256-hex.ts'
 import type { Store } from '../store/open-store.ts'
 import { findRepeated, insertRequest, type RequestRow, recordResponse } from '../store/requests.ts'
 import type { Db } from '../store/schema.ts'
@@ -62,7 +62,7 @@ export async function accept<Prepared, Response>(
 ): Promise<AcceptedRequest<Response>> {
   const scope = idempotencyKey === null ? null : { accountId, endpoint, idempotencyKey }
   // Without a key, the body is never compared with an earlier body, so no hash is needed.
-  const bodyHash = scope === null ? '' : createHash('sha256').update(canonicalJson(body)).digest('hex')
+  const bodyHash = scope === null ? '' : sha256Hex(canonicalJson(body))
   const earlier = scope && (await findRepeated(store.db, scope))
   if (earlier) return replay(earlier, bodyHash)
   const existing = await findExisting()

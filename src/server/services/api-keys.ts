@@ -2,6 +2,7 @@ import { PERMISSIONS, type Permission } from '../../api/permissions.ts'
 import type { ApiVersion } from '../../api/versions.ts'
 import { GdnError } from '../../core/errors.ts'
 import { newId } from '../../core/ids.ts'
+import { quoted } from '../../core/quoted.ts'
 import { Secret } from '../../core/secret.ts'
 import { accountOfEmail, findNamedApiKeys, type ListedApiKey, listApiKeys, revokeApiKey } from '../store/accounts.ts'
 import type { Store } from '../store/open-store.ts'
@@ -91,12 +92,12 @@ export async function revokeNamedApiKey(store: Store, argument: string, now: num
   // The argument may be a key, so errors quote only its public part.
   const shown = argument.startsWith('gdn_') ? keyPrefix(argument) : argument
   if (row === undefined) {
-    throw new GdnError('not_found_locally', `this backend has no API key ${JSON.stringify(shown)}`, {
+    throw new GdnError('not_found_locally', `this backend has no API key ${quoted(shown)}`, {
       hint: 'Run `gdn key list` to list IDs and prefixes, or check --data-dir.',
     })
   }
   if (otherRows.length > 0) {
-    throw new GdnError('usage', `${otherRows.length + 1} API keys begin with ${JSON.stringify(shown)}`, {
+    throw new GdnError('usage', `${otherRows.length + 1} API keys begin with ${quoted(shown)}`, {
       hint: `Pass one of the IDs: ${[row, ...otherRows].map(({ id }) => id).join(', ')}.`,
     })
   }

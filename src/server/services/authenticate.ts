@@ -1,9 +1,10 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { TITLES } from '../../api/errors.ts'
 import { PERMISSIONS, type Permission } from '../../api/permissions.ts'
 import type { ApiVersion } from '../../api/versions.ts'
 import { newId } from '../../core/ids.ts'
 import { Secret } from '../../core/secret.ts'
+import { sha256Hex } from '../../core/sha256-hex.ts'
 import { type ApiKeyRow, findApiKey, findApiKeyById, insertApiKey } from '../store/accounts.ts'
 import type { Db } from '../store/schema.ts'
 import { Refusal } from './services.ts'
@@ -22,7 +23,7 @@ export interface Caller {
   apiVersion: ApiVersion | null
 }
 
-export const hashKey = (key: Secret): string => createHash('sha256').update(key.reveal()).digest('hex')
+export const hashKey = (key: Secret): string => sha256Hex(key.reveal())
 
 /** Creates a random key of 256 bits. Its prefix lets secret scanners find a leaked key. */
 export function newApiKey(): Secret {

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto'
 import { MAX_SIGNED_URL_MINUTES } from '../../api/endpoints/getpresignedurl.ts'
 import { TITLES } from '../../api/errors.ts'
+import { sha256Hex } from '../../core/sha256-hex.ts'
 import { forgetSignedUrls, useSignedUrl } from '../store/signed-urls.ts'
 import { CodedRefusal, InvalidRequest, type ServiceDeps } from './services.ts'
 import { readSignedUrl, type SignedUrlClaims } from './signed-url.ts'
@@ -52,7 +52,7 @@ export async function createWallet(
   if (time >= expiresAt) throw expired()
   if (time < claims.issued_at * 1000 - MAX_SKEW_MS) throw fromTheFuture()
   if (signedUrls.singleUse) {
-    const signatureHash = createHash('sha256').update(signature).digest('hex')
+    const signatureHash = sha256Hex(signature)
     const first = await store.transaction(async (db) => {
       await forgetSignedUrls(db, now() - REMEMBERED_MS)
       return useSignedUrl(db, { signatureHash, expiresAt })

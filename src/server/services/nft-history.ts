@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Blockchain } from '../../api/blockchains.ts'
 import type { NftMetadata } from '../../api/metadata.ts'
 import { metadataChanges } from '../../api/metadata-changes.ts'
+import { shortenTo } from '../../core/shorten.ts'
 import { withTimeout } from '../../core/with-timeout.ts'
 import { chainFacts } from '../pipeline/chain-facts.ts'
 import { embeddedBlocks, type HistoryRow, metadataAround } from '../store/nft-history.ts'
@@ -55,7 +56,7 @@ export async function shownChangesOf(
   const shown = all.slice(0, MAX_CHANGES)
   return {
     changes: shown.map((change) => ({
-      field: cut(change.field),
+      field: shortenTo(change.field, MAX_TEXT),
       before: textOf(change.before),
       after: textOf(change.after),
     })),
@@ -63,8 +64,5 @@ export async function shownChangesOf(
   }
 }
 
-const cut = (text: string): string =>
-  text.length <= MAX_TEXT ? text : `${text.slice(0, MAX_TEXT - 1).toWellFormed()}…`
-
 const textOf = (value: unknown): string | null =>
-  value === null ? null : cut(typeof value === 'string' ? value : JSON.stringify(value))
+  value === null ? null : shortenTo(typeof value === 'string' ? value : JSON.stringify(value), MAX_TEXT)

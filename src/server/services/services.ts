@@ -6,6 +6,7 @@ import { TITLES } from '../../api/errors.ts'
 import { CHAIN_ERRORS, HEADERS } from '../../api/headers.ts'
 import { type FieldIssue, formatIssue } from '../../api/validate.ts'
 import type { Secret } from '../../core/secret.ts'
+import { shorten } from '../../core/shorten.ts'
 import type { Chains } from '../chain/chains.ts'
 import type { Pipeline } from '../pipeline/pipeline.ts'
 import type { FileStorage } from '../storage/adapter.ts'
@@ -110,10 +111,7 @@ const MAX_ISSUES = 50
 const MAX_ISSUE_LENGTH = 1000
 
 function tell(issues: readonly FieldIssue[]): string {
-  const shown = issues.slice(0, MAX_ISSUES).map((issue) => {
-    const sentence = formatIssue(issue)
-    return sentence.length <= MAX_ISSUE_LENGTH ? sentence : `${sentence.slice(0, MAX_ISSUE_LENGTH).toWellFormed()}…`
-  })
+  const shown = issues.slice(0, MAX_ISSUES).map((issue) => shorten(formatIssue(issue), MAX_ISSUE_LENGTH))
   if (issues.length > MAX_ISSUES) shown.push('and more problems')
   return shown.join('; ')
 }

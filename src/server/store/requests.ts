@@ -1,6 +1,6 @@
 import { type Insertable, type Selectable, sql } from 'kysely'
 import type { Db, RequestsTable } from './schema.ts'
-import { isTransfer, isUpdate, type TransactionRow } from './transactions.ts'
+import { isMint, isTransfer, isUpdate, type TransactionRow } from './transactions.ts'
 
 export type RequestRow = Selectable<RequestsTable>
 
@@ -40,17 +40,16 @@ export async function requestsOfTransaction(
     const updates = db.selectFrom('updates').select('request_id').distinct().where('transaction_id', '=', id)
     return (await updates.execute()).map((row) => row.request_id)
   }
-  const rows =
-    kind === 'mint' || kind === 'grant'
-      ? await db
-          .selectFrom('nfts')
-          .select('request_id')
-          .distinct()
-          .where('transaction_id', '=', id)
-          .where('step', '=', sql.lit('chain'))
-          .limit(MAX_LOGGED_REQUESTS)
-          .execute()
-      : await db.selectFrom('collections').select('request_id').where('id', '=', collection_id).execute()
+  const rows = isMint({ kind })
+    ? await db
+        .selectFrom('nfts')
+        .select('request_id')
+        .distinct()
+        .where('transaction_id', '=', id)
+        .where('step', '=', sql.lit('chain'))
+        .limit(MAX_LOGGED_REQUESTS)
+        .execute()
+    : await db.selectFrom('collections').select('request_id').where('id', '=', collection_id).execute()
   return rows.map((row) => row.request_id)
 }
 

@@ -16,6 +16,9 @@ export const knownHash = (hash: string | null): string | null => (hash?.startsWi
 /** Returns whether the rows of a transaction are in `transfers`. */
 export const isTransfer = ({ kind }: Pick<TransactionRow, 'kind'>): boolean => kind === 'transfer' || kind === 'burn'
 
+/** Returns whether a transaction mints NFTs. */
+export const isMint = ({ kind }: Pick<TransactionRow, 'kind'>): boolean => kind === 'mint' || kind === 'grant'
+
 /** Returns whether the rows of a transaction are in `updates`. */
 export const isUpdate = ({ kind }: Pick<TransactionRow, 'kind'>): boolean =>
   kind === 'update' || kind === 'freeze' || kind === 'provenance'

@@ -1,5 +1,6 @@
 import type { BatchOptions } from '../../../batch/types.ts'
 import { flagError, GdnError } from '../../../core/errors.ts'
+import { quoted } from '../../../core/quoted.ts'
 import { addRateFlag, type BatchMintFlags } from '../../batch/flags.ts'
 import { resumeRun } from '../../batch/resume-run.ts'
 import { addRunArgument, whichRun } from '../../batch/which-run.ts'
@@ -52,7 +53,7 @@ const settled: Parse<Settled> = (raw, flag) => {
   const at = raw.lastIndexOf('=')
   const [key, id] = [raw.slice(0, at), raw.slice(at + 1)]
   if (at > 0 && id !== '') return { key, nftGdnId: id === 'absent' ? null : id }
-  throw new GdnError('usage', `must be key=id or key=absent, not ${JSON.stringify(raw)}`, {
+  throw new GdnError('usage', `must be key=id or key=absent, not ${quoted(raw)}`, {
     place: { flag },
     hint: 'Run `gdn batch results <run>` to list the keys of the rows.',
   })
@@ -61,5 +62,5 @@ const settled: Parse<Settled> = (raw, flag) => {
 function onceEach(rows: readonly Settled[]): readonly Settled[] {
   const twice = rows.find(({ key }, i) => rows.findIndex((row) => row.key === key) !== i)
   if (twice === undefined) return rows
-  throw flagError('--row', `the row ${JSON.stringify(twice.key)} is specified twice`, 'Specify each row only once.')
+  throw flagError('--row', `the row ${quoted(twice.key)} is specified twice`, 'Specify each row only once.')
 }

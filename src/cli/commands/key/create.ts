@@ -3,6 +3,7 @@ import { shortText } from '../../../api/text.ts'
 import { validate } from '../../../api/validate.ts'
 import { API_VERSIONS, type ApiVersion } from '../../../api/versions.ts'
 import { flagError } from '../../../core/errors.ts'
+import { quoted } from '../../../core/quoted.ts'
 import { GdnCommand, requiredFlag } from '../../command.ts'
 import { addDataDirFlag, type DataDirFlags, onDatabase } from '../../connect/data-dir.ts'
 import { keepPlace } from '../../connect/keep-place.ts'
@@ -116,7 +117,7 @@ const UNITS: Readonly<Record<string, number>> = { m: MINUTE, h: 60 * MINUTE, d: 
 export function parseExpiry(raw: string, flag: string, now: number): number {
   const at = fromNow(raw, now) ?? atDate(raw)
   if (at === null) {
-    throw flagError(flag, `must be a time such as 30d, 12h or 2027-01-31, not ${JSON.stringify(raw.slice(0, 60))}`)
+    throw flagError(flag, `must be a time such as 30d, 12h or 2027-01-31, not ${quoted(raw)}`)
   }
   if (at <= now) throw flagError(flag, `${raw} is in the past`)
   return at

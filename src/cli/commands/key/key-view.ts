@@ -1,3 +1,4 @@
+import { isoTime } from '../../../core/time.ts'
 import type { ApiKeyRecord } from '../../../server/services/api-keys.ts'
 import type { DataRecord, View } from '../../render/view.ts'
 
@@ -10,10 +11,8 @@ export const KEY_VIEW: View = {
   id: 'id',
 }
 
-const time = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString())
-
 /** Returns the record of a key, with times in ISO 8601. */
 export function keyRecord({ apiVersion, createdAt, expiresAt, revokedAt, ...rest }: ApiKeyRecord): DataRecord {
-  const times = { created_at: time(createdAt), expires_at: time(expiresAt), revoked_at: time(revokedAt) }
+  const times = { created_at: isoTime(createdAt), expires_at: isoTime(expiresAt), revoked_at: isoTime(revokedAt) }
   return { ...rest, api_version: apiVersion, ...times }
 }

@@ -19,7 +19,7 @@ import {
   type WaitFlags,
 } from '../../flags/common.ts'
 import { safe } from '../../io/io.ts'
-import { shortAddress } from '../../render/fit-columns.ts'
+import { shortAddress } from '../../render/short-address.ts'
 import type { DataRecord, View } from '../../render/view.ts'
 import { addOperationFlags, type OperationFlags, quoteOperation } from '../../request/operate-once.ts'
 import { blockchainOf, neverMinted } from './blockchain-of.ts'

@@ -12,6 +12,7 @@ import { asRequested } from '../../../verify/compare-metadata.ts'
 import { type Verification, verifyNfts } from '../../../verify/verify.ts'
 import { commitmentsOf } from '../../batch/shuffled-drop.ts'
 import { GdnCommand, wrongAddress } from '../../command.ts'
+import { ifReadable } from '../../connect/if-readable.ts'
 import { addBeaconFlags } from '../../connect/open-beacon.ts'
 import { addReaderFlags, openVerifier } from '../../connect/open-verifier.ts'
 import { serverFlag } from '../../connect/server-flag.ts'
@@ -135,16 +136,6 @@ const ONLY_SERVER_ASKED =
 
 const NOT_SHUFFLED =
   "The NFT is not part of a shuffled drop of its collection, so gdn can't prove how its metadata was chosen."
-
-/** Returns the result of a read; null if it failed. Throws if the command is interrupted. */
-async function ifReadable<Read>({ signals }: Deps, reading: Promise<Read>): Promise<Read | null> {
-  try {
-    return await reading
-  } catch (error) {
-    if (error instanceof GdnError && !signals.signal.aborted) return null
-    throw error
-  }
-}
 
 /**
  * Returns the error for an NFT that the server doesn't confirm. The response doesn't contain a reason. The error says

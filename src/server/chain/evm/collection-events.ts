@@ -1,4 +1,5 @@
 import { decodeEventLog, encodeEventTopics, zeroAddress } from 'viem'
+import { hexQuantity } from '../../../core/hex-quantity.ts'
 import { gdnCollection } from './contracts/generated/artifacts.ts'
 import type { EvmNetwork, Hex, RawLog } from './network.ts'
 
@@ -48,7 +49,7 @@ export async function readCollectionLogs(
   network: Pick<EvmNetwork, 'request'>,
   { from, to }: { from: number; to: number },
 ): Promise<RawLog[]> {
-  const range = { fromBlock: hex(from), toBlock: hex(to), topics: [EVENT_TOPICS] }
+  const range = { fromBlock: hexQuantity(from), toBlock: hexQuantity(to), topics: [EVENT_TOPICS] }
   return await network.request<RawLog[]>('eth_getLogs', [range])
 }
 
@@ -125,5 +126,3 @@ function decode(topics: [Hex, ...Hex[]], data: Hex) {
     return null
   }
 }
-
-const hex = (value: number): Hex => `0x${value.toString(16)}`

@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
 import { zeroAddress } from 'viem'
+import { sha256Hex } from '../../../core/sha256-hex.ts'
 import type { CollectionRow, NewCollection } from '../../store/collections.ts'
 import { type CollectionInit, predictCollection } from './factory.ts'
 import type { Hex } from './network.ts'
@@ -9,7 +9,7 @@ type CollectionFacts = NewCollection & Pick<CollectionRow, 'factory_address'>
 /** Returns the init arguments of a collection's contract. The contract's address depends only on these arguments. */
 export function collectionInit(collection: CollectionFacts): CollectionInit {
   return {
-    requestId: `0x${createHash('sha256').update(collection.id).digest('hex')}`,
+    requestId: `0x${sha256Hex(collection.id)}`,
     name: collection.name,
     symbol: collection.symbol,
     owner: collection.wallet_address as Hex,

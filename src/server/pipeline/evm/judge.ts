@@ -8,6 +8,7 @@ import { type CollectionRow, findCollectionById } from '../../store/collections.
 import { mostReverts } from '../../store/nfts.ts'
 import type { TransactionKind } from '../../store/schema.ts'
 import {
+  isMint,
   isTransfer,
   isUpdate,
   nonceOf,
@@ -39,8 +40,6 @@ export async function judge(judging: Judging): Promise<OutcomeVerdict> {
   if (outcome.state === 'reverted') return judgeReverted(judging)
   return isMint(transaction) ? { verdict: 'done', collection: { batch_limit: null } } : { verdict: 'done' }
 }
-
-const isMint = ({ kind }: TransactionRow) => kind === 'mint' || kind === 'grant'
 
 /**
  * Decides on a lost transaction. Another user of the signer's key has used its nonce, so none of its signings can be

@@ -1,4 +1,5 @@
 import { GdnError } from '../../../core/errors.ts'
+import { sha256Hex } from '../../../core/sha256-hex.ts'
 import type { AwsCredentials } from '../../../object-store/aws-credentials.ts'
 import { type BucketPlace, bucketRoot, objectUrl } from '../../../object-store/bucket.ts'
 import { EMPTY_SHA256, signS3 } from '../../../object-store/s3-signature.ts'
@@ -6,7 +7,7 @@ import { StorageUnavailableError } from '../adapter.ts'
 import { leftUploads } from './left-uploads.ts'
 import type { RemoteFiles } from './remote-files.ts'
 import { type S3Response, s3Refusal } from './s3-refusal.ts'
-import { bytesOf, createS3Upload, sha256Hex } from './s3-upload.ts'
+import { bytesOf, createS3Upload } from './s3-upload.ts'
 import { collect, openStorageClient, type StorageClient, type StorageRequest } from './storage-client.ts'
 
 export interface S3BucketOptions extends BucketPlace {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { GdnError } from '../../../core/errors.ts'
+import { sha256Hex } from '../../../core/sha256-hex.ts'
 import { SNIFF_BYTES, sniffContentType } from '../../../files/content-type.ts'
 import { FOR_EVER } from '../../../object-store/bucket.ts'
 import { refusalCode } from '../../../object-store/refusal.ts'
@@ -115,8 +116,6 @@ export function createS3Upload({
     await send(key, content, headers)
   }
 }
-
-export const sha256Hex = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
 export async function* bytesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes

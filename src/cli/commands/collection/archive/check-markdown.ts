@@ -1,5 +1,6 @@
 import type { Finding } from '../../../../archive/compare.ts'
 import { count } from '../../../../core/count.ts'
+import { shortenTo } from '../../../../core/shorten.ts'
 import { safe } from '../../../io/io.ts'
 import { escapeHtml } from '../../../sheet/html.ts'
 
@@ -40,6 +41,6 @@ export function checkMarkdown(contract: string, tokens: number, findings: readon
 }
 
 const code = (text: string): string => {
-  const short = text.length > MAX_VALUE ? `${text.slice(0, MAX_VALUE - 1).toWellFormed()}…` : text
+  const short = shortenTo(text, MAX_VALUE)
   return short === '' ? '' : `<code>${escapeHtml(safe(short))}</code>`
 }

@@ -1,10 +1,10 @@
-import { createHash } from 'node:crypto'
 import { readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import * as z from 'zod'
 import { systemCode } from '../../../../core/errors.ts'
 import { findProcess } from '../../../../core/process-identity.ts'
+import { sha256Hex } from '../../../../core/sha256-hex.ts'
 import { sleep } from '../../../../core/time.ts'
 
 /** Paths of a chain's pidfile and of its node's home. */
@@ -26,7 +26,7 @@ export interface NodeFiles {
 export function nodeFilesOf(stateDir: string, blockchain: string): NodeFiles {
   const real = realpathSync(stateDir)
   const home = join(real, `${blockchain}-home`)
-  const marker = `cache-${createHash('sha256').update(home).digest('hex').slice(0, 32)}`
+  const marker = `cache-${sha256Hex(home).slice(0, 32)}`
   return { pidfile: join(real, `${blockchain}.pid`), home, marker }
 }
 

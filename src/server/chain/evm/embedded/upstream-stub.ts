@@ -1,4 +1,5 @@
-import { createHash } from 'node:crypto'
+import { hexQuantity } from '../../../../core/hex-quantity.ts'
+import { sha256Hex } from '../../../../core/sha256-hex.ts'
 import { type LoopbackRpc, methodNotFound, serveLoopback } from '../../rpc/serve-loopback.ts'
 import type { Hex } from '../network.ts'
 
@@ -19,8 +20,6 @@ const ZERO_32 = `0x${'0'.repeat(64)}`
 const EMPTY_ROOT = '0x56e81f171bcc55a6ff8345e692c0f86e5b48e01b996cadc001622fb5e363b421'
 const NO_UNCLES = '0x1dcc4de8dec75d7aab85b567b6ccd41ad312451b948a7413f0a142fd40d49347'
 
-const quantity = (value: bigint | number) => `0x${value.toString(16)}`
-
 export interface Genesis {
   chainId: number
   /** Timestamp of block 0 in Unix seconds. */
@@ -31,7 +30,7 @@ export interface Genesis {
  * Returns the hash of block 0, the parent of block 1. It must be the same on every start with the same data directory.
  */
 export function genesisHash({ chainId, timestamp }: Genesis): Hex {
-  return `0x${createHash('sha256').update(`gdn embedded chain ${chainId} from ${timestamp}`).digest('hex')}`
+  return `0x${sha256Hex(`gdn embedded chain ${chainId} from ${timestamp}`)}`
 }
 
 /**
@@ -51,13 +50,13 @@ type StubMethods = Record<string, (params: readonly unknown[]) => unknown>
 
 function stubMethods(genesis: Genesis): StubMethods {
   const block = genesisBlock(genesis)
-  const balance = quantity(GENESIS_BALANCE)
+  const balance = hexQuantity(GENESIS_BALANCE)
   return {
-    eth_chainId: () => quantity(genesis.chainId),
+    eth_chainId: () => hexQuantity(genesis.chainId),
     net_version: () => String(genesis.chainId),
     eth_blockNumber: () => '0x0',
-    eth_gasPrice: () => quantity(GENESIS_BASE_FEE),
-    eth_maxPriorityFeePerGas: () => quantity(GENESIS_BASE_FEE),
+    eth_gasPrice: () => hexQuantity(GENESIS_BASE_FEE),
+    eth_maxPriorityFeePerGas: () => hexQuantity(GENESIS_BASE_FEE),
     eth_getBlockByNumber: ([tag]) => (isGenesisTag(tag) ? block : null),
     eth_getBlockByHash: ([hash]) => (hash === block.hash ? block : null),
     eth_getBlockReceipts: () => [],
@@ -76,7 +75,7 @@ function stubMethods(genesis: Genesis): StubMethods {
     eth_getLogs: () => [],
     eth_feeHistory: () => ({
       oldestBlock: '0x0',
-      baseFeePerGas: [quantity(GENESIS_BASE_FEE), quantity(GENESIS_BASE_FEE)],
+      baseFeePerGas: [hexQuantity(GENESIS_BASE_FEE), hexQuantity(GENESIS_BASE_FEE)],
       gasUsedRatio: [0],
       reward: [['0x0']],
     }),
@@ -99,11 +98,11 @@ function genesisBlock(genesis: Genesis) {
     difficulty: '0x0',
     extraData: '0x',
     size: '0x200',
-    gasLimit: quantity(BLOCK_GAS_LIMIT),
+    gasLimit: hexQuantity(BLOCK_GAS_LIMIT),
     gasUsed: '0x0',
-    timestamp: quantity(genesis.timestamp),
+    timestamp: hexQuantity(genesis.timestamp),
     mixHash: ZERO_32,
-    baseFeePerGas: quantity(GENESIS_BASE_FEE),
+    baseFeePerGas: hexQuantity(GENESIS_BASE_FEE),
     uncles: [],
     transactions: [],
   }

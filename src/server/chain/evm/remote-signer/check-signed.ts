@@ -1,5 +1,6 @@
 import { getAddress, keccak256, parseTransaction, recoverTransactionAddress, serializeTransaction } from 'viem'
 import { GdnError } from '../../../../core/errors.ts'
+import { shorten } from '../../../../core/shorten.ts'
 import { requestOf, type UnsignedTransaction } from '../evm-signer.ts'
 import type { Hex } from '../network.ts'
 
@@ -81,8 +82,7 @@ const addressOf = (value: unknown) => (typeof value === 'string' && value !== '0
 
 /** Formats a value for a message. Truncates it, because transaction data can be a hundred kilobytes long. */
 function shown(value: unknown): string {
-  const text = value === null ? 'none' : String(value)
-  return text.length > 80 ? `${text.slice(0, 80)}…` : text
+  return value === null ? 'none' : shorten(String(value), 80)
 }
 
 async function recover(raw: Hex): Promise<Hex | null> {

@@ -1,6 +1,7 @@
 import { keccak256 } from 'viem'
 import { chainIdOf, type EvmBlockchain } from '../../../../api/blockchains.ts'
 import { chunksOf } from '../../../../core/chunks-of.ts'
+import { hexQuantity } from '../../../../core/hex-quantity.ts'
 import { createProviders, type Providers, type RpcOutcome } from '../../rpc/providers.ts'
 import type { RpcResponse } from '../../rpc/rpc-response.ts'
 import {
@@ -107,7 +108,7 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
     async logs(filters, blocks) {
       const asked = filters.map(({ from, to, addresses: address, topics }) => ({
         method: 'eth_getLogs',
-        params: [{ fromBlock: quantity(from), toBlock: quantity(to), address, topics: [topics] }],
+        params: [{ fromBlock: hexQuantity(from), toBlock: hexQuantity(to), address, topics: [topics] }],
       }))
       const responses = await rpc.batch([...asked, ...blocks.map(blockCall)])
       return {
@@ -117,7 +118,7 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
     },
 
     async nextNonce(account, block) {
-      const at = block === undefined ? 'latest' : quantity(block)
+      const at = block === undefined ? 'latest' : hexQuantity(block)
       return Number(readQuantity(await rpc.call('eth_getTransactionCount', [account, at])))
     },
 
@@ -132,7 +133,7 @@ export function createRemoteNetwork(options: RemoteNetworkOptions): RemoteNetwor
       // Send one batch, so that one node responds to all calls. A node that knows that the nonce was used also knows
       // the transaction that used it.
       const [count, ...receipts] = await rpc.batch([
-        { method: 'eth_getTransactionCount', params: [signer, quantity(deep)] },
+        { method: 'eth_getTransactionCount', params: [signer, hexQuantity(deep)] },
         ...receiptCalls(hashes),
       ])
       return readQuantity(resultOf(count)) > BigInt(nonce) && receipts.every((receipt) => resultOf(receipt) === null)
@@ -195,10 +196,8 @@ export const chainIdentity = (chainId: number): NodeIdentity => ({
   },
 })
 
-const blockCall = (number: number) => ({ method: 'eth_getBlockByNumber', params: [quantity(number), false] })
+const blockCall = (number: number) => ({ method: 'eth_getBlockByNumber', params: [hexQuantity(number), false] })
 const hashOf = (response: RpcResponse): Hex | null => (resultOf(response) as { hash: Hex } | null)?.hash ?? null
-
-const quantity = (value: number): Hex => `0x${value.toString(16)}`
 
 function resultOf(response: RpcResponse | undefined): unknown {
   if (response === undefined) return null

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import * as z from 'zod'
 import { writeDurably } from '../../../../core/durable-file.ts'
 import { parseJson } from '../../../../core/json.ts'
+import { sha256Hex } from '../../../../core/sha256-hex.ts'
 import type { JournalledBlock } from '../../../store/block-journal.ts'
 import type { SignatureStatus } from '../network.ts'
 
@@ -34,9 +34,7 @@ export interface Snapshot {
 }
 
 export function digestOf({ number, timestamp, transactions }: JournalledBlock): string {
-  return createHash('sha256')
-    .update([number, timestamp, ...transactions].join('\n'))
-    .digest('hex')
+  return sha256Hex([number, timestamp, ...transactions].join('\n'))
 }
 
 export async function writeSnapshot(path: string, chain: string, snapshot: Snapshot): Promise<void> {
@@ -45,7 +43,7 @@ export async function writeSnapshot(path: string, chain: string, snapshot: Snaps
     version: 1,
     chain,
     ...facts,
-    sha256: createHash('sha256').update(machine).digest('hex'),
+    sha256: sha256Hex(machine),
     statuses: Array.from(statuses, ([signature, { slot, error }]) => [signature, slot, error]),
   } satisfies z.input<typeof header>)
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
@@ -63,7 +61,7 @@ export async function readSnapshot(path: string, chain: string): Promise<Snapsho
   if (!parsed.success || parsed.data.chain !== chain) return null
   const { slot, block, transactions, sha256, statuses } = parsed.data
   const machine = bytes.subarray(end + 1)
-  if (createHash('sha256').update(machine).digest('hex') !== sha256) return null
+  if (sha256Hex(machine) !== sha256) return null
   const remembered = statuses.map(([signature, at, error]) => [signature, { slot: at, error }] as const)
   return { slot, block, transactions, statuses: new Map(remembered), machine }
 }
