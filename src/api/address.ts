@@ -25,7 +25,7 @@ const SMALL_A = 0x61
 const CASE_STEP = 0x20
 
 /** Number of addresses to hash after which the faster implementation is loaded. */
-const FEW = 50
+const SLOW_HASHES = 50
 let hashed = 0
 let loading: Promise<void> | null = null
 let keccak: (message: Uint8Array) => Uint8Array = keccak_256
@@ -66,7 +66,7 @@ function readDigits(address: string): number {
  * faster implementation.
  */
 function digitsHash(): Uint8Array {
-  if (hashed++ === FEW) loading = useFastKeccak()
+  if (hashed++ === SLOW_HASHES) loading = useFastKeccak()
   return keccak(lower)
 }
 

@@ -37,7 +37,7 @@ export interface OpenArchive extends ArchivedBlocks {
   tokens(): AsyncGenerator<IndexToken>
 }
 
-interface Place {
+interface BlockRange {
   offset: number
   length: number
 }
@@ -115,8 +115,8 @@ async function readBlocks(
   { signal, onBlock, onDamage }: ReadOptions,
 ): Promise<ArchivedBlocks> {
   const { size } = await file.stat()
-  const places = new Map<string, Place>()
-  const intact = async (offset: number): Promise<{ cid: CID; place: Place } | GdnError> => {
+  const places = new Map<string, BlockRange>()
+  const intact = async (offset: number): Promise<{ cid: CID; place: BlockRange } | GdnError> => {
     signal.throwIfAborted()
     const section = await readSection(path, file, offset, size)
     if (section instanceof GdnError) return section
@@ -223,7 +223,12 @@ async function readSection(path: string, file: FileHandle, offset: number, size:
   return { cid, place }
 }
 
-function archiveOf(path: string, file: FileHandle, places: ReadonlyMap<string, Place>, bytes: number): ArchivedBlocks {
+function archiveOf(
+  path: string,
+  file: FileHandle,
+  places: ReadonlyMap<string, BlockRange>,
+  bytes: number,
+): ArchivedBlocks {
   const get = async (text: string) => {
     const place = places.get(text)
     return place === undefined ? null : await read(file, place.offset, place.length)

@@ -77,9 +77,9 @@ const MAX_TEXT = 10_000
 const cut = (text: string): string =>
   text.length <= MAX_TEXT ? text : `${redactText(text).slice(0, MAX_TEXT).toWellFormed()}…`
 
-type Said = { title: string; message: string; faults?: { field: string; message: string }[] }
+type ErrorContent = { title: string; message: string; faults?: { field: string; message: string }[] }
 
-function readErrorForm(json: unknown): Said | null {
+function readErrorForm(json: unknown): ErrorContent | null {
   const formA = errorFormA.safeParse(json)
   if (formA.success) return { title: cut(formA.data.error.title), message: cut(formA.data.error.message) }
   const formB = errorFormB.safeParse(json)
@@ -91,7 +91,7 @@ function readErrorForm(json: unknown): Said | null {
   return { title: cut(errorCode), message: cut(message), faults }
 }
 
-function sentence({ title, message, faults }: Said): string {
+function sentence({ title, message, faults }: ErrorContent): string {
   const listed = (faults ?? []).map((fault) => (fault.field === '' ? fault.message : `${fault.field} ${fault.message}`))
   return cut([message === '' ? title : `${title}: ${message}`, ...listed].join('; '))
 }

@@ -8,7 +8,7 @@ import { hasCode } from './first-block.ts'
 import type { Holder } from './holder-table.ts'
 import { numberKey, numberOf } from './number-key.ts'
 import type { ReadingStore } from './reading-store.ts'
-import { NOBODY, type Standard } from './transfers.ts'
+import { NO_OWNER, type Standard } from './transfers.ts'
 
 export interface CheckOptions {
   reader: Pick<ChainReader, 'request' | 'call' | 'origin'>
@@ -209,7 +209,7 @@ function sampledTokens({ store, standard, seed }: CheckOptions): Expected[] {
       const key = numberKey(within(random, numberOf(ends.low), numberOf(ends.high)))
       if (table === 'tokens') {
         const [row] = store.all<{ token: string; owner: string }>(
-          `SELECT token, owner FROM tokens WHERE token >= ? AND owner <> '${NOBODY}' ORDER BY token LIMIT 1`,
+          `SELECT token, owner FROM tokens WHERE token >= ? AND owner <> '${NO_OWNER}' ORDER BY token LIMIT 1`,
           key,
         )
         if (row !== undefined) add(row.token, row.owner)

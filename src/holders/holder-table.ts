@@ -1,7 +1,7 @@
 import { sha256Hex } from '../core/sha256-hex.ts'
 import { numberKey, numberOf } from './number-key.ts'
 import type { ReadingStore } from './reading-store.ts'
-import { NOBODY, type Standard } from './transfers.ts'
+import { NO_OWNER, type Standard } from './transfers.ts'
 
 /** A holder. The address has 40 hex digits in lower case. */
 export interface Holder {
@@ -44,7 +44,7 @@ export function countHolders(store: ReadingStore, token: bigint | null): { total
     const key = token === null ? null : numberKey(token)
     const only = key === null ? [] : [key]
     const where = key === null ? '' : 'AND token = ?'
-    const owners = `SELECT owner, COUNT(*) AS count FROM tokens WHERE owner <> '${NOBODY}' ${where} GROUP BY owner`
+    const owners = `SELECT owner, COUNT(*) AS count FROM tokens WHERE owner <> '${NO_OWNER}' ${where} GROUP BY owner`
     for (const { owner, count } of store.iterate<{ owner: string; count: number }>(owners, ...only))
       insert(owner, BigInt(count))
     for (const { first, last, owner } of store.all<RangeRow>('SELECT * FROM ranges')) {
@@ -152,7 +152,7 @@ const LAST_KEY = numberKey(2n ** 256n - 1n)
 export function numberOfTokens(store: ReadingStore, standard: 'erc721' | 'erc1155'): bigint {
   const count = (sql: string) => BigInt(store.all<{ n: number }>(sql)[0]?.n ?? 0)
   if (standard === 'erc1155') return count(`SELECT COUNT(DISTINCT token) AS n FROM balances WHERE ${IS_HELD}`)
-  let total = count(`SELECT COUNT(*) AS n FROM tokens WHERE owner <> '${NOBODY}'`)
+  let total = count(`SELECT COUNT(*) AS n FROM tokens WHERE owner <> '${NO_OWNER}'`)
   for (const { first, last } of store.all<RangeRow>('SELECT * FROM ranges'))
     total += numberOf(last) - numberOf(first) + 1n - BigInt(explicitIn(store, first, last))
   return total
@@ -164,7 +164,7 @@ export function* allTokens(store: ReadingStore, standard: 'erc721' | 'erc1155'):
     const sql = `SELECT DISTINCT token FROM balances WHERE token > ? AND ${IS_HELD} ORDER BY token LIMIT ${PAGE}`
     return yield* tokenNumbers(store, sql)
   }
-  const sql = `SELECT token FROM tokens WHERE token > ? AND owner <> '${NOBODY}' ORDER BY token LIMIT ${PAGE}`
+  const sql = `SELECT token FROM tokens WHERE token > ? AND owner <> '${NO_OWNER}' ORDER BY token LIMIT ${PAGE}`
   yield* tokenNumbers(store, sql)
   for (const range of store.all<RangeRow>('SELECT * FROM ranges ORDER BY first')) {
     for (const { first, last } of leftOf(store, range)) for (let token = first; token <= last; token++) yield token

@@ -1,6 +1,6 @@
 import { ScratchDatabase } from '../sqlite/scratch-database.ts'
 import { numberKey, numberOf } from './number-key.ts'
-import { type Change, NOBODY, type Standard } from './transfers.ts'
+import { type Change, NO_OWNER, type Standard } from './transfers.ts'
 
 /** The progress of a reading, and facts about the events that it has read. */
 export interface ReadingState {
@@ -86,7 +86,7 @@ export class ReadingStore extends ScratchDatabase {
       if (old.first < first) this.#insertRange(old.first, numberKey(numberOf(first) - 1n), old.owner)
       if (old.last > last) this.#insertRange(numberKey(numberOf(last) + 1n), old.last, old.owner)
     }
-    if (owner !== NOBODY) this.#insertRange(first, last, owner)
+    if (owner !== NO_OWNER) this.#insertRange(first, last, owner)
   }
 
   #insertRange(first: string, last: string, owner: string): void {
@@ -114,6 +114,6 @@ interface RangeRow {
 function addAmounts(amounts: Map<string, bigint>, { token, from, to, amount }: Change & { kind: 'amount' }): void {
   const id = token === null ? '' : numberKey(token)
   // The zero address has no balance, because it stands for mints and burns.
-  if (from !== NOBODY) amounts.set(from + id, (amounts.get(from + id) ?? 0n) - amount)
-  if (to !== NOBODY) amounts.set(to + id, (amounts.get(to + id) ?? 0n) + amount)
+  if (from !== NO_OWNER) amounts.set(from + id, (amounts.get(from + id) ?? 0n) - amount)
+  if (to !== NO_OWNER) amounts.set(to + id, (amounts.get(to + id) ?? 0n) + amount)
 }

@@ -24,7 +24,7 @@ export type Change =
   | { kind: 'amount'; token: bigint | null; from: string; to: string; amount: bigint }
 
 /** The owner of tokens that were never minted or no longer exist. */
-export const NOBODY = '0'.repeat(40)
+export const NO_OWNER = '0'.repeat(40)
 
 /** Thrown for a log that isn't a well-formed event of its standard. */
 export class MalformedLog extends Error {}

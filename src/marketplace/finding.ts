@@ -22,7 +22,7 @@ export interface Finding extends Omit<FoundAt, 'position'> {
   source_date: string
 }
 
-interface Found extends FoundAt {
+interface NewFinding extends FoundAt {
   rule: RuleName
   message: string
   fix: string
@@ -40,7 +40,7 @@ export class Findings {
     this.#file = file
   }
 
-  add({ row, line, column, position, rule, message, fix }: Found): void {
+  add({ row, line, column, position, rule, message, fix }: NewFinding): void {
     const { severity, source, date } = RULES[rule]
     if (this.counts[severity]++ >= MAX_FINDINGS) return
     const place =

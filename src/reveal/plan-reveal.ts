@@ -20,7 +20,7 @@ import { nameAt } from '../state/rows.ts'
 import { mintedSlots, type RowWithoutNft, refuseOtherIds } from './other-ids.ts'
 import { leavesUrlIn, rowsByMetadata } from './provenance-in.ts'
 import type { ReadCommitment } from './read-commitment.ts'
-import { type Found, withOpenRows } from './rows-with-nfts.ts'
+import { type RowMatch, withOpenRows } from './rows-with-nfts.ts'
 import { type DrawnRows, withDrawnRows } from './shuffle/drawn-rows.ts'
 import { shownProof } from './slots-shown.ts'
 
@@ -114,7 +114,7 @@ export async function withRevealPlan<Result>(
         drawn === null ? null : await store.read((sql) => nameAt(sql, 'draft', (drawn.rows[position] ?? slot) - 1))
       return { key: name === null ? null : shownKey(name.key), line: name?.line ?? null, slot }
     }
-    const count = async (counts: RevealCounts, match: Found, state: RowState) => {
+    const count = async (counts: RevealCounts, match: RowMatch, state: RowState) => {
       const isListed = rows.commitment.rule === null || drawn !== null || state.kind === 'left'
       const reason = 'reason' in state && isListed && counts.leftRows.length < MAX_LEFT ? state.reason : null
       if (reason !== null) counts.leftRows.push({ ...(await nameOf(match.candidate)), reason })
@@ -210,7 +210,7 @@ const noCounts = (): RevealCounts => ({
   leftRows: [],
 })
 
-function countState(counts: RevealCounts, { nft }: Found, state: RowState): void {
+function countState(counts: RevealCounts, { nft }: RowMatch, state: RowState): void {
   if (state.kind === 'pending' && nft?.pending_change?.kind === 'update') counts.accepted++
   if (state.kind !== 'moved') counts[state.kind]++
   if (nft === undefined) counts.withoutNft++
@@ -251,7 +251,7 @@ interface Committed {
 /** The reason shown for a row that was minted although no NFT has its ID. */
 const OTHER_ID = 'the row was minted with another ID or by a run with another name: if you changed the ID, restore it'
 
-function rowState({ candidate, nft }: Found, committed: Committed): RowState {
+function rowState({ candidate, nft }: RowMatch, committed: Committed): RowState {
   const { rowOf } = committed
   const isDrawn = committed.drawn !== null
   if (nft === undefined && committed.otherIds.has(candidate.row.position + 1)) return { kind: 'left', reason: OTHER_ID }
@@ -303,7 +303,7 @@ const shownMetadata = ({ position, row }: KeptRow, { rows: { commitment }, drawn
 })
 
 /** Returns the update that reveals a row, or that restores the salt of a revealed row. */
-async function updateOf({ candidate, nft }: Found, committed: Committed): Promise<Omit<Update, 'key' | 'line'>> {
+async function updateOf({ candidate, nft }: RowMatch, committed: Committed): Promise<Omit<Update, 'key' | 'line'>> {
   const { row, reference } = candidate
   const revision = nft?.revision ?? 0
   const files = row.row.localFiles.map(async ({ key, path }) => ({

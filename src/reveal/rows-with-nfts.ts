@@ -14,7 +14,7 @@ import { type Candidate, findCandidates, type NftSource, readCandidates } from '
 import { pageOf, pagesOf } from '../state/rows.ts'
 
 /** A row with its NFT; undefined if the server has none. */
-export interface Found {
+export interface RowMatch {
   candidate: Candidate
   nft: NftRecord | undefined
 }
@@ -26,7 +26,7 @@ export interface OpenRows {
   /** Rows that got an ID after their mint. */
   pairs: Pair[]
   /** Yields each row with its NFT. */
-  found(labels?: OtherLabels): AsyncGenerator<Found>
+  found(labels?: OtherLabels): AsyncGenerator<RowMatch>
 }
 
 const PAGE = 1_000
@@ -62,7 +62,7 @@ async function* rowsWithNfts(
   source: NftSource,
   pairs: ReadonlyMap<number, Pair>,
   labels?: OtherLabels,
-): AsyncGenerator<Found> {
+): AsyncGenerator<RowMatch> {
   for await (const page of pagesOf(store.state, (sql, after, limit) => pageOf(sql, 'draft', after, limit), PAGE)) {
     const candidates = await findCandidates(store, source, page)
     await labels?.add(candidates)

@@ -103,7 +103,7 @@ export function recordedRow(sql: Sql, runId: string, nftGdnId: string): Uint8Arr
  * Records the current outcome of an NFT whose row was minted. `body` is the row that the NFT matches, if known. Null
  * values leave the recorded values unchanged.
  */
-export function noteChanged(
+export function recordChanged(
   sql: Sql,
   runId: string,
   { nftGdnId, owner, metadataUrl, isBurned, body, knownRevision, knownOwner }: Omit<NftNow, 'has'>,

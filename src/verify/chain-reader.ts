@@ -77,7 +77,7 @@ function unanswered(error: unknown): null {
   throw error
 }
 
-interface Asked {
+interface NodeCall {
   method: string
   params: readonly unknown[]
 }
@@ -140,7 +140,7 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
     throw noChain(response === null ? `the response is not JSON-RPC${contentOf(reply)}` : errorText(response), 200)
   }
 
-  async function askBatch(asked: readonly Asked[]): Promise<CallResult[]> {
+  async function askBatch(asked: readonly NodeCall[]): Promise<CallResult[]> {
     const requests = asked.map((call, id) => ({ jsonrpc: '2.0', id, ...call }))
     const responses = await post(requests).catch((error: unknown) => {
       const status = statusOf(error)
@@ -158,7 +158,7 @@ export function createChainReader(options: ChainReaderOptions): ChainReader {
     return results
   }
 
-  async function askAll(asked: readonly Asked[]): Promise<CallResult[]> {
+  async function askAll(asked: readonly NodeCall[]): Promise<CallResult[]> {
     const results: CallResult[] = []
     let open = asked.map((_, index) => index)
     for (let round = 1; ; round++) {

@@ -518,7 +518,7 @@ describe('gdn art check', () => {
       combinations: string
       reasons: { text: string }[]
     }
-    const text = `40 NFTs from layers need more than ${combinations} combinations, which is the maximum`
+    const text = `40 NFTs from layers require more than ${combinations} combinations, which is the maximum`
     expect(reasons.at(-1)?.text).toContain(text)
     const { code, stderr } = await gdn('generate', 'art.yaml', '--count', '40', '--out', 'drop')
     expect(code).toBe(5)

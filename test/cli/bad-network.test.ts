@@ -13,7 +13,7 @@ import { OWNER } from './fake-api.ts'
 import { cli, errorOf } from './harness.ts'
 
 /** The URL that a command uses, and the environment with its proxy. */
-interface Way {
+interface ServerAddress {
   url: string
   env?: NodeJS.ProcessEnv
 }
@@ -24,19 +24,19 @@ afterAll(async () => {
   for (const end of ends) await end()
 })
 
-async function answering(reply: Reply): Promise<Way> {
+async function answering(reply: Reply): Promise<ServerAddress> {
   const server = await startHttpServer([reply])
   atTheEnd(() => server.close())
   return { url: server.url }
 }
 
-async function speakingRaw(bytes: string): Promise<Way> {
+async function speakingRaw(bytes: string): Promise<ServerAddress> {
   const server = await startTcpServer((socket) => void socket.end(bytes))
   atTheEnd(() => server.close())
   return { url: server.url }
 }
 
-async function withCertificate(): Promise<Way> {
+async function withCertificate(): Promise<ServerAddress> {
   const server = createTlsServer(SELF_SIGNED, (_, response) => response.end('{}')).listen(0, '127.0.0.1')
   await once(server, 'listening')
   atTheEnd(() => {
@@ -47,7 +47,7 @@ async function withCertificate(): Promise<Way> {
 }
 
 /** A host behind a proxy that sends these bytes instead of opening a tunnel. */
-async function beyondProxy(bytes: string): Promise<Way> {
+async function beyondProxy(bytes: string): Promise<ServerAddress> {
   const proxy = await startTcpServer((socket) => socket.once('data', () => void socket.end(bytes)))
   atTheEnd(() => proxy.close())
   return { url: 'https://api.example.invalid', env: { HTTPS_PROXY: proxy.url } }
@@ -56,7 +56,7 @@ async function beyondProxy(bytes: string): Promise<Way> {
 const HTML = '<html><body>Please sign in to Free Wi-Fi</body></html>'
 
 /** Network conditions under which no request is sent. */
-const OUT_OF_REACH: [what: string, way: () => Promise<Way>, seen: RegExp][] = [
+const OUT_OF_REACH: [what: string, way: () => Promise<ServerAddress>, seen: RegExp][] = [
   ['nothing listens', async () => ({ url: 'http://127.0.0.1:1' }), /nothing listens at http:\/\/127\.0\.0\.1:1/],
   [
     'the name has no address',
@@ -78,7 +78,7 @@ const OUT_OF_REACH: [what: string, way: () => Promise<Way>, seen: RegExp][] = [
 ]
 
 /** Network conditions after a connection: the server may have executed the request. */
-const CUT_OFF: [what: string, way: () => Promise<Way>, seen: RegExp][] = [
+const CUT_OFF: [what: string, way: () => Promise<ServerAddress>, seen: RegExp][] = [
   ['it hangs up', () => answering('drop'), /socket hang up|other side closed/],
   ['it speaks another protocol', () => speakingRaw('220 smtp.example ESMTP\r\n'), /Expected HTTP/],
   [
@@ -111,7 +111,7 @@ const CREATING: string[][] = [
 
 let folder: string
 
-async function run(argv: readonly string[], { url, env }: Way) {
+async function run(argv: readonly string[], { url, env }: ServerAddress) {
   const home = await mkdtemp(join(folder, 'home-'))
   const manifest = join(home, 'drop.csv')
   await writeFile(manifest, CSV)

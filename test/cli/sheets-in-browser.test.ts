@@ -126,14 +126,14 @@ const INTRUDER = (url: string) => `(async () => {
   }
 })()`
 
-interface Opened {
+interface OpenedPage {
   page: Page
   /** Requests to other hosts, blocked ones included. */
   requests: string[]
   dialogs: string[]
 }
 
-async function opened(path: string, { width = 1280, dark = false } = {}): Promise<Opened> {
+async function opened(path: string, { width = 1280, dark = false } = {}): Promise<OpenedPage> {
   if (browser === undefined) throw new Error(NO_CHROMIUM)
   const page = await browser.newPage({ viewport: { width, height: 900 }, colorScheme: dark ? 'dark' : 'light' })
   onTestFinished(() => page.close())

@@ -10,7 +10,7 @@ import { type CliOptions, cli, errorOf } from './harness.ts'
 const GWEI = 10n ** 9n
 const hex = (value: bigint) => `0x${value.toString(16)}`
 
-interface Place {
+interface PreparedCommand {
   argv: readonly string[]
   options: CliOptions
   requested(): Promise<string | null>
@@ -21,7 +21,7 @@ interface Place {
 }
 
 /** A command without `--yes` for a pending transaction: 100,000 gas at 30 gwei, 0.003 POL. */
-async function place(command: 'tx bump' | 'tx cancel' | 'tx show', more: object = {}): Promise<Place> {
+async function place(command: 'tx bump' | 'tx cancel' | 'tx show', more: object = {}): Promise<PreparedCommand> {
   const prepared = await SCENARIOS[command]?.prepare()
   if (prepared === undefined) throw new Error('no scenario')
   const dataDir = prepared.argv.at(-1) ?? ''

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { Source } from '../../src/explorer/gallery/source.ts'
 
-interface Asked {
+interface PageRequest {
   offset: number
   signal: AbortSignal
   answer: (total?: number) => Promise<void>
@@ -12,7 +12,7 @@ const settle = () => new Promise<void>((resolve) => setImmediate(resolve))
 
 /** A source of numbers whose requests stay pending until the test responds. */
 function sourceOf(total: number) {
-  const asked: Asked[] = []
+  const asked: PageRequest[] = []
   const source = new Source<number>((offset, limit, signal) => {
     return new Promise((resolve, reject) => {
       const items = Array.from({ length: Math.min(limit, total - offset) }, (_, index) => offset + index)
@@ -34,7 +34,7 @@ function sourceOf(total: number) {
   return { source, asked, open, offsets: () => asked.map(({ offset }) => offset) }
 }
 
-const answerAll = async (asked: Asked[]) => {
+const answerAll = async (asked: PageRequest[]) => {
   for (let index = 0; index < asked.length; index++) await asked[index]?.answer()
 }
 

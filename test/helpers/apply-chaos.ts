@@ -65,7 +65,7 @@ const manifestOf = (rows: readonly Row[]): string => {
   return `${['id,title,description,receiver', ...lines].join('\n')}\n`
 }
 
-interface Shown {
+interface ShownNft {
   token_id: string | null
   burned: boolean
   request_metadata: { title: string; description: string }
@@ -331,7 +331,7 @@ export async function applyChaos(options: ApplyChaosOptions) {
   /** Compares the chain with the manifest. */
   const compare = async () => {
     const url = backend?.url ?? ''
-    const shown = await first.json<Shown[]>('nft', 'list', '-c', contract)
+    const shown = await first.json<ShownNft[]>('nft', 'list', '-c', contract)
     const byRow = new Map(shown.map((nft) => [nft.request_metadata.description, nft]))
     expect(shown).toHaveLength(rows.length)
     expect(byRow.size).toBe(rows.length)

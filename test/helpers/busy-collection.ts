@@ -164,8 +164,8 @@ export async function busyCollection(options: {
     type Made = { response: { transaction_gdn_id: string } }
     const { response } = await ask<Made>('/api/v1/createcollection', wanted)
     const shown = { transaction_gdn_ids: [response.transaction_gdn_id] }
-    type Shown = { collections: { contract_address: string }[] }
-    const [collection] = (await ask<Shown>('/api/v1/getcollections', shown)).collections
+    type ShownCollections = { collections: { contract_address: string }[] }
+    const [collection] = (await ask<ShownCollections>('/api/v1/getcollections', shown)).collections
     const address = collection?.contract_address ?? ''
 
     const ids: string[] = []

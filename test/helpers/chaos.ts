@@ -108,8 +108,8 @@ export async function chaos({ requests, clients, longestLife, random }: ChaosOpt
     const body = { name: `Chaos ${key}`, ...(blockchain === 'polygon' ? polygon : SOLANA_COLLECTION) }
     type Made = { response: { transaction_gdn_id: string } }
     const id = (await ask<Made>('/api/v1/createcollection', body, key)).response.transaction_gdn_id
-    type Shown = { collections: { contract_address: string }[] }
-    const shown = await ask<Shown>('/api/v1/getcollections', { transaction_gdn_ids: [id] })
+    type ShownCollections = { collections: { contract_address: string }[] }
+    const shown = await ask<ShownCollections>('/api/v1/getcollections', { transaction_gdn_ids: [id] })
     collections.push({ id, blockchain, address: shown.collections[0]?.contract_address ?? '' })
   }
 

@@ -267,9 +267,9 @@ async function makeCollections(ask: Ask, count: number): Promise<string[]> {
     type Made = { response: { transaction_gdn_id: string } }
     const body = { name: `Chaos ${number}`, blockchain: 'polygon', wallet_address: WALLETS[0] }
     const { response } = await ask<Made>('/api/v1/createcollection', body, `collection ${number}`)
-    type Shown = { collections: { contract_address: string }[] }
+    type ShownCollections = { collections: { contract_address: string }[] }
     const ids = { transaction_gdn_ids: [response.transaction_gdn_id] }
-    addresses.push((await ask<Shown>('/api/v1/getcollections', ids)).collections[0]?.contract_address ?? '')
+    addresses.push((await ask<ShownCollections>('/api/v1/getcollections', ids)).collections[0]?.contract_address ?? '')
   }
   return addresses
 }
@@ -350,8 +350,8 @@ async function expectEachOnce({
     expect(await reader.readContract({ ...contract, functionName: 'totalSupply' })).toBe(BigInt(mine.length))
     const tokens = new Set<string>()
     for (let at = 0; at < ids.length; at += 100) {
-      type Shown = { nfts: NftRecord[] }
-      const { nfts } = await ask<Shown>('/api/v1/getnfts', { nft_gdn_ids: ids.slice(at, at + 100) })
+      type ShownNfts = { nfts: NftRecord[] }
+      const { nfts } = await ask<ShownNfts>('/api/v1/getnfts', { nft_gdn_ids: ids.slice(at, at + 100) })
       for (const nft of nfts) {
         const planned = accepted.get(nft.nft_gdn_id)
         expect(nft).toMatchObject({ status: 'deployed', request_metadata: { title: planned?.title } })

@@ -23,7 +23,7 @@ export interface TestMcpSession {
   close(): Promise<void>
 }
 
-interface Place {
+interface SessionOptions {
   /** Has the state, and the files in the folder `project`. Sessions of one home are on the same machine. */
   home: string
   url: string
@@ -34,7 +34,13 @@ interface Place {
   flags?: readonly string[]
 }
 
-export async function openMcpSession({ home, url, env: more, maxCost, flags = [] }: Place): Promise<TestMcpSession> {
+export async function openMcpSession({
+  home,
+  url,
+  env: more,
+  maxCost,
+  flags = [],
+}: SessionOptions): Promise<TestMcpSession> {
   const root = join(home, 'project')
   const env = { HOME: home, GDN_PACE_DIR: join(home, 'pace'), GDN_KEYRING: 'off', ...more }
   const never = new AbortController().signal

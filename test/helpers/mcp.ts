@@ -23,13 +23,13 @@ export interface Agent {
   close(): Promise<void>
 }
 
-interface Place {
+interface AgentEnvironment {
   cwd: string
   env: Record<string, string>
 }
 
 /** The SDK's client, connected to the built `gdn mcp` in a process of its own. */
-export async function startAgent(flags: readonly string[], { cwd, env }: Place): Promise<Agent> {
+export async function startAgent(flags: readonly string[], { cwd, env }: AgentEnvironment): Promise<Agent> {
   const transport = new StdioClientTransport({
     command: process.env.GDN_TEST_NODE ?? process.execPath,
     args: [GDN, 'mcp', ...flags],

@@ -1,4 +1,4 @@
-import { addWebhook, getDeliveries, type ShownDelivery, showWebhook } from '../../src/server/admin/webhooks.ts'
+import { addWebhook, listDeliveries, type ShownDelivery, showWebhook } from '../../src/server/admin/webhooks.ts'
 import { withDatabase } from '../../src/server/open-database.ts'
 import { placeOf } from './test-database.ts'
 
@@ -18,4 +18,4 @@ export const shownWebhook = async (dataDir: string, id: string) =>
   withDatabase(await placeOf(dataDir), (store) => showWebhook(store, id, Date.now()))
 
 export const deliveriesOf = async (dataDir: string, id: string): Promise<ShownDelivery[]> =>
-  withDatabase(await placeOf(dataDir), (store) => getDeliveries(store, id, { limit: 100_000 }))
+  withDatabase(await placeOf(dataDir), (store) => listDeliveries(store, id, { limit: 100_000 }))

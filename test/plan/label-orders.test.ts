@@ -24,21 +24,24 @@ const STEPS = (['jan', 'feb'] as const).flatMap((drop) =>
   ),
 )
 
-/** Every order in the long form, and a third of them otherwise. `from`: another third for each step before. */
-const some = <One>(orders: readonly One[], from = 0): readonly One[] =>
-  process.env.GDN_SOAK === '1' ? orders : orders.filter((_, n) => (n + from) % 3 === 0)
+/**
+ * Returns all steps if GDN_SOAK is set, or else every third one, to save time. `from` selects which third: callers pass
+ * the number of the previous step, so that consecutive steps are followed by different ones.
+ */
+const sampleOf = <One>(steps: readonly One[], from = 0): readonly One[] =>
+  process.env.GDN_SOAK === '1' ? steps : steps.filter((_, n) => (n + from) % 3 === 0)
 
 /** Commands that mint a drop. */
 const MINTING = ['mint', 'apply'] as const
 
 /** Two machines, and a server with nothing. */
-async function afresh(): Promise<[Machine, Machine]> {
+async function machinesOnEmptyServer(): Promise<[Machine, Machine]> {
   server = new Server()
   return [await start(), await start()]
 }
 
 /** Runs a step. Without its state, a machine is like one that has run nothing yet. */
-async function take(at: [Machine, Machine], { drop, command, at: n, hasState }: (typeof STEPS)[number]) {
+async function runStep(at: [Machine, Machine], { drop, command, at: n, hasState }: (typeof STEPS)[number]) {
   if (!hasState) at[n] = await start()
   return await codeOf(run(at[n], command, drop))
 }
@@ -47,24 +50,24 @@ const JANUARY = ['January 1', 'January 2']
 const OF_JAN = [null, 'run_finished']
 const OF_FEB = ['seems_minted', 'already_accepted']
 
-/** The third command is every one of these, on a machine with its state. */
-const THIRDS = STEPS.filter(({ hasState }) => hasState)
+/** Each of these is the third command, on a machine with its state. */
+const STEPS_WITH_STATE = STEPS.filter(({ hasState }) => hasState)
 const WRITES = STEPS.filter(({ command }) => command !== 'plan')
-const THIRD_WRITES = THIRDS.filter(({ command }) => command !== 'plan')
+const WRITES_WITH_STATE = STEPS_WITH_STATE.filter(({ command }) => command !== 'plan')
 
 describe.each([
-  { first: 'mint' as const, seconds: STEPS, thirds: THIRDS },
-  { first: 'apply' as const, seconds: WRITES, thirds: THIRD_WRITES },
+  { first: 'mint' as const, seconds: STEPS, thirds: STEPS_WITH_STATE },
+  { first: 'apply' as const, seconds: WRITES, thirds: WRITES_WITH_STATE },
 ])('the first drop, if its first command is $first,', ({ first, seconds, thirds }) => {
   test.each(seconds)(
     'is never changed by $command of $drop on machine $at (its state: $hasState) and any command',
     async (second) => {
-      for (const third of some(thirds, seconds.indexOf(second))) {
-        const at = await afresh()
+      for (const third of sampleOf(thirds, seconds.indexOf(second))) {
+        const at = await machinesOnEmptyServer()
         await run(at[0], first, 'jan')
         for (const step of [second, third]) {
           const known = step.drop === 'jan' ? OF_JAN : OF_FEB
-          expect([step, known]).toEqual([step, expect.arrayContaining([await take(at, step)])])
+          expect([step, known]).toEqual([step, expect.arrayContaining([await runStep(at, step)])])
         }
         expect(server.titles).toEqual(JANUARY)
         expect(server.labels).toEqual(['jan/drop.csv', 'jan/drop.csv'])
@@ -78,12 +81,12 @@ test.each(['jan', 'feb'] as const)(
   'a saved plan of %s never changes the first drop after any commands',
   async (drop) => {
     const { rows, options } = DROPS[drop]
-    for (const second of some(THIRDS)) {
+    for (const second of sampleOf(STEPS_WITH_STATE)) {
       for (const n of [0, 1] as const) {
-        const at = await afresh()
+        const at = await machinesOnEmptyServer()
         const { saved } = await at[n].plan(rows, options)
         await run(at[0], 'apply', 'jan')
-        await take(at, second)
+        await runStep(at, second)
         const ends = at[n].plan(rows, options, saved).then(({ changedSinceSaved }) => {
           if (changedSinceSaved.count > 0) throw new GdnError('refused', 'changed after the plan was created')
           return run(at[n], 'apply', drop)
@@ -102,16 +105,16 @@ test.each(MINTING)(
   async (resume) => {
     const { rows, options } = DROPS.jan
     const forbidden = { status: 403, json: { error: { title: 'Forbidden', message: 'no more' } } }
-    for (const second of some(WRITES)) {
-      for (const third of THIRD_WRITES) {
-        const at = await afresh()
+    for (const second of sampleOf(WRITES)) {
+      for (const third of WRITES_WITH_STATE) {
+        const at = await machinesOnEmptyServer()
         let sent = 0
         server.onRequest = (endpoint) => (endpoint === 'createnft' && ++sent > 1 ? forbidden : undefined)
         const ends = at[0].mint(rows, { ...options, chunkSize: 1, inOrder: true })
         expect(await codeOf(ends)).toBe('forbidden')
         server.onRequest = () => undefined
-        await take(at, second)
-        await take(at, third)
+        await runStep(at, second)
+        await runStep(at, third)
         expect(OF_JAN).toContain(await codeOf(run(at[0], resume, 'jan')))
         expect([second, third, server.titles.toSorted()]).toEqual([second, third, JANUARY])
         await cleanUpTest()
@@ -124,14 +127,14 @@ describe.each(MINTING)('a drop that %s --adopt gave to the second,', (adopting) 
   test.each(WRITES.filter(({ drop, command }) => drop === 'feb' && command === 'apply'))(
     'on machine $at (its state: $hasState), is minted again by no command',
     async ({ at: n, hasState }) => {
-      for (const third of THIRDS) {
-        const at = await afresh()
+      for (const third of STEPS_WITH_STATE) {
+        const at = await machinesOnEmptyServer()
         await run(at[0], 'apply', 'jan')
         if (!hasState) at[n] = await start()
         const adopted = await codeOf(run(at[n], adopting, 'feb', { adopt: true }))
         // A machine that has minted the first drop knows that the manifest is another one.
         expect(adopted).toBe(n === 0 && hasState ? 'already_accepted' : null)
-        expect([...OF_JAN, ...OF_FEB]).toContain(await take(at, third))
+        expect([...OF_JAN, ...OF_FEB]).toContain(await runStep(at, third))
         const numbers = server.titles.map((title) => title.at(-1))
         expect([third, ['1', '2', '3'].slice(0, numbers.length)]).toEqual([third, numbers])
         expect(new Set(server.labels)).toEqual(new Set([adopted === null ? 'feb/drop.csv' : 'jan/drop.csv']))
@@ -160,7 +163,7 @@ describe.each(NAMED)('with --run for $named and --again: $again', ({ named, agai
   test.each(NAMED_STEPS)(
     'mints each row once, and finds all on any machine, after $command of $drop on machine $at and any others',
     async (second) => {
-      for (const third of some(NAMED_STEPS, NAMED_STEPS.indexOf(second))) {
+      for (const third of sampleOf(NAMED_STEPS, NAMED_STEPS.indexOf(second))) {
         server = new Server()
         const at = [await start(), await start()] as [Machine, Machine]
         const minted = new Set<string>()

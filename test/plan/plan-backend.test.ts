@@ -29,7 +29,7 @@ const [ALICE, BOB, CAROL] = WALLETS
 const csv = (...rows: [id: string, title: string, receiver: string][]) =>
   ['id,title,description,receiver', ...rows.map(([id, title, receiver]) => `${id},${title},x,${receiver}`)].join('\n')
 
-interface Found {
+interface PrintedChange {
   action: string
   want: string
   key: string
@@ -78,7 +78,7 @@ describe('gdn plan and apply against a backend', () => {
       plan: async (manifest: string, ...more: string[]) => {
         const { code, stdout, stderr } = await run(['plan'], manifest, '--json', ...more)
         expect(code, stderr).toBe(0)
-        const all = JSON.parse(stdout) as Found[]
+        const all = JSON.parse(stdout) as PrintedChange[]
         const found = all.filter(({ action }) => action !== 'note')
         return found.map(({ action, want, key, changes, reason }) => {
           const fields = changes.map(({ field, from, to }) => `${field} ${from} → ${to}`)

@@ -21,8 +21,8 @@ import { applyUpdates, type Update } from '../../src/plan/apply-updates.ts'
 import type { NftChange } from '../../src/plan/compare.ts'
 import type { Outcomes } from '../../src/plan/make-changes.ts'
 import { withPlan } from '../../src/plan/make-plan.ts'
-import { noteMade, noteSeen } from '../../src/plan/note-changes.ts'
 import type { ChangePlan, PlannedChange, PlanOptions } from '../../src/plan/planned.ts'
+import { recordMade, recordSeen } from '../../src/plan/record-changes.ts'
 import type { Sql } from '../../src/sqlite/shared-database.ts'
 import { openState } from '../../src/state/open-state.ts'
 import { simulatedTime } from '../batch/simulation.ts'
@@ -509,10 +509,10 @@ export class Machine {
     more: Options = {},
   ): Promise<void> {
     await this.#withPlan(rows, more, null, async (plan) => {
-      await noteSeen(this.options(), plan)
+      await recordSeen(this.options(), plan)
       if (kinds.includes('update')) await this.update(plan.updates())
       if (kinds.includes('transfer')) await this.transfer(only('transfer', plan.changes()))
-      await noteMade(this.options(), this.client, plan)
+      await recordMade(this.options(), this.client, plan)
       if (plan.counts.mint === 0)
         await storeRows(this.options(), { ...this.#deps(), readManifest: () => itemsOf(rows) })
     })

@@ -38,7 +38,7 @@ export interface CheckedOneOfOne {
   isScaled: boolean
 }
 
-interface Found {
+interface CheckedImage {
   image: ImageFile
   sha256: string
   /** The size; null if the file has no size in pixels. */
@@ -74,7 +74,7 @@ export async function checkFiles(art: Art, fit: Fit | null): Promise<CheckedFile
       return null
     }
   }
-  const traits: (Found | null)[] = []
+  const traits: (CheckedImage | null)[] = []
   const names = namesIn(art)
   for (const layer of art.layers) {
     const isThere = (await collect(() => checkFolder(layer, names.folders))) !== null
@@ -83,7 +83,7 @@ export async function checkFiles(art: Art, fit: Fit | null): Promise<CheckedFile
     }
   }
   const output = art.output.size ?? traits[0]?.size ?? null
-  const needsScaling = ({ size }: Found) =>
+  const needsScaling = ({ size }: CheckedImage) =>
     size !== null && output !== null && (size.width !== output.width || size.height !== output.height)
   const ones: CheckedOneOfOne[] = []
   const checkedFiles = [...traits]
@@ -156,7 +156,7 @@ async function missingText(path: string, shown: string, named: ReadonlySet<strin
   return `does not exist${near === undefined ? '' : `: did you mean ${quoted(posix.join(posix.dirname(shown), near))}?`}`
 }
 
-async function checkTrait(sharp: Sharp, image: ImageFile, named: ReadonlySet<string>): Promise<Found> {
+async function checkTrait(sharp: Sharp, image: ImageFile, named: ReadonlySet<string>): Promise<CheckedImage> {
   const bytes = await readNamed(image, named)
   const size = await sizeOf(sharp, image, bytes)
   await refuseDamage(image)
@@ -168,7 +168,7 @@ async function checkOneOfOne(
   sharp: Sharp,
   oneOfOne: OneOfOne,
   named: ReadonlySet<string>,
-): Promise<Found & { extension: string; canScale: boolean }> {
+): Promise<CheckedImage & { extension: string; canScale: boolean }> {
   const image: ImageFile = { ...oneOfOne, file: oneOfOne.image }
   const bytes = await readNamed(image, named)
   const type = sniffContentType(bytes, '')

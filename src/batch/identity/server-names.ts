@@ -16,13 +16,13 @@ export type ReferenceRecord = ResponseOf<'getreferences'>['references'][number]
 /** The record of a reference ID that belongs to an NFT. */
 export type MintRecord = ReferenceRecord & { operation: MintOperation; nft_gdn_id: string }
 
-interface Asked<Operation = MintOperation> {
+interface ReferenceQuery<Operation = MintOperation> {
   operation: Operation
   reference: string
 }
 
 /** An NFT that was minted from one of several equal rows. */
-export interface MintedCopy extends Asked {
+export interface MintedCopy extends ReferenceQuery {
   content: string
   copy: number
   nftGdnId: string
@@ -55,7 +55,7 @@ export class ServerNames {
   }
 
   /** Returns the records of reference IDs, except IDs that a retry may reuse. */
-  async lookUp<One extends Asked<MintOperation | 'transfernft'>>(
+  async lookUp<One extends ReferenceQuery<MintOperation | 'transfernft'>>(
     asked: readonly One[],
   ): Promise<Map<One, ReferenceRecord>> {
     const records = new Map<One, ReferenceRecord>()
@@ -101,7 +101,9 @@ export class ServerNames {
   }
 
   /** Returns the NFTs of reference IDs that were derived from content and have no alias. */
-  async unaliasedOf(references: readonly string[]): Promise<(Asked & { nftGdnId: string; label: string | null })[]> {
+  async unaliasedOf(
+    references: readonly string[],
+  ): Promise<(ReferenceQuery & { nftGdnId: string; label: string | null })[]> {
     const asked = OPERATIONS.flatMap((operation) => references.map((reference) => ({ operation, reference })))
     return [...(await this.lookUp(asked))].flatMap(([item, record]) => {
       const { nft_gdn_id: nftGdnId, reference_kind, reference_alias, reference_label: label = null } = record
@@ -151,8 +153,8 @@ export class ServerNames {
    *
    * @throws GdnError `bad_answer` if the server's list has no end
    */
-  async unaliased(reference_label: string): Promise<(Asked & { nftGdnId: string })[]> {
-    const nfts = new Map<string, Asked & { nftGdnId: string }>()
+  async unaliased(reference_label: string): Promise<(ReferenceQuery & { nftGdnId: string })[]> {
+    const nfts = new Map<string, ReferenceQuery & { nftGdnId: string }>()
     for (const operation of OPERATIONS) {
       let after: string | undefined
       let pages = 0

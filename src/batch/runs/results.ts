@@ -84,7 +84,7 @@ export function resultsOutside(
   })
 }
 
-function shownOutside({ request, place }: OutsideRow, parts: string[] | null): Pick<Shown, 'title' | 'receiver'> {
+function shownOutside({ request, place }: OutsideRow, parts: string[] | null): Pick<RowDetails, 'title' | 'receiver'> {
   if (parts !== null) {
     const [receiver = '', , title = ''] = parts
     return { title, receiver: partyIn(receiver).address }
@@ -96,7 +96,7 @@ function shownOutside({ request, place }: OutsideRow, parts: string[] | null): P
   return { title: metadata[place]?.title ?? null, receiver }
 }
 
-interface Shown {
+interface RowDetails {
   key: string
   line: number
   title: string | null
@@ -104,7 +104,7 @@ interface Shown {
   contract: string
 }
 
-export const unsentResult = ({ key, line, title, receiver, contract }: Shown): ResultRow => ({
+export const unsentResult = ({ key, line, title, receiver, contract }: RowDetails): ResultRow => ({
   key: shownKey(key),
   line,
   title,
@@ -118,7 +118,7 @@ export const unsentResult = ({ key, line, title, receiver, contract }: Shown): R
   burned: false,
 })
 
-export function rowResult(row: OutcomeColumns, shown: Shown, live: boolean): ResultRow {
+export function rowResult(row: OutcomeColumns, shown: RowDetails, live: boolean): ResultRow {
   const { state } = row
   const base = unsentResult(shown)
   if (state === null || STATUS[state] === 'pending' || (live && state === 'sent')) return base

@@ -14,7 +14,7 @@ const SUSPICIOUS_IN_A_ROW = 3
 const MAX_UNKNOWN_IN_A_ROW = 10
 /** Error codes that show that the server itself responded. */
 const RESPONSES: ReadonlySet<string> = new Set(['refused', 'unauthorized', 'forbidden', 'rate_limited'])
-const NOBODY = '00000000-0000-0000-0000-000000000000'
+const ABSENT_NFT_ID = '00000000-0000-0000-0000-000000000000'
 
 /** Determines from the outcomes of requests whether the server works normally, and waits until it does. */
 export class ServerHealth {
@@ -75,7 +75,7 @@ export class ServerHealth {
     const { client, halt } = this.#context
     const ask = async () => {
       try {
-        await client.call('getnfts', { nft_gdn_ids: [NOBODY] }, { signal: halt })
+        await client.call('getnfts', { nft_gdn_ids: [ABSENT_NFT_ID] }, { signal: halt })
         return null
       } catch (error) {
         if (halt.aborted) return null

@@ -5,7 +5,7 @@ import { grouped } from '../../core/grouped.ts'
 import { METHOD_TEXT, percent } from '../../marketplace/rarity.ts'
 import { badge, card } from '../sheet/card.ts'
 import { beginningOf, definitions, escapeHtml, ownDirection } from '../sheet/html.ts'
-import { image, inItsPlace } from '../sheet/image-of.ts'
+import { image, imagePlaceholder } from '../sheet/image-of.ts'
 import { PAGE_END, pageHead, stats } from '../sheet/page.ts'
 import { VERSION } from '../version.ts'
 import { ART_STYLE } from './page-style.ts'
@@ -83,7 +83,7 @@ function nftCard(
   const rank = rarity === null ? '' : badge(`Rank ${grouped(rarity.rank)}`, '')
   return card({
     ...{ id, classes: '', title, description: '', problems: '' },
-    image: source === null ? inItsPlace('No image') : image(source, title),
+    image: source === null ? imagePlaceholder('No image') : image(source, title),
     where: `<span>#${nftNumber}</span>${isOneOfOne ? badge('One-of-one', 'good') : ''}${rank}`,
     tags: attributes,
     more: rarity === null ? [] : [['Rarest traits', escapeHtml(rarity.rarest.join(', '))]],

@@ -11,7 +11,7 @@ import { drawnBy, shownProof } from '../../reveal/slots-shown.ts'
 import { commitmentOf, type KeptCommitment } from '../../reveal/unrevealed.ts'
 import { ifReadable } from '../connect/if-readable.ts'
 import type { Connection, Deps } from '../deps.ts'
-import { noteDrop } from './note-drop.ts'
+import { recordDrop } from './record-drop.ts'
 import { knownSeal } from './seal-on-chain.ts'
 import { commitmentsOf, sealIn } from './shuffled-drop.ts'
 
@@ -30,7 +30,7 @@ export async function learnDrop<Known extends Run>(deps: Deps, connection: Conne
   // The signature isn't from drand, so the user named a beacon. Only the machine that named the beacon knows its round.
   if (learned.seal !== null && draw !== null && !learned.seal.isNamed && !isDrawnByDrand(learned.seal, draw))
     learned.seal = { round: null, roundAt: null, isNamed: true }
-  await noteDrop(deps, connection, run, learned)
+  await recordDrop(deps, connection, run, learned)
   return { ...run, reading: { ...run.reading, ...learned } }
 
   async function sealOf(record: ProvenanceRecord): Promise<KnownSeal | null> {

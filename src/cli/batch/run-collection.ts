@@ -15,7 +15,7 @@ type Named = Pick<BatchOptions, 'stateDir' | 'origin' | 'manifestPath'> & {
   blockchain: string | undefined
 }
 
-interface Place {
+interface RunTarget {
   settings: Settings
   server: Server
   named: Pick<Named, 'origin' | 'manifestPath' | 'runName'>
@@ -56,7 +56,7 @@ const isOf = (run: Run, { manifestPath, runName }: Pick<Named, 'manifestPath' | 
  */
 export async function refuseRunOfOther(
   deps: Deps,
-  { settings, server, named, backend }: Place,
+  { settings, server, named, backend }: RunTarget,
   { contract, blockchain }: ChosenCollection,
 ): Promise<void> {
   if (backend.id === null) return

@@ -9,7 +9,7 @@ import { ifReadable } from '../connect/if-readable.ts'
 import { openVerifier, type ReaderFlags } from '../connect/open-verifier.ts'
 import type { Connection, Deps } from '../deps.ts'
 
-interface Place {
+interface CollectionOnChain {
   blockchain: Blockchain
   contractAddress: string
   flags: ReaderFlags
@@ -25,7 +25,7 @@ interface Place {
 export async function sealOnChain(
   deps: Deps,
   { server }: Connection,
-  { blockchain, contractAddress, flags }: Place,
+  { blockchain, contractAddress, flags }: CollectionOnChain,
   { provenance, block_number }: ProvenanceRecord,
 ): Promise<Seal | null> {
   const { verifier, close } = await openVerifier(deps, flags, blockchain, server)
@@ -53,7 +53,7 @@ interface Sealed {
 export async function knownSeal(
   deps: Deps,
   connection: Connection,
-  { blockchain, contractAddress }: Omit<Place, 'flags'>,
+  { blockchain, contractAddress }: Omit<CollectionOnChain, 'flags'>,
   { seal, rule }: Sealed,
 ): Promise<KnownSeal> {
   const place = { blockchain, contractAddress, flags: {} }

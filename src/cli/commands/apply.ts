@@ -8,8 +8,8 @@ import { count } from '../../core/count.ts'
 import { GdnError } from '../../core/errors.ts'
 import { shellWord } from '../../core/shell-word.ts'
 import type { ManifestIssue } from '../../manifest/row.ts'
-import { noteMade, noteSeen } from '../../plan/note-changes.ts'
 import type { ChangePlan } from '../../plan/planned.ts'
+import { recordMade, recordSeen } from '../../plan/record-changes.ts'
 import { addDuplicatesFlag, TARGET_ALIASES } from '../batch/flags.ts'
 import { planFlagsAgain } from '../batch/flags-again.ts'
 import { confirmOtherEdition, printBriefly, refuseDuplicates } from '../batch/row-warnings.ts'
@@ -157,7 +157,7 @@ export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags
       })
       // Record these NFTs after the mint. If a row settles during the mint, changes recorded earlier for the row are
       // lost.
-      await noteSeen(opened.options, plan)
+      await recordSeen(opened.options, plan)
       const print = async (summary: DataRecord) =>
         await output.one({
           run: plan.run.name,
@@ -184,7 +184,7 @@ export async function apply(deps: Deps, manifest: string, typedFlags: ApplyFlags
         if (error instanceof GdnError && !deps.signals.signal.aborted) await print(summaryOf(changes, outcomes))
         throw stoppedAfter(error, outcomes, { all, minted: minted.rows, again })
       }
-      await note(deps, connection, opened, plan).catch((error: unknown) => {
+      await recordPlan(deps, connection, opened, plan).catch((error: unknown) => {
         // The changes themselves are complete, and the next `gdn apply` records them.
         if (!(error instanceof GdnError)) throw error
         io.debug(`can't record the changes: ${error.message}`)
@@ -214,9 +214,14 @@ function doneNotes(plan: ChangePlan, { only }: ApplyFlags): Record<'stored' | 's
 }
 
 /** Records the changes. Also records the rows of the current manifest, unless a mint has already stored them. */
-async function note(deps: Deps, connection: Connection, { options, read }: Opened, plan: ChangePlan): Promise<void> {
+async function recordPlan(
+  deps: Deps,
+  connection: Connection,
+  { options, read }: OpenedPlanSource,
+  plan: ChangePlan,
+): Promise<void> {
   const { signal } = deps.signals
-  await noteMade({ ...options, signal }, connection.client, plan)
+  await recordMade({ ...options, signal }, connection.client, plan)
   if (plan.counts.mint > 0) return
   const readAgain = () => read({ row: async () => {}, burn: async () => {} })
   const readManifest = options.manifestPath === null ? () => rowsOf(plan) : readAgain
@@ -252,7 +257,7 @@ function applyAgain(manifest: string, flags: ApplyFlags): string {
   ].join(' ')
 }
 
-type Opened = Awaited<ReturnType<typeof openPlanSource>>
+type OpenedPlanSource = Awaited<ReturnType<typeof openPlanSource>>
 
 /**
  * Shows the plan and asks for confirmation, even if nothing costs money, because changes and burns can't be undone.
@@ -377,7 +382,7 @@ const NONE_LEFT = { pending: 0, failed: 0, unknown: 0 }
 async function mint(
   deps: Deps,
   connection: Connection,
-  { options, settings }: Opened,
+  { options, settings }: OpenedPlanSource,
   plan: ChangePlan,
   { resumedBy, ...flags }: ApplyFlags & Given & { resumedBy: string },
 ): Promise<Minted> {

@@ -11,7 +11,7 @@ import { DEFAULT_WAIT_MS } from '../../operations/defaults.ts'
 import { because, codeOfWait } from '../../operations/waiting.ts'
 import { applyUpdates, type Update } from '../../plan/apply-updates.ts'
 import { noOutcomes, type Outcomes, RESUME_HINT } from '../../plan/make-changes.ts'
-import { noteNfts } from '../../plan/note-changes.ts'
+import { recordNfts } from '../../plan/record-changes.ts'
 import { type LeftRow, type RevealPlan, withRevealPlan } from '../../reveal/plan-reveal.ts'
 import { asCommitted, type ReadCommitment, readCommitment, uncommittable } from '../../reveal/read-commitment.ts'
 import { drawOf } from '../../reveal/shuffle/drawn-rows.ts'
@@ -171,7 +171,7 @@ export async function reveal(deps: Deps, manifest: string, flags: RevealFlags): 
         await storeNames(deps, connection, options, plan)
       }
       if (flags.dryRun !== true && !signals.signal.aborted) {
-        await note(deps, connection, options, { plan, draw }).catch((error: unknown) => {
+        await recordReveal(deps, connection, options, { plan, draw }).catch((error: unknown) => {
           // The updates are complete. The next reveal records them.
           if (!(error instanceof GdnError)) throw error
           io.debug(`can't record the revealed rows: ${error.message}`)
@@ -238,19 +238,19 @@ const notDrawn = () =>
   })
 
 /** Records the revealed NFTs, and the draw of a shuffled drop. */
-async function note(
+async function recordReveal(
   deps: Deps,
   connection: Connection,
   { stateDir }: BatchOptions,
   { plan, draw: { drawn, ...seal } }: { plan: RevealPlan; draw: Draw },
 ): Promise<void> {
   if (drawn !== null && plan.run.isKnown) {
-    const { noteDrop } = await import('../batch/note-drop.ts')
+    const { recordDrop } = await import('../batch/record-drop.ts')
     const { round, roundAt, isNamed } = seal
     const learned = { seal: { round, roundAt, isNamed }, draw: drawOf(drawn) }
-    await noteDrop(deps, connection, await openRun(stateDir, plan.run.id), learned)
+    await recordDrop(deps, connection, await openRun(stateDir, plan.run.id), learned)
   }
-  await noteNfts({ stateDir }, plan.run, plan.seen())
+  await recordNfts({ stateDir }, plan.run, plan.seen())
 }
 
 const MAX_ISSUES = 1_000

@@ -13,7 +13,7 @@ import {
 } from '../../state/known-collections.ts'
 import type { Connection, Deps } from '../deps.ts'
 
-type Place = Pick<Connection, 'server' | 'settings'>
+type ConnectionPlace = Pick<Connection, 'server' | 'settings'>
 
 /**
  * Returns a server's collections that were created on this machine, oldest first. Identifies the server's backend only
@@ -21,7 +21,7 @@ type Place = Pick<Connection, 'server' | 'settings'>
  *
  * @throws GdnError `data_dir`, `run_busy`, `native_missing` if the state can't be read; `unreachable`
  */
-export async function knownCollections(deps: Deps, { server, settings }: Place): Promise<KnownCollection[]> {
+export async function knownCollections(deps: Deps, { server, settings }: ConnectionPlace): Promise<KnownCollection[]> {
   const { openStateIfThere } = await import('../../state/open-state.ts')
   const { signal } = deps.signals
   const state = await openStateIfThere(settings.stateDir, { signal })
@@ -39,7 +39,7 @@ export async function knownCollections(deps: Deps, { server, settings }: Place):
  */
 export async function collectionsAtAGlance(
   deps: Deps,
-  { server, settings }: Place,
+  { server, settings }: ConnectionPlace,
   addresses: readonly string[],
 ): Promise<KnownCollection[]> {
   const all = glanceAtState(settings.stateDir, collectionsOfServers)
@@ -90,7 +90,7 @@ export async function readCollections(
  */
 export async function rememberCollection(
   deps: Deps,
-  { server, settings }: Place,
+  { server, settings }: ConnectionPlace,
   collection: KnownCollection,
 ): Promise<void> {
   const origin = runOrigin(server, await deps.identify(server))

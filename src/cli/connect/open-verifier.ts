@@ -53,7 +53,7 @@ export function addReaderFlags(command: GdnCommand): GdnCommand {
   })
 }
 
-interface Opened {
+interface OpenedVerifier {
   verifier: NftVerifier
   close(): Promise<void>
 }
@@ -69,10 +69,10 @@ export async function openVerifier(
   flags: ReaderFlags,
   blockchain: Blockchain,
   server: Pick<Server, 'baseUrl' | 'loopback'> | null,
-): Promise<Opened> {
+): Promise<OpenedVerifier> {
   const named = namedRpc(deps, flags)
   const gateway = flags.gateway ?? server?.baseUrl
-  const nothing = (reason: string): Opened => ({ verifier: { reason }, close: async () => {} })
+  const nothing = (reason: string): OpenedVerifier => ({ verifier: { reason }, close: async () => {} })
   if (!isEvm(blockchain)) return nothing(`gdn can't read ${blockchain} yet`)
   const url = named?.url ?? (server === null ? null : `${server.baseUrl}/rpc/${blockchain}`)
   if (url === null) {

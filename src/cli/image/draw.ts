@@ -2,10 +2,10 @@ import { encode } from 'fast-png'
 import { halfBlocks } from './half-blocks.ts'
 import type { Pixels } from './pixels.ts'
 import { fitted, type Size, scaled } from './scale.ts'
-import type { Way } from './way.ts'
+import type { DrawMethod } from './way.ts'
 
 /** An area of a terminal, in characters. */
-export interface Room {
+export interface ImageArea {
   columns: number
   rows: number
 }
@@ -14,7 +14,7 @@ export interface Room {
  * The useful number of pixels per character. With kitty and iTerm2, the terminal scales the image to the given area.
  * Sixels aren't scaled, but most characters have at least this many pixels.
  */
-const CELL: Readonly<Record<Way, Size>> = {
+const CELL: Readonly<Record<DrawMethod, Size>> = {
   kitty: { width: 12, height: 24 },
   iterm: { width: 12, height: 24 },
   sixel: { width: 8, height: 16 },
@@ -23,18 +23,19 @@ const CELL: Readonly<Record<Way, Size>> = {
 }
 
 /** Returns the size of an area in pixels. */
-export const boxOf = ({ columns, rows }: Room, way: Way): Size => ({
+export const boxOf = ({ columns, rows }: ImageArea, way: DrawMethod): Size => ({
   width: columns * CELL[way].width,
   height: rows * CELL[way].height,
 })
 
-export const inRoom = (image: Pixels, room: Room, way: Way): Pixels => scaled(image, fitted(image, boxOf(room, way)))
+export const inRoom = (image: Pixels, room: ImageArea, way: DrawMethod): Pixels =>
+  scaled(image, fitted(image, boxOf(room, way)))
 
 /**
  * Returns text that draws an image on separate lines. The image must already be scaled. The text contains only the
  * pixels, so no other data in the file can reach the terminal.
  */
-export async function drawn(pixels: Pixels, way: Way): Promise<string> {
+export async function drawn(pixels: Pixels, way: DrawMethod): Promise<string> {
   // The terminal derives the height from the width, because its characters may not be exactly twice as high as wide.
   const columns = Math.ceil(pixels.width / CELL[way].width)
   switch (way) {

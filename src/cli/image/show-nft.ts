@@ -2,10 +2,10 @@ import type { NftRecord } from '../../api/nft-record.ts'
 import type { Connection, Deps } from '../deps.ts'
 import { safe } from '../io/io.ts'
 import { decodeImage } from './decode.ts'
-import { drawn, inRoom, type Room } from './draw.ts'
+import { drawn, type ImageArea, inRoom } from './draw.ts'
 import { createImageReader, requestedImage } from './nft-image.ts'
 import { ImageError } from './pixels.ts'
-import type { Way } from './way.ts'
+import type { DrawMethod } from './way.ts'
 
 /**
  * Draws the image of an NFT, read from the server or from the given gateway. If the image can't be drawn, prints a note
@@ -15,7 +15,7 @@ export async function showImage(
   deps: Deps,
   { client, server }: Pick<Connection, 'client' | 'server'>,
   { metadata_url = null, request_metadata }: NftRecord,
-  { way, room, gateway }: { way: Way; room: Room; gateway: string | undefined },
+  { way, room, gateway }: { way: DrawMethod; room: ImageArea; gateway: string | undefined },
 ): Promise<void> {
   const { io } = deps
   const from = gateway ?? (client.supports('idempotency') === true ? server.baseUrl : undefined)

@@ -4,15 +4,15 @@ import { safe } from '../io/io.ts'
 import { cutToWidth, displayWidth } from '../text/display-width.ts'
 import { wrap } from '../text/wrap.ts'
 import { decodeImage } from './decode.ts'
-import { boxOf, drawn, inRoom, type Room } from './draw.ts'
+import { boxOf, drawn, type ImageArea, inRoom } from './draw.ts'
 import { ImageError, type Pixels } from './pixels.ts'
 import { readImage } from './read-image.ts'
 import type { Size } from './scale.ts'
-import type { Way } from './way.ts'
+import type { DrawMethod } from './way.ts'
 
 interface Tiles {
-  way: Way
-  tile: Room
+  way: DrawMethod
+  tile: ImageArea
   gap: number
   perLine: number
 }
@@ -56,7 +56,7 @@ export async function drawTiles({ io }: Pick<Deps, 'io'>, sources: readonly Tile
   }
 }
 
-async function tileOf(source: TileSource, room: Room, way: Way): Promise<Tile> {
+async function tileOf(source: TileSource, room: ImageArea, way: DrawMethod): Promise<Tile> {
   const title = titleLines(source.title, room.columns)
   try {
     return { image: inRoom(await source.read(), room, way), title, why: '' }
@@ -81,7 +81,12 @@ function titleLines(title: string, columns: number): string[] {
   return lines.map((line) => cutToWidth(line, columns))
 }
 
-function inColumns(tiles: readonly Tile[], { columns }: Room, gap: number, textOf: (tile: Tile) => string): string {
+function inColumns(
+  tiles: readonly Tile[],
+  { columns }: ImageArea,
+  gap: number,
+  textOf: (tile: Tile) => string,
+): string {
   const padded = tiles.map((tile) => textOf(tile) + ' '.repeat(Math.max(0, columns - displayWidth(textOf(tile)))))
   return padded.join(' '.repeat(gap)).trimEnd()
 }

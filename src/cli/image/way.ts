@@ -4,7 +4,7 @@ import type { ColorLevel } from '../io/color.ts'
  * How to draw an image on a terminal: with the terminal's own protocol, or as block characters in 256 or 16 million
  * colors.
  */
-export type Way = 'kitty' | 'iterm' | 'sixel' | 'blocks' | 'blocks-256'
+export type DrawMethod = 'kitty' | 'iterm' | 'sixel' | 'blocks' | 'blocks-256'
 
 interface Terminal {
   env: NodeJS.ProcessEnv
@@ -20,7 +20,7 @@ const isSet = (value: string | undefined) => value !== undefined && value !== ''
  * Detects from the environment how a terminal draws images; null if it can't. GDN_IMAGES overrides the detection. gdn
  * doesn't query the terminal, because the response could be late, missing or mixed with typed input.
  */
-export function wayToDraw({ env, tty, colors, hasBlocks }: Terminal): Way | null {
+export function wayToDraw({ env, tty, colors, hasBlocks }: Terminal): DrawMethod | null {
   if (!tty || env.TERM === 'dumb' || isSet(env.CI)) return null
   const blocks = !hasBlocks || colors < 2 ? null : colors === 2 ? 'blocks-256' : 'blocks'
   const wanted = env.GDN_IMAGES
@@ -34,7 +34,7 @@ export function wayToDraw({ env, tty, colors, hasBlocks }: Terminal): Way | null
 const isMultiplexed = ({ TMUX, STY, TERM = '' }: NodeJS.ProcessEnv) =>
   isSet(TMUX) || isSet(STY) || /^(?:screen|tmux)/.test(TERM)
 
-function ownProtocol(env: NodeJS.ProcessEnv): Way | null {
+function ownProtocol(env: NodeJS.ProcessEnv): DrawMethod | null {
   const { TERM = '', KONSOLE_VERSION = '' } = env
   const program = (env.TERM_PROGRAM ?? '').toLowerCase()
   if (isSet(env.KITTY_WINDOW_ID) || TERM === 'xterm-kitty') return 'kitty'

@@ -17,7 +17,7 @@ import { safe } from '../io/io.ts'
 import type { DataRecord } from '../render/view.ts'
 import { changePlace, type openPlanSource } from './open-source.ts'
 
-type Opened = Awaited<ReturnType<typeof openPlanSource>>
+type OpenedPlanSource = Awaited<ReturnType<typeof openPlanSource>>
 
 /** The outcomes by kind of change, in the order in which the changes are made. */
 export interface ChangeOutcomes {
@@ -47,7 +47,7 @@ interface Changing {
 export async function changeNfts(
   deps: Deps,
   connection: Connection,
-  { options, settings }: Opened,
+  { options, settings }: OpenedPlanSource,
   plan: ChangePlan,
   { flags, limit, outcomes }: Changing,
 ): Promise<void> {
@@ -142,7 +142,7 @@ export function spendingOfChanges(
 export async function limitChanges(
   deps: Deps,
   connection: Connection,
-  { blockchain, contractAddress: contract }: Opened['options'],
+  { blockchain, contractAddress: contract }: OpenedPlanSource['options'],
   { limit, commandLimit }: { limit: RunLimit; commandLimit: bigint | null },
 ): Promise<RunLimit> {
   const carried = await setRunLimit(connection.client, { limit, contract, blockchain, signal: deps.signals.signal })

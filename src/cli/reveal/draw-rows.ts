@@ -11,7 +11,7 @@ import { drawnRows } from '../../reveal/shuffle/drawn-rows.ts'
 import type { BeaconSource, RelayProblem } from '../../reveal/shuffle/read-beacon.ts'
 import { isoTime, roundFor, type ShuffleRule, timeOfRound } from '../../reveal/shuffle/rule.ts'
 import { keptCommitment } from '../../reveal/unrevealed.ts'
-import { noteDrop } from '../batch/note-drop.ts'
+import { recordDrop } from '../batch/record-drop.ts'
 import { sealOnChain } from '../batch/seal-on-chain.ts'
 import { commitmentsOf, sealIn } from '../batch/shuffled-drop.ts'
 import { ifReadable } from '../connect/if-readable.ts'
@@ -47,7 +47,8 @@ export async function drawRows(
     const { contractAddress } = opened.options
     return sealIn(await commitmentsOf(deps, connection, contractAddress), provenance)
   }
-  const note = async (seal: KnownSeal | null) => await noteSeal(deps, connection, opened.options, { provenance, seal })
+  const recordKnownSeal = async (seal: KnownSeal | null) =>
+    await recordSeal(deps, connection, opened.options, { provenance, seal })
   const beacon = await openBeaconOf(deps, flags)
   const isSealed = (await find()) !== undefined
   const revealed = isSealed ? await revealedSignature(deps, connection, revealing) : null
@@ -67,7 +68,7 @@ export async function drawRows(
       return NOT_DRAWN
     }
     if (!(await sealDrop(deps, connection, { ...revealing, rule, beacon, warning }))) return NOT_DRAWN
-    await note({ round: null, roundAt: null, isNamed: beacon.isNamed })
+    await recordKnownSeal({ round: null, roundAt: null, isNamed: beacon.isNamed })
   }
   const onChain = (record: ProvenanceRecord) => sealOnChain(deps, connection, { ...opened.options, flags }, record)
   const waiting: Waiting = { for: 'the drop is sealed, but its seal is not final yet' }
@@ -76,7 +77,7 @@ export async function drawRows(
       waiting.for = 'the drop is sealed, but its seal is not final yet'
       const sealed = await finalSeal(deps, { find, onChain, waits: flags.dryRun !== true, progress }).catch(
         async (error: unknown) => {
-          if (error instanceof SealFailed) await note(null)
+          if (error instanceof SealFailed) await recordKnownSeal(null)
           throw error
         },
       )
@@ -85,7 +86,7 @@ export async function drawRows(
       const round = roundFor(beacon.chain, seal.time + rule.marginSeconds)
       const { isNamed } = beacon
       const draw = { seal: record.provenance, round, roundAt: timeOfRound(beacon.chain, round), isNamed }
-      if (flags.dryRun !== true && revealed === null) await note({ round, roundAt: draw.roundAt, isNamed })
+      if (flags.dryRun !== true && revealed === null) await recordKnownSeal({ round, roundAt: draw.roundAt, isNamed })
       if (revealed !== null) {
         if (!isSigned(beacon.chain, round, Buffer.from(revealed, 'hex')))
           throw otherBeacon(beacon, seal, rule, revealed)
@@ -162,7 +163,7 @@ class SealFailed extends GdnError {
 }
 
 /** Stores the seal with the drop's run if this machine has minted the drop, so that other commands know the seal. */
-async function noteSeal(
+async function recordSeal(
   deps: Deps,
   connection: Connection,
   { stateDir, ...options }: BatchOptions,
@@ -171,7 +172,7 @@ async function noteSeal(
   const keptRun = await keptCommitment({ stateDir, ...options })
   if (keptRun?.commitment?.provenance !== provenance) return
   // If this fails, the next command records the seal.
-  await ifReadable(deps, noteDrop(deps, connection, await openRun(stateDir, keptRun.id), { seal }))
+  await ifReadable(deps, recordDrop(deps, connection, await openRun(stateDir, keptRun.id), { seal }))
 }
 
 /** The hint for a sealed drop whose round no relay returns. */

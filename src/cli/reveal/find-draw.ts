@@ -184,7 +184,7 @@ async function inOrder(
   { client }: Connection,
   { options }: Drawing,
   drawn: DrawnRows,
-  { shown: { rows, missing }, salts }: { shown: Shown; salts: Salts },
+  { shown: { rows, missing }, salts }: { shown: ShownRows; salts: Salts },
 ): Promise<DrawnRows> {
   refuseMoved(options, movedRows(drawn, salts, rows))
   // If no row has an NFT, the manifest was probably renamed. Rows after the slots were added later.
@@ -207,7 +207,7 @@ function refuseMoved({ manifestPath }: BatchOptions, moved: readonly MovedRow[])
   })
 }
 
-interface Shown {
+interface ShownRows {
   rows: (ShownRow & { signature: string })[]
   /** The rows without an NFT on the server. */
   missing: RowWithoutNft[]
@@ -220,9 +220,9 @@ export async function shownRows(
   { signals: { signal } }: Deps,
   { client }: Connection,
   { options, read }: Pick<Drawing, 'options' | 'read'>,
-): Promise<Shown> {
+): Promise<ShownRows> {
   return await withOpenRows({ ...options, signal }, client, read(), async ({ found }) => {
-    const shown: Shown = { rows: [], missing: [], signature: null }
+    const shown: ShownRows = { rows: [], missing: [], signature: null }
     for await (const { candidate, nft } of found()) {
       if (nft === undefined) shown.missing.push({ position: candidate.row.position, line: candidate.row.row.line })
       const proof = shownProof(nft?.request_metadata)

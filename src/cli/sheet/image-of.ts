@@ -43,14 +43,14 @@ export const sharedDefinition = (id: string, source: string) =>
 const altOf = (title: string) => escapeHtml(shorten(title, MAX_ALT))
 
 /** Returns the text that replaces a missing image. Both arguments are HTML. */
-export const inItsPlace = (title: string, more = '') => `<p><b>${title}</b>${more}</p>`
+export const imagePlaceholder = (title: string, more = '') => `<p><b>${title}</b>${more}</p>`
 
 /** Returns a local file as an image, or its name if it has an extension that isn't that of an image. */
 export function localImage(place: PagePlace, path: string, title: string): string {
   const ending = extname(path).toLowerCase()
   const reference = fileReference(place, existingPath(path))
   if (ending === '' || DRAWN.has(ending)) return image(reference, title)
-  return inItsPlace(escapeHtml(ending.slice(1).toUpperCase()), escapeHtml(basename(path)))
+  return imagePlaceholder(escapeHtml(ending.slice(1).toUpperCase()), escapeHtml(basename(path)))
 }
 
 /**
@@ -59,6 +59,6 @@ export function localImage(place: PagePlace, path: string, title: string): strin
 export function remoteImage(url: string, title: string, load: boolean): string {
   const parsed = parseUrl(url)
   if (parsed === null || !/^https?:$/.test(parsed.protocol))
-    return inItsPlace('Not on this machine', escapeHtml(shorten(url, 90)))
-  return load ? image(url, title) : inItsPlace('On the web', webLink(url, `open at ${parsed.host}`))
+    return imagePlaceholder('Not on this machine', escapeHtml(shorten(url, 90)))
+  return load ? image(url, title) : imagePlaceholder('On the web', webLink(url, `open at ${parsed.host}`))
 }

@@ -5,7 +5,7 @@ import { formatPlace } from '../../core/errors.ts'
 import type { InvalidRow, ManifestIssue, ManifestRow } from '../../manifest/row.ts'
 import { badge, card, extrasOf } from './card.ts'
 import { beginningOf, escapeHtml, ownDirection, webLink } from './html.ts'
-import { inItsPlace, localImage, type PagePlace, remoteImage } from './image-of.ts'
+import { imagePlaceholder, localImage, type PagePlace, remoteImage } from './image-of.ts'
 import { TONES } from './result-card.ts'
 
 export interface ManifestCards {
@@ -46,7 +46,7 @@ export function rowCard(
     classes: `is-good ${outcome === null || outcome.status === 'pending' ? 'is-new' : 'is-sent'}`,
     image:
       shown === undefined
-        ? inItsPlace('No image')
+        ? imagePlaceholder('No image')
         : shown.path === undefined
           ? remoteImage(shown.url, title, remoteImages)
           : localImage(place, shown.path, title),
@@ -99,7 +99,7 @@ export function invalidRowCard(
     classes: 'faulty is-bad',
     image:
       path === undefined
-        ? inItsPlace(invalidRow === undefined ? 'Not a row' : 'No image to show')
+        ? imagePlaceholder(invalidRow === undefined ? 'Not a row' : 'No image to show')
         : localImage(place, path, title ?? ''),
     where: whereOf(line, null),
     title: title ?? (invalidRow !== undefined ? 'No title' : line > 1 ? 'Unreadable row' : 'The manifest itself'),

@@ -6,7 +6,7 @@ import { ImageError } from '../image/pixels.ts'
 import { readImage } from '../image/read-image.ts'
 import { dataUrl } from './embedded.ts'
 import { escapeHtml, sharedLink } from './html.ts'
-import { inItsPlace, sharedDefinition, sharedImage } from './image-of.ts'
+import { imagePlaceholder, sharedDefinition, sharedImage } from './image-of.ts'
 import type { ReportRow } from './present-nfts.ts'
 
 /** Maximum total size of the embedded images, in characters. */
@@ -26,7 +26,7 @@ interface ShownImage {
 }
 
 /** The ID of an embedded image, or the reason why there is none. */
-type Found = { id: string } | { why: string }
+type FoundImage = { id: string } | { why: string }
 
 /**
  * The images of a report. They are embedded, because users share reports. Each image is embedded only once, even if
@@ -35,7 +35,7 @@ type Found = { id: string } | { why: string }
 export class ReportImages {
   readonly #sources: Sources
   /** Images by URL or path; null if the storage doesn't have the file. */
-  readonly #found = new Map<string, Found | null>()
+  readonly #found = new Map<string, FoundImage | null>()
   /** IDs of embedded images by the hash of the file. */
   readonly #ids = new Map<string, string>()
   #chars = 0
@@ -45,7 +45,7 @@ export class ReportImages {
   /** Number of rows with an image. */
   embedded = 0
   /** Number of rows whose image is only linked or named in the text. */
-  left = 0
+  notEmbedded = 0
 
   constructor(sources: Sources) {
     this.#sources = sources
@@ -57,7 +57,7 @@ export class ReportImages {
     const requested = requestedImage(nft?.record.request_metadata ?? (await sentMetadata()) ?? row?.metadata ?? {})
     // After an update, the NFT's image may differ from the row's local file.
     const path = (nft?.record.revision ?? 0) > 0 ? undefined : row?.localFiles.find(({ key }) => key === 'image')?.path
-    if (requested === null && path === undefined) return { html: inItsPlace('No image'), definition: '' }
+    if (requested === null && path === undefined) return { html: imagePlaceholder('No image'), definition: '' }
     // If the report has no room for more images, the metadata isn't needed.
     const metadata_url = this.#isFull ? null : (nft?.record.metadata_url ?? result.metadata_url)
     const image = await this.#findAny(path, { metadata_url, requested })
@@ -67,15 +67,15 @@ export class ReportImages {
       this.#definition = ''
       return { html: sharedImage(image.id, title), definition }
     }
-    this.left++
-    return { html: inItsPlace(escapeHtml(image.why), this.#link(requested)), definition: '' }
+    this.notEmbedded++
+    return { html: imagePlaceholder(escapeHtml(image.why), this.#link(requested)), definition: '' }
   }
 
   /**
    * Finds the stored image, which is the minted one. Falls back to the local file, which may have changed since the
    * mint.
    */
-  async #findAny(path: string | undefined, nft: Parameters<ImageReader['locate']>[0]): Promise<Found> {
+  async #findAny(path: string | undefined, nft: Parameters<ImageReader['locate']>[0]): Promise<FoundImage> {
     const { reader } = this.#sources
     const url = (await reader?.locate(nft).catch(orNull)) ?? null
     const stored = url === null || reader === null ? null : await this.#find(url, () => reader.read(url).catch(orNull))
@@ -83,7 +83,7 @@ export class ReportImages {
     return embedded ?? { why: 'Elsewhere' }
   }
 
-  async #find(source: string, read: () => Promise<Uint8Array | null>): Promise<Found | null> {
+  async #find(source: string, read: () => Promise<Uint8Array | null>): Promise<FoundImage | null> {
     const cached = this.#found.get(source)
     if (cached !== undefined) return cached
     if (this.#isFull) return { why: 'Not in this file' }
@@ -92,7 +92,7 @@ export class ReportImages {
     return image
   }
 
-  async #embed(read: () => Promise<Uint8Array | null>): Promise<Found | null> {
+  async #embed(read: () => Promise<Uint8Array | null>): Promise<FoundImage | null> {
     try {
       const bytes = await read()
       if (bytes === null) return null

@@ -22,7 +22,7 @@ export interface ReportTop extends ReportLinks {
   spent: DataRecord | null
   failures: ReadonlyMap<string, { count: number; lines: readonly number[] }>
   /** Number of rows whose image is only linked or named in the text. */
-  left: number
+  notEmbedded: number
   present: Pick<PresentNfts, 'missing' | 'historiesLeft' | 'isPlain' | 'hasServer'>
   /** Number of NFTs that changed after their mint. */
   changed: number
@@ -46,7 +46,7 @@ const MAX_REASON = 300
 
 /** Returns the HTML above the rows of a run. */
 export function reportTop(top: ReportTop): string {
-  const { status, counts, name, collection, owners, times, spent, left, now, blockExplorer, drop } = top
+  const { status, counts, name, collection, owners, times, spent, notEmbedded, now, blockExplorer, drop } = top
   const total = STATES.reduce((sum, state) => sum + counts[state], 0)
   const contract = `<code>${escapeHtml(status.contractAddress)}</code>`
   return `${pageHead({ title: `${name}: report`, images: 'data:' })}<header>
@@ -87,7 +87,7 @@ ${stats([
     ['Written', `${time(new Date(now).toISOString())}, by gdn ${VERSION}`],
   ],
 )}
-${failures(top)}${left === 0 ? '' : `<p class="note">${grouped(left)} ${left === 1 ? 'image is' : 'images are'} not in this file. The report only names or links to ${left === 1 ? 'it' : 'them'}.</p>\n`}${presentNotes(top)}</header>
+${failures(top)}${notEmbedded === 0 ? '' : `<p class="note">${grouped(notEmbedded)} ${notEmbedded === 1 ? 'image is' : 'images are'} not in this file. The report only names or links to ${notEmbedded === 1 ? 'it' : 'them'}.</p>\n`}${presentNotes(top)}</header>
 ${filter(choices(top, total))}${ROWS_START}`
 }
 

@@ -18,7 +18,7 @@ const FAST = 5
 const SETTLED_MS = 90
 const IDLE_MS = 160
 
-interface Place {
+interface ScrollPosition {
   /** Position of the window's top edge in pixels, in the list's element (`shown`) and in the whole list (`full`). */
   shown: number
   full: number
@@ -53,7 +53,7 @@ export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }
   const list = useRef<HTMLUListElement>(null)
   const [width, setWidth] = useState(0)
   const [, draw] = useReducer((n: number) => n + 1, 0)
-  const place = useRef<Place>({ shown: 0, full: 0, time: 0 })
+  const place = useRef<ScrollPosition>({ shown: 0, full: 0, time: 0 })
   const span = useRef({ start: 0, end: 0, shift: 0, isFast: false })
   /** The index to focus, and the index of the focused item. They differ until the item to focus is loaded. */
   const active = useRef(0)
@@ -224,7 +224,7 @@ export function Gallery<Item extends NftSummary>({ source, view, label, noteOf }
 }
 
 /** Returns the position in the list after the window is scrolled to `shown`. */
-function follow(before: Place, shown: number, scale: Scale, jumped: boolean): number {
+function follow(before: ScrollPosition, shown: number, scale: Scale, jumped: boolean): number {
   if (scale.shown === scale.full) return shown
   const step = shown - before.shown
   const isSmall = !jumped && Math.abs(step) < 2 * innerHeight
@@ -236,13 +236,13 @@ function follow(before: Place, shown: number, scale: Scale, jumped: boolean): nu
   return next
 }
 
-interface Shown {
+interface ShownGrid {
   grid: Grid
   scale: Scale
 }
 
 /** Scrolls the row of an item into view, but no farther than necessary. */
-function reveal(index: number, { grid, scale }: Shown, { shown, full }: Place): void {
+function reveal(index: number, { grid, scale }: ShownGrid, { shown, full }: ScrollPosition): void {
   const top = Math.floor(index / grid.columns) * grid.rowHeight
   const above = top - HEADER - grid.gap
   const below = top + grid.rowHeight - innerHeight

@@ -241,13 +241,13 @@ function Files({ nft }: { nft: NftFacts }) {
   )
 }
 
-type Shown = 'stored' | 'sent'
+type MetadataPart = 'stored' | 'sent'
 
 /** Shows the stored metadata file and the metadata of the last request. */
 function Metadata({ nft }: { nft: NftFacts }) {
-  const [shown, setShown] = useState<Shown | null>(null)
+  const [shown, setShown] = useState<MetadataPart | null>(null)
   const { metadata_url: url, metadata_path: path } = nft
-  const toggle = (part: Shown) => setShown(shown === part ? null : part)
+  const toggle = (part: MetadataPart) => setShown(shown === part ? null : part)
   return (
     <section aria-labelledby="metadata">
       <h2 id="metadata">Metadata</h2>

@@ -139,7 +139,7 @@ function missing({ alike }: ContentGroup, { unprovable }: RequestedCopy): RowVer
 }
 
 /** The NFTs of a request that were found in the collection. */
-export type Found =
+export type MatchResult =
   | { kind: 'minted'; ids: string[] }
   /** No NFT has the requested metadata. */
   | { kind: 'none' }
@@ -163,7 +163,7 @@ const FEWER = { reason: 'the collection contains fewer NFTs with this metadata t
  * Finds the NFTs of a request among those that belong to no known row or operation. Finds all of them or none. Applies
  * the same rules that a run applies to its rows.
  */
-export function findMinted(candidates: readonly NftRecord[], sought: Sought): Found {
+export function findMinted(candidates: readonly NftRecord[], sought: Sought): MatchResult {
   const wanted = sought.metadata.map(metadataHash)
   const matches = new Map(wanted.map((content) => [content, [] as Match[]]))
   for (const nft of candidates) {

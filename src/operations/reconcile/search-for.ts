@@ -8,7 +8,7 @@ import { lacksEndpoint } from '../../client/responses.ts'
 import type { AcceptedObjects, OperationRequest } from '../../state/operations.ts'
 import { metadataHash, ownersOf } from './content-and-owners.ts'
 import { IDS_PER_CALL, LISTING_LAG_MS, listIds, readPages, SEARCH_GAP_MS } from './listing.ts'
-import { type Found, findMinted } from './match-groups.ts'
+import { findMinted, type MatchResult } from './match-groups.ts'
 
 /** The result of searching the server for an operation with an unknown outcome. */
 export type SearchResult =
@@ -94,7 +94,7 @@ async function searchForMints(request: OperationRequest, deps: SearchDeps): Prom
             : null,
   }
   const records = new Map<string, NftRecord>()
-  const search = async (): Promise<Found> => {
+  const search = async (): Promise<MatchResult> => {
     const nfts = await newNfts(body, (listed) => deps.newIds(listed, since), records, deps)
     pool = nfts
     const ours = new Set(await deps.newIds(new Set(nfts.map(({ nft_gdn_id }) => nft_gdn_id)), request.listedAt))

@@ -14,7 +14,7 @@ import {
   countDeliveries,
   type Delivery,
   findDelivery,
-  listDeliveries,
+  listDeliveries as listDeliveryRows,
   type ReplayChoice,
   requeueDeliveries,
 } from '../store/webhook-deliveries.ts'
@@ -22,10 +22,10 @@ import {
   findWebhook,
   insertWebhook,
   type ListedWebhook,
-  listWebhooks,
-  removeWebhook,
+  listWebhooks as listWebhookRows,
+  removeWebhook as removeWebhookRow,
   reviveWebhook,
-  updateWebhook,
+  updateWebhook as updateWebhookRow,
 } from '../store/webhooks.ts'
 import { sampleData } from './sample-events.ts'
 
@@ -125,7 +125,7 @@ const inOrder = (events: readonly string[]): string =>
   JSON.stringify(events.includes('*') ? ['*'] : EVENT_TYPES.filter((type) => events.includes(type)))
 
 /** Changes the event types of a webhook, or its URL, which must come from `checkWebhookUrl`. Keeps the secret. */
-export async function changeWebhook(
+export async function updateWebhook(
   store: Store,
   id: string,
   { url, events }: { url: string | undefined; events: readonly string[] | undefined },
@@ -133,7 +133,7 @@ export async function changeWebhook(
 ): Promise<ShownWebhook> {
   await store.transaction(async (db) => {
     await requireWebhook(db, id)
-    await updateWebhook(db, id, { url, events: events && inOrder(events) })
+    await updateWebhookRow(db, id, { url, events: events && inOrder(events) })
     // The recorded failures belong to the old URL.
     if (url !== undefined) await reviveWebhook(db, id)
   })
@@ -149,7 +149,7 @@ export async function addWebhook(
   const id = newId()
   const sameUrlIds = await store.transaction(async (db) => {
     const account_id = await accountNamed(db, email, now)
-    const existing = await listWebhooks(db, account_id)
+    const existing = await listWebhookRows(db, account_id)
     if (existing.length >= MAX_PER_ACCOUNT) {
       throw new GdnError('usage', `the account already has ${MAX_PER_ACCOUNT} webhooks, which is the limit`, {
         hint: 'Run `gdn webhook rm <id>` to remove one.',
@@ -173,9 +173,9 @@ export async function addWebhook(
 }
 
 /** Lists the webhooks of all accounts, oldest first. */
-export async function getWebhooks({ db }: Store, now: number): Promise<ShownWebhook[]> {
+export async function listWebhooks({ db }: Store, now: number): Promise<ShownWebhook[]> {
   const counts = await countDeliveries(db)
-  return (await listWebhooks(db)).map((row) => shown(row, counts.get(row.id), now))
+  return (await listWebhookRows(db)).map((row) => shown(row, counts.get(row.id), now))
 }
 
 /**
@@ -189,9 +189,9 @@ export async function showWebhook({ db }: Store, id: string, now: number): Promi
 }
 
 /** Deletes a webhook and discards its pending deliveries. */
-export async function dropWebhook(store: Store, id: string, now: number): Promise<ShownWebhook> {
+export async function removeWebhook(store: Store, id: string, now: number): Promise<ShownWebhook> {
   const webhook = await showWebhook(store, id, now)
-  await store.transaction((db) => removeWebhook(db, id))
+  await store.transaction((db) => removeWebhookRow(db, id))
   return webhook
 }
 
@@ -217,13 +217,13 @@ export async function showDelivery({ db }: Store, id: string, eventId: string): 
 }
 
 /** Lists a webhook's deliveries, newest first. */
-export async function getDeliveries(
+export async function listDeliveries(
   { db }: Store,
   id: string,
   filter: { state?: DeliveryState | undefined; limit: number },
 ): Promise<ShownDelivery[]> {
   await requireWebhook(db, id)
-  return (await listDeliveries(db, id, filter)).map(shownDelivery)
+  return (await listDeliveryRows(db, id, filter)).map(shownDelivery)
 }
 
 /** Queues deliveries again and enables the webhook if it was disabled. Returns the number of events. */

@@ -126,11 +126,11 @@ function asObject(body: unknown): Record<string, unknown> {
 }
 
 /** Number of NFTs whose validation takes about a millisecond. */
-const LARGE = 20
+const LARGE_REQUEST_NFTS = 20
 
 function isLarge(body: unknown): boolean {
   const { metadata } = asObject(body)
-  return Array.isArray(metadata) && metadata.length >= LARGE
+  return Array.isArray(metadata) && metadata.length >= LARGE_REQUEST_NFTS
 }
 
 /** Rejects a request with too many NFTs before its NFTs are validated. After a 413, clients send smaller requests. */

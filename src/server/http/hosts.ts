@@ -27,7 +27,7 @@ const isAddress = (host: string) => isIP(host.replace(/^\[(.*)\]$/, '$1')) !== 0
  * page that reaches this server through DNS rebinding sends its own name. On other addresses, the server can't know its
  * names, so the header is checked only if names are configured.
  */
-export function createHostCheck(bound: string, allowedHosts: readonly string[]): (request: Asked) => void {
+export function createHostCheck(bound: string, allowedHosts: readonly string[]): (request: RequestWithHost) => void {
   const local = isLoopbackHost(bound.toLowerCase())
   if (!local && allowedHosts.length === 0) return () => {}
   const allowed = new Set(allowedHosts.map((host) => host.toLowerCase()))
@@ -47,7 +47,7 @@ export function createHostCheck(bound: string, allowedHosts: readonly string[]):
   }
 }
 
-type Asked = Pick<FastifyRequest, 'headers'> & { host: string | undefined }
+type RequestWithHost = Pick<FastifyRequest, 'headers'> & { host: string | undefined }
 
 /**
  * Matches the origin of a browser extension. Requests from an extension are allowed, because the user installed the
@@ -59,7 +59,7 @@ const EXTENSION = /^[a-z-]+-extension:$/
  * Returns whether a request comes from a page of another site. Tools send no Origin. Pages of this server, of this
  * machine (such as an app in development) and of allowed hosts are trusted.
  */
-export function isForeignPage({ headers, host }: Asked, allowedHosts: readonly string[]): boolean {
+export function isForeignPage({ headers, host }: RequestWithHost, allowedHosts: readonly string[]): boolean {
   const { origin } = headers
   if (origin === undefined) return false
   const url = parseUrl(origin)

@@ -86,7 +86,7 @@ export interface GasFacts {
   /** Returns the current fees and the maximum gas price. */
   fees(): Promise<CurrentFees & { max: bigint }>
   /** Returns the signer with the most funds as of the last check; null if none is known. */
-  richest(): { address: string; balance: bigint; owed: bigint } | null
+  bestFunded(): { address: string; balance: bigint; owed: bigint } | null
   /** Returns the funds that the signers lack for all accepted requests; null if they lack none. */
   shortage(): Promise<Shortage | null>
   /** Returns the maximum gas and bytes that each NFT can use, if one request mints `count` NFTs to one receiver. */

@@ -17,7 +17,7 @@ export async function getFees(
   if (gas === undefined) throw badRequest(`this server does not estimate fees on ${blockchain}`)
   const { low, typical, high, offered, max, data } = await returnedFees(gas)
   const lack = await shortageOf(gas)
-  const richest = gas.richest()
+  const bestFunded = gas.bestFunded()
   return {
     requests: { blockchain },
     fees: {
@@ -31,10 +31,10 @@ export async function getFees(
         max: String(max),
       },
       data: { bytes: data.bytes, fee: String(data.fee), gas: String(data.gas) },
-      funds: richest && {
-        signer: richest.address,
-        balance: String(richest.balance),
-        owed: String(richest.owed),
+      funds: bestFunded && {
+        signer: bestFunded.address,
+        balance: String(bestFunded.balance),
+        owed: String(bestFunded.owed),
       },
       shortage: lack && {
         signer: lack.signer,

@@ -12,7 +12,7 @@ import type { RequestOf, ServiceDeps } from './services.ts'
 type Deps = Pick<ServiceDeps, 'store' | 'chains' | 'now'>
 type Chains = Pick<ServiceDeps['chains'], 'remote' | 'solana'>
 
-type Found = Awaited<ReturnType<typeof findNfts>>[number]
+type FoundNft = Awaited<ReturnType<typeof findNfts>>[number]
 
 /** The reasons why NFTs are pending, except for their files and the signers. */
 interface Waits {
@@ -30,7 +30,7 @@ interface Waits {
 
 type Pending = { kind: string; reference_id?: string | null } | undefined
 
-function toRecord(row: Found, pending: Pending, chains: Chains, waits: Waits) {
+function toRecord(row: FoundNft, pending: Pending, chains: Chains, waits: Waits) {
   const metadata = JSON.parse(row.metadata) as NftMetadata
   return {
     nft_gdn_id: row.id,
@@ -57,7 +57,7 @@ function toRecord(row: Found, pending: Pending, chains: Chains, waits: Waits) {
  * its blockchain, the limit of its run, or an earlier transaction of its collection.
  */
 function reasonOf(
-  { status, step, error, blockchain, collection_id, transaction_id, request_id }: Found,
+  { status, step, error, blockchain, collection_id, transaction_id, request_id }: FoundNft,
   { file_fields }: NftMetadata,
   chains: Chains,
   { stalls, held, stuck, limits }: Waits,
@@ -73,7 +73,7 @@ function reasonOf(
   return { pending_reason: error ?? 'its files are being fetched' }
 }
 
-async function waitsOf(deps: Deps, rows: readonly Found[]): Promise<Waits> {
+async function waitsOf(deps: Deps, rows: readonly FoundNft[]): Promise<Waits> {
   const { store, chains } = deps
   const waiting = rows.filter(({ status, step }) => status === 'initiated' && (step === 'mint' || step === 'chain'))
   const stalls = new Map<string, string | null>()
@@ -89,13 +89,13 @@ async function waitsOf(deps: Deps, rows: readonly Found[]): Promise<Waits> {
   }
 }
 
-function transferFields(row: Found, last: FinalTransfers | undefined) {
+function transferFields(row: FoundNft, last: FinalTransfers | undefined) {
   const receiver_name = receiverNameOf(row, last)
   return { ...(receiver_name === null ? {} : { receiver_name }), transfers: last?.count ?? 0 }
 }
 
 /** Returns the keys of files that aren't stored here. Such a file has its original URL as its place. */
-function notStoredOf({ files }: Found) {
+function notStoredOf({ files }: FoundNft) {
   const places = Object.entries(JSON.parse(files ?? '{}') as Record<string, string>)
   const keys = places.flatMap(([key, place]) => (isContentUrl(place) ? [key] : []))
   return keys.length === 0 ? {} : { files_not_stored: keys }

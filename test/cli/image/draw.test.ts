@@ -6,7 +6,7 @@ import { drawn, inRoom } from '../../../src/cli/image/draw.ts'
 import { halfBlocks } from '../../../src/cli/image/half-blocks.ts'
 import type { Pixels } from '../../../src/cli/image/pixels.ts'
 import { fitted, scaled } from '../../../src/cli/image/scale.ts'
-import { type Way, wayToDraw } from '../../../src/cli/image/way.ts'
+import { type DrawMethod, wayToDraw } from '../../../src/cli/image/way.ts'
 import { type Painting, QUARTERS, rgbaOf } from '../../helpers/images.ts'
 
 const pixelsOf = (painting: Painting): Pixels => ({ ...painting, data: rgbaOf(painting) })
@@ -119,7 +119,7 @@ describe('the picture size', () => {
     expect(fitted(picture, { width: 40, height: 40 })).toEqual(size)
   })
 
-  test.each<[Way, number]>([
+  test.each<[DrawMethod, number]>([
     ['blocks', 40],
     ['sixel', 320],
     ['kitty', 480],
@@ -140,7 +140,7 @@ describe('how a terminal draws', () => {
   const on = (env: NodeJS.ProcessEnv, colors: 0 | 1 | 2 | 3 = 3, tty = true, hasBlocks = true) =>
     wayToDraw({ env: { TERM: 'xterm-256color', ...env }, tty, colors, hasBlocks })
 
-  test.each<[string, NodeJS.ProcessEnv, Way]>([
+  test.each<[string, NodeJS.ProcessEnv, DrawMethod]>([
     ['kitty', { KITTY_WINDOW_ID: '1', TERM: 'xterm-kitty' }, 'kitty'],
     ['kitty over ssh', { TERM: 'xterm-kitty' }, 'kitty'],
     ['Ghostty', { TERM_PROGRAM: 'ghostty' }, 'kitty'],

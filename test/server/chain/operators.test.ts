@@ -51,7 +51,7 @@ function watchOne() {
     fundsOf: async () => ({ nfts: 0, wei: 0n, reserve: 0n, held: 0 }),
     now: () => 0,
   })
-  const free = async () => (await operators.able(FEES)).map(({ gas }) => gas)
+  const free = async () => (await operators.operatorsThatCanSign(FEES)).map(({ gas }) => gas)
   return { state, operators, free }
 }
 
@@ -68,14 +68,14 @@ test('a transaction that is mined while its signer is checked keeps its cost res
 
 test('a transaction that is mined after its signer was checked keeps its cost reserved until the next check', async () => {
   const { state, operators, free } = watchOne()
-  await operators.look(FEES)
+  await operators.readStates(FEES)
   forget(state)
   expect(await free()).toEqual([GAS])
 })
 
 test('a transaction that is signed after its signer was checked counts once', async () => {
   const { state, operators, free } = watchOne()
-  await operators.look(FEES)
+  await operators.readStates(FEES)
   state.pending.push(second)
   expect(await free()).toEqual([])
 })
@@ -84,7 +84,7 @@ test('missing funds are something to wait for, not a failure', async () => {
   const { state, operators } = watchOne()
   state.pending = []
   state.balance = 0n
-  await expect(operators.able(FEES)).rejects.toMatchObject({
+  await expect(operators.operatorsThatCanSign(FEES)).rejects.toMatchObject({
     code: 'pending',
     message: expect.stringMatching(/^the signer 0x\w{40} has 0 POL on polygon and needs .*: send /),
   })

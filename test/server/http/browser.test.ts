@@ -27,14 +27,14 @@ afterAll(async () => {
   await dataDir?.remove()
 })
 
-interface Asked {
+interface PageResponse {
   status: number
   json?: unknown
   headers: Record<string, string>
 }
 
 /** What a page of another origin gets for a fetch, or a note that the browser blocked it. */
-async function fromElsewhere(path: string, init: RequestInit = {}): Promise<Asked | string> {
+async function fromElsewhere(path: string, init: RequestInit = {}): Promise<PageResponse | string> {
   const page = await openElsewhere()
   try {
     return await page.evaluate(
@@ -67,7 +67,7 @@ const post = (body: unknown, key = backend.apiKey.reveal()): RequestInit => ({
   body: JSON.stringify(body),
 })
 
-async function answerOf(path: string, init?: RequestInit): Promise<Asked> {
+async function answerOf(path: string, init?: RequestInit): Promise<PageResponse> {
   const asked = await fromElsewhere(path, init)
   if (typeof asked === 'string') throw new Error(`${path}: ${asked}`)
   return asked

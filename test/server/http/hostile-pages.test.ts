@@ -78,7 +78,7 @@ async function rebound(host: string, port: number): Promise<Page> {
   return page
 }
 
-interface Asked {
+interface PageResponse {
   path: string
   /** 0 if the browser hides it. */
   status: number
@@ -119,7 +119,7 @@ function attempts(): { path: string; init: RequestInit }[] {
 }
 
 /** Sends all of them from a page, each in the modes `cors` and `no-cors`. */
-async function askAll(page: Page, base: string): Promise<Asked[]> {
+async function askAll(page: Page, base: string): Promise<PageResponse[]> {
   return page.evaluate(
     async ([origin, all]) => {
       const answers: { path: string; status: number; text: string }[] = []

@@ -101,13 +101,13 @@ async function setup() {
   }
 }
 
-type Place = Awaited<ReturnType<typeof setup>>
+type TestSetup = Awaited<ReturnType<typeof setup>>
 
-const supplyOf = ({ backend }: Place, { address }: TestCollection) =>
+const supplyOf = ({ backend }: TestSetup, { address }: TestCollection) =>
   call(backend, 'getsupply', { contract_address: address, blockchain: 'polygon' })
 
 /** Requests NFTs of alternating kinds, each of which needs transactions of its own. */
-async function request({ backend }: Place, { address, blockchain }: TestCollection, kind: number, count: number) {
+async function request({ backend }: TestSetup, { address, blockchain }: TestCollection, kind: number, count: number) {
   const endpoint = ['createnft', 'creatednft', 'createnfttrans'][kind % 3] ?? ''
   const sender = endpoint === 'createnfttrans' ? { sender_wallet_address: BOB } : {}
   const body = { contract_address: address, blockchain, ...sender, receiver_wallet_address: CAROL }

@@ -76,14 +76,17 @@ async function setup() {
   }
 }
 
-type Place = Awaited<ReturnType<typeof setup>>
+type TestSetup = Awaited<ReturnType<typeof setup>>
 
 const ABI = parseAbi([
   'function totalSupply() view returns (uint256)',
   'event Transfer(address indexed from, address indexed to, uint256 indexed tokenId)',
 ])
 
-async function deployedCollection(place: Place, request: { [field: string]: boolean } = {}): Promise<TestCollection> {
+async function deployedCollection(
+  place: TestSetup,
+  request: { [field: string]: boolean } = {},
+): Promise<TestCollection> {
   const collection = await createTestCollection(place.backend, request)
   await until(
     () => showCollection(place.backend, collection.id),
@@ -92,46 +95,46 @@ async function deployedCollection(place: Place, request: { [field: string]: bool
   return collection
 }
 
-async function mintedNft(place: Place, collection: TestCollection): Promise<NftRecord> {
+async function mintedNft(place: TestSetup, collection: TestCollection): Promise<NftRecord> {
   const [nft] = await settled(place.backend, await mint(place.backend, collection, plainMetadata(1)))
   if (nft === undefined) throw new Error('no NFT')
   return nft
 }
 
 /** Same as `settled`, for any number of NFTs. */
-async function allSettled({ backend }: Place, ids: readonly string[]): Promise<NftRecord[]> {
+async function allSettled({ backend }: TestSetup, ids: readonly string[]): Promise<NftRecord[]> {
   const all: NftRecord[] = []
   for (let at = 0; at < ids.length; at += 100) all.push(...(await settled(backend, ids.slice(at, at + 100))))
   return all
 }
 
-const transactions = ({ dataDir }: Place) =>
+const transactions = ({ dataDir }: TestSetup) =>
   withStore(dataDir, ({ db }) => db.selectFrom('transactions').selectAll().orderBy('nonce').execute())
-const signed = async (place: Place) => (await transactions(place)).filter(({ state }) => state === 'signed')
+const signed = async (place: TestSetup) => (await transactions(place)).filter(({ state }) => state === 'signed')
 
 /** Resolves when at least this many transactions are signed. A poll may find several more than the previous one. */
-const untilSigned = (place: Place, count: number) =>
+const untilSigned = (place: TestSetup, count: number) =>
   until(
     () => signed(place),
     (rows) => rows.length >= count,
   )
 
 /** Resolves when the log has one of these messages. */
-const untilLogged = ({ backend }: Place, ...messages: readonly string[]) =>
+const untilLogged = ({ backend }: TestSetup, ...messages: readonly string[]) =>
   until(
     () => backend.log.join(''),
     (log) => messages.some((message) => log.includes(message)),
   )
 
 /** Resolves with the mints of unknown tokens in a collection once one is known to be unexplained. */
-const untilUnexplained = ({ dataDir }: Place, { id }: TestCollection) =>
+const untilUnexplained = ({ dataDir }: TestSetup, { id }: TestCollection) =>
   until(
     () => withStore(dataDir, ({ db }) => openMintsOf(db, id)),
     (mints) => mints.some(({ state }) => state === 'unexplained'),
   )
 
 /** Raises the fees of the pending transaction, so that the mined attempt isn't in the backup. */
-async function bumpSigned(place: Place): Promise<void> {
+async function bumpSigned(place: TestSetup): Promise<void> {
   const raised = () =>
     withStore(place.dataDir, async (store) => {
       const [row] = await signed(place)
@@ -150,12 +153,12 @@ async function bumpSigned(place: Place): Promise<void> {
 
 /** Holds the work at a step during the backup. Resolves with a function that resumes it once the backend runs again. */
 const STEPS = {
-  'before it is signed': ({ dataDir }: Place, kind: TransactionKind) => holdSigning(dataDir, kind),
-  async 'when it is signed'(place: Place) {
+  'before it is signed': ({ dataDir }: TestSetup, kind: TransactionKind) => holdSigning(dataDir, kind),
+  async 'when it is signed'(place: TestSetup) {
     await place.stopMining()
     return async () => place.startMining()
   },
-  async 'when it is signed, and its fees were raised later'(place: Place) {
+  async 'when it is signed, and its fees were raised later'(place: TestSetup) {
     await place.stopMining()
     return async () => {
       await bumpSigned(place)
@@ -168,7 +171,7 @@ type Step = keyof typeof STEPS
 const STEP_NAMES = Object.keys(STEPS) as Step[]
 
 /** Resolves when the work has reached a step. */
-async function reached(place: Place, step: Step, waiting: 'nfts' | 'transfers' | 'updates'): Promise<void> {
+async function reached(place: TestSetup, step: Step, waiting: 'nfts' | 'transfers' | 'updates'): Promise<void> {
   if (step !== 'before it is signed')
     return void (await until(
       () => signed(place),
@@ -185,14 +188,14 @@ async function reached(place: Place, step: Step, waiting: 'nfts' | 'transfers' |
 }
 
 /** Requests NFTs that are minted to their sender, and transferred in the same transaction. */
-async function grant({ backend }: Place, { address, blockchain }: TestCollection, metadata: readonly object[]) {
+async function grant({ backend }: TestSetup, { address, blockchain }: TestCollection, metadata: readonly object[]) {
   const parties = { sender_wallet_address: BOB, receiver_wallet_address: CAROL }
   const body = { ...parties, contract_address: address, blockchain, metadata }
   return (await call(backend, 'createnfttrans', body)).nfts.map((nft) => nft.nft_gdn_ids)
 }
 
 const REQUESTS = {
-  mint: ({ backend }: Place, collection: TestCollection, metadata: readonly object[]) =>
+  mint: ({ backend }: TestSetup, collection: TestCollection, metadata: readonly object[]) =>
     mint(backend, collection, metadata),
   grant,
 } as const
@@ -220,7 +223,7 @@ describe.each(['mint', 'grant'] as const)('a backup of a pending %s, restored af
 })
 
 /** Requests a stored file by its ipfs URL. */
-const stored = ({ backend }: Place, url: unknown) => backend.get(`/ipfs/${String(url).slice('ipfs://'.length)}`)
+const stored = ({ backend }: TestSetup, url: unknown) => backend.get(`/ipfs/${String(url).slice('ipfs://'.length)}`)
 
 describe('a backup of a pending transfer, restored after its completion', () => {
   it.each(STEP_NAMES)('%s: settles it by its transaction, and transfers nothing again', async (step) => {
@@ -246,7 +249,7 @@ describe('a backup of a pending transfer, restored after its completion', () => 
 })
 
 /** The transfers of a collection's tokens on chain, with their mints. */
-async function transfersOf({ client }: Place, { address }: TestCollection) {
+async function transfersOf({ client }: TestSetup, { address }: TestCollection) {
   const filter = { address: getAddress(address), fromBlock: 0n, event: ABI[1] } as const
   return (await client.getLogs(filter)).map(({ args }) => args)
 }
@@ -328,7 +331,7 @@ describe('a backup of a pending update, restored after its completion', () => {
 })
 
 /** The number of events of updates in a collection, by ERC-4906. */
-async function updatesOf({ client }: Place, { address }: TestCollection): Promise<number> {
+async function updatesOf({ client }: TestSetup, { address }: TestCollection): Promise<number> {
   const events = TOKEN_ABI.filter(({ type }) => type === 'event')
   return (await client.getLogs({ address: getAddress(address), fromBlock: 0n, events })).length
 }
@@ -378,7 +381,7 @@ it('keeps a collection and its NFTs after a restore to before its deployment, an
 
 /** Requests NFTs with their titles as reference IDs. */
 async function mintWithReferences(
-  { backend }: Place,
+  { backend }: TestSetup,
   { address: contract_address, blockchain }: TestCollection,
   titles: readonly string[],
   headers: Record<string, string> = {},
@@ -496,7 +499,12 @@ describe('a backup that is restored without the files', () => {
     }))
   }
 
-  async function expectRestoredFiles(place: Place, backup: string, collection: TestCollection, before: NftRecord[]) {
+  async function expectRestoredFiles(
+    place: TestSetup,
+    backup: string,
+    collection: TestCollection,
+    before: NftRecord[],
+  ) {
     await place.whileStopped(async () => {
       await restore(place.dataDir, backup)
       await rm(join(place.dataDir, 'files'), { recursive: true, force: true })
@@ -555,7 +563,7 @@ it('finds every token of 8 mints that were in flight after a backup, and mints n
 })
 
 /** Requests an NFT and then 200 others, so that two mints are signed, while the network mines nothing. */
-async function signTwoMints(place: Place, collection: TestCollection): Promise<string[]> {
+async function signTwoMints(place: TestSetup, collection: TestCollection): Promise<string[]> {
   await place.stopMining()
   const first = await mint(place.backend, collection, plainMetadata(1))
   await untilSigned(place, 1)
@@ -565,7 +573,7 @@ async function signTwoMints(place: Place, collection: TestCollection): Promise<s
 }
 
 /** Configures a proxy to the network, which a test lets answer some requests itself. */
-async function useProxy(place: Place, answer: NonNullable<RpcProxyOptions['answer']>): Promise<void> {
+async function useProxy(place: TestSetup, answer: NonNullable<RpcProxyOptions['answer']>): Promise<void> {
   const proxy = await startRpcProxy(place.network.url, { answer })
   whenTestDone(() => proxy.close())
   await place.configure({ urls: [proxy.url] })

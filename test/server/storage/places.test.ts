@@ -66,14 +66,14 @@ class MemoryStoredFiles implements StoredFiles {
   }
 }
 
-interface Opened {
+interface OpenedStorage {
   storage: FileStorage
   stored: MemoryStoredFiles
   blocks: MemoryBlockTable
   remote: RemoteFiles
 }
 
-async function storageOn(remote: RemoteFiles): Promise<Opened> {
+async function storageOn(remote: RemoteFiles): Promise<OpenedStorage> {
   undo.push(() => remote.close())
   const blocks = new MemoryBlockTable()
   const stored = new MemoryStoredFiles(blocks)
@@ -369,7 +369,7 @@ describe('a bucket', () => {
 describe.each(['a bucket', 'an IPFS node'])('responses of %s', (which) => {
   type StandIn = Pick<S3StandIn | IpfsNodeStandIn, 'content'>
 
-  async function opened(): Promise<Opened & { standIn: StandIn }> {
+  async function opened(): Promise<OpenedStorage & { standIn: StandIn }> {
     if (which === 'a bucket') {
       const s3 = await startS3(['art'])
       undo.push(() => s3.close())

@@ -1,7 +1,7 @@
 /** @module-tag slow */
 import type { ServerResponse } from 'node:http'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { dropWebhook, getWebhooks, replayDeliveries, testWebhook } from '../../../src/server/admin/webhooks.ts'
+import { listWebhooks, removeWebhook, replayDeliveries, testWebhook } from '../../../src/server/admin/webhooks.ts'
 import { withDatabase } from '../../../src/server/open-database.ts'
 import type { Timings } from '../../../src/server/pipeline/webhooks/schedule.ts'
 import {
@@ -41,7 +41,7 @@ afterAll(async () => {
 afterEach(async () => {
   Object.assign(timings, HASTY)
   await inStore(async (store) => {
-    for (const { id } of await getWebhooks(store, Date.now())) await dropWebhook(store, id, Date.now())
+    for (const { id } of await listWebhooks(store, Date.now())) await removeWebhook(store, id, Date.now())
   })
   for (const receiver of receivers.splice(0)) await receiver.close()
 })

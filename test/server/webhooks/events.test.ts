@@ -1,6 +1,6 @@
 /** @module-tag slow */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { addWebhook, dropWebhook, type ShownWebhook } from '../../../src/server/admin/webhooks.ts'
+import { addWebhook, removeWebhook, type ShownWebhook } from '../../../src/server/admin/webhooks.ts'
 import { withDatabase } from '../../../src/server/open-database.ts'
 import { createApiKey } from '../../../src/server/services/api-keys.ts'
 import {
@@ -47,7 +47,7 @@ async function webhook(path: string, events: string[], email?: string) {
   return { made, secret: secret.reveal(), arrived, events: events_, remove: () => remove(made) }
 }
 
-const remove = ({ id }: ShownWebhook) => inStore((store) => dropWebhook(store, id, Date.now()))
+const remove = ({ id }: ShownWebhook) => inStore((store) => removeWebhook(store, id, Date.now()))
 
 /** Resolves once all NFTs and collections have an outcome, which is stored together with its deliveries. */
 const allSettled = () =>

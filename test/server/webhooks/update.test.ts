@@ -1,6 +1,6 @@
 /** @module-tag slow */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
-import { changeWebhook } from '../../../src/server/admin/webhooks.ts'
+import { updateWebhook } from '../../../src/server/admin/webhooks.ts'
 import type { PostOutcome } from '../../../src/server/pipeline/webhooks/post.ts'
 import { createWebhookStep } from '../../../src/server/pipeline/webhooks/webhook-step.ts'
 import type { Store } from '../../../src/server/store/open-store.ts'
@@ -64,7 +64,7 @@ async function deliverDuringUpdate(events: number, ofOld: PostOutcome): Promise<
   try {
     await step.turn()
     await asked.opened
-    await changeWebhook(store, 'w', { url: NEW, events: undefined }, Date.now())
+    await updateWebhook(store, 'w', { url: NEW, events: undefined }, Date.now())
     changed.open()
     await vi.waitFor(
       async () => {

@@ -38,7 +38,7 @@ export function command(deps: Deps, run = status): GdnCommand {
 }
 
 /** A key and its source. */
-interface Found {
+interface FoundKey {
   server: string
   /** The URL to which the key is sent; null if the server isn't running. */
   url: string | null
@@ -86,7 +86,7 @@ export async function status(deps: Deps, flags: StatusFlags): Promise<void> {
   deps.setExitCode(exitCode)
 }
 
-async function findKeys(deps: Deps, flags: StatusFlags): Promise<Found[]> {
+async function findKeys(deps: Deps, flags: StatusFlags): Promise<FoundKey[]> {
   const { env, openKeyring } = deps
   const settings = await deps.settings(flags)
   const serverInUse = settings.baseUrl === null ? null : checkedOrigin(settings.baseUrl.value)
@@ -97,7 +97,7 @@ async function findKeys(deps: Deps, flags: StatusFlags): Promise<Found[]> {
       .join(', ')
   const variable = isSet(env.GDN_API_KEY) ? new Secret(env.GDN_API_KEY ?? '') : null
 
-  const keys: Found[] = (await savedOrigins(env)).map(({ origin, keptIn }) => ({
+  const keys: FoundKey[] = (await savedOrigins(env)).map(({ origin, keptIn }) => ({
     server: origin,
     url: origin === serverInUse ? (settings.baseUrl?.value ?? origin) : origin,
     in_use: origin === serverInUse && variable === null,
@@ -127,7 +127,7 @@ async function findKeys(deps: Deps, flags: StatusFlags): Promise<Found[]> {
 }
 
 /** Returns the key of the local backend; an empty array if no local backend was ever started. */
-async function localKey({ env }: Deps, isInUse: boolean): Promise<Found[]> {
+async function localKey({ env }: Deps, isInUse: boolean): Promise<FoundKey[]> {
   const dataDir = localDataDirectory(env)
   const key = await localApiKeyIfThere(dataDir).catch((error: unknown) => error)
   if (key === null) return []

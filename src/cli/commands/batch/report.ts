@@ -151,7 +151,7 @@ export async function report(deps: Deps, given: string | undefined, flags: Repor
         owners,
         changed,
         present,
-        left: images.left,
+        notEmbedded: images.notEmbedded,
         now: deps.now(),
         drop,
       }),

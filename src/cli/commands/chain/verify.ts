@@ -138,7 +138,7 @@ function printReasons(io: Io, mode: string, records: readonly { service: string 
   for (const reason of new Set(reasons)) io.warn(reason)
 }
 
-interface Opened {
+interface VerifierSettings {
   onRetry: (why: string) => void
   chainId: number
   signal: AbortSignal
@@ -146,7 +146,11 @@ interface Opened {
   pages: string | null
 }
 
-async function openVerifiers({ env }: Deps, flags: VerifyFlags, { chainId, signal, key, pages, onRetry }: Opened) {
+async function openVerifiers(
+  { env }: Deps,
+  flags: VerifyFlags,
+  { chainId, signal, key, pages, onRetry }: VerifierSettings,
+) {
   const { createEtherscan, ETHERSCAN_URL } = await import('../../../server/setup/verify/etherscan.ts')
   const { createSourcify, SOURCIFY_URL } = await import('../../../server/setup/verify/sourcify.ts')
   const at = (url: string) => ({ url, proxy: proxyFor(url, env), chainId, signal, onRetry })

@@ -6,7 +6,7 @@ import type { Deps } from '../../deps.ts'
 import { askAddress, askBlockchain, askLine, askWhether, mayAsk } from '../../prompt/ask-missing.ts'
 
 /** The request fields that gdn prompts for, and `is_locked`, which makes one of these prompts unnecessary. */
-interface Asked {
+interface CollectionFields {
   name: unknown
   blockchain: unknown
   wallet_address: unknown
@@ -22,8 +22,8 @@ interface Asked {
 export async function askForMissing(
   { io, addresses }: Pick<Deps, 'io' | 'addresses'>,
   { yes = false }: { yes?: boolean },
-  given: Asked,
-): Promise<Asked> {
+  given: CollectionFields,
+): Promise<CollectionFields> {
   if (!mayAsk(io)) return given
   const name = given.name ?? (await askLine(io, { message: 'Name of the collection', flag: '--name' }))
   const blockchain = given.blockchain ?? (await askBlockchain(io))

@@ -1,4 +1,4 @@
-import { checksumAddress } from '../../../api/address.ts'
+import { checksumAddress, ZERO_ADDRESS } from '../../../api/address.ts'
 import { isEvm } from '../../../api/blockchains.ts'
 import { type ContractFacts, readContract } from '../../../verify/contract/read-contract.ts'
 import { metadataPlace, parseMetadata } from '../../../verify/contract/token-uri.ts'
@@ -71,11 +71,11 @@ function checksummed(facts: ContractFacts) {
   }
 }
 
-type Shown = ReturnType<typeof checksummed>
+type ChecksummedFacts = ReturnType<typeof checksummed>
 
 /** Returns a contract as a card. The fields that can't be read are at the end, with the reasons. */
 function cardOf(record: DataRecord): RecordCard {
-  const facts = record as unknown as Shown & { block_number: number; block_time: string }
+  const facts = record as unknown as ChecksummedFacts & { block_number: number; block_time: string }
   const { proxy, royalty, roles, admins, standard, not_readable } = facts
   const lines = (values: readonly (string | null)[]) => values.filter((value) => value !== null).join('\n')
   return [
@@ -92,8 +92,8 @@ function cardOf(record: DataRecord): RecordCard {
     ['implementation', proxy?.implementation],
     ['beacon', proxy?.beacon],
     ['proxy admin', proxy?.admin],
-    ['owner', NOBODY.test(facts.owner ?? '') ? 'none: the ownership was renounced' : facts.owner],
-    ['pending_owner', NOBODY.test(facts.pending_owner ?? '') ? null : facts.pending_owner],
+    ['owner', facts.owner === ZERO_ADDRESS ? 'none: the ownership was renounced' : facts.owner],
+    ['pending_owner', facts.pending_owner === ZERO_ADDRESS ? null : facts.pending_owner],
     ...(roles ?? []).map(({ role, members, problem }): CardRow => {
       return [role, lines([...(members ?? []), problem]) || 'no members']
     }),
@@ -103,7 +103,7 @@ function cardOf(record: DataRecord): RecordCard {
     ['max_supply', facts.max_supply],
     ['contract_uri', facts.contract_uri && shortText(facts.contract_uri)],
     ['metadata', metadataIn(facts.contract_uri)],
-    ['transfer_validator', NOBODY.test(facts.transfer_validator ?? '') ? 'none' : facts.transfer_validator],
+    ['transfer_validator', facts.transfer_validator === ZERO_ADDRESS ? 'none' : facts.transfer_validator],
     ['not_readable', lines(Object.values(not_readable))],
   ]
 }
@@ -115,5 +115,3 @@ function metadataIn(uri: string | null): CardRow[] {
   if (parsed === null || 'problem' in parsed) return []
   return Object.entries(parsed.metadata).map(([key, value]): CardRow => [shortText(key), shortText(value)])
 }
-
-const NOBODY = /^0x0{40}$/

@@ -98,7 +98,7 @@ export async function show(deps: Deps, given: readonly string[], flags: ShowFlag
   await showCollections(deps, connection, { names, ids, remembered, flags, output })
 }
 
-interface Asked {
+interface RequestedCollections {
   names: readonly string[]
   ids: readonly string[]
   remembered: readonly KnownCollection[]
@@ -109,7 +109,7 @@ interface Asked {
 async function showCollections(
   deps: Deps,
   connection: Connection,
-  { names, ids, remembered, flags, output: checked }: Asked,
+  { names, ids, remembered, flags, output: checked }: RequestedCollections,
 ): Promise<void> {
   const { client } = connection
   const output = checked ?? createOutput(deps.io, flags, SETTINGS_VIEW)

@@ -3,7 +3,7 @@ import type { Deps } from '../../deps.ts'
 import { type Finding, ok, warn } from './finding.ts'
 
 /** An origin for which no key is saved. A lookup of its key shows whether the keyring responds. */
-const NOBODY = 'https://doctor.invalid'
+const UNSAVED_ORIGIN = 'https://doctor.invalid'
 
 /** Checks the native packages that a local backend needs, and the keyring. The state directory also needs SQLite. */
 export async function checkNativeParts({ openKeyring }: Deps): Promise<Finding[]> {
@@ -39,7 +39,7 @@ async function part(check: string, works: string, load: () => Promise<void>): Pr
  */
 async function checkKeyring(openKeyring: Deps['openKeyring']): Promise<Finding> {
   try {
-    await (await openKeyring()).get(NOBODY)
+    await (await openKeyring()).get(UNSAVED_ORIGIN)
     return ok('keyring', 'the system keyring works')
   } catch (error) {
     const [first = ''] = messageOf(error).split('\n')

@@ -15,14 +15,14 @@ export function knownBlockchain(nft: ReturnedNft, collections: readonly KnownCol
   return findByAddress(collections, nft.contract_address ?? '')?.blockchain ?? null
 }
 
-type Place = Pick<Connection, 'server' | 'settings'>
+type ConnectionPlace = Pick<Connection, 'server' | 'settings'>
 
 /**
  * Like `knownBlockchain`, but falls back to the configured blockchain.
  *
  * @throws GdnError `usage` if no blockchain is configured either
  */
-export async function blockchainOf(deps: Deps, nft: ReturnedNft, place: Place): Promise<Blockchain> {
+export async function blockchainOf(deps: Deps, nft: ReturnedNft, place: ConnectionPlace): Promise<Blockchain> {
   const recorded = knownBlockchain(nft, []) ?? knownBlockchain(nft, await knownCollections(deps, place))
   const blockchain = recorded ?? place.settings.blockchain?.value
   if (blockchain !== undefined) return blockchain
@@ -33,7 +33,11 @@ export async function blockchainOf(deps: Deps, nft: ReturnedNft, place: Place): 
 }
 
 /** Adds the blockchain to NFTs whose blockchain is known. */
-export async function withBlockchain(deps: Deps, records: readonly NftRecord[], place: Place): Promise<DataRecord[]> {
+export async function withBlockchain(
+  deps: Deps,
+  records: readonly NftRecord[],
+  place: ConnectionPlace,
+): Promise<DataRecord[]> {
   const untold = records.filter((record) => knownBlockchain(record, []) === null)
   const addresses = [...new Set(untold.map(({ contract_address }) => contract_address ?? ''))]
   const collections = await collectionsAtAGlance(deps, place, addresses)

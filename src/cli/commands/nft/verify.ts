@@ -233,7 +233,7 @@ async function complete(
   return { record, owner: await ownerOf(deps, settings, flags, named, blockchain), blockchain }
 }
 
-interface Asked {
+interface NftToVerify {
   record: NftRecord
   owner: string
   blockchain: Blockchain
@@ -243,7 +243,7 @@ interface Asked {
 async function readChain(
   deps: Deps,
   flags: VerifyNftFlags,
-  { record, owner, blockchain, server }: Asked,
+  { record, owner, blockchain, server }: NftToVerify,
 ): Promise<{ verification: Verification; provenance: Provenance | null; broken?: { hint: string | undefined } }> {
   const { token_id, contract_address, status, metadata_url, request_metadata } = record
   if (!token_id || !contract_address) {

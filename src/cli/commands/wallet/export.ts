@@ -96,13 +96,13 @@ function keepRecord({ env, io, now }: Deps, file: string, made: Pick<WalletExpor
   }
 }
 
-interface Found {
+interface FoundKeystore {
   text: string
   keystore: Keystore
   file: string
 }
 
-async function contentOf(deps: Deps, { text, keystore, file }: Found, flags: ExportFlags) {
+async function contentOf(deps: Deps, { text, keystore, file }: FoundKeystore, flags: ExportFlags) {
   const isSolana = isSolanaKeystore(keystore)
   const isAnswer = !isSolana && keystore.ciphertext.length > PRIVATE_KEY_BYTES
   const format: keyof typeof CONTENTS = isAnswer ? 'answer' : (flags.format ?? 'keystore')

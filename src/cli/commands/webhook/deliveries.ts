@@ -32,8 +32,8 @@ export function command(deps: Deps, run = deliveries): GdnCommand {
 export async function deliveries(deps: Deps, id: string, flags: DeliveriesFlags): Promise<void> {
   const output = createOutput(deps.io, flags, DELIVERY_VIEW)
   const { state, limit = DEFAULT_LIMIT } = flags
-  const { getDeliveries } = await import('../../../server/admin/webhooks.ts')
-  const records = await onDatabase(deps, flags, (store) => getDeliveries(store, id, { state, limit }))
+  const { listDeliveries } = await import('../../../server/admin/webhooks.ts')
+  const records = await onDatabase(deps, flags, (store) => listDeliveries(store, id, { state, limit }))
   if (records.length === 0) deps.io.note('No deliveries found.')
   await output.many(records.map((delivery) => ({ ...delivery })))
 }

@@ -26,8 +26,8 @@ export function command(deps: Deps, run = list): GdnCommand {
 
 export async function list(deps: Deps, flags: ListFlags): Promise<void> {
   const output = createOutput(deps.io, flags, webhookView(deps.io))
-  const { getWebhooks } = await import('../../../server/admin/webhooks.ts')
-  const webhooks = await onDatabase(deps, flags, (store) => getWebhooks(store, deps.now()))
+  const { listWebhooks } = await import('../../../server/admin/webhooks.ts')
+  const webhooks = await onDatabase(deps, flags, (store) => listWebhooks(store, deps.now()))
   if (webhooks.length === 0)
     deps.io.note(keepPlace('There are no webhooks. Run `gdn webhook add` to create one.', flags))
   await output.many(webhooks.map((webhook) => ({ ...webhook })))

@@ -27,13 +27,13 @@ export function command(deps: Deps, run = rm): GdnCommand {
 
 export async function rm(deps: Deps, id: string, flags: RmFlags): Promise<void> {
   const output = createOutput(deps.io, flags, webhookView(deps.io))
-  const { dropWebhook, showWebhook } = await import('../../../server/admin/webhooks.ts')
+  const { removeWebhook, showWebhook } = await import('../../../server/admin/webhooks.ts')
   if (!flags.yes) {
     const { url } = await onDatabase(deps, flags, (store) => showWebhook(store, id, deps.now()))
     const question = `Delete the webhook to ${safe(url)}, its signing secret and its pending events?`
     await deps.io.confirm(question, '--yes', { message: 'nothing was deleted' })
   }
-  const webhook = await onDatabase(deps, flags, (store) => dropWebhook(store, id, deps.now()))
+  const webhook = await onDatabase(deps, flags, (store) => removeWebhook(store, id, deps.now()))
   if (isAskedFor(flags)) await output.one({ ...webhook })
   deps.io.note(`Deleted the webhook to ${safe(webhook.url)}.`)
 }

@@ -45,8 +45,8 @@ export async function update(deps: Deps, id: string, flags: UpdateFlags): Promis
   const { checkWebhookUrl } = await import('../../../server/admin/webhook-url.ts')
   const target = flags.url === undefined ? undefined : checkWebhookUrl(flags.url, '--url')
   const changes = { url: target?.href, events: flags.event?.flat() }
-  const { changeWebhook } = await import('../../../server/admin/webhooks.ts')
-  const webhook = await onDatabase(deps, flags, (store) => changeWebhook(store, id, changes, deps.now()))
+  const { updateWebhook } = await import('../../../server/admin/webhooks.ts')
+  const webhook = await onDatabase(deps, flags, (store) => updateWebhook(store, id, changes, deps.now()))
   if (isAskedFor(flags)) await output.one({ ...webhook })
   io.note(`The webhook to ${safe(webhook.url)} receives ${webhook.events.join(', ')}.`)
   if (target?.isPrivate) await warnPrivate(deps, flags)

@@ -24,7 +24,7 @@ const INITIALIZE_MEMBER = Buffer.from('9820deb0dfed7486', 'hex')
 
 const NO_DECIMALS = 0
 const NONE = 0
-export const NOBODY = new Uint8Array(32)
+export const NO_AUTHORITY = new Uint8Array(32)
 const MINT_AUTHORITY = 0
 /** Maximum number of members that the counter can represent. */
 const NO_LIMIT = 2n ** 64n - 1n
@@ -86,8 +86,8 @@ export async function mintInstructions(
         ...[ALLOCATE_WITH_SEED, signer.bytes, u64(seed.length), seed, u64(size.allocated), token2022.bytes],
       ]),
     },
-    toMint([], INITIALIZE_METADATA_POINTER, NOBODY, mint.bytes),
-    toMint([], group === null ? INITIALIZE_GROUP_POINTER : INITIALIZE_MEMBER_POINTER, NOBODY, mint.bytes),
+    toMint([], INITIALIZE_METADATA_POINTER, NO_AUTHORITY, mint.bytes),
+    toMint([], group === null ? INITIALIZE_GROUP_POINTER : INITIALIZE_MEMBER_POINTER, NO_AUTHORITY, mint.bytes),
     ...(locked ? [toMint([], INITIALIZE_NON_TRANSFERABLE)] : []),
     ...(burnable ? [toMint([], INITIALIZE_PERMANENT_DELEGATE, signer.bytes)] : []),
     toMint([], Uint8Array.of(INITIALIZE_MINT, NO_DECIMALS), signer.bytes, Uint8Array.of(NONE)),
@@ -98,7 +98,7 @@ export async function mintInstructions(
       encodeText(spec.symbol),
       encodeText(spec.uri),
     ),
-    ...(dynamic ? [] : [toMint([authority], UPDATE_METADATA_AUTHORITY, NOBODY)]),
+    ...(dynamic ? [] : [toMint([authority], UPDATE_METADATA_AUTHORITY, NO_AUTHORITY)]),
     group === null
       ? toMint([readMint, authority], INITIALIZE_GROUP, signer.bytes, u64(spec.maxSize ?? NO_LIMIT))
       : toMint([readMint, authority, writable(group), authority], INITIALIZE_MEMBER),

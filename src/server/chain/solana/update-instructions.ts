@@ -1,7 +1,7 @@
 import { encodeText, u64 } from './encode.ts'
 import { type Key, keyOf, PROGRAMS } from './key.ts'
 import { type AccountUse, type Instruction, readonly, writable } from './message.ts'
-import { NOBODY, TRANSFER, UPDATE_METADATA_AUTHORITY } from './mint-instructions.ts'
+import { NO_AUTHORITY, TRANSFER, UPDATE_METADATA_AUTHORITY } from './mint-instructions.ts'
 import type { SolanaAccount, SolanaNetwork } from './network.ts'
 import { REVISION, readMint } from './read-mint.ts'
 import { tokenAccount } from './token-account.ts'
@@ -64,7 +64,7 @@ export async function updateInstructions(
 
 /** Returns the instruction that makes a token's metadata immutable. */
 export const freezeInstructions = (signer: Key, mint: Key): Instruction[] => [
-  ofToken([writable(mint), readonly(signer)], UPDATE_METADATA_AUTHORITY, NOBODY),
+  ofToken([writable(mint), readonly(signer)], UPDATE_METADATA_AUTHORITY, NO_AUTHORITY),
 ]
 
 /**

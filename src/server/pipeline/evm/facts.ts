@@ -111,7 +111,7 @@ const gasFacts = (chains: Chains, blockchain: EvmBlockchain): GasFacts => ({
     return { ...(await currentFees(chains, blockchain)), max }
   },
 
-  richest: () => chains.remote.richest(blockchain),
+  bestFunded: () => chains.remote.bestFunded(blockchain),
   shortage: async () => (chains.remote.has(blockchain) ? await chains.remote.shortage(blockchain) : null),
 
   async waitingForPrice(db, run, current) {

@@ -35,7 +35,7 @@ export interface MintBundle {
 }
 
 /** The fees and funds that limit a bundle. */
-interface Terms {
+interface MintBudget {
   /** Amount of gas that the signer can pay for. */
   payable: bigint
   /** Suggested fees, before the limit of a run is applied. */
@@ -53,7 +53,7 @@ interface Terms {
 export async function nextBundle(
   db: Db,
   collection: CollectionRow,
-  { payable, fees, current }: Terms,
+  { payable, fees, current }: MintBudget,
 ): Promise<MintBundle | null> {
   const except = current === null ? [] : await waitingRuns(db, collection.id, current)
   for (;;) {

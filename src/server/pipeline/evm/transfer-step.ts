@@ -34,7 +34,7 @@ export interface TransferStepOptions extends DriverOptions<EvmBlockchain> {
 }
 
 type Unsigned = Awaited<ReturnType<typeof listUnsigned>>[number]
-type Terms = Pick<Draft, 'blockchain' | 'chainId' | 'fees'>
+type ChainFees = Pick<Draft, 'blockchain' | 'chainId' | 'fees'>
 
 /** The cost-limited run of a transfer, with the current fees. */
 interface Limited {
@@ -51,7 +51,7 @@ export function createTransferStep(options: TransferStepOptions): Turn {
 
   /** Signs transfers together. If that fails, signs them one by one, so that one failure doesn't block the others. */
   const signAsFarAsPossible = async (
-    terms: Terms,
+    terms: ChainFees,
     operator: Signer,
     transfers: readonly Unsigned[],
     limited: ReadonlyMap<string, Limited>,
@@ -106,7 +106,7 @@ export function createTransferStep(options: TransferStepOptions): Turn {
 /** Signs transfers with one key in one commit. A transfer of a cost-limited run gets a separate commit. */
 async function sign(
   { store, now, onSigned }: TransferStepOptions,
-  terms: Terms,
+  terms: ChainFees,
   operator: Signer,
   transfers: readonly Unsigned[],
   limited: Limited | null = null,

@@ -118,7 +118,7 @@ async function payableTokens({ store, solana, blockchain }: SolanaPreparerOption
   return Math.max(0, affordable - pending)
 }
 
-interface Place {
+interface PreparationOptions {
   collectionId: string
   directory: string
   /**
@@ -131,7 +131,10 @@ interface Place {
 async function openMintSigning({ blockchain, solana, now }: Omit<SolanaPreparerOptions, 'preparedAt'>) {
   const [signer, network] = await Promise.all([solana.signer(blockchain), solana.network(blockchain)])
   const lifetime = await network.latestBlockhash()
-  return async (spec: MintSpec, { collectionId, directory, urgent = false }: Place): Promise<SignedRow> => {
+  return async (
+    spec: MintSpec,
+    { collectionId, directory, urgent = false }: PreparationOptions,
+  ): Promise<SignedRow> => {
     const { mint, ...signed } = await signMint(signer, network, spec, lifetime, { urgent })
     const kind = spec.group === null ? 'collection' : 'mint'
     const content = {

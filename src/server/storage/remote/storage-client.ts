@@ -105,14 +105,14 @@ export function openStorageClient(name: string, userAgent: string, longestMs = l
   }
 
   return {
-    open: (lineRequest) =>
-      open(lineRequest).catch((error: unknown) => {
+    open: (storageRequest) =>
+      open(storageRequest).catch((error: unknown) => {
         throw failed(error)
       }),
 
-    async askOnce(lineRequest) {
+    async askOnce(storageRequest) {
       try {
-        const { status, headers, body } = await open(lineRequest)
+        const { status, headers, body } = await open(storageRequest)
         return { status, headers, body: await collect(body) }
       } catch (error) {
         throw failed(error)

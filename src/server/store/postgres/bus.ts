@@ -5,14 +5,14 @@ import type { Store } from '../open-store.ts'
 import { type Direct, keepDirect } from './direct.ts'
 
 /** A notification that a process has written work that other processes can do. */
-export type Word =
-  | { what: 'collection'; blockchain: string }
-  | { what: 'nfts'; collection: string; files: boolean; mint: boolean }
-  | { what: 'transfer' }
+export type Notification =
+  | { kind: 'collection'; blockchain: string }
+  | { kind: 'nfts'; collection: string; files: boolean; mint: boolean }
+  | { kind: 'transfer' }
 
 export interface Bus {
   /** Notifies the other processes soon, grouped with other notifications. A lost notification only delays work. */
-  tell(word: Word): void
+  notify(notification: Notification): void
   close(): Promise<void>
 }
 
@@ -23,12 +23,12 @@ const CHANNEL = 'gdn'
  */
 const GATHER_MS = 5
 /** Maximum number of notifications in a message. PostgreSQL limits a message to 8,000 bytes. */
-const WORDS_AT_ONCE = 40
+const MAX_PER_MESSAGE = 40
 
 export interface BusOptions {
   store: Store
   /** Called for notifications of other processes. If omitted, no notifications are received. */
-  onWord?: ((word: Word) => void) | undefined
+  onNotification?: ((notification: Notification) => void) | undefined
 }
 
 /**
@@ -36,7 +36,7 @@ export interface BusOptions {
  * connection. A transaction pooler can't deliver notifications. Without a direct connection, workers find new work by
  * polling the database every 2 s.
  */
-export function openBus({ store, onWord }: BusOptions): Bus {
+export function openBus({ store, onNotification }: BusOptions): Bus {
   const { postgres, db } = store
   if (postgres === null) throw new Error('only a PostgreSQL database can have several processes')
   const self = randomUUID()
@@ -45,21 +45,21 @@ export function openBus({ store, onWord }: BusOptions): Bus {
 
   const flush = () => {
     gathering = undefined
-    const words = [...waiting]
+    const notifications = [...waiting]
     waiting.clear()
-    for (const chunk of chunksOf(words, WORDS_AT_ONCE)) {
+    for (const chunk of chunksOf(notifications, MAX_PER_MESSAGE)) {
       const message = `{"from":"${self}","words":[${chunk.join(',')}]}`
       sql`select pg_notify(${CHANNEL}, ${message})`.execute(db).catch(() => {})
     }
   }
 
   let listening: Direct | null = null
-  if (onWord !== undefined) {
+  if (onNotification !== undefined) {
     listening = keepDirect({
       config: postgres.direct,
       async open(client) {
         client.on('notification', ({ payload = '' }) => {
-          for (const word of readWords(payload, self)) onWord(word)
+          for (const notification of readNotifications(payload, self)) onNotification(notification)
         })
         await client.query(`listen ${CHANNEL}`)
         return true
@@ -69,8 +69,8 @@ export function openBus({ store, onWord }: BusOptions): Bus {
   }
 
   return {
-    tell(word) {
-      waiting.add(JSON.stringify(word))
+    notify(notification) {
+      waiting.add(toWire(notification))
       gathering ??= setTimeout(flush, GATHER_MS)
     },
     async close() {
@@ -84,18 +84,27 @@ export function openBus({ store, onWord }: BusOptions): Bus {
  * Returns the valid notifications in a message from another process. Any client with write access to the database can
  * send messages.
  */
-function readWords(payload: string, self: string): readonly Word[] {
+function readNotifications(payload: string, self: string): readonly Notification[] {
   try {
     const { from, words } = JSON.parse(payload) as { from?: unknown; words?: unknown }
-    return from === self || !Array.isArray(words) ? [] : words.filter(isWord)
+    return from === self || !Array.isArray(words) ? [] : words.map(fromWire).filter(isNotification)
   } catch {
     return []
   }
 }
 
-function isWord(word: unknown): word is Word {
-  if (word === null || typeof word !== 'object' || !('what' in word)) return false
-  if (word.what === 'transfer') return true
-  if (word.what === 'collection') return 'blockchain' in word && typeof word.blockchain === 'string'
-  return word.what === 'nfts' && 'collection' in word && typeof word.collection === 'string'
+/** Returns a notification as JSON. Its `kind` is sent as `what`, because processes of other versions read it. */
+const toWire = ({ kind, ...fields }: Notification): string => JSON.stringify({ what: kind, ...fields })
+
+function fromWire(word: unknown): unknown {
+  if (word === null || typeof word !== 'object' || !('what' in word)) return null
+  const { what, ...fields } = word
+  return { ...fields, kind: what }
+}
+
+function isNotification(value: unknown): value is Notification {
+  if (value === null || typeof value !== 'object' || !('kind' in value)) return false
+  if (value.kind === 'transfer') return true
+  if (value.kind === 'collection') return 'blockchain' in value && typeof value.blockchain === 'string'
+  return value.kind === 'nfts' && 'collection' in value && typeof value.collection === 'string'
 }

@@ -62,12 +62,12 @@ export async function handleRpc(chain: EvmNetwork, body: unknown): Promise<unkno
 }
 
 /** The transactions that a call must wait for, and its gas limit. */
-interface Terms {
+interface CallLimits {
   sent: Promise<unknown>
   gas: number
 }
 
-async function respond(chain: EvmNetwork, call: unknown, terms: Terms): Promise<Reply> {
+async function respond(chain: EvmNetwork, call: unknown, terms: CallLimits): Promise<Reply> {
   if (!isRecord(call)) return failure(null, INVALID_REQUEST, 'a call must be an object')
   const { method, params = [] } = call
   const id = isId(call.id) ? call.id : null
@@ -86,7 +86,7 @@ async function dispatch(
   chain: EvmNetwork,
   method: string,
   params: readonly unknown[],
-  { sent, gas }: Terms,
+  { sent, gas }: CallLimits,
 ): Promise<unknown> {
   if (method === 'eth_sendRawTransaction') return sendRaw(chain, params)
   if (method === 'eth_sendRawTransactionSync') return sendAndWait(chain, params)

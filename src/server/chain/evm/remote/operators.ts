@@ -16,12 +16,12 @@ import type { RemoteNetwork } from './remote-network.ts'
  * How long a check of the operators is valid, in milliseconds. The time is shorter if an operator's funds may run out.
  */
 const FRESH_MS = 15_000
-const FRESH_WHEN_POOR_MS = 2_000
+const FRESH_WITH_LOW_FUNDS_MS = 2_000
 /**
  * Number of large requests that a well-funded signer can pay for. It is higher than the maximum number of pending
  * transactions per signer.
  */
-const PLENTY = 250n
+const WELL_FUNDED_REQUESTS = 250n
 
 /** The state of a signing account as of the last check. */
 export interface OperatorState extends Debt {
@@ -40,14 +40,14 @@ export interface OperatorState extends Debt {
 /**
  * A signer that the factory accepts, and the gas that the signer can pay for in addition to its pending transactions.
  */
-export interface AbleOperator {
+export interface SigningOperator {
   signer: Signer
   gas: bigint
 }
 
 export interface Operators {
   /** Returns the state of the last check, at most 15 s old. Rejects if the network is unreachable. */
-  look(fees: Fees): Promise<readonly OperatorState[]>
+  readStates(fees: Fees): Promise<readonly OperatorState[]>
   /**
    * Returns the operators that may sign and can pay. Returns an empty list while their funds are reserved for pending
    * transactions.
@@ -55,11 +55,11 @@ export interface Operators {
    * @throws GdnError with the reason if no operator can sign: `pending` if funds or an authorization are missing,
    *   `unreachable` if remote signers fail
    */
-  able(fees: Fees): Promise<readonly AbleOperator[]>
+  operatorsThatCanSign(fees: Fees): Promise<readonly SigningOperator[]>
   /** Returns the shortage of the signer that lacks the least at the current fees. Returns null if a signer can sign. */
   shortage(fees: Fees): Promise<Shortage | null>
   /** Returns the signer with the most funds beyond its pending transactions; null if none is known. */
-  richest(): OperatorState | null
+  bestFunded(): OperatorState | null
   /** The reason why no operator can sign, as of the last check; null if one can. */
   readonly problem: string | null
   /** Equals `problem` if an operator can't pay for its next pending transaction. Null if all can. */
@@ -70,7 +70,7 @@ export interface Operators {
    */
   readonly outage: string | null
   /** The state of the last check, for metrics. */
-  readonly seen: readonly OperatorState[]
+  readonly lastStates: readonly OperatorState[]
 }
 
 type WatchedNetwork = Pick<RemoteNetwork, 'request' | 'blockchain' | 'chainId' | 'publicNetwork'>
@@ -93,20 +93,20 @@ export function watchOperators(options: {
 }): Operators {
   const { network, signers, now } = options
   let lastStates: readonly OperatorState[] = []
-  let seenAt = Number.NEGATIVE_INFINITY
+  let fetchedAt = Number.NEGATIVE_INFINITY
   let problem: string | null = null
-  let looking: Promise<readonly OperatorState[]> | null = null
+  let fetching: Promise<readonly OperatorState[]> | null = null
 
   const readWaiting = () => Promise.all([options.waitingMints(), readDataFee(network.request)])
   /**
    * Waiting NFTs are cached separately, because counting them takes longer than checking the signers. The needed funds
    * aren't cached, because they depend on the fees.
    */
-  const recentWaiting = remembered(FRESH_WHEN_POOR_MS, readWaiting, now)
+  const recentWaiting = remembered(FRESH_WITH_LOW_FUNDS_MS, readWaiting, now)
   const fundsOf = async ([mints, data]: Awaited<ReturnType<typeof readWaiting>>, fees: Fees) =>
     await options.fundsOf(mints, fees, data)
 
-  const ask = async (fees: Fees): Promise<readonly OperatorState[]> => {
+  const fetchStates = async (fees: Fees): Promise<readonly OperatorState[]> => {
     const factory = await options.factory()
     lastStates = await Promise.all(
       signers.map(async ({ address }) => {
@@ -119,21 +119,21 @@ export function watchOperators(options: {
         return { address, nextNonce, balance, isAuthorized, pending, ...debtOf(pending, nextNonce) }
       }),
     )
-    seenAt = now()
+    fetchedAt = now()
     return lastStates
   }
 
-  const look = async (fees: Fees): Promise<readonly OperatorState[]> => {
-    const isPoor = lastStates.some(
-      ({ balance, isAuthorized }) => isAuthorized && balance < PLENTY * leastSignerFunds(fees),
+  const readStates = async (fees: Fees): Promise<readonly OperatorState[]> => {
+    const hasLowFunds = lastStates.some(
+      ({ balance, isAuthorized }) => isAuthorized && balance < WELL_FUNDED_REQUESTS * leastSignerFunds(fees),
     )
-    const freshMs = isPoor ? FRESH_WHEN_POOR_MS : FRESH_MS
-    const isFresh = now() >= seenAt && now() - seenAt < freshMs && problem === null
+    const freshMs = hasLowFunds ? FRESH_WITH_LOW_FUNDS_MS : FRESH_MS
+    const isFresh = now() >= fetchedAt && now() - fetchedAt < freshMs && problem === null
     if (!isFresh) {
-      looking ??= ask(fees).finally(() => {
-        looking = null
+      fetching ??= fetchStates(fees).finally(() => {
+        fetching = null
       })
-      await looking
+      await fetching
     }
     // Assign all values at once, so that no caller sees the problem before the needed funds are computed.
     const lacks = problemOf(network, lastStates, fees) !== null
@@ -147,33 +147,33 @@ export function watchOperators(options: {
   }
 
   return {
-    look,
-    async able(fees) {
-      const states = await look(fees)
+    readStates,
+    async operatorsThatCanSign(fees) {
+      const states = await readStates(fees)
       if (problem !== null) throw new GdnError('pending', problem)
       const unavailable = outage()
       if (unavailable !== null) throw new GdnError('unreachable', unavailable)
-      const able: AbleOperator[] = []
+      const operators: SigningOperator[] = []
       for (const signer of signers) {
         const state = states.find(({ address }) => address === signer.address)
         if (state === undefined || !canSign(state, fees) || (signer.problem?.() ?? null) !== null) continue
-        const isPoor = state.balance < PLENTY * leastSignerFunds(fees)
+        const hasLowFunds = state.balance < WELL_FUNDED_REQUESTS * leastSignerFunds(fees)
         // A signer with ample funds can ignore transactions that were signed since the check. A transaction that was
         // mined since still counts, because the balance was read before.
-        const later = isPoor ? await options.waiting(signer.address, fees) : []
+        const later = hasLowFunds ? await options.waiting(signer.address, fees) : []
         const signed = new Map([...state.pending, ...later].map((call) => [call.nonce, call]))
         const { owed } = debtOf([...signed.values()], state.nextNonce)
         const free = state.balance - owed
-        if (free >= leastSignerFunds(fees)) able.push({ signer, gas: free / fees.maxFeePerGas })
+        if (free >= leastSignerFunds(fees)) operators.push({ signer, gas: free / fees.maxFeePerGas })
       }
-      return able
+      return operators
     },
     async shortage(fees) {
       if (problem === null) return null
       const waiting = await fundsOf(await readWaiting(), fees)
       // Read the signers after the waiting NFTs. An NFT that is signed in between then counts twice instead of not at
       // all.
-      const states = (await ask(fees)).filter(({ isAuthorized }) => isAuthorized)
+      const states = (await fetchStates(fees)).filter(({ isAuthorized }) => isAuthorized)
       if (states.some((state) => canSign(state, fees))) {
         problem = null
         return null
@@ -191,7 +191,7 @@ export function watchOperators(options: {
         null,
       )
     },
-    richest() {
+    bestFunded() {
       const [first = null, ...otherStates] = lastStates.filter(({ isAuthorized }) => isAuthorized)
       const free = ({ balance, owed }: OperatorState) => balance - owed
       return otherStates.reduce((most, state) => (most !== null && free(state) > free(most) ? state : most), first)
@@ -205,7 +205,7 @@ export function watchOperators(options: {
     get outage() {
       return outage()
     },
-    get seen() {
+    get lastStates() {
       return lastStates
     },
   }

@@ -42,7 +42,7 @@ export interface RemoteChains {
   /** Returns the newest block, at most a few seconds old; null until a node has responded. */
   newestBlock(blockchain: EvmBlockchain): Promise<NewestBlock | null>
   /** Returns the signer with the most funds as of the last check; null if none is known. */
-  richest(blockchain: EvmBlockchain): OperatorState | null
+  bestFunded(blockchain: EvmBlockchain): OperatorState | null
   /** Returns the funds that the signers lack for all accepted requests; null if they lack none. */
   shortage(blockchain: EvmBlockchain): Promise<Shortage | null>
   /**
@@ -74,7 +74,7 @@ export interface RemoteChainsOptions {
 const FEES_FRESH_MS = 2_000
 const WEI_IN_COIN = 1e18
 
-interface Opened {
+interface RemoteChain {
   settings: ChainSettings
   network: RemoteNetwork
   operators: Operators
@@ -109,7 +109,7 @@ export async function openRemoteChains({
     factories.set(blockchain, chain.factory_address as Hex)
     return chain.factory_address as Hex
   }
-  const opened = new Map<EvmBlockchain, Opened>()
+  const opened = new Map<EvmBlockchain, RemoteChain>()
   for (const [blockchain, chain] of settings) {
     const signers = await openSigners(chain)
     const network = createRemoteNetwork({
@@ -131,7 +131,7 @@ export async function openRemoteChains({
     const newestBlock = watchNewestBlock(network, now)
     opened.set(blockchain, { settings: chain, network, operators, signers, fees, newestBlock })
   }
-  const get = (blockchain: EvmBlockchain): Opened => {
+  const get = (blockchain: EvmBlockchain): RemoteChain => {
     const openedChain = opened.get(blockchain)
     if (openedChain === undefined) throw new Error(`${blockchain} has no RPC URL`)
     return openedChain
@@ -142,7 +142,7 @@ export async function openRemoteChains({
       blockchain,
       problem: () => operators.problem ?? operators.outage,
       async ask() {
-        await operators.look(await fees())
+        await operators.readStates(await fees())
         return operators.problem ?? operators.outage
       },
     })),
@@ -160,7 +160,7 @@ export async function openRemoteChains({
       opened.get(blockchain)?.operators[isSigned ? 'pendingProblem' : 'problem'] ?? null,
     silence: (blockchain) => watch.silence(blockchain),
     newestBlock: async (blockchain) => await get(blockchain).newestBlock(),
-    richest: (blockchain) => opened.get(blockchain)?.operators.richest() ?? null,
+    bestFunded: (blockchain) => opened.get(blockchain)?.operators.bestFunded() ?? null,
     async shortage(blockchain) {
       const { network, operators } = get(blockchain)
       if (operators.problem === null) return null
@@ -170,7 +170,11 @@ export async function openRemoteChains({
     unreachable: () => watch.unreachable(),
     signers: () =>
       [...opened].flatMap(([blockchain, { operators }]) =>
-        operators.seen.map(({ address, balance }) => ({ blockchain, address, coins: Number(balance) / WEI_IN_COIN })),
+        operators.lastStates.map(({ address, balance }) => ({
+          blockchain,
+          address,
+          coins: Number(balance) / WEI_IN_COIN,
+        })),
       ),
 
     async signing(blockchain) {
@@ -182,8 +186,8 @@ export async function openRemoteChains({
       // A transaction signed at this fee would stay pending and block the signer's later transactions.
       const waiting = waitingFor(offered, network.publicNetwork.feeCap)
       if (waiting !== null) throw new GdnError('pending', `${blockchain}: ${waiting}`)
-      const able = await operators.able(offered)
-      const { seen: states } = operators
+      const signing = await operators.operatorsThatCanSign(offered)
+      const { lastStates: states } = operators
       const nonces = await nextNoncesOf(
         db,
         blockchain,
@@ -199,9 +203,9 @@ export async function openRemoteChains({
       }
       return {
         chainId: chain.chainId,
-        signers: { admin: null, operators: able.map(({ signer }) => signer) },
+        signers: { admin: null, operators: signing.map(({ signer }) => signer) },
         fees: offered,
-        affordable: new Map(able.map(({ signer, gas }) => [signer.address, gas])),
+        affordable: new Map(signing.map(({ signer, gas }) => [signer.address, gas])),
       }
     },
 

@@ -49,7 +49,7 @@ export interface RemoteClustersOptions {
 
 const LAMPORTS = 1_000_000_000
 
-interface Opened {
+interface RemoteCluster {
   settings: ClusterSettings
   network: RemoteSolana
   /** The cluster's signer. Null in a process that never signs. */
@@ -73,7 +73,7 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
   }
 
   /** Reads the signer's balance and the cost of tokens, and records whether the signer can pay for requests. */
-  const purseOf = async (blockchain: SolanaBlockchain, openedCluster: Opened) => {
+  const purseOf = async (blockchain: SolanaBlockchain, openedCluster: RemoteCluster) => {
     const address = await addressOn(blockchain)
     const costs = await tokenCosts(openedCluster.network, await openedCluster.network.computeUnitPrice())
     const balance = await openedCluster.network.balance(address)
@@ -82,7 +82,7 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
     return { balance, costs }
   }
 
-  const open = async (blockchain: SolanaBlockchain, cluster: ClusterSettings): Promise<Opened> => {
+  const open = async (blockchain: SolanaBlockchain, cluster: ClusterSettings): Promise<RemoteCluster> => {
     const network = createRemoteSolana({
       ...cluster,
       urls: cluster.rpcUrls,
@@ -93,10 +93,10 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
     return { settings: cluster, network, signer, problem: null, balance: null }
   }
 
-  const opened = new Map<SolanaBlockchain, Opened>()
+  const opened = new Map<SolanaBlockchain, RemoteCluster>()
   for (const [blockchain, cluster] of settings) opened.set(blockchain, await open(blockchain, cluster))
   await refuseOtherSigners(options, opened)
-  const get = (blockchain: SolanaBlockchain): Opened => {
+  const get = (blockchain: SolanaBlockchain): RemoteCluster => {
     const openedCluster = opened.get(blockchain)
     if (openedCluster === undefined) throw new Error(`${blockchain} has no RPC URL`)
     return openedCluster
@@ -161,7 +161,7 @@ export async function openRemoteClusters(options: RemoteClustersOptions): Promis
  */
 async function refuseOtherSigners(
   { db }: Pick<RemoteClustersOptions, 'db'>,
-  opened: ReadonlyMap<SolanaBlockchain, Opened>,
+  opened: ReadonlyMap<SolanaBlockchain, RemoteCluster>,
 ): Promise<void> {
   for (const [blockchain, { signer }] of opened) {
     const storedAddress = (await findChain(db, blockchain))?.factory_address

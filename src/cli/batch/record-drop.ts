@@ -9,7 +9,7 @@ import { runOptions } from './run-options.ts'
  * Stores the seal or the draw of a shuffled drop with its run. Storing either one for the first time abandons the rows
  * without an NFT, so this function first records the outcomes of rows that this machine sent or other machines minted.
  */
-export async function noteDrop(
+export async function recordDrop(
   deps: Deps,
   connection: Connection,
   run: Run,

@@ -2,7 +2,7 @@ import { sameAddress } from '../api/same-address.ts'
 import { mixedRow, rowTexts } from '../batch/rows/row-text.ts'
 import type { BatchClient, BatchOptions } from '../batch/types.ts'
 import { openState } from '../state/open-state.ts'
-import { type NftNow, noteChanged, recordedRow } from '../state/row-outcomes.ts'
+import { type NftNow, recordChanged, recordedRow } from '../state/row-outcomes.ts'
 import type { NftChange } from './compare.ts'
 import { type NftSource, readCandidates } from './find-nfts.ts'
 import type { ChangePlan, PlannedRun } from './planned.ts'
@@ -13,19 +13,19 @@ type Options = Pick<BatchOptions, 'stateDir' | 'contractAddress' | 'blockchain' 
 const PAGE = 200
 
 /** Records in the state the NFTs that were changed before this plan. */
-export async function noteSeen(options: Options, plan: ChangePlan): Promise<void> {
-  await noteNfts(options, plan.run, plan.seen())
+export async function recordSeen(options: Options, plan: ChangePlan): Promise<void> {
+  await recordNfts(options, plan.run, plan.seen())
 }
 
 /** Records in the state the NFTs that this plan changed. */
-export async function noteMade(options: Options, client: Pick<BatchClient, 'call'>, plan: ChangePlan): Promise<void> {
+export async function recordMade(options: Options, client: Pick<BatchClient, 'call'>, plan: ChangePlan): Promise<void> {
   const { contractAddress, blockchain, signal } = options
   const source: NftSource = { client, contractAddress, blockchain, signal, hasReferences: true, hasUpdates: true }
-  await noteNfts(options, plan.run, madeOf(source, plan))
+  await recordNfts(options, plan.run, madeOf(source, plan))
 }
 
 /** Records in the state the current NFTs of a run. Does nothing if this machine has no record of the run. */
-export async function noteNfts(
+export async function recordNfts(
   { stateDir }: Pick<Options, 'stateDir'>,
   run: PlannedRun,
   pages: AsyncIterable<NftNow[]>,
@@ -40,7 +40,7 @@ export async function noteNfts(
           const { nftGdnId, body: row } = nft
           const before = row === null || has === 'all' ? null : recordedRow(sql, run.id, nftGdnId)
           const body = row === null || has === 'all' ? row : before && mixedRow(before, row, has)
-          noteChanged(sql, run.id, { ...nft, body })
+          recordChanged(sql, run.id, { ...nft, body })
         }
       })
     }
